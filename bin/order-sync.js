@@ -1,0 +1,24 @@
+#!/usr/bin/env node
+// Plain JavaScript on purpose, with no imports at the top: better-sqlite3 crashes the whole process on an old Node
+// and an old Node cannot read TypeScript, so the runtime is checked before anything else is loaded.
+const required = { major: 24, minor: 12 };
+const [major, minor] = process.versions.node.split('.').map(Number);
+const tooOld = major < required.major || (major === required.major && minor < required.minor);
+
+if (tooOld) {
+  process.stderr.write(
+    `order-sync needs Node >= ${required.major}.${required.minor}, but this is Node ${process.versions.node} (${process.execPath}).\n` +
+      'What to do, one of:\n' +
+      '  - run it through npm, which brings the right Node along:  npm ci && npm start\n' +
+      '  - use that Node for any command:                          npx order-sync --help   (inside the project folder)\n' +
+      `  - install Node ${required.major} LTS or newer and call order-sync with it\n`,
+  );
+  process.exitCode = 2;
+} else {
+  // Installed from a package there is only compiled JavaScript (Node refuses to strip types inside node_modules);
+  // in a clone and in the container the TypeScript runs as it is.
+  const { existsSync } = await import('node:fs');
+  const compiled = new URL('../dist/main.js', import.meta.url);
+  const source = new URL('../src/main.ts', import.meta.url);
+  await import((existsSync(source) ? source : compiled).href);
+}

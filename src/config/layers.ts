@@ -69,17 +69,7 @@ export function layerSources(
   }
   for (const [name, text] of Object.entries(flags)) {
     const path = pathOf(name.split('.'));
-    const origin: Origin = { kind: 'flag', place: '--set' };
-    if (schemaNodeAt(path)?.secret !== undefined) {
-      // Arguments are seen by every process of the machine and kept in shell histories.
-      issues.push({
-        place: origin.place,
-        path: name,
-        problem: `is a secret and never a flag: set ${name}_file instead`,
-      });
-    } else {
-      lay(path, text, origin);
-    }
+    lay(path, text, { kind: 'flag', place: '--set' });
   }
   return { tree, origins, issues };
 }

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { ConfigIssue } from './config-issue.ts';
 import type { Origins } from './layers.ts';
 import { nearestName } from './nearest-name.ts';
-import { schemaNodeAt, type ConfigPath } from './schema-tree.ts';
+import { holdsSecret, schemaNodeAt, type ConfigPath } from './schema-tree.ts';
 import { valueAt } from './tree.ts';
 
 /** Says each broken rule of the schema in our own words: place, path, rule, the value met, and what is expected. */
@@ -64,9 +64,10 @@ const unitOf = (origin: string): string => (origin === 'string' ? ' characters l
 
 /** The value as a person wrote it, cut to a limit; never that of a secret. */
 function shown(path: ConfigPath, value: unknown): string {
-  if (schemaNodeAt(path)?.secret !== undefined) return '***';
   if (Array.isArray(value)) return `a list of ${value.length}`;
   if (typeof value === 'object') return 'a map of keys';
+  // A key written where its list belongs is still a key.
+  if (holdsSecret(schemaNodeAt(path))) return '***';
   const text = JSON.stringify(value) ?? 'undefined';
   return `${text.length > 80 ? `${text.slice(0, 80)}…` : text} (${typeof value})`;
 }

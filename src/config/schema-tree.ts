@@ -41,6 +41,12 @@ export function schemaNodeAt(path: ConfigPath): SchemaNode | undefined {
   return node;
 }
 
+/** True when a secret stands at this node or anywhere below it. */
+export function holdsSecret(node: SchemaNode | undefined): boolean {
+  if (node === undefined) return false;
+  return node.secret !== undefined || [node.items, ...Object.values(node.properties ?? {})].some(holdsSecret);
+}
+
 export interface ConfigKey {
   /** Dotted; the place in a list is written as `[]`. */
   readonly path: string;

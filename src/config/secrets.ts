@@ -32,16 +32,15 @@ export function readSecrets(tree: unknown, origins: Origins, cwd: string): Secre
     if (value !== undefined && file !== undefined) {
       report(path, `and ${filePath.join('.')} are both set: choose one`);
     } else if (value !== undefined) {
-      if (origins.of(path)?.kind === 'file' && !sandbox) {
-        report(
-          path,
-          `holds a secret in a config file: use ${String(filePath.at(-1))}, or the variable ${variableOf(path)}`,
-        );
-      }
+      const kind = origins.of(path)?.kind;
+      const instead = `use ${String(filePath.at(-1))}, or the variable ${variableOf(path)}`;
+      if (kind === 'file' && !sandbox) report(path, `holds a secret in a config file: ${instead}`);
+      // Arguments are seen by every process of the machine and kept in shell histories.
+      if (kind === 'flag') report(path, `is a secret and never a flag: ${instead}`);
       if (typeof value === 'string') found.set(path.join('.'), value);
     } else if (typeof file === 'string') {
       const read = readSecretFile(resolve(cwd, file));
-      if ('problem' in read) report(filePath, `${read.problem}, got "${file}"`);
+      if ('problem' in read) report(filePath, read.problem);
       else found.set(path.join('.'), read.secret);
       if ('warning' in read) warnings.push(`${filePath.join('.')}: ${file} ${read.warning}`);
     } else if (need === 'required') {
@@ -74,7 +73,10 @@ function variableOf(path: ConfigPath): string {
 
 type SecretFile = { readonly secret: string; readonly warning?: string } | { readonly problem: string };
 
-/** One trailing newline is the editor's, not the secret's; anything else that is not printable is a mistake. */
+/**
+ * The name of the file is not repeated in messages: the most likely mistake is the secret itself in its place.
+ * One trailing newline is the editor's, not the secret's; anything else that is not printable is a mistake.
+ */
 function readSecretFile(path: string): SecretFile {
   let text: string;
   let mode: number;
@@ -83,11 +85,11 @@ function readSecretFile(path: string): SecretFile {
     mode = statSync(path).mode;
   } catch (error) {
     const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    return { problem: `must be a file that can be read (${reason})` };
+    return { problem: `must name a file that can be read (${reason})` };
   }
-  if (text === '') return { problem: 'must not be empty' };
+  if (text === '') return { problem: 'must name a file that is not empty' };
   if (text.length > 4096 || !/^[\x21-\x7e]+$/.test(text)) {
-    return { problem: 'must hold one line of printable ASCII without spaces' };
+    return { problem: 'must name a file with one line of printable ASCII without spaces' };
   }
   if ((mode & 0o004) === 0) return { secret: text };
   return { secret: text, warning: 'can be read by every user of this machine: chmod 600' };

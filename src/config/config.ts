@@ -1,4 +1,5 @@
 import type { Origins } from './layers.ts';
+import type { ConfigDocument } from './schema.ts';
 
 /** A listening address; port 0 asks the system for a free one. */
 export interface ListenAddress {
@@ -21,9 +22,16 @@ export interface FolderIntakeConfig {
   readonly stableMs: number;
   readonly ready: 'stable' | 'done';
   readonly source: string;
-  /** Our column name to the name in the file. */
-  readonly columns: Readonly<Record<string, string>>;
-  readonly limits: { readonly fileBytes: number; readonly lines: number; readonly lineBytes: number };
+  /** Our column to the name in the file; null where the file has none. */
+  readonly columns: ConfigDocument['intake']['folder']['columns'];
+  readonly limits: {
+    readonly documentBytes: number;
+    readonly jsonBytes: number;
+    readonly rows: number;
+    readonly rowBytes: number;
+    readonly orderBytes: number;
+    readonly depth: number;
+  };
 }
 
 export interface WholesaleConfig {

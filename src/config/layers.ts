@@ -57,7 +57,7 @@ export function layerSources(
 ): LayeredTree {
   const origins = new Origins(file);
   const issues: ConfigIssue[] = [];
-  const tree = structuredClone(file.tree);
+  const tree = withoutEmptySections(file.tree, []);
   const lay = (path: ConfigPath, text: string, origin: Origin) => {
     origins.override(path, origin);
     const problem = setAt(tree, path, coerce(path, text));
@@ -88,4 +88,15 @@ function coerce(path: ConfigPath, text: string): unknown {
   const node = schemaNodeAt(path);
   if (node?.type === 'string') return text;
   return parseYamlValue(text);
+}
+
+/** A section whose keys are all commented out reads as null: it says nothing, so it is as if it were absent. */
+function withoutEmptySections(value: unknown, path: ConfigPath): unknown {
+  if (Array.isArray(value)) return value.map((child, index) => withoutEmptySections(child, [...path, index]));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([key, child]) => child !== null || schemaNodeAt([...path, key])?.properties === undefined)
+      .map(([key, child]) => [key, withoutEmptySections(child, [...path, key])]),
+  );
 }

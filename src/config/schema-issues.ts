@@ -7,7 +7,12 @@ import { valueAt } from './tree.ts';
 
 /** Says each broken rule of the schema in our own words: place, path, rule, the value met, and what is expected. */
 export function explainSchemaIssues(error: z.ZodError, tree: unknown, origins: Origins): ConfigIssue[] {
-  return error.issues.flatMap((issue) => {
+  // A value of the wrong type may also be too long for a list: one of both is enough.
+  const mistyped = new Set(
+    error.issues.filter((issue) => issue.code === 'invalid_type').map(({ path }) => path.join('.')),
+  );
+  const telling = error.issues.filter((issue) => issue.code === 'invalid_type' || !mistyped.has(issue.path.join('.')));
+  return telling.flatMap((issue) => {
     const path = issue.path.filter((segment) => typeof segment !== 'symbol');
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => ({
@@ -19,12 +24,13 @@ export function explainSchemaIssues(error: z.ZodError, tree: unknown, origins: O
     const met = valueAt(tree, path);
     const place = origins.placeFor(path);
     if (met === undefined) return [{ place, path: path.join('.'), problem: missingKey(path) }];
-    return [{ place, path: path.join('.'), problem: `${ruleOf(issue)}, got ${shown(path, met)}` }];
+    return [{ place, path: path.join('.'), problem: `${ruleOf(issue, path)}, got ${shown(path, met)}` }];
   });
 }
 
 function unknownKey(path: ConfigPath, key: string): string {
-  const known = Object.keys(schemaNodeAt(path)?.properties ?? {});
+  const node = schemaNodeAt(path);
+  const known = Object.keys(node?.properties ?? {}).concat(node?.propertyNames?.enum ?? []);
   const nearest = nearestName(key, known);
   const expected = nearest === undefined ? `expected one of ${known.join(', ')}` : `did you mean "${nearest}"?`;
   return `is not a known key; ${expected}`;
@@ -35,10 +41,10 @@ function missingKey(path: ConfigPath): string {
   return `is required${description === undefined ? '' : `: ${lowerFirst(description)}`}`;
 }
 
-function ruleOf(issue: z.core.$ZodIssue): string {
+function ruleOf(issue: z.core.$ZodIssue, path: ConfigPath): string {
   switch (issue.code) {
     case 'invalid_type':
-      return `must be ${typeNames[issue.expected] ?? issue.expected}`;
+      return `must be ${typeNames[schemaNodeAt(path)?.type ?? ''] ?? typeNames[issue.expected] ?? issue.expected}`;
     case 'too_small':
       return `must be ${sizeOf(issue.origin)}at least ${issue.minimum}${unitOf(issue.origin)}`;
     case 'too_big':
@@ -52,7 +58,7 @@ function ruleOf(issue: z.core.$ZodIssue): string {
 
 const typeNames: Readonly<Record<string, string>> = {
   string: 'text (in quotes, if it looks like a number)',
-  int: 'a whole number',
+  integer: 'a whole number',
   number: 'a number',
   object: 'a map of keys',
   array: 'a list',
@@ -65,6 +71,7 @@ const unitOf = (origin: string): string => (origin === 'string' ? ' characters l
 /** The value as a person wrote it, cut to a limit; never that of a secret. */
 function shown(path: ConfigPath, value: unknown): string {
   if (Array.isArray(value)) return `a list of ${value.length}`;
+  if (value === null) return 'nothing';
   if (typeof value === 'object') return 'a map of keys';
   // A key written where its list belongs is still a key.
   if (holdsSecret(schemaNodeAt(path))) return '***';

@@ -13,6 +13,8 @@ export interface SchemaNode {
   readonly properties?: Readonly<Record<string, SchemaNode>>;
   readonly items?: SchemaNode;
   readonly required?: readonly string[];
+  /** The names that a map of free keys may have. */
+  readonly propertyNames?: { readonly enum?: readonly string[] };
   readonly additionalProperties?: SchemaNode | boolean;
   readonly secret?: 'required' | 'optional';
 }

@@ -2,6 +2,21 @@ import { z } from 'zod';
 import { sourceSchema } from '../core/order-request.ts';
 import { count, durationMs, folderPath, httpUrl, keyName, listenAddress, secretText } from './schema-values.ts';
 
+/** The columns of an order file that may be named otherwise. */
+const fileColumns = [
+  'order_id',
+  'line_id',
+  'type',
+  'variant',
+  'plan',
+  'iccid',
+  'quantity',
+  'days',
+  'currency',
+  'source',
+  'not_after',
+] as const;
+
 /**
  * The whole configuration as it is written: snake_case, one YAML file. Each `describe` is the documentation of its
  * key: docs/config.md and the example file are checked against it. Rules between keys stand in `rules.ts`, so that
@@ -32,14 +47,21 @@ const folderIntake = z
       .default('shop')
       .describe('The shop that orders belong to when a file does not say. Part of the identity of each line.'),
     columns: z
-      .record(z.string(), z.string().min(1).max(200))
+      .partialRecord(z.enum(fileColumns), z.string().min(1).max(200).nullable())
       .default({})
-      .describe('CSV headers that are named otherwise: our column name to the name in the file.'),
+      .describe('CSV headers that are named otherwise: our column to the name in the file, or null where it has none.'),
     limits: z
       .strictObject({
-        file_bytes: count(1, 1_073_741_824).default(67_108_864).describe('Larger files are rejected unread.'),
-        lines: count(1, 1_000_000).default(50_000).describe('Files with more lines are rejected.'),
-        line_bytes: count(1, 1_048_576).default(65_536).describe('Longer lines are rejected.'),
+        document_bytes: count(1, 1_073_741_824)
+          .default(67_108_864)
+          .describe('Larger CSV and NDJSON files are rejected unread.'),
+        json_bytes: count(1, 67_108_864)
+          .default(8_388_608)
+          .describe('Larger JSON files are rejected unread: they are held in memory whole.'),
+        rows: count(1, 1_000_000).default(50_000).describe('Order lines in one file.'),
+        row_bytes: count(1, 1_048_576).default(65_536).describe('Bytes of one row of CSV.'),
+        order_bytes: count(1, 16_777_216).default(1_048_576).describe('Bytes of one line of NDJSON: one whole order.'),
+        depth: count(2, 64).default(16).describe('Objects and lists within each other.'),
       })
       .prefault({})
       .describe('Limits on what is read.'),

@@ -29,14 +29,15 @@ export function readSecrets(tree: unknown, origins: Origins, cwd: string): Secre
     const filePath = [...path.slice(0, -1), `${String(path.at(-1))}_file`];
     const value = valueAt(tree, path);
     const file = valueAt(tree, filePath);
-    if (value !== undefined && file !== undefined) {
+    const kind = origins.of(path)?.kind;
+    const instead = `use ${String(filePath.at(-1))}, or the variable ${variableOf(path)}`;
+    if (value !== undefined && kind === 'flag') {
+      // Arguments are seen by every process of the machine and kept in shell histories.
+      report(path, `is a secret and never a flag: ${instead}`);
+    } else if (value !== undefined && file !== undefined) {
       report(path, `and ${filePath.join('.')} are both set: choose one`);
     } else if (value !== undefined) {
-      const kind = origins.of(path)?.kind;
-      const instead = `use ${String(filePath.at(-1))}, or the variable ${variableOf(path)}`;
       if (kind === 'file' && !sandbox) report(path, `holds a secret in a config file: ${instead}`);
-      // Arguments are seen by every process of the machine and kept in shell histories.
-      if (kind === 'flag') report(path, `is a secret and never a flag: ${instead}`);
       if (typeof value === 'string') found.set(path.join('.'), value);
     } else if (typeof file === 'string') {
       const read = readSecretFile(resolve(cwd, file));
@@ -44,7 +45,7 @@ export function readSecrets(tree: unknown, origins: Origins, cwd: string): Secre
       else found.set(path.join('.'), read.secret);
       if ('warning' in read) warnings.push(`${filePath.join('.')}: ${file} ${read.warning}`);
     } else if (need === 'required') {
-      report(path, `is required: set ${filePath.join('.')}, or the variable ${variableOf(path)}`);
+      report(path, `is required: ${instead}`);
     }
   }
   return { issues, warnings, get: (path) => found.get(path) };

@@ -11,7 +11,7 @@ export interface YamlFile {
   placeOf(path: ConfigPath, part: 'value' | 'key'): string;
 }
 
-/** Reads YAML without guessing: duplicate keys and syntax errors are issues, sections without content are absent. */
+/** Reads YAML without guessing: duplicate keys and syntax errors are issues. */
 export function readYaml(name: string, text: string): YamlFile {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
@@ -26,7 +26,7 @@ export function readYaml(name: string, text: string): YamlFile {
   }));
   let tree: unknown = {};
   if (issues.length === 0) {
-    tree = withoutEmptySections(document.toJS({ maxAliasCount: 20 }) ?? {});
+    tree = document.toJS({ maxAliasCount: 20 }) ?? {};
     if (typeof tree !== 'object' || tree === null || Array.isArray(tree)) {
       issues.push({ place: at(0), path: '', problem: 'must be a map of keys, for example "instance: my-shop"' });
       tree = {};
@@ -47,17 +47,6 @@ export function parseYamlValue(text: string): unknown {
   } catch {
     return text;
   }
-}
-
-/** A key whose children are all commented out reads as null: it says nothing, so it is as if it were absent. */
-function withoutEmptySections(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutEmptySections);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .filter(([, child]) => child !== null)
-      .map(([key, child]) => [key, withoutEmptySections(child)]),
-  );
 }
 
 function offsetOf(document: Document, path: ConfigPath, part: 'value' | 'key'): number {

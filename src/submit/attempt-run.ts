@@ -19,6 +19,8 @@ export interface AttemptDeps {
   readonly logger: Logger;
   readonly limits: BudgetLimits;
   readonly policy: Omit<DecisionPolicy, 'canLookUp'>;
+  /** Called after every attempt that was closed: there may be a result to deliver. */
+  readonly onSettled?: () => void;
   /** The secret of a key, by its name. */
   readonly keyValue: (keyName: string) => string;
 }
@@ -151,6 +153,7 @@ export class AttemptRun {
     if (outcome.row === 'rate_limited')
       gate.block(keyName, now + Math.max(outcome.retryAfterMs ?? 0, settlement.dueAtMs - clock.wallMs()));
     if (settlement.pause !== null) await this.#deps.pauses.refresh();
+    this.#deps.onSettled?.();
     this.#log(attempt, keyName, outcome, settlement, Math.round(now - end.started));
   }
 

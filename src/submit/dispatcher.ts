@@ -3,7 +3,7 @@ import type { AttemptClaim, OpenAttempt } from '../store/store.ts';
 import { AttemptRun, type AttemptDeps } from './attempt-run.ts';
 import type { CallKind } from './budget-gate.ts';
 import { recoverOpenAttempts } from './recovery.ts';
-import { WakeUp } from './wake-up.ts';
+import { WakeUp } from '../ops/wake-up.ts';
 
 export interface DispatcherOptions {
   readonly incarnationId: number;

@@ -1,17 +1,13 @@
 import { Client, Pool } from 'undici';
+import { assert } from '../core/order-sync-error.ts';
 import type { CallEnd } from './call-end.ts';
-import { Exchange } from './exchange.ts';
+import { Connection, connectorOptions } from './connection.ts';
+import { Exchange, type ExchangeLimits } from './exchange.ts';
 
-/** Limits of one call, in ms. A timeout longer than a second may be late by half of one. */
-export interface Timeouts {
+/** Limits of one call, in ms. */
+export interface Timeouts extends ExchangeLimits {
   /** Until the connection stands, TLS included. */
   readonly connect_ms: number;
-  /** From the request to the head of the answer. */
-  readonly response_ms: number;
-  /** Between two parts of the body. */
-  readonly body_ms: number;
-  /** The whole call, name resolution included. */
-  readonly total_ms: number;
 }
 
 export interface HttpCall {
@@ -29,8 +25,17 @@ export interface TransportOptions {
   readonly origin: string;
   readonly timeouts: Timeouts;
   /** A certificate authority to trust instead of the system's, as PEM. Verification itself cannot be turned off. */
-  readonly ca?: string;
+  readonly ca?: string | undefined;
 }
+
+const clientOptions = {
+  // The exchange has its own timers.
+  headersTimeout: 0,
+  bodyTimeout: 0,
+  allowH2: false,
+  // The parser of this library that is not experimental, whatever the environment says.
+  useMilo: false,
+} as const;
 
 /**
  * HTTP calls to one origin. It never repeats a call, never follows a redirect, never sends two calls down one
@@ -41,41 +46,34 @@ export class Transport {
   readonly #reads: Pool;
 
   constructor(options: TransportOptions) {
+    for (const [name, ms] of Object.entries(options.timeouts)) {
+      // A longer timer would fire at once.
+      assert(Number.isInteger(ms) && ms >= 1 && ms < 2 ** 31, `${name} is a whole number of ms from 1, got ${ms}`);
+    }
     this.#options = options;
-    this.#reads = new Pool(options.origin, { ...this.#clientOptions(), pipelining: 1, connections: 2 });
+    this.#reads = new Pool(options.origin, {
+      ...clientOptions,
+      connect: connectorOptions(this.#connection()),
+      pipelining: 1,
+      connections: 2,
+    });
   }
 
-  #clientOptions(): Client.Options {
-    const { timeouts, ca } = this.#options;
-    return {
-      connectTimeout: timeouts.connect_ms,
-      headersTimeout: timeouts.response_ms,
-      bodyTimeout: timeouts.body_ms,
-      // HTTP/2 would share one connection, and has other faults than those that are known here.
-      allowH2: false,
-      // The parser of this library that is not experimental, whatever the environment says.
-      useMilo: false,
-      // Said here, it also holds against NODE_TLS_REJECT_UNAUTHORIZED.
-      connect: { rejectUnauthorized: true, ...(ca === undefined ? {} : { ca }) },
-    };
+  #connection(): { connect_ms: number; ca: string | undefined } {
+    return { connect_ms: this.#options.timeouts.connect_ms, ca: this.#options.ca };
   }
 
-  async #exchange(dispatcher: Client | Pool, call: HttpCall): Promise<CallEnd> {
+  async #exchange(dispatcher: Client | Pool, call: HttpCall, breakOff: (exchange: Exchange) => void): Promise<CallEnd> {
     const { method, path, headers, body, signal } = call;
-    const { total_ms } = this.#options.timeouts;
-    const exchange = new Exchange();
+    const exchange = new Exchange(this.#options.timeouts);
     const stop = (): void => exchange.giveUp('shutdown', 'the worker stopped while the call was open');
-    const late = (): void => exchange.giveUp('deadline', `no complete answer within ${total_ms} ms`);
+    signal?.addEventListener('abort', stop, { once: true });
     if (signal?.aborted) stop();
     else dispatcher.dispatch({ method, path, headers, body }, exchange);
-    const timer = setTimeout(late, total_ms);
-    signal?.addEventListener('abort', stop, { once: true });
-    try {
-      return await exchange.end;
-    } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', stop);
-    }
+    const end = await exchange.end;
+    signal?.removeEventListener('abort', stop);
+    if (end.kind === 'fault') breakOff(exchange);
+    return end;
   }
 
   /**
@@ -83,17 +81,16 @@ export class Transport {
    * that was given up can then no longer reach the server. Never rejects.
    */
   async spend(call: HttpCall): Promise<CallEnd> {
-    const client = new Client(this.#options.origin, { ...this.#clientOptions(), pipelining: 0 });
-    try {
-      return await this.#exchange(client, call);
-    } finally {
-      await client.destroy();
-    }
+    const connection = new Connection(this.#connection());
+    const client = new Client(this.#options.origin, { ...clientOptions, connect: connection.connect, pipelining: 0 });
+    const end = await this.#exchange(client, call, () => connection.reset());
+    await client.destroy();
+    return end;
   }
 
   /** Sends a call that only reads; its connection may be used again. Never rejects. */
   async read(call: HttpCall): Promise<CallEnd> {
-    return this.#exchange(this.#reads, call);
+    return this.#exchange(this.#reads, call, (exchange) => exchange.breakOff());
   }
 
   /** Breaks off what is still being read. */

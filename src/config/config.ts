@@ -38,6 +38,8 @@ export interface WholesaleConfig {
   readonly environment: 'production' | 'sandbox';
   /** Without a slash at its end. */
   readonly baseUrl: string;
+  /** What a database is stamped with: `sandbox`, or the origin of the address. */
+  readonly upstream: string;
   readonly keys: readonly WholesaleKey[];
   readonly limits: {
     readonly windowMs: number;

@@ -68,6 +68,7 @@ export function toConfig(document: ResolvedDocument, secrets: Secrets): Config {
     wholesale: {
       environment: wholesale.environment,
       baseUrl: wholesale.base_url.replace(/\/+$/, ''),
+      upstream: wholesale.environment === 'sandbox' ? 'sandbox' : new URL(wholesale.base_url).origin,
       keys: wholesale.keys.map((key, index) => ({
         name: key.name,
         value: secrets.get(`wholesale.keys.${index}.value`) ?? '',

@@ -73,9 +73,9 @@ log: { level: loud }
   });
 });
 
-describe('the address of the supplier', () => {
-  const withUrl = (url: string) => minimal.replace('https://api.example.com/v1', url);
+const withUrl = (url: string) => minimal.replace('https://api.example.com/v1', url);
 
+describe('the address of the supplier', () => {
   it.each(['http://localhost:8090', 'http://127.0.0.1:8090/v1', 'http://[::1]:8090', 'https://api.example.com'])(
     'may be %s',
     (url) => {

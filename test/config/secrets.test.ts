@@ -80,7 +80,7 @@ describe('secrets of a configuration', () => {
     ];
     for (const text of texts) {
       const mistakes = mistakesOf(text);
-      expect(mistakes.length, text).toBeGreaterThan(1);
+      expect(mistakes.length).toBeGreaterThan(1);
       expect(mistakes.join('\n')).not.toContain('INLINE');
     }
     const sandbox = load(

@@ -5,6 +5,7 @@ import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import * as z from 'zod';
 import { Accounts } from './accounts.ts';
+import { accountRoutes } from './account-routes.ts';
 import { adminRoutes } from './admin-routes.ts';
 import { refusal } from './answers.ts';
 import { addApiRoutes, respond, type Web } from './api-routes.ts';
@@ -20,6 +21,7 @@ import type { SandboxLedger } from './ledger.ts';
 import { Limits } from './limits.ts';
 import { Operator } from './operator.ts';
 import { Orders } from './orders.ts';
+import { Outbox } from './outbox.ts';
 import { Pauses } from './pauses.ts';
 import { SeededStream } from './randomness.ts';
 import { RequestLog } from './request-log.ts';
@@ -99,6 +101,12 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
       log({ level: 'error', msg: 'a call failed inside the sandbox', error: error.stack ?? String(error) });
       return respond(refusal(503, 'api_disabled', 'The sandbox could not do its work; its log says why.'));
     });
+    const outboxFile =
+      settings.outbox === undefined ? `${options.database}.outbox.jsonl` : resolve(folder, settings.outbox);
+    const outbox = new Outbox(outboxFile, (letter) =>
+      log({ level: 'info', msg: 'one-time code', ...letter, outbox: outboxFile }),
+    );
+    app.route('/account', accountRoutes({ shelf, committer, clock, outbox }));
     app.route('/__sandbox', adminRoutes(operator, committer, settings.admin_token));
     addApiRoutes(app, {
       shelf,

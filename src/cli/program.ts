@@ -7,6 +7,7 @@ import { addInit } from './commands/init.ts';
 import { addOrders } from './commands/orders.ts';
 import { addQueue } from './commands/queue.ts';
 import { addResults } from './commands/results.ts';
+import { addSandbox } from './commands/sandbox.ts';
 import { addVersion } from './commands/version.ts';
 import { processContext, type CliContext } from './context.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
@@ -21,6 +22,7 @@ const commands: readonly ((program: Command, context: CliContext) => void)[] = [
   addResults,
   addHealth,
   addDb,
+  addSandbox,
   addVersion,
 ];
 
@@ -57,7 +59,7 @@ export function buildProgram(context: CliContext, json = false): Command {
     .version(programVersion, '-V, --version', 'print the version')
     .helpCommand('help [command]', 'show how a command is used')
     .exitOverride()
-    .showHelpAfterError('(see `order-sync --help`)')
+    .showHelpAfterError(json ? false : '(see `order-sync --help`)')
     .configureOutput({
       writeOut: (text) => context.stdout.write(text),
       writeErr: (text) => context.stderr.write(text),

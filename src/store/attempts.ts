@@ -2,6 +2,7 @@ import { canTransition, type EntryState } from '../core/entry-state.ts';
 import { assert } from '../core/order-sync-error.ts';
 import { inTransaction, type Sqlite } from './database.ts';
 import type { BudgetTable } from './budgets.ts';
+import type { PauseTable } from './pauses.ts';
 import type { DueEntries } from './due-entries.ts';
 import type { EntryChanges } from './entry-changes.ts';
 import { entryFrom, type EntryRow } from './rows.ts';
@@ -20,13 +21,18 @@ export class AttemptTable {
   readonly #budgets: BudgetTable;
   readonly #due: DueEntries;
   readonly #entries: EntryChanges;
+  readonly #pauses: PauseTable;
   readonly #statements;
 
-  constructor(database: Sqlite, rooms: { budgets: BudgetTable; due: DueEntries; entries: EntryChanges }) {
+  constructor(
+    database: Sqlite,
+    rooms: { budgets: BudgetTable; due: DueEntries; entries: EntryChanges; pauses: PauseTable },
+  ) {
     this.#database = database;
     this.#budgets = rooms.budgets;
     this.#due = rooms.due;
     this.#entries = rooms.entries;
+    this.#pauses = rooms.pauses;
     this.#statements = {
       insert: database.prepare(
         `INSERT INTO attempts (entry_id, number, purpose, key_name, incarnation_id, opened_at_ms)
@@ -65,6 +71,11 @@ export class AttemptTable {
       const entry = entryFrom(row);
       const purpose = claim.step === 'send' ? 'submit' : 'lookup';
       const request = claim.step === 'send' ? this.#requestOf(row, claim) : null;
+      if (request instanceof Error) {
+        // A request that cannot be written down is never sent, and must not stop the others.
+        this.#entries.putBeforePerson(row, `its request could not be rendered: ${request.message}`, claim.nowMs);
+        return null;
+      }
       const inserted = this.#statements.insert.run({
         entryId: row.id,
         purpose,
@@ -85,12 +96,16 @@ export class AttemptTable {
     });
   }
 
-  #requestOf(row: EntryRow, claim: AttemptClaim): RenderedRequest {
+  #requestOf(row: EntryRow, claim: AttemptClaim): RenderedRequest | Error {
     // What was sent once is sent again to the byte; only an entry that was never sent is rendered.
     if (row.request_method !== null && row.request_path !== null) {
       return { method: row.request_method, path: row.request_path, body: row.request_body };
     }
-    return claim.render(entryFrom(row));
+    try {
+      return claim.render(entryFrom(row));
+    } catch (error) {
+      return error instanceof Error ? error : new Error(String(error));
+    }
   }
 
   #startSending(row: EntryRow, request: RenderedRequest, claim: AttemptClaim): void {
@@ -133,6 +148,7 @@ export class AttemptTable {
       });
       assert(changes === 1, `attempt ${close.attemptId} is closed once`);
       this.#budgets.settleAttempt(close.attemptId, close.slotsSettledMono, close.bootId);
+      if (close.pause !== null) this.#pauses.open({ ...close.pause, nowMs: close.nowMs });
       const row = this.#statements.findEntry.get(close.entryId);
       assert(row !== undefined, `entry ${close.entryId} exists`);
       this.#entries.settle(row, {

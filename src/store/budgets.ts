@@ -17,9 +17,11 @@ export class BudgetTable {
       ),
       free: database.prepare('DELETE FROM budget_slots WHERE attempt_id = ?'),
       settleOne: database.prepare('UPDATE budget_slots SET settled_mono = ? WHERE id = ?'),
+      adopt: database.prepare(
+        'UPDATE budget_slots SET settled_mono = ?, boot_id = ? WHERE settled_mono IS NULL OR boot_id IS NULL OR boot_id IS NOT ?',
+      ),
       all: database.prepare<[], BudgetSlot>(
-        `SELECT key_name AS keyName, limit_name AS limitName, boot_id AS bootId, taken_mono AS takenMono, settled_mono AS settledMono
-         FROM budget_slots ORDER BY id`,
+        'SELECT key_name AS keyName, limit_name AS limitName, settled_mono AS settledMono FROM budget_slots ORDER BY settled_mono',
       ),
       forget: database.prepare(
         'DELETE FROM budget_slots WHERE settled_mono IS NOT NULL AND boot_id IS ? AND settled_mono < ?',
@@ -51,8 +53,11 @@ export class BudgetTable {
     else this.#statements.settle.run(settledMono, bootId, attemptId);
   }
 
-  all(): readonly BudgetSlot[] {
-    return this.#statements.all.all();
+  restore(restart: { settledMono: number; bootId: string | null }): readonly BudgetSlot[] {
+    return inTransaction(this.#database, () => {
+      this.#statements.adopt.run(restart.settledMono, restart.bootId, restart.bootId);
+      return this.#statements.all.all();
+    });
   }
 
   forget(freeBeforeMono: number, bootId: string | null): void {

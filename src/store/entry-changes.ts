@@ -1,4 +1,4 @@
-import type { Settlement } from '../core/decision.ts';
+import type { Settlement } from '../core/settlement.ts';
 import { canTransition, isFinal, type EntryState } from '../core/entry-state.ts';
 import { assert } from '../core/order-sync-error.ts';
 import type { Sqlite } from './database.ts';
@@ -39,6 +39,9 @@ export class EntryChanges {
       requestOf: database.prepare<[number], number>('SELECT request_id FROM lines WHERE id = ?').pluck(),
       rememberEsim: database.prepare(
         'INSERT INTO esims (iccid, entry_id) VALUES (?, ?) ON CONFLICT (iccid) DO NOTHING',
+      ),
+      review: database.prepare(
+        `UPDATE entries SET state = 'needs_review', review_reason = :reason, updated_at_ms = :nowMs WHERE id = :id AND state = :from`,
       ),
       end: database.prepare(
         `UPDATE entries SET state = :state, updated_at_ms = :nowMs, settled_at_ms = :nowMs, error_code = coalesce(error_code, :code),
@@ -110,6 +113,14 @@ export class EntryChanges {
       message: 'the deadline of the order passed before it could be bought; nothing was charged',
     });
     assert(changes === 1, `${row.reference} is ended once`);
+    this.#report(row, nowMs);
+  }
+
+  /** Sets an entry aside that the worker cannot go on with; nothing was sent by this. */
+  putBeforePerson(row: EntryRow, reason: string, nowMs: number): void {
+    assert(canTransition(row.state, 'needs_review'), `${row.reference} may be reviewed from the state ${row.state}`);
+    const { changes } = this.#statements.review.run({ id: row.id, from: row.state, nowMs, reason });
+    assert(changes === 1, `${row.reference} is set aside once`);
     this.#report(row, nowMs);
   }
 

@@ -53,7 +53,12 @@ class SqliteStore implements Store {
     this.#entries = new EntryChanges(database, this.#deliveries);
     this.#budgets = new BudgetTable(database);
     this.#pauses = new PauseTable(database);
-    this.#attempts = new AttemptTable(database, { budgets: this.#budgets, due: this.#due, entries: this.#entries });
+    this.#attempts = new AttemptTable(database, {
+      budgets: this.#budgets,
+      due: this.#due,
+      entries: this.#entries,
+      pauses: this.#pauses,
+    });
     this.read = new SqliteOutboxReader(database, options.upstream === 'sandbox');
   }
 
@@ -102,8 +107,8 @@ class SqliteStore implements Store {
   async countInDoubt() {
     return this.#due.countInDoubt();
   }
-  async budgetSlots() {
-    return this.#budgets.all();
+  async restoreSlots(restart: { settledMono: number; bootId: string | null }) {
+    return this.#budgets.restore(restart);
   }
   async takeSlot(slot: Parameters<Store['takeSlot']>[0]) {
     return this.#budgets.takeAlone(slot);

@@ -23,7 +23,9 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('opening the outbox', () => {
   it('refuses a missing database unless its creation was allowed, because an empty one is amnesia', () => {
-    expect(() => openStore({ ...options, init: 'never' })).toThrow(expect.objectContaining({ code: 'DATABASE_MISSING' }));
+    expect(() => openStore({ ...options, init: 'never' })).toThrow(
+      expect.objectContaining({ code: 'DATABASE_MISSING' }),
+    );
   });
 
   it('refuses a database that a newer program made', async () => {
@@ -43,9 +45,13 @@ describe('opening the outbox', () => {
 
   it('refuses another upstream and another reference secret than it was made with', async () => {
     await openStore(options).close();
-    expect(() => openStore({ ...options, upstream: 'sandbox' })).toThrow(expect.objectContaining({ code: 'UPSTREAM_MISMATCH' }));
+    expect(() => openStore({ ...options, upstream: 'sandbox' })).toThrow(
+      expect.objectContaining({ code: 'UPSTREAM_MISMATCH' }),
+    );
     const namespace = { ...options.namespace, secret: Buffer.alloc(32, 8) };
-    expect(() => openStore({ ...options, namespace })).toThrow(expect.objectContaining({ code: 'REFERENCE_SECRET_CHANGED' }));
+    expect(() => openStore({ ...options, namespace })).toThrow(
+      expect.objectContaining({ code: 'REFERENCE_SECRET_CHANGED' }),
+    );
   });
 
   it('notices that its file was removed under it', async () => {

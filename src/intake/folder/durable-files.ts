@@ -1,44 +1,15 @@
 import type { Buffer } from 'node:buffer';
-import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { type FileHandle, lstat, open, rename, unlink } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { type FileHandle, lstat, open, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { syncFolder } from '../../ops/atomic-file.ts';
 import { DocumentError } from '../parse/document-error.ts';
-
-/** Makes names in a folder durable: a rename is not on disk before its folder is. */
-export async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY);
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
 
 /** Moves a file; when this resolves, a power loss finds it in its new place. `to` must be a name nobody else uses. */
 export async function moveDurably(from: string | Buffer, fromFolder: string, to: string): Promise<void> {
   await rename(from, to);
   await syncFolder(dirname(to));
   await syncFolder(fromFolder);
-}
-
-/** Writes a whole file or none: under a temporary name, synced, then renamed. An older one of the same name is replaced. */
-export async function writeDurably(folder: string, name: string, text: string): Promise<void> {
-  const temporary = join(folder, `.${name}.${randomBytes(6).toString('hex')}.tmp`);
-  const handle = await open(temporary, 'wx', 0o600);
-  try {
-    try {
-      await handle.writeFile(text);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await rename(temporary, join(folder, name));
-  } catch (error) {
-    await unlink(temporary).catch(() => undefined);
-    throw error;
-  }
-  await syncFolder(folder);
 }
 
 /**

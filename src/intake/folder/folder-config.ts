@@ -2,8 +2,8 @@ import type { ColumnMapping } from '../parse/csv-columns.ts';
 import { type ParseLimits, defaultParseLimits } from '../parse/parse-limits.ts';
 
 export interface FolderLimits extends ParseLimits {
-  /** Below this many free bytes nothing more is claimed: the outbox needs the room for what it has taken on. */
-  readonly minFreeBytes: number;
+  /** Below this many free bytes nothing more is claimed (default 200 MiB): the outbox needs the room for what it has taken on. */
+  readonly minFreeBytes?: number;
 }
 
 /** Folders are absolute paths on one mount: a file moves between them by renaming, or not at all. */
@@ -19,11 +19,13 @@ export interface FolderIntakeConfig {
   readonly stableObservations: number;
   /** … that span at least this long, on a clock that does not jump. An empty file is given five times as long. */
   readonly stableMs: number;
-  /** `done_file`: a file is also only ready when `<name>.done` stands beside it. */
-  readonly ready: 'stable' | 'done_file';
+  /** `done`: a file is also only ready when `<name>.done` stands beside it. */
+  readonly ready: 'stable' | 'done';
   readonly limits: FolderLimits;
   readonly columns: ColumnMapping;
 }
+
+export const minFreeBytes = 200 * 1024 * 1024;
 
 export const folderIntakeDefaults = {
   source: 'folder',
@@ -31,6 +33,6 @@ export const folderIntakeDefaults = {
   stableObservations: 3,
   stableMs: 2000,
   ready: 'stable',
-  limits: { ...defaultParseLimits, minFreeBytes: 200 * 1024 * 1024 },
+  limits: { ...defaultParseLimits, minFreeBytes },
   columns: {},
 } as const satisfies Omit<FolderIntakeConfig, 'inbox' | 'work' | 'archive' | 'rejected'>;

@@ -1,12 +1,13 @@
 import { statfs } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
+import { WakeUp } from '../../ops/wake-up.ts';
 import type { Store } from '../../store/store.ts';
 import { claimFile, findUnfinishedJobs } from './claim-file.ts';
 import { newFileId } from './file-id.ts';
 import { runFileJob } from './file-job.ts';
 import { isFilesystemError } from './filesystem-error.ts';
-import type { FolderIntakeConfig } from './folder-config.ts';
+import { type FolderIntakeConfig, minFreeBytes } from './folder-config.ts';
 import { FolderReporter } from './folder-reporter.ts';
 import { type InboxFile, listInbox } from './inbox-listing.ts';
 import { InboxWatcher } from './inbox-watcher.ts';
@@ -37,8 +38,8 @@ export interface ScanReport {
 export interface FolderIntakeStatus {
   /** `degraded`: running, but something stands in the way; it is tried again. `failed`: stopped by an error. */
   readonly state: 'stopped' | 'running' | 'degraded' | 'failed';
-  /** What stands in the way, in words. */
-  readonly problems: readonly string[];
+  /** What stands in the way, in words; null when nothing does. */
+  readonly degraded: string | null;
   /** Files in the inbox that are not ready yet. */
   readonly waiting: number;
   /** Files in the work folder that are to be taken up again. */
@@ -53,6 +54,8 @@ export interface FolderIntake {
   /** Looks once, and brings every file that is ready to its end. */
   scanOnce(): Promise<ScanReport>;
   status(): FolderIntakeStatus;
+  /** Rejects when the intake has stopped on an error of the store or of its own: nothing is taken in any more. */
+  readonly failed: Promise<never>;
 }
 
 export interface FolderIntakeOptions {
@@ -62,8 +65,6 @@ export interface FolderIntakeOptions {
   readonly config: FolderIntakeConfig;
   /** New lines are in the outbox. */
   readonly onAccepted?: () => void;
-  /** The intake has stopped on an error of the store or of its own; nothing is taken in any more. */
-  readonly onFailure?: (error: unknown) => void;
 }
 
 export function createFolderIntake(options: FolderIntakeOptions): FolderIntake {
@@ -79,13 +80,14 @@ class PolledFolder implements FolderIntake {
   readonly #reporter: FolderReporter;
   readonly #stable: StableFiles;
   readonly #watcher: InboxWatcher;
+  readonly #wakeUp: WakeUp;
   /** Jobs in the work folder, and when each may be taken up. */
   readonly #unfinished = new Map<string, { job: FileJob; dueMono: number }>();
   /** Files that we may not read, and when each is tried again. */
   readonly #unreadable = new Map<string, number>();
   readonly #begun = new Set<string>();
   #stopping = new AbortController();
-  #wake = new AbortController();
+  #failure = Promise.withResolvers<never>();
   #prepared = false;
   #looping: Promise<void> | null = null;
   #turn: Promise<unknown> = Promise.resolve();
@@ -97,7 +99,9 @@ class PolledFolder implements FolderIntake {
     this.#options = options;
     this.#reporter = new FolderReporter(logger);
     this.#stable = new StableFiles(config.stableObservations, config.stableMs);
-    this.#watcher = new InboxWatcher(config.inbox, () => this.#wake.abort());
+    this.#wakeUp = new WakeUp(options.clock);
+    this.#watcher = new InboxWatcher(config.inbox, () => this.#wakeUp.ring());
+    this.#failure.promise.catch(() => undefined);
   }
 
   async start(): Promise<void> {
@@ -111,6 +115,7 @@ class PolledFolder implements FolderIntake {
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#watcher.close();
+    this.#wakeUp.ring();
     await this.#looping;
     await this.#turn.catch(() => undefined);
     this.#looping = null;
@@ -125,12 +130,17 @@ class PolledFolder implements FolderIntake {
     return scan;
   }
 
+  get failed(): Promise<never> {
+    return this.#failure.promise;
+  }
+
   status(): FolderIntakeStatus {
     const problems = this.#reporter.problems();
-    const running = this.#looping === null ? 'stopped' : problems.length > 0 ? 'degraded' : 'running';
+    const degraded = problems.length === 0 ? null : problems.slice(0, 5).join(' ');
+    const running = this.#looping === null ? 'stopped' : degraded === null ? 'running' : 'degraded';
     return {
       state: this.#failed ? 'failed' : running,
-      problems,
+      degraded,
       waiting: this.#waiting,
       unfinished: this.#unfinished.size,
     };
@@ -139,21 +149,18 @@ class PolledFolder implements FolderIntake {
   async #loop(signal: AbortSignal): Promise<void> {
     const { clock, config } = this.#options;
     while (!signal.aborted) {
-      // Made before the scan, so that a hint given during it is not lost.
-      this.#wake = new AbortController();
       this.#watcher.listen();
       try {
         await this.scanOnce();
       } catch (error) {
         this.#failed = true;
         this.#watcher.close();
-        this.#reporter.failed(error);
-        this.#options.onFailure?.(error);
+        this.#failure.reject(error);
         return;
       }
       const pauseMs = Math.min(shortestPauseMs, config.scanIntervalMs);
       await clock.sleep(pauseMs, signal);
-      await clock.sleep(config.scanIntervalMs - pauseMs, AbortSignal.any([signal, this.#wake.signal]));
+      if (!signal.aborted) await this.#wakeUp.wait(config.scanIntervalMs - pauseMs);
     }
   }
 
@@ -186,7 +193,7 @@ class PolledFolder implements FolderIntake {
   async #readyFiles(tally: Tally): Promise<readonly InboxFile[]> {
     const { config, clock } = this.#options;
     try {
-      const { files, marked } = await listInbox(config.inbox, config.ready === 'done_file');
+      const { files, marked } = await listInbox(config.inbox, config.ready === 'done');
       this.#reporter.solved('inbox');
       this.#forgetGone(files);
       const isMarked = (file: InboxFile): boolean => config.ready === 'stable' || marked.has(file.key);
@@ -216,8 +223,9 @@ class PolledFolder implements FolderIntake {
 
   async #hasRoom(): Promise<boolean> {
     const { work, limits } = this.#options.config;
+    const wanted = limits.minFreeBytes ?? minFreeBytes;
     const free = await freeBytes(work);
-    if (free !== null && free >= limits.minFreeBytes) {
+    if (free !== null && free >= wanted) {
       this.#reporter.solved('disk');
       return true;
     }

@@ -77,8 +77,4 @@ export class FolderReporter {
         this.#logger.info(file, 'order file half read; it is taken up again at the next start');
     }
   }
-
-  failed(error: unknown): void {
-    this.#logger.fatal({ err: error }, 'the folder intake has stopped');
-  }
 }

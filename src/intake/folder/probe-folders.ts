@@ -40,7 +40,7 @@ export async function probeFolders(config: FolderIntakeConfig, probeId: string):
 /** Removes what an earlier run of ours left half done. */
 async function sweep(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
-    const ours = name.startsWith(probePrefix) || /^\..+\.error\.json\.[0-9a-f]{12}\.tmp$/.test(name);
+    const ours = name.startsWith(probePrefix) || /^\..+\.error\.json\.tmp$/.test(name);
     if (ours) await unlink(join(folder, name));
   }
 }

@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto';
 import { lstat, mkdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, isoTime } from '../../core/clock.ts';
+import { syncFolder, writeFileAtomically } from '../../ops/atomic-file.ts';
 import type { FileRow, Store } from '../../store/store.ts';
 import type { DocumentError } from '../parse/document-error.ts';
-import { moveDurably, openRegularFile, readPrefix, syncFolder, writeDurably } from './durable-files.ts';
+import { moveDurably, openRegularFile, readPrefix } from './durable-files.ts';
 import { documentReport, lineReport } from './error-report.ts';
 import { newFileId } from './file-id.ts';
 import { errorReportNameOf, markerSuffix, rejectedNameOf, workNameOf } from './file-names.ts';
@@ -50,7 +51,7 @@ export async function finishFile(
   const changed = !untouched && (await isOther(path, row.sha256));
   const rejections = await store.rejectionsOfFile(job.id);
   const report = rejections.length === 0 ? null : errorReportNameOf(job.id, job.name);
-  if (report !== null) await writeDurably(config.rejected, report, lineReport(row, rejections));
+  if (report !== null) await writeFileAtomically(join(config.rejected, report), lineReport(row, rejections));
   await store.archiveFile(job.id, nowMs);
   if (changed) return { kind: 'changed', job, next: await renewJob(context, job) };
   const day = join(config.archive, isoTime(nowMs).slice(0, 10));
@@ -76,7 +77,7 @@ export async function rejectFile(context: FileJobContext, job: FileJob, error: D
   if ((await store.findFile(job.id)) === null) {
     await store.beginFile({ id: job.id, name: job.name, sizeBytes: 0, nowMs: clock.wallMs() });
   }
-  await writeDurably(config.rejected, errorReportNameOf(job.id, job.name), documentReport(job, error));
+  await writeFileAtomically(join(config.rejected, errorReportNameOf(job.id, job.name)), documentReport(job, error));
   const message = error.hint === undefined ? error.message : `${error.message} ${error.hint}`;
   await store.rejectFile({ id: job.id, sha256: null, code: error.documentCode, message, nowMs: clock.wallMs() });
   return moveToRejected(context, job, error.documentCode, message);
@@ -106,7 +107,7 @@ async function moveIfThere(path: string, folder: string, to: string): Promise<vo
 }
 
 async function removeMarker(context: FileJobContext, job: FileJob): Promise<void> {
-  if (context.config.ready !== 'done_file') return;
+  if (context.config.ready !== 'done') return;
   await unlink(join(context.config.work, `${job.workName}${markerSuffix}`)).catch((error: unknown) => {
     if (!hasErrno(error, 'ENOENT')) throw error;
   });

@@ -83,6 +83,19 @@ describe('an order file that is dropped into the inbox', () => {
     ]);
   });
 
+  it('names every conflict of an order that stands on one line of text', async () => {
+    const order = (quantity: number) => ({
+      order_id: '6001',
+      currency: 'USD',
+      lines: ['1', '2'].map((line_id) => ({ line_id, type: 'gift_card_order', variant: 'gift-us-25', quantity })),
+    });
+    bench.drop('first.ndjson', JSON.stringify(order(1)));
+    await bench.intake.scanOnce();
+    bench.drop('second.ndjson', JSON.stringify(order(2)));
+    await bench.intake.scanOnce();
+    expect(bench.report().lines?.map((line) => line.line_id)).toEqual(['1', '2']);
+  });
+
   it('that cannot be trusted as a whole is refused with a report, and nothing of it is sent', async () => {
     bench.drop('orders.csv', `${csvHeader}\n1,1,gift_card_order,x,,,1,,USD\n2,1,gift_card_order,x,,,1`);
     expect(await bench.intake.scanOnce()).toMatchObject({ ingested: 0, rejected: 1 });

@@ -10,7 +10,7 @@ import { errorJson, httpAnswer, RawServer, type Behaviour, type RawServerOptions
 
 const opened: { close(): Promise<void> }[] = [];
 afterEach(async () => {
-  await Promise.all(opened.splice(0).map(async (it) => it.close()));
+  await Promise.all(opened.splice(0).map(async (thing) => thing.close()));
 });
 
 async function serve(behave: Behaviour, options: RawServerOptions = {}): Promise<RawServer> {

@@ -1,0 +1,47 @@
+import { createHash, createHmac } from 'node:crypto';
+
+const base32 = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789';
+
+/** A seeded stream of numbers in [0, 1): the same seed and name give the same stream, so a run can be repeated. */
+export class SeededStream {
+  #state: number;
+
+  constructor(seed: number, name: string) {
+    this.#state = createHash('sha256').update(`${seed}:${name}`).digest().readUInt32LE(0);
+  }
+
+  /** mulberry32: tiny, fast, and good enough to draw delays and faults; nothing secret comes from here. */
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  }
+
+  /** A number in [min, max]; the bounds may be equal. */
+  between([min, max]: readonly [number, number]): number {
+    return min === max ? min : min + this.next() * (max - min);
+  }
+}
+
+/**
+ * The text of a delivered code, a matching id or a PIN: a pure function of the seed and of what it is for,
+ * so that the same run delivers the same codes and no two units share one.
+ */
+export function derivedText(seed: number, purpose: string, groups: number, groupLength: number): string {
+  const digest = createHmac('sha512', `sandbox-${seed}`).update(purpose).digest();
+  const parts: string[] = [];
+  for (let group = 0; group < groups; group += 1) {
+    let part = '';
+    for (let index = 0; index < groupLength; index += 1) {
+      part += base32[(digest[group * groupLength + index] ?? 0) % 32] ?? '';
+    }
+    parts.push(part);
+  }
+  return parts.join('-');
+}
+
+export function derivedDigits(seed: number, purpose: string, length: number): string {
+  const digest = createHmac('sha256', `sandbox-${seed}`).update(purpose).digest();
+  return Array.from(digest.subarray(0, length), (byte) => String(byte % 10)).join('');
+}

@@ -1,0 +1,96 @@
+/** The tables of the sandbox. Amounts are minor units, times are milliseconds since the epoch. */
+export const schemaVersion = 1;
+
+export const schema = `
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+
+CREATE TABLE accounts (
+  id TEXT PRIMARY KEY, email TEXT NOT NULL, phone TEXT,
+  wholesale INTEGER NOT NULL, blocked INTEGER NOT NULL, created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE balances (
+  account TEXT NOT NULL REFERENCES accounts(id), currency TEXT NOT NULL,
+  amount_minor INTEGER NOT NULL CHECK (amount_minor >= 0),
+  PRIMARY KEY (account, currency)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE keys (
+  id INTEGER PRIMARY KEY, account TEXT NOT NULL REFERENCES accounts(id), name TEXT NOT NULL,
+  fingerprint TEXT NOT NULL UNIQUE, hint TEXT NOT NULL, created_at INTEGER NOT NULL, revoked_at INTEGER
+) STRICT;
+
+CREATE TABLE key_addresses (
+  key INTEGER NOT NULL REFERENCES keys(id), address TEXT NOT NULL, PRIMARY KEY (key, address)
+) STRICT, WITHOUT ROWID;
+
+-- One row is one order, whatever it bought (Spec 1). Orders made on the website have no reference.
+CREATE TABLE orders (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, number TEXT NOT NULL UNIQUE, account TEXT NOT NULL REFERENCES accounts(id),
+  channel TEXT NOT NULL CHECK (channel IN ('api', 'website')),
+  family TEXT NOT NULL CHECK (family IN ('gift_card', 'esim')),
+  kind TEXT NOT NULL CHECK (kind IN ('gift_card_order', 'esim_order', 'esim_topup')),
+  reference TEXT, fingerprint TEXT NOT NULL, item TEXT NOT NULL, quantity INTEGER NOT NULL, days INTEGER, iccid TEXT,
+  currency TEXT NOT NULL, unit_minor INTEGER NOT NULL, cost_minor INTEGER NOT NULL,
+  refunded_minor INTEGER NOT NULL DEFAULT 0 CHECK (refunded_minor BETWEEN 0 AND cost_minor),
+  status TEXT NOT NULL CHECK (status IN ('pending', 'completed', 'refunded')),
+  answer TEXT NOT NULL DEFAULT '', created_at INTEGER NOT NULL, due_at INTEGER,
+  due_outcome TEXT CHECK (due_outcome IN ('completed', 'refunded')),
+  UNIQUE (account, reference)
+) STRICT;
+CREATE INDEX orders_due ON orders (due_at) WHERE status = 'pending';
+CREATE INDEX orders_of_account ON orders (account, id);
+
+CREATE TABLE codes (
+  order_number TEXT NOT NULL, position INTEGER NOT NULL, code TEXT NOT NULL, pin TEXT, serial TEXT NOT NULL, url TEXT,
+  expires_at INTEGER, PRIMARY KEY (order_number, position)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE esims (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, iccid TEXT NOT NULL UNIQUE, account TEXT NOT NULL, order_number TEXT NOT NULL,
+  plan TEXT NOT NULL, smdp_address TEXT NOT NULL, matching_id TEXT NOT NULL,
+  validity_days INTEGER NOT NULL, created_at INTEGER NOT NULL, installed_at INTEGER, topped_up_at INTEGER,
+  cancelled_at INTEGER, expires_at INTEGER NOT NULL,
+  -- How many more checks of its state fail: -1 is all of them.
+  unchecked_left INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX esims_of_order ON esims (order_number);
+
+-- Every change of a balance, with the balance it left behind.
+CREATE TABLE movements (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, account TEXT NOT NULL, currency TEXT NOT NULL, amount_minor INTEGER NOT NULL,
+  kind TEXT NOT NULL CHECK (kind IN ('funding', 'charge', 'refund')), order_number TEXT, iccid TEXT,
+  balance_minor INTEGER NOT NULL, created_at INTEGER NOT NULL
+) STRICT;
+-- Spec 3: an eSIM is refunded once; and no order is charged twice. The database refuses, whatever the code does.
+CREATE UNIQUE INDEX one_refund_per_esim ON movements (iccid) WHERE kind = 'refund' AND iccid IS NOT NULL;
+CREATE UNIQUE INDEX one_refund_per_order ON movements (order_number) WHERE kind = 'refund' AND iccid IS NULL;
+CREATE UNIQUE INDEX one_charge_per_order ON movements (order_number) WHERE kind = 'charge';
+
+CREATE TABLE stock (
+  variant TEXT PRIMARY KEY, listed INTEGER NOT NULL, available INTEGER NOT NULL CHECK (available >= 0)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE sale_overrides (plan TEXT PRIMARY KEY, on_sale INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+
+-- Filled only when refused references are remembered (references.after_refusal).
+CREATE TABLE refusals (
+  account TEXT NOT NULL, reference TEXT NOT NULL, family TEXT NOT NULL, status INTEGER NOT NULL, body TEXT NOT NULL,
+  PRIMARY KEY (account, reference)
+) STRICT, WITHOUT ROWID;
+
+-- The request log: what arrived, when, what the limiter counted, what was answered.
+CREATE TABLE calls (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, key INTEGER, operation TEXT NOT NULL, arrived_at INTEGER NOT NULL,
+  request_counted INTEGER NOT NULL, order_counted INTEGER NOT NULL, limited INTEGER NOT NULL, status INTEGER NOT NULL,
+  code TEXT, reference TEXT, order_number TEXT, fault TEXT
+) STRICT;
+CREATE INDEX calls_of_key ON calls (key, arrived_at);
+
+CREATE TABLE one_time_codes (
+  id INTEGER PRIMARY KEY, account TEXT NOT NULL, purpose TEXT NOT NULL, fingerprint TEXT NOT NULL,
+  created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, tries_left INTEGER NOT NULL, used_at INTEGER
+) STRICT;
+CREATE TABLE sessions (
+  fingerprint TEXT PRIMARY KEY, account TEXT NOT NULL, form_token TEXT NOT NULL, expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+`;

@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import type { SandboxConfig } from '../../src/sandbox/config.ts';
+import { buyEsim, callerOf, esim, giftCard, refusalOf, startSandbox, temporaryFolder } from './running-sandbox.ts';
+
+/** Time that stands still unless the test moves it. */
+function standingTime(): { time: () => number; advance: (ms: number) => void } {
+  let now = Date.UTC(2026, 0, 1);
+  return { time: () => now, advance: (ms) => (now += ms) };
+}
+
+async function sandboxWith(limits: NonNullable<SandboxConfig['limits']>) {
+  const clock = standingTime();
+  const sandbox = await startSandbox({ limits }, { time: clock.time });
+  return { sandbox, caller: callerOf(sandbox), advance: clock.advance };
+}
+
+describe('the limits of a key', () => {
+  it('lets 60 requests through in any minute and answers the next one with 429 and Retry-After', async () => {
+    const { sandbox, caller, advance } = await sandboxWith({});
+    for (let count = 0; count < 60; count += 1) expect((await caller.get('/balances')).status).toBe(200);
+    const limited = await caller.get('/balances');
+    expect(limited.status).toBe(429);
+    expect(limited.headers.get('retry-after')).toBe('60');
+    advance(59_999);
+    expect((await caller.get('/balances')).status).toBe(429);
+    advance(1);
+    expect((await caller.get('/balances')).status).toBe(200);
+    expect(sandbox.ledger().keys[0]).toMatchObject({ limited: 2, max_requests_in_window: 60 });
+  });
+
+  it('counts orders of both families, top-ups and cancels together: 20 a minute', async () => {
+    const { sandbox, caller, advance } = await sandboxWith({});
+    const iccid = await buyEsim(caller, 'e0');
+    const other = await buyEsim(caller, 'e1');
+    for (let count = 0; count < 8; count += 1) await caller.post('/orders', giftCard(`g${count}`));
+    for (let count = 2; count < 10; count += 1) await caller.post('/esim/orders', esim(`e${count}`));
+    await caller.post(`/esim/esims/${iccid}/topups`, { reference: 't', plan: 'es-1gb-7d', currency: 'USD' });
+    await caller.post(`/esim/esims/${other}/cancel`);
+    expect(sandbox.ledger().keys[0]?.orders_at).toHaveLength(20);
+    expect((await caller.post('/orders', giftCard('one-too-many'))).status).toBe(429);
+    // A call that does not move money is not counted toward the order limit (Spec 4).
+    expect((await caller.get('/products')).status).toBe(200);
+    expect((await caller.get(`/esim/esims/${iccid}/topups`)).status).toBe(200);
+    advance(60_000);
+    expect((await caller.post('/orders', giftCard('one-too-many'))).status).toBe(201);
+  });
+
+  it('holds for each key on its own', async () => {
+    const sandbox = await startSandbox({
+      limits: { requests: 1 },
+      accounts: [
+        {
+          id: 'acme',
+          email: 'a@b.test',
+          keys: [
+            { name: 'one', value: 'key-number-one' },
+            { name: 'two', value: 'key-number-two' },
+          ],
+        },
+      ],
+    });
+    for (const key of ['key-number-one', 'key-number-two']) {
+      expect((await callerOf(sandbox, key).get('/balances')).status).toBe(200);
+      expect((await callerOf(sandbox, key).get('/balances')).status).toBe(429);
+    }
+  });
+
+  it('says 429 as the config wants it: with seconds, a date or nothing; with JSON, text or nothing', async () => {
+    const dated = await sandboxWith({ requests: 1, retry_after: 'date' });
+    await dated.caller.get('/balances');
+    const withDate = await dated.caller.get('/balances');
+    expect(Date.parse(withDate.headers.get('retry-after') ?? '')).toBe(Date.UTC(2026, 0, 1, 0, 1));
+    expect(refusalOf(withDate)).toBe('429 rate_limited');
+    const bare = await sandboxWith({ requests: 1, retry_after: 'none', body: 'empty' });
+    await bare.caller.get('/balances');
+    const withNothing = await bare.caller.get('/balances');
+    expect([withNothing.status, withNothing.text, withNothing.headers.get('retry-after')]).toEqual([429, '', null]);
+    const text = await sandboxWith({ requests: 1, body: 'text' });
+    await text.caller.get('/balances');
+    expect((await text.caller.get('/balances')).headers.get('content-type')).toContain('text/plain');
+  });
+
+  it('is remembered across a restart', async () => {
+    const clock = standingTime();
+    const database = `${temporaryFolder()}/sandbox.db`;
+    const config: SandboxConfig = { limits: { requests: 2 } };
+    const first = await startSandbox(config, { database, time: clock.time });
+    await callerOf(first).get('/balances');
+    await callerOf(first).get('/balances');
+    await first.close();
+    const second = await startSandbox(config, { database, time: clock.time });
+    expect((await callerOf(second).get('/balances')).status).toBe(429);
+    clock.advance(60_000);
+    expect((await callerOf(second).get('/balances')).status).toBe(200);
+  });
+});

@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import { checkNames } from '../../src/sandbox/check-order.ts';
+import { buyEsim, callerOf, esim, giftCard, refusalOf, startSandbox } from './running-sandbox.ts';
+
+describe('a reference identifies one order', () => {
+  it('a repeat in the same family replays the first answer word for word and buys nothing', async () => {
+    const sandbox = await startSandbox();
+    const caller = callerOf(sandbox);
+    const iccid = await buyEsim(caller, 'e1');
+    const calls: Array<[string, object]> = [
+      ['/orders', giftCard('same', { quantity: 2 })],
+      ['/esim/orders', esim('other')],
+      [`/esim/esims/${iccid}/topups`, { reference: 'top', plan: 'es-1gb-7d', currency: 'USD' }],
+    ];
+    for (const [path, body] of calls) {
+      const first = await caller.post(path, body);
+      expect(first.status).toBe(201);
+      const movements = sandbox.ledger().movements.length;
+      const repeats = await Promise.all([1, 2, 3].map(() => caller.post(path, body)));
+      for (const repeat of repeats) expect([repeat.status, repeat.text]).toEqual([200, first.text]);
+      expect(sandbox.ledger().movements).toHaveLength(movements);
+    }
+  });
+
+  it('fifty callers at once with one reference buy one order', async () => {
+    const sandbox = await startSandbox();
+    const caller = callerOf(sandbox);
+    const replies = await Promise.all(Array.from({ length: 50 }, () => caller.post('/orders', giftCard('race'))));
+    expect(new Set(replies.map((reply) => reply.text)).size).toBe(1);
+    expect(replies.filter((reply) => reply.status === 201)).toHaveLength(1);
+    expect(sandbox.ledger().orders).toHaveLength(1);
+  });
+
+  it('the other family gets 409 reference_in_use and charges nothing', async () => {
+    const sandbox = await startSandbox();
+    const caller = callerOf(sandbox);
+    const iccid = await buyEsim(caller, 'of-esims');
+    await caller.post('/orders', giftCard('of-cards'));
+    const movements = sandbox.ledger().movements.length;
+    expect(refusalOf(await caller.post('/esim/orders', esim('of-cards')))).toBe('409 reference_in_use');
+    expect(refusalOf(await caller.post('/orders', giftCard('of-esims')))).toBe('409 reference_in_use');
+    const topup = { reference: 'of-cards', plan: 'es-1gb-7d', currency: 'USD' };
+    expect(refusalOf(await caller.post(`/esim/esims/${iccid}/topups`, topup))).toBe('409 reference_in_use');
+    expect(sandbox.ledger().movements).toHaveLength(movements);
+  });
+
+  it('a refused order leaves its reference free, unless the config says that it is remembered', async () => {
+    const free = await startSandbox();
+    const poor = giftCard('r', { variant: 'test-out-of-stock' });
+    expect(refusalOf(await callerOf(free).post('/orders', poor))).toBe('409 out_of_stock');
+    expect((await callerOf(free).post('/orders', giftCard('r'))).status).toBe(201);
+
+    const strict = await startSandbox({ references: { after_refusal: 'remembered' } });
+    const first = await callerOf(strict).post('/orders', poor);
+    expect((await callerOf(strict).post('/orders', giftCard('r'))).text).toBe(first.text);
+    expect((await callerOf(strict).post('/esim/orders', esim('r'))).status).toBe(201);
+  });
+
+  it('a repeat with another body is answered with the existing order, or refused when the config says so', async () => {
+    const kind = await startSandbox();
+    const first = await callerOf(kind).post('/orders', giftCard('r'));
+    expect((await callerOf(kind).post('/orders', giftCard('r', { quantity: 5 }))).text).toBe(first.text);
+
+    const strict = await startSandbox({ references: { different_body: 'refuse' } });
+    await callerOf(strict).post('/orders', giftCard('r'));
+    expect(refusalOf(await callerOf(strict).post('/orders', giftCard('r', { quantity: 5 })))).toBe(
+      '422 invalid_request',
+    );
+  });
+
+  it('a replay tells the order as it stands now when the config says so', async () => {
+    const sandbox = await startSandbox({
+      references: { replay: 'current' },
+      fulfilment: { mode: 'delayed', delay_ms: [1_000, 1_000] },
+    });
+    const caller = callerOf(sandbox);
+    expect((await caller.post('/orders', giftCard('r'))).json).toMatchObject({ status: 'pending' });
+    await sandbox.operate((operator) => operator.advanceClock(1_000));
+    expect((await caller.post('/orders', giftCard('r'))).json).toMatchObject({ status: 'completed' });
+  });
+
+  it('the replay can be made to stand behind the balance and the stock, as some services do', async () => {
+    const late = [...checkNames.filter((name) => name !== 'reference'), 'reference' as const];
+    const sandbox = await startSandbox({
+      checks: late,
+      accounts: [
+        {
+          id: 'acme',
+          email: 'a@b.test',
+          balances: { USD: '18.90' },
+          keys: [{ name: 'main', value: 'sandbox-key-main' }],
+        },
+      ],
+    });
+    const caller = callerOf(sandbox);
+    expect((await caller.post('/orders', giftCard('r'))).status).toBe(201);
+    expect(refusalOf(await caller.post('/orders', giftCard('r')))).toBe('402 insufficient_balance');
+  });
+
+  it('an order of checks that cannot work is refused with the reason', async () => {
+    await expect(startSandbox({ checks: ['key'] })).rejects.toThrow(
+      /every check must be named once; missing: maintenance/,
+    );
+  });
+});

@@ -47,8 +47,8 @@ export async function runCommandLine(argv: readonly string[], surroundings?: Cli
     return exitCode;
   } catch (error) {
     if (!(error instanceof CommanderError)) return reportError(error, context.stderr, json);
-    const asked = ['commander.helpDisplayed', 'commander.version'].includes(error.code);
-    if (asked) return exitCodes.ok;
+    // Help and version that were asked for are thrown too.
+    if (error.exitCode === 0) return exitCodes.ok;
     return json ? reportUsage(error.message, context.stderr) : exitCodes.usage;
   }
 }

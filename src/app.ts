@@ -33,6 +33,8 @@ export interface RunningWorker {
   /** `host:port` of the health pages, as they really listen. */
   readonly adminAddress: string;
   readonly store: Store;
+  /** Whether no order file waits to be taken in. */
+  inboxIsEmpty(): boolean;
   /** Rejects when the worker must not go on, for example because what it does cannot be recorded. Never resolves. */
   readonly failed: Promise<never>;
   /** Drains and releases everything; may be called again. */
@@ -40,11 +42,6 @@ export interface RunningWorker {
 }
 
 const healthCheckIntervalMs = 30_000;
-
-/** Databases belong to an upstream for ever; every sandbox is one upstream, and no other. */
-function upstreamOf(config: Config): string {
-  return config.wholesale.environment === 'sandbox' ? 'sandbox' : config.wholesale.baseUrl;
-}
 
 function openOutbox(config: Config): Store {
   const mayInit = config.init === 'if-missing' && !existsSync(config.databasePath);
@@ -58,7 +55,7 @@ function openOutbox(config: Config): Store {
       // A database without its secret is never given a new one: the same orders would get other references.
       secret: readReferenceSecret(config.reference.secretFile, mayInit),
     },
-    upstream: upstreamOf(config),
+    upstream: config.wholesale.upstream,
     sinks: ['folder'],
   });
 }
@@ -108,6 +105,11 @@ function attemptDeps(deps: WorkerDeps, store: Store, wholesale: AttemptDeps['who
     policy: { quietMs, horizonMs, placedDeadlineMs, cancelTries, defectTries: 3, timeScale: retryTimeScale },
     keyValue: keyValueOf(config),
   };
+}
+
+function inboxIsEmpty(intake: FolderIntake): boolean {
+  const { waiting, unfinished } = intake.status();
+  return waiting === 0 && unfinished === 0;
 }
 
 function healthChecks(store: Store, intake: FolderIntake): readonly HealthCheck[] {
@@ -194,9 +196,9 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     });
     await life.push('run file', () => removeRunFile(config.dataDir, deps.pid));
 
-    const failed = Promise.race([dispatcher.failed, deliveries.failed, watch.failed]);
+    const failed = Promise.race([dispatcher.failed, deliveries.failed, intake.failed, watch.failed]);
     failed.catch(() => undefined);
-    logger.info({ upstream: upstreamOf(config), admin: health.address, ...store.read.backlog() }, 'worker started');
-    return { adminAddress: health.address, store, failed, stop: () => life.stop() };
+    logger.info({ upstream: config.wholesale.upstream, admin: health.address, ...store.read.backlog() }, 'worker started');
+    return { adminAddress: health.address, store, inboxIsEmpty: () => inboxIsEmpty(intake), failed, stop: () => life.stop() };
   });
 }

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { ConfigIssue } from './config-issue.ts';
 import type { Origins } from './layers.ts';
-import { nearestName } from './nearest-name.ts';
+import { nearestName } from '../core/nearest-name.ts';
 import { holdsSecret, schemaNodeAt, type ConfigPath } from './schema-tree.ts';
 import { valueAt } from './tree.ts';
 

@@ -1,5 +1,5 @@
+import { nearestName } from '../../core/nearest-name.ts';
 import { DocumentError } from './document-error.ts';
-import { suggestName } from './suggest-name.ts';
 
 /** The columns that mean something to the worker. */
 export const csvColumns = [
@@ -74,6 +74,8 @@ export function readCsvHeader(cells: readonly string[], mapping: ColumnMapping, 
   };
 }
 
+const meantName = (name: string, known: readonly string[]): string | null =>
+  name.length > 64 ? null : (nearestName(name, known) ?? null);
 const correct = 'Correct the header and send the file again.';
 const shown = (name: string): string => JSON.stringify(name.slice(0, 64));
 
@@ -84,7 +86,7 @@ function missingColumns(
   line: number,
 ): DocumentError {
   const near = others.flatMap((name) => {
-    const meant = suggestName(name, missing);
+    const meant = meantName(name, missing);
     return meant === null ? [] : [`${shown(name)}: did you mean ${meant}?`];
   });
   const separated = names.length === 1 && /[;\t|]/.test(names[0] ?? '');
@@ -107,7 +109,7 @@ function refuseNearMisses(
   const free = csvColumns.filter((column) => !known.has(column) && mapping[column] !== null);
   for (const name of others) {
     const ours = csvColumns.find((column) => column === name && mapping[column] !== undefined);
-    const meant = ours ?? suggestName(name, free.map(nameOf));
+    const meant = ours ?? meantName(name, free.map(nameOf));
     if (meant !== null) {
       throw new DocumentError('unknown_column', `${shown(name)} is not a column of ours: did you mean ${meant}?`, {
         line,

@@ -26,7 +26,8 @@ export type DocumentErrorCode =
   | 'poison_file'
   | 'row_count_mismatch'
   | 'sha256_mismatch'
-  | 'bad_marker';
+  | 'bad_marker'
+  | 'vanished';
 
 /** The message names the place and what was met, and `hint` what to do: together they are what a shop's developer reads. */
 export class DocumentError extends OrderSyncError {

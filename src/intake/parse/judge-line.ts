@@ -1,9 +1,9 @@
 import type { z } from 'zod';
+import { nearestName } from '../../core/nearest-name.ts';
 import { operations } from '../../core/operation.ts';
 import { type OrderHead, joinLine, orderHeadSchema, orderLineSchema } from '../../core/order-request.ts';
 import type { AcceptableLine } from '../../core/order-request.ts';
 import { type Problem, shownValue } from './parsed-item.ts';
-import { didYouMean } from './suggest-name.ts';
 
 /** Turns the place of a problem within a line or a head into what the sender knows: a pointer, or a column. */
 export type FieldNames = (path: readonly PropertyKey[]) => string;
@@ -126,6 +126,12 @@ function ruleOf(issue: z.core.$ZodIssue, met: unknown): string {
     return 'must be a date and time with a zone, for example "2026-12-01T00:00:00Z"';
   }
   return issue.message;
+}
+
+/** The name that was most likely meant, as the end of a sentence; empty when none is near. */
+function didYouMean(name: string, known: readonly string[]): string {
+  const nearest = name.length > 64 ? undefined : nearestName(name, known);
+  return nearest === undefined ? '' : `: did you mean ${nearest}?`;
 }
 
 function bound(word: string, limit: number | bigint, origin: string): string {

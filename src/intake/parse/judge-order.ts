@@ -1,14 +1,7 @@
 import { orderLimits } from '../../core/order-request.ts';
 import { isObject, judgeHead, judgeLine } from './judge-line.ts';
 import { jsonPointer } from './json-pointer.ts';
-import {
-  type LineIdentity,
-  type ParsedItem,
-  type Problem,
-  rejectionOf,
-  shownIdentity,
-  shownValue,
-} from './parsed-item.ts';
+import { type ParsedItem, type Problem, rejectionOf, identityOf, shownValue } from './parsed-item.ts';
 import type { JsonFinding } from './strict-json.ts';
 
 /** An order object as it was read from JSON, with the place it was read from. */
@@ -35,12 +28,8 @@ export function* judgeOrder(order: FoundOrder, defaultSource: string): Generator
     return;
   }
   const { lines, ...rest } = value;
-  const identity: LineIdentity = {
-    lineNumber: order.lineNumberOf(value),
-    source: shownIdentity(rest['source']) ?? defaultSource,
-    orderId: shownIdentity(rest['order_id']),
-    lineId: null,
-  };
+  const whose = { source: rest['source'], orderId: rest['order_id'], lineId: undefined };
+  const identity = identityOf(whose, order.lineNumberOf(value), defaultSource);
   const found = findingsBelow(order);
   const problems = found.filter((finding) => !isInLine(finding.path, path.length)).map(problemOf);
   const head = judgeHead(rest, (at) => jsonPointer([...path, ...at]));
@@ -58,7 +47,7 @@ export function* judgeOrder(order: FoundOrder, defaultSource: string): Generator
     const ofLine = {
       ...identity,
       lineNumber: isObject(line) ? order.lineNumberOf(line) : identity.lineNumber,
-      lineId: isObject(line) ? shownIdentity(line['line_id']) : null,
+      lineId: isObject(line) && typeof line['line_id'] === 'string' ? shownValue(line['line_id']) : null,
     };
     if (problems.length > 0 || !head.ok) {
       yield rejectionOf(ofLine, problems);

@@ -7,7 +7,7 @@ import {
   type ParsedItem,
   type Problem,
   rejectionOf,
-  shownIdentity,
+  identityOf,
   shownValue,
 } from './parsed-item.ts';
 
@@ -24,27 +24,24 @@ export function rowJudge(defaultSource: string, oversized: ReadonlySet<string>):
 
   return (row) => {
     const source = cellOf(row, 'source');
-    const identity: LineIdentity = {
-      lineNumber: row.lineNumber,
-      source: shownIdentity(source) ?? defaultSource,
-      orderId: shownIdentity(cellOf(row, 'order_id')),
-      lineId: shownIdentity(cellOf(row, 'line_id')),
-    };
+    const orderId = cellOf(row, 'order_id');
+    const identify = (): LineIdentity =>
+      identityOf({ source, orderId, lineId: cellOf(row, 'line_id') }, row.lineNumber, defaultSource);
     if (!isWholeRow(row)) {
       const rule = `has ${row.cells.length} cells where the header has ${row.header.width}`;
-      return rejectionOf(identity, [{ code: 'wrong_cell_count', field: null, rule, value: null }]);
+      return rejectionOf(identify(), [{ code: 'wrong_cell_count', field: null, rule, value: null }]);
     }
     if (oversized.size > 0 && oversized.has(orderKeyOf(row))) {
       const rule = `belongs to an order with more than ${orderLimits.linesPerRequest} lines: divide the order`;
       const field = row.header.nameOf('order_id');
-      return rejectionOf(identity, [{ code: 'too_many_lines', field, rule, value: identity.orderId }]);
+      return rejectionOf(identify(), [{ code: 'too_many_lines', field, rule, value: shownValue(orderId) }]);
     }
     if (names?.header !== row.header) names = { header: row.header, nameOf: columnNames(row.header) };
     const { nameOf } = names;
 
     const head = {
       ...filled('source', source),
-      ...filled('order_id', cellOf(row, 'order_id')),
+      ...filled('order_id', orderId),
       // A cancel names no balance, yet a shop fills the column in every row: it is said of the order.
       ...filled('currency', cellOf(row, 'currency')),
       ...filled('not_after', cellOf(row, 'not_after')),
@@ -70,7 +67,7 @@ export function rowJudge(defaultSource: string, oversized: ReadonlySet<string>):
     );
     if (!judged.ok)
       problems.push(...judged.problems.filter((problem) => !problems.some((known) => known.field === problem.field)));
-    if (problems.length > 0 || !judged.ok) return rejectionOf(identity, problems);
+    if (problems.length > 0 || !judged.ok) return rejectionOf(identify(), problems);
     return { kind: 'line', line: { ...judged.value, lineNumber: row.lineNumber } };
   };
 }

@@ -1,4 +1,4 @@
-import type { AcceptableLine } from '../../core/order-request.ts';
+import { type AcceptableLine, orderHeadSchema, sourceSchema } from '../../core/order-request.ts';
 import type { Rejection } from '../../store/store.ts';
 
 /** A line that cannot be accepted, and why. One for each line: further problems are named in its rule. */
@@ -35,11 +35,26 @@ export function shownValue(value: unknown): string | null {
   return text.length <= valueLimit ? text : `${text.slice(0, valueLimit - 1).toWellFormed()}…`;
 }
 
-/** An identity as it was met, when it can be one at all: whole, so that the rejection is found by it. */
-export function shownIdentity(value: unknown): string | null {
-  if (typeof value !== 'string' || value === '') return null;
-  return value.length <= 128 ? value.toWellFormed() : shownValue(value);
+/**
+ * What a rejection may say of whose line it was. A source or an order id that breaks its own rule is null: it names
+ * no order, and must not become the name of a folder or a file.
+ */
+export function identityOf(
+  met: { source: unknown; orderId: unknown; lineId: unknown },
+  lineNumber: number | null,
+  defaultSource: string,
+): LineIdentity {
+  const source = met.source === undefined ? defaultSource : met.source;
+  return {
+    lineNumber,
+    source: isSource(source) ? source : null,
+    orderId: isOrderId(met.orderId) ? met.orderId : null,
+    lineId: typeof met.lineId === 'string' && met.lineId !== '' ? shownValue(met.lineId) : null,
+  };
 }
+
+const isSource = (value: unknown): value is string => sourceSchema.safeParse(value).success;
+const isOrderId = (value: unknown): value is string => orderHeadSchema.shape.order_id.safeParse(value).success;
 
 /** Joins what is wrong with one line into its rejection: the first problem leads, the others are named after it. */
 export function rejectionOf(identity: LineIdentity, problems: readonly Problem[]): ParsedItem {

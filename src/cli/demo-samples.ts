@@ -32,7 +32,11 @@ export async function dropSamples(inbox: string): Promise<readonly string[]> {
 export async function buyDemoEsims(config: Config, clock: Clock): Promise<void> {
   const [key] = config.wholesale.keys;
   if (key === undefined) return;
-  const wholesale = createWholesaleClient({ baseUrl: config.wholesale.baseUrl, wire: readWire(config.wholesale.wire), clock });
+  const wholesale = createWholesaleClient({
+    baseUrl: config.wholesale.baseUrl,
+    wire: readWire(config.wholesale.wire),
+    clock,
+  });
   const facts = {
     operation: 'esim_order',
     reference: 'demo-esims-of-last-week',
@@ -44,7 +48,12 @@ export async function buyDemoEsims(config: Config, clock: Clock): Promise<void> 
     currency: 'USD',
   } as const;
   try {
-    const outcome = await wholesale.submit({ ...wholesale.render(facts), operation: facts.operation, keyValue: key.value, expect: facts });
+    const outcome = await wholesale.submit({
+      ...wholesale.render(facts),
+      operation: facts.operation,
+      keyValue: key.value,
+      expect: facts,
+    });
     if (outcome.row !== 'accepted' && outcome.row !== 'rate_limited') {
       throw new OrderSyncError('UNREACHABLE', `The embedded sandbox does not sell: ${outcome.message}`, {
         hint: 'remove the data folder to start the demo anew',

@@ -47,7 +47,12 @@ export function summary(read: OutboxReader, config: Config): string {
   });
   const notes = read
     .attention(20)
-    .map((it) => `  ${it.kind}: ${plainText([it.orderId, it.reason, it.message].filter((part) => part !== null).join(', '))}`.slice(0, 200));
+    .map((it) =>
+      `  ${it.kind}: ${plainText([it.orderId, it.reason, it.message].filter((part) => part !== null).join(', '))}`.slice(
+        0,
+        200,
+      ),
+    );
   return [
     '',
     '  All of it has come to rest:',

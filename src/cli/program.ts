@@ -11,6 +11,7 @@ import { addResults } from './commands/results.ts';
 import { addRun } from './commands/run.ts';
 import { addSandbox } from './commands/sandbox.ts';
 import { addVersion } from './commands/version.ts';
+import { addWire } from './commands/wire.ts';
 import { processContext, type CliContext } from './context.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
 import { reportError, reportUsage } from './report-error.ts';
@@ -26,6 +27,7 @@ const commands: readonly ((program: Command, context: CliContext) => void)[] = [
   addResults,
   addHealth,
   addDb,
+  addWire,
   addSandbox,
   addVersion,
 ];

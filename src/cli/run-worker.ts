@@ -15,7 +15,11 @@ const hardStopMs = 9000;
  * itself end it by resolving to `end`.
  */
 export async function runWorker(
-  run: { config: Config; logger: Logger; whileRunning?: (worker: RunningWorker, stop: AbortSignal) => Promise<'end' | 'go on'> },
+  run: {
+    config: Config;
+    logger: Logger;
+    whileRunning?: (worker: RunningWorker, stop: AbortSignal) => Promise<'end' | 'go on'>;
+  },
   context: CliContext,
 ): Promise<void> {
   const { config, logger } = run;

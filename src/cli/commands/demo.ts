@@ -26,7 +26,12 @@ export function addDemo(program: Command, context: CliContext): void {
     .command('demo')
     .description('run the worker with an embedded sandbox of the API: everything on this machine, nothing costs money')
     .option('-c, --config <file>', 'the config file', demoConfig)
-    .option('--set <key=value>', 'one value that is stronger than file and environment; may be repeated', collectSetting, {})
+    .option(
+      '--set <key=value>',
+      'one value that is stronger than file and environment; may be repeated',
+      collectSetting,
+      {},
+    )
     .option('--no-samples', 'do not drop the sample orders into the inbox at the first start')
     .option('--once', 'end when everything that came in is done')
     .action(async (options: DemoOptions) => {
@@ -42,9 +47,13 @@ function collectSetting(text: string, before: Readonly<Record<string, string>>):
 
 async function demo(config: Config, options: DemoOptions, context: CliContext): Promise<void> {
   if (config.wholesale.environment !== 'sandbox') {
-    throw new OrderSyncError('REFUSED', 'The demo runs against its own sandbox only, but this config is for production', {
-      hint: 'run the worker with `order-sync run`, or the demo without --config',
-    });
+    throw new OrderSyncError(
+      'REFUSED',
+      'The demo runs against its own sandbox only, but this config is for production',
+      {
+        hint: 'run the worker with `order-sync run`, or the demo without --config',
+      },
+    );
   }
   const { level, format } = config.log;
   const logger = createLogger({ level, format, version: programVersion, instance: config.instance }, context.stdout);
@@ -59,7 +68,9 @@ async function demo(config: Config, options: DemoOptions, context: CliContext): 
     await buyDemoEsims(here, context.clock);
     const dropped = isFirstStart && options.samples ? await dropSamples(config.intake.folder.inbox) : [];
     const whileRunning = async (worker: RunningWorker, stop: AbortSignal): Promise<'end' | 'go on'> => {
-      context.stderr.write(banner({ config, sandboxUrl: sandbox.url, adminAddress: worker.adminAddress, dropped, samplesFolder }));
+      context.stderr.write(
+        banner({ config, sandboxUrl: sandbox.url, adminAddress: worker.adminAddress, dropped, samplesFolder }),
+      );
       if (dropped.length === 0 && options.once !== true) return 'go on';
       await settled(worker, config, context, stop);
       if (!stop.aborted) context.stderr.write(summary(worker.store.read, config));

@@ -32,7 +32,7 @@ function instructionsOf(text: string): Instruction[] {
 const all = instructionsOf(read('Dockerfile'));
 const lastStage = all.slice(all.findLastIndex(({ name }) => name === 'FROM'));
 const of = (stage: Instruction[], name: string): string[] =>
-  stage.filter((it) => it.name === name).map(({ rest }) => rest);
+  stage.filter((instruction) => instruction.name === name).map(({ rest }) => rest);
 
 describe('the container', () => {
   it('is made in stages, on the same slim image of the required Node', () => {

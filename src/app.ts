@@ -33,8 +33,6 @@ export interface RunningWorker {
   /** `host:port` of the health pages, as they really listen. */
   readonly adminAddress: string;
   readonly store: Store;
-  /** Whether no order file waits to be taken in. */
-  inboxIsEmpty(): boolean;
   /** Rejects when the worker must not go on, for example because what it does cannot be recorded. Never resolves. */
   readonly failed: Promise<never>;
   /** Drains and releases everything; may be called again. */
@@ -107,11 +105,6 @@ function attemptDeps(deps: WorkerDeps, store: Store, wholesale: AttemptDeps['who
   };
 }
 
-function inboxIsEmpty(intake: FolderIntake): boolean {
-  const { waiting, unfinished } = intake.status();
-  return waiting === 0 && unfinished === 0;
-}
-
 function healthChecks(store: Store, intake: FolderIntake): readonly HealthCheck[] {
   const database = async (): Promise<CheckStatus> => {
     await store.checkHealth();
@@ -120,7 +113,11 @@ function healthChecks(store: Store, intake: FolderIntake): readonly HealthCheck[
   return [
     { name: 'database', readiness: true, check: database },
     { name: 'folder', readiness: false, check: () => (intake.status().degraded === null ? 'pass' : 'fail') },
-    { name: 'submission', readiness: false, check: async () => ((await store.pauses()).length === 0 ? 'pass' : 'warn') },
+    {
+      name: 'submission',
+      readiness: false,
+      check: async () => ((await store.pauses()).length === 0 ? 'pass' : 'warn'),
+    },
   ];
 }
 
@@ -198,7 +195,10 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
 
     const failed = Promise.race([dispatcher.failed, deliveries.failed, intake.failed, watch.failed]);
     failed.catch(() => undefined);
-    logger.info({ upstream: config.wholesale.upstream, admin: health.address, ...store.read.backlog() }, 'worker started');
-    return { adminAddress: health.address, store, inboxIsEmpty: () => inboxIsEmpty(intake), failed, stop: () => life.stop() };
+    logger.info(
+      { upstream: config.wholesale.upstream, admin: health.address, ...store.read.backlog() },
+      'worker started',
+    );
+    return { adminAddress: health.address, store, failed, stop: () => life.stop() };
   });
 }

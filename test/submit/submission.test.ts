@@ -18,15 +18,15 @@ const faults = (...rules: FaultRuleInput[]): SubmissionOptions => ({
   sandbox: { limits: { enabled: false }, faults: rules },
 });
 
-function ordersByReference(it: Submission): Map<string, number> {
+function ordersByReference(worker: Submission): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const order of it.sandbox.ledger().orders)
+  for (const order of worker.sandbox.ledger().orders)
     counts.set(order.reference ?? '', (counts.get(order.reference ?? '') ?? 0) + 1);
   return counts;
 }
 
-function attemptsOf(it: Submission): { outcome: string; purpose: string }[] {
-  const database = new SqliteDatabase(it.databasePath, { readonly: true });
+function attemptsOf(worker: Submission): { outcome: string; purpose: string }[] {
+  const database = new SqliteDatabase(worker.databasePath, { readonly: true });
   try {
     return database
       .prepare<[], { outcome: string; purpose: string }>('SELECT outcome, purpose FROM attempts ORDER BY id')
@@ -54,13 +54,13 @@ describe('buying', () => {
     await worker.settled();
     expect(worker.counts().fulfilled).toBe(5);
     const { orders, esims } = worker.sandbox.ledger();
-    expect(orders.map((it) => it.kind).toSorted()).toEqual([
+    expect(orders.map((found) => found.kind).toSorted()).toEqual([
       'esim_order',
       'esim_order',
       'esim_topup',
       'gift_card_order',
     ]);
-    expect(esims.map((it) => it.state)).toContain('cancelled');
+    expect(esims.map((found) => found.state)).toContain('cancelled');
   });
 
   it('stores the delivered units, the order number and the exact cost', async () => {
@@ -113,7 +113,7 @@ describe('an answer that does not come', () => {
     const references = await worker.accept([{}, { operation: 'esim_order', variant: null, plan: 'es-1gb-7d' }, {}]);
     await worker.settled();
     expect(worker.counts().fulfilled).toBe(3);
-    expect([...ordersByReference(worker)].toSorted()).toEqual(references.map((reference) => [reference, 1]).toSorted());
+    expect(ordersByReference(worker)).toEqual(new Map(references.map((reference) => [reference, 1])));
   });
 
   it('is looked up before anything is sent again', async () => {
@@ -151,7 +151,7 @@ describe('an answer that does not come', () => {
     await worker.accept([{ operation: 'esim_cancel', variant: null, quantity: null, currency: null, iccid }]);
     await worker.settled();
     expect(worker.counts()).toMatchObject({ fulfilled: 2, needs_review: 0 });
-    expect(worker.sandbox.ledger().movements.filter((it) => it.kind === 'refund')).toHaveLength(1);
+    expect(worker.sandbox.ledger().movements.filter((found) => found.kind === 'refund')).toHaveLength(1);
   });
 
   it('stops new buying while too much is in doubt', async () => {
@@ -168,7 +168,7 @@ describe('an answer that does not come', () => {
     const { sandbox } = worker;
     while (worker.counts().unknown < 2)
       await Promise.race([worker.dispatcher.failed, new Promise((resolve) => void setImmediate(resolve))]);
-    const lookups = () => attemptsOf(worker).filter((it) => it.purpose === 'lookup').length;
+    const lookups = () => attemptsOf(worker).filter((found) => found.purpose === 'lookup').length;
     const before = lookups();
     while (lookups() < before + 4) await new Promise((resolve) => void setImmediate(resolve));
     expect(sandbox.ledger().orders).toHaveLength(2);
@@ -183,7 +183,7 @@ describe('being turned away', () => {
     await worker.settled();
     expect(worker.counts().fulfilled).toBe(2);
     expect(await worker.store.pauses()).toEqual([]);
-    expect(attemptsOf(worker).every((it) => ['api_disabled', 'accepted'].includes(it.outcome))).toBe(true);
+    expect(attemptsOf(worker).every((found) => ['api_disabled', 'accepted'].includes(found.outcome))).toBe(true);
   });
 
   it('holds one balance that is empty while another one flows', async () => {
@@ -226,7 +226,7 @@ describe('an order whose units come later', () => {
     await worker.accept([{ quantity: 3 }]);
     await worker.settled();
     expect(worker.counts().fulfilled).toBe(1);
-    expect(attemptsOf(worker).filter((it) => it.purpose === 'submit')).toHaveLength(1);
+    expect(attemptsOf(worker).filter((found) => found.purpose === 'submit')).toHaveLength(1);
   });
 });
 
@@ -241,6 +241,6 @@ describe('a restart', () => {
     }
     await worker.settled();
     expect(worker.counts().fulfilled).toBe(40);
-    expect([...ordersByReference(worker)].toSorted()).toEqual(references.map((reference) => [reference, 1]).toSorted());
+    expect(ordersByReference(worker)).toEqual(new Map(references.map((reference) => [reference, 1])));
   });
 });

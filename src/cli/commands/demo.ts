@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Command } from 'commander';
 import type { RunningWorker } from '../../app.ts';
@@ -96,12 +96,13 @@ async function startSandbox(config: Config, log: NonNullable<SandboxOptions['log
 
 /** Resolves when nothing is waiting in the inbox, in the outbox, or to be written back. */
 async function settled(worker: RunningWorker, config: Config, context: CliContext, stop: AbortSignal): Promise<void> {
-  const { inbox, work } = config.intake.folder;
+  const folders = [config.intake.folder.inbox, config.intake.folder.work];
   let quietLooks = 0;
   while (quietLooks < 2 && !stop.aborted) {
     await context.clock.sleep(200, stop);
     const { open, dueDeliveries } = worker.store.read.backlog();
-    const isQuiet = open === 0 && dueDeliveries === 0 && worker.inboxIsEmpty() && existsSync(inbox) && existsSync(work);
+    const files = folders.flatMap((folder) => readdirSync(folder)).filter((name) => !name.startsWith('.'));
+    const isQuiet = open === 0 && dueDeliveries === 0 && files.length === 0;
     quietLooks = isQuiet ? quietLooks + 1 : 0;
   }
 }

@@ -69,7 +69,7 @@ async function ingest(context: FileJobContext, job: FileJob): Promise<Read | nul
     const source = { handle, sizeBytes: Number(opened.size), format: formatToRead(job, Number(opened.size), config) };
     const options = { source: config.source, limits: config.limits, columns: config.columns };
     const inspection = await inspectOrders(readPrefix(handle, source.sizeBytes), source.format, options);
-    if (config.ready === 'done') await checkMarker(`${path}${markerSuffix}`, inspection);
+    if (config.ready === 'done_file') await checkMarker(`${path}${markerSuffix}`, inspection);
     const whole = await acceptLines(context, job, source, { ...options, oversized: inspection.oversized });
     if (!whole) return null;
     const row = await store.finishFile({ id: job.id, sha256: inspection.sha256, nowMs: clock.wallMs() });

@@ -20,7 +20,7 @@ export interface FolderIntakeConfig {
   readonly scanIntervalMs: number;
   readonly stableObservations: number;
   readonly stableMs: number;
-  readonly ready: 'stable' | 'done';
+  readonly ready: 'stable' | 'done_file';
   readonly source: string;
   /** Our column to the name in the file; null where the file has none. */
   readonly columns: ConfigDocument['intake']['folder']['columns'];

@@ -38,10 +38,10 @@ const folderIntake = z
       .default(2000)
       .describe('How long those scans must span; counted by our own clock, never by file times.'),
     ready: z
-      .enum(['stable', 'done'])
+      .enum(['stable', 'done_file'])
       .default('stable')
       .describe(
-        '`stable`: a file is taken when it stopped changing. `done`: and only when `<name>.done` stands beside it.',
+        '`stable`: a file is taken when it stopped changing. `done_file`: and only when `<name>.done` stands beside it.',
       ),
     source: sourceSchema
       .default('folder')

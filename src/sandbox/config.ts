@@ -53,7 +53,7 @@ const latencySchema = z.strictObject({
 });
 
 const referencesSchema = z.strictObject({
-  max_length: z.int().min(1).max(255).default(64),
+  max_length: z.int().min(1).max(64).default(64),
   /** A repeat in the same family: the first answer word for word, or the order as it stands now. */
   replay: z.enum(['stored', 'current']).default('stored'),
   /** A repeat whose body differs from the first one: answered with the existing order, or 422. */

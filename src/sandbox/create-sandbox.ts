@@ -16,6 +16,7 @@ import { Codes } from './codes.ts';
 import { Committer } from './committer.ts';
 import { type SandboxConfig, sandboxConfigSchema, type SandboxSettings } from './config.ts';
 import { openDatabase } from './database.ts';
+import { documentRoutes } from './document-routes.ts';
 import { Esims } from './esims.ts';
 import { FaultSelection } from './fault-selection.ts';
 import type { SandboxLedger } from './ledger.ts';
@@ -110,6 +111,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
       log({ level: 'info', msg: 'one-time code', ...letter, outbox: outboxFile }),
     );
     app.route('/account', accountRoutes({ shelf, committer, clock, outbox }));
+    app.route('/', documentRoutes());
     app.route('/__sandbox', adminRoutes(operator, committer, settings.admin_token));
     addApiRoutes(app, {
       shelf,

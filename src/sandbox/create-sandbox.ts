@@ -122,7 +122,10 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
       latency: { before: new SeededStream(seed, 'before'), after: new SeededStream(seed, 'after') },
       pause: (ms) => pauses.pause(ms),
     });
-    const server = createServer(listenerOf(app, pauses));
+    const listener = listenerOf(app, pauses);
+    // A request without a host, or with expectations nobody knows, gets the service's own error body too.
+    const server = createServer({ requireHostHeader: false }, listener);
+    server.on('checkExpectation', listener);
     answerBrokenRequests(server);
     const url = await listen(server, options.listen ?? '127.0.0.1:0');
     log({ level: 'info', msg: 'sandbox listening', url, database: options.database });

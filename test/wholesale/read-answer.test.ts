@@ -201,17 +201,17 @@ describe('delivered eSIMs', () => {
   });
 });
 
-describe('what an answer repeats must be right', () => {
-  const mismatch = (operation: Operation, text: string): string | null => {
-    const answer = objectOf(text);
-    const expectation = {
-      ...facts[operation],
-      reference: operation === 'esim_cancel' ? null : facts[operation].reference,
-    };
-    const family = operation === 'gift_card_order' ? 'gift_card' : 'esim';
-    return findMismatch(answer, readAnswer(answer, family, defaultWire.answer), operation, expectation, defaultWire);
+const mismatch = (operation: Operation, text: string): string | null => {
+  const answer = objectOf(text);
+  const expectation = {
+    ...facts[operation],
+    reference: operation === 'esim_cancel' ? null : facts[operation].reference,
   };
+  const family = operation === 'gift_card_order' ? 'gift_card' : 'esim';
+  return findMismatch(answer, readAnswer(answer, family, defaultWire.answer), operation, expectation, defaultWire);
+};
 
+describe('what an answer repeats must be right', () => {
   it.each([
     ['gift_card_order', '{}'],
     ['gift_card_order', '{"reference":"os-aaaa","quantity":2,"variant":"steam-10"}'],
@@ -237,8 +237,9 @@ describe('what an answer repeats must be right', () => {
   });
 });
 
+const look = (text: string) => readLookup(parseJsonText(text) ?? null, 'gift_card', 'r', defaultWire.answer);
+
 describe('a lookup finds', () => {
-  const look = (text: string) => readLookup(parseJsonText(text) ?? null, 'gift_card', 'r', defaultWire.answer);
   it.each([
     ['one order', '{"reference":"r","id":1}'],
     ['an order without its reference', '{"id":1,"status":"completed"}'],

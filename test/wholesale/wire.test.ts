@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { operations } from '../../src/core/operation.ts';
+import type { Operation } from '../../src/core/operation.ts';
 import { renderRequest } from '../../src/wholesale/render-request.ts';
 import { defaultWire, wireSchema, type WireOverrides } from '../../src/wholesale/wire.ts';
 import { facts, iccid } from './api-calls.ts';
@@ -56,10 +56,10 @@ describe('the wire mapping', () => {
   });
 });
 
-describe('a request', () => {
-  const render = (operation: (typeof operations)[number], overrides: WireOverrides = {}) =>
-    renderRequest(facts[operation], wireSchema.parse(overrides));
+const render = (operation: Operation, overrides: WireOverrides = {}) =>
+  renderRequest(facts[operation], wireSchema.parse(overrides));
 
+describe('a request', () => {
   it('is written to the byte as the specification and the mapping say', () => {
     expect(render('gift_card_order')).toEqual({
       method: 'POST',

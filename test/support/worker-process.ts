@@ -83,7 +83,9 @@ export class House {
   start(wrapper: readonly string[] = []): WorkerProcess {
     const own = ['bin/order-sync.js', 'run', '--config', this.configFile];
     const [command, args] =
-      wrapper.length === 0 ? [process.execPath, own] : [wrapper[0] ?? '', [...wrapper.slice(1), process.execPath, ...own]];
+      wrapper.length === 0
+        ? [process.execPath, own]
+        : [wrapper[0] ?? '', [...wrapper.slice(1), process.execPath, ...own]];
     const child = spawn(command, args, { cwd: projectRoot, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#children.add(child);
     child.once('exit', () => this.#children.delete(child));

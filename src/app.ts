@@ -5,8 +5,8 @@ import { readReferenceSecret } from './config/reference-secret.ts';
 import type { Clock, Random } from './core/clock.ts';
 import { isoTime } from './core/clock.ts';
 import { assert } from './core/order-sync-error.ts';
-import { createFolderIntake } from './intake/folder/folder-intake.ts';
-import { startHealthServer, type HealthCheck } from './ops/health-server.ts';
+import { createFolderIntake, type FolderIntake } from './intake/folder/folder-intake.ts';
+import { startHealthServer, type CheckStatus, type HealthCheck } from './ops/health-server.ts';
 import { Lifecycle } from './ops/lifecycle.ts';
 import { removeRunFile, writeRunFile } from './ops/run-file.ts';
 import { DeliveryLoop } from './results/delivery-loop.ts';
@@ -17,7 +17,8 @@ import type { AttemptDeps } from './submit/attempt-run.ts';
 import { BudgetGate } from './submit/budget-gate.ts';
 import { Dispatcher } from './submit/dispatcher.ts';
 import { PauseBoard } from './submit/pause-board.ts';
-import { createWholesaleClient, wireFrom } from './wholesale/client.ts';
+import { createWholesaleClient } from './wholesale/client.ts';
+import { readWire } from './wholesale/read-wire.ts';
 
 export interface WorkerDeps {
   readonly config: Config;
@@ -40,11 +41,6 @@ export interface RunningWorker {
 
 const healthCheckIntervalMs = 30_000;
 
-/** Databases belong to an upstream for ever; every sandbox is one upstream, and no other. */
-function upstreamOf(config: Config): string {
-  return config.wholesale.environment === 'sandbox' ? 'sandbox' : config.wholesale.baseUrl;
-}
-
 function openOutbox(config: Config): Store {
   const mayInit = config.init === 'if-missing' && !existsSync(config.databasePath);
   mkdirSync(config.dataDir, { recursive: true, mode: 0o750 });
@@ -57,7 +53,7 @@ function openOutbox(config: Config): Store {
       // A database without its secret is never given a new one: the same orders would get other references.
       secret: readReferenceSecret(config.reference.secretFile, mayInit),
     },
-    upstream: upstreamOf(config),
+    upstream: config.wholesale.upstream,
     sinks: ['folder'],
   });
 }
@@ -109,6 +105,22 @@ function attemptDeps(deps: WorkerDeps, store: Store, wholesale: AttemptDeps['who
   };
 }
 
+function healthChecks(store: Store, intake: FolderIntake): readonly HealthCheck[] {
+  const database = async (): Promise<CheckStatus> => {
+    await store.checkHealth();
+    return 'pass';
+  };
+  return [
+    { name: 'database', readiness: true, check: database },
+    { name: 'folder', readiness: false, check: () => (intake.status().degraded === null ? 'pass' : 'fail') },
+    {
+      name: 'submission',
+      readiness: false,
+      check: async () => ((await store.pauses()).length === 0 ? 'pass' : 'warn'),
+    },
+  ];
+}
+
 /**
  * Builds the worker from a config and starts it; owns the order in which its parts stop. Before it resolves, what an
  * earlier run left open has been taken up. Throws the first failure, after everything that had started was released.
@@ -131,7 +143,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     const { timeouts, baseUrl, wire } = config.wholesale;
     const wholesale = createWholesaleClient({
       baseUrl,
-      wire: wireFrom(wire),
+      wire: readWire(wire),
       timeouts: { connect_ms: timeouts.connectMs, response_ms: timeouts.responseMs, total_ms: timeouts.totalMs },
       clock,
       version: deps.version,
@@ -169,22 +181,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     await life.push('folder intake', () => intake.stop());
     await intake.start();
 
-    const checks: HealthCheck[] = [
-      {
-        name: 'database',
-        readiness: true,
-        check: async () => {
-          await store.checkHealth();
-          return 'pass';
-        },
-      },
-      { name: 'folder', readiness: false, check: () => (intake.status().degraded === null ? 'pass' : 'fail') },
-      {
-        name: 'submission',
-        readiness: false,
-        check: async () => ((await store.pauses()).length === 0 ? 'pass' : 'warn'),
-      },
-    ];
+    const checks = healthChecks(store, intake);
     const { host, port } = config.admin.listen;
     const health = await startHealthServer({ host, port, version: deps.version, checks, draining: () => life.stopped });
     await life.push('health server', () => health.close());
@@ -196,9 +193,12 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     });
     await life.push('run file', () => removeRunFile(config.dataDir, deps.pid));
 
-    const failed = Promise.race([dispatcher.failed, deliveries.failed, watch.failed]);
+    const failed = Promise.race([dispatcher.failed, deliveries.failed, intake.failed, watch.failed]);
     failed.catch(() => undefined);
-    logger.info({ upstream: upstreamOf(config), admin: health.address, ...store.read.backlog() }, 'worker started');
+    logger.info(
+      { upstream: config.wholesale.upstream, admin: health.address, ...store.read.backlog() },
+      'worker started',
+    );
     return { adminAddress: health.address, store, failed, stop: () => life.stop() };
   });
 }

@@ -2,11 +2,14 @@ import { Command, CommanderError } from 'commander';
 import { programVersion } from '../ops/program-version.ts';
 import { addCheckConfig } from './commands/check-config.ts';
 import { addDb } from './commands/db.ts';
+import { addDemo } from './commands/demo.ts';
 import { addHealth } from './commands/health.ts';
 import { addInit } from './commands/init.ts';
 import { addOrders } from './commands/orders.ts';
 import { addQueue } from './commands/queue.ts';
 import { addResults } from './commands/results.ts';
+import { addRun } from './commands/run.ts';
+import { addSandbox } from './commands/sandbox.ts';
 import { addVersion } from './commands/version.ts';
 import { processContext, type CliContext } from './context.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
@@ -14,6 +17,8 @@ import { reportError, reportUsage } from './report-error.ts';
 
 /** Adds one command, or a group of them, to the program. In the order of `--help`. */
 const commands: readonly ((program: Command, context: CliContext) => void)[] = [
+  addRun,
+  addDemo,
   addInit,
   addCheckConfig,
   addOrders,
@@ -21,6 +26,7 @@ const commands: readonly ((program: Command, context: CliContext) => void)[] = [
   addResults,
   addHealth,
   addDb,
+  addSandbox,
   addVersion,
 ];
 
@@ -57,7 +63,7 @@ export function buildProgram(context: CliContext, json = false): Command {
     .version(programVersion, '-V, --version', 'print the version')
     .helpCommand('help [command]', 'show how a command is used')
     .exitOverride()
-    .showHelpAfterError('(see `order-sync --help`)')
+    .showHelpAfterError(json ? false : '(see `order-sync --help`)')
     .configureOutput({
       writeOut: (text) => context.stdout.write(text),
       writeErr: (text) => context.stderr.write(text),

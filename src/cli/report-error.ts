@@ -14,7 +14,8 @@ export function reportError(error: unknown, stderr: TextStream, json: boolean): 
 }
 
 /** What commander found wrong with the arguments, in the same form. */
-export function reportUsage(message: string, stderr: TextStream): ExitCode {
+export function reportUsage(complaint: string, stderr: TextStream): ExitCode {
+  const message = complaint === '(outputHelp)' ? 'a command is missing' : complaint.replace(/^error: /, '');
   const hint = 'see `order-sync --help`';
   stderr.write(`${JSON.stringify({ error: { code: 'USAGE', message, hint } })}\n`);
   return exitCodes.usage;

@@ -20,7 +20,7 @@ export interface FolderIntakeConfig {
   readonly scanIntervalMs: number;
   readonly stableObservations: number;
   readonly stableMs: number;
-  readonly ready: 'stable' | 'done';
+  readonly ready: 'stable' | 'done_file';
   readonly source: string;
   /** Our column to the name in the file; null where the file has none. */
   readonly columns: ConfigDocument['intake']['folder']['columns'];
@@ -31,6 +31,7 @@ export interface FolderIntakeConfig {
     readonly rowBytes: number;
     readonly orderBytes: number;
     readonly depth: number;
+    readonly minFreeBytes: number;
   };
 }
 
@@ -38,7 +39,7 @@ export interface WholesaleConfig {
   readonly environment: 'production' | 'sandbox';
   /** Without a slash at its end. */
   readonly baseUrl: string;
-  /** What a database is stamped with: `sandbox`, or the origin of the address. */
+  /** What a database is stamped with: `sandbox`, or the base URL. */
   readonly upstream: string;
   readonly keys: readonly WholesaleKey[];
   readonly limits: {

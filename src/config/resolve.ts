@@ -37,6 +37,7 @@ export type ResolvedDocument = ReturnType<typeof withDerivedDefaults>;
 export function toConfig(document: ResolvedDocument, secrets: Secrets): Config {
   const { intake, wholesale, submit } = document;
   const { folder } = intake;
+  const baseUrl = wholesale.base_url.replace(/\/+$/, '');
   return {
     instance: document.instance,
     dataDir: document.data_dir,
@@ -62,13 +63,14 @@ export function toConfig(document: ResolvedDocument, secrets: Secrets): Config {
           rowBytes: folder.limits.row_bytes,
           orderBytes: folder.limits.order_bytes,
           depth: folder.limits.depth,
+          minFreeBytes: folder.limits.min_free_bytes,
         },
       },
     },
     wholesale: {
       environment: wholesale.environment,
-      baseUrl: wholesale.base_url.replace(/\/+$/, ''),
-      upstream: wholesale.environment === 'sandbox' ? 'sandbox' : new URL(wholesale.base_url).origin,
+      baseUrl,
+      upstream: wholesale.environment === 'sandbox' ? 'sandbox' : baseUrl,
       keys: wholesale.keys.map((key, index) => ({
         name: key.name,
         value: secrets.get(`wholesale.keys.${index}.value`) ?? '',

@@ -35,16 +35,16 @@ const folderIntake = z
       .default(3)
       .describe('How many scans in a row must see the same size and time before a file is taken.'),
     stable_ms: durationMs(0, 3_600_000)
-      .default(4000)
+      .default(2000)
       .describe('How long those scans must span; counted by our own clock, never by file times.'),
     ready: z
-      .enum(['stable', 'done'])
+      .enum(['stable', 'done_file'])
       .default('stable')
       .describe(
-        '`stable`: a file is taken when it stopped changing. `done`: only when `<name>.done` stands beside it.',
+        '`stable`: a file is taken when it stopped changing. `done_file`: and only when `<name>.done` stands beside it.',
       ),
     source: sourceSchema
-      .default('shop')
+      .default('folder')
       .describe('The shop that orders belong to when a file does not say. Part of the identity of each line.'),
     columns: z
       .partialRecord(z.enum(fileColumns), z.string().min(1).max(200).nullable())
@@ -62,6 +62,9 @@ const folderIntake = z
         row_bytes: count(1, 1_048_576).default(65_536).describe('Bytes of one row of CSV.'),
         order_bytes: count(1, 16_777_216).default(1_048_576).describe('Bytes of one line of NDJSON: one whole order.'),
         depth: count(2, 64).default(16).describe('Objects and lists within each other.'),
+        min_free_bytes: count(0, 1_099_511_627_776)
+          .default(209_715_200)
+          .describe('With less room on the disk no further file is taken.'),
       })
       .prefault({})
       .describe('Limits on what is read.'),

@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import { resolve } from 'node:path';
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
+import { HTTPException } from 'hono/http-exception';
 import * as z from 'zod';
 import { Accounts } from './accounts.ts';
 import { accountRoutes } from './account-routes.ts';
@@ -98,6 +99,8 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     const pauses = new Pauses();
     const app = new Hono<Web>();
     app.onError((error) => {
+      // A form of another site, an oversized one: refused by the account page's guards, not a failure.
+      if (error instanceof HTTPException) return error.getResponse();
       log({ level: 'error', msg: 'a call failed inside the sandbox', error: error.stack ?? String(error) });
       return respond(refusal(503, 'api_disabled', 'The sandbox could not do its work; its log says why.'));
     });

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, statfsSync, statSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { OrderSyncError } from '../core/order-sync-error.ts';
@@ -91,6 +91,8 @@ export function openDatabase(path: string, init: InitPolicy): Sqlite {
     mkdirSync(folder, { recursive: true, mode: 0o750 });
   }
   checkFileSystem(folder);
+  // The file holds delivered codes, which are as good as money; its -wal and -shm take over its mode.
+  closeSync(openSync(path, 'a', 0o600));
   const database = new SqliteDatabase(path);
   try {
     checkVersion(database);

@@ -1,5 +1,5 @@
 import { decimalText, shiftPoint } from './decimal-text.ts';
-import { firstAt, isJsonObject, textOf, type JsonObject, type JsonText } from './json-text.ts';
+import { firstAt, isJsonList, isJsonObject, textOf, type JsonObject, type JsonText } from './json-text.ts';
 import type { CatalogueWire } from './wire-catalogue.ts';
 
 /** Prices as decimal text, by currency: `{ "USD": "9.50" }`. */
@@ -23,6 +23,7 @@ export interface Product {
 export interface Destination {
   readonly destination: string;
   readonly name: string | null;
+  readonly countries: readonly string[];
 }
 
 /** An eSIM plan, or a top-up plan of one eSIM. */
@@ -35,7 +36,7 @@ export interface Plan {
   readonly minDays: number | null;
   readonly maxDays: number | null;
   readonly validityDays: number | null;
-  /** The amount of data as the catalogue writes it. */
+  /** The amount of data, with its unit where the catalogue names one: `5 GB`. */
   readonly data: string | null;
   readonly unlimited: boolean;
   readonly sellable: boolean;
@@ -72,8 +73,8 @@ function pricePair(value: JsonObject, wire: CatalogueWire): [string, string] | n
 /** Reads the three forms that are known: a map by currency, a list of pairs, one price with its currency beside it. */
 function pricesOf(item: JsonObject, wire: CatalogueWire): Prices {
   const found = firstAt(item, wire.prices, (value): Prices | null => {
-    if (Array.isArray(value)) {
-      const pairs = value.flatMap((entry: JsonText) => (isJsonObject(entry) ? [pricePair(entry, wire)] : []));
+    if (isJsonList(value)) {
+      const pairs = value.flatMap((entry) => (isJsonObject(entry) ? [pricePair(entry, wire)] : []));
       return Object.fromEntries(pairs.filter((pair) => pair !== null));
     }
     if (!isJsonObject(value)) return null;
@@ -98,6 +99,18 @@ function isDaily(item: JsonObject, wire: CatalogueWire): boolean {
   return flag ?? firstAt(item, wire.type, textOf)?.toLowerCase() === 'daily';
 }
 
+function countriesOf(item: JsonObject, wire: CatalogueWire): readonly string[] {
+  const list = firstAt(item, wire.countries, (value) => (isJsonList(value) ? value : null)) ?? [];
+  return list.flatMap((country) => textOf(country) ?? []);
+}
+
+function dataOf(item: JsonObject, wire: CatalogueWire): string | null {
+  const gigabytes = firstAt(item, wire.data_gb, textOf);
+  if (gigabytes !== null) return `${gigabytes} GB`;
+  const megabytes = firstAt(item, wire.data_mb, textOf);
+  return megabytes === null ? firstAt(item, wire.data, textOf) : `${megabytes} MB`;
+}
+
 /** The key by which an item is ordered; a plain string in a list is a key too. */
 export function itemKey(item: JsonText, wire: CatalogueWire): string | null {
   return isJsonObject(item) ? firstAt(item, wire.key, textOf) : textOf(item);
@@ -116,7 +129,7 @@ export function readProduct(element: JsonText, wire: CatalogueWire): Product | n
     variant,
     name: firstAt(item, wire.name, textOf),
     prices: pricesOf(item, wire),
-    stock: firstAt(item, wire.stock, (value) => (typeof value === 'boolean' ? null : countIn(value))),
+    stock,
     available: stock === null ? firstAt(item, wire.stock, flagIn) : stock > 0,
     minQuantity: firstAt(item, wire.min_quantity, countIn),
     maxQuantity: firstAt(item, wire.max_quantity, countIn),
@@ -127,14 +140,14 @@ export function readProduct(element: JsonText, wire: CatalogueWire): Product | n
 export function readDestination(element: JsonText, wire: CatalogueWire): Destination | null {
   const destination = itemKey(element, wire);
   if (destination === null) return null;
-  return { destination, name: isJsonObject(element) ? firstAt(element, wire.name, textOf) : null };
+  const item = isJsonObject(element) ? element : {};
+  return { destination, name: firstAt(item, wire.name, textOf), countries: countriesOf(item, wire) };
 }
 
 export function readPlan(element: JsonText, wire: CatalogueWire): Plan | null {
   const plan = itemKey(element, wire);
   if (plan === null) return null;
   const item = isJsonObject(element) ? element : {};
-  const countries = firstAt(item, wire.countries, (value) => (Array.isArray(value) ? value : null)) ?? [];
   return {
     plan,
     name: firstAt(item, wire.name, textOf),
@@ -143,9 +156,9 @@ export function readPlan(element: JsonText, wire: CatalogueWire): Plan | null {
     minDays: firstAt(item, wire.min_days, countIn),
     maxDays: firstAt(item, wire.max_days, countIn),
     validityDays: firstAt(item, wire.validity_days, countIn),
-    data: firstAt(item, wire.data, textOf),
+    data: dataOf(item, wire),
     unlimited: firstAt(item, wire.unlimited, flagIn) ?? false,
     sellable: isSellable(item, wire),
-    countries: countries.flatMap((country: JsonText) => textOf(country) ?? []),
+    countries: countriesOf(item, wire),
   };
 }

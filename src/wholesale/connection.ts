@@ -24,7 +24,8 @@ export class Connection {
   readonly connect: buildConnector.connector = (options, callback) => {
     if (options.protocol !== 'https:') {
       this.#connector(options, (...result) => {
-        this.#socket = result[1];
+        // On an error undici passes nothing at all in the place of the socket, whatever its types say.
+        this.#socket = result[1] ?? null;
         callback(...result);
       });
       return;

@@ -40,8 +40,13 @@ export function codeOf(error: unknown): string {
   return error.cause === undefined ? '' : codeOf(error.cause);
 }
 
+/** What came was not HTTP. undici 8 gives this error a code only sometimes; its name is always there. */
+function isParserError(error: unknown, code: string): boolean {
+  return code.startsWith('HPE_') || (error instanceof Error && error.name === 'HTTPParserError');
+}
+
 /**
- * The row of a call that failed. Matched by code, never by text. Whether a request was processed cannot be told from
+ * The row of a call that failed. Matched by code or name, never by text. Whether a request was processed cannot be told from
  * an error: only `sent` decides between "surely not" and "perhaps", and an unknown error falls on the careful side of
  * what `sent` allows.
  */
@@ -49,7 +54,7 @@ export function faultRowOf(error: unknown, seen: { readonly sent: boolean; reado
   const code = codeOf(error);
   if (seen.sent) {
     if (code === 'UND_ERR_HEADERS_TIMEOUT') return 'headers_timeout';
-    if (seen.headSeen || answerCodes.has(code) || code.startsWith('HPE_')) return 'cut_answer';
+    if (seen.headSeen || answerCodes.has(code) || isParserError(error, code)) return 'cut_answer';
     return 'dropped';
   }
   if (tlsCodes.has(code) || code.startsWith('ERR_TLS_') || code.startsWith('ERR_SSL_')) return 'tls_refused';

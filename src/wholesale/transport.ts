@@ -83,9 +83,11 @@ export class Transport {
   async spend(call: HttpCall): Promise<CallEnd> {
     const connection = new Connection(this.#connection());
     const client = new Client(this.#options.origin, { ...clientOptions, connect: connection.connect, pipelining: 0 });
-    const end = await this.#exchange(client, call, () => connection.reset());
-    await client.destroy();
-    return end;
+    try {
+      return await this.#exchange(client, call, () => connection.reset());
+    } finally {
+      await client.destroy();
+    }
   }
 
   /** Sends a call that only reads; its connection may be used again. Never rejects. */

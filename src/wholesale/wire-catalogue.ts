@@ -62,7 +62,9 @@ export const catalogueWire = z.strictObject({
   min_days: candidates('min_days', 'minDays', 'days.min'),
   max_days: candidates('max_days', 'maxDays', 'days.max'),
   validity_days: candidates('days', 'validity', 'validity_days', 'duration', 'day'),
-  data: candidates('data', 'data_gb', 'volume', 'data_amount'),
+  data: candidates('data', 'volume', 'data_amount'),
+  data_gb: candidates('data_gb', 'dataGb'),
+  data_mb: candidates('data_mb', 'dataMb'),
   unlimited: candidates('unlimited', 'is_unlimited', 'isUnlimited'),
   countries: candidates('countries'),
 });

@@ -44,8 +44,8 @@ describe('a reference', () => {
       { orderId: '10011', lineId: '' },
       { orderId: '100', lineId: '11' },
     ];
-    const references = [subject, ...others.map((other) => ({ ...subject, ...other }))].map((it) =>
-      referenceFor(namespace, it),
+    const references = [subject, ...others.map((other) => ({ ...subject, ...other }))].map((other) =>
+      referenceFor(namespace, other),
     );
     expect(new Set(references).size).toBe(references.length);
   });

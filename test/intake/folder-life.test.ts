@@ -172,7 +172,7 @@ describe('a file that is written to after it was taken', () => {
 
 describe('with markers', () => {
   it('a file waits for its marker, and both leave the inbox', async () => {
-    const { intake } = await open({ ready: 'done' });
+    const { intake } = await open({ ready: 'done_file' });
     bench.drop('orders.csv', csv('1'));
     expect(await intake.scanOnce()).toMatchObject({ ingested: 0, waiting: 1 });
     bench.drop('orders.csv.done', '');
@@ -181,7 +181,7 @@ describe('with markers', () => {
   });
 
   it('a marker that comes first waits for its file', async () => {
-    const { intake } = await open({ ready: 'done' });
+    const { intake } = await open({ ready: 'done_file' });
     bench.drop('orders.csv.done', JSON.stringify({ sha256: sha(csv('1')), rows: 1 }));
     expect(await intake.scanOnce()).toMatchObject({ rejected: 0 });
     bench.drop('orders.csv', csv('1'));
@@ -193,7 +193,7 @@ describe('with markers', () => {
     ['another number of rows', { rows: 2 }, 'row_count_mismatch'],
     ['something else', { rowz: 1 }, 'bad_marker'],
   ])('a file whose marker promises %s is refused, and nothing of it is sent', async (_name, marker, code) => {
-    const { intake } = await open({ ready: 'done' });
+    const { intake } = await open({ ready: 'done_file' });
     bench.drop('orders.csv', csv('1'));
     bench.drop('orders.csv.done', JSON.stringify(marker));
     expect(await intake.scanOnce()).toMatchObject({ rejected: 1 });
@@ -201,7 +201,7 @@ describe('with markers', () => {
   });
 
   it('a claim that was cut short between marker and file is taken back at the next start', async () => {
-    const { intake, config } = await open({ ready: 'done' });
+    const { intake, config } = await open({ ready: 'done_file' });
     await intake.stop();
     bench.drop('orders.csv', csv('1'));
     writeFileSync(join(config.work, '01HZZZZZZZZZZZZZZZZZZZZZZZ__orders.csv.done'), '');

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
@@ -60,6 +60,11 @@ describe('opening the outbox', () => {
     rmSync(options.path);
     await expect(store.checkHealth()).rejects.toMatchObject({ code: 'DATABASE_REPLACED' });
     await store.close();
+  });
+
+  it('keeps the file to its owner: it holds delivered codes', async () => {
+    await openStore(options).close();
+    expect(statSync(options.path).mode & 0o777).toBe(0o600);
   });
 
   it('offers the views that people read', async () => {

@@ -19,7 +19,7 @@ export async function claimFile(config: FolderIntakeConfig, file: InboxFile, id:
   const job = { id, name: file.name, workName: workNameOf(id, file.name) };
   try {
     if (file.kind === 'file') await access(file.path, constants.R_OK);
-    if (config.ready === 'done') {
+    if (config.ready === 'done_file') {
       const marker = Buffer.concat([file.path, Buffer.from(markerSuffix)]);
       await rename(marker, join(config.work, `${job.workName}${markerSuffix}`));
     }
@@ -42,7 +42,7 @@ export async function findUnfinishedJobs(
   const foreign: string[] = [];
   for (const workName of names) {
     const parsed = parseWorkName(workName);
-    const isMarker = config.ready === 'done' && workName.endsWith(markerSuffix);
+    const isMarker = config.ready === 'done_file' && workName.endsWith(markerSuffix);
     if (parsed === null) foreign.push(workName);
     else if (!isMarker) jobs.push({ ...parsed, workName });
     else if (!present.has(workName.slice(0, -markerSuffix.length))) await returnMarker(config, store, workName);

@@ -69,7 +69,7 @@ async function ingest(context: FileJobContext, job: FileJob): Promise<Read | nul
     const source = { handle, sizeBytes: Number(opened.size), format: formatToRead(job, Number(opened.size), config) };
     const options = { source: config.source, limits: config.limits, columns: config.columns };
     const inspection = await inspectOrders(readPrefix(handle, source.sizeBytes), source.format, options);
-    if (config.ready === 'done') await checkMarker(`${path}${markerSuffix}`, inspection);
+    if (config.ready === 'done_file') await checkMarker(`${path}${markerSuffix}`, inspection);
     const whole = await acceptLines(context, job, source, { ...options, oversized: inspection.oversized });
     if (!whole) return null;
     const row = await store.finishFile({ id: job.id, sha256: inspection.sha256, nowMs: clock.wallMs() });
@@ -83,7 +83,7 @@ async function ingest(context: FileJobContext, job: FileJob): Promise<Read | nul
 function formatToRead(job: FileJob, sizeBytes: number, config: FolderIntakeConfig): OrderFormat {
   const format = formatOf(job.name);
   if (format === null) {
-    const marker = job.name.endsWith(markerSuffix) ? ' Markers are only read with intake.folder.ready: done.' : '';
+    const marker = job.name.endsWith(markerSuffix) ? ' Markers are only read with intake.folder.ready: done_file.' : '';
     throw new DocumentError('unknown_extension', `Nothing is known of files named like ${JSON.stringify(job.name)}.`, {
       hint: `Order files end in .json, .ndjson, .jsonl or .csv.${marker}`,
     });

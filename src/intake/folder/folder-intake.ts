@@ -193,7 +193,7 @@ class PolledFolder implements FolderIntake {
   async #readyFiles(tally: Tally): Promise<readonly InboxFile[]> {
     const { config, clock } = this.#options;
     try {
-      const { files, marked } = await listInbox(config.inbox, config.ready === 'done');
+      const { files, marked } = await listInbox(config.inbox, config.ready === 'done_file');
       this.#reporter.solved('inbox');
       this.#forgetGone(files);
       const isMarked = (file: InboxFile): boolean => config.ready === 'stable' || marked.has(file.key);

@@ -107,7 +107,7 @@ async function moveIfThere(path: string, folder: string, to: string): Promise<vo
 }
 
 async function removeMarker(context: FileJobContext, job: FileJob): Promise<void> {
-  if (context.config.ready !== 'done') return;
+  if (context.config.ready !== 'done_file') return;
   await unlink(join(context.config.work, `${job.workName}${markerSuffix}`)).catch((error: unknown) => {
     if (!hasErrno(error, 'ENOENT')) throw error;
   });

@@ -19,14 +19,24 @@ export async function claimFile(config: FolderIntakeConfig, file: InboxFile, id:
   const job = { id, name: file.name, workName: workNameOf(id, file.name) };
   try {
     if (file.kind === 'file') await access(file.path, constants.R_OK);
-    if (config.ready === 'done_file') {
-      const marker = Buffer.concat([file.path, Buffer.from(markerSuffix)]);
-      await rename(marker, join(config.work, `${job.workName}${markerSuffix}`));
-    }
-    await moveDurably(file.path, config.inbox, join(config.work, job.workName));
+    if (config.ready === 'done_file') await claimWithMarker(config, file, job);
+    else await moveDurably(file.path, config.inbox, join(config.work, job.workName));
     return job;
   } catch (error) {
     if (hasErrno(error, 'ENOENT') && !(await exists(file.path))) return null;
+    throw error;
+  }
+}
+
+async function claimWithMarker(config: FolderIntakeConfig, file: InboxFile, job: FileJob): Promise<void> {
+  const marker = Buffer.concat([file.path, Buffer.from(markerSuffix)]);
+  const claimed = join(config.work, `${job.workName}${markerSuffix}`);
+  await rename(marker, claimed);
+  try {
+    await moveDurably(file.path, config.inbox, join(config.work, job.workName));
+  } catch (error) {
+    // Without its marker the file would wait for ever.
+    await rename(claimed, marker);
     throw error;
   }
 }

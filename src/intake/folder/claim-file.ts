@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { access, constants, link, lstat, readdir, rename, unlink } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { syncFolder } from '../../ops/atomic-file.ts';
 import type { Store } from '../../store/store.ts';
 import { moveDurably } from './durable-files.ts';
@@ -23,9 +23,22 @@ export async function claimFile(config: FolderIntakeConfig, file: InboxFile, id:
     else await moveDurably(file.path, config.inbox, join(config.work, job.workName));
     return job;
   } catch (error) {
+    // It is ours, only the folders could not be synced: a power loss may undo the claim, which is as good.
+    if (await exists(Buffer.from(join(config.work, job.workName)))) return job;
     if (hasErrno(error, 'ENOENT') && !(await exists(file.path))) return null;
     throw error;
   }
+}
+
+/** Takes a file back from the archive, under a new id: what it holds now is another content. */
+export async function reclaimFile(
+  config: FolderIntakeConfig,
+  file: { name: string; path: string },
+  id: string,
+): Promise<FileJob> {
+  const job = { id, name: file.name, workName: workNameOf(id, file.name) };
+  await moveDurably(file.path, dirname(file.path), join(config.work, job.workName));
+  return job;
 }
 
 async function claimWithMarker(config: FolderIntakeConfig, file: InboxFile, job: FileJob): Promise<void> {
@@ -36,7 +49,7 @@ async function claimWithMarker(config: FolderIntakeConfig, file: InboxFile, job:
     await moveDurably(file.path, config.inbox, join(config.work, job.workName));
   } catch (error) {
     // Without its marker the file would wait for ever.
-    await rename(claimed, marker);
+    if (await exists(file.path)) await rename(claimed, marker);
     throw error;
   }
 }

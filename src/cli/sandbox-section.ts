@@ -30,10 +30,11 @@ export function readSandboxSection(section: unknown, dataDir: string): SandboxSe
   return { listen, seed, database: database ?? join(dataDir, 'sandbox.db'), config: config.data };
 }
 
+const isOurs = ([key]: [string, unknown]): boolean => Object.hasOwn(placeSchema.shape, key);
+
 /** Where it stands is ours to read, the rest is the sandbox's: both tell their mistakes together. */
 function splitSection(section: unknown): { place: unknown; rest: unknown } {
   if (typeof section !== 'object' || section === null || Array.isArray(section)) return { place: section, rest: {} };
-  const isOurs = ([key]: [string, unknown]) => Object.hasOwn(placeSchema.shape, key);
   const entries = Object.entries(section);
   return {
     place: Object.fromEntries(entries.filter(isOurs)),

@@ -69,7 +69,7 @@ describe('a worker that is killed again and again', () => {
         house.drop(
           'a.ndjson',
           part(0, 80)
-            .map((it) => JSON.stringify(it))
+            .map((asked) => JSON.stringify(asked))
             .join('\n')
             .concat('\n'),
         );

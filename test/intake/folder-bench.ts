@@ -42,6 +42,7 @@ export class FolderBench {
   readonly log: LogLine[] = [];
   readonly config: FolderIntakeConfig;
   accepted = 0;
+  #acceptance = Promise.withResolvers<void>();
   store: Store;
   intake: FolderIntake;
 
@@ -79,8 +80,15 @@ export class FolderBench {
       config: { ...this.config, ...changes },
       onAccepted: () => {
         this.accepted += 1;
+        this.#acceptance.resolve();
       },
     });
+  }
+
+  /** Resolves when lines are accepted the next time. */
+  nextAccepted(): Promise<void> {
+    this.#acceptance = Promise.withResolvers<void>();
+    return this.#acceptance.promise;
   }
 
   /** As after the end of a process: nothing is left but what is on disk. */

@@ -14,6 +14,12 @@ const giftCard = (orderId: string, quantity = 1) => ({
   lines: [{ line_id: '1', type: 'gift_card_order', variant: 'gift-us-25', quantity }],
 });
 
+const twoLines = (quantity: number) => ({
+  order_id: '6001',
+  currency: 'USD',
+  lines: ['1', '2'].map((line_id) => ({ line_id, type: 'gift_card_order', variant: 'gift-us-25', quantity })),
+});
+
 describe('an order file that is dropped into the inbox', () => {
   it('becomes entries with references, and then lies in the archive', async () => {
     bench.drop('orders.json', JSON.stringify([giftCard('1001'), giftCard('1002')]));
@@ -84,14 +90,9 @@ describe('an order file that is dropped into the inbox', () => {
   });
 
   it('names every conflict of an order that stands on one line of text', async () => {
-    const order = (quantity: number) => ({
-      order_id: '6001',
-      currency: 'USD',
-      lines: ['1', '2'].map((line_id) => ({ line_id, type: 'gift_card_order', variant: 'gift-us-25', quantity })),
-    });
-    bench.drop('first.ndjson', JSON.stringify(order(1)));
+    bench.drop('first.ndjson', JSON.stringify(twoLines(1)));
     await bench.intake.scanOnce();
-    bench.drop('second.ndjson', JSON.stringify(order(2)));
+    bench.drop('second.ndjson', JSON.stringify(twoLines(2)));
     await bench.intake.scanOnce();
     expect(bench.report().lines?.map((line) => line.line_id)).toEqual(['1', '2']);
   });

@@ -81,14 +81,11 @@ export class House {
 
   /** Starts the worker; `wrapper` is a command that runs it, such as strace. */
   start(wrapper: readonly string[] = []): WorkerProcess {
-    const [command = process.execPath, ...args] = [
-      ...wrapper,
-      process.execPath,
-      'bin/order-sync.js',
-      'run',
-      '--config',
-      this.configFile,
-    ];
+    const own = ['bin/order-sync.js', 'run', '--config', this.configFile];
+    const [command, args] =
+      wrapper.length === 0
+        ? [process.execPath, own]
+        : [wrapper[0] ?? '', [...wrapper.slice(1), process.execPath, ...own]];
     const child = spawn(command, args, { cwd: projectRoot, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#children.add(child);
     child.once('exit', () => this.#children.delete(child));

@@ -17,8 +17,8 @@ import type { FileJob } from './settle-file.ts';
  */
 export async function claimFile(config: FolderIntakeConfig, file: InboxFile, id: string): Promise<FileJob | null> {
   const job = { id, name: file.name, workName: workNameOf(id, file.name) };
-  if (file.kind === 'file') await access(file.path, constants.R_OK);
   try {
+    if (file.kind === 'file') await access(file.path, constants.R_OK);
     if (config.ready === 'done_file') {
       const marker = Buffer.concat([file.path, Buffer.from(markerSuffix)]);
       await rename(marker, join(config.work, `${job.workName}${markerSuffix}`));

@@ -41,6 +41,9 @@ export interface CsvHeader {
 export function readCsvHeader(cells: readonly string[], mapping: ColumnMapping, line: number): CsvHeader {
   const nameOf = (column: CsvColumn): string => mapping[column] ?? column;
   const names = cells.map((cell) => cell.trim());
+  if (!csvColumns.some((column) => mapping[column] !== null && names.includes(nameOf(column)))) {
+    throw missingColumns(csvColumns.filter((column) => !optionalColumns.includes(column)).map(nameOf), [], names, line);
+  }
   for (const [index, name] of names.entries()) {
     if (name !== '' && names.indexOf(name) !== index) {
       throw new DocumentError('duplicate_column', `The header names ${shown(name)} twice.`, { line, hint: correct });

@@ -12,11 +12,6 @@ export interface CsvRow {
   readonly header: CsvHeader;
 }
 
-interface CsvRecord {
-  readonly record: string[];
-  readonly info: { readonly lines: number };
-}
-
 /**
  * Reads the rows of a CSV document: a header, then one order line in each row. Commas, or the sign that a first line
  * `sep=;` names; lines end in LF, CRLF or CR. Rows without any content are passed over: spreadsheets leave them behind.
@@ -33,19 +28,20 @@ export async function* csvRows(
   const parser = parse({
     columns: false,
     delimiter,
-    info: true,
     max_record_size: limits.rowBytes,
     record_delimiter: ['\r\n', '\n', '\r'],
     relax_column_count: true,
-    skip_empty_lines: true,
   });
   // The parser's own iteration reports the failure; a second report here would be one too many.
   pipeline(Readable.from(rest, { objectMode: false }), parser, () => undefined);
   let header: CsvHeader | null = null;
+  // Counted here: every record is one line, and one more for each line break in its cells.
+  let nextLine = firstLine + 1;
   try {
-    for await (const { record, info } of parser as AsyncIterable<CsvRecord>) {
-      const lineNumber = firstLine + info.lines - innerLines(record);
-      if (record.every((cell) => cell.trim() === '')) continue;
+    for await (const record of parser as AsyncIterable<string[]>) {
+      const lineNumber = nextLine;
+      nextLine += 1 + innerLines(record);
+      if (record.every(isBlank)) continue;
       if (header === null) {
         header = readCsvHeader(record, mapping, lineNumber);
         continue;
@@ -69,6 +65,7 @@ export function isWholeRow(row: CsvRow): boolean {
   return row.cells.length === row.header.width;
 }
 
+const isBlank = (cell: string): boolean => cell === '' || cell.trim() === '';
 const lineBreak = /\r\n|\n|\r/g;
 
 function innerLines(cells: readonly string[]): number {

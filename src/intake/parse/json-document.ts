@@ -77,11 +77,12 @@ function lineAt(text: string, offset: number): number {
 }
 
 /** Line numbers of objects that are asked for in the order of the text: each newline is counted once. */
-function linesOf(text: string, offsetOf: (value: object) => number): (value: object) => number {
+function linesOf(text: string, offsetOf: (value: object) => number): (value: unknown) => number {
   let line = 1;
   let next = text.indexOf('\n');
   let before = 0;
   return (value) => {
+    if (typeof value !== 'object' || value === null) return line;
     const offset = offsetOf(value);
     if (offset < before) return lineAt(text, offset);
     before = offset;

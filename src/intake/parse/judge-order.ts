@@ -11,8 +11,8 @@ export interface FoundOrder {
   readonly path: readonly (string | number)[];
   /** What the reader found in the document; those of other orders are ignored. */
   readonly findings: readonly JsonFinding[];
-  /** The line of text on which an object begins. */
-  lineNumberOf(value: object): number;
+  /** The line of text on which an object begins; of anything else, about where it is. */
+  lineNumberOf(value: unknown): number;
 }
 
 /**
@@ -22,7 +22,8 @@ export interface FoundOrder {
 export function* judgeOrder(order: FoundOrder, defaultSource: string): Generator<ParsedItem> {
   const { value, path } = order;
   if (!isObject(value)) {
-    const identity = { lineNumber: null, source: null, orderId: null, lineId: null };
+    const lineNumber = order.lineNumberOf(value);
+    const identity = { lineNumber, source: null, orderId: null, lineId: null };
     const rule = 'must be an order: an object with order_id and lines';
     yield rejectionOf(identity, [{ code: 'not_an_order', field: jsonPointer(path), rule, value: shownValue(value) }]);
     return;

@@ -13,7 +13,7 @@ import {
 
 /** Whose row it is: rows with the same key are lines of one order. */
 export function orderKeyOf(row: CsvRow): string {
-  return JSON.stringify([cellOf(row, 'source') ?? null, cellOf(row, 'order_id') ?? null]);
+  return `${cellOf(row, 'source') ?? ''}\u0000${cellOf(row, 'order_id') ?? ''}`;
 }
 
 /** Judges rows one by one; neighbours mostly belong to one order, so that its head is judged once. */
@@ -39,15 +39,17 @@ export function rowJudge(defaultSource: string, oversized: ReadonlySet<string>):
     if (names?.header !== row.header) names = { header: row.header, nameOf: columnNames(row.header) };
     const { nameOf } = names;
 
-    const head = {
-      ...filled('source', source),
-      ...filled('order_id', orderId),
-      // A cancel names no balance, yet a shop fills the column in every row: it is said of the order.
-      ...filled('currency', cellOf(row, 'currency')),
-      ...filled('not_after', cellOf(row, 'not_after')),
-    };
-    const key = JSON.stringify(head);
+    // A cancel names no balance, yet a shop fills the column in every row: it is said of the order.
+    const currency = cellOf(row, 'currency');
+    const notAfter = cellOf(row, 'not_after');
+    const key = [source, orderId, currency, notAfter].join('\u0000');
     if (headJudged === null || key !== headKey) {
+      const head = {
+        ...filled('source', source),
+        ...filled('order_id', orderId),
+        ...filled('currency', currency),
+        ...filled('not_after', notAfter),
+      };
       headKey = key;
       headJudged = judgeHead(head, nameOf);
     }
@@ -100,6 +102,7 @@ function lineOf(row: CsvRow, nameOf: FieldNames, problems: Problem[]): Record<st
       problems.push({ code: 'invalid_field', field: nameOf([column]), rule, value: shownValue(cell) });
     }
   }
+  if (row.header.extra.length === 0) return line;
   const extra = row.header.extra.filter(({ index }) => (row.cells[index] ?? '') !== '');
   if (extra.length > 0)
     line['extra'] = Object.fromEntries(extra.map(({ name, index }) => [name, row.cells[index] ?? '']));

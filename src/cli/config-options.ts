@@ -8,9 +8,11 @@ export interface ConfigOptions {
   readonly set: Readonly<Record<string, string>>;
 }
 
-export function addConfigOptions(command: Command): Command {
+/** @param file the config file of a command that does not look for that of a production worker */
+export function addConfigOptions(command: Command, file?: string): Command {
+  const lookedFor = ' (default: $ORDER_SYNC_CONFIG, or config/order-sync.yaml)';
   return command
-    .option('-c, --config <file>', 'the config file (default: $ORDER_SYNC_CONFIG, or config/order-sync.yaml)')
+    .option('-c, --config <file>', `the config file${file === undefined ? lookedFor : ''}`, file)
     .option('--set <key=value>', 'one value that is stronger than file and environment; may be repeated', collect, {});
 }
 

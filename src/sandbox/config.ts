@@ -102,6 +102,14 @@ export const sandboxConfigSchema = z.strictObject({
   accounts: z
     .array(accountSchema)
     .min(1)
+    .superRefine((accounts, context) => {
+      for (const field of ['id', 'email'] as const) {
+        const values = accounts.map((account) => account[field].toLowerCase());
+        const twice = values.find((value, index) => values.indexOf(value) !== index);
+        if (twice !== undefined)
+          context.addIssue({ code: 'custom', message: `two accounts have the ${field} ${twice}` });
+      }
+    })
     .prefault([{ id: 'acme', email: 'owner@acme.example', keys: [{ name: 'main', value: 'sandbox-key-main' }] }]),
   /** A catalogue file; relative to the folder of the config. Without it: the one that is shipped. */
   catalogue: z.string().optional(),

@@ -105,10 +105,14 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
       log({ level: 'error', msg: 'a call failed inside the sandbox', error: error.stack ?? String(error) });
       return respond(refusal(503, 'api_disabled', 'The sandbox could not do its work; its log says why.'));
     });
-    const outboxFile =
-      settings.outbox === undefined ? `${options.database}.outbox.jsonl` : resolve(folder, settings.outbox);
+    const outboxFile = outboxPath(settings, folder, options.database);
     const outbox = new Outbox(outboxFile, (letter) =>
-      log({ level: 'info', msg: 'one-time code', ...letter, outbox: outboxFile }),
+      log({
+        level: 'info',
+        msg: `one-time code for ${letter.to}: ${letter.code}`,
+        purpose: letter.purpose,
+        outbox: outboxFile,
+      }),
     );
     app.route('/account', accountRoutes({ shelf, committer, clock, outbox }));
     app.route('/', documentRoutes());
@@ -156,6 +160,12 @@ function parseConfig(config: SandboxConfig): SandboxSettings {
   const parsed = sandboxConfigSchema.safeParse(config);
   if (!parsed.success) throw new Error(`the config of the sandbox is not valid:\n${z.prettifyError(parsed.error)}`);
   return parsed.data;
+}
+
+/** Beside the database, unless the config says otherwise; a database in memory has no such place. */
+function outboxPath(settings: SandboxSettings, folder: string, database: string): string | null {
+  if (settings.outbox !== undefined) return resolve(folder, settings.outbox);
+  return database === ':memory:' ? null : `${database}.outbox.jsonl`;
 }
 
 /** Requests that HTTP libraries refuse to parse still get the error body of Spec 7. */

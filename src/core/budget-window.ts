@@ -1,0 +1,79 @@
+import { assert } from './order-sync-error.ts';
+
+/**
+ * The slots of one limit of one key, anchored on answers: a slot is taken before the send and comes back one window
+ * after the answer was received. The server stamped the call somewhere between the two, so in any window of its own
+ * it sees at most `capacity` calls, whatever the network's jitter; no clocks are compared and no margin is needed.
+ *
+ * Times are milliseconds of the monotonic clock. The class holds arithmetic only: it reads no clock.
+ */
+export class BudgetWindow {
+  readonly capacity: number;
+  readonly windowMs: number;
+  #inFlight = 0;
+  /** When each settled slot comes back, ascending. */
+  #freeAt: number[] = [];
+
+  constructor(capacity: number, windowMs: number) {
+    assert(Number.isInteger(capacity) && capacity >= 1, `a budget has at least one slot, got ${capacity}`);
+    assert(windowMs >= 0, `a window is not negative, got ${windowMs}`);
+    this.capacity = capacity;
+    this.windowMs = windowMs;
+  }
+
+  #sweep(nowMs: number): void {
+    let gone = 0;
+    while (gone < this.#freeAt.length && (this.#freeAt[gone] ?? 0) <= nowMs) gone += 1;
+    if (gone > 0) this.#freeAt.splice(0, gone);
+  }
+
+  /** Slots that are held now, in flight or cooling down. */
+  used(nowMs: number): number {
+    this.#sweep(nowMs);
+    return this.#inFlight + this.#freeAt.length;
+  }
+
+  /** Slots that are free now; never negative, although a restart may find more slots than the capacity. */
+  free(nowMs: number): number {
+    return Math.max(0, this.capacity - this.used(nowMs));
+  }
+
+  /**
+   * When at least `wanted` slots are free: `nowMs` if they are already; Infinity when that depends on calls that are
+   * still in flight.
+   */
+  freeAtMs(nowMs: number, wanted = 1): number {
+    const missing = this.used(nowMs) + wanted - this.capacity;
+    if (missing <= 0) return nowMs;
+    return this.#freeAt[missing - 1] ?? Number.POSITIVE_INFINITY;
+  }
+
+  take(nowMs: number): void {
+    assert(this.free(nowMs) >= 1, 'a slot is taken only when one is free');
+    this.#inFlight += 1;
+  }
+
+  /** The call is over: `settledAtMs` is when its answer was received, or when it can surely no longer arrive. */
+  settle(settledAtMs: number): void {
+    assert(this.#inFlight >= 1, 'only a taken slot is settled');
+    this.#inFlight -= 1;
+    this.#hold(settledAtMs + this.windowMs);
+  }
+
+  /** The call never left: its slot is free again at once. */
+  giveBack(): void {
+    assert(this.#inFlight >= 1, 'only a taken slot is given back');
+    this.#inFlight -= 1;
+  }
+
+  /** Puts back a slot that an earlier process used. */
+  restore(freeAtMs: number): void {
+    this.#hold(freeAtMs);
+  }
+
+  #hold(freeAtMs: number): void {
+    let at = this.#freeAt.length;
+    while (at > 0 && (this.#freeAt[at - 1] ?? 0) > freeAtMs) at -= 1;
+    this.#freeAt.splice(at, 0, freeAtMs);
+  }
+}

@@ -1,0 +1,57 @@
+import type { Random } from './clock.ts';
+import { decisionTable } from './decision-table.ts';
+import type { LookupOutcome, Outcome } from './outcome.ts';
+import type { DecisionPolicy, EntryFacts, Settlement } from './settlement.ts';
+import { columnFor, Verdicts } from './verdicts.ts';
+
+/** Judges the end of a submitting attempt. Total: every outcome has a row, every row a cell. */
+export function decideSubmission(
+  facts: EntryFacts,
+  outcome: Outcome,
+  policy: DecisionPolicy,
+  nowMs: number,
+  random: Random,
+): Settlement {
+  const verdicts = new Verdicts(facts, policy, nowMs, random);
+  const settlement = verdicts.apply(decisionTable[outcome.row][columnFor(facts)], outcome);
+  return withinHorizon(settlement, facts, policy, nowMs)
+    ? settlement
+    : verdicts.review(outcome, settlement.row, tooOld, true);
+}
+
+const tooOld = 'still in doubt when the reference became too old to be sent again by itself';
+
+/** Nothing in the spec says how long a reference is remembered, so a doubt is not repeated for ever by itself. */
+function withinHorizon(settlement: Settlement, facts: EntryFacts, policy: DecisionPolicy, nowMs: number): boolean {
+  if (settlement.state !== 'unknown' || facts.firstSentAtMs === null) return true;
+  return nowMs - facts.firstSentAtMs < policy.horizonMs;
+}
+
+/** Judges what a lookup brought, for an entry that is in doubt or placed. */
+export function decideLookup(
+  facts: EntryFacts,
+  lookup: LookupOutcome,
+  policy: DecisionPolicy,
+  nowMs: number,
+  random: Random,
+): Settlement {
+  const verdicts = new Verdicts(facts, policy, nowMs, random);
+  const settlement = judgeLookup(verdicts, facts, lookup);
+  return withinHorizon(settlement, facts, policy, nowMs)
+    ? settlement
+    : verdicts.review(null, settlement.row, tooOld, true);
+}
+
+function judgeLookup(verdicts: Verdicts, facts: EntryFacts, lookup: LookupOutcome): Settlement {
+  switch (lookup.kind) {
+    case 'found': {
+      if (facts.operation === 'esim_cancel') return verdicts.cancelFound(lookup.answer);
+      const settled = verdicts.settle('accepted', lookup.answer);
+      return settled.state === 'placed' && facts.state === 'placed' ? verdicts.stillPlaced(lookup.answer) : settled;
+    }
+    case 'absent':
+      return verdicts.absent();
+    case 'failed':
+      return verdicts.lookupFailed(lookup.outcome);
+  }
+}

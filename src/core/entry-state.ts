@@ -1,0 +1,107 @@
+/**
+ * The states of an outbox entry, and how it gets from one to another. This is the only place that says so: the store
+ * asserts it on every write, and the command line, the API and the pages take their allowed actions from here.
+ *
+ *   pending       on disk, never sent (or surely never sent: the connection failed before a byte left)
+ *   sending       an attempt row is open; committed before the socket is used
+ *   waiting       answered or surely not processed, nothing charged; due again at next_attempt_at
+ *   unknown       perhaps processed: reconciled by a lookup, or by sending the same reference again
+ *   placed        accepted, but not all units are there yet: polled until a deadline
+ *   fulfilled     final: all units are there, or the cancel is confirmed
+ *   refunded      final, and a success of the API: the money is back (Spec 7)
+ *   rejected      final: a definite refusal, with code, message and what to do
+ *   expired       final: its deadline passed before it was ever sent
+ *   cancelled     final: taken back by a person before it was ever sent
+ *   needs_review  stands in front of a person, with the evidence and the actions that are allowed
+ *   held          stopped by a person; goes back to where it was
+ */
+export const entryStates = [
+  'pending',
+  'sending',
+  'waiting',
+  'unknown',
+  'placed',
+  'fulfilled',
+  'refunded',
+  'rejected',
+  'expired',
+  'cancelled',
+  'needs_review',
+  'held',
+] as const;
+export type EntryState = (typeof entryStates)[number];
+
+/** A count for every state, all zero. */
+export function zeroCounts(): Record<EntryState, number> {
+  return {
+    pending: 0,
+    sending: 0,
+    waiting: 0,
+    unknown: 0,
+    placed: 0,
+    fulfilled: 0,
+    refunded: 0,
+    rejected: 0,
+    expired: 0,
+    cancelled: 0,
+    needs_review: 0,
+    held: 0,
+  };
+}
+
+export const finalStates = ['fulfilled', 'refunded', 'rejected', 'expired', 'cancelled'] as const;
+export type FinalState = (typeof finalStates)[number];
+
+const transitions: Record<EntryState, readonly EntryState[]> = {
+  pending: ['sending', 'held', 'cancelled', 'expired', 'needs_review'],
+  sending: ['pending', 'waiting', 'unknown', 'placed', 'fulfilled', 'refunded', 'rejected', 'needs_review'],
+  waiting: ['sending', 'held', 'rejected', 'cancelled', 'needs_review'],
+  unknown: ['sending', 'waiting', 'placed', 'fulfilled', 'refunded', 'rejected', 'needs_review', 'held'],
+  placed: ['fulfilled', 'refunded', 'needs_review', 'held'],
+  fulfilled: [],
+  refunded: [],
+  rejected: [],
+  expired: [],
+  cancelled: [],
+  needs_review: ['unknown', 'waiting', 'placed', 'fulfilled', 'refunded', 'rejected', 'cancelled'],
+  held: ['pending', 'waiting', 'unknown', 'placed', 'cancelled'],
+};
+
+export function canTransition(from: EntryState, to: EntryState): boolean {
+  return transitions[from].includes(to);
+}
+
+export function isFinal(state: EntryState): state is FinalState {
+  return transitions[state].length === 0;
+}
+
+export const entryActions = ['retry', 'hold', 'release', 'cancel', 'reorder', 'resolve'] as const;
+export type EntryAction = (typeof entryActions)[number];
+
+/** What a person may do now. `inDoubt`: an attempt may have been processed, and nothing has settled it yet. */
+export function allowedActions(entry: { state: EntryState; inDoubt: boolean }): readonly EntryAction[] {
+  switch (entry.state) {
+    case 'pending':
+      return ['hold', 'cancel'];
+    case 'waiting':
+      return ['retry', 'hold', 'cancel'];
+    case 'unknown':
+      return ['retry', 'hold'];
+    case 'placed':
+      return ['retry', 'hold'];
+    case 'held':
+      // Taking back what may have been bought would hide a purchase.
+      return entry.inDoubt ? ['release'] : ['release', 'cancel'];
+    case 'needs_review':
+      return ['retry', 'resolve'];
+    case 'rejected':
+    case 'expired':
+    case 'cancelled':
+      // Nothing was bought under this reference: the person may order anew, under a new one.
+      return ['reorder'];
+    case 'sending':
+    case 'fulfilled':
+    case 'refunded':
+      return [];
+  }
+}

@@ -1,0 +1,168 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import type { Operation } from './operation.ts';
+
+/** Limits on everything that can grow; the wholesale API's own limits are checked where the spec states them. */
+export const orderLimits = {
+  linesPerRequest: 1000,
+  metadataBytes: 16_384,
+  giftCardQuantity: 10_000,
+  esimQuantity: 30,
+  days: 3650,
+} as const;
+
+const identifier = (max: number) =>
+  z
+    .string()
+    .min(1)
+    .max(max)
+    .regex(/^\P{Cc}+$/u, 'must not contain control characters')
+    .regex(/^\S(.*\S)?$/s, 'must not begin or end with a space');
+
+export const sourceSchema = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'must be 1 to 64 of A-Z a-z 0-9 . _ - and start with a letter or digit');
+
+export const currencySchema = z.string().regex(/^[A-Z]{3}$/, 'must be three capital letters, for example "USD"');
+
+/** The check digit of ITU-T E.118: it finds every single mistyped digit. */
+export function hasValidCheckDigit(iccid: string): boolean {
+  let sum = 0;
+  for (let index = 0; index < iccid.length; index += 1) {
+    const digit = Number(iccid[iccid.length - 1 - index]);
+    const doubled = index % 2 === 1 ? digit * 2 : digit;
+    sum += doubled > 9 ? doubled - 9 : doubled;
+  }
+  return sum % 10 === 0;
+}
+
+export const iccidSchema = z
+  .string({ error: 'must be a string: as a number an ICCID loses digits' })
+  .regex(/^\d{18,22}$/, 'must be 18 to 22 digits')
+  .refine(
+    (value) => !/^\d{19,20}$/.test(value) || hasValidCheckDigit(value),
+    'has a wrong check digit: is it mistyped?',
+  );
+
+const wholeNumber = (min: number, max: number) => z.int().min(min).max(max);
+const product = identifier(128);
+const lineId = identifier(64);
+
+const giftCardLine = z.strictObject({
+  line_id: lineId,
+  type: z.literal('gift_card_order'),
+  variant: product,
+  quantity: wholeNumber(1, orderLimits.giftCardQuantity),
+  currency: currencySchema.optional(),
+  extra: z.record(z.string(), z.string()).optional(),
+});
+/** Spec 2: `quantity` of an eSIM order is 1 to 30; `days` is for daily plans, whose range only the plan knows. */
+const esimLine = z.strictObject({
+  line_id: lineId,
+  type: z.literal('esim_order'),
+  plan: product,
+  quantity: wholeNumber(1, orderLimits.esimQuantity),
+  days: wholeNumber(1, orderLimits.days).optional(),
+  currency: currencySchema.optional(),
+  extra: z.record(z.string(), z.string()).optional(),
+});
+const topupLine = z.strictObject({
+  line_id: lineId,
+  type: z.literal('esim_topup'),
+  iccid: iccidSchema,
+  plan: product,
+  days: wholeNumber(1, orderLimits.days).optional(),
+  currency: currencySchema.optional(),
+  extra: z.record(z.string(), z.string()).optional(),
+});
+const cancelLine = z.strictObject({
+  line_id: lineId,
+  type: z.literal('esim_cancel'),
+  iccid: iccidSchema,
+  extra: z.record(z.string(), z.string()).optional(),
+});
+
+export const orderLineSchema = z.discriminatedUnion('type', [giftCardLine, esimLine, topupLine, cancelLine]);
+export type OrderLine = z.infer<typeof orderLineSchema>;
+
+export const metadataSchema = z
+  .record(z.string(), z.json())
+  .refine((value) => JSON.stringify(value).length <= orderLimits.metadataBytes, {
+    error: `must be at most ${orderLimits.metadataBytes} bytes as JSON`,
+  });
+
+/** The head of a request, without its lines: lines are judged one by one, so that a bad one is rejected alone. */
+export const orderHeadSchema = z.strictObject({
+  source: sourceSchema.optional(),
+  order_id: identifier(128),
+  currency: currencySchema.optional(),
+  not_after: z.iso.datetime({ offset: true }).optional(),
+  metadata: metadataSchema.optional(),
+});
+export type OrderHead = z.infer<typeof orderHeadSchema>;
+
+/** One line that may be accepted: complete, checked, with everything its request says about it. */
+export interface AcceptableLine {
+  readonly source: string;
+  readonly orderId: string;
+  readonly lineId: string;
+  readonly operation: Operation;
+  readonly variant: string | null;
+  readonly plan: string | null;
+  readonly iccid: string | null;
+  readonly quantity: number | null;
+  readonly days: number | null;
+  /** The balance to charge; null only for a cancel, which names none. */
+  readonly currency: string | null;
+  /** Wall time in ms after which a line that was never sent is not bought any more. */
+  readonly notAfterMs: number | null;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly extra: Readonly<Record<string, string>>;
+}
+
+/**
+ * What is bought, as a hash: the same line sent again has the same fingerprint, and a line of the same identity with
+ * another one is a conflict. Deadline and metadata are not part of it: a shop that re-sends with a new deadline asks
+ * for the same thing.
+ */
+export function fingerprintOf(line: AcceptableLine): string {
+  const bought = [line.operation, line.variant, line.plan, line.iccid, line.quantity, line.days, line.currency];
+  return createHash('sha256').update(JSON.stringify(bought)).digest('hex').slice(0, 32);
+}
+
+/**
+ * Joins a head and a line. Returns the reason, as (field, rule), when they cannot be joined: a buying line must name
+ * a balance, itself or through its request (Spec 1: the balance is named per request).
+ */
+export function joinLine(
+  head: OrderHead,
+  line: OrderLine,
+  defaultSource: string,
+): { ok: true; line: AcceptableLine } | { ok: false; field: string; rule: string } {
+  const currency = line.type === 'esim_cancel' ? null : (line.currency ?? head.currency ?? null);
+  if (line.type !== 'esim_cancel' && currency === null) {
+    return {
+      ok: false,
+      field: 'currency',
+      rule: 'is required, on the line or on its order: it names the balance to charge',
+    };
+  }
+  return {
+    ok: true,
+    line: {
+      source: head.source ?? defaultSource,
+      orderId: head.order_id,
+      lineId: line.line_id,
+      operation: line.type,
+      variant: 'variant' in line ? line.variant : null,
+      plan: 'plan' in line ? line.plan : null,
+      iccid: 'iccid' in line ? line.iccid : null,
+      quantity: 'quantity' in line ? line.quantity : null,
+      days: 'days' in line ? (line.days ?? null) : null,
+      currency,
+      notAfterMs: head.not_after === undefined ? null : Date.parse(head.not_after),
+      metadata: head.metadata ?? {},
+      extra: line.extra ?? {},
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import { createHash, createHmac } from 'node:crypto';
+
+/** Which purchase a reference stands for. A new reference needs a new generation or chunk, and a reason for it. */
+export interface ReferenceSubject {
+  readonly source: string;
+  readonly orderId: string;
+  readonly lineId: string;
+  /** 0 at first; rises only with a changed body after a definite rejection, or when a person re-orders. */
+  readonly generation: number;
+  /** 0 unless a line was split because of the per-order limit (Spec 7, `limit_exceeded`). */
+  readonly chunk: number;
+}
+
+export interface ReferenceNamespace {
+  /** Separates two installations that share an account. */
+  readonly instance: string;
+  /** Starts every reference, so that a person recognises it in the supplier's list. */
+  readonly prefix: string;
+  /** At least 32 bytes, made once and kept outside the data volume in production. */
+  readonly secret: Buffer;
+}
+
+const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
+const digestCharacters = 26; // 130 bits: a collision is not a risk that needs handling
+
+function base32(bytes: Buffer, characters: number): string {
+  let text = '';
+  let bits = 0;
+  let value = 0;
+  for (const byte of bytes) {
+    value = ((value << 8) | byte) & 0xffff;
+    bits += 8;
+    while (bits >= 5 && text.length < characters) {
+      bits -= 5;
+      text += alphabet[(value >>> bits) & 31];
+    }
+  }
+  return text;
+}
+
+/**
+ * The reference of a purchase: deterministic, so that a lost disk and a redelivered request lead to the same one and
+ * the API replays its answer instead of selling again (Spec 7, retry rule 1). At most 36 characters of [A-Za-z0-9_-].
+ */
+export function referenceFor(namespace: ReferenceNamespace, subject: ReferenceSubject): string {
+  // JSON keeps the fields apart: ("a", "bc") and ("ab", "c") must not meet.
+  const message = JSON.stringify([
+    namespace.instance,
+    subject.source,
+    subject.orderId,
+    subject.lineId,
+    subject.generation,
+    subject.chunk,
+  ]);
+  const digest = createHmac('sha256', namespace.secret).update(message).digest();
+  return `${namespace.prefix}-${base32(digest, digestCharacters)}`;
+}
+
+/** A name for the secret that reveals nothing of it: compared at start, because another secret means other references. */
+export function namespaceFingerprint(namespace: ReferenceNamespace): string {
+  const salted = createHmac('sha256', namespace.secret).update('order-sync namespace fingerprint');
+  return createHash('sha256')
+    .update(salted.digest())
+    .update(`${namespace.instance}\n${namespace.prefix}`)
+    .digest('hex')
+    .slice(0, 16);
+}

@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto';
+import type { EntryState } from './entry-state.ts';
+import type { Operation } from './operation.ts';
+import type { Unit } from './order-answer.ts';
+
+/** How a whole order stands. `completed`: every line was bought (or its cancel confirmed). */
+export type OrderState = 'completed' | 'partial' | 'failed' | 'needs_review' | 'in_progress';
+
+/** A line as the shop reads it: one of its entries' states, or `rejected` for a line that was never accepted. */
+export type LineState = EntryState;
+
+export interface ResultEntry {
+  readonly reference: string;
+  readonly operation: Operation;
+  readonly state: EntryState;
+  readonly order_number: string | null;
+  readonly currency: string | null;
+  readonly cost: string | null;
+  readonly units: readonly Unit[];
+  readonly error: ResultError | null;
+}
+
+export interface ResultError {
+  readonly code: string;
+  readonly message: string;
+  /** What the shop or its people can do about it. */
+  readonly action: string | null;
+}
+
+export interface ResultLine {
+  readonly line_id: string | null;
+  readonly state: LineState;
+  readonly entries: readonly ResultEntry[];
+  /** Why the line was not accepted; null for an accepted line. */
+  readonly error: ResultError | null;
+  /** Columns of the order file that mean nothing to the worker are carried through. */
+  readonly extra?: Readonly<Record<string, string>>;
+}
+
+/** What is written back to the shop. A pure function of the database: written again, it is the same to the byte. */
+export interface ResultDocument {
+  readonly source: string;
+  readonly order_id: string;
+  readonly state: OrderState;
+  readonly sandbox: boolean;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly lines: readonly ResultLine[];
+  readonly updated_at: string;
+}
+
+/** The state of a line from those of its entries: what a person must see first wins. */
+export function lineStateOf(states: readonly EntryState[]): LineState {
+  const priority: readonly EntryState[] = [
+    'needs_review',
+    'unknown',
+    'sending',
+    'placed',
+    'waiting',
+    'pending',
+    'held',
+    'rejected',
+    'expired',
+    'cancelled',
+    'refunded',
+    'fulfilled',
+  ];
+  return priority.find((state) => states.includes(state)) ?? 'rejected';
+}
+
+const bought: readonly LineState[] = ['fulfilled', 'refunded'];
+const ended: readonly LineState[] = ['fulfilled', 'refunded', 'rejected', 'expired', 'cancelled'];
+
+export function orderStateOf(lines: readonly LineState[]): OrderState {
+  if (lines.includes('needs_review')) return 'needs_review';
+  if (!lines.every((state) => ended.includes(state))) return 'in_progress';
+  const successes = lines.filter((state) => bought.includes(state)).length;
+  if (successes === lines.length) return 'completed';
+  return successes === 0 ? 'failed' : 'partial';
+}
+
+export function renderResultDocument(document: ResultDocument): string {
+  return `${JSON.stringify(document, null, 2)}\n`;
+}
+
+/**
+ * The file name of an order's result: the order id itself where that is safe as a name, else a readable part of it
+ * and a hash, so that no order id can leave its folder or meet another order's file.
+ */
+export function resultFileName(orderId: string): string {
+  if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$/.test(orderId)) return `${orderId}.json`;
+  const readable = orderId.replace(/[^A-Za-z0-9_-]+/g, '_').slice(0, 40);
+  const hash = createHash('sha256').update(orderId).digest('hex').slice(0, 16);
+  return `${readable}~${hash}.json`;
+}

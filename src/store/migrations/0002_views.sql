@@ -1,0 +1,51 @@
+-- The stable surface for people who open the file with sqlite3: columns are added, never renamed or removed.
+-- All times are ISO 8601 text in UTC.
+
+CREATE VIEW outbox AS
+SELECT e.reference, r.source, r.order_id, l.line_id, e.operation, e.state,
+       e.variant, e.plan, e.iccid, e.quantity, e.days, e.currency,
+       e.order_number, e.status, e.cost, e.charged_currency,
+       e.error_code, e.error_message, e.review_reason,
+       e.in_doubt, e.attempts, e.next_step, e.key_name,
+       CASE WHEN e.state IN ('pending', 'waiting', 'unknown', 'placed')
+            THEN strftime('%Y-%m-%dT%H:%M:%fZ', e.due_at_ms / 1000.0, 'unixepoch') END AS next_attempt_at,
+       strftime('%Y-%m-%dT%H:%M:%fZ', e.not_after_ms / 1000.0, 'unixepoch') AS not_after,
+       strftime('%Y-%m-%dT%H:%M:%fZ', e.first_sent_at_ms / 1000.0, 'unixepoch') AS first_sent_at,
+       strftime('%Y-%m-%dT%H:%M:%fZ', e.created_at_ms / 1000.0, 'unixepoch') AS created_at,
+       strftime('%Y-%m-%dT%H:%M:%fZ', e.updated_at_ms / 1000.0, 'unixepoch') AS updated_at,
+       strftime('%Y-%m-%dT%H:%M:%fZ', e.settled_at_ms / 1000.0, 'unixepoch') AS settled_at
+FROM entries e JOIN lines l ON l.id = e.line_id JOIN requests r ON r.id = l.request_id;
+
+-- Everything that stands in front of a person: entries to decide on, and what came in but could not be accepted.
+CREATE VIEW outbox_attention AS
+SELECT 'entry' AS kind, e.reference, r.source, r.order_id, l.line_id, e.state,
+       coalesce(e.review_reason, e.error_code) AS reason, e.error_message AS message,
+       strftime('%Y-%m-%dT%H:%M:%fZ', e.updated_at_ms / 1000.0, 'unixepoch') AS since
+FROM entries e JOIN lines l ON l.id = e.line_id JOIN requests r ON r.id = l.request_id
+WHERE e.state IN ('needs_review', 'held')
+UNION ALL
+SELECT 'rejection', NULL, j.source, j.order_id, j.line_id, 'not_accepted', j.code,
+       'line ' || coalesce(j.line_number, '?') || ', ' || coalesce(j.field, 'line') || ': ' || j.rule,
+       strftime('%Y-%m-%dT%H:%M:%fZ', j.created_at_ms / 1000.0, 'unixepoch')
+FROM rejections j
+UNION ALL
+SELECT 'file', NULL, NULL, NULL, NULL, f.state, f.error_code, f.name || ': ' || coalesce(f.error_message, ''),
+       strftime('%Y-%m-%dT%H:%M:%fZ', coalesce(f.finished_at_ms, f.claimed_at_ms) / 1000.0, 'unixepoch')
+FROM files f WHERE f.state = 'rejected';
+
+CREATE VIEW attempt_log AS
+SELECT e.reference, r.source, r.order_id, l.line_id, a.number, a.purpose, e.operation, a.key_name,
+       strftime('%Y-%m-%dT%H:%M:%fZ', a.opened_at_ms / 1000.0, 'unixepoch') AS opened_at,
+       strftime('%Y-%m-%dT%H:%M:%fZ', a.closed_at_ms / 1000.0, 'unixepoch') AS closed_at,
+       a.sent, a.outcome, a.http_status, a.error_code, a.error_message, a.duration_ms
+FROM attempts a JOIN entries e ON e.id = a.entry_id JOIN lines l ON l.id = e.line_id JOIN requests r ON r.id = l.request_id;
+
+CREATE VIEW delivery_log AS
+SELECT r.source, r.order_id, d.sink, d.done_version >= d.due_version AS done, d.tries, d.last_error,
+       strftime('%Y-%m-%dT%H:%M:%fZ', d.due_at_ms / 1000.0, 'unixepoch') AS due_at,
+       strftime('%Y-%m-%dT%H:%M:%fZ', d.done_at_ms / 1000.0, 'unixepoch') AS done_at
+FROM deliveries d JOIN requests r ON r.id = d.request_id;
+
+CREATE VIEW audit_log AS
+SELECT id, strftime('%Y-%m-%dT%H:%M:%fZ', at_ms / 1000.0, 'unixepoch') AS at, actor, action, subject, reason, detail
+FROM audit;

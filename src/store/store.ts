@@ -1,0 +1,315 @@
+import type { AcceptableLine } from '../core/order-request.ts';
+import type { EntryState } from '../core/entry-state.ts';
+import type { Operation } from '../core/operation.ts';
+import type { OrderAnswer, Unit } from '../core/order-answer.ts';
+import type { Outcome } from '../core/outcome.ts';
+import type { ResultDocument } from '../core/result-document.ts';
+import type { Settlement } from '../core/settlement.ts';
+
+/**
+ * The outbox as whole business steps. Each is one transaction that is on disk when its promise resolves; a step that
+ * fails leaves nothing behind. The interface is asynchronous so that a store on a server can take its place.
+ */
+export interface Store {
+  // --- intake -------------------------------------------------------------------------------------------------
+  /** Accepts lines with their references, and records what could not be accepted. One transaction. */
+  acceptBatch(batch: IntakeBatch): Promise<readonly AcceptedLine[]>;
+  /** Counts a start of a file before it is read, so that a file which kills the worker is noticed. */
+  beginFile(file: { id: string; name: string; sizeBytes: number; nowMs: number }): Promise<FileRow>;
+  /** The file has been read to its end: its counts, and its content hash. */
+  finishFile(file: { id: string; sha256: string; nowMs: number }): Promise<FileRow>;
+  /** Nothing of the file is accepted: why. */
+  rejectFile(file: { id: string; sha256: string | null; code: string; message: string; nowMs: number }): Promise<void>;
+  /** The file is out of the way, in the archive. */
+  archiveFile(id: string, nowMs: number): Promise<void>;
+  findFile(id: string): Promise<FileRow | null>;
+  rejectionsOfFile(id: string): Promise<readonly Rejection[]>;
+
+  // --- submission ---------------------------------------------------------------------------------------------
+  /** Claims the next due entry and opens its attempt, with the slots of its budget, in one transaction. */
+  openAttempt(claim: AttemptClaim): Promise<OpenAttempt | null>;
+  /** Closes an attempt with what it brought, settles its slots and moves its entry, in one transaction. */
+  closeAttempt(close: AttemptClose): Promise<void>;
+  /** Attempts that another run of the worker left open. */
+  openAttemptsOfOthers(incarnationId: number): Promise<readonly OpenAttempt[]>;
+  /** When something is due: a time, or null when nothing waits for one. */
+  nextDueAt(step: 'send' | 'lookup'): Promise<number | null>;
+  /** Ends entries whose deadline passed while nothing was charged. Returns how many. */
+  expireOverdue(nowMs: number): Promise<number>;
+  countInDoubt(): Promise<number>;
+  /**
+   * The slots that earlier processes used. Those that were still open, or that were stamped in another run of the
+   * machine, whose monotonic clock means nothing now, count as settled at `settledMono`.
+   */
+  restoreSlots(restart: { settledMono: number; bootId: string | null }): Promise<readonly BudgetSlot[]>;
+  /** A slot for a call that belongs to no entry, such as the catalogue; returns its id. */
+  takeSlot(slot: { keyName: string; nowMono: number; bootId: string | null }): Promise<number>;
+  settleSlot(id: number, settledMono: number): Promise<void>;
+  forgetSlots(freeBeforeMono: number, bootId: string | null): Promise<void>;
+
+  // --- pauses -------------------------------------------------------------------------------------------------
+  pauses(): Promise<readonly Pause[]>;
+  openPause(pause: Omit<Pause, 'sinceMs' | 'probes'> & { nowMs: number }): Promise<void>;
+  postponeProbe(scope: string, probeAtMs: number): Promise<void>;
+  endPause(scope: string, actor: string, reason: string, nowMs: number): Promise<boolean>;
+
+  // --- results ------------------------------------------------------------------------------------------------
+  dueDeliveries(sink: string, nowMs: number, limit: number): Promise<readonly DueDelivery[]>;
+  nextDeliveryAt(sink: string): Promise<number | null>;
+  closeDelivery(done: { requestId: number; sink: string; version: number; nowMs: number }): Promise<void>;
+  failDelivery(failed: { requestId: number; sink: string; error: string; retryAtMs: number }): Promise<void>;
+  /** Marks the results of an order, or of all, as due again. Returns how many. */
+  redeliver(filter: { source?: string; orderId?: string }, nowMs: number): Promise<number>;
+
+  // --- reading ------------------------------------------------------------------------------------------------
+  readonly read: OutboxReader;
+
+  // --- life ---------------------------------------------------------------------------------------------------
+  beginIncarnation(run: { bootId: string | null; version: string; nowMs: number }): Promise<number>;
+  endIncarnation(id: number, nowMs: number): Promise<void>;
+  /** Throws when the file on disk is not the one that was opened, or when it cannot be written any more. */
+  checkHealth(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What a person asks the outbox; also available on a database that another process writes to. */
+export interface OutboxReader {
+  listOrders(filter: OrderFilter): readonly OrderSummary[];
+  showOrder(source: string | null, orderId: string): OrderDetail | null;
+  showEntry(reference: string): OrderDetail | null;
+  counts(): Readonly<Record<EntryState, number>>;
+  attention(limit: number): readonly Attention[];
+  resultDocument(requestId: number): { version: number; document: ResultDocument };
+  backlog(): Backlog;
+}
+
+export interface IntakeBatch {
+  readonly nowMs: number;
+  readonly fileId: string | null;
+  readonly lines: readonly (AcceptableLine & { readonly lineNumber: number | null })[];
+  readonly rejections: readonly Omit<Rejection, 'createdAtMs'>[];
+}
+
+export interface AcceptedLine {
+  readonly status: 'accepted' | 'known' | 'conflict';
+  readonly source: string;
+  readonly orderId: string;
+  readonly lineId: string;
+  /** The reference that stands for the line now; in a conflict, that of the first content. */
+  readonly reference: string;
+  /** In a conflict: what differs. */
+  readonly differences: readonly { field: string; was: unknown; is: unknown }[];
+}
+
+export interface Rejection {
+  readonly lineNumber: number | null;
+  readonly source: string | null;
+  readonly orderId: string | null;
+  readonly lineId: string | null;
+  /** A stable name of the rule's kind, for example `invalid_field`, `unknown_field`, `conflict`. */
+  readonly code: string;
+  readonly field: string | null;
+  readonly rule: string;
+  /** The value met, cut to a limit; null when there is none. */
+  readonly value: string | null;
+  readonly createdAtMs: number;
+}
+
+export interface FileRow {
+  readonly id: string;
+  readonly name: string;
+  readonly state: 'claimed' | 'ingesting' | 'ingested' | 'archived' | 'rejected';
+  readonly sha256: string | null;
+  readonly starts: number;
+  readonly acceptedCount: number;
+  readonly knownCount: number;
+  readonly conflictCount: number;
+  readonly rejectedCount: number;
+  readonly errorCode: string | null;
+  readonly errorMessage: string | null;
+}
+
+/** An entry as the submission sees it. */
+export interface Entry {
+  readonly id: number;
+  readonly reference: string;
+  readonly operation: Operation;
+  readonly variant: string | null;
+  readonly plan: string | null;
+  readonly iccid: string | null;
+  readonly quantity: number | null;
+  readonly days: number | null;
+  readonly currency: string | null;
+  readonly notAfterMs: number | null;
+  readonly state: EntryState;
+  readonly nextStep: 'send' | 'lookup';
+  readonly inDoubt: boolean;
+  readonly doubtUntilMs: number | null;
+  readonly attempts: number;
+  readonly tries: number;
+  readonly firstSentAtMs: number | null;
+  readonly keyName: string | null;
+  readonly orderNumber: string | null;
+  readonly outcomeRow: string | null;
+  readonly errorCode: string | null;
+  readonly errorMessage: string | null;
+  readonly errorBuffered: boolean;
+  readonly createdAtMs: number;
+}
+
+export interface RenderedRequest {
+  readonly method: string;
+  readonly path: string;
+  /** The exact body bytes as text, or null for none. */
+  readonly body: string | null;
+}
+
+export interface AttemptClaim {
+  readonly step: 'send' | 'lookup';
+  readonly keyName: string;
+  readonly incarnationId: number;
+  readonly nowMs: number;
+  readonly nowMono: number;
+  readonly bootId: string | null;
+  /** False while too many entries are in doubt: then only those are taken up. */
+  readonly allowNew: boolean;
+  /** Balances that stand still. */
+  readonly pausedCurrencies: readonly string[];
+  /** Renders the request of an entry that was never sent; stored with the attempt. */
+  readonly render: (entry: Entry) => RenderedRequest;
+}
+
+export interface OpenAttempt {
+  readonly attemptId: number;
+  readonly purpose: 'submit' | 'lookup';
+  readonly openedAtMs: number;
+  /** The entry as it was before the attempt. */
+  readonly entry: Entry;
+  readonly request: RenderedRequest | null;
+  /** The order that an eSIM came from, for a lookup of a cancel. */
+  readonly originReference: string | null;
+}
+
+export interface AttemptClose {
+  readonly attemptId: number;
+  readonly entryId: number;
+  readonly nowMs: number;
+  readonly durationMs: number | null;
+  readonly outcome: { row: string; sent: boolean; http: number | null; code: string | null; message: string };
+  readonly settlement: Settlement;
+  /** When the slots started to cool down; null when the call surely never left, and they are free again. */
+  readonly slotsSettledMono: number | null;
+  readonly bootId: string | null;
+  /** A scope that stands still from now on because of this outcome, with its reason. */
+  readonly pause: Omit<Pause, 'sinceMs' | 'probes'> | null;
+}
+
+export interface BudgetSlot {
+  readonly keyName: string;
+  readonly limitName: 'requests' | 'orders';
+  readonly settledMono: number;
+}
+
+export interface Pause {
+  /** `account`, `key:<name>` or `balance:<currency>`. */
+  readonly scope: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly openedBy: string;
+  readonly sinceMs: number;
+  readonly probeAtMs: number | null;
+  readonly probes: number;
+}
+
+export interface DueDelivery {
+  readonly requestId: number;
+  readonly version: number;
+  readonly tries: number;
+  readonly document: ResultDocument;
+}
+
+export interface OrderFilter {
+  readonly state?: EntryState;
+  readonly source?: string;
+  /** Matches an order id, a reference, an order number or an ICCID. */
+  readonly search?: string;
+  readonly attention?: boolean;
+  readonly limit: number;
+  /** Continues after the order of this id (descending). */
+  readonly beforeId?: number;
+}
+
+export interface OrderSummary {
+  readonly id: number;
+  readonly source: string;
+  readonly orderId: string;
+  readonly lines: number;
+  readonly states: Readonly<Partial<Record<EntryState, number>>>;
+  readonly rejectedLines: number;
+  readonly receivedAt: string;
+  readonly updatedAt: string;
+}
+
+export interface AttemptDetail {
+  readonly number: number;
+  readonly purpose: string;
+  readonly keyName: string;
+  readonly openedAt: string;
+  readonly closedAt: string | null;
+  readonly sent: boolean | null;
+  readonly outcome: string | null;
+  readonly httpStatus: number | null;
+  readonly errorCode: string | null;
+  readonly errorMessage: string | null;
+  readonly durationMs: number | null;
+}
+
+export interface EntryDetail {
+  readonly reference: string;
+  readonly lineId: string;
+  readonly operation: Operation;
+  readonly asked: string;
+  readonly state: EntryState;
+  readonly inDoubt: boolean;
+  readonly nextAttemptAt: string | null;
+  readonly nextStep: 'send' | 'lookup';
+  readonly orderNumber: string | null;
+  readonly cost: string | null;
+  readonly currency: string | null;
+  readonly errorCode: string | null;
+  readonly errorMessage: string | null;
+  readonly reviewReason: string | null;
+  readonly unitCount: number;
+  readonly attempts: readonly AttemptDetail[];
+}
+
+export interface OrderDetail {
+  readonly id: number;
+  readonly source: string;
+  readonly orderId: string;
+  readonly receivedAt: string;
+  readonly updatedAt: string;
+  readonly entries: readonly EntryDetail[];
+  readonly rejections: readonly Rejection[];
+  readonly deliveries: readonly { sink: string; done: boolean; doneAt: string | null; lastError: string | null }[];
+}
+
+export interface Attention {
+  readonly kind: 'entry' | 'rejection' | 'file';
+  readonly reference: string | null;
+  readonly source: string | null;
+  readonly orderId: string | null;
+  readonly lineId: string | null;
+  readonly state: string;
+  readonly reason: string | null;
+  readonly message: string | null;
+  readonly since: string;
+}
+
+export interface Backlog {
+  readonly open: number;
+  readonly oldestOpenMs: number | null;
+  readonly dueDeliveries: number;
+}
+
+export type { OrderAnswer, Outcome, Unit };

@@ -1,0 +1,41 @@
+import { firstAt, isJsonList, textOf, valueAt, type JsonText } from './json-text.ts';
+import { itemKey } from './catalogue-item.ts';
+import type { CatalogueWire } from './wire-catalogue.ts';
+
+/** What one answer of a catalogue call holds. */
+export interface CataloguePage<T> {
+  readonly items: readonly { readonly key: string; readonly item: T }[];
+  /** Where the answer says that the next page is, if it says so. */
+  readonly next: string | null;
+  /** How many pages there are, if the answer says so. */
+  readonly lastPage: number | null;
+}
+
+/** Reads a page; null when no list can be found in the answer. Never throws. */
+export function readCataloguePage<T>(
+  answer: JsonText,
+  readItem: (element: JsonText, wire: CatalogueWire) => T | null,
+  wire: CatalogueWire,
+): CataloguePage<T> | null {
+  let list: readonly JsonText[] | null = null;
+  for (const path of wire.lists) {
+    const value = valueAt(answer, path);
+    if (isJsonList(value)) {
+      list = value;
+      break;
+    }
+  }
+  if (list === null) return null;
+  const items = list.flatMap((element) => {
+    const key = itemKey(element, wire);
+    const item = readItem(element, wire);
+    return key === null || item === null ? [] : [{ key, item }];
+  });
+  return {
+    items,
+    next: firstAt(answer, wire.paging.next, textOf),
+    lastPage: firstAt(answer, wire.paging.last_page, (value) =>
+      typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : null,
+    ),
+  };
+}

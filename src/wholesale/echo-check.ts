@@ -1,0 +1,74 @@
+import type { Operation } from '../core/operation.ts';
+import type { OrderAnswer } from '../core/order-answer.ts';
+import { firstAt, textOf, type JsonText } from './json-text.ts';
+import { iccidIn } from './read-units.ts';
+import { orderObjectsIn } from './read-answer.ts';
+import { quoted } from './message-text.ts';
+import { familyOf } from '../core/operation.ts';
+import type { Wire } from './wire.ts';
+
+/** What was asked for, as far as an answer may repeat it. */
+export interface Expectation {
+  /** Null for a cancel, which carries none. */
+  readonly reference: string | null;
+  readonly quantity: number | null;
+  readonly plan: string | null;
+  readonly variant: string | null;
+  readonly iccid: string | null;
+}
+
+function echoedFields(
+  operation: Operation,
+  expect: Expectation,
+  wire: Wire,
+): readonly (readonly [string, string | null])[] {
+  const quantity = expect.quantity === null ? null : String(expect.quantity);
+  switch (operation) {
+    case 'gift_card_order':
+      return [
+        ['quantity', quantity],
+        [wire.gift_card_order.fields.variant, expect.variant],
+      ];
+    case 'esim_order':
+      return [
+        ['quantity', quantity],
+        [wire.esim_order.fields.plan, expect.plan],
+      ];
+    case 'esim_topup':
+      return [[wire.esim_topup.fields.plan, expect.plan]];
+    case 'esim_cancel':
+      return [];
+  }
+}
+
+/**
+ * Finds out whether an answer speaks of another order than ours. Nothing is required to be repeated, since the
+ * specification shows no payload; but what is repeated must be right. Null when nothing speaks against it, else what
+ * does, for a person.
+ */
+export function findMismatch(
+  answer: JsonText,
+  read: OrderAnswer,
+  operation: Operation,
+  expect: Expectation,
+  wire: Wire,
+): string | null {
+  if (expect.reference !== null && read.reference !== null && read.reference !== expect.reference) {
+    return `the answer is for the reference ${quoted(read.reference)}, not ${quoted(expect.reference)}`;
+  }
+  const order = orderObjectsIn(answer, familyOf(operation), wire.answer)[0] ?? answer;
+  for (const [name, expected] of echoedFields(operation, expect, wire)) {
+    const echoed = expected === null ? null : firstAt(order, [name], textOf);
+    if (echoed !== null && echoed !== expected) {
+      return `the answer says ${name} ${quoted(echoed)}, asked was ${quoted(expected ?? '')}`;
+    }
+  }
+  if (operation === 'esim_topup' || operation === 'esim_cancel') {
+    const echoed = firstAt(order, wire.answer.esims.iccid, iccidIn);
+    const iccids = [...(echoed === null ? [] : [echoed]), ...read.units.flatMap((unit) => unit.iccid ?? [])];
+    if (expect.iccid !== null && iccids.length > 0 && !iccids.includes(expect.iccid)) {
+      return `the answer is for the eSIM ${quoted(iccids[0] ?? '')}, not ${quoted(expect.iccid)}`;
+    }
+  }
+  return null;
+}

@@ -1,0 +1,51 @@
+import type { Family } from '../core/operation.ts';
+import type { OrderAnswer } from '../core/order-answer.ts';
+import type { SuccessReading } from './classify.ts';
+import { isJsonList, isJsonObject, valueAt, type JsonText } from './json-text.ts';
+import { quoted } from './message-text.ts';
+import { readAnswer } from './read-answer.ts';
+import type { AnswerWire } from './wire-answer.ts';
+
+/** Where an API that filters by reference puts the orders that it found. */
+const listPlaces = ['$', 'data', 'orders', 'items', 'results', 'list', 'data.orders', 'data.items'];
+
+function saysNothing(answer: OrderAnswer): boolean {
+  return (
+    answer.orderNumber === null && answer.reference === null && answer.status === null && answer.units.length === 0
+  );
+}
+
+function listOf(body: JsonText): readonly JsonText[] | null {
+  for (const path of listPlaces) {
+    const value = valueAt(body, path);
+    if (isJsonList(value)) return value;
+  }
+  return null;
+}
+
+/**
+ * Reads what a lookup found: one order, or a list in which exactly one is ours. An object without a trace of an order
+ * is none, and an empty list does not say that there is no such order: only the error body of the specification does.
+ */
+export function readLookup(
+  body: JsonText,
+  family: Family,
+  expectReference: string | null,
+  wire: AnswerWire,
+): SuccessReading {
+  const whole = readAnswer(body, family, wire);
+  const list = saysNothing(whole) ? listOf(body) : null;
+  if (list !== null) {
+    const orders = list.filter((element) => isJsonObject(element)).map((order) => readAnswer(order, family, wire));
+    const ours = orders.filter((order) => expectReference !== null && order.reference === expectReference);
+    const [only] = ours;
+    if (only !== undefined && ours.length === 1) return { kind: 'read', answer: only };
+    return { kind: 'unreadable', message: `a list of ${orders.length} orders, of which ${ours.length} are ours` };
+  }
+  if (saysNothing(whole)) return { kind: 'unreadable', message: 'an answer in which no order can be recognised' };
+  if (expectReference !== null && whole.reference !== null && whole.reference !== expectReference) {
+    const message = `the found order has the reference ${quoted(whole.reference)}, not ${quoted(expectReference)}`;
+    return { kind: 'mismatch', answer: whole, message };
+  }
+  return { kind: 'read', answer: whole };
+}

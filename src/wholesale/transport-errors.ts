@@ -1,0 +1,73 @@
+import type { FaultRow } from './call-end.ts';
+
+const tlsCodes = new Set([
+  'EPROTO',
+  'CERT_HAS_EXPIRED',
+  'CERT_NOT_YET_VALID',
+  'CERT_REVOKED',
+  'CERT_UNTRUSTED',
+  'CERT_REJECTED',
+  'CERT_CHAIN_TOO_LONG',
+  'CERT_SIGNATURE_FAILURE',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'INVALID_CA',
+  'INVALID_PURPOSE',
+  'HOSTNAME_MISMATCH',
+]);
+const resourceCodes = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'EADDRNOTAVAIL']);
+/** The answer started, and what came was not all of it or was not HTTP. */
+const answerCodes = new Set([
+  'UND_ERR_BODY_TIMEOUT',
+  'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
+  'UND_ERR_RES_EXCEEDED_MAX_SIZE',
+  'UND_ERR_HEADERS_OVERFLOW',
+]);
+
+/** The code of an error, or of the first error within it that has one; empty when there is none. */
+export function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return '';
+  if ('code' in error && typeof error.code === 'string' && error.code !== '') return error.code;
+  if (error instanceof AggregateError) {
+    for (const inner of error.errors) {
+      const code = codeOf(inner);
+      if (code !== '') return code;
+    }
+  }
+  return error.cause === undefined ? '' : codeOf(error.cause);
+}
+
+/** What came was not HTTP. undici 8 gives this error a code only sometimes; its name is always there. */
+function isParserError(error: unknown, code: string): boolean {
+  return code.startsWith('HPE_') || (error instanceof Error && error.name === 'HTTPParserError');
+}
+
+/**
+ * The row of a call that failed. Matched by code or name, never by text. Whether a request was processed cannot be told from
+ * an error: only `sent` decides between "surely not" and "perhaps", and an unknown error falls on the careful side of
+ * what `sent` allows.
+ */
+export function faultRowOf(error: unknown, seen: { readonly sent: boolean; readonly headSeen: boolean }): FaultRow {
+  const code = codeOf(error);
+  if (seen.sent) {
+    if (code === 'UND_ERR_HEADERS_TIMEOUT') return 'headers_timeout';
+    if (seen.headSeen || answerCodes.has(code) || isParserError(error, code)) return 'cut_answer';
+    return 'dropped';
+  }
+  if (tlsCodes.has(code) || code.startsWith('ERR_TLS_') || code.startsWith('ERR_SSL_')) return 'tls_refused';
+  if (code.startsWith('UND_ERR_PRX_') || code.startsWith('UND_ERR_SOCKS5')) return 'proxy_refused';
+  if (resourceCodes.has(code)) return 'local_resource';
+  if (code === 'UND_ERR_INVALID_ARG' || code === 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH') return 'local_defect';
+  if (code.startsWith('ERR_INVALID_') || code === 'ERR_ASSERTION' || error instanceof TypeError) return 'local_defect';
+  return 'unreachable';
+}
+
+/** What the network or Node said, for a person; never the request. */
+export function faultMessage(error: unknown): string {
+  const code = codeOf(error);
+  const text = error instanceof Error ? error.message : String(error);
+  return code === '' || text.includes(code) ? text : `${text} (${code})`;
+}

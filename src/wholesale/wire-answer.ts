@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import { candidates, words } from './wire-parts.ts';
+
+const unitFields = z.enum([
+  'code',
+  'pin',
+  'serial',
+  'url',
+  'expires_at',
+  'iccid',
+  'lpa',
+  'smdp_address',
+  'matching_id',
+  'confirmation_code',
+  'qr_url',
+  'apple_install_url',
+]);
+/** A delivered thing that lacks one of these does not count as delivered. */
+const required = z.array(unitFields).default([]);
+
+const codes = z.strictObject({
+  /** The most telling names first: `items` may just as well be what was asked for. */
+  lists: candidates('codes', 'keys', 'cards', 'vouchers', 'units', 'items'),
+  code: candidates('code', 'key', 'card_number', 'cardNumber', 'epin', 'serial'),
+  pin: candidates('pin', 'pin_code', 'pinCode'),
+  serial: candidates('serial', 'serial_number', 'serialNumber'),
+  url: candidates('url', 'link', 'redemption_url', 'redemptionUrl', 'claim_url'),
+  expires_at: candidates('expires_at', 'expiresAt', 'expiration_date', 'expirationDate'),
+  type: candidates('type', 'codeType', 'code_type'),
+  status: candidates('status', 'state'),
+  /** Types of a code that is promised but not there yet. */
+  undelivered_types: words('pre_order', 'preorder', 'pending'),
+  required,
+});
+
+const esims = z.strictObject({
+  lists: candidates('esims', 'sims', 'profiles', 'items'),
+  /** Where a single eSIM may stand, if there is no list. */
+  single: candidates('esim', 'sim', '$'),
+  iccid: candidates('iccid', 'ICCID', 'iccId'),
+  /** Counts only if it has the form of an activation code: one supplier's `lpa` is a mere host name. */
+  lpa: candidates('lpa', 'activation_code', 'activationCode', 'qr', 'qrcode', 'qr_code', 'qrCode', 'ac', 'lpaString'),
+  smdp_address: candidates('smdp_address', 'smdpAddress', 'smdp', 'lpa'),
+  matching_id: candidates('matching_id', 'matchingId'),
+  confirmation_code: candidates('confirmation_code', 'confirmationCode'),
+  qr_url: candidates('qr_url', 'qrcode_url', 'qrCodeUrl', 'qr_code_url', 'qrcode', 'qr_code', 'qrCode', 'qr'),
+  apple_install_url: candidates(
+    'apple_install_url',
+    'direct_apple_installation_url',
+    'directAppleInstallUrl',
+    'directAppleInstallationUrl',
+  ),
+  expires_at: candidates('expires_at', 'expiresAt'),
+  status: candidates('status', 'state'),
+  required,
+});
+
+const statusWords = z.strictObject({
+  /** The only one that the specification gives (Spec 3); other spellings may be added. */
+  refunded: words('refunded'),
+  failed: words('failed', 'cancelled', 'canceled', 'rejected', 'error'),
+  done: words(
+    'completed',
+    'complete',
+    'delivered',
+    'done',
+    'fulfilled',
+    'successful',
+    'success',
+    'issued',
+    'active',
+    'ready',
+  ),
+  pending: words(
+    'pending',
+    'processing',
+    'in_progress',
+    'queued',
+    'accepted',
+    'authorized',
+    'created',
+    'paid',
+    'pending_details',
+  ),
+});
+
+/** Where a success answer keeps what (Spec 4: response payloads are not shown). */
+export const answerWire = z.strictObject({
+  /** Where the order itself may stand; `$` is the whole answer. */
+  envelopes: candidates('$', 'data', 'order', 'data.order', 'result', 'result.order'),
+  number: candidates(
+    'number',
+    'order_number',
+    'orderNumber',
+    'order_no',
+    'orderNo',
+    'order_id',
+    'orderId',
+    'id',
+    'code',
+  ),
+  reference: candidates('reference', 'client_reference', 'external_id'),
+  status: candidates('status', 'state'),
+  cost: candidates('total', 'cost', 'amount', 'price', 'charged', 'total.amount', 'cost.amount', 'price.amount'),
+  currency: candidates('currency', 'balance', 'currency_code', 'total.currency', 'cost.currency', 'price.currency'),
+  /** How many digits of an amount stand behind the point: 0 where 12.5 is written 12.5, 2 where it is written 1250. */
+  money_minor_digits: z.int().min(0).max(12).default(0),
+  status_words: statusWords.prefault({}),
+  codes: codes.prefault({}),
+  esims: esims.prefault({}),
+});
+export type AnswerWire = z.output<typeof answerWire>;

@@ -1,0 +1,71 @@
+import type { Operation } from '../../src/core/operation.ts';
+import type { Outcome } from '../../src/core/outcome.ts';
+import {
+  createWholesaleClient,
+  type WholesaleClient,
+  type WholesaleClientOptions,
+} from '../../src/wholesale/client.ts';
+import type { RequestFacts } from '../../src/wholesale/render-request.ts';
+
+export const keyValue = 'wk_test_5f1d2c3b4a';
+export const iccid = '8944000000000000006';
+
+/** What the entries of these tests ask for, one of each operation. */
+export const facts: Readonly<Record<Operation, RequestFacts>> = {
+  gift_card_order: {
+    operation: 'gift_card_order',
+    reference: 'os-aaaa',
+    variant: 'steam-10',
+    plan: null,
+    iccid: null,
+    quantity: 2,
+    days: null,
+    currency: 'USD',
+  },
+  esim_order: {
+    operation: 'esim_order',
+    reference: 'os-bbbb',
+    variant: null,
+    plan: 'fr-daily',
+    iccid: null,
+    quantity: 1,
+    days: 7,
+    currency: 'EUR',
+  },
+  esim_topup: {
+    operation: 'esim_topup',
+    reference: 'os-cccc',
+    variant: null,
+    plan: 'fr-1gb',
+    iccid,
+    quantity: null,
+    days: null,
+    currency: 'USD',
+  },
+  esim_cancel: {
+    operation: 'esim_cancel',
+    reference: 'os-dddd',
+    variant: null,
+    plan: null,
+    iccid,
+    quantity: null,
+    days: null,
+    currency: null,
+  },
+};
+
+export const quickTimeouts = { connect_ms: 1000, response_ms: 400, body_ms: 400, total_ms: 1500 };
+
+export function clientOf(baseUrl: string, options: Partial<WholesaleClientOptions> = {}): WholesaleClient {
+  return createWholesaleClient({ baseUrl, clock: { wallMs: () => 0 }, timeouts: quickTimeouts, ...options });
+}
+
+export async function submit(
+  client: WholesaleClient,
+  operation: Operation = 'gift_card_order',
+  signal?: AbortSignal,
+): Promise<Outcome> {
+  const entry = facts[operation];
+  const expect = { ...entry, reference: operation === 'esim_cancel' ? null : entry.reference };
+  return client.submit({ ...client.render(entry), operation, keyValue, expect, signal });
+}

@@ -1,0 +1,348 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { createServer, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { OutcomeRow } from '../../src/core/outcome.ts';
+import type { WholesaleClientOptions } from '../../src/wholesale/client.ts';
+import { clientOf, keyValue, submit } from './api-calls.ts';
+import { certificates } from './certificates.ts';
+import { errorJson, httpAnswer, RawServer, type Behaviour, type RawServerOptions } from './raw-server.ts';
+
+const opened: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map(async (thing) => thing.close()));
+});
+
+async function serve(behave: Behaviour, options: RawServerOptions = {}): Promise<RawServer> {
+  const server = await RawServer.start(behave, options);
+  opened.push(server);
+  return server;
+}
+
+/** The requests whose head undici writes, counted on its diagnostics channel: a second witness beside the handler. */
+async function countHeads<T>(act: () => Promise<T>): Promise<{ result: T; heads: number }> {
+  let heads = 0;
+  const count = (): void => {
+    heads += 1;
+  };
+  subscribe('undici:client:sendHeaders', count);
+  try {
+    return { result: await act(), heads };
+  } finally {
+    unsubscribe('undici:client:sendHeaders', count);
+  }
+}
+
+async function submitTo(url: string, options: Partial<WholesaleClientOptions> = {}) {
+  const client = clientOf(url, options);
+  opened.push(client);
+  const { result, heads } = await countHeads(async () => submit(client));
+  expect(result.sent, 'sent agrees with the diagnostics channel').toBe(heads > 0);
+  expect(heads, 'no request is written twice').toBeLessThanOrEqual(1);
+  return result;
+}
+
+const okBody = '{"id":1,"codes":["A","B"]}';
+const reset = (socket: Socket): void => void socket.resetAndDestroy();
+const open200 = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n';
+
+interface Fault {
+  readonly name: string;
+  readonly row: OutcomeRow;
+  readonly http?: number;
+  readonly behave?: Behaviour;
+  readonly options?: RawServerOptions;
+}
+
+const faultsAfterSending: readonly Fault[] = [
+  { name: 'accepts, never reads, closes', row: 'dropped', options: { onConnect: (socket) => void socket.end() } },
+  { name: 'reads the whole request, then closes', row: 'dropped', behave: (socket) => void socket.end() },
+  { name: 'reads the whole request, then resets', row: 'dropped', behave: reset },
+  {
+    name: 'closes within the head',
+    row: 'dropped',
+    behave: (socket) => void socket.end('HTTP/1.1 200 OK\r\ncontent-'),
+  },
+  {
+    name: 'sends an unasked 100 and closes',
+    row: 'dropped',
+    behave: (socket) => void socket.end('HTTP/1.1 100 Continue\r\n\r\n'),
+  },
+  { name: 'says nothing', row: 'headers_timeout', behave: () => {} },
+  {
+    name: 'sends half a head and stops',
+    row: 'headers_timeout',
+    behave: (socket) => void socket.write('HTTP/1.1 200 OK\r\n'),
+  },
+  {
+    name: 'announces with 103 and stops',
+    row: 'headers_timeout',
+    behave: (socket) => void socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'),
+  },
+  {
+    name: 'speaks another protocol',
+    row: 'cut_answer',
+    behave: (socket) => void socket.end('SSH-2.0-OpenSSH_9.2\r\n'),
+  },
+  {
+    name: 'answers HTTP with a head that is too large',
+    row: 'cut_answer',
+    behave: (socket) => void socket.end(`${open200}x-large: ${'x'.repeat(40_000)}\r\n\r\n`),
+  },
+  {
+    name: 'cuts a body of known length, by closing',
+    row: 'cut_answer',
+    http: 200,
+    behave: (socket) => void socket.end(`${open200}content-length: ${okBody.length}\r\n\r\n${okBody.slice(0, 10)}`),
+  },
+  {
+    name: 'cuts a body of known length, by a reset',
+    row: 'cut_answer',
+    http: 200,
+    behave: (socket) => {
+      socket.write(`${open200}content-length: ${okBody.length}\r\n\r\n${okBody.slice(0, 10)}`, () =>
+        setTimeout(reset, 50, socket),
+      );
+    },
+  },
+  {
+    name: 'cuts a chunked body',
+    row: 'cut_answer',
+    http: 200,
+    behave: (socket) => void socket.end(`${open200}transfer-encoding: chunked\r\n\r\n5\r\n{"id"\r\n`),
+  },
+  {
+    name: 'cuts a body that ends with the connection',
+    row: 'unreadable_success',
+    http: 200,
+    behave: (socket) => void socket.end(`${open200}connection: close\r\n\r\n${okBody.slice(0, 10)}`),
+  },
+  {
+    name: 'cuts a body that ends with the connection, by a reset',
+    row: 'unreadable_success',
+    http: 200,
+    behave: (socket) => {
+      socket.write(`${open200}connection: close\r\n\r\n${okBody.slice(0, 10)}`, () => setTimeout(reset, 50, socket));
+    },
+  },
+  {
+    name: 'claims more content than it sends, and waits',
+    row: 'cut_answer',
+    http: 200,
+    behave: (socket) => void socket.write(`${open200}content-length: 9000\r\n\r\n${okBody}`),
+  },
+  {
+    name: 'cuts a refusal: it is not the word of the API',
+    row: 'cut_answer',
+    http: 409,
+    behave: (socket) => void socket.end(httpAnswer(409, errorJson('out_of_stock')).slice(0, -4)),
+  },
+  {
+    name: 'sends one byte at a time, for longer than the whole call may take',
+    row: 'deadline',
+    http: 200,
+    behave: (socket) => {
+      socket.write(`${open200}content-length: 90\r\n\r\n`);
+      const timer = setInterval(() => socket.write('x'), 100);
+      socket.on('close', () => clearInterval(timer));
+    },
+  },
+  {
+    name: 'sends 10 MiB',
+    row: 'cut_answer',
+    http: 200,
+    behave: (socket) => void socket.end(httpAnswer(200, JSON.stringify({ id: 'x'.repeat(10 * 1024 * 1024) }))),
+  },
+  {
+    name: 'answers 204',
+    row: 'unreadable_success',
+    http: 204,
+    behave: (socket) => void socket.end('HTTP/1.1 204 No Content\r\n\r\n'),
+  },
+  {
+    name: 'answers 200 with nothing',
+    row: 'unreadable_success',
+    http: 200,
+    behave: (socket) => void socket.end(httpAnswer(200, '')),
+  },
+  {
+    name: 'answers 200 with HTML',
+    row: 'unreadable_success',
+    http: 200,
+    behave: (socket) => void socket.end(httpAnswer(200, '<html>hello</html>')),
+  },
+  {
+    name: 'answers 502 with HTML',
+    row: 'foreign_server_error',
+    http: 502,
+    behave: (socket) => void socket.end(httpAnswer(502, '<html>Bad Gateway</html>')),
+  },
+  {
+    name: 'answers 503 with HTML',
+    row: 'foreign_unavailable',
+    http: 503,
+    behave: (socket) => void socket.end(httpAnswer(503, '<html>busy</html>')),
+  },
+  {
+    name: 'answers 404 with nothing, as a middlebox does',
+    row: 'foreign_refusal',
+    http: 404,
+    behave: (socket) => void socket.end(httpAnswer(404, '')),
+  },
+  {
+    name: 'answers 429 and cuts the body',
+    row: 'rate_limited',
+    http: 429,
+    behave: (socket) => void socket.end('HTTP/1.1 429 Slow\r\ncontent-length: 9\r\n\r\n{'),
+  },
+  {
+    name: 'answers while the request is refused half read',
+    row: 'foreign_refusal',
+    http: 413,
+    options: { onConnect: (socket) => void socket.end(httpAnswer(413, '')) },
+  },
+];
+
+describe('a call that may have left', () => {
+  it.each(faultsAfterSending)('ends as $row when the server $name', async ({ row, http, behave, options }) => {
+    const server = await serve(behave ?? (() => {}), options);
+    const outcome = await submitTo(server.url);
+    expect(outcome).toMatchObject({ row, sent: true, http: http ?? null, answer: null });
+    expect(JSON.stringify(outcome)).not.toContain(keyValue);
+    expect(server.connections, 'nothing is repeated by itself').toBe(1);
+  });
+
+  it('ends as shutdown when the worker stops, and its connection is gone by then', async () => {
+    const server = await serve(() => stop.abort());
+    const stop = new AbortController();
+    const client = clientOf(server.url);
+    opened.push(client);
+    const outcome = await submit(client, 'gift_card_order', stop.signal);
+    expect(outcome).toMatchObject({ row: 'shutdown', sent: true });
+  });
+
+  it('is believed although early hints come first', async () => {
+    const server = await serve(
+      (socket) => void socket.end(`HTTP/1.1 103 Early Hints\r\n\r\n${httpAnswer(200, okBody)}`),
+    );
+    expect(await submitTo(server.url)).toMatchObject({ row: 'accepted', http: 200 });
+  });
+
+  it('is believed in every framing that HTTP has', async () => {
+    const framings = [
+      httpAnswer(200, okBody),
+      `${open200}transfer-encoding: chunked\r\n\r\n3\r\n${okBody.slice(0, 3)}\r\n${(okBody.length - 3).toString(16)}\r\n${okBody.slice(3)}\r\n0\r\n\r\n`,
+      `${open200}connection: close\r\n\r\n${okBody}`,
+    ];
+    for (const framing of framings) {
+      // oxlint-disable-next-line no-await-in-loop -- one server after the other
+      const server = await serve((socket) => void socket.end(framing));
+      // oxlint-disable-next-line no-await-in-loop
+      expect(await submitTo(server.url)).toMatchObject({
+        row: 'accepted',
+        answer: { units: [{ code: 'A' }, { code: 'B' }] },
+      });
+    }
+  });
+
+  it('takes the first answer on a connection, not a second one that nobody asked for', async () => {
+    const server = await serve((socket) => void socket.end(httpAnswer(200, okBody) + httpAnswer(500, '')));
+    expect(await submitTo(server.url)).toMatchObject({ row: 'accepted' });
+  });
+});
+
+describe('a call that surely never left', () => {
+  it('is unreachable when the connection is refused', async () => {
+    const server = await RawServer.start(() => {});
+    const { url } = server;
+    await server.close();
+    expect(await submitTo(url)).toMatchObject({ row: 'unreachable', sent: false, http: null });
+  });
+
+  it('is unreachable when the name does not resolve', async () => {
+    expect(await submitTo('http://nowhere.invalid')).toMatchObject({ row: 'unreachable', sent: false });
+    expect(await submitTo('https://nowhere.invalid')).toMatchObject({ row: 'unreachable', sent: false });
+  });
+
+  it('is unreachable when the connection does not come about in time', async () => {
+    // TLS to a server that accepts and says nothing stands for every way of hanging before the first byte.
+    const server = await serve(() => {});
+    const hanging = server.url.replace('http:', 'https:');
+    const timeouts = { connect_ms: 100, response_ms: 400, body_ms: 400, total_ms: 5000 };
+    expect(await submitTo(hanging, { timeouts })).toMatchObject({ row: 'unreachable', sent: false });
+    const short = { ...timeouts, connect_ms: 5000, total_ms: 200 };
+    expect(await submitTo(hanging, { timeouts: short })).toMatchObject({ row: 'unreachable', sent: false });
+  });
+
+  it('is unreachable when the server hangs up during the TLS handshake', async () => {
+    const server = await serve(() => {}, { onConnect: (socket) => void socket.resetAndDestroy() });
+    expect(await submitTo(server.url.replace('http:', 'https:'))).toMatchObject({ row: 'unreachable', sent: false });
+  });
+
+  it('is unreachable when the worker stopped before it began; nothing is connected', async () => {
+    const server = await serve(() => {});
+    const client = clientOf(server.url);
+    opened.push(client);
+    expect(await submit(client, 'gift_card_order', AbortSignal.abort())).toMatchObject({
+      row: 'unreachable',
+      sent: false,
+    });
+    await sleep(50);
+    expect(server.connections).toBe(0);
+  });
+
+  it.each([
+    ['its authority is unknown', certificates.good, undefined],
+    ['it is expired', certificates.expired, certificates.expired.cert],
+    ['it is for another host', certificates.elsewhere, certificates.elsewhere.cert],
+  ])('is refused by TLS when the certificate is not to be trusted: %s', async (_why, tls, ca) => {
+    const server = await serve((socket) => void socket.end(httpAnswer(200, okBody)), { tls });
+    expect(await submitTo(server.url, ca === undefined ? {} : { ca })).toMatchObject({
+      row: 'tls_refused',
+      sent: false,
+    });
+    expect(server.requests).toEqual([]);
+  });
+
+  it('is refused by TLS even if the environment says that certificates do not matter', async () => {
+    process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
+    try {
+      const server = await serve((socket) => void socket.end(httpAnswer(200, okBody)), { tls: certificates.good });
+      expect(await submitTo(server.url)).toMatchObject({ row: 'tls_refused', sent: false });
+      const client = clientOf(server.url);
+      opened.push(client);
+      expect(await client.probe({ keyValue })).toMatchObject({ row: 'tls_refused', sent: false });
+      expect(server.requests).toEqual([]);
+    } finally {
+      delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+    }
+  });
+
+  it('is refused by TLS when the server speaks plain HTTP', async () => {
+    const plain = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.end('HTTP/1.1 400 Bad Request\r\n\r\n');
+    });
+    await new Promise<void>((resolve) => {
+      plain.listen(0, '127.0.0.1', resolve);
+    });
+    opened.push({ close: async () => void plain.close() });
+    const address = plain.address();
+    const port = typeof address === 'object' ? address?.port : 0;
+    expect(await submitTo(`https://127.0.0.1:${port}`)).toMatchObject({ row: 'tls_refused', sent: false });
+  });
+
+  it('is our own defect when the key cannot be a header, and the key is not shown', async () => {
+    const server = await serve(() => {});
+    const client = clientOf(server.url);
+    opened.push(client);
+    const outcome = await client.probe({ keyValue: 'wk_secret\n' });
+    expect(outcome).toMatchObject({ row: 'local_defect', sent: false });
+    expect(JSON.stringify(outcome)).not.toContain('wk_secret');
+  });
+});
+
+it('reaches a server over TLS whose authority is trusted', async () => {
+  const server = await serve((socket) => void socket.end(httpAnswer(200, okBody)), { tls: certificates.good });
+  expect(await submitTo(server.url, { ca: certificates.good.cert })).toMatchObject({ row: 'accepted' });
+});

@@ -93,12 +93,6 @@ const messagesSchema = z.strictObject({
 
 /** Every setting of the sandbox. All of them have defaults; `docs/sandbox.md` shows each one. */
 export const sandboxConfigSchema = z.strictObject({
-  /** `host:port`; port 0 takes a free one. The default is for tests: 127.0.0.1:0. */
-  listen: z.string().optional(),
-  /** The SQLite file, relative to the folder of the config. */
-  database: z.string().optional(),
-  /** Delays, faults and delivered codes follow from it. */
-  seed: z.int().optional(),
   accounts: z
     .array(accountSchema)
     .min(1)

@@ -1,7 +1,6 @@
 import { html } from 'hono/html';
-import type { ApiKey } from './accounts.ts';
 import type { Outcome } from './account-desk.ts';
-import { maxAddresses, maxLiveKeys } from './account-desk.ts';
+import { type ApiKey, maxAddresses, maxLiveKeys } from './accounts.ts';
 import type { Product } from './catalogue.ts';
 import { isoTime } from './clock.ts';
 import { toDecimal } from './money.ts';

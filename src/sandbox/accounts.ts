@@ -14,6 +14,10 @@ export type ApiKey = {
   revoked_at: number | null;
 };
 
+/** Spec 5.5 and 5.6. */
+export const maxLiveKeys = 5;
+export const maxAddresses = 10;
+
 /** Spec 5.4: only this is kept of a key. Keys made here are random, so a plain digest cannot be guessed backwards. */
 export function fingerprintOf(secret: string): string {
   return createHash('sha256').update(secret).digest('hex');
@@ -72,6 +76,9 @@ export class Accounts {
         const present = this.#keyByFingerprint.get(fingerprintOf(key.value));
         if (present !== undefined && present.account !== account.id) {
           throw new Error(`the key "${key.name}" of account ${account.id} already belongs to ${present.account}`);
+        }
+        if (present === undefined && this.liveKeys(account.id) >= maxLiveKeys) {
+          throw new Error(`account ${account.id} already holds ${maxLiveKeys} live keys (Spec 5.5): revoke one first`);
         }
         const id = present?.id ?? this.insertKey(account.id, key.name, key.value, now);
         this.setAddresses(id, key.allow_list);

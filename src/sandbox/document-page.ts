@@ -20,7 +20,7 @@ export function documentPage(baseUrl: string): Html {
 <li>An answer without <code>error</code> is a success, also when its status is <code>refunded</code>. When any error is returned, nothing was charged.</li>
 <li>After a timeout, a dropped connection, 429 or 5xx: send the same call again, with the same reference.</li>
 <li>Per key: 60 requests a minute; 20 orders, top-ups and cancels together a minute.</li></ul>
-<h2>Try it</h2><pre>curl -s ${baseUrl}/orders -H 'Authorization: Bearer sandbox-key-main' -H 'Content-Type: application/json' \\
+<h2>Try it</h2><pre>curl -s ${baseUrl}/orders -H 'Authorization: Bearer YOUR_KEY' -H 'Content-Type: application/json' \\
   -d '${JSON.stringify(examples.gift_card_order.request)}'</pre>
 <h2>Operations</h2><ul>${documentedOperations.map((operation) => html`<li><a href="#${operation.operation}">${operation.summary}</a></li>`)}</ul>
 ${documentedOperations.map(operationSection)}${errorsSection()}`,

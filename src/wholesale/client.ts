@@ -14,7 +14,7 @@ import { readAnswer } from './read-answer.ts';
 import { readLookup } from './read-lookup.ts';
 import { renderRequest, type RenderedCall, type RequestFacts } from './render-request.ts';
 import { Transport, type Timeouts } from './transport.ts';
-import { fillPath, givenPaths } from './wire-path.ts';
+import { fillPath, givenPaths, isPathPart } from './wire-path.ts';
 import { defaultWire, type Wire } from './wire.ts';
 import type { CatalogueWire } from './wire-catalogue.ts';
 
@@ -60,6 +60,10 @@ export interface EsimLookupCall extends Keyed {
 const defaultTimeouts: Timeouts = { connect_ms: 5000, response_ms: 30_000, body_ms: 15_000, total_ms: 45_000 };
 
 const get = (path: string): RenderedCall => ({ method: 'GET', path, body: null });
+
+function impossibleLookup(message: string): LookupOutcome {
+  return { kind: 'failed', outcome: withoutAnswer('local_defect', false, message) };
+}
 
 function parseBase(baseUrl: string): { origin: string; basePath: string } {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
@@ -143,7 +147,9 @@ export class WholesaleClient {
    */
   async lookUp(call: LookupCall): Promise<LookupOutcome> {
     const lookup = this.#wire.lookup[call.family];
-    if (lookup === 'off') return this.#offLookup();
+    if (lookup === 'off') return impossibleLookup('the wire mapping has no such lookup');
+    // An order number comes from outside: what it looks like is no mistake of ours.
+    if (!isPathPart(call.key)) return impossibleLookup('an order cannot be looked up by this key');
     const path = fillPath(lookup.path, { key: call.key });
     return this.#lookUp(path, call, call.family, (body) =>
       readLookup(body, call.family, call.expectReference, this.#wire.answer),
@@ -153,7 +159,7 @@ export class WholesaleClient {
   /** Reads one eSIM; its state stands in `answer.status` and in its unit. Only while `canLookUpEsim()`. */
   async lookUpEsim(call: EsimLookupCall): Promise<LookupOutcome> {
     const lookup = this.#wire.lookup.get_sim;
-    if (lookup === 'off') return this.#offLookup();
+    if (lookup === 'off') return impossibleLookup('the wire mapping has no such lookup');
     const path = fillPath(lookup.path, { iccid: call.iccid });
     return this.#lookUp(path, call, 'esim', (body) => {
       const answer = readAnswer(body, 'esim', this.#wire.answer);
@@ -217,11 +223,6 @@ export class WholesaleClient {
       return outcome.row === 'accepted' && page !== null ? { kind: 'page', page } : { kind: 'failed', outcome };
     };
     return new CatalogueWalk({ path, paging: wire.paging, origin: this.#origin, basePath: this.#basePath, fetch });
-  }
-
-  #offLookup(): LookupOutcome {
-    const message = 'the wire mapping has no such lookup';
-    return { kind: 'failed', outcome: withoutAnswer('local_defect', false, message) };
   }
 
   async #lookUp(path: string, call: Keyed, family: Family, read: SuccessReader): Promise<LookupOutcome> {

@@ -1,3 +1,4 @@
 import { runCommandLine } from './cli/program.ts';
 
-process.exitCode = await runCommandLine(process.argv.slice(2));
+// The one place that ends the process: what could not be stopped in time must not keep it alive.
+process.exit(await runCommandLine(process.argv.slice(2)));

@@ -1,11 +1,80 @@
-import { Command } from 'commander';
+import { Command, CommanderError } from 'commander';
+import { programVersion } from '../ops/program-version.ts';
+import { addCheckConfig } from './commands/check-config.ts';
+import { addDb } from './commands/db.ts';
+import { addDemo } from './commands/demo.ts';
+import { addHealth } from './commands/health.ts';
+import { addInit } from './commands/init.ts';
+import { addOrders } from './commands/orders.ts';
+import { addQueue } from './commands/queue.ts';
+import { addResults } from './commands/results.ts';
+import { addRun } from './commands/run.ts';
+import { addSandbox } from './commands/sandbox.ts';
+import { addVersion } from './commands/version.ts';
+import { addWire } from './commands/wire.ts';
+import { processContext, type CliContext } from './context.ts';
+import { exitCodes, type ExitCode } from './exit-codes.ts';
+import { reportError, reportUsage } from './report-error.ts';
+
+/** Adds one command, or a group of them, to the program. In the order of `--help`. */
+const commands: readonly ((program: Command, context: CliContext) => void)[] = [
+  addRun,
+  addDemo,
+  addInit,
+  addCheckConfig,
+  addOrders,
+  addQueue,
+  addResults,
+  addHealth,
+  addDb,
+  addWire,
+  addSandbox,
+  addVersion,
+];
+
+/** What a test gives instead of the streams of the process. */
+export type CliSurroundings = Pick<CliContext, 'stdout' | 'stderr' | 'clock'>;
 
 /**
- * Runs one command and promises an exit code (docs/cli.md): it never ends the process itself.
+ * Runs one command and promises an exit code (docs/cli.md): it never ends the process itself, and never throws.
  */
-export async function runCommandLine(argv: readonly string[]): Promise<number> {
-  const program = new Command('order-sync');
-  program.exitOverride();
-  await program.parseAsync([...argv], { from: 'user' });
-  return 0;
+export async function runCommandLine(argv: readonly string[], surroundings?: CliSurroundings): Promise<ExitCode> {
+  let exitCode: ExitCode = exitCodes.ok;
+  const context: CliContext = {
+    ...processContext((code) => {
+      exitCode = code;
+    }),
+    ...surroundings,
+  };
+  // Known before the arguments are parsed: a usage error must be readable by the program that asked for JSON.
+  const json = argv.includes('--json');
+  try {
+    await buildProgram(context, json).parseAsync([...argv], { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) return reportError(error, context.stderr, json);
+    // Help and version that were asked for are thrown too.
+    if (error.exitCode === 0) return exitCodes.ok;
+    return json ? reportUsage(error.message, context.stderr) : exitCodes.usage;
+  }
+}
+
+export function buildProgram(context: CliContext, json = false): Command {
+  const program = new Command('order-sync')
+    .description('Buys what a shop sold from a Wholesale Ordering API, each order exactly once.')
+    .version(programVersion, '-V, --version', 'print the version')
+    .helpCommand('help [command]', 'show how a command is used')
+    .exitOverride()
+    .showHelpAfterError(json ? false : '(see `order-sync --help`)')
+    .configureOutput({
+      writeOut: (text) => context.stdout.write(text),
+      writeErr: (text) => context.stderr.write(text),
+      outputError: (text, write) => json || write(text),
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+      getOutHelpWidth: () => 100,
+      getErrHelpWidth: () => 100,
+    });
+  for (const add of commands) add(program, context);
+  return program;
 }

@@ -1,351 +1,8 @@
 import type { Random } from './clock.ts';
-import { decisionTable, type Cell, type Column, type PauseKind } from './decision-table.ts';
-import type { EntryState } from './entry-state.ts';
-import type { Operation } from './operation.ts';
-import { unreachable } from './order-sync-error.ts';
-import type { OrderAnswer } from './order-answer.ts';
-import type { LookupOutcome, Outcome, OutcomeRow } from './outcome.ts';
-import { outcomeRows } from './outcome.ts';
-import { retryDelayMs, type ScheduleName } from './retry-schedule.ts';
-
-/** What is known about an entry when the end of an attempt is judged. */
-export interface EntryFacts {
-  readonly operation: Operation;
-  readonly state: EntryState;
-  readonly quantity: number | null;
-  readonly iccid: string | null;
-  readonly inDoubt: boolean;
-  /** When an answer may be believed again that an ambiguous attempt put in question. */
-  readonly doubtUntilMs: number | null;
-  /** The buffered refusal, if the last definite answer came while in doubt. */
-  readonly buffered: { row: OutcomeRow; code: string | null; message: string } | null;
-  readonly tries: number;
-  readonly firstSentAtMs: number | null;
-  readonly notAfterMs: number | null;
-  readonly createdAtMs: number;
-}
-
-export interface DecisionPolicy {
-  /** How long after an ambiguous attempt the API may still process it (Spec is silent; default 120 s). */
-  readonly quietMs: number;
-  /** After this long since the first send the same reference is not sent again by itself: a person decides. */
-  readonly horizonMs: number;
-  /** How long an accepted order may wait for its units before a person looks at it. */
-  readonly placedDeadlineMs: number;
-  /** How often a cancel is repeated while the eSIM's state could not be checked. */
-  readonly cancelTries: number;
-  /** How often an entry is tried again after a mistake of our own. */
-  readonly defectTries: number;
-  /** Stretches or shrinks every retry delay; 1 in production. */
-  readonly timeScale: number;
-  /** Whether an order can be looked up by its reference (not shown in the spec: configurable). */
-  readonly canLookUp: boolean;
-}
-
-/** What becomes of an entry. The store writes it as it stands. */
-export interface Settlement {
-  readonly state: EntryState;
-  readonly nextStep: 'send' | 'lookup';
-  readonly dueAtMs: number;
-  readonly inDoubt: boolean;
-  readonly doubtUntilMs: number | null;
-  /** The position in the retry schedule after this. */
-  readonly tries: number;
-  /** Whether the attempt counts; a call that never left, or was turned away at the door, does not. */
-  readonly counted: boolean;
-  readonly row: OutcomeRow;
-  readonly error: { code: string; message: string; buffered: boolean } | null;
-  readonly reviewReason: string | null;
-  readonly answer: OrderAnswer | null;
-  readonly pause: { kind: PauseKind; reason: string; message: string } | null;
-}
-
-const isRow = (value: string): value is OutcomeRow => outcomeRows.some((row) => row === value);
-
-/** Reads a stored outcome row back; null for a value that this version does not know. */
-export function outcomeRowFrom(value: string | null): OutcomeRow | null {
-  return value !== null && isRow(value) ? value : null;
-}
-
-function columnFor(facts: EntryFacts): Column {
-  if (facts.operation === 'esim_cancel') return facts.inDoubt ? 'cancelInDoubt' : 'cancelClean';
-  return facts.inDoubt ? 'inDoubt' : 'clean';
-}
-
-/**
- * Whether everything that was ordered is there. Decided by the units, not by a status word: suppliers use many, and
- * the spec names only `refunded` (Spec 3).
- */
-function isComplete(facts: EntryFacts, answer: OrderAnswer): boolean {
-  switch (facts.operation) {
-    case 'gift_card_order':
-    case 'esim_order':
-      return answer.units.length >= (facts.quantity ?? 1);
-    case 'esim_topup':
-      // A top-up delivers nothing but its own acceptance.
-      return answer.statusClass !== 'pending';
-    case 'esim_cancel':
-      return true;
-  }
-}
-
-class Verdicts {
-  readonly #facts: EntryFacts;
-  readonly #policy: DecisionPolicy;
-  readonly #nowMs: number;
-  readonly #random: Random;
-
-  constructor(facts: EntryFacts, policy: DecisionPolicy, nowMs: number, random: Random) {
-    this.#facts = facts;
-    this.#policy = policy;
-    this.#nowMs = nowMs;
-    this.#random = random;
-  }
-
-  #due(schedule: ScheduleName, tries: number): number {
-    return this.#nowMs + retryDelayMs(schedule, tries, this.#policy.timeScale, this.#random);
-  }
-
-  #base(row: OutcomeRow): Settlement {
-    return {
-      state: this.#facts.state,
-      nextStep: 'send',
-      dueAtMs: this.#nowMs,
-      inDoubt: this.#facts.inDoubt,
-      doubtUntilMs: this.#facts.doubtUntilMs,
-      tries: this.#facts.tries,
-      counted: true,
-      row,
-      error: null,
-      reviewReason: null,
-      answer: null,
-      pause: null,
-    };
-  }
-
-  review(outcome: Outcome | null, row: OutcomeRow, reason: string, inDoubt = this.#facts.inDoubt): Settlement {
-    return {
-      ...this.#base(row),
-      state: 'needs_review',
-      inDoubt,
-      error: outcome === null ? null : errorOf(outcome, false),
-      answer: outcome?.answer ?? null,
-      reviewReason: reason,
-    };
-  }
-
-  settle(row: OutcomeRow, answer: OrderAnswer): Settlement {
-    const done = { ...this.#base(row), answer, inDoubt: false, doubtUntilMs: null };
-    if (this.#facts.operation === 'esim_cancel') return { ...done, state: 'fulfilled' };
-    // Spec 7: such a response is a success; the money is back in the balance.
-    if (answer.statusClass === 'refunded') return { ...done, state: 'refunded' };
-    if (answer.statusClass === 'failed') {
-      return {
-        ...done,
-        state: 'needs_review',
-        reviewReason: `the API accepted the order, but its status is "${answer.status}"`,
-      };
-    }
-    if (isComplete(this.#facts, answer)) return { ...done, state: 'fulfilled' };
-    if (!this.#policy.canLookUp) {
-      return {
-        ...done,
-        state: 'needs_review',
-        reviewReason: 'accepted without all units, and orders cannot be looked up',
-      };
-    }
-    return { ...done, state: 'placed', nextStep: 'lookup', tries: 0, dueAtMs: this.#due('standard', 0) };
-  }
-
-  apply(cell: Cell, outcome: Outcome): Settlement {
-    const facts = this.#facts;
-    const schedule = cell.schedule ?? 'standard';
-    const pause = cell.pause === undefined ? null : { kind: cell.pause, reason: outcome.row, message: outcome.message };
-    const base = { ...this.#base(outcome.row), pause };
-    switch (cell.verdict) {
-      case 'settle':
-        return outcome.answer === null
-          ? this.review(outcome, outcome.row, 'an accepted order came without an answer')
-          : this.settle(outcome.row, outcome.answer);
-      case 'reject':
-        return { ...base, state: 'rejected', inDoubt: false, doubtUntilMs: null, error: errorOf(outcome, false) };
-      case 'wait':
-        return this.#wait(base, schedule, outcome);
-      case 'again':
-        return this.#again(base, schedule, outcome);
-      case 'doubt':
-        return {
-          ...base,
-          state: 'unknown',
-          nextStep: this.#policy.canLookUp ? 'lookup' : 'send',
-          inDoubt: true,
-          doubtUntilMs: this.#nowMs + this.#policy.quietMs,
-          tries: facts.tries + 1,
-          dueAtMs: this.#due(schedule, facts.state === 'unknown' ? facts.tries : 0),
-          error: errorOf(outcome, false),
-        };
-      case 'resolve':
-        if (!this.#policy.canLookUp) {
-          return this.review(
-            outcome,
-            outcome.row,
-            'refused after an attempt that may have bought it, and orders cannot be looked up',
-          );
-        }
-        return {
-          ...base,
-          state: 'unknown',
-          nextStep: 'lookup',
-          tries: facts.tries + 1,
-          dueAtMs: this.#due(schedule, 0),
-          error: errorOf(outcome, true),
-        };
-      case 'review':
-        return {
-          ...this.review(outcome, outcome.row, `answered ${outcome.code ?? outcome.row}: ${outcome.message}`),
-          pause,
-        };
-      default:
-        return unreachable(cell.verdict);
-    }
-  }
-
-  #wait(base: Settlement, schedule: ScheduleName, outcome: Outcome): Settlement {
-    const facts = this.#facts;
-    const error = errorOf(outcome, false);
-    if (outcome.row === 'out_of_stock' && facts.notAfterMs === null) {
-      // Without a deadline nobody said how long to wait: the shop is told now.
-      return { ...base, state: 'rejected', error };
-    }
-    if (outcome.row === 'not_cancellable' && facts.tries + 1 >= this.#policy.cancelTries) {
-      return { ...base, state: 'rejected', error };
-    }
-    const dueAtMs = this.#due(schedule, facts.tries);
-    return { ...base, state: 'waiting', inDoubt: false, doubtUntilMs: null, tries: facts.tries + 1, dueAtMs, error };
-  }
-
-  #again(base: Settlement, schedule: ScheduleName, outcome: Outcome): Settlement {
-    const facts = this.#facts;
-    if (outcome.row === 'local_defect' && facts.tries + 1 >= this.#policy.defectTries) {
-      return this.review(outcome, outcome.row, `could not be sent because of a defect: ${outcome.message}`);
-    }
-    const asked = outcome.retryAfterMs === null ? 0 : this.#nowMs + outcome.retryAfterMs;
-    const dueAtMs = Math.max(asked, this.#due(schedule, facts.tries));
-    const state = facts.inDoubt ? 'unknown' : facts.firstSentAtMs === null && !outcome.sent ? 'pending' : 'waiting';
-    return {
-      ...base,
-      state,
-      counted: false,
-      tries: facts.tries + 1,
-      dueAtMs,
-      error: errorOf(outcome, false),
-    };
-  }
-
-  /** A lookup found nothing: perhaps not yet. */
-  absent(): Settlement {
-    const facts = this.#facts;
-    const base = this.#base('not_found');
-    if (facts.state === 'placed') {
-      return this.review(null, 'not_found', 'the API accepted the order, but a lookup does not find it', true);
-    }
-    if (facts.buffered === null) {
-      // Nothing stands against it: the same reference again buys it, or brings the first answer (Spec 7, retry rule 1).
-      return { ...base, nextStep: 'send', counted: false };
-    }
-    const quietUntil = facts.doubtUntilMs ?? this.#nowMs;
-    if (this.#nowMs < quietUntil) {
-      return {
-        ...base,
-        nextStep: 'lookup',
-        counted: false,
-        dueAtMs: quietUntil,
-        error: { code: facts.buffered.code ?? facts.buffered.row, message: facts.buffered.message, buffered: true },
-      };
-    }
-    // Absent after the quiet time: the refusal was meant, as if nothing had gone before it.
-    const clean = new Verdicts(
-      { ...facts, inDoubt: false, doubtUntilMs: null, buffered: null, state: 'sending' },
-      this.#policy,
-      this.#nowMs,
-      this.#random,
-    );
-    const outcome: Outcome = {
-      row: facts.buffered.row,
-      sent: true,
-      http: null,
-      code: facts.buffered.code,
-      message: facts.buffered.message,
-      retryAfterMs: null,
-      answer: null,
-      breach: null,
-    };
-    const column = facts.operation === 'esim_cancel' ? 'cancelClean' : 'clean';
-    return {
-      ...clean.apply(decisionTable[facts.buffered.row][column], outcome),
-      inDoubt: false,
-      doubtUntilMs: null,
-      counted: false,
-    };
-  }
-
-  /** A lookup for an ambiguous cancel found the order of the eSIM. */
-  cancelFound(answer: OrderAnswer): Settlement {
-    const facts = this.#facts;
-    const unit = answer.units.find((it) => it.iccid === facts.iccid);
-    const gone = /^(cancel|refund)/i;
-    if (answer.statusClass === 'refunded' || gone.test(unit?.status ?? '') || gone.test(answer.status ?? '')) {
-      return this.settle('accepted', { ...answer, units: [] });
-    }
-    if (facts.buffered !== null) {
-      return this.review(
-        null,
-        facts.buffered.row,
-        `the cancel was refused after an ambiguous attempt, and the order's status is "${answer.status}": ${facts.buffered.message}`,
-      );
-    }
-    // Not cancelled so far, and repeating is safe: an eSIM is refunded once (Spec 3).
-    return { ...this.#base('accepted'), state: 'unknown', nextStep: 'send', counted: false };
-  }
-
-  lookupFailed(outcome: Outcome): Settlement {
-    const facts = this.#facts;
-    const cell = decisionTable[outcome.row][columnFor(facts)];
-    const pause =
-      cell.pause === 'key' || cell.pause === 'account'
-        ? { kind: cell.pause, reason: outcome.row, message: outcome.message }
-        : null;
-    const asked = outcome.retryAfterMs === null ? 0 : this.#nowMs + outcome.retryAfterMs;
-    const buffered = facts.buffered;
-    return {
-      ...this.#base(outcome.row),
-      nextStep: 'lookup',
-      counted: false,
-      tries: facts.tries + 1,
-      dueAtMs: Math.max(asked, this.#due('standard', facts.tries)),
-      error:
-        buffered === null ? null : { code: buffered.code ?? buffered.row, message: buffered.message, buffered: true },
-      pause,
-    };
-  }
-
-  stillPlaced(answer: OrderAnswer): Settlement {
-    const facts = this.#facts;
-    const since = facts.firstSentAtMs ?? facts.createdAtMs;
-    if (this.#nowMs - since >= this.#policy.placedDeadlineMs) {
-      return {
-        ...this.settle('accepted', answer),
-        state: 'needs_review',
-        reviewReason: 'accepted, but its units did not come before the deadline',
-      };
-    }
-    return { ...this.settle('accepted', answer), tries: facts.tries + 1, dueAtMs: this.#due('standard', facts.tries) };
-  }
-}
-
-function errorOf(outcome: Outcome, buffered: boolean): Settlement['error'] {
-  return { code: outcome.code ?? outcome.row, message: outcome.message, buffered };
-}
+import { decisionTable } from './decision-table.ts';
+import type { LookupOutcome, Outcome } from './outcome.ts';
+import type { DecisionPolicy, EntryFacts, Settlement } from './settlement.ts';
+import { columnFor, Verdicts } from './verdicts.ts';
 
 /** Judges the end of a submitting attempt. Total: every outcome has a row, every row a cell. */
 export function decideSubmission(
@@ -357,16 +14,17 @@ export function decideSubmission(
 ): Settlement {
   const verdicts = new Verdicts(facts, policy, nowMs, random);
   const settlement = verdicts.apply(decisionTable[outcome.row][columnFor(facts)], outcome);
-  const tooOld = facts.firstSentAtMs !== null && nowMs - facts.firstSentAtMs >= policy.horizonMs;
-  if (settlement.state === 'unknown' && tooOld) {
-    return verdicts.review(
-      outcome,
-      outcome.row,
-      'still in doubt when the reference became too old to be sent again by itself',
-      true,
-    );
-  }
-  return settlement;
+  return withinHorizon(settlement, facts, policy, nowMs)
+    ? settlement
+    : verdicts.review(outcome, settlement.row, tooOld, true);
+}
+
+const tooOld = 'still in doubt when the reference became too old to be sent again by itself';
+
+/** Nothing in the spec says how long a reference is remembered, so a doubt is not repeated for ever by itself. */
+function withinHorizon(settlement: Settlement, facts: EntryFacts, policy: DecisionPolicy, nowMs: number): boolean {
+  if (settlement.state !== 'unknown' || facts.firstSentAtMs === null) return true;
+  return nowMs - facts.firstSentAtMs < policy.horizonMs;
 }
 
 /** Judges what a lookup brought, for an entry that is in doubt or placed. */
@@ -378,6 +36,13 @@ export function decideLookup(
   random: Random,
 ): Settlement {
   const verdicts = new Verdicts(facts, policy, nowMs, random);
+  const settlement = judgeLookup(verdicts, facts, lookup);
+  return withinHorizon(settlement, facts, policy, nowMs)
+    ? settlement
+    : verdicts.review(null, settlement.row, tooOld, true);
+}
+
+function judgeLookup(verdicts: Verdicts, facts: EntryFacts, lookup: LookupOutcome): Settlement {
   switch (lookup.kind) {
     case 'found': {
       if (facts.operation === 'esim_cancel') return verdicts.cancelFound(lookup.answer);

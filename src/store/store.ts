@@ -4,7 +4,7 @@ import type { Operation } from '../core/operation.ts';
 import type { OrderAnswer, Unit } from '../core/order-answer.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { ResultDocument } from '../core/result-document.ts';
-import type { Settlement } from '../core/decision.ts';
+import type { Settlement } from '../core/settlement.ts';
 
 /**
  * The outbox as whole business steps. Each is one transaction that is on disk when its promise resolves; a step that
@@ -37,7 +37,11 @@ export interface Store {
   /** Ends entries whose deadline passed while nothing was charged. Returns how many. */
   expireOverdue(nowMs: number): Promise<number>;
   countInDoubt(): Promise<number>;
-  budgetSlots(): Promise<readonly BudgetSlot[]>;
+  /**
+   * The slots that earlier processes used. Those that were still open, or that were stamped in another run of the
+   * machine, whose monotonic clock means nothing now, count as settled at `settledMono`.
+   */
+  restoreSlots(restart: { settledMono: number; bootId: string | null }): Promise<readonly BudgetSlot[]>;
   /** A slot for a call that belongs to no entry, such as the catalogue; returns its id. */
   takeSlot(slot: { keyName: string; nowMono: number; bootId: string | null }): Promise<number>;
   settleSlot(id: number, settledMono: number): Promise<void>;
@@ -196,14 +200,14 @@ export interface AttemptClose {
   /** When the slots started to cool down; null when the call surely never left, and they are free again. */
   readonly slotsSettledMono: number | null;
   readonly bootId: string | null;
+  /** A scope that stands still from now on because of this outcome, with its reason. */
+  readonly pause: Omit<Pause, 'sinceMs' | 'probes'> | null;
 }
 
 export interface BudgetSlot {
   readonly keyName: string;
   readonly limitName: 'requests' | 'orders';
-  readonly bootId: string | null;
-  readonly takenMono: number;
-  readonly settledMono: number | null;
+  readonly settledMono: number;
 }
 
 export interface Pause {

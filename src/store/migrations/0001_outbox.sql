@@ -216,7 +216,11 @@ CREATE TABLE rejections (
   value          TEXT,
   created_at_ms  INTEGER NOT NULL
 ) STRICT;
-CREATE UNIQUE INDEX rejections_once ON rejections (file_id, line_number, coalesce(field, ''), code) WHERE file_id IS NOT NULL;
+-- A file that is read again names the same again. One line of text may hold a whole order, so that lines of text alone
+-- do not tell its lines apart.
+CREATE UNIQUE INDEX rejections_once
+  ON rejections (file_id, line_number, coalesce(order_id, ''), coalesce(line_id, ''), coalesce(field, ''), code)
+  WHERE file_id IS NOT NULL;
 CREATE INDEX rejections_by_order ON rejections (source, order_id);
 
 CREATE TABLE audit (

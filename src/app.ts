@@ -1,0 +1,204 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import type { Logger } from 'pino';
+import type { Config } from './config/config.ts';
+import { readReferenceSecret } from './config/reference-secret.ts';
+import type { Clock, Random } from './core/clock.ts';
+import { isoTime } from './core/clock.ts';
+import { assert } from './core/order-sync-error.ts';
+import { createFolderIntake, type FolderIntake } from './intake/folder/folder-intake.ts';
+import { startHealthServer, type CheckStatus, type HealthCheck } from './ops/health-server.ts';
+import { Lifecycle } from './ops/lifecycle.ts';
+import { removeRunFile, writeRunFile } from './ops/run-file.ts';
+import { DeliveryLoop } from './results/delivery-loop.ts';
+import { FolderSink } from './results/folder-sink.ts';
+import { openStore } from './store/sqlite-store.ts';
+import type { Store } from './store/store.ts';
+import type { AttemptDeps } from './submit/attempt-run.ts';
+import { BudgetGate } from './submit/budget-gate.ts';
+import { Dispatcher } from './submit/dispatcher.ts';
+import { PauseBoard } from './submit/pause-board.ts';
+import { createWholesaleClient } from './wholesale/client.ts';
+import { readWire } from './wholesale/read-wire.ts';
+
+export interface WorkerDeps {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly version: string;
+  readonly pid: number;
+}
+
+export interface RunningWorker {
+  /** `host:port` of the health pages, as they really listen. */
+  readonly adminAddress: string;
+  readonly store: Store;
+  /** Rejects when the worker must not go on, for example because what it does cannot be recorded. Never resolves. */
+  readonly failed: Promise<never>;
+  /** Drains and releases everything; may be called again. */
+  stop(): Promise<void>;
+}
+
+const healthCheckIntervalMs = 30_000;
+
+function openOutbox(config: Config): Store {
+  const mayInit = config.init === 'if-missing' && !existsSync(config.databasePath);
+  mkdirSync(config.dataDir, { recursive: true, mode: 0o750 });
+  return openStore({
+    path: config.databasePath,
+    init: config.init,
+    namespace: {
+      instance: config.instance,
+      prefix: config.reference.prefix,
+      // A database without its secret is never given a new one: the same orders would get other references.
+      secret: readReferenceSecret(config.reference.secretFile, mayInit),
+    },
+    upstream: config.wholesale.upstream,
+    sinks: ['folder'],
+  });
+}
+
+/** Looks at the database file from time to time: what is written into a file that was removed is lost. */
+function watchDatabase(store: Store, clock: Clock): { failed: Promise<never>; stop(): void } {
+  const end = new AbortController();
+  const failure = Promise.withResolvers<never>();
+  failure.promise.catch(() => undefined);
+  const watch = async (): Promise<void> => {
+    while (!end.signal.aborted) {
+      await clock.sleep(healthCheckIntervalMs, end.signal);
+      if (!end.signal.aborted) await store.checkHealth();
+    }
+  };
+  watch().catch((error: unknown) => failure.reject(error));
+  return { failed: failure.promise, stop: () => end.abort() };
+}
+
+function keyValueOf(config: Config): (keyName: string) => string {
+  const values = new Map(config.wholesale.keys.map((key) => [key.name, key.value]));
+  return (keyName) => {
+    const value = values.get(keyName);
+    assert(value !== undefined, `the key ${keyName} is configured`);
+    return value;
+  };
+}
+
+function attemptDeps(deps: WorkerDeps, store: Store, wholesale: AttemptDeps['wholesale']): AttemptDeps {
+  const { config, clock, random, logger } = deps;
+  const { windowMs, requests, orders, transitAllowanceMs } = config.wholesale.limits;
+  const limits = { windowMs, requests, orders, transitMs: transitAllowanceMs };
+  const { quietMs, horizonMs, placedDeadlineMs, cancelTries, retryTimeScale } = config.submit;
+  return {
+    store,
+    wholesale,
+    gate: new BudgetGate(
+      config.wholesale.keys.map((key) => key.name),
+      limits,
+      clock,
+    ),
+    pauses: new PauseBoard({ store, clock, random, timeScale: retryTimeScale }),
+    clock,
+    random,
+    logger: logger.child({ component: 'submit' }),
+    limits,
+    policy: { quietMs, horizonMs, placedDeadlineMs, cancelTries, defectTries: 3, timeScale: retryTimeScale },
+    keyValue: keyValueOf(config),
+  };
+}
+
+function healthChecks(store: Store, intake: FolderIntake): readonly HealthCheck[] {
+  const database = async (): Promise<CheckStatus> => {
+    await store.checkHealth();
+    return 'pass';
+  };
+  return [
+    { name: 'database', readiness: true, check: database },
+    { name: 'folder', readiness: false, check: () => (intake.status().degraded === null ? 'pass' : 'fail') },
+    {
+      name: 'submission',
+      readiness: false,
+      check: async () => ((await store.pauses()).length === 0 ? 'pass' : 'warn'),
+    },
+  ];
+}
+
+/**
+ * Builds the worker from a config and starts it; owns the order in which its parts stop. Before it resolves, what an
+ * earlier run left open has been taken up. Throws the first failure, after everything that had started was released.
+ */
+export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
+  const { config, clock, logger } = deps;
+  const life = new Lifecycle();
+  return await life.start(async () => {
+    const store = openOutbox(config);
+    await life.push('store', () => store.close());
+    const incarnationId = await store.beginIncarnation({
+      bootId: clock.bootId ?? null,
+      version: deps.version,
+      nowMs: clock.wallMs(),
+    });
+    await life.push('incarnation', () => store.endIncarnation(incarnationId, clock.wallMs()));
+    const watch = watchDatabase(store, clock);
+    await life.push('database watch', () => watch.stop());
+
+    const { timeouts, baseUrl, wire } = config.wholesale;
+    const wholesale = createWholesaleClient({
+      baseUrl,
+      wire: readWire(wire),
+      timeouts: { connect_ms: timeouts.connectMs, response_ms: timeouts.responseMs, total_ms: timeouts.totalMs },
+      clock,
+      version: deps.version,
+    });
+    await life.push('wholesale client', () => wholesale.close());
+
+    mkdirSync(config.results.folder, { recursive: true, mode: 0o750 });
+    const sink = new FolderSink(config.results.folder);
+    const deliveries = new DeliveryLoop({ store, sink, clock, logger: logger.child({ component: 'results' }) });
+    deliveries.start();
+    await life.push('deliveries', () => deliveries.stop());
+
+    const dispatcher = new Dispatcher(
+      { ...attemptDeps(deps, store, wholesale), onSettled: () => deliveries.ring() },
+      {
+        incarnationId,
+        concurrency: config.submit.concurrency,
+        exposureCap: config.submit.exposureCap,
+        graceMs: config.shutdown.graceMs,
+      },
+    );
+    await life.push('dispatcher', () => dispatcher.stop());
+    await dispatcher.start();
+
+    const intake = createFolderIntake({
+      store,
+      clock,
+      logger: logger.child({ component: 'intake' }),
+      config: config.intake.folder,
+      onAccepted: () => {
+        dispatcher.ring();
+        deliveries.ring();
+      },
+    });
+    await life.push('folder intake', () => intake.stop());
+    await intake.start();
+
+    const checks = healthChecks(store, intake);
+    const { host, port } = config.admin.listen;
+    const health = await startHealthServer({ host, port, version: deps.version, checks, draining: () => life.stopped });
+    await life.push('health server', () => health.close());
+    writeRunFile(config.dataDir, {
+      pid: deps.pid,
+      started_at: isoTime(clock.wallMs()),
+      version: deps.version,
+      admin_address: health.address,
+    });
+    await life.push('run file', () => removeRunFile(config.dataDir, deps.pid));
+
+    const failed = Promise.race([dispatcher.failed, deliveries.failed, intake.failed, watch.failed]);
+    failed.catch(() => undefined);
+    logger.info(
+      { upstream: config.wholesale.upstream, admin: health.address, ...store.read.backlog() },
+      'worker started',
+    );
+    return { adminAddress: health.address, store, failed, stop: () => life.stop() };
+  });
+}

@@ -1,0 +1,61 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import type { Command } from 'commander';
+import type { Config } from '../../config/config.ts';
+import { readReferenceSecret } from '../../config/reference-secret.ts';
+import { OrderSyncError } from '../../core/order-sync-error.ts';
+import { openStore } from '../../store/sqlite-store.ts';
+import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
+import type { CliContext } from '../context.ts';
+
+export function addInit(program: Command, context: CliContext): void {
+  const command = program
+    .command('init')
+    .description('make the folders, the reference secret and the database of a new installation; keeps what is there');
+  addConfigOptions(command).action(async (options: ConfigOptions) => {
+    const { config } = configFrom(options);
+    const hadDatabase = existsSync(config.databasePath);
+    for (const folder of foldersOf(config)) tell(context, makeFolder(folder), folder);
+
+    const hadSecret = existsSync(config.reference.secretFile);
+    // A database without its secret has bought under references that a new secret could not repeat.
+    const secret = readReferenceSecret(config.reference.secretFile, !hadDatabase);
+    tell(context, !hadSecret, config.reference.secretFile);
+
+    const { instance, reference, wholesale, databasePath } = config;
+    const store = openStore({
+      path: databasePath,
+      init: 'if-missing',
+      namespace: { instance, prefix: reference.prefix, secret },
+      upstream: wholesale.upstream,
+      sinks: ['folder'],
+    });
+    await store.close();
+    tell(context, !hadDatabase, databasePath);
+    if (!hadSecret) {
+      context.stderr.write(
+        `Keep a copy of ${config.reference.secretFile} outside this machine: with it, a lost disk and redelivered orders buy nothing twice.\n`,
+      );
+    }
+  });
+}
+
+function tell(context: CliContext, made: boolean, path: string): void {
+  context.stdout.write(`${made ? 'made ' : 'found'} ${path}\n`);
+}
+
+function foldersOf(config: Config): string[] {
+  const { inbox, work, archive, rejected } = config.intake.folder;
+  return [config.dataDir, inbox, work, archive, rejected, config.results.folder];
+}
+
+/** Returns whether it was made. Not for everyone: results hold codes that are as good as money. */
+function makeFolder(path: string): boolean {
+  try {
+    return mkdirSync(path, { recursive: true, mode: 0o750 }) !== undefined;
+  } catch (error) {
+    throw new OrderSyncError('FOLDER_UNUSABLE', `The folder ${path} cannot be made`, {
+      hint: 'make it yourself and give it to the user that runs order-sync, or change its path in the config',
+      cause: error,
+    });
+  }
+}

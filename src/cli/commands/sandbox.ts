@@ -1,0 +1,55 @@
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Command } from 'commander';
+import { OrderSyncError } from '../../core/order-sync-error.ts';
+import { createLogger } from '../../ops/logger.ts';
+import { programVersion } from '../../ops/program-version.ts';
+import { listenForStop } from '../../ops/stop-signals.ts';
+import { createSandbox, type Sandbox } from '../../sandbox/create-sandbox.ts';
+import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
+import type { CliContext } from '../context.ts';
+import { readSandboxSection, type SandboxSection } from '../sandbox-section.ts';
+
+export function addSandbox(program: Command, context: CliContext): void {
+  const command = program
+    .command('sandbox')
+    .description('run the sandbox alone: the Wholesale Ordering API on this machine, where nothing costs money')
+    .option('--listen <host:port>', 'listen here instead of where the config says');
+  addConfigOptions(command).action(async (options: ConfigOptions & { listen?: string }) => {
+    const { config } = configFrom(options);
+    const section = readSandboxSection(config.sandbox, config.dataDir);
+    const { level, format } = config.log;
+    const logger = createLogger({ level, format, version: programVersion, instance: config.instance }, context.stdout);
+    const stop = listenForStop();
+    try {
+      const sandbox = await start({ ...section, listen: options.listen ?? section.listen }, (line) => {
+        const { level: severity, msg, ...details } = line;
+        logger[severity](details, msg);
+      });
+      await aborted(stop.signal);
+      await sandbox.close();
+    } finally {
+      stop.release();
+    }
+  });
+}
+
+async function start(section: SandboxSection, log: Parameters<typeof createSandbox>[0]['log']): Promise<Sandbox> {
+  mkdirSync(dirname(section.database), { recursive: true });
+  try {
+    return await createSandbox({ ...section, ...(log === undefined ? {} : { log }) });
+  } catch (error) {
+    if (!(error instanceof Error) || !('code' in error) || error.code !== 'EADDRINUSE') throw error;
+    throw new OrderSyncError('LISTEN_FAILED', `Cannot listen on ${section.listen}: another program listens there`, {
+      hint: 'change sandbox.listen, or pass --listen 127.0.0.1:0 for any free port',
+      cause: error,
+    });
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

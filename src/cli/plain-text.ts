@@ -1,0 +1,49 @@
+/**
+ * Text that came from outside (a supplier's message, a file name) as one line that cannot steer a terminal: control
+ * characters, which could move the cursor or hide a line, and line breaks become a visible sign.
+ */
+export function plainText(text: string): string {
+  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu, '\u{fffd}');
+}
+
+/** A table of plain text for people: columns as wide as their content, two spaces apart, nothing at line ends. */
+export function renderTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [header, ...rows.map((row) => row.map(plainText))];
+  const widths = header.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
+  return lines
+    .map((line) =>
+      line
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .map((line) => `${line}\n`)
+    .join('');
+}
+
+/** `2026-11-21 12:00:01Z`: a time for people, in UTC, as the log has it. */
+export function shortTime(iso: string): string {
+  return iso.replace('T', ' ').replace(/\.\d+Z$/, 'Z');
+}
+
+/** `3 h 20 min`: a duration for people, in its two largest units. */
+export function shortDuration(ms: number): string {
+  const units: readonly [string, number][] = [
+    ['d', 86_400_000],
+    ['h', 3_600_000],
+    ['min', 60_000],
+    ['s', 1000],
+  ];
+  const first = units.findIndex(([, size]) => ms >= size);
+  if (first === -1) return '0 s';
+  let rest = ms;
+  const parts = units.slice(first, first + 2).map(([name, size]): [string, number] => {
+    const amount = Math.floor(rest / size);
+    rest -= amount * size;
+    return [name, amount];
+  });
+  return parts
+    .filter(([, amount]) => amount > 0)
+    .map(([name, amount]) => `${amount} ${name}`)
+    .join(' ');
+}

@@ -1,0 +1,103 @@
+import type { Origins } from './layers.ts';
+import type { ConfigDocument } from './schema.ts';
+
+/** A listening address; port 0 asks the system for a free one. */
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface WholesaleKey {
+  readonly name: string;
+  readonly value: string;
+}
+
+export interface FolderIntakeConfig {
+  readonly inbox: string;
+  readonly work: string;
+  readonly archive: string;
+  readonly rejected: string;
+  readonly scanIntervalMs: number;
+  readonly stableObservations: number;
+  readonly stableMs: number;
+  readonly ready: 'stable' | 'done_file';
+  readonly source: string;
+  /** Our column to the name in the file; null where the file has none. */
+  readonly columns: ConfigDocument['intake']['folder']['columns'];
+  readonly limits: {
+    readonly documentBytes: number;
+    readonly jsonBytes: number;
+    readonly rows: number;
+    readonly rowBytes: number;
+    readonly orderBytes: number;
+    readonly depth: number;
+    readonly minFreeBytes: number;
+  };
+}
+
+export interface WholesaleConfig {
+  readonly environment: 'production' | 'sandbox';
+  /** Without a slash at its end. */
+  readonly baseUrl: string;
+  /** What a database is stamped with: `sandbox`, or the base URL. */
+  readonly upstream: string;
+  readonly keys: readonly WholesaleKey[];
+  readonly limits: {
+    readonly windowMs: number;
+    readonly requests: number;
+    readonly orders: number;
+    readonly transitAllowanceMs: number;
+  };
+  readonly timeouts: { readonly connectMs: number; readonly responseMs: number; readonly totalMs: number };
+  /** As written; the wholesale client validates it. Undefined: all defaults. */
+  readonly wire: unknown;
+}
+
+export interface SubmitConfig {
+  readonly concurrency: number;
+  readonly exposureCap: number;
+  readonly quietMs: number;
+  readonly horizonMs: number;
+  readonly placedDeadlineMs: number;
+  readonly cancelTries: number;
+  readonly retryTimeScale: number;
+}
+
+export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
+
+/** The configuration, complete: every path absolute, every secret read, every default filled in. Never changes. */
+export interface Config {
+  readonly instance: string;
+  readonly dataDir: string;
+  readonly databasePath: string;
+  readonly init: 'never' | 'if-missing';
+  readonly reference: { readonly prefix: string; readonly secretFile: string };
+  readonly intake: { readonly folder: FolderIntakeConfig };
+  readonly wholesale: WholesaleConfig;
+  readonly submit: SubmitConfig;
+  readonly results: { readonly folder: string };
+  readonly admin: { readonly listen: ListenAddress };
+  readonly log: { readonly level: LogLevel; readonly format: 'auto' | 'json' | 'pretty' };
+  readonly shutdown: { readonly graceMs: number };
+  /** As written; only the sandbox and the demo read it. */
+  readonly sandbox: unknown;
+}
+
+/** A configuration that may be used, and what a person should know about it. */
+export interface LoadedConfig {
+  readonly config: Config;
+  /** The name of the file as it was given. */
+  readonly file: string;
+  /** Sentences for the log: nothing is wrong, but something is not as it should be. */
+  readonly warnings: readonly string[];
+  readonly values: readonly ConfigValue[];
+}
+
+/** One value with its source, as `check-config --explain` shows it; secrets are already masked. */
+export interface ConfigValue {
+  readonly path: string;
+  readonly value: unknown;
+  readonly source: 'default' | NonNullable<ReturnType<Origins['of']>>['kind'];
+  /** `file:line:column`, variable or flag; empty for a default. */
+  readonly place: string;
+}

@@ -1,0 +1,35 @@
+import type { ConfigValue } from './config.ts';
+import type { Origins } from './layers.ts';
+import type { ResolvedDocument } from './resolve.ts';
+import { schemaNodeAt, type ConfigPath } from './schema-tree.ts';
+
+/** Every effective value and who said it. Secrets are masked; what another room reads is only named. */
+export function explainValues(document: ResolvedDocument, origins: Origins): ConfigValue[] {
+  return leaves(document, []).map(({ path, value }) => {
+    const origin = origins.of(path);
+    return {
+      path: path.join('.'),
+      value: shownValue(path, value),
+      source: origin?.kind ?? 'default',
+      place: origin?.place ?? '',
+    };
+  });
+}
+
+function leaves(value: unknown, path: ConfigPath): { path: ConfigPath; value: unknown }[] {
+  const node = schemaNodeAt(path);
+  const opaque = node?.type === undefined;
+  if (value === undefined) return [];
+  if (opaque || typeof value !== 'object' || value === null) return [{ path, value }];
+  const entries = Array.isArray(value) ? [...value.entries()] : Object.entries(value);
+  if (entries.length === 0) return [{ path, value }];
+  return entries.flatMap(([key, child]) => leaves(child, [...path, key]));
+}
+
+function shownValue(path: ConfigPath, value: unknown): unknown {
+  const node = schemaNodeAt(path);
+  if (node?.secret !== undefined) return '***';
+  // Sections that only another room understands may hold secrets that are not marked here.
+  if (node?.type === undefined && path.join('.') !== 'wholesale.wire') return '(set)';
+  return value;
+}

@@ -1,0 +1,88 @@
+import { randomBytes } from 'node:crypto';
+import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { OrderSyncError } from '../core/order-sync-error.ts';
+
+const secretBytes = 32;
+
+/**
+ * The secret that references are made with, at least 32 bytes. `mayCreate` makes it once if there is none: never over
+ * an existing one, readable for its owner only, on disk before the first reference exists.
+ *
+ * Throws REFERENCE_SECRET_MISSING when it is not there and must not be made, CONFIG_INVALID when it is not usable.
+ */
+export function readReferenceSecret(path: string, mayCreate: boolean): Buffer {
+  const present = readIfPresent(path);
+  if (present !== null) return parseSecret(path, present);
+  if (!mayCreate) {
+    throw new OrderSyncError('REFERENCE_SECRET_MISSING', `The reference secret ${path} does not exist`, {
+      hint: 'restore it from your copy: another secret makes other references, and the same orders would be bought again. For a new installation run `order-sync init`',
+    });
+  }
+  createSecret(path);
+  return parseSecret(path, readIfPresent(path) ?? '');
+}
+
+function readIfPresent(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    throw new OrderSyncError('CONFIG_INVALID', `The reference secret ${path} cannot be read`, {
+      hint: 'make it readable for the user that runs order-sync',
+      cause: error,
+    });
+  }
+}
+
+function parseSecret(path: string, text: string): Buffer {
+  const hex = text.trim();
+  if (!/^([0-9a-f]{2}){32,}$/i.test(hex)) {
+    throw new OrderSyncError(
+      'CONFIG_INVALID',
+      `The reference secret ${path} must hold at least 64 hexadecimal digits`,
+      {
+        hint: 'restore it from your copy; do not make a new one for an installation that has bought anything',
+      },
+    );
+  }
+  return Buffer.from(hex, 'hex');
+}
+
+/**
+ * Written under another name and linked into place: a crash leaves no half of a secret, and of two processes that
+ * start at once the second reads what the first made.
+ */
+function createSecret(path: string): void {
+  const folder = dirname(path);
+  const draft = `${path}.${randomBytes(6).toString('hex')}.tmp`;
+  try {
+    mkdirSync(folder, { recursive: true });
+    writeDurably(draft, `${randomBytes(secretBytes).toString('hex')}\n`);
+    linkSync(draft, path);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return;
+    throw new OrderSyncError('CONFIG_INVALID', `The reference secret ${path} cannot be written`, {
+      hint: 'make its folder writable for the user that runs order-sync, or set reference.secret_file',
+      cause: error,
+    });
+  } finally {
+    rmSync(draft, { force: true });
+  }
+  const directory = openSync(folder, 'r');
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
+  }
+}
+
+function writeDurably(path: string, text: string): void {
+  const file = openSync(path, 'wx', 0o600);
+  try {
+    writeSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}

@@ -1,0 +1,64 @@
+import type { ConfigIssue } from './config-issue.ts';
+import type { Origins } from './layers.ts';
+import type { ConfigPath } from './schema-tree.ts';
+import { valueAt } from './tree.ts';
+import { isHttpUrl, isLoopback } from './upstream-address.ts';
+
+/**
+ * Rules between keys. They look at the tree as it was written, so that they are reported together with the rules of
+ * single keys: each looks only at values that are what they should be, and leaves the rest to the schema.
+ */
+export function checkRules(tree: unknown, origins: Origins): ConfigIssue[] {
+  const issues: ConfigIssue[] = [];
+  const report = (path: ConfigPath, problem: string) =>
+    issues.push({ place: origins.placeFor(path), path: path.join('.'), problem });
+  const numberAt = (path: ConfigPath, otherwise: number): number => {
+    const value = valueAt(tree, path);
+    return typeof value === 'number' ? value : otherwise;
+  };
+
+  const sandbox = isSandbox(tree);
+  for (const path of [
+    ['wholesale', 'base_url'],
+    ['results', 'callback', 'url'],
+  ]) {
+    const url = valueAt(tree, path);
+    if (typeof url !== 'string' || !isHttpUrl(url) || sandbox) continue;
+    const { protocol, hostname } = new URL(url);
+    if (protocol === 'http:' && !isLoopback(hostname)) {
+      report(path, `must be https, because what it carries would cross the network in the clear, got "${url}"`);
+    }
+  }
+
+  const limits = ['wholesale', 'limits'];
+  const requests = numberAt([...limits, 'requests'], 60);
+  const orders = numberAt([...limits, 'orders'], 20);
+  if (orders > requests) {
+    report(
+      [...limits, 'orders'],
+      `must be at most \`requests\` (${requests}), because an order is a request, got ${orders}`,
+    );
+  }
+
+  const timeouts = ['wholesale', 'timeouts'];
+  const response = numberAt([...timeouts, 'response_ms'], 30_000);
+  const total = numberAt([...timeouts, 'total_ms'], 45_000);
+  if (total < response) {
+    report([...timeouts, 'total_ms'], `must be at least \`response_ms\` (${response}), got ${total}`);
+  }
+
+  const keys = valueAt(tree, ['wholesale', 'keys']);
+  const seen = new Set<unknown>();
+  for (const index of Array.isArray(keys) ? keys.keys() : []) {
+    const path = ['wholesale', 'keys', index, 'name'];
+    const name = valueAt(tree, path);
+    if (typeof name === 'string' && seen.has(name))
+      report(path, `must differ from the other keys' names, got "${name}"`);
+    seen.add(name);
+  }
+  return issues;
+}
+
+export function isSandbox(tree: unknown): boolean {
+  return valueAt(tree, ['wholesale', 'environment']) === 'sandbox';
+}

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { isHttpUrl } from './upstream-address.ts';
+
+/** A duration in whole milliseconds. */
+export const durationMs = (min: number, max: number) => z.int().min(min).max(max);
+
+export const count = (min: number, max: number) => z.int().min(min).max(max);
+
+/** A path; relative ones start at the current working directory. Its default depends on `data_dir`. */
+export const folderPath = (description: string) => z.string().min(1).max(4096).optional().describe(description);
+
+export const keyName = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9_-]{0,31}$/, 'must be 1 to 32 of a-z 0-9 _ - and start with a letter or digit');
+
+export const httpUrl = z
+  .string()
+  .refine(
+    isHttpUrl,
+    'must be an http or https address without user, query or fragment, for example "https://api.example.com/v1"',
+  );
+
+/** `host:port`; an IPv6 host stands in brackets. */
+export const listenAddress = z
+  .string()
+  .regex(/^(\[[0-9a-fA-F:.]+\]|[^:\s[\]]+):\d{1,5}$/, {
+    error: 'must be host:port, for example "127.0.0.1:9090"',
+    abort: true,
+  })
+  .refine((text) => Number(text.slice(text.lastIndexOf(':') + 1)) <= 65_535, 'must have a port from 0 to 65535');
+
+/**
+ * A value that is never printed. Beside it stands `<name>_file`; `required` means that one of both must be set.
+ * The rules about it are in `rules.ts`, which finds secrets by this mark.
+ */
+export const secretText = (need: 'required' | 'optional') =>
+  z
+    .string()
+    .min(1)
+    .max(4096)
+    .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
+    .optional()
+    .meta({ secret: need });

@@ -1,0 +1,66 @@
+import type { PauseKind } from './decision-table.ts';
+import type { EntryState } from './entry-state.ts';
+import type { Operation } from './operation.ts';
+import type { OrderAnswer } from './order-answer.ts';
+import { outcomeRows, type OutcomeRow } from './outcome.ts';
+
+/** What is known about an entry when the end of an attempt is judged. */
+export interface EntryFacts {
+  readonly operation: Operation;
+  readonly state: EntryState;
+  readonly quantity: number | null;
+  readonly iccid: string | null;
+  readonly inDoubt: boolean;
+  /** When an answer may be believed again that an ambiguous attempt put in question. */
+  readonly doubtUntilMs: number | null;
+  /** The buffered refusal, if the last definite answer came while in doubt. */
+  readonly buffered: { row: OutcomeRow; code: string | null; message: string } | null;
+  /** How the last attempt ended, and how many tries in a row were of that kind. */
+  readonly lastRow: OutcomeRow | null;
+  readonly tries: number;
+  readonly firstSentAtMs: number | null;
+  readonly notAfterMs: number | null;
+  readonly createdAtMs: number;
+}
+
+export interface DecisionPolicy {
+  /** How long after an ambiguous attempt the API may still process it (Spec is silent; default 120 s). */
+  readonly quietMs: number;
+  /** After this long since the first send the same reference is not sent again by itself: a person decides. */
+  readonly horizonMs: number;
+  /** How long an accepted order may wait for its units before a person looks at it. */
+  readonly placedDeadlineMs: number;
+  /** How often a cancel is repeated while the eSIM's state could not be checked. */
+  readonly cancelTries: number;
+  /** How often an entry is tried again after a mistake of our own. */
+  readonly defectTries: number;
+  /** Stretches or shrinks every retry delay; 1 in production. */
+  readonly timeScale: number;
+  /** Whether an order can be looked up by its reference (not shown in the spec: configurable). */
+  readonly canLookUp: boolean;
+}
+
+/** What becomes of an entry. The store writes it as it stands. */
+export interface Settlement {
+  readonly state: EntryState;
+  readonly nextStep: 'send' | 'lookup';
+  readonly dueAtMs: number;
+  readonly inDoubt: boolean;
+  readonly doubtUntilMs: number | null;
+  /** The position in the retry schedule after this. */
+  readonly tries: number;
+  /** Whether the attempt counts; a call that never left, or was turned away at the door, does not. */
+  readonly counted: boolean;
+  readonly row: OutcomeRow;
+  readonly error: { code: string; message: string; buffered: boolean } | null;
+  readonly reviewReason: string | null;
+  readonly answer: OrderAnswer | null;
+  readonly pause: { kind: PauseKind; reason: string; message: string } | null;
+}
+
+const isRow = (value: string): value is OutcomeRow => outcomeRows.some((row) => row === value);
+
+/** Reads a stored outcome row back; null for a value that this version does not know. */
+export function outcomeRowFrom(value: string | null): OutcomeRow | null {
+  return value !== null && isRow(value) ? value : null;
+}

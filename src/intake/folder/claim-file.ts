@@ -1,0 +1,75 @@
+import { Buffer } from 'node:buffer';
+import { access, constants, link, lstat, readdir, rename, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { syncFolder } from '../../ops/atomic-file.ts';
+import type { Store } from '../../store/store.ts';
+import { moveDurably } from './durable-files.ts';
+import { markerSuffix, parseWorkName, workNameOf } from './file-names.ts';
+import { hasErrno } from './filesystem-error.ts';
+import type { FolderIntakeConfig } from './folder-config.ts';
+import type { InboxFile } from './inbox-listing.ts';
+import type { FileJob } from './settle-file.ts';
+
+/**
+ * Takes a file out of the inbox by renaming it: exactly one of all who try succeeds, and a crash leaves it in exactly
+ * one of the two folders. Its marker goes first, so that a file in the work folder always has the one it came with.
+ * Null when somebody else took it. Throws what the file system says, for example EACCES for a file we may not read.
+ */
+export async function claimFile(config: FolderIntakeConfig, file: InboxFile, id: string): Promise<FileJob | null> {
+  const job = { id, name: file.name, workName: workNameOf(id, file.name) };
+  try {
+    if (file.kind === 'file') await access(file.path, constants.R_OK);
+    if (config.ready === 'done_file') {
+      const marker = Buffer.concat([file.path, Buffer.from(markerSuffix)]);
+      await rename(marker, join(config.work, `${job.workName}${markerSuffix}`));
+    }
+    await moveDurably(file.path, config.inbox, join(config.work, job.workName));
+    return job;
+  } catch (error) {
+    if (hasErrno(error, 'ENOENT') && !(await exists(file.path))) return null;
+    throw error;
+  }
+}
+
+/** What an earlier run left in the work folder, oldest first, and names there that are not ours. */
+export async function findUnfinishedJobs(
+  config: FolderIntakeConfig,
+  store: Store,
+): Promise<{ jobs: readonly FileJob[]; foreign: readonly string[] }> {
+  const names = (await readdir(config.work)).filter((name) => !name.startsWith('.')).toSorted();
+  const present = new Set(names);
+  const jobs: FileJob[] = [];
+  const foreign: string[] = [];
+  for (const workName of names) {
+    const parsed = parseWorkName(workName);
+    const isMarker = config.ready === 'done_file' && workName.endsWith(markerSuffix);
+    if (parsed === null) foreign.push(workName);
+    else if (!isMarker) jobs.push({ ...parsed, workName });
+    else if (!present.has(workName.slice(0, -markerSuffix.length))) await returnMarker(config, store, workName);
+  }
+  return { jobs, foreign };
+}
+
+/** A marker whose file is not in the work folder: either the file's job has ended, or its claim was cut short. */
+async function returnMarker(config: FolderIntakeConfig, store: Store, workName: string): Promise<void> {
+  const parsed = parseWorkName(workName);
+  const path = join(config.work, workName);
+  if (parsed !== null && (await store.findFile(parsed.id)) === null) {
+    await link(path, join(config.inbox, parsed.name)).catch((error: unknown) => {
+      // A newer marker stands there: it speaks for the file.
+      if (!hasErrno(error, 'EEXIST')) throw error;
+    });
+    await syncFolder(config.inbox);
+  }
+  await unlink(path);
+}
+
+async function exists(path: Buffer): Promise<boolean> {
+  try {
+    await lstat(path);
+    return true;
+  } catch (error) {
+    if (hasErrno(error, 'ENOENT')) return false;
+    throw error;
+  }
+}

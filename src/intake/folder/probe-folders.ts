@@ -1,0 +1,56 @@
+import { mkdir, readdir, rename, unlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { OrderSyncError } from '../../core/order-sync-error.ts';
+import { hasErrno, isFilesystemError } from './filesystem-error.ts';
+import type { FolderIntakeConfig } from './folder-config.ts';
+
+const probePrefix = '.order-sync-probe-';
+
+/**
+ * Makes the folders where they are missing, and proves with real renames that files can go the ways they will have to
+ * go: two mounts of one file system look alike and still refuse. Throws OrderSyncError FOLDER_UNUSABLE.
+ */
+export async function probeFolders(config: FolderIntakeConfig, probeId: string): Promise<void> {
+  const { inbox, work, archive, rejected } = config;
+  const name = `${probePrefix}${probeId}`;
+  let at = join(inbox, name);
+  let step = `write in ${inbox}`;
+  try {
+    for (const folder of [inbox, work, archive, rejected]) {
+      step = `make ${folder}`;
+      await mkdir(folder, { recursive: true });
+      step = `look into ${folder}`;
+      await sweep(folder);
+    }
+    step = `write in ${inbox}`;
+    await writeFile(at, '', { flag: 'wx', mode: 0o600 });
+    for (const folder of [work, archive, work, rejected]) {
+      const to = join(folder, name);
+      step = `rename ${at} to ${to}`;
+      await rename(at, to);
+      at = to;
+    }
+  } catch (error) {
+    throw unusable(step, error);
+  } finally {
+    await unlink(at).catch(() => undefined);
+  }
+}
+
+/** Removes what an earlier run of ours left half done. */
+async function sweep(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const ours = name.startsWith(probePrefix) || /^\..+\.error\.json\.tmp$/.test(name);
+    if (ours) await unlink(join(folder, name));
+  }
+}
+
+function unusable(step: string, cause: unknown): unknown {
+  if (!isFilesystemError(cause)) return cause;
+  const hint = hasErrno(cause, 'EXDEV')
+    ? 'inbox, work, archive and rejected must lie under one mount: mount their common parent folder instead of each.'
+    : hasErrno(cause, 'EACCES', 'EPERM', 'EROFS')
+      ? 'The user that runs order-sync must own these folders or may write to them; check the mount is not read-only.'
+      : 'Check that the path exists, is a folder, and that the disk is not full.';
+  return new OrderSyncError('FOLDER_UNUSABLE', `Cannot ${step}: ${cause.message}`, { hint, cause });
+}

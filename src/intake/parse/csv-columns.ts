@@ -1,0 +1,123 @@
+import { nearestName } from '../../core/nearest-name.ts';
+import { DocumentError } from './document-error.ts';
+
+/** The columns that mean something to the worker. */
+export const csvColumns = [
+  'order_id',
+  'line_id',
+  'type',
+  'variant',
+  'plan',
+  'iccid',
+  'quantity',
+  'days',
+  'currency',
+  'source',
+  'not_after',
+] as const;
+export type CsvColumn = (typeof csvColumns)[number];
+
+const optionalColumns: readonly CsvColumn[] = ['source', 'not_after'];
+
+/**
+ * What a shop calls our columns: `{ order_id: 'Order No.' }`. A column that the shop does not have is `null`, said in
+ * so many words: a missing `days` must never be an oversight.
+ */
+export type ColumnMapping = Readonly<Partial<Record<CsvColumn, string | null>>>;
+
+export interface CsvHeader {
+  readonly width: number;
+  /** Where each known column stands. */
+  readonly known: ReadonlyMap<CsvColumn, number>;
+  /** Columns that are carried through. */
+  readonly extra: readonly { readonly name: string; readonly index: number }[];
+  /** Columns without a name: their cells must be empty. */
+  readonly unnamed: readonly number[];
+  /** What the shop calls a column. */
+  nameOf(column: CsvColumn): string;
+}
+
+/** Finds the columns of a header. Throws DocumentError when one is missing, doubled, or nearly but not quite ours. */
+export function readCsvHeader(cells: readonly string[], mapping: ColumnMapping, line: number): CsvHeader {
+  const nameOf = (column: CsvColumn): string => mapping[column] ?? column;
+  const names = cells.map((cell) => cell.trim());
+  if (!csvColumns.some((column) => mapping[column] !== null && names.includes(nameOf(column)))) {
+    throw missingColumns(csvColumns.filter((column) => !optionalColumns.includes(column)).map(nameOf), [], names, line);
+  }
+  for (const [index, name] of names.entries()) {
+    if (name !== '' && names.indexOf(name) !== index) {
+      throw new DocumentError('duplicate_column', `The header names ${shown(name)} twice.`, { line, hint: correct });
+    }
+    if (name === '__proto__' || /\p{Cc}/u.test(name)) {
+      throw new DocumentError('bad_column_name', `${shown(name)} cannot be the name of a column.`, {
+        line,
+        hint: correct,
+      });
+    }
+  }
+  const known = new Map<CsvColumn, number>();
+  for (const column of csvColumns) {
+    const index = names.indexOf(nameOf(column));
+    if (mapping[column] !== null && index >= 0) known.set(column, index);
+  }
+  const taken = new Set(known.values());
+  const missing = csvColumns.filter(
+    (column) =>
+      !known.has(column) && mapping[column] !== null && (!optionalColumns.includes(column) || column in mapping),
+  );
+  const others = names.filter((name, index) => name !== '' && !taken.has(index));
+  if (missing.length > 0) throw missingColumns(missing.map(nameOf), others, names, line);
+  refuseNearMisses(others, known, mapping, nameOf, line);
+  return {
+    width: cells.length,
+    known,
+    extra: names.flatMap((name, index) => (name === '' || taken.has(index) ? [] : [{ name, index }])),
+    unnamed: names.flatMap((name, index) => (name === '' ? [index] : [])),
+    nameOf,
+  };
+}
+
+const meantName = (name: string, known: readonly string[]): string | null =>
+  name.length > 64 ? null : (nearestName(name, known) ?? null);
+const correct = 'Correct the header and send the file again.';
+const shown = (name: string): string => JSON.stringify(name.slice(0, 64));
+
+function missingColumns(
+  missing: readonly string[],
+  others: readonly string[],
+  names: readonly string[],
+  line: number,
+): DocumentError {
+  const near = others.flatMap((name) => {
+    const meant = meantName(name, missing);
+    return meant === null ? [] : [`${shown(name)}: did you mean ${meant}?`];
+  });
+  const separated = names.length === 1 && /[;\t|]/.test(names[0] ?? '');
+  return new DocumentError('missing_column', `The header lacks ${missing.join(', ')}. ${near.join(' ')}`.trim(), {
+    line,
+    hint: separated
+      ? 'The columns seem to be divided by another sign than a comma: put "sep=;" (with that sign) on a first line.'
+      : 'Add the column (its cells may be empty), or name it in the configuration under intake.folder.columns.',
+  });
+}
+
+/** An optional column with a slip in its name would be carried through as if it meant nothing. */
+function refuseNearMisses(
+  others: readonly string[],
+  known: ReadonlyMap<CsvColumn, number>,
+  mapping: ColumnMapping,
+  nameOf: (column: CsvColumn) => string,
+  line: number,
+): void {
+  const free = csvColumns.filter((column) => !known.has(column) && mapping[column] !== null);
+  for (const name of others) {
+    const ours = csvColumns.find((column) => column === name && mapping[column] !== undefined);
+    const meant = ours ?? meantName(name, free.map(nameOf));
+    if (meant !== null) {
+      throw new DocumentError('unknown_column', `${shown(name)} is not a column of ours: did you mean ${meant}?`, {
+        line,
+        hint: 'Correct the header, or map the column in the configuration under intake.folder.columns.',
+      });
+    }
+  }
+}

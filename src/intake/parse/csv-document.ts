@@ -1,0 +1,150 @@
+import { Buffer } from 'node:buffer';
+import { Readable, pipeline } from 'node:stream';
+import { CsvError, parse } from 'csv-parse';
+import { type ColumnMapping, type CsvHeader, readCsvHeader } from './csv-columns.ts';
+import { DocumentError } from './document-error.ts';
+import type { ParseLimits } from './parse-limits.ts';
+
+export interface CsvRow {
+  readonly cells: readonly string[];
+  /** The line of text on which the row begins. */
+  readonly lineNumber: number;
+  readonly header: CsvHeader;
+}
+
+/**
+ * Reads the rows of a CSV document: a header, then one order line in each row. Commas, or the sign that a first line
+ * `sep=;` names; lines end in LF, CRLF or CR. Rows without any content are passed over: spreadsheets leave them behind.
+ * Throws DocumentError when quotes, header or row lengths make the division into rows doubtful.
+ */
+export async function* csvRows(
+  pieces: AsyncIterable<Buffer>,
+  limits: ParseLimits,
+  mapping: ColumnMapping,
+): AsyncGenerator<CsvRow> {
+  const { separator, rest } = await readSeparator(pieces);
+  const delimiter = separator ?? ',';
+  const firstLine = separator === null ? 0 : 1;
+  const parser = parse({
+    columns: false,
+    delimiter,
+    max_record_size: limits.rowBytes,
+    record_delimiter: ['\r\n', '\n', '\r'],
+    relax_column_count: true,
+  });
+  // The parser's own iteration reports the failure; a second report here would be one too many.
+  pipeline(Readable.from(rest, { objectMode: false }), parser, () => undefined);
+  let header: CsvHeader | null = null;
+  // Counted here: every record is one line, and one more for each line break in its cells.
+  let nextLine = firstLine + 1;
+  try {
+    for await (const record of parser as AsyncIterable<string[]>) {
+      const lineNumber = nextLine;
+      nextLine += 1 + innerLines(record);
+      if (record.every(isBlank)) continue;
+      if (header === null) {
+        header = readCsvHeader(record, mapping, lineNumber);
+        continue;
+      }
+      refuseSwallowedRows(record, header, delimiter, lineNumber);
+      yield { cells: record, lineNumber, header };
+    }
+  } catch (error) {
+    throw error instanceof CsvError ? explained(error, firstLine, limits) : error;
+  }
+  if (header === null) {
+    throw new DocumentError('missing_column', 'There is no header line.', {
+      line: 1,
+      hint: 'The first line names the columns: order_id,line_id,type,variant,plan,iccid,quantity,days,currency',
+    });
+  }
+}
+
+/** Whether the row has as many cells as the header has columns: a last row that has not may have been cut. */
+export function isWholeRow(row: CsvRow): boolean {
+  return row.cells.length === row.header.width;
+}
+
+const isBlank = (cell: string): boolean => cell === '' || cell.trim() === '';
+const lineBreak = /\r\n|\n|\r/g;
+
+function innerLines(cells: readonly string[]): number {
+  let count = 0;
+  for (const cell of cells) {
+    if (cell.includes('\n') || cell.includes('\r')) count += cell.match(lineBreak)?.length ?? 0;
+  }
+  return count;
+}
+
+/**
+ * Two stray quotes, rows apart, turn everything between them into one cell, and the rows in it would be lost in
+ * silence. Such a cell holds line breaks and at least as many separators as a row has.
+ */
+function refuseSwallowedRows(cells: readonly string[], header: CsvHeader, delimiter: string, line: number): void {
+  for (const cell of cells) {
+    if (!cell.includes('\n') && !cell.includes('\r')) continue;
+    if (header.width > 1 && cell.split(delimiter).length >= header.width) {
+      throw new DocumentError('suspicious_quote', `Line ${line}: a quoted cell seems to contain whole rows.`, {
+        line,
+        hint: 'Look for a stray quote at that line; a quote within a cell is written twice ("").',
+      });
+    }
+  }
+}
+
+function explained(error: CsvError, firstLine: number, limits: ParseLimits): DocumentError {
+  const lines: unknown = error['lines'];
+  const line = firstLine + (typeof lines === 'number' ? lines : 1);
+  if (error.code === 'CSV_MAX_RECORD_SIZE') {
+    return new DocumentError('line_too_long', `Line ${line}: the row is longer than ${limits.rowBytes} bytes.`, {
+      line,
+      hint: 'Look for a quote that is never closed before that line.',
+    });
+  }
+  if (error.code === 'CSV_QUOTE_NOT_CLOSED') {
+    return new DocumentError('unclosed_quote', `A quote is opened before line ${line} and never closed.`, {
+      line,
+      hint: 'Is the file cut off? Send it again, whole; a quote within a cell is written twice ("").',
+    });
+  }
+  return new DocumentError('misplaced_quote', `Line ${line}: a quote stands where none may.`, {
+    line,
+    hint: 'Put the whole cell in quotes; a quote within a cell is written twice ("").',
+  });
+}
+
+/** A spreadsheet's `sep=;` line, when there is one, and the pieces that follow it. */
+async function readSeparator(
+  pieces: AsyncIterable<Buffer>,
+): Promise<{ separator: string | null; rest: AsyncIterable<Buffer> }> {
+  const iterator = pieces[Symbol.asyncIterator]();
+  let begin: Buffer = Buffer.alloc(0);
+  while (begin.length < 8) {
+    const next = await iterator.next();
+    if (next.done === true) break;
+    begin = Buffer.concat([begin, next.value]);
+  }
+  const text = begin.subarray(0, 8).toString('latin1');
+  const match = /^sep=([,;\t|])(\r\n|\n|\r|$)/i.exec(text);
+  if (match === null && /^sep=/i.test(text)) {
+    throw new DocumentError('bad_separator', 'The first line begins with "sep=" but names no separator we know.', {
+      line: 1,
+      hint: 'Use a comma, a semicolon, a tab or "|", alone on that line.',
+    });
+  }
+  const remaining = match === null ? begin : begin.subarray(match[0].length);
+  return { separator: match?.[1] ?? null, rest: following(remaining, iterator) };
+}
+
+async function* following(first: Buffer, iterator: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+  try {
+    if (first.length > 0) yield first;
+    for (;;) {
+      const next = await iterator.next();
+      if (next.done === true) return;
+      yield next.value;
+    }
+  } finally {
+    await iterator.return?.();
+  }
+}

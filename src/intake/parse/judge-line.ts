@@ -1,0 +1,139 @@
+import type { z } from 'zod';
+import { nearestName } from '../../core/nearest-name.ts';
+import { operations } from '../../core/operation.ts';
+import { type OrderHead, joinLine, orderHeadSchema, orderLineSchema } from '../../core/order-request.ts';
+import type { AcceptableLine } from '../../core/order-request.ts';
+import { type Problem, shownValue } from './parsed-item.ts';
+
+/** Turns the place of a problem within a line or a head into what the sender knows: a pointer, or a column. */
+export type FieldNames = (path: readonly PropertyKey[]) => string;
+
+export type Judged<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problems: Problem[] };
+
+const headFields = ['source', 'order_id', 'currency', 'not_after', 'metadata', 'lines'];
+const lineFields: Readonly<Record<string, readonly string[]>> = {
+  gift_card_order: ['line_id', 'type', 'variant', 'quantity', 'currency', 'extra'],
+  esim_order: ['line_id', 'type', 'plan', 'quantity', 'days', 'currency', 'extra'],
+  esim_topup: ['line_id', 'type', 'iccid', 'plan', 'days', 'currency', 'extra'],
+  esim_cancel: ['line_id', 'type', 'iccid', 'extra'],
+};
+
+/** Judges what a request says about all its lines; `value` holds everything but the lines themselves. */
+export function judgeHead(value: Readonly<Record<string, unknown>>, nameOf: FieldNames): Judged<OrderHead> {
+  const parsed = orderHeadSchema.safeParse(value);
+  if (parsed.success) return { ok: true, value: parsed.data };
+  return { ok: false, problems: problemsOf(parsed.error.issues, value, headFields, 'an order', nameOf) };
+}
+
+/** Judges one line, and joins it with its head. */
+export function judgeLine(
+  head: OrderHead,
+  value: unknown,
+  nameOf: FieldNames,
+  defaultSource: string,
+): Judged<AcceptableLine> {
+  const parsed = orderLineSchema.safeParse(value);
+  if (!parsed.success) {
+    const type = isObject(value) && typeof value['type'] === 'string' ? value['type'] : '';
+    const known = Object.hasOwn(lineFields, type) ? (lineFields[type] ?? []) : [];
+    return { ok: false, problems: problemsOf(parsed.error.issues, value, known, type, nameOf) };
+  }
+  const joined = joinLine(head, parsed.data, defaultSource);
+  if (joined.ok) return { ok: true, value: joined.line };
+  const problem = { code: 'missing_field', field: nameOf([joined.field]), rule: joined.rule, value: null };
+  return { ok: false, problems: [problem] };
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function problemsOf(
+  issues: readonly z.core.$ZodIssue[],
+  value: unknown,
+  known: readonly string[],
+  kind: string,
+  nameOf: FieldNames,
+): Problem[] {
+  const unknown: Problem[] = [];
+  const others: Problem[] = [];
+  for (const issue of issues) {
+    if (issue.code === 'unrecognized_keys') {
+      for (const key of issue.keys) {
+        unknown.push({
+          code: 'unknown_field',
+          field: nameOf([...issue.path, key]),
+          rule: `is not a field of ${kind}${didYouMean(key, known)}`,
+          value: shownValue(valueAt(value, [...issue.path, key])),
+        });
+      }
+    } else {
+      const met = valueAt(value, issue.path);
+      others.push({
+        code: met === undefined ? 'missing_field' : codeOf(issue, met),
+        field: nameOf(issue.path),
+        rule: ruleOf(issue, met),
+        value: shownValue(met),
+      });
+    }
+  }
+  // A mistyped name explains the field that is missing because of it.
+  return [...unknown, ...others];
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  let at = value;
+  for (const part of path) {
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, part)) return undefined;
+    at = Reflect.get(at, part);
+  }
+  return at;
+}
+
+const spreadsheetNumber = /^\d(?:[.,]\d+)?E\+?\d+$/i;
+
+function codeOf(issue: z.core.$ZodIssue, met: unknown): string {
+  if (issue.path.at(-1) === 'iccid' && typeof met === 'string' && spreadsheetNumber.test(met)) return 'iccid_mangled';
+  return 'invalid_field';
+}
+
+const typeNames: Readonly<Record<string, string>> = {
+  int: 'a whole number',
+  number: 'a number',
+  string: 'a string',
+  record: 'an object',
+  object: 'an object',
+};
+
+/** The rule that a value breaks, as the end of a sentence that begins with the field. */
+function ruleOf(issue: z.core.$ZodIssue, met: unknown): string {
+  if (issue.path.length === 0) return 'must be an object';
+  if (codeOf(issue, met) === 'iccid_mangled') {
+    return 'was turned into a number by a spreadsheet and has lost digits: make the column text and export again';
+  }
+  if (met === undefined) return 'is required';
+  if (issue.code === 'invalid_union') {
+    if (issue.path[0] !== 'type') return 'must be a JSON value';
+    return `must be one of ${operations.join(', ')}${typeof met === 'string' ? didYouMean(met, operations) : ''}`;
+  }
+  if (issue.code === 'invalid_type') {
+    if (!issue.message.startsWith('Invalid input')) return issue.message;
+    return `must be ${typeNames[issue.expected] ?? issue.expected}`;
+  }
+  if (issue.code === 'too_small') return bound('at least', issue.minimum, issue.origin);
+  if (issue.code === 'too_big') return bound('at most', issue.maximum, issue.origin);
+  if (issue.code === 'invalid_format' && issue.format === 'datetime') {
+    return 'must be a date and time with a zone, for example "2026-12-01T00:00:00Z"';
+  }
+  return issue.message;
+}
+
+/** The name that was most likely meant, as the end of a sentence; empty when none is near. */
+function didYouMean(name: string, known: readonly string[]): string {
+  const nearest = name.length > 64 ? undefined : nearestName(name, known);
+  return nearest === undefined ? '' : `: did you mean ${nearest}?`;
+}
+
+function bound(word: string, limit: number | bigint, origin: string): string {
+  return origin === 'string' ? `must have ${word} ${limit} characters` : `must be ${word} ${limit}`;
+}

@@ -1,0 +1,106 @@
+import { createAdaptorServer } from '@hono/node-server';
+import { Hono } from 'hono';
+import { OrderSyncError } from '../core/order-sync-error.ts';
+
+/** `pass` all is well; `warn` it works, but a person should look; `fail` it does not do its work. */
+export type CheckStatus = 'pass' | 'warn' | 'fail';
+
+export interface HealthCheck {
+  readonly name: string;
+  /** A throw counts as `fail`. */
+  readonly check: () => CheckStatus | Promise<CheckStatus>;
+  /** Whether a failure takes the worker out of readiness. False for the supplier: its illness is not ours. */
+  readonly readiness: boolean;
+}
+
+export interface HealthServerOptions {
+  readonly host: string;
+  /** 0: any free port; `address` tells which. */
+  readonly port: number;
+  readonly version: string;
+  readonly checks: readonly HealthCheck[];
+  /** True once the end has begun: no longer ready, still alive. */
+  readonly draining: () => boolean;
+}
+
+export interface HealthServer {
+  /** `host:port` as it listens; an IPv6 host in brackets. */
+  readonly address: string;
+  close(): Promise<void>;
+}
+
+/**
+ * The routes, without a socket: `/livez` (the event loop turns, nothing else is asked), `/readyz` (the worker can
+ * accept and record), `/healthz` (every check by name). Nothing here tells why: details are for the log.
+ */
+export function healthRoutes(options: Pick<HealthServerOptions, 'checks' | 'draining' | 'version'>): Hono {
+  const routes = new Hono();
+  routes.use(async (context, next) => {
+    await next();
+    context.header('cache-control', 'no-store');
+    context.header('x-content-type-options', 'nosniff');
+  });
+  routes.get('/livez', (context) => context.json({ status: 'pass' }));
+  routes.get('/readyz', async (context) => {
+    if (options.draining()) return context.json({ status: 'fail', reason: 'draining' }, 503);
+    const results = await runChecks(options.checks.filter((check) => check.readiness));
+    const failed = Object.values(results).includes('fail');
+    return context.json({ status: failed ? 'fail' : 'pass' }, failed ? 503 : 200);
+  });
+  routes.get('/healthz', async (context) => {
+    const checks = await runChecks(options.checks);
+    const status = worstOf(Object.values(checks));
+    const draining = options.draining();
+    return context.json({ status, draining, version: options.version, checks }, status === 'fail' ? 503 : 200);
+  });
+  routes.notFound((context) => context.json({ error: { code: 'not_found', message: 'No such path.' } }, 404));
+  return routes;
+}
+
+async function runChecks(checks: readonly HealthCheck[]): Promise<Record<string, CheckStatus>> {
+  const results = await Promise.all(
+    checks.map(async ({ name, check }): Promise<[string, CheckStatus]> => {
+      try {
+        return [name, await check()];
+      } catch {
+        return [name, 'fail'];
+      }
+    }),
+  );
+  return Object.fromEntries(results);
+}
+
+function worstOf(results: readonly CheckStatus[]): CheckStatus {
+  if (results.includes('fail')) return 'fail';
+  return results.includes('warn') ? 'warn' : 'pass';
+}
+
+/** Starts to listen. Throws LISTEN_FAILED, naming the key to change, when the address cannot be had. */
+export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
+  const server = createAdaptorServer({ fetch: healthRoutes(options).fetch });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) => reject(listenFailure(options, error)));
+    server.listen(options.port, options.host, resolve);
+  });
+  const bound = server.address();
+  const port = typeof bound === 'object' && bound !== null ? bound.port : options.port;
+  const host = options.host.includes(':') ? `[${options.host}]` : options.host;
+  return {
+    address: `${host}:${port}`,
+    close: () =>
+      new Promise<void>((resolve, reject) => {
+        server.close((error) => (error === undefined ? resolve() : reject(error)));
+        // Probes keep their connections open; waiting for them would cost the whole grace time.
+        if ('closeAllConnections' in server) server.closeAllConnections();
+      }),
+  };
+}
+
+function listenFailure(options: { host: string; port: number }, cause: Error): OrderSyncError {
+  const code = 'code' in cause ? String(cause.code) : cause.message;
+  const reason = code === 'EADDRINUSE' ? 'another program listens there' : code;
+  return new OrderSyncError('LISTEN_FAILED', `Cannot listen on ${options.host}:${options.port}: ${reason}`, {
+    hint: 'change admin.listen (port 0 takes any free one), or stop the other program: is another worker running?',
+    cause,
+  });
+}

@@ -1,0 +1,45 @@
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+
+const runFileSchema = z.object({
+  pid: z.int(),
+  started_at: z.string(),
+  version: z.string(),
+  /** `host:port`, as it really listens. */
+  admin_address: z.string(),
+});
+
+/** What a running worker tells the command line about itself. A hint only: the lock says who runs, not this file. */
+export type RunFile = z.infer<typeof runFileSchema>;
+
+const nameIn = (dataDir: string): string => join(dataDir, 'run.json');
+
+/** Written whole or not at all. Replaces the file of a worker that was killed. */
+export function writeRunFile(dataDir: string, run: RunFile): void {
+  const path = nameIn(dataDir);
+  const draft = `${path}.tmp`;
+  const file = openSync(draft, 'w', 0o644);
+  try {
+    writeSync(file, `${JSON.stringify(run, null, 2)}\n`);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(draft, path);
+}
+
+/** The file of the last start, or null. It may outlive its worker: ask the address before believing it. */
+export function readRunFile(dataDir: string): RunFile | null {
+  try {
+    const parsed = runFileSchema.safeParse(JSON.parse(readFileSync(nameIn(dataDir), 'utf8')));
+    return parsed.success ? parsed.data : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Removes the file of this process; that of a successor stays. */
+export function removeRunFile(dataDir: string, pid: number): void {
+  if (readRunFile(dataDir)?.pid === pid) rmSync(nameIn(dataDir), { force: true });
+}

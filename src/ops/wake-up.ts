@@ -1,0 +1,29 @@
+import type { Clock } from '../core/clock.ts';
+
+/** Lets a loop sleep until something happens or a time has come, and never miss what happened in between. */
+export class WakeUp {
+  readonly #clock: Clock;
+  #rung = false;
+  #ring: (() => void) | null = null;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Something happened: the next wait returns at once. */
+  ring(): void {
+    this.#rung = true;
+    this.#ring?.();
+  }
+
+  /** Waits for a ring, at most `ms`. */
+  async wait(ms: number): Promise<void> {
+    if (!this.#rung && ms > 0) {
+      const aborter = new AbortController();
+      this.#ring = () => aborter.abort();
+      await this.#clock.sleep(ms, aborter.signal);
+      this.#ring = null;
+    }
+    this.#rung = false;
+  }
+}

@@ -1,0 +1,101 @@
+import { inTransaction, type Sqlite } from './database.ts';
+
+/** Which results are to be written back where. A delivery is done for a version of its request. */
+export class DeliveryTable {
+  readonly #database: Sqlite;
+  readonly #sinks: readonly string[];
+  readonly #statements;
+
+  constructor(database: Sqlite, sinks: readonly string[]) {
+    this.#database = database;
+    this.#sinks = sinks;
+    this.#statements = {
+      touch: database
+        .prepare<[number, number], number>(
+          'UPDATE requests SET version = version + 1, updated_at_ms = ? WHERE id = ? RETURNING version',
+        )
+        .pluck(),
+      repeat: database
+        .prepare<[number], number>('UPDATE requests SET version = version + 1 WHERE id = ? RETURNING version')
+        .pluck(),
+      due: database.prepare(
+        `INSERT INTO deliveries (request_id, sink, due_version, due_at_ms) VALUES (?, ?, ?, ?)
+         ON CONFLICT (request_id, sink) DO UPDATE SET due_version = excluded.due_version, due_at_ms = excluded.due_at_ms, tries = 0`,
+      ),
+      hasDelivery: database.prepare('SELECT 1 FROM deliveries WHERE request_id = ? LIMIT 1').pluck(),
+    };
+  }
+
+  /** What a result shows has changed: every sink gets it. Called inside the transaction of the change. */
+  changed(requestId: number, nowMs: number): void {
+    const version = this.#statements.touch.get(nowMs, requestId);
+    if (version !== undefined) this.#makeDue(requestId, version, nowMs);
+  }
+
+  /** The same result once more, unchanged, where there was one. */
+  repeat(requestId: number, nowMs: number): void {
+    if (this.#statements.hasDelivery.get(requestId) === undefined) return;
+    const version = this.#statements.repeat.get(requestId);
+    if (version !== undefined) this.#makeDue(requestId, version, nowMs);
+  }
+
+  #makeDue(requestId: number, version: number, nowMs: number): void {
+    for (const sink of this.#sinks) this.#statements.due.run(requestId, sink, version, nowMs);
+  }
+
+  due(sink: string, nowMs: number, limit: number): readonly { requestId: number; tries: number }[] {
+    return this.#database
+      .prepare<[string, number, number], { requestId: number; tries: number }>(
+        `SELECT request_id AS requestId, tries FROM deliveries
+         WHERE done_version < due_version AND sink = ? AND due_at_ms <= ? ORDER BY due_at_ms LIMIT ?`,
+      )
+      .all(sink, nowMs, limit);
+  }
+
+  nextAt(sink: string): number | null {
+    const at = this.#database
+      .prepare<[string], number | null>(
+        'SELECT min(due_at_ms) FROM deliveries WHERE done_version < due_version AND sink = ?',
+      )
+      .pluck()
+      .get(sink);
+    return at ?? null;
+  }
+
+  /** A version that is older than the one now due leaves the delivery due: it changed while it was written. */
+  close(done: { requestId: number; sink: string; version: number; nowMs: number }): void {
+    inTransaction(this.#database, () => {
+      this.#database
+        .prepare(
+          `UPDATE deliveries SET done_version = max(done_version, :version), done_at_ms = :nowMs, last_error = NULL, tries = 0
+           WHERE request_id = :requestId AND sink = :sink`,
+        )
+        .run(done);
+    });
+  }
+
+  fail(failed: { requestId: number; sink: string; error: string; retryAtMs: number }): void {
+    inTransaction(this.#database, () => {
+      this.#database
+        .prepare(
+          `UPDATE deliveries SET tries = tries + 1, last_error = :error, due_at_ms = :retryAtMs
+           WHERE request_id = :requestId AND sink = :sink AND done_version < due_version`,
+        )
+        .run({ ...failed, error: failed.error.slice(0, 500) });
+    });
+  }
+
+  redeliver(filter: { source?: string; orderId?: string }, nowMs: number): number {
+    return inTransaction(this.#database, () => {
+      const ids = this.#database
+        .prepare<{ source: string | null; orderId: string | null }, number>(
+          `SELECT id FROM requests WHERE (:source IS NULL OR source = :source) AND (:orderId IS NULL OR order_id = :orderId)
+           AND EXISTS (SELECT 1 FROM deliveries d WHERE d.request_id = requests.id)`,
+        )
+        .pluck()
+        .all({ source: filter.source ?? null, orderId: filter.orderId ?? null });
+      for (const id of ids) this.repeat(id, nowMs);
+      return ids.length;
+    });
+  }
+}

@@ -1,0 +1,132 @@
+import type { Settlement } from '../core/settlement.ts';
+import { canTransition, isFinal, type EntryState } from '../core/entry-state.ts';
+import { assert } from '../core/order-sync-error.ts';
+import type { Sqlite } from './database.ts';
+import type { DeliveryTable } from './deliveries.ts';
+import type { EntryRow } from './rows.ts';
+
+/** States that a shop is told about; the others are on their way to one of them. */
+const reported: ReadonlySet<EntryState> = new Set([
+  'placed',
+  'fulfilled',
+  'refunded',
+  'rejected',
+  'expired',
+  'cancelled',
+  'needs_review',
+]);
+
+/** The only writer of an entry's state: every change is legal, conditional, and counted. */
+export class EntryChanges {
+  readonly #deliveries: DeliveryTable;
+  readonly #statements;
+
+  constructor(database: Sqlite, deliveries: DeliveryTable) {
+    this.#deliveries = deliveries;
+    this.#statements = {
+      update: database.prepare(
+        `UPDATE entries SET state = :state, next_step = :nextStep, due_at_ms = :dueAtMs, in_doubt = :inDoubt,
+           doubt_until_ms = :doubtUntilMs, tries = :tries, attempts = attempts + :counted, outcome_row = :row,
+           first_sent_at_ms = coalesce(first_sent_at_ms, :sentAtMs),
+           error_code = :errorCode, error_message = :errorMessage, error_buffered = :errorBuffered,
+           review_reason = :reviewReason,
+           order_number = coalesce(:orderNumber, order_number), status = coalesce(:status, status),
+           cost = coalesce(:cost, cost), charged_currency = coalesce(:chargedCurrency, charged_currency),
+           units = coalesce(:units, units), updated_at_ms = :nowMs,
+           settled_at_ms = CASE WHEN :final = 1 THEN :nowMs ELSE settled_at_ms END
+         WHERE id = :id AND state = :from`,
+      ),
+      requestOf: database.prepare<[number], number>('SELECT request_id FROM lines WHERE id = ?').pluck(),
+      rememberEsim: database.prepare(
+        'INSERT INTO esims (iccid, entry_id) VALUES (?, ?) ON CONFLICT (iccid) DO NOTHING',
+      ),
+      review: database.prepare(
+        `UPDATE entries SET state = 'needs_review', review_reason = :reason, updated_at_ms = :nowMs WHERE id = :id AND state = :from`,
+      ),
+      end: database.prepare(
+        `UPDATE entries SET state = :state, updated_at_ms = :nowMs, settled_at_ms = :nowMs, error_code = coalesce(error_code, :code),
+           error_message = coalesce(error_message, :message) WHERE id = :id AND state = :from`,
+      ),
+    };
+  }
+
+  settle(
+    row: EntryRow,
+    change: { settlement: Settlement; nowMs: number; expected: readonly EntryState[]; sentAtMs: number | null },
+  ): void {
+    const { settlement, nowMs } = change;
+    assert(
+      change.expected.includes(row.state),
+      `${row.reference} is in ${change.expected.join(' or ')}, found ${row.state}`,
+    );
+    assert(
+      row.state === settlement.state || canTransition(row.state, settlement.state),
+      `${row.reference} may go from ${row.state} to ${settlement.state}`,
+    );
+    const { answer, error } = settlement;
+    const { changes } = this.#statements.update.run({
+      id: row.id,
+      from: row.state,
+      state: settlement.state,
+      nextStep: settlement.nextStep,
+      dueAtMs: Math.round(settlement.dueAtMs),
+      inDoubt: settlement.inDoubt ? 1 : 0,
+      doubtUntilMs: settlement.doubtUntilMs,
+      tries: settlement.tries,
+      counted: settlement.counted ? 1 : 0,
+      row: settlement.row,
+      sentAtMs: change.sentAtMs,
+      errorCode: error?.code ?? null,
+      errorMessage: error?.message.slice(0, 500) ?? null,
+      errorBuffered: error?.buffered === true ? 1 : 0,
+      reviewReason: settlement.reviewReason,
+      orderNumber: answer?.orderNumber ?? null,
+      status: answer?.status ?? null,
+      cost: answer?.cost ?? null,
+      chargedCurrency: answer?.currency ?? null,
+      units: answer === null || answer.units.length === 0 ? null : JSON.stringify(answer.units),
+      nowMs,
+      final: isFinal(settlement.state) ? 1 : 0,
+    });
+    assert(changes === 1, `${row.reference} is moved once`);
+    if (row.operation === 'esim_order') {
+      for (const unit of answer?.units ?? [])
+        if (unit.iccid !== undefined) this.#statements.rememberEsim.run(unit.iccid, row.id);
+    }
+    // A poll that changes nothing is no news for the shop.
+    if (reported.has(settlement.state) && (row.state !== settlement.state || answer !== null)) this.#report(row, nowMs);
+  }
+
+  /** Ends an entry for which nothing was charged, because its deadline passed. */
+  endOverdue(row: EntryRow, nowMs: number): void {
+    const from = row.state;
+    assert(from === 'pending' || from === 'waiting', `${row.reference} has not been charged for`);
+    // An entry that waits was answered, so its refusal stands; a pending one was never sent.
+    const to = from === 'pending' ? 'expired' : 'rejected';
+    assert(canTransition(from, to), `${row.reference} may go from ${from} to ${to}`);
+    const { changes } = this.#statements.end.run({
+      id: row.id,
+      from,
+      state: to,
+      nowMs,
+      code: 'not_after_passed',
+      message: 'the deadline of the order passed before it could be bought; nothing was charged',
+    });
+    assert(changes === 1, `${row.reference} is ended once`);
+    this.#report(row, nowMs);
+  }
+
+  /** Sets an entry aside that the worker cannot go on with; nothing was sent by this. */
+  putBeforePerson(row: EntryRow, reason: string, nowMs: number): void {
+    assert(canTransition(row.state, 'needs_review'), `${row.reference} may be reviewed from the state ${row.state}`);
+    const { changes } = this.#statements.review.run({ id: row.id, from: row.state, nowMs, reason });
+    assert(changes === 1, `${row.reference} is set aside once`);
+    this.#report(row, nowMs);
+  }
+
+  #report(row: EntryRow, nowMs: number): void {
+    const requestId = this.#statements.requestOf.get(row.line_id);
+    assert(requestId !== undefined, `the line of ${row.reference} exists`);
+    this.#deliveries.changed(requestId, nowMs);
+  }
+}

@@ -1,0 +1,187 @@
+import { fingerprintOf, type AcceptableLine } from '../core/order-request.ts';
+import { referenceFor, type ReferenceNamespace } from '../core/reference.ts';
+import { inTransaction, type Sqlite } from './database.ts';
+import type { DeliveryTable } from './deliveries.ts';
+import type { AcceptedLine, IntakeBatch } from './store.ts';
+
+interface LineRow {
+  readonly id: number;
+  readonly operation: string;
+  readonly variant: string | null;
+  readonly plan: string | null;
+  readonly iccid: string | null;
+  readonly quantity: number | null;
+  readonly days: number | null;
+  readonly currency: string | null;
+  readonly fingerprint: string;
+  readonly file_id: string | null;
+  readonly reference: string;
+}
+
+type Line = IntakeBatch['lines'][number];
+
+/** Accepting lines: identity, references and rejections, in the one transaction that an acknowledgement stands for. */
+export class IntakeTable {
+  readonly #database: Sqlite;
+  readonly #namespace: ReferenceNamespace;
+  readonly #deliveries: DeliveryTable;
+  readonly #statements;
+
+  constructor(database: Sqlite, namespace: ReferenceNamespace, deliveries: DeliveryTable) {
+    this.#database = database;
+    this.#namespace = namespace;
+    this.#deliveries = deliveries;
+    this.#statements = {
+      findRequest: database
+        .prepare<[string, string], number>('SELECT id FROM requests WHERE source = ? AND order_id = ?')
+        .pluck(),
+      insertRequest: database.prepare(
+        `INSERT INTO requests (source, order_id, metadata, received_at_ms, updated_at_ms) VALUES (?, ?, ?, ?, ?)`,
+      ),
+      findLine: database.prepare<[number, string], LineRow>(
+        `SELECT l.id, l.operation, l.variant, l.plan, l.iccid, l.quantity, l.days, l.currency, l.fingerprint, l.file_id, e.reference
+         FROM lines l JOIN entries e ON e.line_id = l.id
+         WHERE l.request_id = ? AND l.line_id = ? ORDER BY e.id DESC LIMIT 1`,
+      ),
+      insertLine: database.prepare(
+        `INSERT INTO lines (request_id, line_id, operation, variant, plan, iccid, quantity, days, currency, not_after_ms, extra,
+                            fingerprint, file_id, received_at_ms)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      ),
+      insertEntry: database.prepare(
+        `INSERT INTO entries (reference, line_id, operation, variant, plan, iccid, quantity, days, currency, not_after_ms,
+                              state, due_at_ms, created_at_ms, updated_at_ms)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?)`,
+      ),
+      insertRejection: database.prepare(
+        `INSERT INTO rejections (file_id, line_number, source, order_id, line_id, code, field, rule, value, created_at_ms)
+         VALUES (:fileId, :lineNumber, :source, :orderId, :lineId, :code, :field, :rule, :value, :nowMs)
+         ON CONFLICT DO NOTHING`,
+      ),
+      countFile: database.prepare(
+        `UPDATE files SET accepted_count = accepted_count + ?, known_count = known_count + ?, conflict_count = conflict_count + ?,
+                          rejected_count = rejected_count + ? WHERE id = ?`,
+      ),
+    };
+  }
+
+  accept(batch: IntakeBatch): readonly AcceptedLine[] {
+    return inTransaction(this.#database, () => {
+      const counts = { accepted: 0, known: 0, conflict: 0, rejected: 0 };
+      const touched = new Set<number>();
+      const results = batch.lines.map((line) => {
+        const requestId = this.#requestFor(line.source, line.orderId, line.metadata, batch.nowMs);
+        const known = this.#statements.findLine.get(requestId, line.lineId);
+        if (known === undefined) {
+          counts.accepted += 1;
+          return this.#insert(line, requestId, batch);
+        }
+        const result = this.#compare(line, known, batch);
+        // A file that is read again after a crash meets its own lines: that is no redelivery, and counts as before.
+        const ownLine = batch.fileId !== null && known.file_id === batch.fileId;
+        if (result.status === 'conflict') counts.conflict += 1;
+        else if (!ownLine) {
+          counts.known += 1;
+          touched.add(requestId);
+        }
+        return result;
+      });
+      for (const rejection of batch.rejections) {
+        const { changes } = this.#statements.insertRejection.run({
+          ...rejection,
+          fileId: batch.fileId,
+          nowMs: batch.nowMs,
+        });
+        counts.rejected += changes;
+        if (rejection.source === null || rejection.orderId === null || changes === 0) continue;
+        const requestId = this.#requestFor(rejection.source, rejection.orderId, {}, batch.nowMs);
+        this.#deliveries.changed(requestId, batch.nowMs);
+      }
+      // Sent again: the shop gets the first result again, in case it lost it.
+      for (const requestId of touched) this.#deliveries.repeat(requestId, batch.nowMs);
+      if (batch.fileId !== null) {
+        this.#statements.countFile.run(counts.accepted, counts.known, counts.conflict, counts.rejected, batch.fileId);
+      }
+      return results;
+    });
+  }
+
+  #requestFor(source: string, orderId: string, metadata: AcceptableLine['metadata'], nowMs: number): number {
+    const found = this.#statements.findRequest.get(source, orderId);
+    if (found !== undefined) return found;
+    const inserted = this.#statements.insertRequest.run(source, orderId, JSON.stringify(metadata), nowMs, nowMs);
+    return Number(inserted.lastInsertRowid);
+  }
+
+  #insert(line: Line, requestId: number, batch: IntakeBatch): AcceptedLine {
+    const reference = referenceFor(this.#namespace, {
+      source: line.source,
+      orderId: line.orderId,
+      lineId: line.lineId,
+      generation: 0,
+      chunk: 0,
+    });
+    const { operation, variant, plan, iccid, quantity, days, currency, notAfterMs } = line;
+    const inserted = this.#statements.insertLine.run(
+      requestId,
+      line.lineId,
+      operation,
+      variant,
+      plan,
+      iccid,
+      quantity,
+      days,
+      currency,
+      notAfterMs,
+      JSON.stringify(line.extra),
+      fingerprintOf(line),
+      batch.fileId,
+      batch.nowMs,
+    );
+    this.#statements.insertEntry.run(
+      reference,
+      inserted.lastInsertRowid,
+      operation,
+      variant,
+      plan,
+      iccid,
+      quantity,
+      days,
+      currency,
+      notAfterMs,
+      batch.nowMs,
+      batch.nowMs,
+      batch.nowMs,
+    );
+    return {
+      status: 'accepted',
+      source: line.source,
+      orderId: line.orderId,
+      lineId: line.lineId,
+      reference,
+      differences: [],
+    };
+  }
+
+  #compare(line: Line, known: LineRow, batch: IntakeBatch): AcceptedLine {
+    const base = { source: line.source, orderId: line.orderId, lineId: line.lineId, reference: known.reference };
+    if (known.fingerprint === fingerprintOf(line)) return { ...base, status: 'known', differences: [] };
+    const fields = ['operation', 'variant', 'plan', 'iccid', 'quantity', 'days', 'currency'] as const;
+    const differences = fields
+      .filter((field) => known[field] !== line[field])
+      .map((field) => ({ field: field === 'operation' ? 'type' : field, was: known[field], is: line[field] }));
+    this.#statements.insertRejection.run({
+      fileId: batch.fileId,
+      lineNumber: line.lineNumber,
+      source: line.source,
+      orderId: line.orderId,
+      lineId: line.lineId,
+      code: 'conflict',
+      field: differences.map((it) => it.field).join(', '),
+      rule: `was ordered before with other content (${differences.map((it) => `${it.field}: ${String(it.was)} then, ${String(it.is)} now`).join('; ')}); nothing was sent for this one, and the first one stands under ${known.reference}`,
+      value: null,
+      nowMs: batch.nowMs,
+    });
+    return { ...base, status: 'conflict', differences };
+  }
+}

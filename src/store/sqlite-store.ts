@@ -1,0 +1,203 @@
+import type { ReferenceNamespace } from '../core/reference.ts';
+import { OrderSyncError } from '../core/order-sync-error.ts';
+import { AttemptTable } from './attempts.ts';
+import { BudgetTable } from './budgets.ts';
+import { fileIdentity, inTransaction, openDatabase, type InitPolicy, type Sqlite } from './database.ts';
+import { DeliveryTable } from './deliveries.ts';
+import { DueEntries } from './due-entries.ts';
+import { EntryChanges } from './entry-changes.ts';
+import { FileTable } from './files.ts';
+import { IntakeTable } from './intake.ts';
+import { checkStamp } from './meta.ts';
+import { migrate } from './migrate.ts';
+import { PauseTable } from './pauses.ts';
+import { SqliteOutboxReader } from './reader.ts';
+import type { AttemptClaim, AttemptClose, DueDelivery, IntakeBatch, OutboxReader, Pause, Store } from './store.ts';
+import { takeWriterLock, type WriterLock } from './writer-lock.ts';
+
+export interface StoreOptions {
+  readonly path: string;
+  readonly init: InitPolicy;
+  readonly namespace: ReferenceNamespace;
+  /** The upstream the references go to: an origin, or `sandbox`. */
+  readonly upstream: string;
+  /** The names of the places that results are written to. */
+  readonly sinks: readonly string[];
+}
+
+/** The outbox in one SQLite file, with this process as its only writer. */
+class SqliteStore implements Store {
+  readonly read: OutboxReader;
+  readonly #path: string;
+  readonly #database: Sqlite;
+  readonly #lock: WriterLock;
+  readonly #identity: string;
+  readonly #files: FileTable;
+  readonly #intake: IntakeTable;
+  readonly #attempts: AttemptTable;
+  readonly #due: DueEntries;
+  readonly #entries: EntryChanges;
+  readonly #budgets: BudgetTable;
+  readonly #pauses: PauseTable;
+  readonly #deliveries: DeliveryTable;
+
+  constructor(database: Sqlite, lock: WriterLock, options: StoreOptions) {
+    this.#path = options.path;
+    this.#database = database;
+    this.#lock = lock;
+    this.#identity = fileIdentity(options.path);
+    this.#deliveries = new DeliveryTable(database, options.sinks);
+    this.#files = new FileTable(database);
+    this.#intake = new IntakeTable(database, options.namespace, this.#deliveries);
+    this.#due = new DueEntries(database);
+    this.#entries = new EntryChanges(database, this.#deliveries);
+    this.#budgets = new BudgetTable(database);
+    this.#pauses = new PauseTable(database);
+    this.#attempts = new AttemptTable(database, {
+      budgets: this.#budgets,
+      due: this.#due,
+      entries: this.#entries,
+      pauses: this.#pauses,
+    });
+    this.read = new SqliteOutboxReader(database, options.upstream === 'sandbox');
+  }
+
+  async acceptBatch(batch: IntakeBatch) {
+    return this.#intake.accept(batch);
+  }
+  async beginFile(file: Parameters<Store['beginFile']>[0]) {
+    return this.#files.begin(file);
+  }
+  async finishFile(file: Parameters<Store['finishFile']>[0]) {
+    return this.#files.finish(file);
+  }
+  async rejectFile(file: Parameters<Store['rejectFile']>[0]) {
+    this.#files.reject(file);
+  }
+  async archiveFile(id: string) {
+    this.#files.archive(id);
+  }
+  async findFile(id: string) {
+    return this.#files.find(id);
+  }
+  async rejectionsOfFile(id: string) {
+    return this.#files.rejections(id);
+  }
+
+  async openAttempt(claim: AttemptClaim) {
+    return this.#attempts.open(claim);
+  }
+  async closeAttempt(close: AttemptClose) {
+    this.#attempts.close(close);
+  }
+  async openAttemptsOfOthers(incarnationId: number) {
+    return this.#attempts.openOfOthers(incarnationId);
+  }
+  async nextDueAt(step: 'send' | 'lookup') {
+    return this.#due.nextAt(step);
+  }
+  async expireOverdue(nowMs: number) {
+    const overdue = this.#due.overdue(nowMs);
+    if (overdue.length === 0) return 0;
+    return inTransaction(this.#database, () => {
+      for (const row of overdue) this.#entries.endOverdue(row, nowMs);
+      return overdue.length;
+    });
+  }
+  async countInDoubt() {
+    return this.#due.countInDoubt();
+  }
+  async restoreSlots(restart: { settledMono: number; bootId: string | null }) {
+    return this.#budgets.restore(restart);
+  }
+  async takeSlot(slot: Parameters<Store['takeSlot']>[0]) {
+    return this.#budgets.takeAlone(slot);
+  }
+  async settleSlot(id: number, settledMono: number) {
+    this.#budgets.settleAlone(id, settledMono);
+  }
+  async forgetSlots(freeBeforeMono: number, bootId: string | null) {
+    this.#budgets.forget(freeBeforeMono, bootId);
+  }
+
+  async pauses(): Promise<readonly Pause[]> {
+    return this.#pauses.all();
+  }
+  async openPause(pause: Parameters<Store['openPause']>[0]) {
+    this.#pauses.open(pause);
+  }
+  async postponeProbe(scope: string, probeAtMs: number) {
+    this.#pauses.postpone(scope, probeAtMs);
+  }
+  async endPause(scope: string, actor: string, reason: string, nowMs: number) {
+    return this.#pauses.end(scope, actor, reason, nowMs);
+  }
+
+  async dueDeliveries(sink: string, nowMs: number, limit: number): Promise<readonly DueDelivery[]> {
+    return this.#deliveries
+      .due(sink, nowMs, limit)
+      .map(({ requestId, tries }) => ({ requestId, tries, ...this.read.resultDocument(requestId) }));
+  }
+  async nextDeliveryAt(sink: string) {
+    return this.#deliveries.nextAt(sink);
+  }
+  async closeDelivery(done: Parameters<Store['closeDelivery']>[0]) {
+    this.#deliveries.close(done);
+  }
+  async failDelivery(failed: Parameters<Store['failDelivery']>[0]) {
+    this.#deliveries.fail(failed);
+  }
+  async redeliver(filter: { source?: string; orderId?: string }, nowMs: number) {
+    return this.#deliveries.redeliver(filter, nowMs);
+  }
+
+  async beginIncarnation(run: { bootId: string | null; version: string; nowMs: number }) {
+    const { lastInsertRowid } = this.#database
+      .prepare('INSERT INTO incarnations (boot_id, version, started_at_ms) VALUES (:bootId, :version, :nowMs)')
+      .run(run);
+    return Number(lastInsertRowid);
+  }
+  async endIncarnation(id: number, nowMs: number) {
+    this.#database.prepare('UPDATE incarnations SET stopped_at_ms = ? WHERE id = ?').run(nowMs, id);
+  }
+
+  async checkHealth() {
+    const found = fileIdentity(this.#path);
+    if (found !== this.#identity) {
+      throw new OrderSyncError(
+        'DATABASE_REPLACED',
+        `The database file ${this.#path} was ${found === 'missing' ? 'removed' : 'replaced'} while the worker had it open`,
+        {
+          hint: 'what is written now would be lost: the worker stops; put the file back and start it again',
+        },
+      );
+    }
+  }
+
+  async close() {
+    if (!this.#database.open) return;
+    this.#database.pragma('wal_checkpoint(TRUNCATE)');
+    this.#database.close();
+    this.#lock.release();
+  }
+}
+
+/**
+ * Opens the outbox as its only writer: takes the lock, brings the schema up to date and checks what it belongs to.
+ * @throws OrderSyncError DATABASE_LOCKED, DATABASE_MISSING, DATABASE_NEWER, DATABASE_UNSAFE, UPSTREAM_MISMATCH,
+ *   REFERENCE_SECRET_CHANGED
+ */
+export function openStore(options: StoreOptions): Store {
+  const database = openDatabase(options.path, options.init);
+  let lock: WriterLock | null = null;
+  try {
+    lock = takeWriterLock(options.path);
+    migrate(database);
+    checkStamp(database, options);
+    return new SqliteStore(database, lock, options);
+  } catch (error) {
+    database.close();
+    lock?.release();
+    throw error;
+  }
+}

@@ -1,0 +1,211 @@
+import type { Logger } from 'pino';
+import type { Clock, Random } from '../core/clock.ts';
+import { decideLookup, decideSubmission } from '../core/decision.ts';
+import { familyOf } from '../core/operation.ts';
+import { withoutAnswer, type LookupOutcome, type Outcome, type OutcomeRow } from '../core/outcome.ts';
+import { outcomeRowFrom, type DecisionPolicy, type EntryFacts, type Settlement } from '../core/settlement.ts';
+import type { AttemptClose, Entry, OpenAttempt, Store } from '../store/store.ts';
+import type { BudgetGate, BudgetLimits, CallKind } from './budget-gate.ts';
+import { pauseScope, type PauseBoard } from './pause-board.ts';
+import type { WholesalePort } from './wholesale-port.ts';
+
+export interface AttemptDeps {
+  readonly store: Store;
+  readonly wholesale: WholesalePort;
+  readonly gate: BudgetGate;
+  readonly pauses: PauseBoard;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly limits: BudgetLimits;
+  readonly policy: Omit<DecisionPolicy, 'canLookUp'>;
+  /** Called after every attempt that was closed: there may be a result to deliver. */
+  readonly onSettled?: () => void;
+  /** The secret of a key, by its name. */
+  readonly keyValue: (keyName: string) => string;
+}
+
+/** Ends after which nothing of the call can still be on its way: an answer was read, or the peer hung up. */
+const answered: ReadonlySet<OutcomeRow> = new Set<OutcomeRow>(['accepted', 'answer_mismatch']);
+
+function factsOf(entry: Entry): EntryFacts {
+  const row = outcomeRowFrom(entry.outcomeRow);
+  return {
+    operation: entry.operation,
+    state: entry.state,
+    quantity: entry.quantity,
+    iccid: entry.iccid,
+    inDoubt: entry.inDoubt,
+    doubtUntilMs: entry.doubtUntilMs,
+    buffered:
+      entry.errorBuffered && row !== null ? { row, code: entry.errorCode, message: entry.errorMessage ?? '' } : null,
+    lastRow: row,
+    tries: entry.tries,
+    firstSentAtMs: entry.firstSentAtMs,
+    notAfterMs: entry.notAfterMs,
+    createdAtMs: entry.createdAtMs,
+  };
+}
+
+/**
+ * Makes the call of one open attempt and writes down what it brought. The order is the promise: the attempt is on disk
+ * before this starts, the connection is dead before the outcome is judged, and the outcome, the slots and the entry's
+ * new state are one transaction.
+ */
+export class AttemptRun {
+  readonly #deps: AttemptDeps;
+
+  constructor(deps: AttemptDeps) {
+    this.#deps = deps;
+  }
+
+  #canLookUp(attempt: OpenAttempt): boolean {
+    const { operation } = attempt.entry;
+    // After an ambiguous cancel, the order that the eSIM came from tells what became of it; without it, nothing does.
+    if (operation === 'esim_cancel' && attempt.originReference === null) return false;
+    return this.#deps.wholesale.canLookUp(familyOf(operation));
+  }
+
+  async run(attempt: OpenAttempt, keyName: string, signal: AbortSignal): Promise<void> {
+    const started = this.#deps.clock.monoMs();
+    if (attempt.purpose === 'submit') {
+      const outcome = await this.#submit(attempt, keyName, signal);
+      const settlement = this.judgeSubmission(attempt, outcome);
+      await this.#close(attempt, { keyName, outcome, settlement, started });
+    } else {
+      const lookup = await this.#lookUp(attempt, keyName, signal);
+      const settlement = this.judgeLookup(attempt, lookup);
+      await this.#close(attempt, { keyName, outcome: outcomeOfLookup(lookup), settlement, started });
+    }
+  }
+
+  judgeSubmission(attempt: OpenAttempt, outcome: Outcome): Settlement {
+    const policy = { ...this.#deps.policy, canLookUp: this.#canLookUp(attempt) };
+    return decideSubmission(factsOf(attempt.entry), outcome, policy, this.#deps.clock.wallMs(), this.#deps.random);
+  }
+
+  judgeLookup(attempt: OpenAttempt, lookup: LookupOutcome): Settlement {
+    const policy = { ...this.#deps.policy, canLookUp: this.#canLookUp(attempt) };
+    return decideLookup(factsOf(attempt.entry), lookup, policy, this.#deps.clock.wallMs(), this.#deps.random);
+  }
+
+  async #submit(attempt: OpenAttempt, keyName: string, signal: AbortSignal): Promise<Outcome> {
+    const { entry, request } = attempt;
+    if (request === null) return withoutAnswer('local_defect', false, 'the attempt was opened without a request');
+    return await this.#deps.wholesale.submit({
+      operation: entry.operation,
+      ...request,
+      keyValue: this.#deps.keyValue(keyName),
+      expect: {
+        reference: entry.operation === 'esim_cancel' ? null : entry.reference,
+        quantity: entry.quantity,
+        plan: entry.plan,
+        variant: entry.variant,
+        iccid: entry.iccid,
+      },
+      signal,
+    });
+  }
+
+  async #lookUp(attempt: OpenAttempt, keyName: string, signal: AbortSignal): Promise<LookupOutcome> {
+    const { entry } = attempt;
+    const isCancel = entry.operation === 'esim_cancel';
+    const key = isCancel ? attempt.originReference : entry.reference;
+    if (key === null) {
+      return {
+        kind: 'failed',
+        outcome: withoutAnswer('local_defect', false, 'the order of this eSIM is not known here'),
+      };
+    }
+    return await this.#deps.wholesale.lookUp({
+      family: familyOf(entry.operation),
+      key,
+      keyValue: this.#deps.keyValue(keyName),
+      expectReference: key,
+      signal,
+    });
+  }
+
+  async #close(
+    attempt: OpenAttempt,
+    end: { keyName: string; outcome: Outcome; settlement: Settlement; started: number },
+  ): Promise<void> {
+    const { clock, gate, store, limits } = this.#deps;
+    const { keyName, outcome, settlement } = end;
+    const kind: CallKind = attempt.purpose === 'submit' ? 'spend' : 'read';
+    const now = clock.monoMs();
+    const arrived = outcome.http !== null || answered.has(outcome.row);
+    const settledMs = outcome.sent ? (arrived ? now : now + limits.transitMs) : null;
+    await store.closeAttempt({
+      attemptId: attempt.attemptId,
+      entryId: attempt.entry.id,
+      nowMs: clock.wallMs(),
+      durationMs: Math.round(now - end.started),
+      outcome,
+      settlement,
+      slotsSettledMono: settledMs,
+      bootId: clock.bootId ?? null,
+      pause: this.#pauseOf(attempt, keyName, settlement),
+    });
+    if (settledMs === null) gate.giveBack(keyName, kind);
+    else gate.settle(keyName, kind, settledMs);
+    // The whole key waits after a 429, not only this entry: the limit is the key's (Spec 8).
+    if (outcome.row === 'rate_limited')
+      gate.block(keyName, now + Math.max(outcome.retryAfterMs ?? 0, settlement.dueAtMs - clock.wallMs()));
+    if (settlement.pause !== null) await this.#deps.pauses.refresh();
+    this.#deps.onSettled?.();
+    this.#log(attempt, keyName, outcome, settlement, Math.round(now - end.started));
+  }
+
+  #pauseOf(attempt: OpenAttempt, keyName: string, settlement: Settlement): AttemptClose['pause'] {
+    const { pause } = settlement;
+    if (pause === null) return null;
+    const row = outcomeRowFrom(pause.reason) ?? 'unreachable';
+    return {
+      scope: pauseScope(pause.kind, keyName, attempt.entry.currency),
+      reason: pause.reason,
+      message: pause.message,
+      openedBy: 'worker',
+      probeAtMs: pause.kind === 'balance' ? settlement.dueAtMs : this.#deps.pauses.firstProbeAtMs(row),
+    };
+  }
+
+  /** The one line that is written for every attempt; no code and no key ever enters it. */
+  #log(attempt: OpenAttempt, keyName: string, outcome: Outcome, settlement: Settlement, durationMs: number): void {
+    const line = {
+      reference: attempt.entry.reference,
+      operation: attempt.entry.operation,
+      purpose: attempt.purpose,
+      key: keyName,
+      outcome: outcome.row,
+      http: outcome.http,
+      code: outcome.code,
+      duration_ms: durationMs,
+      state: settlement.state,
+    };
+    const { logger } = this.#deps;
+    if (settlement.state === 'needs_review')
+      logger.error({ ...line, reason: settlement.reviewReason }, 'a person must decide');
+    else if (settlement.pause !== null)
+      logger.error({ ...line, message: outcome.message }, `paused: ${settlement.pause.kind}`);
+    else if (outcome.breach !== null) logger.warn({ ...line, breach: outcome.breach }, 'the API broke its contract');
+    else if (settlement.state === 'unknown' || settlement.state === 'waiting' || settlement.state === 'rejected') {
+      logger.warn({ ...line, message: outcome.message }, `${attempt.entry.operation} ${settlement.state}`);
+    } else logger.info(line, `${attempt.entry.operation} ${settlement.state}`);
+  }
+}
+
+function outcomeOfLookup(lookup: LookupOutcome): Outcome {
+  switch (lookup.kind) {
+    case 'found':
+      return { ...withoutAnswer('accepted', true, 'found'), http: 200, answer: lookup.answer };
+    case 'absent':
+      return {
+        ...withoutAnswer('not_found', true, 'the API does not know the reference'),
+        http: 404,
+        code: 'not_found',
+      };
+    case 'failed':
+      return lookup.outcome;
+  }
+}

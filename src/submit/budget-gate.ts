@@ -1,0 +1,159 @@
+import { BudgetWindow } from '../core/budget-window.ts';
+import type { Clock } from '../core/clock.ts';
+import { assert } from '../core/order-sync-error.ts';
+import type { BudgetSlot } from '../store/store.ts';
+
+export interface BudgetLimits {
+  readonly windowMs: number;
+  readonly requests: number;
+  readonly orders: number;
+  /** How long a call that was given up may still be on its way to the server. */
+  readonly transitMs: number;
+}
+
+/** `spend` is a call that buys, tops up or cancels (Spec 8: they count together); `read` is every other one. */
+export type CallKind = 'spend' | 'read';
+
+interface KeyBudget {
+  readonly name: string;
+  readonly requests: BudgetWindow;
+  readonly orders: BudgetWindow;
+  /** Until when the server asked to be left alone. */
+  blockedUntilMs: number;
+}
+
+/**
+ * Decides when a call may be made, and with which key. A slot is taken before the send and comes back one window after
+ * the answer, for both limits of Spec 8 at once. All times are monotonic; the store keeps the slots across restarts.
+ */
+export class BudgetGate {
+  readonly #clock: Clock;
+  readonly #limits: BudgetLimits;
+  readonly #keys: readonly KeyBudget[];
+  #isPaused: (keyName: string) => boolean = () => false;
+
+  constructor(keyNames: readonly string[], limits: BudgetLimits, clock: Clock) {
+    assert(keyNames.length > 0, 'a budget belongs to at least one key');
+    this.#clock = clock;
+    this.#limits = limits;
+    this.#keys = keyNames.map((name) => ({
+      name,
+      requests: new BudgetWindow(limits.requests, limits.windowMs),
+      orders: new BudgetWindow(limits.orders, limits.windowMs),
+      blockedUntilMs: Number.NEGATIVE_INFINITY,
+    }));
+  }
+
+  /** A paused key is passed over, as if it had no slots. */
+  excludeKeys(isPaused: (keyName: string) => boolean): void {
+    this.#isPaused = isPaused;
+  }
+
+  /** When calls that an earlier process left open count as settled: they may still have been on their way. */
+  restartSettlesAtMs(): number {
+    return this.#clock.monoMs() + this.#limits.transitMs;
+  }
+
+  /** Takes up the slots that earlier processes used. */
+  restore(slots: readonly BudgetSlot[]): void {
+    const now = this.#clock.monoMs();
+    for (const slot of slots) {
+      const key = this.#keys.find((it) => it.name === slot.keyName);
+      // A stamp ahead of the clock would block for longer than any real call can.
+      const settledMs = Math.min(slot.settledMono, now + this.#limits.transitMs);
+      if (settledMs + this.#limits.windowMs > now) key?.[slot.limitName].restore(settledMs + this.#limits.windowMs);
+    }
+  }
+
+  /** The key to call with now, its slots taken; null when no key has any free. */
+  tryTake(kind: CallKind): string | null {
+    const now = this.#clock.monoMs();
+    const key = this.#usable(now, kind)[0];
+    if (key === undefined) return null;
+    key.requests.take(now);
+    if (kind === 'spend') key.orders.take(now);
+    return key.name;
+  }
+
+  /** A slot for looking again at a key that stands still. */
+  takeForProbe(keyName: string): string | null {
+    const now = this.#clock.monoMs();
+    const key = this.#keys.find((it) => it.name === keyName);
+    if (key === undefined || key.blockedUntilMs > now || this.#room(key, 'read', now) <= 0) return null;
+    key.requests.take(now);
+    return key.name;
+  }
+
+  #usable(now: number, kind: CallKind): readonly KeyBudget[] {
+    return this.#keys
+      .filter((key) => !this.#isPaused(key.name) && key.blockedUntilMs <= now && this.#room(key, kind, now) > 0)
+      .toSorted((a, b) => this.#room(b, kind, now) - this.#room(a, kind, now));
+  }
+
+  /** Reading leaves every order slot its request slot, so that asking never starves buying. */
+  #room(key: KeyBudget, kind: CallKind, now: number): number {
+    const requests = key.requests.free(now);
+    const orders = key.orders.free(now);
+    return kind === 'spend'
+      ? Math.min(requests, orders)
+      : requests - Math.min(orders, Math.max(0, key.requests.capacity - 1));
+  }
+
+  /** When a call of this kind may be made; Infinity when that depends on calls in flight. */
+  readyAtMs(kind: CallKind): number {
+    const now = this.#clock.monoMs();
+    const times = this.#keys
+      .filter((key) => !this.#isPaused(key.name))
+      .map((key) => {
+        const free =
+          kind === 'spend'
+            ? Math.max(key.requests.freeAtMs(now), key.orders.freeAtMs(now))
+            : this.#readFreeAt(key, now);
+        return Math.max(free, key.blockedUntilMs);
+      });
+    return Math.min(Number.POSITIVE_INFINITY, ...times);
+  }
+
+  #readFreeAt(key: KeyBudget, now: number): number {
+    return this.#room(key, 'read', now) > 0
+      ? now
+      : key.requests.freeAtMs(now, Math.min(key.requests.capacity, key.orders.free(now) + 1));
+  }
+
+  /** The call is over: its slots cool down from `settledMs` on. */
+  settle(keyName: string, kind: CallKind, settledMs: number): void {
+    const key = this.#find(keyName);
+    key.requests.settle(settledMs);
+    if (kind === 'spend') key.orders.settle(settledMs);
+  }
+
+  /** The call was not made, or surely never left. */
+  giveBack(keyName: string, kind: CallKind): void {
+    const key = this.#find(keyName);
+    key.requests.giveBack();
+    if (kind === 'spend') key.orders.giveBack();
+  }
+
+  /** The server answered 429: nothing is sent with this key before `untilMs`. */
+  block(keyName: string, untilMs: number): void {
+    const key = this.#find(keyName);
+    key.blockedUntilMs = Math.max(key.blockedUntilMs, untilMs);
+  }
+
+  /** What people look at: how much of each limit is used. */
+  usage(): readonly { keyName: string; requests: number; orders: number; blockedForMs: number }[] {
+    const now = this.#clock.monoMs();
+    return this.#keys.map((key) => ({
+      keyName: key.name,
+      requests: key.requests.used(now),
+      orders: key.orders.used(now),
+      blockedForMs: Math.max(0, key.blockedUntilMs - now),
+    }));
+  }
+
+  #find(keyName: string): KeyBudget {
+    const key = this.#keys.find((it) => it.name === keyName);
+    assert(key !== undefined, `the key ${keyName} has a budget`);
+    return key;
+  }
+}

@@ -1,0 +1,199 @@
+import PQueue from 'p-queue';
+import type { AttemptClaim, OpenAttempt } from '../store/store.ts';
+import { AttemptRun, type AttemptDeps } from './attempt-run.ts';
+import type { CallKind } from './budget-gate.ts';
+import { recoverOpenAttempts } from './recovery.ts';
+import { WakeUp } from '../ops/wake-up.ts';
+
+export interface DispatcherOptions {
+  readonly incarnationId: number;
+  /** How many calls may be open at once. */
+  readonly concurrency: number;
+  /** How many entries may be in doubt before nothing new is bought. */
+  readonly exposureCap: number;
+  /** How long a stop waits for calls that are open, in ms. */
+  readonly graceMs: number;
+}
+
+/** The longest the loop sleeps without looking: a jump of the wall clock cannot stall it for longer. */
+const longestNapMs = 1000;
+
+/**
+ * Takes what is due, one entry at a time, as the budget allows: what is in doubt first, then what waits, then what is
+ * new. It acts at its own pace: intake only rings. Every claim, with its attempt and its slots, is on disk before the
+ * call is made.
+ */
+export class Dispatcher {
+  readonly #deps: AttemptDeps;
+  readonly #options: DispatcherOptions;
+  readonly #attempts: AttemptRun;
+  readonly #queue: PQueue;
+  readonly #wakeUp: WakeUp;
+  readonly #giveUp = new AbortController();
+  readonly #failure = Promise.withResolvers<never>();
+  #stopping = false;
+  #loop: Promise<void> | null = null;
+
+  constructor(deps: AttemptDeps, options: DispatcherOptions) {
+    this.#deps = deps;
+    this.#options = options;
+    this.#attempts = new AttemptRun(deps);
+    // Concurrency only. When a call may start is the gate's word: a queue that counts starts overruns a sliding window.
+    this.#queue = new PQueue({ concurrency: options.concurrency });
+    this.#wakeUp = new WakeUp(deps.clock);
+    this.#failure.promise.catch(() => undefined);
+    deps.gate.excludeKeys((keyName) => deps.pauses.isKeyPaused(keyName));
+  }
+
+  /** Rejects when the worker must not go on: what it does could not be recorded. */
+  get failed(): Promise<never> {
+    return this.#failure.promise;
+  }
+
+  /** Something may be due: look now. */
+  ring(): void {
+    this.#wakeUp.ring();
+  }
+
+  async start(): Promise<void> {
+    const { store, gate, pauses, clock, logger } = this.#deps;
+    gate.restore(await store.restoreSlots({ settledMono: gate.restartSettlesAtMs(), bootId: clock.bootId ?? null }));
+    const recovered = await recoverOpenAttempts({
+      store,
+      attempts: this.#attempts,
+      clock,
+      incarnationId: this.#options.incarnationId,
+    });
+    if (recovered > 0)
+      logger.warn({ recovered }, 'calls were open when the worker last stopped: they are looked into first');
+    await pauses.refresh();
+    this.#loop = this.#run().catch((error: unknown) => this.#fail(error));
+  }
+
+  /** Stops claiming, waits for open calls, then gives them up; what was given up is in doubt, never lost. */
+  async stop(): Promise<void> {
+    if (this.#stopping) return void (await this.#loop);
+    this.#stopping = true;
+    this.#wakeUp.ring();
+    const done = new AbortController();
+    const grace = this.#deps.clock.sleep(this.#options.graceMs, done.signal).then(() => this.#giveUp.abort());
+    await this.#loop;
+    await this.#queue.onIdle();
+    done.abort();
+    await grace;
+  }
+
+  #fail(error: unknown): void {
+    this.#stopping = true;
+    this.#wakeUp.ring();
+    this.#failure.reject(error);
+  }
+
+  async #run(): Promise<void> {
+    let forgetAtMs = 0;
+    while (!this.#stopping) {
+      const { clock, store } = this.#deps;
+      await this.#endOverdue();
+      await this.#probe();
+      while (!this.#stopping && (await this.#takeOne())) {
+        /* as long as there is work and budget */
+      }
+      if (clock.monoMs() >= forgetAtMs) {
+        const { windowMs, transitMs } = this.#deps.limits;
+        await store.forgetSlots(clock.monoMs() - windowMs - transitMs, clock.bootId ?? null);
+        forgetAtMs = clock.monoMs() + windowMs;
+      }
+      if (!this.#stopping) await this.#wakeUp.wait(await this.#napMs());
+    }
+  }
+
+  async #endOverdue(): Promise<void> {
+    const ended = await this.#deps.store.expireOverdue(this.#deps.clock.wallMs());
+    if (ended > 0)
+      this.#deps.logger.warn({ ended }, 'orders expired: their deadline passed before they could be bought');
+  }
+
+  /** Claims one entry and starts its call. False when nothing is due or nothing may start now. */
+  async #takeOne(): Promise<boolean> {
+    if (this.#queue.pending >= this.#options.concurrency || this.#deps.pauses.isAccountPaused()) return false;
+    return (await this.#take('lookup')) || (await this.#take('send'));
+  }
+
+  async #take(step: AttemptClaim['step']): Promise<boolean> {
+    const { gate, store, clock, pauses, wholesale } = this.#deps;
+    const kind: CallKind = step === 'send' ? 'spend' : 'read';
+    const dueAt = await store.nextDueAt(step);
+    if (dueAt === null || dueAt > clock.wallMs()) return false;
+    const keyName = gate.tryTake(kind);
+    if (keyName === null) return false;
+    const attempt = await store.openAttempt({
+      step,
+      keyName,
+      incarnationId: this.#options.incarnationId,
+      nowMs: clock.wallMs(),
+      nowMono: clock.monoMs(),
+      bootId: clock.bootId ?? null,
+      allowNew: (await store.countInDoubt()) < this.#options.exposureCap,
+      pausedCurrencies: pauses.pausedCurrencies(),
+      render: (entry) => wholesale.render(entry),
+    });
+    if (attempt === null) {
+      gate.giveBack(keyName, kind);
+      return false;
+    }
+    this.#start(attempt, keyName);
+    return true;
+  }
+
+  #start(attempt: OpenAttempt, keyName: string): void {
+    this.#queue
+      .add(() => this.#attempts.run(attempt, keyName, this.#giveUp.signal))
+      .catch((error: unknown) => this.#fail(error))
+      .finally(() => this.#wakeUp.ring());
+  }
+
+  /** Looks again at scopes that stand still. A balance has no probe: its oldest entry tries again. */
+  async #probe(): Promise<void> {
+    const { pauses, gate, store, clock, wholesale, logger } = this.#deps;
+    for (const pause of pauses.due()) {
+      if (pause.scope.startsWith('balance:')) {
+        await pauses.release(pause, 'tried again');
+        continue;
+      }
+      const keyName = pause.scope.startsWith('key:')
+        ? gate.takeForProbe(pause.scope.slice('key:'.length))
+        : gate.tryTake('read');
+      if (keyName === null) continue;
+      const slot = await store.takeSlot({ keyName, nowMono: clock.monoMs(), bootId: clock.bootId ?? null });
+      const outcome = await wholesale.probe({ keyValue: this.#deps.keyValue(keyName), signal: this.#giveUp.signal });
+      const settledMs = clock.monoMs() + (outcome.http === null ? this.#deps.limits.transitMs : 0);
+      await store.settleSlot(slot, settledMs);
+      gate.settle(keyName, 'read', settledMs);
+      const goesOn = await pauses.judge(pause, outcome);
+      logger.warn({ scope: pause.scope, outcome: outcome.row }, goesOn ? 'goes on' : 'still stands still');
+    }
+  }
+
+  async #napMs(): Promise<number> {
+    const { store, clock, gate, pauses } = this.#deps;
+    const now = clock.wallMs();
+    const times = [pauses.nextProbeAtMs()];
+    let nap = longestNapMs;
+    if (!pauses.isAccountPaused() && this.#queue.pending < this.#options.concurrency) {
+      for (const [step, kind] of [
+        ['send', 'spend'],
+        ['lookup', 'read'],
+      ] as const) {
+        const dueAt = await store.nextDueAt(step);
+        if (dueAt !== null && dueAt > now) times.push(dueAt);
+        // Due already: it waits for the budget, or for something that rings.
+        else if (dueAt !== null) {
+          const readyIn = gate.readyAtMs(kind) - clock.monoMs();
+          if (readyIn > 0) nap = Math.min(nap, Math.ceil(readyIn));
+        }
+      }
+    }
+    for (const at of times) if (at !== null) nap = Math.min(nap, Math.max(1, at - now));
+    return nap;
+  }
+}

@@ -1,0 +1,38 @@
+import type { Clock } from '../core/clock.ts';
+import { withoutAnswer } from '../core/outcome.ts';
+import type { Store } from '../store/store.ts';
+import type { AttemptRun } from './attempt-run.ts';
+
+/**
+ * Closes what an earlier process left open. Such a call may have been processed, so its entry is in doubt and comes
+ * first; nothing is assumed about it. The earlier process is dead: this one holds the writer lock. Returns how many
+ * attempts were closed. Interrupted at any point, it is repeated with the same end.
+ */
+export async function recoverOpenAttempts(deps: {
+  store: Store;
+  attempts: AttemptRun;
+  clock: Clock;
+  incarnationId: number;
+}): Promise<number> {
+  const open = await deps.store.openAttemptsOfOthers(deps.incarnationId);
+  for (const attempt of open) {
+    const outcome = withoutAnswer('crashed', true, 'the worker stopped while the call was open');
+    const settlement =
+      attempt.purpose === 'submit'
+        ? deps.attempts.judgeSubmission(attempt, outcome)
+        : deps.attempts.judgeLookup(attempt, { kind: 'failed', outcome });
+    await deps.store.closeAttempt({
+      attemptId: attempt.attemptId,
+      entryId: attempt.entry.id,
+      nowMs: deps.clock.wallMs(),
+      durationMs: null,
+      outcome,
+      settlement,
+      // Its slots were settled when the budget was restored.
+      slotsSettledMono: deps.clock.monoMs(),
+      bootId: deps.clock.bootId ?? null,
+      pause: null,
+    });
+  }
+  return open.length;
+}

@@ -1,0 +1,51 @@
+import type { Family, Operation } from '../core/operation.ts';
+import type { LookupOutcome, Outcome } from '../core/outcome.ts';
+
+/** What a submission expects to see echoed; another value means that the answer is not about this order. */
+export interface Expectation {
+  readonly reference: string | null;
+  readonly quantity: number | null;
+  readonly plan: string | null;
+  readonly variant: string | null;
+  readonly iccid: string | null;
+}
+
+/** The part of the entry that its request is rendered from. */
+export interface RenderableEntry {
+  readonly reference: string;
+  readonly operation: Operation;
+  readonly variant: string | null;
+  readonly plan: string | null;
+  readonly iccid: string | null;
+  readonly quantity: number | null;
+  readonly days: number | null;
+  readonly currency: string | null;
+}
+
+/**
+ * What the submission needs of the API client. One call of a method is one HTTP request, never more: each is paid for
+ * with a slot of the budget before it is made.
+ */
+export interface WholesalePort {
+  render(entry: RenderableEntry): { method: string; path: string; body: string | null };
+  /** Never rejects: every end is an outcome. The connection is dead when it resolves. */
+  submit(call: {
+    operation: Operation;
+    method: string;
+    path: string;
+    body: string | null;
+    keyValue: string;
+    expect: Expectation;
+    signal: AbortSignal;
+  }): Promise<Outcome>;
+  canLookUp(family: Family): boolean;
+  lookUp(call: {
+    family: Family;
+    key: string;
+    keyValue: string;
+    expectReference: string | null;
+    signal: AbortSignal;
+  }): Promise<LookupOutcome>;
+  /** One cheap GET that spends nothing: does the API take this key now? */
+  probe(call: { keyValue: string; signal: AbortSignal }): Promise<Outcome>;
+}

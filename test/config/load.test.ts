@@ -1,0 +1,124 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { folderWith, load, minimal, mistakesOf } from './config-file.ts';
+import { loadConfig } from '../../src/config/load.ts';
+
+describe('a configuration', () => {
+  it('needs very little, and is complete afterwards: absolute paths, defaults, secrets read', () => {
+    const { config, cwd, warnings } = load(minimal);
+    expect(config).toMatchObject({
+      instance: 'acme',
+      dataDir: join(cwd, 'data'),
+      databasePath: join(cwd, 'data/order-sync.db'),
+      init: 'never',
+      reference: { prefix: 'os', secretFile: join(cwd, 'data/reference.secret') },
+      intake: {
+        folder: {
+          inbox: join(cwd, 'data/inbox'),
+          work: join(cwd, 'data/work'),
+          archive: join(cwd, 'data/archive'),
+          rejected: join(cwd, 'data/rejected'),
+        },
+      },
+      wholesale: {
+        environment: 'production',
+        keys: [{ name: 'main', value: 'sk-main' }],
+        limits: { windowMs: 60_000, requests: 60, orders: 20 },
+      },
+      submit: { exposureCap: 5, quietMs: 120_000, horizonMs: 86_400_000, cancelTries: 3, retryTimeScale: 1 },
+      results: { folder: join(cwd, 'data/results') },
+      admin: { listen: { host: '127.0.0.1', port: 9090 } },
+      shutdown: { graceMs: 6500 },
+    });
+    expect(warnings).toEqual([]);
+  });
+
+  it('puts the folder of files under work beside the inbox, because a claim must not cross a mount', () => {
+    const { config } = load(`${minimal}intake: { folder: { inbox: /mnt/shop/inbox } }`);
+    expect(config.intake.folder).toMatchObject({ inbox: '/mnt/shop/inbox', work: '/mnt/shop/work' });
+  });
+
+  it('is read from the environment over the file, and from flags over both', () => {
+    const text = `${minimal}log: { level: warn }\nsubmit: { concurrency: 3, exposure_cap: 3 }`;
+    const environment = {
+      ORDER_SYNC__LOG__LEVEL: 'error',
+      ORDER_SYNC__SUBMIT__EXPOSURE_CAP: '4',
+      ORDER_SYNC__SUBMIT__CONCURRENCY: '',
+      ORDER_SYNC__ADMIN__LISTEN: '[::1]:0',
+      UNRELATED: 'x',
+    };
+    const { config } = load(text, { environment, flags: { 'log.level': 'debug' } });
+    expect(config.log.level).toBe('debug');
+    expect(config.submit).toMatchObject({ concurrency: 3, exposureCap: 4 });
+    expect(config.admin.listen).toEqual({ host: '::1', port: 0 });
+  });
+
+  it('takes lists from the environment by their places, and keeps text that looks like a number', () => {
+    const environment = {
+      ORDER_SYNC__WHOLESALE__KEYS__0__NAME: 'main',
+      ORDER_SYNC__WHOLESALE__KEYS__0__VALUE: '0123',
+      ORDER_SYNC__WHOLESALE__KEYS__1__NAME: 'second',
+      ORDER_SYNC__WHOLESALE__KEYS__1__VALUE_FILE: 'key',
+    };
+    const { config } = load('instance: acme\nwholesale: { base_url: https://api.example.com }', { environment });
+    expect(config.wholesale.keys).toEqual([
+      { name: 'main', value: '0123' },
+      { name: 'second', value: 'sk-main' },
+    ]);
+  });
+
+  it('is found by the variable ORDER_SYNC_CONFIG, else in config/order-sync.yaml', () => {
+    const cwd = folderWith({ 'a.yaml': minimal.replace('acme', 'one'), 'config/order-sync.yaml': minimal });
+    expect(loadConfig({ cwd, environment: { ORDER_SYNC_CONFIG: 'a.yaml' } }).config.instance).toBe('one');
+    expect(loadConfig({ cwd, environment: {} }).config.instance).toBe('acme');
+    expect(loadConfig({ cwd, environment: { ORDER_SYNC_CONFIG: 'a.yaml' }, file: 'config/order-sync.yaml' }).file).toBe(
+      'config/order-sync.yaml',
+    );
+  });
+
+  it('that does not exist says how to name or make one', () => {
+    expect(() => loadConfig({ cwd: folderWith({}), environment: {} })).toThrow(
+      expect.objectContaining({
+        code: 'CONFIG_INVALID',
+        message: 'The config file config/order-sync.yaml does not exist',
+        hint: expect.stringContaining('--config'),
+      }),
+    );
+  });
+
+  it('passes what other rooms read through untouched', () => {
+    const { config } = load(`${minimal}  wire: { orders: { path: /x } }\nsandbox: { seed: 7 }`);
+    expect(config.wholesale.wire).toEqual({ orders: { path: '/x' } });
+    expect(config.sandbox).toEqual({ seed: 7 });
+  });
+
+  it('takes a section whose keys are all commented out as absent, but not a value', () => {
+    expect(load(`${minimal}submit:\n  # concurrency: 3\n`).config.submit.concurrency).toBe(8);
+    expect(mistakesOf(`${minimal}submit:\n  concurrency:\n`)).toEqual([
+      'c.yaml has a mistake:',
+      'c.yaml:8:15 submit.concurrency must be a whole number, got nothing',
+    ]);
+  });
+
+  it('keeps a column that a shop does not have apart from one that it names otherwise', () => {
+    const { config } = load(`${minimal}intake: { folder: { columns: { order_id: "Order No.", days: null } } }`);
+    expect(config.intake.folder.columns).toEqual({ order_id: 'Order No.', days: null });
+  });
+
+  it('says of reserved keys that they do nothing yet', () => {
+    const { warnings } = load(`${minimal}intake: { webhook: { listen: "127.0.0.1:8080" } }`);
+    expect(warnings).toEqual(['intake.webhook is reserved: this version reads it and does nothing with it']);
+  });
+
+  it('tells of every value where it comes from', () => {
+    const { values } = load(minimal, {
+      environment: { ORDER_SYNC__LOG__LEVEL: 'error' },
+      flags: { 'submit.concurrency': '2' },
+    });
+    const sources = Object.fromEntries(values.map(({ path, ...rest }) => [path, rest]));
+    expect(sources['instance']).toEqual({ value: 'acme', source: 'file', place: 'c.yaml:1:11' });
+    expect(sources['log.level']).toEqual({ value: 'error', source: 'environment', place: 'ORDER_SYNC__LOG__LEVEL' });
+    expect(sources['submit.concurrency']).toEqual({ value: 2, source: 'flag', place: '--set' });
+    expect(sources['submit.quiet_ms']).toEqual({ value: 120_000, source: 'default', place: '' });
+  });
+});

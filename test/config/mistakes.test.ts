@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest';
+import { minimal, mistakesOf } from './config-file.ts';
+
+describe('mistakes in a configuration', () => {
+  it('are told all at once, each with its place, its rule, the value met and what is expected', () => {
+    const text = `instance: 12
+data_dri: x
+intake:
+  folder:
+    scan_interval_ms: 1
+    stable_ms: soon
+wholesale:
+  base_url: api.example.com
+  keys:
+    - name: main
+      value_file: key
+    - name: main
+      value_file: key
+  limits: { orders: 99 }
+  timeouts: { total_ms: 10 }
+submit: { cancel_tries: 1.5 }
+log: { level: loud }
+`;
+    const environment = { ORDER_SYNC__SHUTDOWN__GRACE_MS: '-1', ORDER_SYNC__SUBMITT__X: '1' };
+    expect(mistakesOf(text, { environment, flags: { 'admin.listen': 'here' } })).toEqual([
+      'c.yaml has 13 mistakes:',
+      '--set admin.listen must be host:port, for example "127.0.0.1:9090", got "here" (string)',
+      'c.yaml:1:11 instance must be text (in quotes, if it looks like a number), got 12 (number)',
+      'c.yaml:2:1 data_dri is not a known key; did you mean "data_dir"?',
+      'c.yaml:5:23 intake.folder.scan_interval_ms must be at least 10, got 1 (number)',
+      'c.yaml:6:16 intake.folder.stable_ms must be a whole number, got "soon" (string)',
+      'c.yaml:8:13 wholesale.base_url must be an http or https address without user, query or fragment, for example "https://api.example.com/v1", got "api.example.com" (string)',
+      `c.yaml:12:13 wholesale.keys.1.name must differ from the other keys' names, got "main"`,
+      'c.yaml:14:21 wholesale.limits.orders must be at most `requests` (60), because an order is a request, got 99',
+      'c.yaml:15:25 wholesale.timeouts.total_ms must be at least `response_ms` (30000), got 10',
+      'c.yaml:16:25 submit.cancel_tries must be a whole number, got 1.5 (number)',
+      'c.yaml:17:15 log.level must be one of trace, debug, info, warn, error, fatal, silent, got "loud" (string)',
+      'ORDER_SYNC__SHUTDOWN__GRACE_MS shutdown.grace_ms must be at least 0, got -1 (number)',
+      'ORDER_SYNC__SUBMITT__X submitt is not a known key; did you mean "submit"?',
+    ]);
+  });
+
+  it('name what is required and what it is for', () => {
+    expect(mistakesOf('wholesale: {}')).toEqual([
+      'c.yaml has 3 mistakes:',
+      'c.yaml:1:1 instance is required: names this installation. Part of every reference: never change it.',
+      'c.yaml:1:1 wholesale.base_url is required: the address of the Wholesale Ordering API. https, unless it is this machine or a sandbox.',
+      'c.yaml:1:1 wholesale.keys is required: one to five API keys; each brings its own budget.',
+    ]);
+  });
+
+  it('in the YAML itself are told with their places: a doubled key is one', () => {
+    const [headline, ...lines] = mistakesOf(`instance: a\ninstance: b\n  x: [`);
+    expect(headline).toMatch(/^c\.yaml has \d mistakes:$/);
+    expect(lines[0]).toMatch(/^c\.yaml:2:1 is not valid YAML: /);
+  });
+
+  it('in a list that the environment adds to are told before they leave a hole in it', () => {
+    expect(mistakesOf(minimal, { environment: { ORDER_SYNC__WHOLESALE__KEYS__3__NAME: 'x' } })).toEqual([
+      'c.yaml has a mistake:',
+      'ORDER_SYNC__WHOLESALE__KEYS__3__NAME wholesale.keys.3.name leaves a gap: the next place of this list is 1',
+    ]);
+  });
+
+  it('are not made by the names that every object has', () => {
+    const environment = { ORDER_SYNC____PROTO____LOG: 'x', ORDER_SYNC__CONSTRUCTOR: 'y' };
+    expect(mistakesOf(minimal, { environment }).length).toBeGreaterThan(1);
+    expect({}).not.toHaveProperty('log');
+    expect(mistakesOf(`${minimal}__proto__: { log: 1 }\n`)).toEqual([
+      'c.yaml has a mistake:',
+      expect.stringContaining('__proto__ is not a known key'),
+    ]);
+  });
+});
+
+const withUrl = (url: string) => minimal.replace('https://api.example.com/v1', url);
+
+describe('the address of the supplier', () => {
+  it.each(['http://localhost:8090', 'http://127.0.0.1:8090/v1', 'http://[::1]:8090', 'https://api.example.com'])(
+    'may be %s',
+    (url) => {
+      expect(mistakesOf(withUrl(url))).toEqual([]);
+    },
+  );
+
+  it.each([
+    'http://api.example.com',
+    'http://10.0.0.1',
+    'http://127.0.0.1.example.com',
+    'http://localhost.example.com',
+  ])('must not be %s, because the key would cross the network in the clear', (url) => {
+    expect(mistakesOf(withUrl(url))[1]).toContain('wholesale.base_url must be https');
+  });
+
+  it('may be plain http elsewhere only for a sandbox', () => {
+    const sandbox = withUrl('http://sandbox:8090').replace('wholesale:', 'wholesale:\n  environment: sandbox');
+    expect(mistakesOf(sandbox)).toEqual([]);
+  });
+
+  it.each(['https://user:pass@api.example.com', 'https://api.example.com?key=1', 'ftp://api.example.com'])(
+    'must not be %s',
+    (url) => {
+      expect(mistakesOf(withUrl(url))[1]).toContain('wholesale.base_url must be an http or https address');
+    },
+  );
+});

@@ -1,0 +1,306 @@
+import { describe, expect, it } from 'vitest';
+import { decideLookup, decideSubmission } from '../../src/core/decision.ts';
+import { decisionTable } from '../../src/core/decision-table.ts';
+import { canTransition, type EntryState } from '../../src/core/entry-state.ts';
+import { operations, type Operation } from '../../src/core/operation.ts';
+import type { OrderAnswer } from '../../src/core/order-answer.ts';
+import { outcomeRows, withoutAnswer, type Outcome, type OutcomeRow } from '../../src/core/outcome.ts';
+import type { DecisionPolicy, EntryFacts } from '../../src/core/settlement.ts';
+import { wholesaleErrors } from '../../src/core/wholesale-errors.ts';
+
+const now = 1_000_000;
+const half = () => 0.5;
+const policy: DecisionPolicy = {
+  quietMs: 120_000,
+  horizonMs: 86_400_000,
+  placedDeadlineMs: 86_400_000,
+  cancelTries: 3,
+  defectTries: 3,
+  timeScale: 1,
+  canLookUp: true,
+};
+
+function facts(changes: Partial<EntryFacts> = {}): EntryFacts {
+  return {
+    operation: 'gift_card_order',
+    state: 'pending',
+    quantity: 1,
+    iccid: null,
+    inDoubt: false,
+    doubtUntilMs: null,
+    buffered: null,
+    lastRow: null,
+    tries: 0,
+    firstSentAtMs: null,
+    notAfterMs: null,
+    createdAtMs: 0,
+    ...changes,
+  };
+}
+
+function answer(changes: Partial<OrderAnswer> = {}): OrderAnswer {
+  return {
+    orderNumber: 'GC-1',
+    reference: null,
+    status: 'completed',
+    statusClass: 'done',
+    cost: '10.00',
+    currency: 'USD',
+    units: [{ code: 'A' }],
+    ...changes,
+  };
+}
+
+function outcome(row: OutcomeRow, changes: Partial<Outcome> = {}): Outcome {
+  const accepted = row === 'accepted' ? { answer: answer(), http: 200 } : {};
+  return { ...withoutAnswer(row, true, `the message of ${row}`), ...accepted, ...changes };
+}
+
+const inDoubt: Partial<EntryFacts> = {
+  state: 'unknown',
+  inDoubt: true,
+  doubtUntilMs: now + 60_000,
+  firstSentAtMs: now - 1000,
+};
+
+describe('what an outcome does', () => {
+  it('has a cell for every row and column, and each leads to a state that may follow "sending"', () => {
+    for (const row of outcomeRows) {
+      for (const operation of operations) {
+        for (const history of [{}, inDoubt]) {
+          const settlement = decideSubmission(facts({ operation, ...history }), outcome(row), policy, now, half);
+          expect(canTransition('sending', settlement.state), `${row} ${operation}`).toBe(true);
+        }
+      }
+    }
+    expect(Object.keys(decisionTable).toSorted()).toEqual([...outcomeRows].toSorted());
+  });
+
+  it('never takes a refusal for an answer while an earlier attempt is in doubt: our own success may have caused it', () => {
+    const refusals: OutcomeRow[] = [
+      'not_found',
+      'insufficient_balance',
+      'currency_unavailable',
+      'invalid_request',
+      'order_refused',
+      'invalid_variant',
+      'out_of_stock',
+      'limit_exceeded',
+      'not_api_sellable',
+      'plan_unknown',
+      'plan_unorderable',
+      'topup_not_allowed',
+      'not_cancellable',
+      'unlisted_code',
+      'code_out_of_place',
+    ];
+    for (const row of refusals) {
+      for (const operation of operations) {
+        const { state, error } = decideSubmission(facts({ operation, ...inDoubt }), outcome(row), policy, now, half);
+        const meaning = state === 'unknown' && error?.buffered === true ? 'to be resolved' : state;
+        expect(['to be resolved', 'needs_review'], `${row} ${operation}`).toContain(meaning);
+      }
+    }
+  });
+
+  it('rejects only for a row of Spec 7, on a clean history', () => {
+    const rejecting = outcomeRows.filter((row) =>
+      Object.values(decisionTable[row]).some((cell) => cell.verdict === 'reject'),
+    );
+    const codes = new Set(wholesaleErrors.map((row) => row.code));
+    for (const row of rejecting) expect(codes.has(row) || row.startsWith('plan_'), row).toBe(true);
+    for (const row of rejecting) {
+      expect(decisionTable[row].inDoubt.verdict).not.toBe('reject');
+      expect(decisionTable[row].cancelInDoubt.verdict).not.toBe('reject');
+    }
+  });
+
+  it('leaves an order that was never sent as "never sent", free of charge', () => {
+    const settlement = decideSubmission(facts(), outcome('unreachable', { sent: false }), policy, now, half);
+    expect(settlement).toMatchObject({ state: 'pending', counted: false, inDoubt: false, dueAtMs: now + 5000 });
+  });
+
+  it.each([
+    'dropped',
+    'headers_timeout',
+    'cut_answer',
+    'deadline',
+    'foreign_server_error',
+    'server_error',
+    'unreadable_success',
+    'foreign_refusal',
+    'crashed',
+    'shutdown',
+  ] as const)('puts an order in doubt that was perhaps processed: %s', (row) => {
+    const settlement = decideSubmission(facts(), outcome(row), policy, now, half);
+    expect(settlement).toMatchObject({
+      state: 'unknown',
+      nextStep: 'lookup',
+      inDoubt: true,
+      doubtUntilMs: now + policy.quietMs,
+    });
+  });
+
+  it.each(['invalid_key', 'ip_not_allowed', 'account_not_allowed', 'api_disabled'] as const)(
+    'fails no order for what is wrong with the account, and stops sending: %s',
+    (row) => {
+      const settlement = decideSubmission(facts(), outcome(row), policy, now, half);
+      expect(settlement.state).toBe('waiting');
+      expect(settlement.pause).toMatchObject({
+        kind: row === 'invalid_key' || row === 'ip_not_allowed' ? 'key' : 'account',
+        reason: row,
+      });
+      expect(decideSubmission(facts(inDoubt), outcome(row), policy, now, half).state).toBe('unknown');
+    },
+  );
+
+  it('waits at least as long as a 429 asks, and counts no attempt', () => {
+    const settlement = decideSubmission(
+      facts(),
+      outcome('rate_limited', { http: 429, retryAfterMs: 30_000 }),
+      policy,
+      now,
+      half,
+    );
+    expect(settlement).toMatchObject({ state: 'waiting', counted: false, dueAtMs: now + 30_000, pause: null });
+  });
+
+  it('decides by the units that are there, not by a word', () => {
+    const ordered = facts({ quantity: 2 });
+    const one = decideSubmission(
+      ordered,
+      outcome('accepted', { answer: answer({ status: 'completed', statusClass: 'done' }) }),
+      policy,
+      now,
+      half,
+    );
+    expect(one).toMatchObject({ state: 'placed', nextStep: 'lookup' });
+    const two = answer({ status: 'processing', statusClass: 'pending', units: [{ code: 'A' }, { code: 'B' }] });
+    expect(decideSubmission(ordered, outcome('accepted', { answer: two }), policy, now, half).state).toBe('fulfilled');
+  });
+
+  it('takes a refunded order for the success that it is (Spec 7)', () => {
+    const refunded = answer({ status: 'refunded', statusClass: 'refunded', units: [] });
+    expect(decideSubmission(facts(), outcome('accepted', { answer: refunded }), policy, now, half).state).toBe(
+      'refunded',
+    );
+  });
+
+  it('waits for stock until the deadline of the order, and tells the shop at once when there is none', () => {
+    expect(decideSubmission(facts(), outcome('out_of_stock'), policy, now, half).state).toBe('rejected');
+    const patient = facts({ notAfterMs: now + 3_600_000 });
+    expect(decideSubmission(patient, outcome('out_of_stock'), policy, now, half)).toMatchObject({
+      state: 'waiting',
+      dueAtMs: now + 300_000,
+    });
+  });
+
+  it('repeats a refused cancel after about a minute, three times in all, and a run of 429s uses up none of them', () => {
+    const cancel = facts({ operation: 'esim_cancel', state: 'waiting', lastRow: 'rate_limited', tries: 7 });
+    const first = decideSubmission(cancel, outcome('not_cancellable'), policy, now, half);
+    expect(first).toMatchObject({ state: 'waiting', tries: 1, dueAtMs: now + 67_000 });
+    const second = decideSubmission(
+      { ...cancel, lastRow: 'not_cancellable', tries: 1 },
+      outcome('not_cancellable'),
+      policy,
+      now,
+      half,
+    );
+    expect(second).toMatchObject({ state: 'waiting', tries: 2 });
+    const third = decideSubmission(
+      { ...cancel, lastRow: 'not_cancellable', tries: 2 },
+      outcome('not_cancellable'),
+      policy,
+      now,
+      half,
+    );
+    expect(third.state).toBe('rejected');
+  });
+
+  it('leaves to a person what is still in doubt when its reference is too old to be repeated', () => {
+    const old = facts({ ...inDoubt, firstSentAtMs: now - policy.horizonMs });
+    const settlement = decideSubmission(old, outcome('dropped'), policy, now, half);
+    expect(settlement).toMatchObject({ state: 'needs_review', inDoubt: true });
+  });
+});
+
+describe('what a lookup does', () => {
+  const buffered = { row: 'out_of_stock', code: 'out_of_stock', message: 'Fewer than 1 are available.' } as const;
+
+  it('settles a doubt when the order is found', () => {
+    const settlement = decideLookup(facts(inDoubt), { kind: 'found', answer: answer() }, policy, now, half);
+    expect(settlement).toMatchObject({ state: 'fulfilled', inDoubt: false });
+  });
+
+  it('sends the same reference again when the order is absent and nothing was refused (Spec 7, retry rule 1)', () => {
+    const settlement = decideLookup(facts(inDoubt), { kind: 'absent' }, policy, now, half);
+    expect(settlement).toMatchObject({ state: 'unknown', nextStep: 'send', inDoubt: true });
+  });
+
+  it('believes a refusal only when the order is still absent after the quiet time', () => {
+    const early = decideLookup(facts({ ...inDoubt, buffered }), { kind: 'absent' }, policy, now, half);
+    expect(early).toMatchObject({ state: 'unknown', nextStep: 'lookup', dueAtMs: now + 60_000, row: 'out_of_stock' });
+    expect(early.error?.buffered).toBe(true);
+    const late = decideLookup(
+      facts({ ...inDoubt, doubtUntilMs: now, buffered }),
+      { kind: 'absent' },
+      policy,
+      now,
+      half,
+    );
+    expect(late).toMatchObject({ state: 'rejected', inDoubt: false });
+    expect(late.error).toEqual({ code: 'out_of_stock', message: buffered.message, buffered: false });
+  });
+
+  it('changes nothing when it fails, and keeps the refusal that it was to clear up', () => {
+    const states: EntryState[] = ['unknown', 'placed'];
+    for (const state of states) {
+      const failed = { kind: 'failed', outcome: outcome('dropped') } as const;
+      const settlement = decideLookup(facts({ ...inDoubt, state, buffered }), failed, policy, now, half);
+      expect(settlement).toMatchObject({ state, nextStep: 'lookup', row: 'out_of_stock' });
+      expect(settlement.error?.buffered).toBe(true);
+    }
+  });
+
+  it('puts an order before a person that was accepted and is not found', () => {
+    expect(decideLookup(facts({ state: 'placed' }), { kind: 'absent' }, policy, now, half).state).toBe('needs_review');
+  });
+
+  it('puts an order before a person whose units do not come', () => {
+    const placed = facts({ state: 'placed', quantity: 2, firstSentAtMs: now - policy.placedDeadlineMs });
+    expect(decideLookup(placed, { kind: 'found', answer: answer() }, policy, now, half).state).toBe('needs_review');
+    const young = facts({ state: 'placed', quantity: 2, firstSentAtMs: now });
+    expect(decideLookup(young, { kind: 'found', answer: answer() }, policy, now, half)).toMatchObject({
+      state: 'placed',
+      tries: 1,
+    });
+  });
+
+  describe('of a cancel', () => {
+    const iccid = '8900000000000000000';
+    const cancel: Partial<EntryFacts> = { operation: 'esim_cancel' satisfies Operation, iccid, ...inDoubt };
+
+    it('confirms it when the order is refunded or the eSIM is cancelled', () => {
+      const refunded = answer({ status: 'refunded', statusClass: 'refunded' });
+      expect(decideLookup(facts(cancel), { kind: 'found', answer: refunded }, policy, now, half).state).toBe(
+        'fulfilled',
+      );
+      const oneOfTwo = answer({ units: [{ iccid: '8900000000000000018' }, { iccid, status: 'cancelled' }] });
+      expect(decideLookup(facts(cancel), { kind: 'found', answer: oneOfTwo }, policy, now, half).state).toBe(
+        'fulfilled',
+      );
+    });
+
+    it('repeats it when nothing was cancelled, and asks a person when it was refused after a doubt', () => {
+      const untouched = { kind: 'found', answer: answer({ units: [{ iccid, status: 'active' }] }) } as const;
+      expect(decideLookup(facts(cancel), untouched, policy, now, half)).toMatchObject({
+        state: 'unknown',
+        nextStep: 'send',
+      });
+      const refused = { row: 'not_cancellable', code: 'not_cancellable', message: 'installed' } as const;
+      expect(decideLookup(facts({ ...cancel, buffered: refused }), untouched, policy, now, half).state).toBe(
+        'needs_review',
+      );
+    });
+  });
+});

@@ -1,0 +1,40 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { readRunFile, removeRunFile, writeRunFile } from '../../src/ops/run-file.ts';
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'order-sync-run-'));
+  onTestFinished(() => rmSync(path, { recursive: true }));
+  return path;
+}
+
+const run = { pid: 42, started_at: '2026-11-21T12:00:00.000Z', version: '1.2.3', admin_address: '127.0.0.1:43210' };
+
+describe('the run file', () => {
+  it('tells where the worker listens, until the worker removes it', () => {
+    const data = folder();
+    writeRunFile(data, run);
+    expect(readRunFile(data)).toEqual(run);
+    removeRunFile(data, 42);
+    expect(readdirSync(data)).toEqual([]);
+  });
+
+  it('of a worker that was killed is replaced by its successor, and that of the successor stays', () => {
+    const data = folder();
+    writeRunFile(data, run);
+    writeRunFile(data, { ...run, pid: 43 });
+    removeRunFile(data, 42);
+    expect(readRunFile(data)).toMatchObject({ pid: 43 });
+  });
+
+  it('that is absent, damaged or of another shape is as none', () => {
+    const data = folder();
+    expect(readRunFile(data)).toBeNull();
+    for (const text of ['', '{', '{"pid":"x"}', 'null']) {
+      writeFileSync(join(data, 'run.json'), text);
+      expect(readRunFile(data)).toBeNull();
+    }
+  });
+});

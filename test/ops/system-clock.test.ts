@@ -1,0 +1,47 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { describe, expect, it, vi } from 'vitest';
+import { SystemClock } from '../../src/ops/system-clock.ts';
+
+const onLinux = process.platform === 'linux';
+
+describe('the clock of the machine', () => {
+  it.runIf(onLinux)('counts in the same way in two processes, so that budgets survive a restart', () => {
+    const clock = new SystemClock();
+    const before = clock.monoMs();
+    const script = `import { SystemClock } from ${JSON.stringify(new URL('../../src/ops/system-clock.ts', import.meta.url).href)}; process.stdout.write(String(new SystemClock().monoMs()));`;
+    const other = Number(execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' }));
+    expect(other).toBeGreaterThan(before);
+    expect(other).toBeLessThan(clock.monoMs());
+  });
+
+  it.runIf(onLinux)('names the run of the machine', () => {
+    expect(new SystemClock().bootId).toBe(readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim());
+  });
+
+  it('wakes at once when the signal aborts, before and during a sleep', async () => {
+    const clock = new SystemClock();
+    await clock.sleep(3_600_000, AbortSignal.abort());
+    const abort = new AbortController();
+    const sleeping = clock.sleep(3_600_000, abort.signal);
+    abort.abort();
+    await expect(sleeping).resolves.toBeUndefined();
+  });
+
+  it('sleeps longer than the longest timer of Node without waking at once', async () => {
+    const timers = vi.spyOn(globalThis, 'setTimeout');
+    const abort = new AbortController();
+    const sleeping = new SystemClock().sleep(30 * 86_400_000, abort.signal);
+    expect(timers.mock.calls.map(([, ms]) => ms)).toEqual([2_147_483_647]);
+    abort.abort();
+    await sleeping;
+    timers.mockRestore();
+  });
+
+  it('sleeps at least as long as asked', async () => {
+    const clock = new SystemClock();
+    const start = clock.monoMs();
+    await clock.sleep(20);
+    expect(clock.monoMs() - start).toBeGreaterThanOrEqual(20);
+  });
+});

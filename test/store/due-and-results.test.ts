@@ -1,0 +1,169 @@
+import SqliteDatabase from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { close, fulfilled, line, nothing, Outbox } from '../support/outbox.ts';
+
+let outbox: Outbox;
+beforeEach(async () => {
+  outbox = await Outbox.open();
+});
+afterEach(() => outbox.close());
+
+describe('what is due', () => {
+  it('comes in this order: in doubt, waiting, new; and while too much is in doubt, nothing new', async () => {
+    await outbox.accept([line()]);
+    await outbox.store.closeAttempt(close(await outbox.opened(), { ...nothing, nextStep: 'send' }));
+    await outbox.accept([line({ lineId: '2' })]);
+    await outbox.store.closeAttempt(close(await outbox.opened(), { ...nothing, state: 'waiting', inDoubt: false }));
+    await outbox.accept([line({ lineId: '3' })]);
+    expect(await outbox.store.countInDoubt()).toBe(1);
+    const taken = [];
+    for (;;) {
+      const attempt = await outbox.store.openAttempt(outbox.claim({ nowMs: 9000, allowNew: taken.length > 0 }));
+      if (attempt === null) break;
+      taken.push(attempt.entry.state);
+    }
+    expect(taken).toEqual(['unknown', 'waiting', 'pending']);
+    await outbox.accept([line({ lineId: '4' })]);
+    expect(await outbox.store.openAttempt(outbox.claim({ nowMs: 9000, allowNew: false }))).toBeNull();
+  });
+
+  it('leaves out a balance that stands still, while another one flows', async () => {
+    await outbox.accept([line(), line({ lineId: '2', currency: 'EUR' })]);
+    const attempt = await outbox.store.openAttempt(outbox.claim({ pausedCurrencies: ['USD'] }));
+    expect(attempt?.entry.currency).toBe('EUR');
+    expect(await outbox.store.openAttempt(outbox.claim({ pausedCurrencies: ['USD'] }))).toBeNull();
+  });
+
+  it('takes the calls for one eSIM one after another, in the order in which they were asked for', async () => {
+    const iccid = '8988211000000000000';
+    await outbox.accept([
+      line({ operation: 'esim_topup', variant: null, plan: 'p', iccid, quantity: null }),
+      line({ lineId: '2', operation: 'esim_cancel', variant: null, iccid, quantity: null, currency: null }),
+    ]);
+    const topup = await outbox.opened();
+    expect(topup.entry.operation).toBe('esim_topup');
+    expect(await outbox.store.openAttempt(outbox.claim())).toBeNull();
+    await outbox.store.closeAttempt(close(topup, { ...fulfilled, answer: null }));
+    expect((await outbox.opened()).entry.operation).toBe('esim_cancel');
+  });
+
+  it('ends what passed its deadline without a charge, and tells the shop', async () => {
+    await outbox.accept([line({ notAfterMs: 1500 })]);
+    expect(await outbox.store.openAttempt(outbox.claim())).toBeNull();
+    expect(await outbox.store.expireOverdue(2000)).toBe(1);
+    const [due] = await outbox.store.dueDeliveries('folder', 9999, 10);
+    expect(due?.document).toMatchObject({ state: 'failed', lines: [{ state: 'expired' }] });
+  });
+});
+
+describe('budget slots', () => {
+  it('survive a restart: settled ones with their time, open ones as settled by it, foreign ones as fresh', async () => {
+    await outbox.accept([line(), line({ lineId: '2' })]);
+    await outbox.store.closeAttempt(close(await outbox.opened(), fulfilled));
+    await outbox.opened();
+    const slots = await outbox.store.restoreSlots({ settledMono: 7000, bootId: 'boot' });
+    expect(slots.map((slot) => [slot.limitName, slot.settledMono])).toEqual([
+      ['requests', 1000],
+      ['orders', 1000],
+      ['requests', 7000],
+      ['orders', 7000],
+    ]);
+    const rebooted = await outbox.store.restoreSlots({ settledMono: 50, bootId: 'another boot' });
+    expect(rebooted.map((slot) => slot.settledMono)).toEqual([50, 50, 50, 50]);
+  });
+
+  it('are free at once when the call never left', async () => {
+    await outbox.accept([line()]);
+    await outbox.store.closeAttempt(
+      close(
+        await outbox.opened(),
+        { ...nothing, state: 'pending', inDoubt: false, row: 'unreachable' },
+        { slotsSettledMono: null },
+      ),
+    );
+    expect(await outbox.store.restoreSlots({ settledMono: 1, bootId: 'boot' })).toEqual([]);
+  });
+});
+
+describe('the result of an order', () => {
+  it('is a function of the database alone, marked as made by the sandbox, with what was not accepted', async () => {
+    await outbox.accept([line()]);
+    await outbox.store.acceptBatch({
+      nowMs: 1100,
+      fileId: null,
+      lines: [],
+      rejections: [
+        {
+          lineNumber: 2,
+          source: 'shop1',
+          orderId: '1001',
+          lineId: '2',
+          code: 'invalid_field',
+          field: 'quantity',
+          rule: 'must be at least 1',
+          value: '0',
+        },
+      ],
+    });
+    await outbox.store.closeAttempt(close(await outbox.opened(), fulfilled));
+    const [due] = await outbox.store.dueDeliveries('folder', 9999, 10);
+    expect(due?.document).toMatchObject({
+      source: 'shop1',
+      order_id: '1001',
+      state: 'partial',
+      sandbox: true,
+      updated_at: new Date(2500).toISOString(),
+      lines: [
+        {
+          line_id: '1',
+          state: 'fulfilled',
+          entries: [{ order_number: 'GC-1', cost: '10.00', units: [{ code: 'SECRET-CODE' }], error: null }],
+        },
+        {
+          line_id: '2',
+          state: 'rejected',
+          entries: [],
+          error: { code: 'invalid_field', message: 'quantity: must be at least 1, got 0' },
+        },
+      ],
+    });
+  });
+
+  it('is written once more when it changed while it was being written', async () => {
+    await outbox.accept([line(), line({ lineId: '2' })]);
+    await outbox.store.closeAttempt(close(await outbox.opened(), fulfilled));
+    const [due] = await outbox.store.dueDeliveries('folder', 9999, 10);
+    await outbox.store.closeAttempt(close(await outbox.opened(), fulfilled));
+    await outbox.store.closeDelivery({
+      requestId: due?.requestId ?? 0,
+      sink: 'folder',
+      version: due?.version ?? 0,
+      nowMs: 3000,
+    });
+    const [next] = await outbox.store.dueDeliveries('folder', 9999, 10);
+    expect(next?.version).toBeGreaterThan(due?.version ?? 0);
+  });
+});
+
+describe('pauses', () => {
+  it('outlive the process, keep their first reason, and stand in the audit log', async () => {
+    const pause = {
+      scope: 'account',
+      reason: 'api_disabled',
+      message: 'maintenance',
+      openedBy: 'worker',
+      probeAtMs: 5000,
+    };
+    await outbox.store.openPause({ ...pause, nowMs: 100 });
+    await outbox.store.openPause({ ...pause, reason: 'redirect', nowMs: 200 });
+    await outbox.reopen();
+    expect(await outbox.store.pauses()).toMatchObject([{ scope: 'account', reason: 'api_disabled', sinceMs: 100 }]);
+    expect(await outbox.store.endPause('account', 'anna', 'maintenance is over', 300)).toBe(true);
+    const raw = new SqliteDatabase(outbox.path, { readonly: true });
+    expect(raw.prepare('SELECT actor, action, subject FROM audit_log ORDER BY id').all()).toEqual([
+      { actor: 'worker', action: 'pause', subject: 'account' },
+      { actor: 'anna', action: 'resume', subject: 'account' },
+    ]);
+    raw.close();
+  });
+});

@@ -1,0 +1,246 @@
+import SqliteDatabase from 'better-sqlite3';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { FaultRuleInput } from '../../src/sandbox/fault-rules.ts';
+import { startSubmission, type Submission, type SubmissionOptions } from '../support/submission.ts';
+
+let open: Submission | null = null;
+
+async function submission(options: SubmissionOptions = {}): Promise<Submission> {
+  open = await startSubmission(options);
+  return open;
+}
+afterEach(async () => {
+  await open?.close();
+  open = null;
+});
+
+const faults = (...rules: FaultRuleInput[]): SubmissionOptions => ({
+  sandbox: { limits: { enabled: false }, faults: rules },
+});
+
+function ordersByReference(worker: Submission): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const order of worker.sandbox.ledger().orders)
+    counts.set(order.reference ?? '', (counts.get(order.reference ?? '') ?? 0) + 1);
+  return counts;
+}
+
+function attemptsOf(worker: Submission): { outcome: string; purpose: string }[] {
+  const database = new SqliteDatabase(worker.databasePath, { readonly: true });
+  try {
+    return database
+      .prepare<[], { outcome: string; purpose: string }>('SELECT outcome, purpose FROM attempts ORDER BY id')
+      .all();
+  } finally {
+    database.close();
+  }
+}
+
+describe('buying', () => {
+  it('buys every kind of thing, and confirms a cancel', async () => {
+    const worker = await submission();
+    await worker.accept([
+      { quantity: 2 },
+      { operation: 'esim_order', variant: null, plan: 'es-1gb-7d', quantity: 2 },
+      { operation: 'esim_order', variant: null, plan: 'es-daily-1gb', quantity: 1, days: 7 },
+    ]);
+    await worker.settled();
+    expect(worker.counts().fulfilled).toBe(3);
+    const [first, second] = worker.sandbox.ledger().esims;
+    await worker.accept([
+      { operation: 'esim_topup', variant: null, plan: 'es-1gb-7d', quantity: null, iccid: first?.iccid ?? '' },
+      { operation: 'esim_cancel', variant: null, quantity: null, currency: null, iccid: second?.iccid ?? '' },
+    ]);
+    await worker.settled();
+    expect(worker.counts().fulfilled).toBe(5);
+    const { orders, esims } = worker.sandbox.ledger();
+    expect(orders.map((found) => found.kind).toSorted()).toEqual([
+      'esim_order',
+      'esim_order',
+      'esim_topup',
+      'gift_card_order',
+    ]);
+    expect(esims.map((found) => found.state)).toContain('cancelled');
+  });
+
+  it('stores the delivered units, the order number and the exact cost', async () => {
+    const worker = await submission();
+    await worker.accept([{ quantity: 2 }]);
+    await worker.settled();
+    const [due] = await worker.store.dueDeliveries('folder', Date.now(), 1);
+    const entry = due?.document.lines[0]?.entries[0];
+    const [order] = worker.sandbox.ledger().orders;
+    expect(entry).toMatchObject({ state: 'fulfilled', order_number: order?.number, cost: '9.46', currency: 'USD' });
+    expect(entry?.units.map((unit) => typeof unit.code)).toEqual(['string', 'string']);
+  });
+
+  it.each([
+    ['test-out-of-stock', 'out_of_stock'],
+    ['test-website-only', 'not_api_sellable'],
+    ['test-refused', 'order_refused'],
+    ['no-such-variant', 'invalid_variant'],
+  ])('rejects what the API definitely refuses, with its code and message: %s', async (variant, code) => {
+    const worker = await submission();
+    await worker.accept([{ variant }]);
+    await worker.settled();
+    const [due] = await worker.store.dueDeliveries('folder', Date.now(), 1);
+    const error = due?.document.lines[0]?.entries[0]?.error;
+    expect(error).toMatchObject({ code });
+    expect(error?.message).not.toBe('');
+    expect(error?.action).not.toBeNull();
+    expect(worker.sandbox.ledger().orders).toEqual([]);
+  });
+});
+
+describe('an answer that does not come', () => {
+  it.each<FaultRuleInput['fault']>([
+    { fault: 'lost_answer' },
+    { fault: 'reset', when: 'after' },
+    { fault: 'reset', when: 'before' },
+    { fault: 'cut_body', framing: 'content_length' },
+    { fault: 'cut_body', framing: 'chunked' },
+    { fault: 'cut_body', framing: 'close' },
+    { fault: 'html_502', when: 'after' },
+    { fault: 'html_502', when: 'before' },
+    { fault: 'garbage', when: 'after' },
+    { fault: 'wrong_content_length' },
+    { fault: 'huge_body' },
+    { fault: 'late_commit', delay_ms: 200, meanwhile: 'drop' },
+  ])('leads to one order under one reference: $fault $when $framing', async (fault) => {
+    const worker = await submission(
+      faults({ fault, match: { operation: ['gift_card_order', 'esim_order'] }, at: [1, 2] }),
+    );
+    const references = await worker.accept([{}, { operation: 'esim_order', variant: null, plan: 'es-1gb-7d' }, {}]);
+    await worker.settled();
+    expect(worker.counts().fulfilled).toBe(3);
+    expect(ordersByReference(worker)).toEqual(new Map(references.map((reference) => [reference, 1])));
+  });
+
+  it('is looked up before anything is sent again', async () => {
+    const worker = await submission(
+      faults({ fault: { fault: 'lost_answer' }, match: { operation: 'gift_card_order' }, at: [1] }),
+    );
+    await worker.accept([{}]);
+    await worker.settled();
+    expect(attemptsOf(worker)).toEqual([
+      { outcome: 'dropped', purpose: 'submit' },
+      { outcome: 'accepted', purpose: 'lookup' },
+    ]);
+  });
+
+  it('is not taken for a refusal when our own first order emptied the stock', async () => {
+    const worker = await submission(
+      faults(
+        { fault: { fault: 'empty_stock' }, match: { operation: 'gift_card_order' }, at: [1] },
+        { fault: { fault: 'lost_answer' }, match: { operation: 'gift_card_order' }, at: [1] },
+      ),
+    );
+    await worker.accept([{ variant: 'steam-usd-10' }]);
+    await worker.settled();
+    expect(worker.counts()).toMatchObject({ fulfilled: 1, rejected: 0 });
+    expect(worker.sandbox.ledger().orders).toHaveLength(1);
+  });
+
+  it('of a cancel is settled by the order that the eSIM came from, never by the second answer', async () => {
+    const worker = await submission(
+      faults({ fault: { fault: 'lost_answer' }, match: { operation: 'esim_cancel' }, at: [1] }),
+    );
+    await worker.accept([{ operation: 'esim_order', variant: null, plan: 'es-1gb-7d' }]);
+    await worker.settled();
+    const iccid = worker.sandbox.ledger().esims[0]?.iccid ?? '';
+    await worker.accept([{ operation: 'esim_cancel', variant: null, quantity: null, currency: null, iccid }]);
+    await worker.settled();
+    expect(worker.counts()).toMatchObject({ fulfilled: 2, needs_review: 0 });
+    expect(worker.sandbox.ledger().movements.filter((found) => found.kind === 'refund')).toHaveLength(1);
+  });
+
+  it('stops new buying while too much is in doubt', async () => {
+    const worker = await submission({
+      ...faults(
+        { fault: { fault: 'lost_answer' }, match: { operation: 'gift_card_order' } },
+        { fault: { fault: 'hang', when: 'before' }, match: { operation: 'gift_card_lookup' } },
+      ),
+      exposureCap: 2,
+      concurrency: 1,
+      timeouts: { response_ms: 100, total_ms: 200 },
+    });
+    await worker.accept(Array.from({ length: 10 }, () => ({})));
+    const { sandbox } = worker;
+    while (worker.counts().unknown < 2)
+      await Promise.race([worker.dispatcher.failed, new Promise((resolve) => void setImmediate(resolve))]);
+    const lookups = () => attemptsOf(worker).filter((found) => found.purpose === 'lookup').length;
+    const before = lookups();
+    while (lookups() < before + 4) await new Promise((resolve) => void setImmediate(resolve));
+    expect(sandbox.ledger().orders).toHaveLength(2);
+    expect(worker.counts()).toMatchObject({ unknown: 2, pending: 8 });
+  });
+});
+
+describe('being turned away', () => {
+  it('fails no order while the API is switched off, and goes on by itself after it', async () => {
+    const worker = await submission(faults({ fault: { fault: 'api_disabled' }, times: 3 }));
+    await worker.accept([{}, {}]);
+    await worker.settled();
+    expect(worker.counts().fulfilled).toBe(2);
+    expect(await worker.store.pauses()).toEqual([]);
+    expect(attemptsOf(worker).every((found) => ['api_disabled', 'accepted'].includes(found.outcome))).toBe(true);
+  });
+
+  it('holds one balance that is empty while another one flows', async () => {
+    const worker = await submission({
+      sandbox: {
+        limits: { enabled: false },
+        accounts: [
+          {
+            id: 'acme',
+            email: 'a@b.example',
+            balances: { USD: '1.00', EUR: '100.00' },
+            keys: [{ name: 'main', value: 'sandbox-key-main' }],
+          },
+        ],
+      },
+      timeScale: 1,
+    });
+    await worker.accept([{}, { currency: 'EUR' }, {}, { currency: 'EUR' }]);
+    while (worker.counts().fulfilled < 2) await new Promise((resolve) => void setImmediate(resolve));
+    expect(worker.counts()).toMatchObject({ fulfilled: 2, rejected: 0 });
+    expect(await worker.store.pauses()).toMatchObject([{ scope: 'balance:USD', reason: 'insufficient_balance' }]);
+  });
+
+  it('by a 429 that nothing explains loses nothing and counts no attempt', async () => {
+    const worker = await submission(
+      faults({ fault: { fault: 'rate_limited' }, match: { operation: 'gift_card_order' }, times: 3 }),
+    );
+    await worker.accept([{}, {}]);
+    await worker.settled();
+    expect(worker.counts().fulfilled).toBe(2);
+    expect(ordersByReference(worker).size).toBe(2);
+  });
+});
+
+describe('an order whose units come later', () => {
+  it('is polled until they are all there', async () => {
+    const worker = await submission({
+      sandbox: { limits: { enabled: false }, fulfilment: { mode: 'delayed', delay_ms: [150, 200] } },
+    });
+    await worker.accept([{ quantity: 3 }]);
+    await worker.settled();
+    expect(worker.counts().fulfilled).toBe(1);
+    expect(attemptsOf(worker).filter((found) => found.purpose === 'submit')).toHaveLength(1);
+  });
+});
+
+describe('a restart', () => {
+  it('takes up what was left, and buys nothing twice', async () => {
+    const worker = await submission({ sandbox: { limits: { enabled: false }, latency: { after_ms: [30, 60] } } });
+    const references = await worker.accept(Array.from({ length: 40 }, () => ({})));
+    for (let turn = 0; turn < 3; turn += 1) {
+      const before = worker.counts().fulfilled;
+      while (worker.counts().fulfilled < before + 3) await new Promise((resolve) => void setImmediate(resolve));
+      await worker.restart();
+    }
+    await worker.settled();
+    expect(worker.counts().fulfilled).toBe(40);
+    expect(ordersByReference(worker)).toEqual(new Map(references.map((reference) => [reference, 1])));
+  });
+});

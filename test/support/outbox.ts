@@ -1,0 +1,144 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { OrderAnswer } from '../../src/core/order-answer.ts';
+import type { AcceptableLine } from '../../src/core/order-request.ts';
+import type { Settlement } from '../../src/core/settlement.ts';
+import { openStore } from '../../src/store/sqlite-store.ts';
+import type { AttemptClaim, AttemptClose, OpenAttempt, Store } from '../../src/store/store.ts';
+
+/** A store on a real file, with the steps that tests take most. */
+export class Outbox {
+  readonly path: string;
+  readonly #folder: string;
+  store: Store;
+  incarnationId = 0;
+
+  private constructor() {
+    this.#folder = mkdtempSync(join(tmpdir(), 'order-sync-outbox-'));
+    this.path = join(this.#folder, 'order-sync.db');
+    this.store = this.#open();
+  }
+
+  static async open(): Promise<Outbox> {
+    const outbox = new Outbox();
+    outbox.incarnationId = await outbox.store.beginIncarnation({ bootId: 'boot', version: '0', nowMs: 1 });
+    return outbox;
+  }
+
+  #open(): Store {
+    return openStore({
+      path: this.path,
+      init: 'if-missing',
+      namespace: { instance: 'test', prefix: 'os', secret: Buffer.alloc(32, 7) },
+      upstream: 'sandbox',
+      sinks: ['folder'],
+    });
+  }
+
+  async reopen(): Promise<void> {
+    await this.store.close();
+    this.store = this.#open();
+  }
+
+  async close(): Promise<void> {
+    await this.store.close();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  accept(lines: ReturnType<typeof line>[], fileId: string | null = null, nowMs = 1000) {
+    return this.store.acceptBatch({ nowMs, fileId, lines, rejections: [] });
+  }
+
+  claim(changes: Partial<AttemptClaim> = {}): AttemptClaim {
+    return {
+      step: 'send',
+      keyName: 'main',
+      incarnationId: this.incarnationId,
+      nowMs: 2000,
+      nowMono: 500,
+      bootId: 'boot',
+      allowNew: true,
+      pausedCurrencies: [],
+      render: (entry) => ({ method: 'POST', path: '/orders', body: JSON.stringify({ reference: entry.reference }) }),
+      ...changes,
+    };
+  }
+
+  async opened(): Promise<OpenAttempt> {
+    const attempt = await this.store.openAttempt(this.claim());
+    if (attempt === null) throw new Error('nothing was due');
+    return attempt;
+  }
+}
+
+export function line(changes: Partial<AcceptableLine> = {}): AcceptableLine & { lineNumber: number | null } {
+  return {
+    source: 'shop1',
+    orderId: '1001',
+    lineId: '1',
+    operation: 'gift_card_order',
+    variant: 'steam-10',
+    plan: null,
+    iccid: null,
+    quantity: 1,
+    days: null,
+    currency: 'USD',
+    notAfterMs: null,
+    metadata: {},
+    extra: {},
+    lineNumber: 1,
+    ...changes,
+  };
+}
+
+export const nothing: Settlement = {
+  state: 'unknown',
+  nextStep: 'lookup',
+  dueAtMs: 3000,
+  inDoubt: true,
+  doubtUntilMs: 120_000,
+  tries: 1,
+  counted: true,
+  row: 'dropped',
+  error: { code: 'dropped', message: 'other side closed', buffered: false },
+  reviewReason: null,
+  answer: null,
+  pause: null,
+};
+
+export const answer: OrderAnswer = {
+  orderNumber: 'GC-1',
+  reference: null,
+  status: 'completed',
+  statusClass: 'done',
+  cost: '10.00',
+  currency: 'USD',
+  units: [{ code: 'SECRET-CODE' }],
+};
+
+export const fulfilled: Settlement = {
+  ...nothing,
+  state: 'fulfilled',
+  nextStep: 'send',
+  inDoubt: false,
+  doubtUntilMs: null,
+  row: 'accepted',
+  error: null,
+  answer,
+};
+
+export function close(attempt: OpenAttempt, settlement: Settlement, changes: Partial<AttemptClose> = {}): AttemptClose {
+  return {
+    attemptId: attempt.attemptId,
+    entryId: attempt.entry.id,
+    nowMs: 2500,
+    durationMs: 500,
+    outcome: { row: settlement.row, sent: true, http: 200, code: null, message: '' },
+    settlement,
+    slotsSettledMono: 1000,
+    bootId: 'boot',
+    pause: null,
+    ...changes,
+  };
+}

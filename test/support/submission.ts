@@ -1,0 +1,166 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import type { EntryState } from '../../src/core/entry-state.ts';
+import type { AcceptableLine } from '../../src/core/order-request.ts';
+import { SystemClock, systemRandom } from '../../src/ops/system-clock.ts';
+import { createSandbox, type Sandbox } from '../../src/sandbox/create-sandbox.ts';
+import type { SandboxConfig } from '../../src/sandbox/config.ts';
+import { openStore } from '../../src/store/sqlite-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { BudgetGate, type BudgetLimits } from '../../src/submit/budget-gate.ts';
+import { Dispatcher } from '../../src/submit/dispatcher.ts';
+import { PauseBoard } from '../../src/submit/pause-board.ts';
+import { createWholesaleClient } from '../../src/wholesale/client.ts';
+
+export interface SubmissionOptions {
+  readonly sandbox?: SandboxConfig;
+  readonly limits?: Partial<BudgetLimits>;
+  readonly timeScale?: number;
+  readonly quietMs?: number;
+  readonly exposureCap?: number;
+  readonly concurrency?: number;
+  readonly keys?: Readonly<Record<string, string>>;
+  readonly timeouts?: { connect_ms?: number; response_ms?: number; total_ms?: number };
+}
+
+/** The submission half of the worker on a real file, against a real sandbox over a real socket. */
+export interface Submission {
+  readonly sandbox: Sandbox;
+  readonly store: Store;
+  readonly databasePath: string;
+  readonly dispatcher: Dispatcher;
+  accept(lines: readonly Partial<AcceptableLine>[]): Promise<readonly string[]>;
+  /** Resolves when no entry is on its way any more; `needs_review` counts as come to rest. */
+  settled(): Promise<void>;
+  counts(): Readonly<Record<EntryState, number>>;
+  /** Stops the worker's half and starts another on the same files, as after a restart. */
+  restart(): Promise<void>;
+  close(): Promise<void>;
+}
+
+const moving: readonly EntryState[] = ['pending', 'sending', 'waiting', 'unknown', 'placed'];
+
+export async function startSubmission(options: SubmissionOptions = {}): Promise<Submission> {
+  const folder = mkdtempSync(join(tmpdir(), 'order-sync-submit-'));
+  const sandbox = await createSandbox({
+    database: join(folder, 'sandbox.db'),
+    config: { limits: { enabled: false }, ...options.sandbox },
+  });
+  const databasePath = join(folder, 'order-sync.db');
+  const clock = new SystemClock();
+  const keys = options.keys ?? { main: 'sandbox-key-main' };
+  const limits: BudgetLimits = { windowMs: 50, requests: 6000, orders: 2000, transitMs: 100, ...options.limits };
+  const logger = pino({ level: 'silent' });
+  let changed: () => void = () => undefined;
+
+  async function startHalf() {
+    const store = openStore({
+      path: databasePath,
+      init: 'if-missing',
+      namespace: { instance: 'test', prefix: 'os', secret: Buffer.alloc(32, 5) },
+      upstream: 'sandbox',
+      sinks: ['folder'],
+    });
+    const incarnationId = await store.beginIncarnation({
+      bootId: clock.bootId ?? null,
+      version: '0',
+      nowMs: clock.wallMs(),
+    });
+    const wholesale = createWholesaleClient({ baseUrl: sandbox.url, clock, timeouts: options.timeouts ?? {} });
+    const timeScale = options.timeScale ?? 0.002;
+    const dispatcher = new Dispatcher(
+      {
+        store,
+        wholesale,
+        gate: new BudgetGate(Object.keys(keys), limits, clock),
+        pauses: new PauseBoard({ store, clock, random: systemRandom, timeScale }),
+        clock,
+        random: systemRandom,
+        logger,
+        limits,
+        policy: {
+          quietMs: options.quietMs ?? 300,
+          horizonMs: 86_400_000,
+          placedDeadlineMs: 5000,
+          cancelTries: 3,
+          defectTries: 3,
+          timeScale,
+        },
+        onSettled: () => changed(),
+        keyValue: (name) => keys[name] ?? '',
+      },
+      { incarnationId, concurrency: options.concurrency ?? 8, exposureCap: options.exposureCap ?? 5, graceMs: 500 },
+    );
+    await dispatcher.start();
+    return { store, wholesale, dispatcher };
+  }
+
+  let half = await startHalf();
+  async function stopHalf(): Promise<void> {
+    await half.dispatcher.stop();
+    await half.wholesale.close();
+    await half.store.close();
+  }
+  let order = 0;
+
+  return {
+    sandbox,
+    databasePath,
+    get store() {
+      return half.store;
+    },
+    get dispatcher() {
+      return half.dispatcher;
+    },
+    async accept(lines) {
+      const accepted = await half.store.acceptBatch({
+        nowMs: clock.wallMs(),
+        fileId: null,
+        rejections: [],
+        lines: lines.map((line) => {
+          order += 1;
+          return {
+            source: 'shop',
+            orderId: `o${order}`,
+            lineId: '1',
+            operation: 'gift_card_order' as const,
+            variant: 'steam-usd-5',
+            plan: null,
+            iccid: null,
+            quantity: 1,
+            days: null,
+            currency: 'USD',
+            notAfterMs: null,
+            metadata: {},
+            extra: {},
+            lineNumber: null,
+            ...line,
+          };
+        }),
+      });
+      half.dispatcher.ring();
+      return accepted.map((line) => line.reference);
+    },
+    counts: () => half.store.read.counts(),
+    async settled() {
+      const isMoving = (): boolean => moving.some((state) => half.store.read.counts()[state] > 0);
+      while (isMoving()) {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        changed = resolve;
+        if (!isMoving()) return;
+        await Promise.race([promise, half.dispatcher.failed]);
+      }
+    },
+    async restart() {
+      await stopHalf();
+      half = await startHalf();
+    },
+    async close() {
+      await stopHalf();
+      await sandbox.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

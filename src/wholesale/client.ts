@@ -13,16 +13,17 @@ import { withoutSecret } from './message-text.ts';
 import { readAnswer } from './read-answer.ts';
 import { readLookup } from './read-lookup.ts';
 import { renderRequest, type RenderedCall, type RequestFacts } from './render-request.ts';
+import { readWire } from './read-wire.ts';
 import { Transport, type Timeouts } from './transport.ts';
 import { fillPath, givenPaths, isPathPart } from './wire-path.ts';
-import { defaultWire, type Wire } from './wire.ts';
+import type { Wire, WireOverrides } from './wire.ts';
 import type { CatalogueWire } from './wire-catalogue.ts';
 
 export interface WholesaleClientOptions {
   /** The base address of the API; a path in it goes before every path. `https:`, or `http:` for a test server. */
   readonly baseUrl: string;
-  /** Default: `defaultWire`. */
-  readonly wire?: Wire;
+  /** What differs from the default mapping (`defaultWire`), or a whole mapping. */
+  readonly wire?: WireOverrides;
   /** In ms. Default: connect 5 s, response 30 s, body 15 s, total 45 s. */
   readonly timeouts?: Partial<Timeouts>;
   /** For a `Retry-After` that is a date. */
@@ -104,7 +105,7 @@ export class WholesaleClient {
     const { origin, basePath } = parseBase(options.baseUrl);
     this.#origin = origin;
     this.#basePath = basePath;
-    this.#wire = options.wire ?? defaultWire;
+    this.#wire = readWire(options.wire);
     this.#clock = options.clock;
     this.#userAgent = `order-sync/${options.version ?? '0'}`;
     const timeouts = { ...defaultTimeouts, ...options.timeouts };
@@ -261,7 +262,7 @@ export class WholesaleClient {
   }
 }
 
-/** Makes a client of the API; the base address is checked here (CONFIG_INVALID), and nothing is sent yet. */
+/** Makes a client of the API. Base address and mapping are checked here (CONFIG_INVALID); nothing is sent yet. */
 export function createWholesaleClient(options: WholesaleClientOptions): WholesaleClient {
   return new WholesaleClient(options);
 }

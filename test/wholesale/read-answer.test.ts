@@ -47,6 +47,12 @@ describe('an order is found', () => {
     });
   });
 
+  it('inside, although the wrapper has a number and a status of its own', () => {
+    const wrapped = '{"id":"request-7","status":"pending","data":{"id":"N1","reference":"r","status":"completed"}}';
+    expect(read(wrapped)).toMatchObject({ orderNumber: 'N1', reference: 'r', status: 'completed' });
+    expect(read('{"status":"error","data":{"status":"completed"}}').status).toBe('completed');
+  });
+
   it('with nothing in it as nothing, not as a failure', () => {
     expect(read('{}')).toEqual({
       orderNumber: null,

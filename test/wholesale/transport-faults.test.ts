@@ -132,6 +132,12 @@ const faultsAfterSending: readonly Fault[] = [
     behave: (socket) => void socket.write(`${open200}content-length: 9000\r\n\r\n${okBody}`),
   },
   {
+    name: 'sends a head and no body',
+    row: 'cut_answer',
+    http: 200,
+    behave: (socket) => void socket.write(`${open200}content-length: 9000\r\n\r\n`),
+  },
+  {
     name: 'cuts a refusal: it is not the word of the API',
     row: 'cut_answer',
     http: 409,

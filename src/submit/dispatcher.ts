@@ -13,9 +13,10 @@ export interface DispatcherOptions {
   readonly exposureCap: number;
   /** How long a stop waits for calls that are open, in ms. */
   readonly graceMs: number;
+  /** The longest the loop sleeps without looking, in ms: a jump of the wall clock stalls it no longer. Default: 1000. */
+  readonly longestNapMs?: number;
 }
 
-/** The longest the loop sleeps without looking: a jump of the wall clock cannot stall it for longer. */
 const longestNapMs = 1000;
 
 /**
@@ -178,7 +179,7 @@ export class Dispatcher {
     const { store, clock, gate, pauses } = this.#deps;
     const now = clock.wallMs();
     const times = [pauses.nextProbeAtMs()];
-    let nap = longestNapMs;
+    let nap = this.#options.longestNapMs ?? longestNapMs;
     if (!pauses.isAccountPaused() && this.#queue.pending < this.#options.concurrency) {
       for (const [step, kind] of [
         ['send', 'spend'],

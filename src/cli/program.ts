@@ -11,6 +11,7 @@ import { addResults } from './commands/results.ts';
 import { addRun } from './commands/run.ts';
 import { addSandbox } from './commands/sandbox.ts';
 import { addVersion } from './commands/version.ts';
+import { addWire } from './commands/wire.ts';
 import { processContext, type CliContext } from './context.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
 import { reportError, reportUsage } from './report-error.ts';
@@ -26,6 +27,7 @@ const commands: readonly ((program: Command, context: CliContext) => void)[] = [
   addResults,
   addHealth,
   addDb,
+  addWire,
   addSandbox,
   addVersion,
 ];
@@ -51,8 +53,8 @@ export async function runCommandLine(argv: readonly string[], surroundings?: Cli
     return exitCode;
   } catch (error) {
     if (!(error instanceof CommanderError)) return reportError(error, context.stderr, json);
-    const asked = ['commander.helpDisplayed', 'commander.version'].includes(error.code);
-    if (asked) return exitCodes.ok;
+    // Help and version that were asked for are thrown too.
+    if (error.exitCode === 0) return exitCodes.ok;
     return json ? reportUsage(error.message, context.stderr) : exitCodes.usage;
   }
 }

@@ -4,7 +4,7 @@ import { OrderSyncError } from '../core/order-sync-error.ts';
 import { sandboxConfigSchema, type SandboxConfig } from '../sandbox/config.ts';
 
 /** What the worker's side adds to the sandbox's own settings: where it stands. */
-const placeSchema = z.looseObject({
+const placeSchema = z.strictObject({
   listen: z.string().default('127.0.0.1:8090'),
   database: z.string().min(1).optional(),
   seed: z.int().min(0).default(1),
@@ -20,16 +20,30 @@ export interface SandboxSection {
 
 /** Reads the `sandbox` section of a configuration. Throws CONFIG_INVALID with every mistake in it. */
 export function readSandboxSection(section: unknown, dataDir: string): SandboxSection {
-  const place = placeSchema.safeParse(section ?? {});
-  if (!place.success) throw invalid(place.error);
-  const { listen, database, seed, ...rest } = place.data;
+  const { place, rest } = splitSection(section ?? {});
+  const where = placeSchema.safeParse(place);
   const config = sandboxConfigSchema.safeParse(rest);
-  if (!config.success) throw invalid(config.error);
-  return { listen, seed, database: database ?? join(dataDir, 'sandbox.db'), config: rest };
+  if (!where.success || !config.success) {
+    throw invalid([...(where.error?.issues ?? []), ...(config.error?.issues ?? [])]);
+  }
+  const { listen, database, seed } = where.data;
+  return { listen, seed, database: database ?? join(dataDir, 'sandbox.db'), config: config.data };
 }
 
-function invalid(error: z.ZodError): OrderSyncError {
-  const mistakes = error.issues.map((issue) => `  sandbox.${issue.path.join('.')}: ${issue.message}`);
+const isOurs = ([key]: [string, unknown]): boolean => Object.hasOwn(placeSchema.shape, key);
+
+/** Where it stands is ours to read, the rest is the sandbox's: both tell their mistakes together. */
+function splitSection(section: unknown): { place: unknown; rest: unknown } {
+  if (typeof section !== 'object' || section === null || Array.isArray(section)) return { place: section, rest: {} };
+  const entries = Object.entries(section);
+  return {
+    place: Object.fromEntries(entries.filter(isOurs)),
+    rest: Object.fromEntries(entries.filter((entry) => !isOurs(entry))),
+  };
+}
+
+function invalid(issues: readonly z.core.$ZodIssue[]): OrderSyncError {
+  const mistakes = issues.map((issue) => `  ${['sandbox', ...issue.path].join('.')}: ${issue.message}`);
   return new OrderSyncError('CONFIG_INVALID', ['The sandbox section has mistakes:', ...mistakes].join('\n'), {
     hint: 'every key is described in docs/sandbox.md',
   });

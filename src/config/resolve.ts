@@ -7,8 +7,8 @@ import type { Secrets } from './secrets.ts';
 export function withDerivedDefaults(document: ConfigDocument, cwd: string) {
   const absolute = (path: string) => resolve(cwd, path);
   const dataDir = absolute(document.data_dir);
-  const { folder } = document.intake;
-  const inbox = absolute(folder.inbox ?? join(dataDir, 'inbox'));
+  const { inbox: written, work, archive, rejected, ...folder } = document.intake.folder;
+  const inbox = absolute(written ?? join(dataDir, 'inbox'));
   return {
     ...document,
     data_dir: dataDir,
@@ -19,12 +19,12 @@ export function withDerivedDefaults(document: ConfigDocument, cwd: string) {
     intake: {
       ...document.intake,
       folder: {
-        ...folder,
         inbox,
         // Beside the inbox, because a claim is a rename and a rename does not cross mounts.
-        work: absolute(folder.work ?? join(dirname(inbox), 'work')),
-        archive: absolute(folder.archive ?? join(dataDir, 'archive')),
-        rejected: absolute(folder.rejected ?? join(dataDir, 'rejected')),
+        work: absolute(work ?? join(dirname(inbox), 'work')),
+        archive: absolute(archive ?? join(dataDir, 'archive')),
+        rejected: absolute(rejected ?? join(dataDir, 'rejected')),
+        ...folder,
       },
     },
     results: { ...document.results, folder: absolute(document.results.folder ?? join(dataDir, 'results')) },

@@ -53,7 +53,7 @@ const latencySchema = z.strictObject({
 });
 
 const referencesSchema = z.strictObject({
-  max_length: z.int().min(1).max(255).default(64),
+  max_length: z.int().min(1).max(64).default(64),
   /** A repeat in the same family: the first answer word for word, or the order as it stands now. */
   replay: z.enum(['stored', 'current']).default('stored'),
   /** A repeat whose body differs from the first one: answered with the existing order, or 422. */
@@ -93,6 +93,12 @@ const messagesSchema = z.strictObject({
 
 /** Every setting of the sandbox. All of them have defaults; `docs/sandbox.md` shows each one. */
 export const sandboxConfigSchema = z.strictObject({
+  /** `host:port`; port 0 takes a free one. The default is for tests: 127.0.0.1:0. */
+  listen: z.string().optional(),
+  /** The SQLite file, relative to the folder of the config. */
+  database: z.string().optional(),
+  /** Delays, faults and delivered codes follow from it. */
+  seed: z.int().optional(),
   accounts: z
     .array(accountSchema)
     .min(1)

@@ -16,6 +16,7 @@ import { Codes } from './codes.ts';
 import { Committer } from './committer.ts';
 import { type SandboxConfig, sandboxConfigSchema, type SandboxSettings } from './config.ts';
 import { openDatabase } from './database.ts';
+import { documentRoutes } from './document-routes.ts';
 import { Esims } from './esims.ts';
 import { FaultSelection } from './fault-selection.ts';
 import type { SandboxLedger } from './ledger.ts';
@@ -34,15 +35,15 @@ import { Stock } from './stock.ts';
 export type LogLine = { level: 'debug' | 'info' | 'warn' | 'error'; msg: string; [detail: string]: unknown };
 
 export type SandboxOptions = {
-  /** `host:port`; port 0 takes a free one. Default 127.0.0.1:0. */
+  /** `host:port`; port 0 takes a free one. Default: `listen` of the config, else 127.0.0.1:0. */
   listen?: string;
-  /** The SQLite file; created when it is missing. */
+  /** The SQLite file; created when it is missing. It counts instead of `database` of the config. */
   database: string;
   /** Everything else; all of it has defaults. */
   config?: SandboxConfig;
   /** The folder that relative paths of the config start from. Default: the working directory. */
   configDir?: string;
-  /** Delays, faults and delivered codes follow from it. Default 1. */
+  /** Delays, faults and delivered codes follow from it. Default: `seed` of the config, else 1. */
   seed?: number;
   log?: (line: LogLine) => void;
   /** Where time comes from. Default: steady wall time. */
@@ -68,7 +69,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   const settings = parseConfig(options.config ?? {});
   const folder = options.configDir ?? '.';
   const catalogueFile = settings.catalogue === undefined ? shippedCatalogue : resolve(folder, settings.catalogue);
-  const seed = options.seed ?? 1;
+  const seed = options.seed ?? settings.seed ?? 1;
   const log = options.log ?? (() => {});
   const catalogue = readCatalogue(catalogueFile);
   const database = openDatabase(options.database, settings.durability);
@@ -110,6 +111,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
       log({ level: 'info', msg: 'one-time code', ...letter, outbox: outboxFile }),
     );
     app.route('/account', accountRoutes({ shelf, committer, clock, outbox }));
+    app.route('/', documentRoutes());
     app.route('/__sandbox', adminRoutes(operator, committer, settings.admin_token));
     addApiRoutes(app, {
       shelf,
@@ -120,9 +122,12 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
       latency: { before: new SeededStream(seed, 'before'), after: new SeededStream(seed, 'after') },
       pause: (ms) => pauses.pause(ms),
     });
-    const server = createServer(listenerOf(app, pauses));
+    const listener = listenerOf(app, pauses);
+    // A request without a host, or with expectations nobody knows, gets the service's own error body too.
+    const server = createServer({ requireHostHeader: false }, listener);
+    server.on('checkExpectation', listener);
     answerBrokenRequests(server);
-    const url = await listen(server, options.listen ?? '127.0.0.1:0');
+    const url = await listen(server, options.listen ?? settings.listen ?? '127.0.0.1:0');
     log({ level: 'info', msg: 'sandbox listening', url, database: options.database });
 
     const close = async (): Promise<void> => {

@@ -1,5 +1,8 @@
 import * as z from 'zod';
 
+/** The named schemas of the wire; their ids are the names in the OpenAPI document. */
+export const wireSchemas = z.registry<{ id: string }>();
+
 /**
  * What goes over the wire, in both directions. The service fixes `reference`, `quantity`, `days` and the error body
  * (Spec 2, 4, 7); every other name is an assumption, listed in docs/spec-gaps-sandbox.md. The OpenAPI document is
@@ -8,7 +11,7 @@ import * as z from 'zod';
 const reference = z
   .string()
   .min(1)
-  .max(255)
+  .max(64)
   .regex(/^[A-Za-z0-9][A-Za-z0-9._:-]*$/, 'letters, digits and ._:- are allowed, beginning with a letter or digit')
   .meta({ description: 'Your own id of the order; unique across both families.', examples: ['shop-1001-1'] });
 const currency = z
@@ -26,7 +29,7 @@ export const giftCardOrderRequest = z
     quantity: quantity.min(1).meta({ examples: [1] }),
     currency,
   })
-  .meta({ id: 'GiftCardOrderRequest' });
+  .register(wireSchemas, { id: 'GiftCardOrderRequest' });
 
 export const esimOrderRequest = z
   .strictObject({
@@ -36,19 +39,22 @@ export const esimOrderRequest = z
     currency,
     days: days.optional(),
   })
-  .meta({ id: 'EsimOrderRequest' });
+  .register(wireSchemas, { id: 'EsimOrderRequest' });
 
 export const topupRequest = z
   .strictObject({ reference, plan: item.meta({ examples: ['es-1gb-7d'] }), currency, days: days.optional() })
-  .meta({ id: 'TopupRequest' });
+  .register(wireSchemas, { id: 'TopupRequest' });
 
-export const cancelRequest = z.strictObject({}).meta({ id: 'CancelRequest' });
+export const cancelRequest = z.strictObject({}).register(wireSchemas, { id: 'CancelRequest' });
 
 const amount = z
   .string()
   .regex(/^\d+(\.\d+)?$/)
   .meta({ examples: ['18.90'] });
-const time = z.iso.datetime().meta({ examples: ['2026-11-21T12:00:00.000Z'] });
+const time = z
+  .string()
+  .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+  .meta({ format: 'date-time', examples: ['2026-11-21T12:00:00.000Z'] });
 const status = z.enum(['pending', 'completed', 'refunded']);
 const iccid = z.string().regex(/^89\d{17}$/);
 
@@ -60,7 +66,7 @@ export const codeUnit = z
     url: z.string().optional(),
     expires_at: time.optional(),
   })
-  .meta({ id: 'Code' });
+  .register(wireSchemas, { id: 'Code' });
 
 export const esimUnit = z
   .strictObject({
@@ -75,7 +81,7 @@ export const esimUnit = z
     created_at: time,
     expires_at: time,
   })
-  .meta({ id: 'Esim' });
+  .register(wireSchemas, { id: 'Esim' });
 
 const orderFacts = {
   number: z.string(),
@@ -90,7 +96,7 @@ const orderFacts = {
 
 export const giftCardOrderAnswer = z
   .strictObject({ ...orderFacts, variant: z.string(), codes: z.array(codeUnit) })
-  .meta({ id: 'GiftCardOrder' });
+  .register(wireSchemas, { id: 'GiftCardOrder' });
 
 export const esimOrderAnswer = z
   .strictObject({
@@ -101,7 +107,7 @@ export const esimOrderAnswer = z
     iccid: iccid.optional(),
     esims: z.array(esimUnit),
   })
-  .meta({ id: 'EsimOrder' });
+  .register(wireSchemas, { id: 'EsimOrder' });
 
 export const cancelAnswer = z
   .strictObject({
@@ -111,7 +117,7 @@ export const cancelAnswer = z
     currency,
     refund: z.strictObject({ amount, currency }),
   })
-  .meta({ id: 'CancelledEsim' });
+  .register(wireSchemas, { id: 'CancelledEsim' });
 
 export const productUnit = z
   .strictObject({
@@ -125,7 +131,7 @@ export const productUnit = z
     website_only: z.boolean(),
     api_sellable: z.boolean(),
   })
-  .meta({ id: 'Product' });
+  .register(wireSchemas, { id: 'Product' });
 
 export const productsAnswer = z
   .strictObject({
@@ -135,7 +141,7 @@ export const productsAnswer = z
     total: z.int().min(0),
     next: z.string().nullable(),
   })
-  .meta({ id: 'Products' });
+  .register(wireSchemas, { id: 'Products' });
 
 export const planUnit = z
   .strictObject({
@@ -150,7 +156,7 @@ export const planUnit = z
     max_days: z.int().optional(),
     validity_days: z.int().optional(),
   })
-  .meta({ id: 'Plan' });
+  .register(wireSchemas, { id: 'Plan' });
 
 export const destinationsAnswer = z
   .strictObject({
@@ -158,20 +164,24 @@ export const destinationsAnswer = z
       z.strictObject({ destination: z.string(), name: z.string(), countries: z.array(z.string()), plans: z.int() }),
     ),
   })
-  .meta({ id: 'Destinations' });
+  .register(wireSchemas, { id: 'Destinations' });
 
-export const plansAnswer = z.strictObject({ destination: z.string(), plans: z.array(planUnit) }).meta({ id: 'Plans' });
+export const plansAnswer = z
+  .strictObject({ destination: z.string(), plans: z.array(planUnit) })
+  .register(wireSchemas, { id: 'Plans' });
 
-export const topupsAnswer = z.strictObject({ iccid, topups: z.array(planUnit) }).meta({ id: 'Topups' });
+export const topupsAnswer = z
+  .strictObject({ iccid, topups: z.array(planUnit) })
+  .register(wireSchemas, { id: 'Topups' });
 
 export const balancesAnswer = z
   .strictObject({ balances: z.array(z.strictObject({ currency, amount })) })
-  .meta({ id: 'Balances' });
+  .register(wireSchemas, { id: 'Balances' });
 
 /** Spec 7: the one shape of every error. */
 export const errorAnswer = z
   .strictObject({ error: z.strictObject({ code: z.string(), message: z.string() }) })
-  .meta({ id: 'Error' });
+  .register(wireSchemas, { id: 'Error' });
 
 export type GiftCardOrderRequest = z.output<typeof giftCardOrderRequest>;
 export type EsimOrderRequest = z.output<typeof esimOrderRequest>;

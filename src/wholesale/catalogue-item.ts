@@ -1,5 +1,5 @@
-import { decimalText, shiftPoint } from './decimal-text.ts';
 import { firstAt, isJsonList, isJsonObject, textOf, type JsonObject, type JsonText } from './json-text.ts';
+import { amountIn, currencyIn } from './money-text.ts';
 import type { CatalogueWire } from './wire-catalogue.ts';
 
 /** Prices as decimal text, by currency: `{ "USD": "9.50" }`. */
@@ -54,18 +54,9 @@ function flagIn(value: JsonText): boolean | null {
   return /^(false|no|0)$/i.test(value.trim()) ? false : null;
 }
 
-function currencyIn(value: JsonText): string | null {
-  return typeof value === 'string' && /^[A-Za-z]{3}$/.test(value) ? value.toUpperCase() : null;
-}
-
-function amountIn(value: JsonText, wire: CatalogueWire): string | null {
-  const amount = typeof value === 'string' ? decimalText(value.trim()) : null;
-  return amount === null ? null : shiftPoint(amount, wire.money_minor_digits);
-}
-
 /** `{amount, currency}` in one object, which may be the item itself. */
 function pricePair(value: JsonObject, wire: CatalogueWire): [string, string] | null {
-  const amount = firstAt(value, wire.price_amount, (found) => amountIn(found, wire));
+  const amount = firstAt(value, wire.price_amount, (found) => amountIn(found, wire.money_minor_digits));
   const currency = firstAt(value, wire.price_currency, currencyIn);
   return amount === null || currency === null ? null : [currency, amount];
 }
@@ -83,8 +74,8 @@ function pricesOf(item: JsonObject, wire: CatalogueWire): Prices {
     const entries = Object.entries(value).flatMap(([key, entry]): [string, string][] => {
       const currency = currencyIn(key);
       const amount = isJsonObject(entry)
-        ? firstAt(entry, wire.price_amount, (inner) => amountIn(inner, wire))
-        : amountIn(entry, wire);
+        ? firstAt(entry, wire.price_amount, (inner) => amountIn(inner, wire.money_minor_digits))
+        : amountIn(entry, wire.money_minor_digits);
       return currency === null || amount === null ? [] : [[currency, amount]];
     });
     return entries.length === 0 ? null : Object.fromEntries(entries);

@@ -66,7 +66,7 @@ function parseBase(baseUrl: string): { origin: string; basePath: string } {
   if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '' || url.username !== '') {
     throw new OrderSyncError(
       'CONFIG_INVALID',
-      `The base address "${url === null ? baseUrl : url.origin}" is not usable`,
+      `The base address "${url?.origin ?? baseUrl.replace(/\/\/.*@/, '//')}" is not usable`,
       {
         hint: 'It must be an http(s) address without user, query and fragment, such as https://api.example.com/v1.',
       },

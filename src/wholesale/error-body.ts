@@ -18,7 +18,8 @@ export function readErrorBody(answer: JsonText | undefined): ErrorReading {
   const error = Object.hasOwn(answer, 'error') ? answer['error'] : undefined;
   if (error === undefined || error === null || error === false) return { kind: 'none' };
   const code = isJsonObject(error) && Object.hasOwn(error, 'code') ? error['code'] : undefined;
-  if (!isJsonObject(error) || typeof code !== 'string' || code === '') return { kind: 'strange' };
+  // Gateways speak in the same shape, but with the HTTP status as their code: that is not this API.
+  if (!isJsonObject(error) || typeof code !== 'string' || !/^\D/.test(code)) return { kind: 'strange' };
   const message = Object.hasOwn(error, 'message') ? error['message'] : undefined;
   return { kind: 'error', error: { code, message: typeof message === 'string' ? message : null } };
 }

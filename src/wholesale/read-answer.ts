@@ -1,7 +1,7 @@
 import type { Family } from '../core/operation.ts';
 import type { OrderAnswer, StatusClass, Unit } from '../core/order-answer.ts';
-import { decimalText, shiftPoint } from './decimal-text.ts';
 import { firstAt, isJsonObject, textOf, valueAt, type JsonObject, type JsonText } from './json-text.ts';
+import { amountIn, currencyIn } from './money-text.ts';
 import { readCodeUnits, readEsimUnits } from './read-units.ts';
 import type { AnswerWire } from './wire-answer.ts';
 
@@ -18,16 +18,6 @@ export function statusClassOf(status: string | null, wire: AnswerWire): StatusCl
   if (status === null) return 'none';
   const word = bareWord(status);
   return classes.find((name) => wire.status_words[name].some((known) => bareWord(known) === word)) ?? 'none';
-}
-
-function currencyIn(value: JsonText): string | null {
-  const text = typeof value === 'string' ? value.trim() : '';
-  return /^[A-Za-z]{3}$/.test(text) ? text.toUpperCase() : null;
-}
-
-function amountIn(value: JsonText, minorDigits: number): string | null {
-  const amount = typeof value === 'string' ? decimalText(value.trim()) : null;
-  return amount === null ? null : shiftPoint(amount, minorDigits);
 }
 
 function readUnits(order: JsonText, family: Family, wire: AnswerWire): readonly Unit[] {

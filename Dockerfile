@@ -1,0 +1,38 @@
+# syntax=docker/dockerfile:1
+# The worker as a sidecar. The TypeScript runs as it is: there is no build, and what is tested is what ships.
+
+FROM node:24-bookworm-slim AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+# better-sqlite3 brings its binaries along; its sources and those for other systems are left behind.
+RUN npm ci --omit=dev --no-audit --no-fund \
+  && cd node_modules/better-sqlite3 \
+  && rm -rf deps src \
+  && find prebuilds -name '*.node' ! -name 'linux-*' -delete
+
+FROM node:24-bookworm-slim
+LABEL org.opencontainers.image.title="order-sync" \
+      org.opencontainers.image.description="Buys what a reseller's shop sold from a Wholesale Ordering API, each order exactly once" \
+      org.opencontainers.image.licenses="MIT"
+WORKDIR /app
+COPY --from=dependencies /app/node_modules ./node_modules
+COPY package.json LICENSE ./
+COPY bin ./bin
+COPY src ./src
+COPY config ./config
+# The volume: database, folders and results. A named volume takes over this owner.
+RUN install -d -o node -g node -m 0750 /data
+VOLUME /data
+ENV NODE_ENV=production \
+    ORDER_SYNC_CONFIG=/etc/order-sync/order-sync.yaml \
+    ORDER_SYNC__DATA_DIR=/data
+USER node
+EXPOSE 9090
+STOPSIGNAL SIGTERM
+# The worker asks itself: no curl in the image, and the port is found wherever it is.
+HEALTHCHECK --interval=15s --timeout=5s --start-period=15s --retries=3 \
+  CMD ["node", "/app/bin/order-sync.js", "health", "--live"]
+# Exec form, so that SIGTERM reaches the worker and not a shell. It starts no processes of its own, so it needs no init;
+# `docker run --init` does no harm.
+ENTRYPOINT ["node", "/app/bin/order-sync.js"]
+CMD ["run"]

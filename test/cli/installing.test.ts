@@ -1,0 +1,156 @@
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import SqliteDatabase from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { installation, knownInstallation, sandboxConfig } from './installation.ts';
+import { fillOutbox, openOutbox } from './sample-outbox.ts';
+
+describe('order-sync init', () => {
+  it('makes the folders, the secret and the database, and changes nothing the second time', async () => {
+    const fresh = installation();
+    const made = await fresh.run('init');
+    expect(made.code).toBe(0);
+    expect(made.stdout.replaceAll(fresh.dataDir, 'DATA')).toBe(
+      [
+        'DATA',
+        'DATA/inbox',
+        'DATA/work',
+        'DATA/archive',
+        'DATA/rejected',
+        'DATA/results',
+        'DATA/reference.secret',
+        'DATA/order-sync.db',
+      ]
+        .map((path) => `made  ${path}\n`)
+        .join(''),
+    );
+    expect(made.stderr).toContain('Keep a copy of');
+    const secret = readFileSync(join(fresh.dataDir, 'reference.secret'), 'utf8');
+    expect(statSync(join(fresh.dataDir, 'results')).mode & 0o007).toBe(0);
+
+    const again = await fresh.run('init');
+    expect(again.stdout).not.toContain('made');
+    expect(readFileSync(join(fresh.dataDir, 'reference.secret'), 'utf8')).toBe(secret);
+  });
+
+  it('takes a restored secret, so that a lost disk leads to the same references', async () => {
+    const restored = knownInstallation();
+    const { stdout } = await restored.run('init');
+    expect(stdout).toContain(`found ${join(restored.dataDir, 'reference.secret')}`);
+  });
+
+  it('makes no new secret for a database that has lost its own', async () => {
+    const damaged = installation();
+    await damaged.run('init');
+    rmSync(join(damaged.dataDir, 'reference.secret'));
+    const { code, stderr } = await damaged.run('init');
+    expect(code).toBe(5);
+    expect(stderr).toContain('restore it from your copy');
+  });
+
+  it('says what to do when a folder cannot be made', async () => {
+    const blocked = installation((folder) => sandboxConfig(folder).replace('/data', '/file/data'));
+    writeFileSync(join(blocked.folder, 'file'), '');
+    const { code, stderr } = await blocked.run('init');
+    expect(code).toBe(5);
+    expect(stderr).toMatch(/The folder .*\/file\/data cannot be made\nWhat to do: /);
+  });
+});
+
+describe('order-sync check-config', () => {
+  it('tells every mistake, and ends with 3', async () => {
+    const wrong = installation(() => 'instance: 1\nbase: 2\n');
+    const { code, stdout, stderr } = await wrong.run('check-config');
+    expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
+    expect(stderr.split('\n').filter((line) => line.includes(wrong.configFile))).toHaveLength(4);
+    const json = await wrong.run('check-config', '--json');
+    const { error } = JSON.parse(json.stderr);
+    expect(error.code).toBe('CONFIG_INVALID');
+    expect(error.issues).toContainEqual({
+      place: `${wrong.configFile}:2:1`,
+      path: 'base',
+      problem: expect.stringContaining('is not a known key'),
+    });
+  });
+
+  it('explains where each value comes from, with secrets masked', async () => {
+    const { run, configFile } = installation();
+    const { code, stdout } = await run('check-config', '--explain', '--set', 'log.level=debug');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^KEY +VALUE +SOURCE\n/);
+    expect(stdout).toMatch(/^log\.level +debug +--set$/m);
+    expect(stdout).toMatch(/^wholesale\.keys\.0\.value +\*\*\* +\S+:6:31$/m);
+    expect(stdout).toMatch(/^submit\.exposure_cap +5 +default$/m);
+    expect(stdout).not.toContain('sandbox-key-main');
+    expect(stdout.endsWith(`${configFile} is valid\n`)).toBe(true);
+  });
+});
+
+describe('order-sync results rewrite', () => {
+  it('makes results due again, of one order or of all', async () => {
+    const outbox = knownInstallation();
+    await fillOutbox(outbox);
+    const one = await outbox.run('results', 'rewrite', '--source', 'shop1', '--order', '1001');
+    expect(one).toMatchObject({ code: 0, stdout: '1 result will be written when the worker runs\n' });
+    const all = await outbox.run('results', 'rewrite', '--all', '--json');
+    expect(JSON.parse(all.stdout)).toEqual({ results_due: 2 });
+  });
+
+  it('asks which, and knows when there is none', async () => {
+    const outbox = knownInstallation();
+    await fillOutbox(outbox);
+    expect((await outbox.run('results', 'rewrite')).code).toBe(2);
+    expect((await outbox.run('results', 'rewrite', '--all', '--order', '1001')).code).toBe(2);
+    expect((await outbox.run('results', 'rewrite', '--order', '9999')).code).toBe(4);
+  });
+
+  it('is refused while a worker holds the outbox, and says what to do', async () => {
+    const outbox = knownInstallation();
+    await fillOutbox(outbox);
+    const worker = openOutbox(outbox);
+    const { code, stderr } = await outbox.run('results', 'rewrite', '--all');
+    await worker.close();
+    expect(code).toBe(5);
+    expect(stderr).toContain('stop the worker, run this command, and start the worker again');
+  });
+});
+
+describe('order-sync db check', () => {
+  it('finds a database sound, beside its worker', async () => {
+    const outbox = knownInstallation();
+    const worker = openOutbox(outbox);
+    const { code, stdout } = await outbox.run('db', 'check', '--json');
+    await worker.close();
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ sound: true, problems: [], upstream: 'sandbox' });
+  });
+
+  it('finds what is broken, and ends with 8', async () => {
+    const outbox = knownInstallation();
+    await fillOutbox(outbox);
+    const database = new SqliteDatabase(join(outbox.dataDir, 'order-sync.db'));
+    database.pragma('foreign_keys = OFF');
+    database.exec('DELETE FROM requests WHERE id = 1');
+    database.close();
+    const { code, stdout } = await outbox.run('db', 'check');
+    expect(code).toBe(8);
+    expect(stdout).toContain('refers to a missing row of requests');
+  });
+
+  it('leaves a database of a newer program alone, and ends with 7', async () => {
+    const outbox = knownInstallation();
+    await openOutbox(outbox).close();
+    const database = new SqliteDatabase(join(outbox.dataDir, 'order-sync.db'));
+    database.pragma('user_version = 999');
+    database.close();
+    for (const command of [['db', 'check'], ['orders', 'list'], ['init']]) {
+      expect((await outbox.run(...command)).code).toBe(7);
+    }
+  });
+
+  it('ends with 4 where there is none', async () => {
+    const nothing = installation();
+    mkdirSync(nothing.dataDir);
+    expect((await nothing.run('db', 'check')).code).toBe(4);
+  });
+});

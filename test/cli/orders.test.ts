@@ -1,0 +1,325 @@
+import { describe, expect, it } from 'vitest';
+import { installation, knownInstallation, runProgram } from './installation.ts';
+import { fillOutbox, openOutbox } from './sample-outbox.ts';
+
+async function filled() {
+  const outbox = knownInstallation();
+  await outbox.run('init');
+  await fillOutbox(outbox);
+  return outbox;
+}
+
+/** The order ids that a list shows, in its order. */
+async function listed(outbox: Awaited<ReturnType<typeof filled>>, ...filters: string[]): Promise<string[]> {
+  const { stdout } = await outbox.run('orders', 'list', '--json', ...filters);
+  const report: { orders: { order_id: string }[] } = JSON.parse(stdout);
+  return report.orders.map((order) => order.order_id);
+}
+
+describe('order-sync orders list', () => {
+  it('shows every order with the states of its entries, newest first', async () => {
+    const outbox = await filled();
+    const { code, stdout, stderr } = await outbox.run('orders', 'list');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatchInlineSnapshot(`
+      "ID  RECEIVED              SOURCE  ORDER  LINES  STATES
+      3   2026-11-21 11:00:03Z  shop1   1003   1      1 pending
+      2   2026-11-21 11:00:02Z  shop1   1002   1      1 needs_review
+      1   2026-11-21 11:00:00Z  shop1   1001   2      1 fulfilled, 1 rejected, 1 not accepted
+      "
+    `);
+  });
+
+  it('keeps its JSON contract', async () => {
+    const outbox = await filled();
+    const { stdout } = await outbox.run('orders', 'list', '--json', '--limit', '1');
+    expect(JSON.parse(stdout)).toMatchInlineSnapshot(`
+      {
+        "next_before": 3,
+        "orders": [
+          {
+            "id": 3,
+            "lines": 1,
+            "order_id": "1003",
+            "received_at": "2026-11-21T11:00:03.000Z",
+            "rejected_lines": 0,
+            "source": "shop1",
+            "states": {
+              "pending": 1,
+            },
+            "updated_at": "2026-11-21T11:00:03.000Z",
+          },
+        ],
+      }
+    `);
+  });
+
+  it('is narrowed by state, source, search and attention', async () => {
+    const outbox = await filled();
+    expect(await listed(outbox, '--state', 'pending')).toEqual(['1003']);
+    expect(await listed(outbox, '--source', 'shop2')).toEqual([]);
+    expect(await listed(outbox, '--search', 'W-1')).toEqual(['1001']);
+    expect(await listed(outbox, '--search', 'os-6kaxc2lkdkxasrz3ryxnk4zzla')).toEqual(['1002']);
+    expect(await listed(outbox, '--attention')).toEqual(['1002', '1001']);
+  });
+
+  it('is read page by page, and says how to go on', async () => {
+    const outbox = await filled();
+    const first = await outbox.run('orders', 'list', '--limit', '2');
+    expect(first.stderr).toBe('There are more: --before 2\n');
+    expect(await listed(outbox, '--limit', '2', '--before', '2')).toEqual(['1001']);
+  });
+
+  it('says so when there is nothing', async () => {
+    const outbox = await filled();
+    expect(await outbox.run('orders', 'list', '--source', 'shop2')).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: 'No such orders.\n',
+    });
+  });
+
+  it('reads beside the worker that holds the outbox', async () => {
+    const outbox = await filled();
+    const worker = openOutbox(outbox);
+    const { code, stdout } = await runProgram(['orders', 'list', '--json', '--config', outbox.configFile]);
+    await worker.close();
+    expect({ code, orders: JSON.parse(stdout).orders.length }).toEqual({ code: 0, orders: 3 });
+  });
+});
+
+describe('order-sync orders show', () => {
+  it('shows what was asked, every attempt, what to do and what is allowed, and nothing that steers a terminal', async () => {
+    const outbox = await filled();
+    const { code, stdout } = await outbox.run('orders', 'show', '1001');
+    expect(code).toBe(0);
+    expect(stdout).toMatchInlineSnapshot(`
+      "Order 1001 of shop1
+      received 2026-11-21 11:00:00Z, changed 2026-11-21 11:00:01Z
+      result (folder): due
+
+      os-6g64ovo2o4bv766a4udyoaftcb  line 1  gift_card_order
+        asked       2 x steam-10 in USD
+        state       fulfilled
+        supplier    order W-1, 19.00 USD, 2 units
+        allowed     nothing: it is final
+        #  OPENED                    PURPOSE  KEY   OUTCOME   HTTP  TOOK    MESSAGE
+        1  2026-11-21T11:00:00.000Z  submit   main  accepted  200   250 ms
+
+      os-kpxngmnkhaycontcxzqnrzgdxp  line 2  gift_card_order
+        asked       1 x nope in USD
+        state       rejected
+        error       invalid_variant: No such �[31mproduct�here
+        what to do  Refresh the copy of \`/products\`.
+        allowed     reorder
+        #  OPENED                    PURPOSE  KEY   OUTCOME          HTTP  TOOK    MESSAGE
+        1  2026-11-21T11:00:01.000Z  submit   main  invalid_variant  404   250 ms  invalid_variant: No such �[31mproduct�here
+
+      Not accepted
+        line 4 of the file, line_id 3: quantity must be at least 1, got 0 (invalid_field)
+      "
+    `);
+  });
+
+  it('shows why an order stands in front of a person, and one that was never sent', async () => {
+    const outbox = await filled();
+    expect((await outbox.run('orders', 'show', '1002')).stdout).toMatchInlineSnapshot(`
+      "Order 1002 of shop1
+      received 2026-11-21 11:00:02Z, changed 2026-11-21 11:00:02Z
+      result (folder): due
+
+      os-6kaxc2lkdkxasrz3ryxnk4zzla  line 1  esim_order
+        asked       1 x es-7 for 7 days in USD
+        state       needs_review (an attempt may have been processed)
+        review      the horizon has passed
+        allowed     retry, resolve
+        #  OPENED                    PURPOSE  KEY   OUTCOME   HTTP  TOOK    MESSAGE
+        1  2026-11-21T11:00:02.000Z  submit   main  deadline  -     250 ms
+      "
+    `);
+    expect((await outbox.run('orders', 'show', '1003')).stdout).toMatchInlineSnapshot(`
+      "Order 1003 of shop1
+      received 2026-11-21 11:00:03Z, changed 2026-11-21 11:00:03Z
+
+      os-cjrz4rvldsto2jmhrsscc3j6lo  line 1  gift_card_order
+        asked       1 x steam-10 in USD
+        state       pending
+        next        send, due 2026-11-21 11:00:03Z
+        allowed     hold, cancel
+        attempts    none: it was never sent
+      "
+    `);
+  });
+
+  it('finds an order by one of its references, and keeps its JSON contract', async () => {
+    const outbox = await filled();
+    const { stdout } = await outbox.run('orders', 'show', '1002', '--json');
+    const shown = JSON.parse(stdout);
+    expect(shown).toMatchInlineSnapshot(`
+      {
+        "deliveries": [
+          {
+            "done": false,
+            "done_at": null,
+            "last_error": null,
+            "sink": "folder",
+          },
+        ],
+        "entries": [
+          {
+            "allowed_actions": [
+              "retry",
+              "resolve",
+            ],
+            "asked": "1 x es-7 for 7 days in USD",
+            "attempts": [
+              {
+                "closed_at": "2026-11-21T11:00:02.250Z",
+                "duration_ms": 250,
+                "error_code": null,
+                "error_message": "",
+                "http_status": null,
+                "key_name": "main",
+                "number": 1,
+                "opened_at": "2026-11-21T11:00:02.000Z",
+                "outcome": "deadline",
+                "purpose": "submit",
+                "sent": true,
+              },
+            ],
+            "client_action": null,
+            "cost": null,
+            "currency": "USD",
+            "error_code": null,
+            "error_message": null,
+            "in_doubt": true,
+            "line_id": "1",
+            "next_attempt_at": null,
+            "next_step": "send",
+            "operation": "esim_order",
+            "order_number": null,
+            "reference": "os-6kaxc2lkdkxasrz3ryxnk4zzla",
+            "review_reason": "the horizon has passed",
+            "state": "needs_review",
+            "unit_count": 0,
+          },
+        ],
+        "id": 2,
+        "order_id": "1002",
+        "received_at": "2026-11-21T11:00:02.000Z",
+        "rejections": [],
+        "source": "shop1",
+        "updated_at": "2026-11-21T11:00:02.250Z",
+      }
+    `);
+    const again = await outbox.run('orders', 'show', shown.entries[0].reference, '--json');
+    expect(again.stdout).toBe(stdout);
+  });
+
+  it('never shows a delivered code', async () => {
+    const outbox = await filled();
+    for (const form of [[], ['--json']]) {
+      expect((await outbox.run('orders', 'show', '1001', ...form)).stdout).not.toContain('GIFT-CODE');
+    }
+  });
+
+  it('ends with 4 and a next step for an order that is not there', async () => {
+    const outbox = await filled();
+    const text = await outbox.run('orders', 'show', '9999');
+    expect(text).toMatchObject({ code: 4, stdout: '', stderr: expect.stringContaining('What to do: ') });
+    const json = await outbox.run('orders', 'show', '9999', '--json');
+    expect(JSON.parse(json.stderr)).toEqual({
+      error: { code: 'NOT_FOUND', message: expect.stringContaining('"9999"'), hint: expect.any(String) },
+    });
+  });
+});
+
+describe('order-sync queue status', () => {
+  it('shows what is open, what stands still and what waits for a person', async () => {
+    const outbox = await filled();
+    const { code, stdout } = await outbox.run('queue', 'status');
+    expect(code).toBe(0);
+    expect(stdout).toMatchInlineSnapshot(`
+      "1 open, the oldest for 59 min 57 s; 2 results to be written
+
+      STATE         ENTRIES
+      pending       1
+      fulfilled     1
+      rejected      1
+      needs_review  1
+
+      STANDS STILL  SINCE                 BY      REASON
+      balance:EUR   2026-11-21 11:00:00Z  worker  insufficient_balance: Balance too low
+
+      WAITS FOR A PERSON             SINCE                 ORDER         REASON
+      os-6kaxc2lkdkxasrz3ryxnk4zzla  2026-11-21 11:00:02Z  shop1/1002/1  the horizon has passed
+      rejection                      2026-11-21 11:00:00Z  shop1/1001/3  invalid_field: line 4, quantity: must be at least 1
+      "
+    `);
+  });
+
+  it('keeps its JSON contract', async () => {
+    const outbox = await filled();
+    const { stdout } = await outbox.run('queue', 'status', '--json');
+    expect(JSON.parse(stdout)).toMatchInlineSnapshot(`
+      {
+        "attention": [
+          {
+            "kind": "entry",
+            "line_id": "1",
+            "message": null,
+            "order_id": "1002",
+            "reason": "the horizon has passed",
+            "reference": "os-6kaxc2lkdkxasrz3ryxnk4zzla",
+            "since": "2026-11-21T11:00:02.250Z",
+            "source": "shop1",
+            "state": "needs_review",
+          },
+          {
+            "kind": "rejection",
+            "line_id": "3",
+            "message": "line 4, quantity: must be at least 1",
+            "order_id": "1001",
+            "reason": "invalid_field",
+            "reference": null,
+            "since": "2026-11-21T11:00:00.000Z",
+            "source": "shop1",
+            "state": "not_accepted",
+          },
+        ],
+        "entries": {
+          "cancelled": 0,
+          "expired": 0,
+          "fulfilled": 1,
+          "held": 0,
+          "needs_review": 1,
+          "pending": 1,
+          "placed": 0,
+          "refunded": 0,
+          "rejected": 1,
+          "sending": 0,
+          "unknown": 0,
+          "waiting": 0,
+        },
+        "oldest_open_at": "2026-11-21T11:00:03.000Z",
+        "open": 1,
+        "pauses": [
+          {
+            "message": "Balance too low",
+            "opened_by": "worker",
+            "probe_at": null,
+            "probes": 0,
+            "reason": "insufficient_balance",
+            "scope": "balance:EUR",
+            "since": "2026-11-21T11:00:00.000Z",
+          },
+        ],
+        "results_due": 2,
+      }
+    `);
+  });
+
+  it('ends with 4 when there is no outbox yet', async () => {
+    expect((await installation().run('queue', 'status')).code).toBe(4);
+  });
+});

@@ -1,0 +1,98 @@
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { exitCodeFor } from '../../src/cli/exit-codes.ts';
+import { plainText, renderTable, shortDuration } from '../../src/cli/plain-text.ts';
+import { OrderSyncError } from '../../src/core/order-sync-error.ts';
+import { installation, projectRoot, runHere, runProgram } from './installation.ts';
+
+const { version } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8'));
+
+describe('the command line', () => {
+  it('helps on stdout when it is asked, and on stderr with 2 when a command is missing', async () => {
+    for (const asking of [['--help'], ['help'], ['orders', '--help'], ['help', 'orders']]) {
+      const { code, stdout, stderr } = await runHere(asking);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(stdout).toMatch(/^Usage: order-sync/);
+    }
+    for (const missing of [[], ['orders']]) {
+      const { code, stdout, stderr } = await runHere(missing);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+      expect(stderr).toMatch(/^Usage: order-sync/);
+    }
+  });
+
+  it('asks whether a near command was meant, and ends with 2', async () => {
+    const { code, stderr } = await runHere(['order']);
+    expect(code).toBe(2);
+    expect(stderr).toBe("error: unknown command 'order'\n(Did you mean orders?)\n(see `order-sync --help`)\n");
+  });
+
+  it.each([
+    [['orders', 'list', '--stat', 'pending'], /Did you mean --state/],
+    [['orders', 'list', '--state', 'lost'], /Allowed choices are pending, sending/],
+    [['orders', 'list', '--limit', '0'], /must be a whole number from 1 to 1000/],
+    [['orders', 'list', '--limit', '1e2'], /must be a whole number/],
+    [['orders', 'show'], /missing required argument 'order'/],
+    [['health', '--live', '--ready'], /cannot be used with/],
+    [['check-config', '--set', 'log.level'], /must be key=value/],
+  ])('refuses %j as usage', async (argv, message) => {
+    const { code, stdout, stderr } = await runHere(argv);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(message);
+  });
+
+  it('tells usage errors as JSON, and nothing else, to a program that asked for JSON', async () => {
+    const { code, stderr } = await runHere(['orders', 'list', '--json', '--state', 'lost']);
+    expect(code).toBe(2);
+    expect(JSON.parse(stderr)).toEqual({
+      error: { code: 'USAGE', message: expect.stringContaining("'lost' is invalid"), hint: expect.any(String) },
+    });
+  });
+
+  it('prints its version in two ways', async () => {
+    expect(await runProgram(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+    const { stdout } = await runProgram(['version', '--json']);
+    expect(JSON.parse(stdout)).toEqual({ order_sync: version, node: process.versions.node });
+  });
+
+  it('does not crash when its reader closes the pipe', async () => {
+    const { configFile, run } = installation();
+    await run('init');
+    const script = `"${process.execPath}" bin/order-sync.js check-config --explain --config "${configFile}" | true; exit "\${PIPESTATUS[0]}"`;
+    const child = spawn('bash', ['-c', script], { cwd: projectRoot, stdio: ['ignore', 'pipe', 'pipe'] });
+    const code = await new Promise((done) => child.on('close', done));
+    expect(code).toBe(0);
+  });
+});
+
+describe('exit codes', () => {
+  it('follow the code of an error, also behind a failed clean-up, and are 1 for what nobody foresaw', () => {
+    const refused = new OrderSyncError('REFUSED', 'x');
+    expect(exitCodeFor(refused)).toBe(5);
+    expect(exitCodeFor(new AggregateError([refused, new Error('y')]))).toBe(5);
+    expect(exitCodeFor(Object.assign(new Error('from another copy'), { code: 'UNREACHABLE' }))).toBe(6);
+    expect(exitCodeFor(Object.assign(new Error('x'), { code: 'ENOENT' }))).toBe(1);
+    expect(exitCodeFor(Object.assign(new Error('x'), { code: 'constructor' }))).toBe(1);
+    expect(exitCodeFor('thrown text')).toBe(1);
+  });
+});
+
+describe('text for a terminal', () => {
+  it('carries nothing that steers it', () => {
+    expect(plainText('a\u001b[2Jb\nc\u202ed\u2028e')).toBe('a\u{fffd}[2Jb\u{fffd}c\u{fffd}d\u{fffd}e');
+    expect(renderTable(['A', 'B'], [['1\n2', 'x']])).toBe('A    B\n1\u{fffd}2  x\n');
+  });
+
+  it('tells durations in their two largest units', () => {
+    expect([0, 999, 1000, 61_000, 3_600_000, 90_000_000].map(shortDuration)).toEqual([
+      '0 s',
+      '0 s',
+      '1 s',
+      '1 min 1 s',
+      '1 h',
+      '1 d 1 h',
+    ]);
+  });
+});

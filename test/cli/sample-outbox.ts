@@ -1,0 +1,166 @@
+import { join } from 'node:path';
+import type { AcceptableLine } from '../../src/core/order-request.ts';
+import { assert } from '../../src/core/order-sync-error.ts';
+import { readReferenceSecret } from '../../src/config/reference-secret.ts';
+import type { Settlement } from '../../src/core/settlement.ts';
+import { openStore } from '../../src/store/sqlite-store.ts';
+import type { OpenAttempt, Store } from '../../src/store/store.ts';
+import { nowMs, type Installation } from './installation.ts';
+
+export const startMs = nowMs - 3_600_000;
+
+/** Opens the outbox of an installation for writing, as its worker would. */
+export function openOutbox(installation: Installation): Store {
+  const { dataDir } = installation;
+  return openStore({
+    path: join(dataDir, 'order-sync.db'),
+    init: 'if-missing',
+    namespace: { instance: 'acme', prefix: 'os', secret: readReferenceSecret(join(dataDir, 'reference.secret'), true) },
+    upstream: 'sandbox',
+    sinks: ['folder'],
+  });
+}
+
+const line = (orderId: string, lineId: string, rest: Partial<AcceptableLine>) => ({
+  source: 'shop1',
+  orderId,
+  lineId,
+  operation: 'gift_card_order' as const,
+  variant: null,
+  plan: null,
+  iccid: null,
+  quantity: null,
+  days: null,
+  currency: 'USD',
+  notAfterMs: null,
+  metadata: {},
+  extra: {},
+  lineNumber: null,
+  ...rest,
+});
+
+/**
+ * Three orders: 1001 was bought, and its second line refused; 1002 is in doubt after a timeout; 1003 was never sent.
+ * A line of 1001 was not accepted, and a balance stands still.
+ */
+export async function fillOutbox(installation: Installation): Promise<void> {
+  const store = openOutbox(installation);
+  const incarnationId = await store.beginIncarnation({ bootId: null, version: '0.1.0', nowMs: startMs });
+  await store.acceptBatch({
+    nowMs: startMs,
+    fileId: null,
+    lines: [
+      line('1001', '1', { variant: 'steam-10', quantity: 2 }),
+      line('1001', '2', { variant: 'nope', quantity: 1 }),
+    ],
+    rejections: [
+      {
+        lineNumber: 4,
+        source: 'shop1',
+        orderId: '1001',
+        lineId: '3',
+        code: 'invalid_field',
+        field: 'quantity',
+        rule: 'must be at least 1',
+        value: '0',
+      },
+    ],
+  });
+  await settleNext(store, incarnationId, 0, {
+    state: 'fulfilled',
+    row: 'accepted',
+    answer: {
+      orderNumber: 'W-1',
+      reference: null,
+      status: 'completed',
+      statusClass: 'done',
+      cost: '19.00',
+      currency: 'USD',
+      units: [{ code: 'GIFT-CODE-1' }, { code: 'GIFT-CODE-2' }],
+    },
+  });
+  await settleNext(store, incarnationId, 1000, {
+    state: 'rejected',
+    row: 'invalid_variant',
+    error: { code: 'invalid_variant', message: 'No such \u001b[31mproduct\nhere', buffered: false },
+  });
+  await store.acceptBatch({
+    nowMs: startMs + 2000,
+    fileId: null,
+    lines: [line('1002', '1', { operation: 'esim_order', plan: 'es-7', quantity: 1, days: 7 })],
+    rejections: [],
+  });
+  await settleNext(store, incarnationId, 2000, {
+    state: 'needs_review',
+    row: 'deadline',
+    inDoubt: true,
+    reviewReason: 'the horizon has passed',
+  });
+  await store.acceptBatch({
+    nowMs: startMs + 3000,
+    fileId: null,
+    lines: [line('1003', '1', { variant: 'steam-10', quantity: 1 })],
+    rejections: [],
+  });
+  await store.openPause({
+    scope: 'balance:EUR',
+    reason: 'insufficient_balance',
+    message: 'Balance too low',
+    openedBy: 'worker',
+    probeAtMs: null,
+    nowMs: startMs,
+  });
+  await store.close();
+}
+
+const statuses: Readonly<Record<string, number>> = { accepted: 200, invalid_variant: 404 };
+
+async function settleNext(
+  store: Store,
+  incarnationId: number,
+  afterMs: number,
+  end: Partial<Settlement> & Pick<Settlement, 'state' | 'row'>,
+): Promise<void> {
+  const openedMs = startMs + afterMs;
+  const open: OpenAttempt | null = await store.openAttempt({
+    step: 'send',
+    keyName: 'main',
+    incarnationId,
+    nowMs: openedMs,
+    nowMono: afterMs,
+    bootId: null,
+    allowNew: true,
+    pausedCurrencies: [],
+    render: () => ({ method: 'POST', path: '/orders', body: '{}' }),
+  });
+  assert(open !== null, 'an entry is due');
+  await store.closeAttempt({
+    attemptId: open.attemptId,
+    entryId: open.entry.id,
+    nowMs: openedMs + 250,
+    durationMs: 250,
+    outcome: {
+      row: end.row,
+      sent: true,
+      http: statuses[end.row] ?? null,
+      code: end.error?.code ?? null,
+      message: end.error?.message ?? '',
+    },
+    settlement: {
+      nextStep: 'send',
+      dueAtMs: openedMs,
+      inDoubt: false,
+      doubtUntilMs: null,
+      tries: 0,
+      counted: true,
+      error: null,
+      reviewReason: null,
+      answer: null,
+      pause: null,
+      ...end,
+    },
+    pause: null,
+    slotsSettledMono: afterMs + 250,
+    bootId: null,
+  });
+}

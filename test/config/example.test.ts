@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parse } from 'yaml';
+import { describe, expect, it } from 'vitest';
+import { loadConfig } from '../../src/config/load.ts';
+import { configKeys } from '../../src/config/schema-tree.ts';
+import { readYaml } from '../../src/config/yaml-file.ts';
+import { folderWith } from './config-file.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const example = readFileSync(join(root, 'config/order-sync.example.yaml'), 'utf8');
+/** A key that is off stands behind a `#` without a space; prose has a space there. */
+const everythingOn = example.replace(/^( *)#(?=[a-z_-])/gm, '$1');
+
+/** Every key written in a document, lists without their places. */
+function writtenKeys(value: unknown, prefix = ''): string[] {
+  if (Array.isArray(value)) return value.flatMap((child) => writtenKeys(child, `${prefix}[]`));
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, child]) => {
+    const path = prefix === '' ? name : `${prefix}.${name}`;
+    return [path, ...writtenKeys(child, path)];
+  });
+}
+
+describe('the example configuration', () => {
+  it('is valid as it stands, for production, once its key file exists', () => {
+    const cwd = folderWith({ 'example.yaml': example.replace('/run/secrets/wholesale_key', 'key') });
+    const { config, warnings } = loadConfig({ file: 'example.yaml', cwd, environment: {} });
+    expect(config.wholesale.environment).toBe('production');
+    expect(warnings).toEqual([]);
+  });
+
+  it('has every key of the schema, and no other', () => {
+    const file = readYaml('example', everythingOn);
+    expect(file.issues).toEqual([]);
+    const known = configKeys().map(({ path }) => path);
+    expect(writtenKeys(file.tree).toSorted()).toEqual(known.toSorted());
+  });
+
+  it('shows the defaults, except where it says that a value is yours', () => {
+    const least = folderWith({
+      'c.yaml':
+        'instance: my-shop\nwholesale: { base_url: "https://wholesale.example.com", keys: [{name: main, value_file: key}] }',
+      'example.yaml': example.replace('/run/secrets/wholesale_key', 'key'),
+    });
+    const load = (file: string) => loadConfig({ file, cwd: least, environment: {} }).config;
+    expect(load('example.yaml')).toEqual({ ...load('c.yaml'), wholesale: { ...load('c.yaml').wholesale, wire: {} } });
+  });
+});
+
+describe('the configuration of the demo', () => {
+  it('is valid, belongs to the sandbox and says so', () => {
+    const { config } = loadConfig({ file: 'config/sandbox.yaml', cwd: root, environment: {} });
+    expect(config.wholesale.upstream).toBe('sandbox');
+    expect(parse(readFileSync(join(root, 'config/sandbox.yaml'), 'utf8')).wholesale.environment).toBe('sandbox');
+  });
+});

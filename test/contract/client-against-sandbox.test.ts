@@ -1,0 +1,258 @@
+import { onTestFinished, describe, expect, it } from 'vitest';
+import type { Operation } from '../../src/core/operation.ts';
+import { assert } from '../../src/core/order-sync-error.ts';
+import type { LookupOutcome, Outcome } from '../../src/core/outcome.ts';
+import type { SandboxConfig } from '../../src/sandbox/config.ts';
+import type { CatalogueWalk } from '../../src/wholesale/catalogue-walk.ts';
+import type { WholesaleClient } from '../../src/wholesale/client.ts';
+import type { RequestFacts } from '../../src/wholesale/render-request.ts';
+import { wireSchema, type WireOverrides } from '../../src/wholesale/wire.ts';
+import { mainKey, startSandbox } from '../sandbox/running-sandbox.ts';
+import { clientOf } from '../wholesale/api-calls.ts';
+
+const keyed = { keyValue: mainKey };
+const nothing = { variant: null, plan: null, iccid: null, quantity: null, days: null, currency: null };
+
+function factsOf(operation: Operation, reference: string, some: Partial<RequestFacts>): RequestFacts {
+  return { ...nothing, operation, reference, ...some };
+}
+
+const giftCards = (reference: string, some: Partial<RequestFacts> = {}): RequestFacts =>
+  factsOf('gift_card_order', reference, { variant: 'steam-usd-10', quantity: 2, currency: 'USD', ...some });
+const esims = (reference: string, some: Partial<RequestFacts> = {}): RequestFacts =>
+  factsOf('esim_order', reference, { plan: 'es-5gb-30d', quantity: 1, currency: 'EUR', ...some });
+
+async function place(client: WholesaleClient, facts: RequestFacts, call = keyed): Promise<Outcome> {
+  const { operation } = facts;
+  const expectation = { ...facts, reference: operation === 'esim_cancel' ? null : facts.reference };
+  return client.submit({ ...client.render(facts), ...call, operation, expect: expectation });
+}
+
+async function start(config: SandboxConfig = {}, wire: WireOverrides = {}) {
+  const sandbox = await startSandbox(config);
+  const client = clientOf(sandbox.url, { wire: wireSchema.parse(wire) });
+  onTestFinished(async () => client.close());
+  return { sandbox, client };
+}
+
+/** Orders one eSIM and gives its ICCID. */
+async function esimOf(client: WholesaleClient, reference = 'esim-1', plan = 'es-5gb-30d'): Promise<string> {
+  const outcome = await place(client, esims(reference, { plan }));
+  const iccid = outcome.answer?.units[0]?.iccid;
+  assert(iccid !== undefined, `an eSIM is delivered: ${JSON.stringify(outcome)}`);
+  return iccid;
+}
+
+async function all<T>(walk: CatalogueWalk<T>): Promise<{ items: T[]; requests: number }> {
+  const items: T[] = [];
+  let requests = 0;
+  while (!walk.done) {
+    // oxlint-disable-next-line no-await-in-loop -- page by page
+    const step = await walk.read(keyed);
+    requests += 1;
+    assert(step.kind === 'page', JSON.stringify(step));
+    items.push(...step.items);
+  }
+  return { items, requests };
+}
+
+describe('the client and the sandbox read the same specification', () => {
+  it('a gift card order is accepted with all its codes, and found again by reference and by number', async () => {
+    const { client } = await start();
+    const outcome = await place(client, giftCards('gc-1'));
+    expect(outcome).toMatchObject({
+      row: 'accepted',
+      answer: { reference: 'gc-1', statusClass: 'done', cost: '18.90', currency: 'USD' },
+    });
+    expect(outcome.answer?.units).toHaveLength(2);
+    expect(outcome.answer?.units.every((unit) => unit.code !== undefined)).toBe(true);
+    for (const key of ['gc-1', outcome.answer?.orderNumber ?? '']) {
+      // oxlint-disable-next-line no-await-in-loop
+      const found = await client.lookUp({ ...keyed, family: 'gift_card', key, expectReference: 'gc-1' });
+      expect(found).toMatchObject({ kind: 'found', answer: { units: outcome.answer?.units } });
+    }
+  });
+
+  it('an eSIM order is accepted with its activation code, also for a daily plan', async () => {
+    const { client } = await start();
+    const outcome = await place(client, esims('es-1', { plan: 'es-daily-1gb', quantity: 3, days: 4 }));
+    expect(outcome).toMatchObject({ row: 'accepted', answer: { reference: 'es-1', currency: 'EUR' } });
+    expect(outcome.answer?.units).toHaveLength(3);
+    for (const unit of outcome.answer?.units ?? []) {
+      expect(unit).toMatchObject({ lpa: `LPA:1$${unit.smdp_address}$${unit.matching_id}`, status: 'new' });
+    }
+    const missing = await place(client, esims('es-2', { plan: 'es-daily-1gb' }));
+    expect(missing).toMatchObject({ row: 'plan_unorderable', http: 422, code: 'invalid_plan' });
+  });
+
+  it('an order is found only in its own family, and absence is the word of the API', async () => {
+    const { client } = await start();
+    await place(client, giftCards('gc-1'));
+    const lookUp = async (family: 'gift_card' | 'esim', key: string): Promise<LookupOutcome> =>
+      client.lookUp({ ...keyed, family, key, expectReference: key });
+    expect(await lookUp('esim', 'gc-1')).toEqual({ kind: 'absent' });
+    expect(await lookUp('gift_card', 'gc-2')).toEqual({ kind: 'absent' });
+    expect(await lookUp('gift_card', '../products')).toEqual({ kind: 'absent' });
+    expect(
+      await client.lookUp({ keyValue: 'wrong-key', family: 'gift_card', key: 'gc-1', expectReference: null }),
+    ).toMatchObject({
+      kind: 'failed',
+      outcome: { row: 'invalid_key', http: 401 },
+    });
+  });
+
+  it('the same reference buys once: the repeat brings the same codes', async () => {
+    const { sandbox, client } = await start();
+    const first = await place(client, giftCards('gc-1'));
+    const second = await place(client, giftCards('gc-1'));
+    expect(second.answer).toEqual(first.answer);
+    expect(sandbox.ledger().orders).toHaveLength(1);
+  });
+
+  it('an answer for the same reference with other contents is a mismatch, not a success', async () => {
+    const { client } = await start();
+    await place(client, giftCards('gc-1'));
+    expect(await place(client, giftCards('gc-1', { quantity: 3 }))).toMatchObject({ row: 'answer_mismatch' });
+    expect(await place(client, giftCards('gc-1', { variant: 'steam-usd-20' }))).toMatchObject({
+      row: 'answer_mismatch',
+    });
+    expect(await place(client, esims('gc-1'))).toMatchObject({ row: 'reference_in_use', http: 409 });
+  });
+
+  it('an eSIM is topped up with a plan of its list, and the top-up is found as an eSIM order', async () => {
+    const { client } = await start();
+    const iccid = await esimOf(client);
+    const plans = await all(client.topups(iccid));
+    const [plan] = plans.items;
+    assert(plan !== undefined, 'the eSIM has top-up plans');
+    const topup = factsOf('esim_topup', 'top-1', { plan: plan.plan, iccid, currency: 'USD', days: plan.minDays });
+    expect(await place(client, topup)).toMatchObject({ row: 'accepted', answer: { reference: 'top-1' } });
+    const found = await client.lookUp({ ...keyed, family: 'esim', key: 'top-1', expectReference: 'top-1' });
+    expect(found.kind).toBe('found');
+    const refused = { ...topup, reference: 'top-2', plan: 'fr-5gb-30d' };
+    expect(await place(client, refused)).toMatchObject({ row: 'topup_not_allowed', http: 422 });
+    const unknown = { ...topup, reference: 'top-3', iccid: '8900000000000000007' };
+    expect(await place(client, unknown)).toMatchObject({ row: 'not_found', http: 404 });
+  });
+
+  it('an eSIM is cancelled once, without a reference; its order then reads as refunded', async () => {
+    const { client } = await start();
+    const iccid = await esimOf(client, 'esim-1');
+    const cancel = factsOf('esim_cancel', 'never-sent', { iccid });
+    expect(client.render(cancel).body).toBe('{}');
+    expect(await place(client, cancel)).toMatchObject({ row: 'accepted', answer: { statusClass: 'refunded' } });
+    expect(await place(client, cancel)).toMatchObject({ row: 'not_cancellable', http: 409 });
+    const origin = await client.lookUp({ ...keyed, family: 'esim', key: 'esim-1', expectReference: 'esim-1' });
+    expect(origin).toMatchObject({
+      kind: 'found',
+      answer: { statusClass: 'refunded', units: [{ iccid, status: 'cancelled' }] },
+    });
+  });
+
+  it('an eSIM is read by its ICCID only when the mapping names such a call', async () => {
+    const { client } = await start({}, { lookup: { get_sim: { path: '/esim/esims/{iccid}' } } });
+    const iccid = await esimOf(client);
+    expect(client.canLookUpEsim()).toBe(true);
+    expect(await client.lookUpEsim({ ...keyed, iccid })).toMatchObject({
+      kind: 'found',
+      answer: { units: [{ iccid, status: 'new' }] },
+    });
+    expect(await client.lookUpEsim({ ...keyed, iccid: '8900000000000000007' })).toEqual({ kind: 'absent' });
+    const silent = await start();
+    expect(silent.client.canLookUpEsim()).toBe(false);
+    expect(await silent.client.lookUpEsim({ ...keyed, iccid })).toMatchObject({ kind: 'failed' });
+  });
+
+  it.each([
+    ['test-refunded', { row: 'accepted', answer: { statusClass: 'refunded' } }],
+    ['test-delayed', { row: 'accepted', answer: { statusClass: 'pending', units: [] } }],
+    ['test-refused', { row: 'order_refused', http: 422 }],
+    ['test-website-only', { row: 'not_api_sellable', http: 422 }],
+    ['no-such-variant', { row: 'invalid_variant', http: 404 }],
+  ])('the test product %s reads as what it is', async (variant, expected) => {
+    const { client } = await start();
+    expect(await place(client, giftCards('gc-1', { variant }))).toMatchObject(expected);
+  });
+
+  it('refusals of the account and of the balance are told apart', async () => {
+    const { client } = await start({
+      accounts: [
+        { id: 'acme', email: 'a@acme.example', balances: { USD: '1.00' }, keys: [{ name: 'main', value: mainKey }] },
+        { id: 'gone', email: 'b@acme.example', blocked: true, keys: [{ name: 'gone', value: 'sandbox-key-gone' }] },
+        {
+          id: 'far',
+          email: 'c@acme.example',
+          keys: [{ name: 'far', value: 'sandbox-key-far', allow_list: ['192.0.2.1'] }],
+        },
+      ],
+    });
+    const order = giftCards('gc-1');
+    expect(await place(client, order)).toMatchObject({ row: 'insufficient_balance', http: 402 });
+    expect(await place(client, giftCards('gc-2', { currency: 'GBP' }))).toMatchObject({ row: 'currency_unavailable' });
+    expect(await place(client, order, { keyValue: 'sandbox-key-gone' })).toMatchObject({ row: 'account_not_allowed' });
+    expect(await client.probe({ keyValue: 'sandbox-key-far' })).toMatchObject({ row: 'ip_not_allowed', http: 403 });
+    expect(await client.probe(keyed)).toMatchObject({ row: 'accepted', answer: null });
+  });
+
+  it.each([
+    ['seconds', 'json', expect.any(Number)],
+    ['date', 'text', expect.any(Number)],
+    ['none', 'empty', null],
+  ] as const)(
+    'a call over the limit is turned away; the time to wait as %s, the body as %s',
+    async (form, body, wait) => {
+      const { client } = await start({ limits: { enabled: true, requests: 1, retry_after: form, body } });
+      expect(await client.probe(keyed)).toMatchObject({ row: 'accepted' });
+      expect(await client.probe(keyed)).toMatchObject({ row: 'rate_limited', http: 429, retryAfterMs: wait });
+    },
+  );
+
+  it('maintenance is api_disabled everywhere', async () => {
+    const { client } = await start({ maintenance: true });
+    expect(await client.probe(keyed)).toMatchObject({ row: 'api_disabled', http: 503 });
+    expect(await place(client, giftCards('gc-1'))).toMatchObject({ row: 'api_disabled', http: 503 });
+  });
+
+  it('the whole catalogue is read: products, destinations, plans', async () => {
+    const { client } = await start();
+    const products = await all(client.products());
+    expect(products.requests).toBe(1);
+    expect(products.items.find((product) => product.variant === 'steam-usd-100')).toMatchObject({
+      prices: { USD: '94.50', EUR: '86.94' },
+      maxQuantity: 10,
+      sellable: true,
+    });
+    expect(products.items.find((product) => product.variant === 'steam-usd-10')?.stock).toBe(250);
+    expect(products.items.find((product) => product.variant === 'test-website-only')?.sellable).toBe(false);
+    const destinations = await all(client.destinations());
+    expect(destinations.items).toContainEqual({ destination: 'spain', name: 'Spain', countries: ['ES'] });
+    const plans = await all(client.plans('spain'));
+    expect(plans.items.find((plan) => plan.plan === 'es-daily-unlimited')).toMatchObject({
+      daily: true,
+      minDays: 3,
+      maxDays: 15,
+      unlimited: true,
+      prices: { USD: '3.40' },
+    });
+    const nowhere = client.plans('atlantis');
+    expect(await nowhere.read(keyed)).toMatchObject({ kind: 'failed', outcome: { row: 'not_found', http: 404 } });
+    expect(nowhere.done, 'a failed page may be read again').toBe(false);
+  });
+
+  it('a catalogue in pages is read whole when the mapping says so, and called incomplete when it does not', async () => {
+    const whole = await start();
+    const expected = await all(whole.client.products());
+    for (const mode of ['page', 'next'] as const) {
+      // oxlint-disable-next-line no-await-in-loop
+      const { client } = await start({ products_per_page: 40 }, { catalogue: { paging: { mode } } });
+      // oxlint-disable-next-line no-await-in-loop
+      const paged = await all(client.products());
+      expect(paged.items.map((product) => product.variant)).toEqual(expected.items.map((product) => product.variant));
+      expect(paged.requests).toBe(Math.ceil(expected.items.length / 40));
+    }
+    const { client } = await start({ products_per_page: 40 });
+    const walk = client.products();
+    await all(walk);
+    expect(walk.incomplete).toMatch(/paging/);
+  });
+});

@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { describe, expect, it } from 'vitest';
+import { processContext } from '../../src/cli/context.ts';
+import { exitCodes } from '../../src/cli/exit-codes.ts';
+import { buildProgram } from '../../src/cli/program.ts';
+import { entryStates } from '../../src/core/entry-state.ts';
+
+const page = readFileSync(resolve(import.meta.dirname, '../../docs/cli.md'), 'utf8');
+
+/** The first cells of the table that stands below a heading. */
+function firstCells(heading: string): string[] {
+  const section = page.split(/^#+ /m).find((text) => text.startsWith(heading)) ?? '';
+  return [...section.matchAll(/^\| `?([^|`]+?)`? \|/gm)].map(([, cell]) => cell ?? '').slice(1);
+}
+
+/** Every command that does something, with its full name. */
+function commandsOf(command: Command, prefix = ''): { name: string; options: string[] }[] {
+  return command.commands.flatMap((child) => {
+    const name = `${prefix}${child.name()}`;
+    if (child.commands.length > 0) return commandsOf(child, `${name} `);
+    return [{ name, options: child.options.map((option) => option.long ?? '') }];
+  });
+}
+
+const program = buildProgram(processContext(() => undefined));
+const everywhere = ['--config', '--set', '--json'];
+
+describe('docs/cli.md', () => {
+  it('has every command, and no other', () => {
+    const names = commandsOf(program).map(({ name }) => name);
+    expect(firstCells('The command line').toSorted()).toEqual([...names, 'help'].toSorted());
+  });
+
+  it('names every option', () => {
+    const missing = commandsOf(program).flatMap(({ name, options }) =>
+      options
+        .filter((option) => !everywhere.includes(option) && !page.includes(`\`${option}\``))
+        .map((option) => `${name} ${option}`),
+    );
+    expect(missing).toEqual([]);
+    for (const option of everywhere) expect(page).toContain(option);
+  });
+
+  it('has every exit code', () => {
+    expect(firstCells('Exit codes').map(Number)).toEqual(Object.values(exitCodes));
+  });
+
+  it('has every state of an entry', () => {
+    expect(firstCells('States of an entry')).toEqual([...entryStates]);
+  });
+});

@@ -1,0 +1,155 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { documentedCommands, examplesIn, projectRoot, type ShellCommand } from './shell-commands.ts';
+
+/*
+ * Every command that the documentation shows is run as it stands there, in a copy of the project in which `npm start`
+ * is running, or is held against what it would run. A command that nobody checks fails the test.
+ */
+
+const { scripts } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8'));
+
+/** A project folder with its own data and config, and the code and packages of this one. */
+function copyOfProject(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'order-sync-docs-'));
+  for (const name of ['bin', 'src', 'node_modules', 'package.json', 'package-lock.json']) {
+    symlinkSync(join(projectRoot, name), join(folder, name));
+  }
+  cpSync(join(projectRoot, 'config'), join(folder, 'config'), { recursive: true });
+  mkdirSync(join(folder, 'data'));
+  cpSync(join(projectRoot, 'data/samples'), join(folder, 'data/samples'), { recursive: true });
+  return folder;
+}
+
+const environment = {
+  ...process.env,
+  PATH: `${join(projectRoot, 'node_modules/.bin')}:${process.env['PATH'] ?? ''}`,
+  // Ports that nobody else on this machine has.
+  ORDER_SYNC__ADMIN__LISTEN: '127.0.0.1:0',
+  ORDER_SYNC__SANDBOX__LISTEN: '127.0.0.1:0',
+  npm_config_update_notifier: 'false',
+};
+
+interface Ran {
+  readonly code: number | null;
+  readonly output: string;
+}
+
+function run(command: string, cwd: string): Promise<Ran> {
+  return new Promise((done, fail) => {
+    const child = spawn('bash', ['-c', command], { cwd, env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    child.stdout.on('data', (text: Buffer) => void (output += text.toString()));
+    child.stderr.on('data', (text: Buffer) => void (output += text.toString()));
+    child.on('error', fail);
+    child.on('close', (code) => done({ code, output }));
+  });
+}
+
+let folder: string;
+let demo: ChildProcess;
+
+beforeAll(async () => {
+  folder = copyOfProject();
+  // What `npm start` runs, without npm between it and our signal.
+  demo = spawn('bash', ['-c', `exec ${scripts.start}`], {
+    cwd: folder,
+    env: environment,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  await new Promise<void>((done, fail) => {
+    const read = (text: Buffer) => {
+      output += text.toString();
+      if (output.includes('All of it has come to rest')) done();
+    };
+    demo.stdout?.on('data', read);
+    demo.stderr?.on('data', read);
+    demo.on('close', () => fail(new Error(`npm start has ended:\n${output}`)));
+  });
+});
+
+afterAll(() => {
+  demo.kill('SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** How a command is checked: the first rule that fits. */
+const rules: readonly { fits: RegExp; check: (command: ShellCommand) => Promise<void> | void }[] = [
+  // Installing and testing are what runs this test; the demo is running beside it.
+  { fits: /^npm ci$/, check: () => expect(existsSync(join(projectRoot, 'package-lock.json'))).toBe(true) },
+  { fits: /^npm ci && npm start$/, check: () => expect(scripts.start).toBe('node bin/order-sync.js demo') },
+  { fits: /^(npm ci && )?npm test$/, check: () => expect(scripts.test).toBe('vitest run') },
+  { fits: /^npm run \w+$/, check: ({ text }) => expect(scripts).toHaveProperty(text.replace('npm run ', '')) },
+  // Production commands: run against a fresh production installation, `run` only as far as its help.
+  { fits: /^order-sync run$/, check: () => succeeds('order-sync run --help') },
+  { fits: /^order-sync (check-config|init)$/, check: ({ text }) => inProduction(text) },
+  { fits: /^(npx order-sync|cp|sqlite3|openssl|mkdir) /, check: ({ text }) => succeeds(text) },
+];
+
+async function succeeds(command: string, cwd = folder): Promise<void> {
+  const isThere = await run(`command -v ${command.split(' ')[0] ?? ''}`, cwd);
+  // A machine without this program cannot try the command; its page says what it needs.
+  if (isThere.code !== 0 && command.startsWith('sqlite3')) return;
+  const { code, output } = await run(command.replace(/^order-sync /, 'node bin/order-sync.js '), cwd);
+  expect({ command, code, output: code === 0 ? '' : output }).toEqual({ command, code: 0, output: '' });
+}
+
+async function inProduction(command: string): Promise<void> {
+  const place = copyOfProject();
+  try {
+    const prepare = `cp config/order-sync.example.yaml config/order-sync.yaml && echo sk-test > data/key`;
+    const key = 'ORDER_SYNC__WHOLESALE__KEYS__0__VALUE_FILE=data/key';
+    const noSandbox = 'unset ORDER_SYNC__SANDBOX__LISTEN';
+    await succeeds(
+      `${noSandbox} && ${prepare} && ${key} node bin/${command.replace('order-sync', 'order-sync.js')}`,
+      place,
+    );
+  } finally {
+    rmSync(place, { recursive: true, force: true });
+  }
+}
+
+const commands = documentedCommands();
+
+describe('the documentation', () => {
+  it('shows the commands by which people begin', () => {
+    const shown = commands.filter(({ page }) => page === 'README.md').map(({ text }) => text);
+    expect(shown).toContain('npm ci && npm start');
+    expect(shown).toContain('npm ci && npm test');
+  });
+
+  it.concurrent.each(commands)('$page: $text', async (command) => {
+    const rule = rules.find(({ fits }) => fits.test(command.text));
+    expect(rule, 'a command that nobody checks').toBeDefined();
+    await rule?.check(command);
+  });
+
+  it('links only to what exists', () => {
+    const broken = [...new Set(commands.map(({ page }) => page))].flatMap((page) =>
+      [...readFileSync(join(projectRoot, page), 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g)]
+        .map(([, target]) => join(projectRoot, page, '..', target ?? ''))
+        .filter((target) => !existsSync(target)),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  it('shows a result in the shape in which results are written', () => {
+    const written = JSON.parse(readFileSync(join(folder, 'data/results/demo-shop/1006.json'), 'utf8'));
+    const shown = examplesIn('README.md', 'json')
+      .map((text) => JSON.parse(text))
+      .find((example) => 'updated_at' in example);
+    expect(Object.keys(shown)).toEqual(Object.keys(written));
+    expect(Object.keys(shown.lines[0])).toEqual(Object.keys(written.lines[0]));
+    expect(Object.keys(shown.lines[0].entries[0])).toEqual(Object.keys(written.lines[0].entries[0]));
+  });
+
+  it('tells the truth about the end: SIGTERM ends the demo in good order', async () => {
+    const ended = new Promise((done) => demo.on('exit', done));
+    demo.kill('SIGTERM');
+    expect(await ended).toBe(0);
+  });
+});

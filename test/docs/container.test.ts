@@ -1,0 +1,138 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parse } from 'yaml';
+import { describe, expect, it } from 'vitest';
+import { loadConfig } from '../../src/config/load.ts';
+import { folderWith } from '../config/config-file.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const read = (name: string): string => readFileSync(join(root, name), 'utf8');
+
+interface Instruction {
+  readonly name: string;
+  readonly rest: string;
+}
+
+/** The instructions of a Dockerfile, continued lines joined, comments gone. */
+function instructionsOf(text: string): Instruction[] {
+  const logical = text
+    .split('\n')
+    .filter((line) => !/^\s*#/.test(line))
+    .join('\n')
+    .replace(/\\\n/g, ' ');
+  return logical
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => {
+      const [name = '', ...rest] = line.trim().split(/\s+/);
+      return { name: name.toUpperCase(), rest: rest.join(' ') };
+    });
+}
+
+const all = instructionsOf(read('Dockerfile'));
+const lastStage = all.slice(all.findLastIndex(({ name }) => name === 'FROM'));
+const of = (stage: Instruction[], name: string): string[] =>
+  stage.filter((instruction) => instruction.name === name).map(({ rest }) => rest);
+
+describe('the container', () => {
+  it('is made in stages, on the same slim image of the required Node', () => {
+    const bases = of(all, 'FROM');
+    expect(bases).toHaveLength(2);
+    for (const base of bases) expect(base).toMatch(/^node:24-bookworm-slim( AS \w+)?$/);
+    const engines: string = JSON.parse(read('package.json')).engines.node;
+    expect(engines).toMatch(/^>=24\./);
+  });
+
+  it('holds production dependencies only, exactly those of the lock file', () => {
+    const installs = of(all, 'RUN').filter((run) => run.includes('npm'));
+    expect(installs).toHaveLength(1);
+    expect(installs[0]).toMatch(/npm ci --omit=dev/);
+    expect(of(lastStage, 'RUN').join()).not.toMatch(/npm|apt-get|curl/);
+  });
+
+  it('does not run as root, and owns its volume', () => {
+    expect(of(lastStage, 'USER')).toEqual(['node']);
+    expect(of(lastStage, 'VOLUME')).toEqual(['/data']);
+    const owned = lastStage.findIndex(({ rest }) => /install -d -o node .* \/data$/.test(rest));
+    expect(owned).toBeGreaterThan(0);
+    expect(owned).toBeLessThan(lastStage.findIndex(({ name }) => name === 'USER'));
+  });
+
+  it('is started in exec form, so that SIGTERM reaches the worker', () => {
+    const [entrypoint = ''] = of(lastStage, 'ENTRYPOINT');
+    const [command = ''] = of(lastStage, 'CMD');
+    expect(JSON.parse(entrypoint)).toEqual(['node', '/app/bin/order-sync.js']);
+    expect(JSON.parse(command)).toEqual(['run']);
+    expect(of(lastStage, 'STOPSIGNAL')).toEqual(['SIGTERM']);
+  });
+
+  it('asks itself how it is, with the command line and without a shell', () => {
+    const [check = ''] = of(lastStage, 'HEALTHCHECK');
+    const command = check.slice(check.indexOf('CMD ') + 4);
+    expect(JSON.parse(command)).toEqual(['node', '/app/bin/order-sync.js', 'health', '--live']);
+  });
+
+  it('carries no secret and no configuration of a machine', () => {
+    expect(of(lastStage, 'ENV').join()).not.toMatch(/key|secret|token/i);
+    expect(all.some(({ name }) => name === 'ARG')).toBe(false);
+    const ignored = read('.dockerignore').split('\n');
+    expect(ignored[0]).toBe('*');
+    expect(ignored).toContain('config/order-sync.yaml');
+  });
+
+  it('copies only what exists', () => {
+    const copied = of(all, 'COPY')
+      .filter((copy) => !copy.startsWith('--from'))
+      .flatMap((copy) => copy.split(' ').slice(0, -1));
+    for (const name of copied) {
+      expect(existsSync(join(root, name))).toBe(true);
+      expect(read('.dockerignore').split('\n')).toContain(`!${name}`);
+    }
+  });
+});
+
+describe('the compose example', () => {
+  const compose = parse(read('compose.yaml'));
+  const worker = compose.services['order-sync'];
+
+  it('gives the worker no more than it needs', () => {
+    expect(worker).toMatchObject({
+      read_only: true,
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
+      tmpfs: ['/tmp'],
+    });
+  });
+
+  it('configures a worker whose every path is in the volume', () => {
+    const cwd = folderWith({ 'order-sync.yaml': compose.configs.order_sync.content });
+    const [env = ''] = of(lastStage, 'ENV');
+    const dataDir = /ORDER_SYNC__DATA_DIR=(\S+)/.exec(env)?.[1];
+    const { config } = loadConfig({
+      file: 'order-sync.yaml',
+      cwd,
+      environment: {
+        ORDER_SYNC__DATA_DIR: dataDir,
+        ...worker.environment,
+        ORDER_SYNC__WHOLESALE__KEYS__0__VALUE_FILE: 'key',
+      },
+    });
+    const { inbox, work, archive, rejected } = config.intake.folder;
+    for (const path of [config.databasePath, inbox, work, archive, rejected, config.results.folder]) {
+      expect(path).toMatch(/^\/data\//);
+    }
+    expect(config.reference.secretFile).toBe('/run/secrets/reference_secret');
+  });
+
+  it('lets the worker drain before it is killed', () => {
+    expect(Number.parseInt(worker.stop_grace_period, 10) * 1000).toBeGreaterThan(9000);
+  });
+
+  it('gives secrets as files, and keeps the reference secret outside the data volume', () => {
+    for (const [name, value] of Object.entries<string>(worker.environment)) {
+      expect(name).toMatch(/_FILE$/);
+      expect(worker.secrets).toContain(value.replace('/run/secrets/', ''));
+    }
+    expect(Object.keys(compose.secrets)).toEqual(worker.secrets);
+  });
+});

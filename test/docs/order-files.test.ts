@@ -1,0 +1,23 @@
+import { describe, expect, it } from 'vitest';
+import { orderHeadSchema, orderLineSchema } from '../../src/core/order-request.ts';
+import { csvColumns } from '../../src/intake/parse/csv-columns.ts';
+import { examplesIn } from './shell-commands.ts';
+
+describe('the order files that the README shows', () => {
+  it('are orders that would be accepted, with a line of every operation', () => {
+    const { lines, ...head } = examplesIn('README.md', 'json')
+      .map((text) => JSON.parse(text))
+      .find((example) => 'not_after' in example);
+    orderHeadSchema.parse(head);
+    const operations = lines.map((line: unknown) => orderLineSchema.parse(line).type);
+    expect(operations).toEqual(['gift_card_order', 'esim_order', 'esim_topup', 'esim_cancel']);
+  });
+
+  it('have the columns that the intake knows', () => {
+    const [csv = ''] = examplesIn('README.md', 'csv');
+    const [header = '', ...rows] = csv.trim().split('\n');
+    const columns = header.split(',');
+    expect(csvColumns.slice(0, columns.length)).toEqual(columns);
+    for (const row of rows) expect(row.split(',')).toHaveLength(columns.length);
+  });
+});

@@ -1,0 +1,40 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+export const projectRoot = resolve(import.meta.dirname, '../..');
+
+export interface ShellCommand {
+  /** The page that shows it, relative to the project. */
+  readonly page: string;
+  readonly text: string;
+}
+
+const pages = (): string[] => [
+  'README.md',
+  'CONTRIBUTING.md',
+  'data/README.md',
+  ...readdirSync(join(projectRoot, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+];
+
+/** The blocks of a page that are fenced in a language. */
+export function examplesIn(page: string, language: string): string[] {
+  const text = readFileSync(join(projectRoot, page), 'utf8');
+  return [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].flatMap(([, fence, block = '']) =>
+    fence === language ? [block] : [],
+  );
+}
+
+/** Every command in a block fenced as `sh` in the pages that users read, each line one command. */
+export function documentedCommands(): ShellCommand[] {
+  return pages().flatMap((page) =>
+    examplesIn(page, 'sh').flatMap((block) =>
+      block
+        .split('\n')
+        .map((line) => line.trim())
+        .filter((line) => line !== '' && !line.startsWith('#'))
+        .map((line) => ({ page, text: line })),
+    ),
+  );
+}

@@ -1,0 +1,148 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import { House } from '../support/worker-process.ts';
+
+let house: House | null = null;
+afterEach(async () => {
+  await house?.close();
+  house = null;
+});
+
+/** mulberry32: the moments of the kills follow from the seed, which is printed when a run fails. */
+function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+const seed = Number(process.env['KILL_SEED'] ?? Date.now() % 1_000_000);
+const kills = Number(process.env['KILLS'] ?? 30);
+const orders = 200;
+
+describe('a worker that is killed again and again', () => {
+  it(`buys each of ${orders} orders exactly once, writes every result, and stays within its budget (seed ${seed})`, {
+    timeout: 170_000,
+  }, async () => {
+    const random = randomFrom(seed);
+    const windowMs = 2000;
+    house = await House.open({
+      sandbox: {
+        limits: { enabled: true, window_ms: windowMs, orders: 40, requests: 120 },
+        latency: { before_ms: [0, 40], after_ms: [0, 60] },
+        // Some answers are lost on top of the kills.
+        faults: [
+          {
+            fault: { fault: 'lost_answer' },
+            match: { operation: ['gift_card_order', 'esim_order'] },
+            probability: 0.05,
+          },
+        ],
+      },
+      limits: { window_ms: windowMs, orders: 40, requests: 120, transit_allowance_ms: 100 },
+    });
+    const expected = new Map<string, number>();
+    for (let order = 0; order < orders; order += 1) expected.set(`shop/${order}`, 1);
+    const request = (order: number) =>
+      order % 4 === 0
+        ? {
+            source: 'shop',
+            order_id: String(order),
+            currency: 'USD',
+            lines: [{ line_id: '1', type: 'esim_order', plan: 'es-1gb-7d', quantity: 1 }],
+          }
+        : {
+            source: 'shop',
+            order_id: String(order),
+            currency: 'USD',
+            lines: [{ line_id: '1', type: 'gift_card_order', variant: 'steam-usd-5', quantity: 1 }],
+          };
+    const requests = Array.from({ length: orders }, (_, order) => request(order));
+    const part = (from: number, to: number) => requests.slice(from, to);
+
+    for (let kill = 0; kill < kills; kill += 1) {
+      // Files arrive while the worker is being killed: also claims, parsing and archiving are cut off.
+      if (kill === 0)
+        house.drop(
+          'a.ndjson',
+          part(0, 80)
+            .map((asked) => JSON.stringify(asked))
+            .join('\n')
+            .concat('\n'),
+        );
+      if (kill === 5) house.drop('b.json', JSON.stringify(part(80, 140)));
+      if (kill === 10) {
+        const rows = part(140, 200).map(({ order_id: id, lines: [line] }) => {
+          const variant = line !== undefined && 'variant' in line ? line.variant : '';
+          const plan = line !== undefined && 'plan' in line ? line.plan : '';
+          return `shop,${id},1,${line?.type},${variant},${plan},,1,,USD`;
+        });
+        house.drop(
+          'c.csv',
+          ['source,order_id,line_id,type,variant,plan,iccid,quantity,days,currency', ...rows, ''].join('\n'),
+        );
+      }
+      const worker = house.start();
+      // A quarter of the kills hit the start itself, the others the work.
+      if (random() < 0.75) await worker.started();
+      await delay(random() * 700);
+      await worker.end('SIGKILL');
+    }
+
+    const last = house.start();
+    await last.started();
+    // A deadline of its own, so that a run which does not converge says where it stands.
+    const deadline = performance.now() + 60_000;
+    const states = () =>
+      house?.query<{ state: string; n: number }>('SELECT state, count(*) AS n FROM outbox GROUP BY state');
+    while (performance.now() < deadline) {
+      const undelivered = house.query('SELECT 1 FROM delivery_log WHERE done = 0').length;
+      if (undelivered === 0 && states()?.find((row) => row.state === 'fulfilled')?.n === orders) break;
+      await delay(100);
+    }
+    expect(states(), JSON.stringify(house.query('SELECT * FROM outbox_attention'))).toEqual([
+      { state: 'fulfilled', n: orders },
+    ]);
+    expect(await last.end('SIGTERM'), last.stderr).toBe(0);
+
+    const ledger = house.sandbox.ledger();
+    const outbox = house.query<{ reference: string; source: string; order_id: string; state: string }>(
+      'SELECT * FROM outbox',
+    );
+    // Exactly one order of the sandbox for each line, and none that no line asked for.
+    const bought = new Map<string, number>();
+    for (const { reference } of ledger.orders) {
+      const line = outbox.find((entry) => entry.reference === reference);
+      const name = line === undefined ? `nobody's ${reference}` : `${line.source}/${line.order_id}`;
+      bought.set(name, (bought.get(name) ?? 0) + 1);
+    }
+    expect(bought).toEqual(expected);
+    // Every result is written, complete.
+    const results = house.results();
+    expect([...results.keys()].toSorted()).toEqual([...expected.keys()].toSorted());
+    expect([...results.values()].filter((result) => result.state !== 'completed')).toEqual([]);
+    // No call arrived that was not first on disk as an attempt.
+    const recorded = new Map(
+      house
+        .query<{ reference: string; n: number }>(
+          "SELECT reference, count(*) AS n FROM attempt_log WHERE purpose = 'submit' GROUP BY reference",
+        )
+        .map((row) => [row.reference, row.n]),
+    );
+    const arrived = new Map<string, number>();
+    for (const call of ledger.calls) {
+      if (call.reference !== null && call.operation.endsWith('_order'))
+        arrived.set(call.reference, (arrived.get(call.reference) ?? 0) + 1);
+    }
+    const unrecorded = [...arrived].filter(([reference, count]) => count > (recorded.get(reference) ?? 0));
+    expect(unrecorded).toEqual([]);
+    expect(house.query('SELECT 1 FROM attempt_log WHERE closed_at IS NULL')).toEqual([]);
+    // And the server, which counts arrivals in a sliding window, never had to turn anything away.
+    const [key] = ledger.keys;
+    expect(key).toMatchObject({ limited: 0 });
+    expect(key?.max_orders_in_window).toBeLessThanOrEqual(40);
+  });
+});

@@ -1,0 +1,187 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import SqliteDatabase from 'better-sqlite3';
+import { stringify } from 'yaml';
+import { createSandbox, type Sandbox } from '../../src/sandbox/create-sandbox.ts';
+import type { SandboxConfig } from '../../src/sandbox/config.ts';
+
+export const projectRoot = resolve(import.meta.dirname, '../..');
+
+export interface HouseOptions {
+  readonly sandbox?: SandboxConfig;
+  readonly limits?: { window_ms: number; requests: number; orders: number; transit_allowance_ms: number };
+  readonly submit?: Record<string, number>;
+  readonly folder?: Record<string, unknown>;
+}
+
+/** A line of the worker's log. */
+export type LogLine = Record<string, unknown> & { msg: string };
+
+/** A folder with everything that a worker needs, a sandbox beside it, and the worker as a real process. */
+export class House {
+  readonly folder: string;
+  readonly sandbox: Sandbox;
+  readonly configFile: string;
+  readonly #children = new Set<ChildProcess>();
+
+  private constructor(folder: string, sandbox: Sandbox, configFile: string) {
+    this.folder = folder;
+    this.sandbox = sandbox;
+    this.configFile = configFile;
+  }
+
+  static async open(options: HouseOptions = {}): Promise<House> {
+    const folder = mkdtempSync(join(tmpdir(), 'order-sync-house-'));
+    const sandbox = await createSandbox({
+      database: join(folder, 'sandbox.db'),
+      config: { limits: { enabled: false }, ...options.sandbox },
+    });
+    const configFile = join(folder, 'worker.yaml');
+    const config = {
+      instance: 'test-shop',
+      data_dir: folder,
+      init: 'if-missing',
+      intake: {
+        folder: {
+          inbox: join(folder, 'inbox'),
+          scan_interval_ms: 50,
+          stable_observations: 2,
+          stable_ms: 50,
+          ...options.folder,
+        },
+      },
+      wholesale: {
+        environment: 'sandbox',
+        base_url: sandbox.url,
+        keys: [{ name: 'main', value: 'sandbox-key-main' }],
+        limits: options.limits ?? { window_ms: 50, requests: 6000, orders: 2000, transit_allowance_ms: 50 },
+      },
+      submit: { retry_time_scale: 0.002, quiet_ms: 300, ...options.submit },
+      admin: { listen: '127.0.0.1:0' },
+    };
+    writeFileSync(configFile, stringify(config));
+    mkdirSync(join(folder, 'inbox'), { recursive: true });
+    return new House(folder, sandbox, configFile);
+  }
+
+  get databasePath(): string {
+    return join(this.folder, 'order-sync.db');
+  }
+
+  /** Drops an order file as a shop should: written under another name, then renamed. */
+  drop(name: string, text: string): void {
+    const draft = join(this.folder, 'inbox', `.${name}.tmp`);
+    writeFileSync(draft, text);
+    renameSync(draft, join(this.folder, 'inbox', name));
+  }
+
+  /** Starts the worker; `wrapper` is a command that runs it, such as strace. */
+  start(wrapper: readonly string[] = []): WorkerProcess {
+    const own = ['bin/order-sync.js', 'run', '--config', this.configFile];
+    const [command, args] =
+      wrapper.length === 0
+        ? [process.execPath, own]
+        : [wrapper[0] ?? '', [...wrapper.slice(1), process.execPath, ...own]];
+    const child = spawn(command, args, { cwd: projectRoot, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#children.add(child);
+    child.once('exit', () => this.#children.delete(child));
+    return new WorkerProcess(child);
+  }
+
+  /** Reads the outbox beside the worker. */
+  query<T>(sql: string): T[] {
+    const database = new SqliteDatabase(this.databasePath, { readonly: true });
+    try {
+      return database.prepare<[], T>(sql).all();
+    } finally {
+      database.close();
+    }
+  }
+
+  results(): Map<string, { state: string; lines: { state: string; entries: { reference: string }[] }[] }> {
+    const found = new Map<string, { state: string; lines: { state: string; entries: { reference: string }[] }[] }>();
+    const folder = join(this.folder, 'results');
+    for (const source of readdirSync(folder)) {
+      for (const name of readdirSync(join(folder, source))) {
+        if (name.startsWith('.')) continue;
+        found.set(
+          `${source}/${name.replace(/\.json$/, '')}`,
+          JSON.parse(readFileSync(join(folder, source, name), 'utf8')),
+        );
+      }
+    }
+    return found;
+  }
+
+  async close(): Promise<void> {
+    for (const child of this.#children) {
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    }
+    await this.sandbox.close();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** The worker as a process: its log, and ways to end it. */
+export class WorkerProcess {
+  readonly #child: ChildProcess;
+  readonly #exit: Promise<number | null>;
+  readonly log: LogLine[] = [];
+  #stderr = '';
+  #onLine: () => void = () => undefined;
+
+  constructor(child: ChildProcess) {
+    this.#child = child;
+    this.#exit = once(child, 'exit').then(([code]: unknown[]) => (typeof code === 'number' ? code : null));
+    if (child.stdout === null || child.stderr === null) throw new Error('the streams of the worker are piped');
+    createInterface({ input: child.stdout }).on('line', (text) => {
+      this.log.push(JSON.parse(text));
+      this.#onLine();
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      this.#stderr += text;
+    });
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  get stderr(): string {
+    return this.#stderr;
+  }
+
+  /** Resolves with the first line that matches, past or to come; rejects when the worker ends without one. */
+  async line(matches: (line: LogLine) => boolean): Promise<LogLine> {
+    for (let seen = 0; ; ) {
+      while (seen < this.log.length) {
+        const line = this.log[seen];
+        seen += 1;
+        if (line !== undefined && matches(line)) return line;
+      }
+      const { promise, resolve: next } = Promise.withResolvers<void>();
+      this.#onLine = next;
+      const ended = await Promise.race([promise.then(() => false), this.#exit.then(() => true)]);
+      if (ended && seen >= this.log.length) throw new Error(`the worker ended before that line: ${this.#stderr}`);
+    }
+  }
+
+  started(): Promise<LogLine> {
+    return this.line((line) => line.msg === 'worker started');
+  }
+
+  /** Sends a signal and waits for the end; the exit code, or null after a signal that cannot be caught. */
+  async end(signal: NodeJS.Signals): Promise<number | null> {
+    this.#child.kill(signal);
+    return await this.#exit;
+  }
+
+  exited(): Promise<number | null> {
+    return this.#exit;
+  }
+}

@@ -1,0 +1,265 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { operations, type Family, type Operation } from '../../src/core/operation.ts';
+import { outcomeRows, type Outcome, type OutcomeRow } from '../../src/core/outcome.ts';
+import { wholesaleErrors } from '../../src/core/wholesale-errors.ts';
+import { classify, type CallPurpose, type SuccessReader } from '../../src/wholesale/classify.ts';
+import type { AnswerHeaders } from '../../src/wholesale/call-end.ts';
+import { readAnswer } from '../../src/wholesale/read-answer.ts';
+import { defaultWire } from '../../src/wholesale/wire.ts';
+
+const purposes: readonly CallPurpose[] = [
+  ...operations.map((operation) => ({ kind: 'submit', operation }) as const),
+  { kind: 'read', family: 'gift_card' },
+  { kind: 'read', family: 'esim' },
+];
+const familyOf = (purpose: CallPurpose): Family =>
+  purpose.kind === 'read' ? purpose.family : purpose.operation === 'gift_card_order' ? 'gift_card' : 'esim';
+
+const reader: SuccessReader = (body) => ({ kind: 'read', answer: readAnswer(body, 'gift_card', defaultWire.answer) });
+
+function outcomeOf(
+  http: number,
+  body: string | Uint8Array,
+  purpose: CallPurpose,
+  headers: AnswerHeaders = {},
+): Outcome {
+  const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;
+  return classify({ kind: 'answer', http, headers, body: bytes }, purpose, reader, Date.parse('2026-11-21T12:00:00Z'));
+}
+const gift: CallPurpose = { kind: 'submit', operation: 'gift_card_order' };
+const submitOf = (operation: Operation): CallPurpose => ({ kind: 'submit', operation });
+const error = (code: string, message = 'why'): string => JSON.stringify({ error: { code, message } });
+
+/** Written out here, so that the rows of the specification and those of the code are two statements. */
+const expectedRow: Readonly<Record<string, OutcomeRow>> = {
+  '401 invalid_key': 'invalid_key',
+  '403 account_not_allowed': 'account_not_allowed',
+  '403 ip_not_allowed': 'ip_not_allowed',
+  '404 not_found': 'not_found',
+  '402 insufficient_balance': 'insufficient_balance',
+  '409 reference_in_use': 'reference_in_use',
+  '422 currency_unavailable': 'currency_unavailable',
+  '422 invalid_request': 'invalid_request',
+  '422 order_refused': 'order_refused',
+  '429 null': 'rate_limited',
+  '503 api_disabled': 'api_disabled',
+  '404 invalid_variant': 'invalid_variant',
+  '409 out_of_stock': 'out_of_stock',
+  '422 limit_exceeded': 'limit_exceeded',
+  '422 not_api_sellable': 'not_api_sellable',
+  '404 invalid_plan': 'plan_unknown',
+  '422 invalid_plan': 'plan_unorderable',
+  '422 topup_not_allowed': 'topup_not_allowed',
+  '409 not_cancellable': 'not_cancellable',
+};
+
+describe('the 19 error rows of the specification', () => {
+  it('are all here', () => {
+    expect(wholesaleErrors.map((row) => `${row.http} ${row.code}`).toSorted()).toEqual(
+      Object.keys(expectedRow).toSorted(),
+    );
+  });
+
+  for (const row of wholesaleErrors.filter(({ code }) => code !== null)) {
+    const name = `${row.http} ${row.code}`;
+    for (const purpose of purposes) {
+      const belongs = row.families.includes(familyOf(purpose));
+      const what = purpose.kind === 'read' ? `a read of ${purpose.family}` : purpose.operation;
+      const unexpected = row.code === 'not_found' && purpose === purposes[0];
+      const expected = belongs
+        ? unexpected
+          ? 'not_found_unexpected'
+          : expectedRow[name]
+        : row.http >= 500
+          ? 'server_error'
+          : 'code_out_of_place';
+      it(`${name} on ${what} is ${expected}`, () => {
+        const outcome = outcomeOf(row.http, error(row.code ?? '', 'Because.'), purpose);
+        expect(outcome).toEqual({
+          row: expected,
+          sent: true,
+          http: row.http,
+          code: row.code,
+          message: 'Because.',
+          retryAfterMs: null,
+          answer: null,
+          breach: null,
+        });
+      });
+      it(`${row.code} in a 2xx on ${what} is that error, and a breach`, () => {
+        const outcome = outcomeOf(200, error(row.code ?? ''), purpose);
+        expect(outcome.breach).not.toBeNull();
+        expect(outcome.answer).toBeNull();
+        const rowOfCode = row.code === 'invalid_plan' ? 'plan_unknown' : expectedRow[name];
+        expect(outcome.row).toBe(belongs ? (unexpected ? 'not_found_unexpected' : rowOfCode) : 'code_out_of_place');
+      });
+    }
+    it(`${row.code} with another 4xx is out of place, with a 5xx a server error`, () => {
+      expect(outcomeOf(418, error(row.code ?? ''), gift).row).toBe('code_out_of_place');
+      expect(outcomeOf(500, error(row.code ?? ''), gift).row).toBe('server_error');
+    });
+  }
+
+  it('429 is a rate limit with any body and any code, and says how long to wait', () => {
+    for (const body of [
+      '',
+      'slow down',
+      '<html>',
+      '{"error":{"code":"rate_limited","message":"m"}}',
+      '{',
+      error('out_of_stock'),
+    ]) {
+      expect(outcomeOf(429, body, gift, { 'retry-after': '3' })).toMatchObject({
+        row: 'rate_limited',
+        retryAfterMs: 3000,
+      });
+    }
+  });
+});
+
+describe('how long a server asks to wait', () => {
+  it.each([
+    [{ 'retry-after': '0' }, 0],
+    [{ 'retry-after': '7' }, 7000],
+    [{ 'retry-after': '1.5' }, 1500],
+    [{ 'retry-after': 'Sat, 21 Nov 2026 12:00:30 GMT' }, 30_000],
+    [{ 'retry-after': 'Sat, 21 Nov 2026 11:00:00 GMT' }, 0],
+    // The answer's own date counts: this server's clock is an hour behind ours.
+    [{ 'retry-after': 'Sat, 21 Nov 2026 11:00:30 GMT', date: 'Sat, 21 Nov 2026 11:00:00 GMT' }, 30_000],
+    [{ 'retry-after': '999999999' }, 3_600_000],
+    [{ 'retry-after': '-5' }, null],
+    [{ 'retry-after': 'soon' }, null],
+    [{ 'retry-after': '2026' }, 2_026_000],
+    [{ 'retry-after': '' }, null],
+    [{}, null],
+  ])('%j is %s ms', (headers, expected) => {
+    expect(outcomeOf(429, '', gift, headers).retryAfterMs).toBe(expected);
+    expect(outcomeOf(503, error('api_disabled'), gift, headers).retryAfterMs).toBe(expected);
+  });
+});
+
+describe('an answer without the error body of the specification is not the API refusing', () => {
+  it.each([
+    [400, '', 'foreign_refusal'],
+    [401, '<html>login</html>', 'foreign_refusal'],
+    [402, '{}', 'foreign_refusal'],
+    [403, 'Forbidden', 'foreign_refusal'],
+    [404, '', 'foreign_refusal'],
+    [404, '{"error":"not_found"}', 'foreign_refusal'],
+    [404, '{"error":{"message":"no code"}}', 'foreign_refusal'],
+    [404, '{"code":"not_found","message":"no envelope"}', 'foreign_refusal'],
+    [404, '[{"error":{"code":"not_found","message":"m"}}]', 'foreign_refusal'],
+    [404, '{"error":{"code":404,"message":"a gateway"}}', 'foreign_refusal'],
+    [409, '{"error":{"code":"out_of_stock","message":"cut', 'foreign_refusal'],
+    [413, 'too large', 'foreign_refusal'],
+    [500, '', 'foreign_server_error'],
+    [502, '<html>Bad Gateway</html>', 'foreign_server_error'],
+    [503, 'busy', 'foreign_unavailable'],
+    [503, error('overloaded'), 'server_error'],
+    [504, '{"message":"timeout"}', 'foreign_server_error'],
+    [599, '\u0000\u0001', 'foreign_server_error'],
+    [422, error('something_new'), 'unlisted_code'],
+    [500, error('internal'), 'server_error'],
+  ] as const)('%i %j is %s', (http, body, row) => {
+    expect(outcomeOf(http, body, gift).row).toBe(row);
+    expect(outcomeOf(http, body, submitOf('esim_cancel')).row).toBe(row);
+  });
+
+  it('names what it looked like, without its markup', () => {
+    const body = '<html><script>alert(1)</script><h1>502 Bad Gateway</h1><hr>nginx</html>';
+    expect(outcomeOf(502, body, gift, { 'content-type': 'text/html' }).message).toBe(
+      'HTTP 502, text/html, 71 bytes: 502 Bad Gateway nginx',
+    );
+  });
+});
+
+describe('a success', () => {
+  it.each([
+    ['a body that is empty', ''],
+    ['cut JSON', '{"id":1,"codes":["SECRET-CODE"'],
+    ['HTML', '<html>SECRET-CODE</html>'],
+    ['a list', '["SECRET-CODE"]'],
+    ['a word', '"SECRET-CODE"'],
+    ['null', 'null'],
+    ['two objects', '{"id":1}{"code":"SECRET-CODE"}'],
+    ['an error without a code', '{"error":{},"codes":["SECRET-CODE"]}'],
+    ['an error that is a word', '{"error":"SECRET-CODE"}'],
+    ['bytes that are no UTF-8', new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
+  ])('with %s is unreadable, and its message shows nothing of what may be codes', (_what, body) => {
+    const outcome = outcomeOf(200, body, gift);
+    expect(outcome).toMatchObject({ row: 'unreadable_success', answer: null, sent: true });
+    expect(JSON.stringify(outcome)).not.toContain('SECRET-CODE');
+  });
+
+  it('is one also with status refunded, with a null error, with 201 and with a byte order mark', () => {
+    expect(outcomeOf(200, '{"status":"refunded","error":null}', gift)).toMatchObject({
+      row: 'accepted',
+      answer: { statusClass: 'refunded' },
+    });
+    expect(outcomeOf(201, '\uFEFF{"id":"7"}', gift)).toMatchObject({ row: 'accepted', answer: { orderNumber: '7' } });
+  });
+
+  it('says nothing in its message', () => {
+    expect(outcomeOf(200, '{"codes":["SECRET-CODE"],"message":"SECRET-CODE"}', gift).message).toBe('');
+  });
+});
+
+describe('what foreigners write', () => {
+  it('is cut to 500 characters, on one line, without control characters', () => {
+    const message = `first\r\nsecond\u001b[31m red \u202e${'é'.repeat(900)}`;
+    const outcome = outcomeOf(422, error('order_refused', message), gift);
+    expect(Array.from(outcome.message)).toHaveLength(500);
+    expect(outcome.message.startsWith('first second [31m red é')).toBe(true);
+    expect(outcomeOf(422, error('x'.repeat(900)), gift).code).toHaveLength(64);
+  });
+});
+
+describe('whatever comes', () => {
+  const anyBody = fc.oneof(
+    fc.uint8Array({ maxLength: 200 }),
+    fc.string().map((text) => new TextEncoder().encode(text)),
+    fc.json().map((text) => new TextEncoder().encode(text)),
+    fc
+      .record({ error: fc.oneof(fc.anything(), fc.record({ code: fc.string(), message: fc.anything() })) })
+      .map((value) => {
+        try {
+          return new TextEncoder().encode(JSON.stringify(value));
+        } catch {
+          return new Uint8Array();
+        }
+      }),
+    fc
+      .constantFrom(...wholesaleErrors.map((row) => row.code ?? ''))
+      .map((code) => new TextEncoder().encode(error(code))),
+  );
+  /** Rows that say that nothing was bought. Only the error body of the specification, or 429, may lead to them. */
+  const definite: readonly OutcomeRow[] = [
+    ...Object.values(expectedRow),
+    'not_found_unexpected',
+    'unlisted_code',
+    'code_out_of_place',
+  ];
+
+  it('has a row, is never a refusal without the error body, never a success without a 2xx', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: 1000 }),
+        anyBody,
+        fc.constantFrom(...purposes),
+        fc.dictionary(fc.constantFrom('retry-after', 'date', 'content-type', 'location'), fc.string()),
+        (http, body, purpose, headers) => {
+          const outcome = outcomeOf(http, body, purpose, headers);
+          expect(outcomeRows).toContain(outcome.row);
+          expect(outcome.sent).toBe(true);
+          expect(outcome.message.length).toBeLessThanOrEqual(1000);
+          expect(outcome.row !== 'accepted' || (http >= 200 && http < 300)).toBe(true);
+          const refused = definite.includes(outcome.row) && outcome.row !== 'rate_limited';
+          expect(!refused || outcome.code !== null).toBe(true);
+          expect(outcome.retryAfterMs ?? 0).toBeGreaterThanOrEqual(0);
+        },
+      ),
+      { numRuns: 3000 },
+    );
+  });
+});

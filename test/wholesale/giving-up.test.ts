@@ -1,0 +1,118 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { onTestFinished, describe, expect, it } from 'vitest';
+import { clientOf, facts, keyValue, quickTimeouts, submit } from './api-calls.ts';
+import { certificates } from './certificates.ts';
+import { httpAnswer, RawServer, type RawServerOptions } from './raw-server.ts';
+
+const large = 'x'.repeat(1_200_000);
+
+async function pausedServer(options: RawServerOptions = {}): Promise<RawServer> {
+  const server = await RawServer.start((socket) => void socket.end(httpAnswer(200, '{}')), {
+    paused: true,
+    ...options,
+  });
+  onTestFinished(async () => server.close());
+  return server;
+}
+
+async function sendLarge(server: RawServer, timeouts = quickTimeouts, signal?: AbortSignal) {
+  const client = clientOf(server.url, { timeouts, ca: certificates.good.cert });
+  onTestFinished(async () => client.close());
+  // A request too large for the server's buffer stands for a network that is down: the rest of it waits on our side.
+  return client.submit({
+    method: 'POST',
+    path: '/orders',
+    body: large,
+    operation: 'gift_card_order',
+    keyValue,
+    expect: facts.gift_card_order,
+    signal,
+  });
+}
+
+describe('a call that was given up is truly dead', () => {
+  it.each([
+    ['nothing came within the time for an answer', { ...quickTimeouts, response_ms: 200 }, 'headers_timeout'],
+    ['the whole call took too long', { ...quickTimeouts, response_ms: 1000, total_ms: 200 }, 'deadline'],
+  ])('its request does not arrive later: %s', async (_why, timeouts, row) => {
+    const server = await pausedServer();
+    expect(await sendLarge(server, timeouts)).toMatchObject({ row, sent: true });
+    server.resumeAll();
+    await sleep(400);
+    expect(server.connections).toBe(1);
+    expect(server.received[0]?.length).toBeLessThan(large.length);
+    expect(server.requests).toEqual([]);
+  });
+
+  it('its request does not arrive later: the worker stopped', async () => {
+    const server = await pausedServer();
+    const stop = new AbortController();
+    setTimeout(() => stop.abort(), 100);
+    expect(await sendLarge(server, quickTimeouts, stop.signal)).toMatchObject({ row: 'shutdown', sent: true });
+    server.resumeAll();
+    await sleep(400);
+    expect(server.requests).toEqual([]);
+  });
+
+  it('its request does not arrive later: over TLS', async () => {
+    // The handshake needs a server that reads; it stops when the request begins.
+    const server = await pausedServer({
+      paused: false,
+      tls: certificates.good,
+      onConnect: (socket) => void socket.pause(),
+    });
+    expect(await sendLarge(server)).toMatchObject({ row: 'headers_timeout', sent: true });
+    server.resumeAll();
+    await sleep(400);
+    expect(server.requests).toEqual([]);
+  });
+
+  it('its request never starts if it was still connecting', async () => {
+    const silent = await RawServer.start(() => {});
+    onTestFinished(async () => silent.close());
+    const timeouts = { ...quickTimeouts, connect_ms: 5000, total_ms: 150 };
+    const client = clientOf(silent.url.replace('http:', 'https:'), { timeouts });
+    onTestFinished(async () => client.close());
+    expect(await submit(client)).toMatchObject({ row: 'unreachable', sent: false });
+    await sleep(200);
+    // What it sent is the beginning of a TLS handshake, and nothing after it.
+    expect(silent.received.join('')).not.toContain('orders');
+  });
+
+  it('a read that waited behind others is not sent after its time', async () => {
+    const server = await RawServer.start(() => {});
+    onTestFinished(async () => server.close());
+    const client = clientOf(server.url, { timeouts: { ...quickTimeouts, response_ms: 600, total_ms: 300 } });
+    onTestFinished(async () => client.close());
+    const outcomes = await Promise.all([1, 2, 3, 4, 5].map(async () => client.probe({ keyValue })));
+    expect(outcomes.map((outcome) => outcome.sent)).toEqual([true, true, false, false, false]);
+    await sleep(400);
+    expect(server.requests).toHaveLength(2);
+  });
+});
+
+describe('spending calls keep apart', () => {
+  it('each has a connection of its own, so that none waits behind another', async () => {
+    const server = await RawServer.start((socket) => void setTimeout(() => socket.end(httpAnswer(200, '{}')), 100));
+    onTestFinished(async () => server.close());
+    const client = clientOf(server.url);
+    onTestFinished(async () => client.close());
+    const outcomes = await Promise.all([1, 2, 3, 4, 5].map(async () => submit(client)));
+    expect(outcomes.map((outcome) => outcome.row)).toEqual(Array.from({ length: 5 }, () => 'accepted'));
+    expect(server.connections).toBe(5);
+    expect(server.requests.every((request) => /^connection: close\r$/m.test(request))).toBe(true);
+  });
+
+  it('no connection and no timer is left when the outcome is there', async () => {
+    const server = await RawServer.start((socket) => void socket.write(httpAnswer(200, '{}')));
+    onTestFinished(async () => server.close());
+    const client = clientOf(server.url);
+    const before = process.getActiveResourcesInfo().filter((kind) => /TCPSocket|Timeout/.test(kind)).length;
+    const stop = new AbortController();
+    await submit(client, 'gift_card_order', stop.signal);
+    const timers = process.getActiveResourcesInfo().filter((kind) => /TCPSocketWrap|Timeout/.test(kind)).length;
+    // The server's own end of the connection may still be there.
+    expect(timers - before).toBeLessThanOrEqual(1);
+    await client.close();
+  });
+});

@@ -1,0 +1,84 @@
+import { onTestFinished, describe, expect, it } from 'vitest';
+import type { LookupOutcome } from '../../src/core/outcome.ts';
+import { wireSchema } from '../../src/wholesale/wire.ts';
+import { clientOf, keyValue, submit } from './api-calls.ts';
+import { errorJson, httpAnswer, RawServer } from './raw-server.ts';
+
+async function lookUpAt(answer: string): Promise<LookupOutcome> {
+  const server = await RawServer.start((socket) => void socket.end(answer));
+  onTestFinished(async () => server.close());
+  const client = clientOf(server.url);
+  onTestFinished(async () => client.close());
+  return client.lookUp({ keyValue, family: 'gift_card', key: 'os-1', expectReference: 'os-1' });
+}
+
+describe('absence is declared by the API alone', () => {
+  it('with status 404, the code not_found and the whole error body', async () => {
+    expect(await lookUpAt(httpAnswer(404, errorJson('not_found')))).toEqual({ kind: 'absent' });
+  });
+
+  it.each([
+    ['a 404 of a middlebox', httpAnswer(404, ''), 'foreign_refusal'],
+    ['a 404 of a web server', httpAnswer(404, '<html>Not Found</html>'), 'foreign_refusal'],
+    ['a 404 of a gateway', httpAnswer(404, '{"error":{"code":404,"message":"no route"}}'), 'foreign_refusal'],
+    ['another code with 404', httpAnswer(404, errorJson('invalid_variant')), 'invalid_variant'],
+    ['not_found with another status', httpAnswer(410, errorJson('not_found')), 'code_out_of_place'],
+    ['not_found within a success', httpAnswer(200, errorJson('not_found')), 'not_found'],
+    ['not_found without a message', httpAnswer(404, '{"error":{"code":"not_found"}}'), 'not_found'],
+    ['not_found, cut', httpAnswer(404, errorJson('not_found')).slice(0, -2), 'cut_answer'],
+    ['an empty list', httpAnswer(200, '{"data":[]}'), 'unreadable_success'],
+    ['an empty object', httpAnswer(200, '{}'), 'unreadable_success'],
+    ['the order of somebody else', httpAnswer(200, '{"reference":"os-2","id":1}'), 'answer_mismatch'],
+    ['maintenance', httpAnswer(503, errorJson('api_disabled')), 'api_disabled'],
+    ['a limit', httpAnswer(429, ''), 'rate_limited'],
+  ])('not by %s', async (_what, answer, row) => {
+    expect(await lookUpAt(answer)).toMatchObject({ kind: 'failed', outcome: { row } });
+  });
+
+  it('not when the mapping has no lookup: then nothing is asked', async () => {
+    const wire = wireSchema.parse({ lookup: { gift_card: 'off' } });
+    const client = clientOf('http://127.0.0.1:9', { wire });
+    onTestFinished(async () => client.close());
+    expect(client.canLookUp('gift_card')).toBe(false);
+    expect(client.canLookUp('esim')).toBe(true);
+    expect(await client.lookUp({ keyValue, family: 'gift_card', key: 'os-1', expectReference: null })).toMatchObject({
+      kind: 'failed',
+      outcome: { row: 'local_defect', sent: false },
+    });
+  });
+});
+
+describe('the key stays secret', () => {
+  it.each([
+    ['the message of an error', 422, errorJson('order_refused', `the key ${keyValue} may not`)],
+    ['its code', 422, errorJson(keyValue)],
+    ['the page of a proxy', 502, `<pre>authorization: Bearer ${keyValue}</pre>`],
+    ['a message that is cut within it', 422, errorJson('order_refused', `${'x'.repeat(489)}${keyValue}`)],
+    ['the reference of a success', 200, JSON.stringify({ reference: keyValue })],
+  ])('although it comes back in %s', async (_what, status, body) => {
+    const server = await RawServer.start((socket) => void socket.end(httpAnswer(status, body)));
+    onTestFinished(async () => server.close());
+    const client = clientOf(server.url);
+    onTestFinished(async () => client.close());
+    const { answer: _answer, ...told } = await submit(client);
+    expect(JSON.stringify(told)).not.toContain(keyValue.slice(0, 8));
+  });
+
+  it('although it comes back in the target of a redirect', async () => {
+    const server = await RawServer.start(
+      (socket) => void socket.end(httpAnswer(302, '', { location: `/login?${'x'.repeat(50)}=${keyValue}` })),
+    );
+    onTestFinished(async () => server.close());
+    const client = clientOf(server.url);
+    onTestFinished(async () => client.close());
+    expect(JSON.stringify(await submit(client))).not.toContain(keyValue.slice(0, 8));
+  });
+});
+
+it.each(['', 'api.example.com', 'ftp://api.example.com', 'https://user:pw@api.example.com', 'https://a.example/?x=1'])(
+  'the base address %j is refused when the client is made',
+  (baseUrl) => {
+    expect(() => clientOf(baseUrl)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
+    expect(() => clientOf(baseUrl)).not.toThrow(/pw/);
+  },
+);

@@ -1,0 +1,302 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { OrderAnswer } from '../../src/core/order-answer.ts';
+import type { Family, Operation } from '../../src/core/operation.ts';
+import { assert } from '../../src/core/order-sync-error.ts';
+import { findMismatch } from '../../src/wholesale/echo-check.ts';
+import { isJsonObject, parseJsonText, type JsonObject } from '../../src/wholesale/json-text.ts';
+import { readAnswer } from '../../src/wholesale/read-answer.ts';
+import { readLookup } from '../../src/wholesale/read-lookup.ts';
+import { defaultWire, wireSchema } from '../../src/wholesale/wire.ts';
+import { facts, iccid } from './api-calls.ts';
+
+function objectOf(text: string): JsonObject {
+  const value = parseJsonText(text);
+  assert(isJsonObject(value), `${text} is a JSON object`);
+  return value;
+}
+/** Reads the text itself, so that no number goes through a float on its way into the test. */
+const read = (text: string, family: Family = 'gift_card', wire = defaultWire): OrderAnswer =>
+  readAnswer(objectOf(text), family, wire.answer);
+const codes = (text: string): unknown => read(text).units;
+const esims = (text: string): unknown => read(text, 'esim').units;
+
+describe('an order is found', () => {
+  it.each([
+    ['as the answer itself', '{"number":"N1","reference":"r","status":"completed","total":"9.50","currency":"USD"}'],
+    ['in data', '{"data":{"number":"N1","reference":"r","status":"completed","total":"9.50","currency":"USD"}}'],
+    [
+      'in order, beside a status of the wrapper',
+      '{"status":"success","order":{"number":"N1","reference":"r","status":"completed","total":"9.50","currency":"USD"}}',
+    ],
+    [
+      'in data.order',
+      '{"data":{"order":{"number":"N1","reference":"r","status":"completed","total":"9.50","currency":"USD"}}}',
+    ],
+    [
+      'under other names',
+      '{"result":{"order_number":"N1","external_id":"r","state":"COMPLETED","cost":{"amount":"9.50","currency":"usd"}}}',
+    ],
+  ])('%s', (_where, text) => {
+    expect(read(text)).toMatchObject({
+      orderNumber: 'N1',
+      reference: 'r',
+      statusClass: 'done',
+      cost: '9.50',
+      currency: 'USD',
+    });
+  });
+
+  it('with nothing in it as nothing, not as a failure', () => {
+    expect(read('{}')).toEqual({
+      orderNumber: null,
+      reference: null,
+      status: null,
+      statusClass: 'none',
+      cost: null,
+      currency: null,
+      units: [],
+    });
+  });
+
+  it('with every digit of its numbers', () => {
+    const answer = read('{"id":12345678901234567890123,"total":0.10,"currency":"USD","codes":[9007199254740993]}');
+    expect(answer).toMatchObject({
+      orderNumber: '12345678901234567890123',
+      cost: '0.10',
+      units: [{ code: '9007199254740993' }],
+    });
+    expect(read('{"total":1e3}').cost).toBeNull();
+    expect(read('{"total":"$9.50"}').cost).toBeNull();
+  });
+
+  it('with amounts in minor units, when the mapping says so', () => {
+    const wire = wireSchema.parse({ answer: { money_minor_digits: 2 } });
+    expect(
+      ['1999', '5', '-150', '0', '100.5'].map((total) => read(`{"total":${total}}`, 'gift_card', wire).cost),
+    ).toEqual(['19.99', '0.05', '-1.50', '0.00', '1.005']);
+  });
+});
+
+describe('the status', () => {
+  it.each([
+    ['refunded', 'refunded'],
+    ['REFUNDED', 'refunded'],
+    ['In Progress', 'pending'],
+    ['in-progress', 'pending'],
+    ['Canceled', 'failed'],
+    ['COMPLETE', 'done'],
+    ['something_new', 'none'],
+  ])('%s is of the class %s', (word, statusClass) => {
+    expect(read(JSON.stringify({ status: word }))).toMatchObject({ status: word, statusClass });
+  });
+
+  it('refunded is not overlooked, wherever it stands', () => {
+    expect(read('{"status":"success","data":{"status":"refunded"}}').statusClass).toBe('refunded');
+    expect(read('{"id":5,"reference":"r","status":"ok","order":{"status":"refunded"}}').statusClass).toBe('refunded');
+    expect(
+      read('{"id":5,"status":"refunded","esim":{"id":7,"status":"new","iccid":"8944000000000000006"}}', 'esim')
+        .statusClass,
+    ).toBe('refunded');
+  });
+});
+
+describe('delivered codes', () => {
+  it.each([
+    ['plain texts', '{"codes":["A","B"]}', [{ code: 'A' }, { code: 'B' }]],
+    ['objects', '{"codes":[{"code":"A","pin":12,"serial":"S"}]}', [{ code: 'A', pin: '12', serial: 'S' }]],
+    ['card numbers', '{"cards":[{"cardNumber":"4","pinCode":"1"}]}', [{ code: '4', pin: '1' }]],
+    ['a serial number that is the code', '{"keys":[{"serial":"S-1"}]}', [{ code: 'S-1' }]],
+    [
+      'links',
+      '{"vouchers":[{"redemption_url":"https://x.example/1","expires_at":"2027-01-01"}]}',
+      [{ url: 'https://x.example/1', expires_at: '2027-01-01' }],
+    ],
+    [
+      'codes within positions',
+      '{"items":[{"variant":"a","codes":["A"]},{"variant":"b","codes":["B","C"]}]}',
+      [{ code: 'A' }, { code: 'B' }, { code: 'C' }],
+    ],
+    [
+      'pictures',
+      '{"codes":[{"code":"iVBORw0KGgo=","type":"image/png"}]}',
+      [{ url: 'data:image/png;base64,iVBORw0KGgo=' }],
+    ],
+    [
+      'pictures without a type of their own',
+      '{"codes":[{"code":"/9j/4AAQ","codeType":"CODE_IMAGE"}]}',
+      [{ url: 'data:image/jpeg;base64,/9j/4AAQ' }],
+    ],
+    [
+      'a code beside its own type',
+      '{"codes":[{"code":"A","codeType":"CODE_TEXT","status":"DELIVERED"}]}',
+      [{ code: 'A', status: 'DELIVERED' }],
+    ],
+    ['one text in the place of the list', '{"codes":"A"}', [{ code: 'A' }]],
+  ])('as %s', (_what, text, units) => {
+    expect(codes(text)).toEqual(units);
+  });
+
+  it.each([
+    ['an empty list', '{"codes":[]}'],
+    ['blank texts', '{"codes":[""," "]}'],
+    ['promises', '{"codes":[{"code":null,"status":"PENDING"},{"code":"later","codeType":"PRE_ORDER"}]}'],
+    ['a serial number of nothing', '{"codes":[{"expires_at":"2027-01-01"}]}'],
+    ['a link that is none', '{"codes":[{"url":"javascript:alert(1)"}]}'],
+    ['no list', '{"codes":null}'],
+    ['lists of lists', '{"codes":[["A"]]}'],
+  ])('%s are no delivery', (_what, text) => {
+    expect(codes(text)).toEqual([]);
+  });
+
+  it('count only with what the mapping requires', () => {
+    const wire = wireSchema.parse({ answer: { codes: { required: ['pin'] } } });
+    expect(read('{"codes":[{"code":"A"},{"code":"B","pin":"1"}]}', 'gift_card', wire).units).toEqual([
+      { code: 'B', pin: '1' },
+    ]);
+  });
+});
+
+describe('delivered eSIMs', () => {
+  const lpa = 'LPA:1$smdp.example.com$MATCH';
+  const whole = { iccid, lpa, smdp_address: 'smdp.example.com', matching_id: 'MATCH' };
+  it.each([
+    ['with the whole activation code', `{"esims":[{"iccid":"${iccid}","lpa":"${lpa}"}]}`, [whole]],
+    [
+      'with its parts',
+      `{"sims":[{"iccid":"${iccid}","smdpAddress":"http://smdp.example.com/","matchingId":"MATCH"}]}`,
+      [whole],
+    ],
+    [
+      'with lpa as a mere host',
+      `{"sims":[{"iccid":"${iccid}","lpa":"smdp.example.com","matching_id":"MATCH","qrcode":"${lpa}"}]}`,
+      [whole],
+    ],
+    ['without the prefix', `{"esim":{"iccid":"${iccid}","ac":"1$smdp.example.com$MATCH"}}`, [whole]],
+    ['as a number', `{"iccid":${iccid},"lpa":"${lpa}"}`, [whole]],
+    ['with a filling F', `{"iccid":"${iccid}F","lpa":"${lpa}"}`, [whole]],
+    [
+      'with a confirmation code',
+      `{"iccid":"${iccid}","smdp":"smdp.example.com","matching_id":"MATCH","confirmation_code":"0000"}`,
+      [{ ...whole, lpa: `${lpa}$$1`, confirmation_code: '0000' }],
+    ],
+    [
+      'with pictures',
+      `{"esims":[{"iccid":"${iccid}","qrCodeUrl":"data:image/png;base64,AA==","directAppleInstallUrl":"https://esimsetup.apple.com/x"}]}`,
+      [{ iccid, qr_url: 'data:image/png;base64,AA==', apple_install_url: 'https://esimsetup.apple.com/x' }],
+    ],
+    ['by their numbers alone', `{"esims":["${iccid}"]}`, [{ iccid }]],
+    ['with their state', `{"esims":[{"iccid":"${iccid}","state":"installed"}]}`, [{ iccid, status: 'installed' }]],
+  ])('%s', (_what, text, units) => {
+    expect(esims(text)).toEqual(units);
+  });
+
+  it.each([
+    ['a placeholder ICCID', `{"esims":[{"iccid":"PENDING_B2508","lpa":"${lpa}"}]}`],
+    ['an ICCID that is too short', '{"esims":[{"iccid":"894400000000"}]}'],
+    ['a host without more', '{"esims":[{"lpa":"smdp.example.com"}]}'],
+    ['nothing', '{"esims":[]}'],
+  ])('%s is no delivery', (_what, text) => {
+    expect(esims(text)).toEqual([]);
+  });
+});
+
+const mismatch = (operation: Operation, text: string): string | null => {
+  const answer = objectOf(text);
+  const expectation = {
+    ...facts[operation],
+    reference: operation === 'esim_cancel' ? null : facts[operation].reference,
+  };
+  const family = operation === 'gift_card_order' ? 'gift_card' : 'esim';
+  return findMismatch(answer, readAnswer(answer, family, defaultWire.answer), operation, expectation, defaultWire);
+};
+
+describe('what an answer repeats must be right', () => {
+  it.each([
+    ['gift_card_order', '{}'],
+    ['gift_card_order', '{"reference":"os-aaaa","quantity":2,"variant":"steam-10"}'],
+    ['gift_card_order', '{"data":{"reference":"os-aaaa","quantity":"2","variant":{"name":"Steam"}}}'],
+    ['esim_order', '{"reference":"os-bbbb","quantity":1,"plan":"fr-daily"}'],
+    ['esim_topup', `{"reference":"os-cccc","plan":"fr-1gb","iccid":"${iccid}","esims":[]}`],
+    ['esim_topup', `{"reference":"os-cccc","esim":{"iccid":"${iccid}"}}`],
+    ['esim_cancel', `{"reference":"of-the-order","iccid":"${iccid}","quantity":3}`],
+  ] as const)('%s with %s is ours', (operation, text) => {
+    expect(mismatch(operation, text)).toBeNull();
+  });
+
+  it.each([
+    ['gift_card_order', '{"reference":"os-zzzz"}', 'os-zzzz'],
+    ['gift_card_order', '{"order":{"reference":"OS-AAAA"}}', 'OS-AAAA'],
+    ['gift_card_order', '{"reference":"os-aaaa","quantity":1}', 'quantity'],
+    ['gift_card_order', '{"reference":"os-aaaa","quantity":2,"variant":"steam-20"}', 'steam-20'],
+    ['esim_order', '{"reference":"os-bbbb","plan":"fr-weekly"}', 'fr-weekly'],
+    ['esim_topup', '{"reference":"os-cccc","iccid":"8944000000000000014"}', '8944000000000000014'],
+    ['esim_cancel', '{"esim":{"iccid":"8944000000000000014"}}', '8944000000000000014'],
+  ] as const)('%s with %s is not ours', (operation, text, told) => {
+    expect(mismatch(operation, text)).toContain(told);
+  });
+});
+
+const look = (text: string) => readLookup(parseJsonText(text) ?? null, 'gift_card', 'r', defaultWire.answer);
+
+describe('a lookup finds', () => {
+  it.each([
+    ['one order', '{"reference":"r","id":1}'],
+    ['an order without its reference', '{"id":1,"status":"completed"}'],
+    ['ours in a list', '{"data":[{"reference":"q","id":2},{"reference":"r","id":1}]}'],
+    ['ours in a bare list', '[{"reference":"r","id":1}]'],
+  ])('%s', (_what, text) => {
+    expect(look(text)).toMatchObject({ kind: 'read' });
+  });
+
+  it.each([
+    ['an empty list, which says nothing about absence', '{"data":[]}'],
+    ['a list without ours', '{"data":[{"reference":"q","id":2}]}'],
+    ['ours twice', '[{"reference":"r","id":1},{"reference":"r","id":2}]'],
+    ['an object of something else', '{"ok":true}'],
+    ['nothing', '{}'],
+  ])('nothing that counts in %s', (_what, text) => {
+    expect(look(text).kind).toBe('unreadable');
+  });
+
+  it("nothing but a mismatch in another one's order", () => {
+    expect(look('{"reference":"q","id":2}').kind).toBe('mismatch');
+  });
+});
+
+describe('whatever JSON comes', () => {
+  const json = fc.oneof(
+    fc.json({ maxDepth: 6 }),
+    fc
+      .json()
+      .map((inner) => `{"data":${inner},"codes":${inner},"esims":[${inner}],"status":${inner},"total":${inner}}`),
+    fc
+      .json()
+      .map((inner) => `{"order":{"id":${inner},"reference":${inner},"items":[{"code":${inner},"iccid":${inner}}]}}`),
+  );
+  it('reading it never throws, and every unit holds something', () => {
+    fc.assert(
+      fc.property(json, fc.constantFrom<Family>('gift_card', 'esim'), (text, family) => {
+        const value = parseJsonText(text);
+        fc.pre(isJsonObject(value));
+        const answer = readAnswer(value, family, defaultWire.answer);
+        for (const operation of ['gift_card_order', 'esim_topup'] as const) {
+          findMismatch(value, answer, operation, facts[operation], defaultWire);
+        }
+        readLookup(value, family, 'r', defaultWire.answer);
+        expect(answer.units.every((unit) => Object.keys(unit).length > 0)).toBe(true);
+        expect(answer.units.every((unit) => unit.iccid === undefined || /^\d{18,22}$/.test(unit.iccid))).toBe(true);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('is not believed when it is nested without end, and does no harm', () => {
+    const deep = `${'['.repeat(400_000)}${']'.repeat(400_000)}`;
+    expect(() => parseJsonText(deep)).not.toThrow();
+    expect(read('{"__proto__":{"status":"refunded"},"constructor":{"id":1}}')).toMatchObject({
+      status: null,
+      orderNumber: null,
+    });
+  });
+});

@@ -1,0 +1,117 @@
+import { describe, expect, it } from 'vitest';
+import type { Operation } from '../../src/core/operation.ts';
+import { renderRequest } from '../../src/wholesale/render-request.ts';
+import { defaultWire, wireSchema, type WireOverrides } from '../../src/wholesale/wire.ts';
+import { facts, iccid } from './api-calls.ts';
+
+describe('the wire mapping', () => {
+  it('is complete without a word of config', () => {
+    expect(wireSchema.parse({})).toEqual(defaultWire);
+    expect(defaultWire.lookup).toEqual({
+      gift_card: { path: '/orders/{key}' },
+      esim: { path: '/esim/orders/{key}' },
+      get_sim: 'off',
+    });
+    expect(defaultWire.catalogue.paging.mode).toBe('off');
+  });
+
+  it('takes any part from the config and keeps the rest', () => {
+    const wire = wireSchema.parse({
+      esim_topup: { path: '/esim/topups', fields: { iccid: 'sim' } },
+      answer: { codes: { lists: ['delivered'] } },
+      lookup: { esim: 'off' },
+    });
+    expect(wire.esim_topup).toEqual({
+      method: 'POST',
+      path: '/esim/topups',
+      fields: { plan: 'plan', currency: 'currency', iccid: 'sim' },
+      extra: {},
+    });
+    expect(wire.answer.codes.lists).toEqual(['delivered']);
+    expect(wire.answer.codes.pin).toEqual(defaultWire.answer.codes.pin);
+    expect(wire.answer.esims).toEqual(defaultWire.answer.esims);
+    expect(wire.lookup).toEqual({ ...defaultWire.lookup, esim: 'off' });
+  });
+
+  it.each([
+    ['an unknown part', { orders: {} }],
+    ['the given path of an order', { gift_card_order: { path: '/buy' } }],
+    ['the given name of the reference', { gift_card_order: { fields: { reference: 'id' } } }],
+    ['a path that does not start with a slash', { esim_cancel: { path: 'esim/{iccid}' } }],
+    ['a path to another server', { esim_cancel: { path: '//evil.example/{iccid}' } }],
+    ['a placeholder that means nothing', { lookup: { esim: { path: '/esim/{number}' } } }],
+    ['a lookup without its key', { lookup: { esim: { path: '/esim/orders' } } }],
+    ['a cancel that names no eSIM', { esim_cancel: { path: '/esim/cancel' } }],
+    [
+      'a cancel that names its eSIM in a body that is not sent',
+      { esim_cancel: { path: '/c', body: 'none', fields: { iccid: 'iccid' } } },
+    ],
+    ['a constant in the place of the reference', { esim_order: { extra: { reference: 'x' } } }],
+    ['a constant in the place of the plan', { esim_order: { extra: { plan: 'x' } } }],
+    ['two fields of one name', { esim_order: { fields: { plan: 'item', currency: 'item' } } }],
+    ['a field with the given name', { gift_card_order: { fields: { variant: 'quantity' } } }],
+    ['a reference on a cancel, which carries none', { esim_cancel: { extra: { reference: 'x' } } }],
+  ])('refuses %s', (_what, overrides) => {
+    expect(wireSchema.safeParse(overrides).success).toBe(false);
+  });
+});
+
+const render = (operation: Operation, overrides: WireOverrides = {}) =>
+  renderRequest(facts[operation], wireSchema.parse(overrides));
+
+describe('a request', () => {
+  it('is written to the byte as the specification and the mapping say', () => {
+    expect(render('gift_card_order')).toEqual({
+      method: 'POST',
+      path: '/orders',
+      body: '{"reference":"os-aaaa","variant":"steam-10","quantity":2,"currency":"USD"}',
+    });
+    expect(render('esim_order')).toEqual({
+      method: 'POST',
+      path: '/esim/orders',
+      body: '{"reference":"os-bbbb","plan":"fr-daily","quantity":1,"currency":"EUR","days":7}',
+    });
+    expect(render('esim_topup')).toEqual({
+      method: 'POST',
+      path: `/esim/esims/${iccid}/topups`,
+      body: '{"reference":"os-cccc","plan":"fr-1gb","currency":"USD"}',
+    });
+    expect(render('esim_cancel')).toEqual({ method: 'POST', path: `/esim/esims/${iccid}/cancel`, body: '{}' });
+  });
+
+  it('carries constants and other names when the mapping says so', () => {
+    const { body } = render('gift_card_order', {
+      gift_card_order: { fields: { variant: 'sku', currency: 'balance' }, extra: { channel: 'api', test: false } },
+    });
+    expect(body).toBe(
+      '{"reference":"os-aaaa","sku":"steam-10","quantity":2,"balance":"USD","channel":"api","test":false}',
+    );
+    const byBody = { path: '/esim/cancellations', fields: { iccid: 'sim' } };
+    expect(render('esim_cancel', { esim_cancel: byBody })).toEqual({
+      method: 'POST',
+      path: '/esim/cancellations',
+      body: `{"sim":"${iccid}"}`,
+    });
+    expect(
+      render('esim_cancel', { esim_cancel: { method: 'DELETE', path: '/esim/esims/{iccid}', body: 'none' } }),
+    ).toEqual({
+      method: 'DELETE',
+      path: `/esim/esims/${iccid}`,
+      body: null,
+    });
+  });
+
+  it('cannot leave its path, whatever an identifier says', () => {
+    const strange = { ...facts.esim_cancel, iccid: '89/../../orders?x=1#y z' };
+    expect(renderRequest(strange, defaultWire).path).toBe('/esim/esims/89%2F..%2F..%2Forders%3Fx%3D1%23y%20z/cancel');
+    expect(() => renderRequest({ ...facts.esim_cancel, iccid: '..' }, defaultWire)).toThrow(/cannot be a part/);
+  });
+
+  it('is refused when a fact is missing, instead of being sent without it', () => {
+    for (const missing of ['variant', 'quantity', 'currency'] as const) {
+      expect(() => renderRequest({ ...facts.gift_card_order, [missing]: null }, defaultWire)).toThrow(missing);
+    }
+    expect(() => renderRequest({ ...facts.esim_topup, iccid: null }, defaultWire)).toThrow('iccid');
+    expect(() => renderRequest({ ...facts.esim_order, reference: '' }, defaultWire)).toThrow('reference');
+  });
+});

@@ -191,7 +191,7 @@ export class Dispatcher {
       await store.settleSlot(slot, settledMs);
       gate.settle(keyName, 'read', settledMs);
       const goesOn = await pauses.judge(pause, outcome);
-      if (goesOn) this.#wakeUp.ring();
+      this.#wakeUp.ring();
       logger.warn({ scope: pause.scope, outcome: outcome.row }, goesOn ? 'goes on' : 'still stands still');
     }
   }
@@ -199,7 +199,8 @@ export class Dispatcher {
   async #napMs(): Promise<number> {
     const { store, clock, gate, pauses } = this.#deps;
     const now = clock.wallMs();
-    const times = [pauses.nextProbeAtMs()];
+    // A probe that is under way rings when it is done.
+    const times = this.#working.has('probe') ? [] : [pauses.nextProbeAtMs()];
     let nap = longestNapMs;
     if (!pauses.isAccountPaused() && this.#queue.pending < this.#options.concurrency) {
       for (const [step, kind] of [

@@ -1,13 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
+import { maxAddresses, maxLiveKeys } from './accounts.ts';
 import { decimalsOf, toMinor } from './money.ts';
 import type { OneTimeCodes } from './one-time-codes.ts';
 import { buyOnWebsite } from './purchases.ts';
 import type { Shelf } from './shelf.ts';
-
-/** Spec 5.5 and 5.6. */
-export const maxLiveKeys = 5;
-export const maxAddresses = 10;
 
 /** What came of something that the account holder asked for: words for the page, and a new key if there is one. */
 export type Outcome = { message: string; newKey?: string };

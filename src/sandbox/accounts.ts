@@ -9,10 +9,14 @@ export type ApiKey = {
   id: number;
   account: string;
   name: string;
-  hint: string;
+  fingerprint: string;
   created_at: number;
   revoked_at: number | null;
 };
+
+/** Spec 5.5 and 5.6. */
+export const maxLiveKeys = 5;
+export const maxAddresses = 10;
 
 /** Spec 5.4: only this is kept of a key. Keys made here are random, so a plain digest cannot be guessed backwards. */
 export function fingerprintOf(secret: string): string {
@@ -73,6 +77,9 @@ export class Accounts {
         if (present !== undefined && present.account !== account.id) {
           throw new Error(`the key "${key.name}" of account ${account.id} already belongs to ${present.account}`);
         }
+        if (present === undefined && this.liveKeys(account.id) >= maxLiveKeys) {
+          throw new Error(`account ${account.id} already holds ${maxLiveKeys} live keys (Spec 5.5): revoke one first`);
+        }
         const id = present?.id ?? this.insertKey(account.id, key.name, key.value, now);
         this.setAddresses(id, key.allow_list);
       }
@@ -96,8 +103,8 @@ export class Accounts {
 
   insertKey(account: string, name: string, value: string, now: number): number {
     const done = this.#database
-      .prepare('INSERT INTO keys (account, name, fingerprint, hint, created_at) VALUES (?, ?, ?, ?, ?)')
-      .run(account, name, fingerprintOf(value), value.slice(-4), now);
+      .prepare('INSERT INTO keys (account, name, fingerprint, created_at) VALUES (?, ?, ?, ?)')
+      .run(account, name, fingerprintOf(value), now);
     return Number(done.lastInsertRowid);
   }
 

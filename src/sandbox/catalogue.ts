@@ -85,9 +85,14 @@ export type Catalogue = {
 
 export const shippedCatalogue = new URL('../../config/sandbox-catalogue.yaml', import.meta.url);
 
+/** The last text that was read and what it said: a test suite starts many sandboxes with one and the same catalogue. */
+let latest: { text: string; catalogue: Catalogue } | undefined;
+
 /** Reads a catalogue file. Throws with the place of the first mistake. */
 export function readCatalogue(path: string | URL): Catalogue {
-  return catalogueFrom(parse(readFileSync(path, 'utf8')), String(path));
+  const text = readFileSync(path, 'utf8');
+  if (latest?.text !== text) latest = { text, catalogue: catalogueFrom(parse(text), String(path)) };
+  return latest.catalogue;
 }
 
 function catalogueFrom(content: unknown, origin: string): Catalogue {

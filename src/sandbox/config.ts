@@ -93,15 +93,17 @@ const messagesSchema = z.strictObject({
 
 /** Every setting of the sandbox. All of them have defaults; `docs/sandbox.md` shows each one. */
 export const sandboxConfigSchema = z.strictObject({
-  /** `host:port`; port 0 takes a free one. The default is for tests: 127.0.0.1:0. */
-  listen: z.string().optional(),
-  /** The SQLite file, relative to the folder of the config. */
-  database: z.string().optional(),
-  /** Delays, faults and delivered codes follow from it. */
-  seed: z.int().optional(),
   accounts: z
     .array(accountSchema)
     .min(1)
+    .superRefine((accounts, context) => {
+      for (const field of ['id', 'email'] as const) {
+        const values = accounts.map((account) => account[field].toLowerCase());
+        const twice = values.find((value, index) => values.indexOf(value) !== index);
+        if (twice !== undefined)
+          context.addIssue({ code: 'custom', message: `two accounts have the ${field} ${twice}` });
+      }
+    })
     .prefault([{ id: 'acme', email: 'owner@acme.example', keys: [{ name: 'main', value: 'sandbox-key-main' }] }]),
   /** A catalogue file; relative to the folder of the config. Without it: the one that is shipped. */
   catalogue: z.string().optional(),

@@ -35,16 +35,18 @@ import { Stock } from './stock.ts';
 export type LogLine = { level: 'debug' | 'info' | 'warn' | 'error'; msg: string; [detail: string]: unknown };
 
 export type SandboxOptions = {
-  /** `host:port`; port 0 takes a free one. Default: `listen` of the config, else 127.0.0.1:0. */
+  /** `host:port`; port 0 takes a free one. Default 127.0.0.1:0. */
   listen?: string;
-  /** The SQLite file; created when it is missing. It counts instead of `database` of the config. */
+  /** The SQLite file; created when it is missing. */
   database: string;
   /** Everything else; all of it has defaults. */
   config?: SandboxConfig;
   /** The folder that relative paths of the config start from. Default: the working directory. */
   configDir?: string;
-  /** Delays, faults and delivered codes follow from it. Default: `seed` of the config, else 1. */
+  /** Delays, faults and delivered codes follow from it. Default 1. */
   seed?: number;
+  /** Empties the database first. */
+  reset?: boolean;
   log?: (line: LogLine) => void;
   /** Where time comes from. Default: steady wall time. */
   time?: TimeSource;
@@ -69,7 +71,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   const settings = parseConfig(options.config ?? {});
   const folder = options.configDir ?? '.';
   const catalogueFile = settings.catalogue === undefined ? shippedCatalogue : resolve(folder, settings.catalogue);
-  const seed = options.seed ?? settings.seed ?? 1;
+  const seed = options.seed ?? 1;
   const log = options.log ?? (() => {});
   const catalogue = readCatalogue(catalogueFile);
   const database = openDatabase(options.database, settings.durability);
@@ -94,7 +96,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     const faults = new FaultSelection(seed, settings.faults);
     const committer = new Committer(database);
     const operator = new Operator({ shelf, log: requestLog, clock, faults, catalogueFile, settings });
-    await committer.run(() => operator.seed());
+    await committer.run(() => (options.reset === true ? operator.reset() : operator.seed()));
     requestLog.refill(shelf.limits, clock.now());
 
     const pauses = new Pauses();
@@ -105,10 +107,14 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
       log({ level: 'error', msg: 'a call failed inside the sandbox', error: error.stack ?? String(error) });
       return respond(refusal(503, 'api_disabled', 'The sandbox could not do its work; its log says why.'));
     });
-    const outboxFile =
-      settings.outbox === undefined ? `${options.database}.outbox.jsonl` : resolve(folder, settings.outbox);
+    const outboxFile = outboxPath(settings, folder, options.database);
     const outbox = new Outbox(outboxFile, (letter) =>
-      log({ level: 'info', msg: 'one-time code', ...letter, outbox: outboxFile }),
+      log({
+        level: 'info',
+        msg: `one-time code for ${letter.to}: ${letter.code}`,
+        purpose: letter.purpose,
+        outbox: outboxFile,
+      }),
     );
     app.route('/account', accountRoutes({ shelf, committer, clock, outbox }));
     app.route('/', documentRoutes());
@@ -127,7 +133,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     const server = createServer({ requireHostHeader: false }, listener);
     server.on('checkExpectation', listener);
     answerBrokenRequests(server);
-    const url = await listen(server, options.listen ?? settings.listen ?? '127.0.0.1:0');
+    const url = await listen(server, options.listen ?? '127.0.0.1:0');
     log({ level: 'info', msg: 'sandbox listening', url, database: options.database });
 
     const close = async (): Promise<void> => {
@@ -156,6 +162,12 @@ function parseConfig(config: SandboxConfig): SandboxSettings {
   const parsed = sandboxConfigSchema.safeParse(config);
   if (!parsed.success) throw new Error(`the config of the sandbox is not valid:\n${z.prettifyError(parsed.error)}`);
   return parsed.data;
+}
+
+/** Beside the database, unless the config says otherwise; a database in memory has no such place. */
+function outboxPath(settings: SandboxSettings, folder: string, database: string): string | null {
+  if (settings.outbox !== undefined) return resolve(folder, settings.outbox);
+  return database === ':memory:' ? null : `${database}.outbox.jsonl`;
 }
 
 /** Requests that HTTP libraries refuse to parse still get the error body of Spec 7. */

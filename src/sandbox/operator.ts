@@ -155,12 +155,18 @@ export class Operator {
     return true;
   }
 
-  /** The operator of the service gives an order's money back. False: no such order, or nothing is left of it. */
+  /**
+   * The operator of the service gives an order's money back, and its eSIMs are cancelled with it: none of them may be
+   * refunded a second time (Spec 3). False: no such order, or nothing is left of it.
+   */
   refundOrder(number: string): boolean {
     const { shelf, clock } = this.#parts;
     const exists = shelf.database.prepare('SELECT 1 FROM orders WHERE number = ?').get(number) !== undefined;
     if (!exists || shelf.orders.require(number).status === 'refunded') return false;
     shelf.orders.refundRest(shelf.orders.require(number), clock.now());
+    for (const esim of shelf.esims.ofOrder(number)) {
+      if (esim.cancelled_at === null) shelf.esims.cancel(esim, clock.now());
+    }
     return true;
   }
 

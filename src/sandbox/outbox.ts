@@ -4,16 +4,17 @@ export type Letter = { to: string; account: string; purpose: string; code: strin
 
 /** Stands for the account holder's phone or e-mail (Spec 5.3): one JSON line a letter, in a file only its owner reads. */
 export class Outbox {
-  readonly #path: string;
+  readonly #path: string | null;
   readonly #announce: (letter: Letter) => void;
 
-  constructor(path: string, announce: (letter: Letter) => void) {
+  /** Null: letters are only announced. */
+  constructor(path: string | null, announce: (letter: Letter) => void) {
     this.#path = path;
     this.#announce = announce;
   }
 
   async send(letter: Letter): Promise<void> {
-    await appendFile(this.#path, `${JSON.stringify(letter)}\n`, { mode: 0o600 });
+    if (this.#path !== null) await appendFile(this.#path, `${JSON.stringify(letter)}\n`, { mode: 0o600 });
     this.#announce(letter);
   }
 }

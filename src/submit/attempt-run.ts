@@ -151,7 +151,7 @@ export class AttemptRun {
     else gate.settle(keyName, kind, settledMs);
     // The whole key waits after a 429, not only this entry: the limit is the key's (Spec 8).
     if (outcome.row === 'rate_limited')
-      gate.block(keyName, now + Math.max(outcome.retryAfterMs ?? 0, settlement.dueAtMs - clock.wallMs()));
+      gate.turnedAway(keyName, now + Math.max(outcome.retryAfterMs ?? 0, settlement.dueAtMs - clock.wallMs()));
     if (settlement.pause !== null) await this.#deps.pauses.refresh();
     this.#deps.onSettled?.();
     this.#log(attempt, keyName, outcome, settlement, Math.round(now - end.started));

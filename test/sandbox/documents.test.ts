@@ -1,12 +1,13 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import Sqlite from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import * as z from 'zod';
+import { readSandboxSection } from '../../src/cli/sandbox-section.ts';
 import { sandboxConfigSchema } from '../../src/sandbox/config.ts';
 import { faultSchema } from '../../src/sandbox/fault-rules.ts';
-import { runSandbox } from '../../src/sandbox/run-sandbox.ts';
-import { callerOf, giftCard, refusalOf, temporaryFolder } from './running-sandbox.ts';
+import { callerOf, giftCard, startSandbox, temporaryFolder } from './running-sandbox.ts';
 
 const document = readFileSync(new URL('../../docs/sandbox.md', import.meta.url), 'utf8');
 const settings = z.record(z.string(), z.unknown()).parse(parse(/```yaml\n([\s\S]*?)```/.exec(document)?.[1] ?? ''));
@@ -20,13 +21,16 @@ function namesIn(value: unknown, prefix = ''): string[] {
 describe('docs/sandbox.md', () => {
   it('shows every setting, with its true default', () => {
     const defaults = sandboxConfigSchema.parse({});
-    const shown = sandboxConfigSchema.parse(settings);
+    // Where it stands (listen, database, seed) is read by the command line, the rest by the sandbox itself.
+    const { listen, database, seed, config } = readSandboxSection(settings, 'data');
+    const shown = sandboxConfigSchema.parse(config);
     expect(Object.keys(sandboxConfigSchema.shape).filter((name) => !(name in settings))).toEqual([]);
     expect(
       namesIn({ ...defaults, accounts: null }).filter((name) => !namesIn({ ...shown, accounts: null }).includes(name)),
     ).toEqual([]);
-    const { listen, database, seed, catalogue, admin_token, outbox, accounts, ...rest } = shown;
-    expect([listen, database, seed, catalogue, admin_token, outbox].every((value) => value !== undefined)).toBe(true);
+    const { catalogue, admin_token, outbox, accounts, ...rest } = shown;
+    expect([listen, database, seed]).toEqual(['127.0.0.1:8090', 'data/sandbox.db', 1]);
+    expect([catalogue, admin_token, outbox].every((value) => value !== undefined)).toBe(true);
     expect(rest).toEqual({
       ...rest,
       ...Object.fromEntries(Object.entries(defaults).filter(([name]) => name !== 'accounts')),
@@ -40,30 +44,25 @@ describe('docs/sandbox.md', () => {
   });
 });
 
-describe('the sandbox as a service', () => {
-  it('starts from a file, alone or as the `sandbox` section of a larger one, and obeys the command line', async () => {
-    const folder = temporaryFolder();
-    const alone = join(folder, 'alone.yaml');
-    const combined = join(folder, 'combined.yaml');
-    writeFileSync(alone, 'listen: 127.0.0.1:0\ndatabase: a.db\nmaintenance: true\n');
-    writeFileSync(combined, 'instance: shop\nsandbox:\n  listen: 127.0.0.1:0\n  database: b.db\n');
-    const first = await runSandbox({ configFile: alone });
-    onTestFinished(() => first.close());
-    expect(refusalOf(await callerOf(first).get('/products'))).toBe('503 api_disabled');
-    const second = await runSandbox({ configFile: combined });
-    expect((await callerOf(second).post('/orders', giftCard('a'))).status).toBe(201);
+describe('the start', () => {
+  it('goes on with the database that is there, or empties it first when asked to', async () => {
+    const database = join(temporaryFolder(), 'sandbox.db');
+    const first = await startSandbox({}, { database });
+    expect((await callerOf(first).post('/orders', giftCard('a'))).status).toBe(201);
+    await first.close();
+    const second = await startSandbox({}, { database });
+    expect(second.ledger().orders).toHaveLength(1);
     await second.close();
-    const again = await runSandbox({ configFile: combined });
-    expect(again.ledger().orders).toHaveLength(1);
-    await again.close();
-    const emptied = await runSandbox({ configFile: combined, reset: true, database: join(folder, 'b.db'), seed: 9 });
-    onTestFinished(() => emptied.close());
-    expect(emptied.ledger().orders).toEqual([]);
+    const third = await startSandbox({}, { database, reset: true });
+    expect(third.ledger().orders).toEqual([]);
+    expect((await callerOf(third).post('/orders', giftCard('a'))).status).toBe(201);
   });
 
-  it('refuses a file with a mistake, naming the setting', async () => {
-    const file = join(temporaryFolder(), 'wrong.yaml');
-    writeFileSync(file, 'sandbox: { limits: { windows_ms: 1 } }');
-    await expect(runSandbox({ configFile: file })).rejects.toThrow(/windows_ms/);
+  it('refuses a wrong setting by its name, an address that is none, and a database of another version', async () => {
+    await expect(startSandbox({ limits: { windows_ms: 1 } } as object)).rejects.toThrow(/windows_ms/);
+    await expect(startSandbox({}, { listen: 'nowhere' })).rejects.toThrow(/listen is host:port/);
+    const database = join(temporaryFolder(), 'sandbox.db');
+    new Sqlite(database).pragma('user_version = 99');
+    await expect(startSandbox({}, { database })).rejects.toThrow(/holds version 99/);
   });
 });

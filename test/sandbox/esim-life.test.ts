@@ -48,6 +48,18 @@ describe('the life of an eSIM', () => {
     expect(sandbox.ledger().movements.filter((movement) => movement.kind === 'refund')).toHaveLength(1);
   });
 
+  it('is not refunded again when the operator gave the money of its order back before', async () => {
+    const sandbox = await startSandbox();
+    const caller = callerOf(sandbox);
+    const before = balanceOf(sandbox, 'USD');
+    const order = esimOrderAnswer.parse((await caller.post('/esim/orders', esim('e', { quantity: 2 }))).json);
+    const [first, second] = order.esims.map((unit) => unit.iccid);
+    await caller.post(`/esim/esims/${first}/cancel`);
+    await sandbox.operate((operator) => operator.refundOrder(order.number));
+    expect(refusalOf(await caller.post(`/esim/esims/${second}/cancel`))).toBe('409 not_cancellable');
+    expect(balanceOf(sandbox, 'USD')).toBe(before);
+  });
+
   it('an order whose eSIMs are all cancelled has the status refunded, which is a success', async () => {
     const sandbox = await startSandbox();
     const caller = callerOf(sandbox);

@@ -93,4 +93,15 @@ describe('the limits of a key', () => {
     clock.advance(60_000);
     expect((await callerOf(second).get('/balances')).status).toBe(200);
   });
+
+  it('stamps an arrival after the delay on the way in and before the one on the way out', async () => {
+    const sandbox = await startSandbox({ latency: { before_ms: [80, 80], after_ms: [80, 80] } });
+    const sent = performance.timeOrigin + performance.now();
+    await callerOf(sandbox).post('/orders', giftCard('a'));
+    const received = performance.timeOrigin + performance.now();
+    const [stamp = 0] = sandbox.ledger().keys[0]?.orders_at ?? [];
+    // Stamps are whole milliseconds, and timers may fire up to one early.
+    expect(stamp - sent).toBeGreaterThanOrEqual(78);
+    expect(received - stamp).toBeGreaterThanOrEqual(78);
+  });
 });

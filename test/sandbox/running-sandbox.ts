@@ -24,7 +24,8 @@ export async function startSandbox(
   const sandbox = await createSandbox({
     ...options,
     database,
-    config: { limits: { enabled: false }, ...config },
+    // Only the crash test needs commits to reach the device; it starts its sandboxes itself.
+    config: { limits: { enabled: false }, durability: 'relaxed', ...config },
   });
   onTestFinished(() => sandbox.close());
   return sandbox;

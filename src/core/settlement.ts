@@ -38,6 +38,11 @@ export interface DecisionPolicy {
   readonly timeScale: number;
   /** Whether an order can be looked up by its reference (not shown in the spec: configurable). */
   readonly canLookUp: boolean;
+  /**
+   * Whether a lookup of this family has ever found an order here. Until then "not found" may as well mean that the
+   * configured path is not the API's, and must not settle a doubt.
+   */
+  readonly trustsAbsence: boolean;
 }
 
 /** What becomes of an entry. The store writes it as it stands. */

@@ -211,6 +211,14 @@ export class Verdicts {
         error: { code: facts.buffered.code ?? facts.buffered.row, message: facts.buffered.message, buffered: true },
       };
     }
+    if (!this.#policy.trustsAbsence) {
+      return this.review(
+        null,
+        facts.buffered.row,
+        `refused after an attempt that may have bought it (${facts.buffered.message}), and no lookup has ever found an order: is the lookup path right?`,
+        true,
+      );
+    }
     // Absent after the quiet time: the refusal was meant, as if nothing had gone before it.
     const clean = new Verdicts(
       { ...facts, inDoubt: false, doubtUntilMs: null, buffered: null, state: 'sending' },

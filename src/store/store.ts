@@ -1,6 +1,6 @@
 import type { AcceptableLine } from '../core/order-request.ts';
 import type { EntryState } from '../core/entry-state.ts';
-import type { Operation } from '../core/operation.ts';
+import type { Family, Operation } from '../core/operation.ts';
 import type { OrderAnswer, Unit } from '../core/order-answer.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { ResultDocument } from '../core/result-document.ts';
@@ -37,6 +37,11 @@ export interface Store {
   /** Ends entries whose deadline passed while nothing was charged. Returns how many. */
   expireOverdue(nowMs: number): Promise<number>;
   countInDoubt(): Promise<number>;
+  /** Families in which a lookup has found an order, so that "not found" can be believed. */
+  provenLookups(): Promise<readonly Family[]>;
+  proveLookup(family: Family): Promise<void>;
+  /** The reference of an order that was surely bought, to try a lookup with; null while there is none. */
+  boughtReference(family: Family): Promise<string | null>;
   /**
    * The slots that earlier processes used. Those that were still open, or that were stamped in another run of the
    * machine, whose monotonic clock means nothing now, count as settled at `settledMono`.

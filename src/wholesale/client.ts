@@ -13,16 +13,17 @@ import { withoutSecret } from './message-text.ts';
 import { readAnswer } from './read-answer.ts';
 import { readLookup } from './read-lookup.ts';
 import { renderRequest, type RenderedCall, type RequestFacts } from './render-request.ts';
+import { readWire } from './read-wire.ts';
 import { Transport, type Timeouts } from './transport.ts';
-import { fillPath, givenPaths } from './wire-path.ts';
-import { defaultWire, type Wire } from './wire.ts';
+import { fillPath, givenPaths, isPathPart } from './wire-path.ts';
+import type { Wire, WireOverrides } from './wire.ts';
 import type { CatalogueWire } from './wire-catalogue.ts';
 
 export interface WholesaleClientOptions {
   /** The base address of the API; a path in it goes before every path. `https:`, or `http:` for a test server. */
   readonly baseUrl: string;
-  /** Default: `defaultWire`. */
-  readonly wire?: Wire;
+  /** What differs from the default mapping (`defaultWire`), or a whole mapping. */
+  readonly wire?: WireOverrides;
   /** In ms. Default: connect 5 s, response 30 s, body 15 s, total 45 s. */
   readonly timeouts?: Partial<Timeouts>;
   /** For a `Retry-After` that is a date. */
@@ -60,6 +61,10 @@ export interface EsimLookupCall extends Keyed {
 const defaultTimeouts: Timeouts = { connect_ms: 5000, response_ms: 30_000, body_ms: 15_000, total_ms: 45_000 };
 
 const get = (path: string): RenderedCall => ({ method: 'GET', path, body: null });
+
+function impossibleLookup(message: string): LookupOutcome {
+  return { kind: 'failed', outcome: withoutAnswer('local_defect', false, message) };
+}
 
 function parseBase(baseUrl: string): { origin: string; basePath: string } {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
@@ -100,7 +105,7 @@ export class WholesaleClient {
     const { origin, basePath } = parseBase(options.baseUrl);
     this.#origin = origin;
     this.#basePath = basePath;
-    this.#wire = options.wire ?? defaultWire;
+    this.#wire = readWire(options.wire);
     this.#clock = options.clock;
     this.#userAgent = `order-sync/${options.version ?? '0'}`;
     const timeouts = { ...defaultTimeouts, ...options.timeouts };
@@ -143,7 +148,9 @@ export class WholesaleClient {
    */
   async lookUp(call: LookupCall): Promise<LookupOutcome> {
     const lookup = this.#wire.lookup[call.family];
-    if (lookup === 'off') return this.#offLookup();
+    if (lookup === 'off') return impossibleLookup('the wire mapping has no such lookup');
+    // An order number comes from outside: what it looks like is no mistake of ours.
+    if (!isPathPart(call.key)) return impossibleLookup('an order cannot be looked up by this key');
     const path = fillPath(lookup.path, { key: call.key });
     return this.#lookUp(path, call, call.family, (body) =>
       readLookup(body, call.family, call.expectReference, this.#wire.answer),
@@ -153,7 +160,7 @@ export class WholesaleClient {
   /** Reads one eSIM; its state stands in `answer.status` and in its unit. Only while `canLookUpEsim()`. */
   async lookUpEsim(call: EsimLookupCall): Promise<LookupOutcome> {
     const lookup = this.#wire.lookup.get_sim;
-    if (lookup === 'off') return this.#offLookup();
+    if (lookup === 'off') return impossibleLookup('the wire mapping has no such lookup');
     const path = fillPath(lookup.path, { iccid: call.iccid });
     return this.#lookUp(path, call, 'esim', (body) => {
       const answer = readAnswer(body, 'esim', this.#wire.answer);
@@ -219,11 +226,6 @@ export class WholesaleClient {
     return new CatalogueWalk({ path, paging: wire.paging, origin: this.#origin, basePath: this.#basePath, fetch });
   }
 
-  #offLookup(): LookupOutcome {
-    const message = 'the wire mapping has no such lookup';
-    return { kind: 'failed', outcome: withoutAnswer('local_defect', false, message) };
-  }
-
   async #lookUp(path: string, call: Keyed, family: Family, read: SuccessReader): Promise<LookupOutcome> {
     const outcome = await this.#call('read', get(path), call, { kind: 'read', family }, read);
     if (outcome.row === 'accepted' && outcome.answer !== null) return { kind: 'found', answer: outcome.answer };
@@ -260,7 +262,7 @@ export class WholesaleClient {
   }
 }
 
-/** Makes a client of the API; the base address is checked here (CONFIG_INVALID), and nothing is sent yet. */
+/** Makes a client of the API. Base address and mapping are checked here (CONFIG_INVALID); nothing is sent yet. */
 export function createWholesaleClient(options: WholesaleClientOptions): WholesaleClient {
   return new WholesaleClient(options);
 }

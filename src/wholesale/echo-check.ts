@@ -1,10 +1,9 @@
-import type { Operation } from '../core/operation.ts';
+import { familyOf, type Operation } from '../core/operation.ts';
 import type { OrderAnswer } from '../core/order-answer.ts';
 import { firstAt, textOf, type JsonText } from './json-text.ts';
 import { iccidIn } from './read-units.ts';
-import { orderObjectsIn } from './read-answer.ts';
+import { foreignReference, orderObjectsIn } from './read-answer.ts';
 import { quoted } from './message-text.ts';
-import { familyOf } from '../core/operation.ts';
 import type { Wire } from './wire.ts';
 
 /** What was asked for, as far as an answer may repeat it. */
@@ -41,6 +40,11 @@ function echoedFields(
   }
 }
 
+/** The same text, or the same whole number: some APIs write 2 as 2.0. */
+function isSame(echoed: string, expected: string): boolean {
+  return echoed === expected || (/^\d+$/.test(expected) && echoed.replace(/\.0+$/, '') === expected);
+}
+
 /**
  * Finds out whether an answer speaks of another order than ours. Nothing is required to be repeated, since the
  * specification shows no payload; but what is repeated must be right. Null when nothing speaks against it, else what
@@ -53,14 +57,17 @@ export function findMismatch(
   expect: Expectation,
   wire: Wire,
 ): string | null {
-  if (expect.reference !== null && read.reference !== null && read.reference !== expect.reference) {
-    return `the answer is for the reference ${quoted(read.reference)}, not ${quoted(expect.reference)}`;
+  const family = familyOf(operation);
+  const foreign = foreignReference(answer, family, expect.reference, wire.answer);
+  if (foreign !== null) {
+    return `the answer is for the reference ${quoted(foreign)}, not ${quoted(expect.reference ?? '')}`;
   }
-  const order = orderObjectsIn(answer, familyOf(operation), wire.answer)[0] ?? answer;
+  const order = orderObjectsIn(answer, family, wire.answer)[0] ?? answer;
   for (const [name, expected] of echoedFields(operation, expect, wire)) {
-    const echoed = expected === null ? null : firstAt(order, [name], textOf);
-    if (echoed !== null && echoed !== expected) {
-      return `the answer says ${name} ${quoted(echoed)}, asked was ${quoted(expected ?? '')}`;
+    if (expected === null) continue;
+    const echoed = firstAt(order, [name], textOf);
+    if (echoed !== null && !isSame(echoed, expected)) {
+      return `the answer says ${name} ${quoted(echoed)}, asked was ${quoted(expected)}`;
     }
   }
   if (operation === 'esim_topup' || operation === 'esim_cancel') {

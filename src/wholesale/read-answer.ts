@@ -42,6 +42,28 @@ export function orderObjectsIn(answer: JsonText, family: Family, wire: AnswerWir
   return ranked.map((entry) => entry.object);
 }
 
+/** Every reference that an answer shows, the likeliest first: an API may number orders besides keeping ours. */
+export function referencesIn(answer: JsonText, family: Family, wire: AnswerWire): readonly string[] {
+  return orderObjectsIn(answer, family, wire).flatMap((object) =>
+    wire.reference.flatMap((path) => firstAt(object, [path], textOf) ?? []),
+  );
+}
+
+/**
+ * Whether an answer speaks of another order than ours: it shows a reference, and ours is not among those that it
+ * shows. An answer without any says nothing.
+ */
+export function foreignReference(
+  answer: JsonText,
+  family: Family,
+  expected: string | null,
+  wire: AnswerWire,
+): string | null {
+  if (expected === null) return null;
+  const shown = referencesIn(answer, family, wire);
+  return shown.includes(expected) ? null : (shown[0] ?? null);
+}
+
 /**
  * Reads a success answer through the mapping. What cannot be found is null: the specification shows no payload.
  * Never throws, whatever the answer.

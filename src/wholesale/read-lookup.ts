@@ -1,9 +1,9 @@
 import type { Family } from '../core/operation.ts';
 import type { OrderAnswer } from '../core/order-answer.ts';
 import type { SuccessReading } from './classify.ts';
-import { isJsonList, isJsonObject, valueAt, type JsonText } from './json-text.ts';
+import { isJsonList, valueAt, type JsonText } from './json-text.ts';
 import { quoted } from './message-text.ts';
-import { readAnswer } from './read-answer.ts';
+import { foreignReference, readAnswer, referencesIn } from './read-answer.ts';
 import type { AnswerWire } from './wire-answer.ts';
 
 /** Where an API that filters by reference puts the orders that it found. */
@@ -36,15 +36,17 @@ export function readLookup(
   const whole = readAnswer(body, family, wire);
   const list = saysNothing(whole) ? listOf(body) : null;
   if (list !== null) {
-    const orders = list.filter((element) => isJsonObject(element)).map((order) => readAnswer(order, family, wire));
-    const ours = orders.filter((order) => expectReference !== null && order.reference === expectReference);
+    const ours = list.filter(
+      (order) => expectReference !== null && referencesIn(order, family, wire).includes(expectReference),
+    );
     const [only] = ours;
-    if (only !== undefined && ours.length === 1) return { kind: 'read', answer: only };
-    return { kind: 'unreadable', message: `a list of ${orders.length} orders, of which ${ours.length} are ours` };
+    if (only !== undefined && ours.length === 1) return { kind: 'read', answer: readAnswer(only, family, wire) };
+    return { kind: 'unreadable', message: `a list of ${list.length} orders, of which ${ours.length} are ours` };
   }
   if (saysNothing(whole)) return { kind: 'unreadable', message: 'an answer in which no order can be recognised' };
-  if (expectReference !== null && whole.reference !== null && whole.reference !== expectReference) {
-    const message = `the found order has the reference ${quoted(whole.reference)}, not ${quoted(expectReference)}`;
+  const foreign = foreignReference(body, family, expectReference, wire);
+  if (foreign !== null) {
+    const message = `the found order has the reference ${quoted(foreign)}, not ${quoted(expectReference ?? '')}`;
     return { kind: 'mismatch', answer: whole, message };
   }
   return { kind: 'read', answer: whole };

@@ -55,7 +55,7 @@ export class Transport {
       ...clientOptions,
       connect: connectorOptions(this.#connection()),
       pipelining: 1,
-      connections: 2,
+      connections: 4,
     });
   }
 

@@ -13,15 +13,19 @@ export function placeholdersOf(template: string): string[] {
   return [...template.matchAll(/\{([^{}]*)\}/g)].map((match) => match[1] ?? '');
 }
 
+/** Whether a value can stand in a path: one of only dots would be read as a step in it. */
+export function isPathPart(value: string): boolean {
+  return value !== '' && !/^\.+$/.test(value);
+}
+
 /**
- * Puts values into a path template, percent-encoded, so that no value can add a path segment or a parameter. A value
- * of only dots would be read as a step in the path and is refused.
+ * Puts values into a path template, percent-encoded, so that no value can add a path segment or a parameter. Fails
+ * with INVARIANT on a value that is missing or that is no path part.
  */
 export function fillPath(template: string, values: Readonly<Record<string, string>>): string {
   return template.replaceAll(/\{([^{}]*)\}/g, (_whole, name: string) => {
     const value = Object.hasOwn(values, name) ? values[name] : undefined;
-    assert(value !== undefined && value !== '', `the path ${template} needs a value for {${name}}`);
-    assert(!/^\.+$/.test(value), `"${value}" cannot be a part of the path ${template}`);
+    assert(value !== undefined && isPathPart(value), `"${value}" cannot stand for {${name}} in the path ${template}`);
     return encodeURIComponent(value);
   });
 }

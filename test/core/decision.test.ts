@@ -18,6 +18,7 @@ const policy: DecisionPolicy = {
   defectTries: 3,
   timeScale: 1,
   canLookUp: true,
+  trustsAbsence: true,
 };
 
 function facts(changes: Partial<EntryFacts> = {}): EntryFacts {
@@ -250,6 +251,12 @@ describe('what a lookup does', () => {
     );
     expect(late).toMatchObject({ state: 'rejected', inDoubt: false });
     expect(late.error).toEqual({ code: 'out_of_stock', message: buffered.message, buffered: false });
+  });
+
+  it('does not believe an absence while no lookup has ever found an order: the path may be wrong', () => {
+    const doubtful = facts({ ...inDoubt, doubtUntilMs: now, buffered });
+    const settlement = decideLookup(doubtful, { kind: 'absent' }, { ...policy, trustsAbsence: false }, now, half);
+    expect(settlement).toMatchObject({ state: 'needs_review', inDoubt: true });
   });
 
   it('changes nothing when it fails, and keeps the refusal that it was to clear up', () => {

@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -167,6 +176,22 @@ describe('a file that is written to after it was taken', () => {
     expect([bench.entryCount(), bench.names('work')]).toEqual([3, []]);
     expect(bench.archived()).toHaveLength(1);
     expect(bench.log.filter(({ level, msg }) => level === 40 && msg.includes('written to after'))).toHaveLength(1);
+  });
+
+  it('is read again also when it lies in the archive already, for as long as a slow writer may pause', async () => {
+    const { intake, config, clock } = await open({ stableMs: 1000 });
+    bench.drop('orders.csv', csv('1'));
+    await intake.scanOnce();
+    clock.advance(1000);
+    expect(await intake.scanOnce()).toMatchObject({ ingested: 1 });
+    const [archived = ''] = readdirSync(config.archive, { recursive: true, encoding: 'utf8' }).filter((name) =>
+      name.endsWith('.csv'),
+    );
+    appendFileSync(join(config.archive, archived), row('2'));
+    expect(await intake.scanOnce()).toMatchObject({ changed: 1, ingested: 0 });
+    clock.advance(1000);
+    expect(await intake.scanOnce()).toMatchObject({ ingested: 1, lines: { accepted: 1, known: 1 } });
+    expect([bench.entryCount(), bench.archived().length, bench.names('work')]).toEqual([2, 1, []]);
   });
 });
 

@@ -133,7 +133,7 @@ describe('CSV', () => {
           })),
         ).toEqual(written);
       }),
-      { numRuns: 1000 },
+      { numRuns: 300 },
     );
   });
 });

@@ -255,6 +255,19 @@ const cases: Case[] = [
     content: `${csvHeader},__proto__\n${row('1')},x\n`,
     code: 'bad_column_name',
   },
+  {
+    name: 'more columns than anybody needs',
+    format: 'csv',
+    content: `${csvHeader},${Array.from({ length: 600 }, (_, index) => `x${index}`).join(',')}\n`,
+    code: 'too_many_columns',
+  },
+  {
+    name: 'so many doubled keys that one could be missed',
+    format: 'json',
+    content: `[${'{"a":1,"a":1},'.repeat(1000)}{"a":1,"a":1}]`,
+    code: 'invalid_json',
+    says: /more than 1000/,
+  },
   { name: 'rows without a header', format: 'csv', content: `${row('1')}\n${row('2')}\n`, code: 'missing_column' },
   {
     name: 'semicolons where commas were expected',

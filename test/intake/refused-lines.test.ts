@@ -270,6 +270,13 @@ describe('an order in JSON is refused line by line, with a JSON pointer, while i
     ]);
   });
 
+  it('a field with a very long name is named in part, and thousands of unknown fields are counted', async () => {
+    const many = Array.from({ length: 20_000 }, (_, index) => `"${'x'.repeat(40)}${index}":1`).join(',');
+    const { rejections } = await readDocument(line(`${gift},"quantity":1,"${'y'.repeat(100_000)}":1,${many}`), 'json');
+    expect(rejections).toEqual(only({ code: 'unknown_field', says: /and 19996 more$/ }));
+    expect(rejections[0]?.field).toHaveLength(200);
+  });
+
   it('a bad line of an order does not keep its other lines', async () => {
     const text = `{"order_id":"o","currency":"USD","lines":[{"line_id":"1",${gift},"quantity":0},{"line_id":"2",${gift},"quantity":2}]}`;
     const { lines, rejections } = await readDocument(text, 'json');

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import SqliteDatabase from 'better-sqlite3';
 import type { OrderAnswer } from '../../src/core/order-answer.ts';
 import type { AcceptableLine } from '../../src/core/order-request.ts';
 import type { Settlement } from '../../src/core/settlement.ts';
@@ -63,6 +64,16 @@ export class Outbox {
       render: (entry) => ({ method: 'POST', path: '/orders', body: JSON.stringify({ reference: entry.reference }) }),
       ...changes,
     };
+  }
+
+  /** The shops whose calls are open. */
+  sendingSources(): readonly string[] {
+    const database = new SqliteDatabase(this.path, { readonly: true });
+    try {
+      return database.prepare<[], string>("SELECT source FROM outbox WHERE state = 'sending'").pluck().all();
+    } finally {
+      database.close();
+    }
   }
 
   async opened(): Promise<OpenAttempt> {

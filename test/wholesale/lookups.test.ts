@@ -48,6 +48,17 @@ describe('absence is declared by the API alone', () => {
   });
 });
 
+it('a key that cannot stand in a path is not looked up, and nothing is thrown', async () => {
+  const client = clientOf('http://127.0.0.1:9');
+  onTestFinished(async () => client.close());
+  for (const key of ['', '.', '..']) {
+    // oxlint-disable-next-line no-await-in-loop
+    expect(await client.lookUp({ keyValue, family: 'esim', key, expectReference: null })).toMatchObject({
+      kind: 'failed',
+    });
+  }
+});
+
 describe('the key stays secret', () => {
   it.each([
     ['the message of an error', 422, errorJson('order_refused', `the key ${keyValue} may not`)],

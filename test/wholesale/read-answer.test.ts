@@ -47,6 +47,12 @@ describe('an order is found', () => {
     });
   });
 
+  it('inside, although the wrapper has a number and a status of its own', () => {
+    const wrapped = '{"id":"request-7","status":"pending","data":{"id":"N1","reference":"r","status":"completed"}}';
+    expect(read(wrapped)).toMatchObject({ orderNumber: 'N1', reference: 'r', status: 'completed' });
+    expect(read('{"status":"error","data":{"status":"completed"}}').status).toBe('completed');
+  });
+
   it('with nothing in it as nothing, not as a failure', () => {
     expect(read('{}')).toEqual({
       orderNumber: null,
@@ -216,6 +222,7 @@ describe('what an answer repeats must be right', () => {
     ['gift_card_order', '{}'],
     ['gift_card_order', '{"reference":"os-aaaa","quantity":2,"variant":"steam-10"}'],
     ['gift_card_order', '{"data":{"reference":"os-aaaa","quantity":"2","variant":{"name":"Steam"}}}'],
+    ['gift_card_order', '{"reference":"SUPPLIER-77","client_reference":"os-aaaa","quantity":2.0}'],
     ['esim_order', '{"reference":"os-bbbb","quantity":1,"plan":"fr-daily"}'],
     ['esim_topup', `{"reference":"os-cccc","plan":"fr-1gb","iccid":"${iccid}","esims":[]}`],
     ['esim_topup', `{"reference":"os-cccc","esim":{"iccid":"${iccid}"}}`],
@@ -227,7 +234,9 @@ describe('what an answer repeats must be right', () => {
   it.each([
     ['gift_card_order', '{"reference":"os-zzzz"}', 'os-zzzz'],
     ['gift_card_order', '{"order":{"reference":"OS-AAAA"}}', 'OS-AAAA'],
+    ['gift_card_order', '{"reference":"SUPPLIER-77","client_reference":"os-zzzz"}', 'SUPPLIER-77'],
     ['gift_card_order', '{"reference":"os-aaaa","quantity":1}', 'quantity'],
+    ['gift_card_order', '{"reference":"os-aaaa","quantity":2.5}', 'quantity'],
     ['gift_card_order', '{"reference":"os-aaaa","quantity":2,"variant":"steam-20"}', 'steam-20'],
     ['esim_order', '{"reference":"os-bbbb","plan":"fr-weekly"}', 'fr-weekly'],
     ['esim_topup', '{"reference":"os-cccc","iccid":"8944000000000000014"}', '8944000000000000014'],
@@ -244,6 +253,7 @@ describe('a lookup finds', () => {
     ['one order', '{"reference":"r","id":1}'],
     ['an order without its reference', '{"id":1,"status":"completed"}'],
     ['ours in a list', '{"data":[{"reference":"q","id":2},{"reference":"r","id":1}]}'],
+    ['ours in a list of orders with numbers of their own', '{"data":[{"reference":"S-1","client_reference":"r"}]}'],
     ['ours in a bare list', '[{"reference":"r","id":1}]'],
   ])('%s', (_what, text) => {
     expect(look(text)).toMatchObject({ kind: 'read' });

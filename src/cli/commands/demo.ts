@@ -7,7 +7,7 @@ import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { createLogger } from '../../ops/logger.ts';
 import { programVersion } from '../../ops/program-version.ts';
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../sandbox/create-sandbox.ts';
-import { configFrom, type ConfigOptions } from '../config-options.ts';
+import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { buyDemoEsims, dropSamples, samplesFolder } from '../demo-samples.ts';
 import { banner, summary } from '../demo-text.ts';
@@ -22,27 +22,15 @@ interface DemoOptions extends ConfigOptions {
 const demoConfig = 'config/sandbox.yaml';
 
 export function addDemo(program: Command, context: CliContext): void {
-  program
+  const command = program
     .command('demo')
     .description('run the worker with an embedded sandbox of the API: everything on this machine, nothing costs money')
-    .option('-c, --config <file>', 'the config file', demoConfig)
-    .option(
-      '--set <key=value>',
-      'one value that is stronger than file and environment; may be repeated',
-      collectSetting,
-      {},
-    )
     .option('--no-samples', 'do not drop the sample orders into the inbox at the first start')
-    .option('--once', 'end when everything that came in is done')
-    .action(async (options: DemoOptions) => {
-      const { config } = configFrom(options);
-      await demo(config, options, context);
-    });
-}
-
-function collectSetting(text: string, before: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  const equals = text.indexOf('=');
-  return equals < 1 ? before : { ...before, [text.slice(0, equals)]: text.slice(equals + 1) };
+    .option('--once', 'end when everything that came in is done');
+  addConfigOptions(command, demoConfig).action(async (options: DemoOptions) => {
+    const { config } = configFrom(options);
+    await demo(config, options, context);
+  });
 }
 
 async function demo(config: Config, options: DemoOptions, context: CliContext): Promise<void> {

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { access, constants, link, lstat, readdir, rename, unlink } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { syncFolder } from '../../ops/atomic-file.ts';
 import type { Store } from '../../store/store.ts';
 import { moveDurably } from './durable-files.ts';
@@ -19,14 +19,37 @@ export async function claimFile(config: FolderIntakeConfig, file: InboxFile, id:
   const job = { id, name: file.name, workName: workNameOf(id, file.name) };
   try {
     if (file.kind === 'file') await access(file.path, constants.R_OK);
-    if (config.ready === 'done_file') {
-      const marker = Buffer.concat([file.path, Buffer.from(markerSuffix)]);
-      await rename(marker, join(config.work, `${job.workName}${markerSuffix}`));
-    }
-    await moveDurably(file.path, config.inbox, join(config.work, job.workName));
+    if (config.ready === 'done_file') await claimWithMarker(config, file, job);
+    else await moveDurably(file.path, config.inbox, join(config.work, job.workName));
     return job;
   } catch (error) {
+    // It is ours, only the folders could not be synced: a power loss may undo the claim, which is as good.
+    if (await exists(Buffer.from(join(config.work, job.workName)))) return job;
     if (hasErrno(error, 'ENOENT') && !(await exists(file.path))) return null;
+    throw error;
+  }
+}
+
+/** Takes a file back from the archive, under a new id: what it holds now is another content. */
+export async function reclaimFile(
+  config: FolderIntakeConfig,
+  file: { name: string; path: string },
+  id: string,
+): Promise<FileJob> {
+  const job = { id, name: file.name, workName: workNameOf(id, file.name) };
+  await moveDurably(file.path, dirname(file.path), join(config.work, job.workName));
+  return job;
+}
+
+async function claimWithMarker(config: FolderIntakeConfig, file: InboxFile, job: FileJob): Promise<void> {
+  const marker = Buffer.concat([file.path, Buffer.from(markerSuffix)]);
+  const claimed = join(config.work, `${job.workName}${markerSuffix}`);
+  await rename(marker, claimed);
+  try {
+    await moveDurably(file.path, config.inbox, join(config.work, job.workName));
+  } catch (error) {
+    // Without its marker the file would wait for ever.
+    if (await exists(file.path)) await rename(claimed, marker);
     throw error;
   }
 }

@@ -34,7 +34,7 @@ const startsAllowed = 2;
 export async function runFileJob(context: FileJobContext, job: FileJob): Promise<FileOutcome> {
   const row = await context.store.findFile(job.id);
   if (row?.state === 'rejected') return moveToRejected(context, job, row.errorCode ?? '', row.errorMessage ?? '');
-  if (row?.state === 'ingested' || row?.state === 'archived') return finishFile(context, job, row, false);
+  if (row?.state === 'ingested' || row?.state === 'archived') return finishFile(context, job, row, null);
   let read: Read | null;
   try {
     read = await ingest(context, job);
@@ -44,13 +44,13 @@ export async function runFileJob(context: FileJobContext, job: FileJob): Promise
     throw error;
   }
   if (read === null) return { kind: 'interrupted', job };
-  return finishFile(context, job, read.row, read.untouched);
+  return finishFile(context, job, read.row, read.signature);
 }
 
-/** A file whose lines are all in the outbox; `untouched`: nobody wrote to it while it was read. */
+/** A file whose lines are all in the outbox, and what it looked like before it was read. */
 interface Read {
   readonly row: FileRow;
-  readonly untouched: boolean;
+  readonly signature: string;
 }
 
 async function ingest(context: FileJobContext, job: FileJob): Promise<Read | null> {
@@ -73,8 +73,7 @@ async function ingest(context: FileJobContext, job: FileJob): Promise<Read | nul
     const whole = await acceptLines(context, job, source, { ...options, oversized: inspection.oversized });
     if (!whole) return null;
     const row = await store.finishFile({ id: job.id, sha256: inspection.sha256, nowMs: clock.wallMs() });
-    const after = await handle.stat({ bigint: true });
-    return { row, untouched: signatureOf(opened) === signatureOf(after) };
+    return { row, signature: signatureOf(opened) };
   } finally {
     await handle.close();
   }
@@ -83,7 +82,7 @@ async function ingest(context: FileJobContext, job: FileJob): Promise<Read | nul
 function formatToRead(job: FileJob, sizeBytes: number, config: FolderIntakeConfig): OrderFormat {
   const format = formatOf(job.name);
   if (format === null) {
-    const marker = job.name.endsWith(markerSuffix) ? ' Markers are only read with intake.folder.ready: done.' : '';
+    const marker = job.name.endsWith(markerSuffix) ? ' Markers are only read with intake.folder.ready: done_file.' : '';
     throw new DocumentError('unknown_extension', `Nothing is known of files named like ${JSON.stringify(job.name)}.`, {
       hint: `Order files end in .json, .ndjson, .jsonl or .csv.${marker}`,
     });

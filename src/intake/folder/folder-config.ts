@@ -19,7 +19,7 @@ export interface FolderIntakeConfig {
   readonly stableObservations: number;
   /** … that span at least this long, on a clock that does not jump. An empty file is given five times as long. */
   readonly stableMs: number;
-  /** `done`: a file is also only ready when `<name>.done` stands beside it. */
+  /** `done_file`: a file is also only ready when `<name>.done` stands beside it. */
   readonly ready: 'stable' | 'done_file';
   readonly limits: FolderLimits;
   readonly columns: ColumnMapping;

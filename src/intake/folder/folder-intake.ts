@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
 import { WakeUp } from '../../ops/wake-up.ts';
 import type { Store } from '../../store/store.ts';
-import { claimFile, findUnfinishedJobs } from './claim-file.ts';
+import { claimFile, findUnfinishedJobs, reclaimFile } from './claim-file.ts';
 import { newFileId } from './file-id.ts';
 import { runFileJob } from './file-job.ts';
 import { isFilesystemError } from './filesystem-error.ts';
@@ -11,6 +11,7 @@ import { type FolderIntakeConfig, minFreeBytes } from './folder-config.ts';
 import { FolderReporter } from './folder-reporter.ts';
 import { type InboxFile, listInbox } from './inbox-listing.ts';
 import { InboxWatcher } from './inbox-watcher.ts';
+import { type ArchivedFile, LateWriters } from './late-writers.ts';
 import { probeFolders } from './probe-folders.ts';
 import type { FileJob, FileJobContext, FileOutcome } from './settle-file.ts';
 import { StableFiles } from './stable-files.ts';
@@ -86,6 +87,7 @@ class PolledFolder implements FolderIntake {
   /** Files that we may not read, and when each is tried again. */
   readonly #unreadable = new Map<string, number>();
   readonly #begun = new Set<string>();
+  readonly #lateWriters = new LateWriters();
   #stopping = new AbortController();
   #failure = Promise.withResolvers<never>();
   #prepared = false;
@@ -177,6 +179,7 @@ class PolledFolder implements FolderIntake {
   async #scan(): Promise<ScanReport> {
     const { clock } = this.#options;
     const tally = new Tally();
+    for (const file of await this.#lateWriters.find(clock.monoMs())) await this.#takeBack(file, tally);
     const due = [...this.#unfinished.values()].filter(({ dueMono }) => dueMono <= clock.monoMs());
     for (const { job } of due) await this.#run(job, tally);
 
@@ -257,6 +260,25 @@ class PolledFolder implements FolderIntake {
     }
   }
 
+  /** Takes a file from the archive again; lines of it that were accepted are known by now. */
+  async #takeBack(file: ArchivedFile, tally: Tally): Promise<void> {
+    const { config, clock } = this.#options;
+    const topic = `archive ${file.path}`;
+    try {
+      const job = await reclaimFile(config, file, newFileId(clock));
+      this.#reporter.solved(topic);
+      this.#reporter.lateWrite(job, file.path);
+      tally.changed += 1;
+      this.#unfinished.set(job.id, { job, dueMono: clock.monoMs() + config.stableMs });
+    } catch (error) {
+      if (!isFilesystemError(error)) throw error;
+      this.#reporter.problem(
+        topic,
+        `The file ${file.path} was written to after it was archived, and cannot be taken back: ${error.message}`,
+      );
+    }
+  }
+
   async #run(job: FileJob, tally: Tally): Promise<void> {
     const { config, clock, store, onAccepted = () => undefined } = this.#options;
     const { signal } = this.#stopping;
@@ -272,6 +294,9 @@ class PolledFolder implements FolderIntake {
       // Its writer may not be done with it: it is given the time that a file in the inbox is given.
       if (outcome.kind === 'changed') {
         this.#unfinished.set(outcome.next.id, { job: outcome.next, dueMono: clock.monoMs() + config.stableMs });
+      }
+      if (outcome.kind === 'ingested' && outcome.archived !== null) {
+        this.#lateWriters.watch({ ...outcome.archived, name: job.name }, clock.monoMs());
       }
       tally.add(outcome);
     } catch (error) {

@@ -42,6 +42,13 @@ export class FolderReporter {
     this.#folders = new Set(names);
   }
 
+  lateWrite(next: FileJob, where: string): void {
+    this.#logger.warn(
+      { file: next.name, file_id: next.id, where },
+      'order file was written to after it was taken: it is read again; its writer should write under a temporary name, then rename',
+    );
+  }
+
   outcome(outcome: FileOutcome): void {
     const file = { file: outcome.job.name, file_id: outcome.job.id };
     switch (outcome.kind) {
@@ -68,10 +75,7 @@ export class FolderReporter {
         );
         return;
       case 'changed':
-        this.#logger.warn(
-          { ...file, next_file_id: outcome.next.id },
-          'order file was written to after it was taken: it is read again; its writer should write under a temporary name, then rename',
-        );
+        this.lateWrite(outcome.next, outcome.job.workName);
         return;
       case 'interrupted':
         this.#logger.info(file, 'order file half read; it is taken up again at the next start');

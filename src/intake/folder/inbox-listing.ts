@@ -62,6 +62,16 @@ async function look(inbox: string, nameBytes: Buffer): Promise<InboxFile | null>
   }
 }
 
+/** What a file looks like now; null when there is none. */
+export async function signatureAt(path: string): Promise<string | null> {
+  try {
+    return signatureOf(await lstat(path, { bigint: true }));
+  } catch (error) {
+    if (hasErrno(error, 'ENOENT')) return null;
+    throw error;
+  }
+}
+
 export function signatureOf(stats: BigIntStats): string {
   return `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeNs}`;
 }

@@ -1,10 +1,8 @@
-import { mkdir, readdir, rename, unlink, writeFile } from 'node:fs/promises';
+import { mkdir, rename, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { hasErrno, isFilesystemError } from './filesystem-error.ts';
 import type { FolderIntakeConfig } from './folder-config.ts';
-
-const probePrefix = '.order-sync-probe-';
 
 /**
  * Makes the folders where they are missing, and proves with real renames that files can go the ways they will have to
@@ -12,15 +10,13 @@ const probePrefix = '.order-sync-probe-';
  */
 export async function probeFolders(config: FolderIntakeConfig, probeId: string): Promise<void> {
   const { inbox, work, archive, rejected } = config;
-  const name = `${probePrefix}${probeId}`;
+  const name = `.order-sync-probe-${probeId}`;
   let at = join(inbox, name);
   let step = `write in ${inbox}`;
   try {
     for (const folder of [inbox, work, archive, rejected]) {
       step = `make ${folder}`;
       await mkdir(folder, { recursive: true });
-      step = `look into ${folder}`;
-      await sweep(folder);
     }
     step = `write in ${inbox}`;
     await writeFile(at, '', { flag: 'wx', mode: 0o600 });
@@ -34,14 +30,6 @@ export async function probeFolders(config: FolderIntakeConfig, probeId: string):
     throw unusable(step, error);
   } finally {
     await unlink(at).catch(() => undefined);
-  }
-}
-
-/** Removes what an earlier run of ours left half done. */
-async function sweep(folder: string): Promise<void> {
-  for (const name of await readdir(folder)) {
-    const ours = name.startsWith(probePrefix) || /^\..+\.error\.json\.tmp$/.test(name);
-    if (ours) await unlink(join(folder, name));
   }
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { lstat, mkdir, unlink } from 'node:fs/promises';
+import { mkdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, isoTime } from '../../core/clock.ts';
 import { syncFolder, writeFileAtomically } from '../../ops/atomic-file.ts';
@@ -11,6 +11,7 @@ import { newFileId } from './file-id.ts';
 import { errorReportNameOf, markerSuffix, rejectedNameOf, workNameOf } from './file-names.ts';
 import { hasErrno } from './filesystem-error.ts';
 import type { FolderIntakeConfig } from './folder-config.ts';
+import { signatureAt } from './inbox-listing.ts';
 
 /** A file in the work folder, ours alone. Where it stands is told by the outbox. */
 export interface FileJob {
@@ -21,7 +22,15 @@ export interface FileJob {
 }
 
 export type FileOutcome =
-  | { readonly kind: 'ingested'; readonly job: FileJob; readonly row: FileRow; readonly report: string | null }
+  | {
+      readonly kind: 'ingested';
+      readonly job: FileJob;
+      readonly row: FileRow;
+      /** The report on lines that were not accepted. */
+      readonly report: string | null;
+      /** Where the file is now, and what it looked like when it was read. */
+      readonly archived: { readonly path: string; readonly signature: string } | null;
+    }
   | { readonly kind: 'rejected'; readonly job: FileJob; readonly code: string; readonly message: string }
   /** It was written to after it was taken: the whole of it is a new job. */
   | { readonly kind: 'changed'; readonly job: FileJob; readonly next: FileJob }
@@ -38,17 +47,21 @@ export interface FileJobContext {
   readonly signal: AbortSignal;
 }
 
-/** Ends a file whose lines are all in the outbox: its report, then the archive. `untouched`: it still is what was read. */
+/**
+ * Ends a file whose lines are all in the outbox: its report, then the archive. `signature` is what it looked like when
+ * it was read; null when that is not known any more, so that its content has to tell.
+ */
 export async function finishFile(
   context: FileJobContext,
   job: FileJob,
   row: FileRow,
-  untouched: boolean,
+  signature: string | null,
 ): Promise<FileOutcome> {
   const { store, clock, config } = context;
   const nowMs = clock.wallMs();
   const path = join(config.work, job.workName);
-  const changed = !untouched && (await isOther(path, row.sha256));
+  const present = await signatureAt(path);
+  const changed = present !== null && present !== signature && (await isOther(path, row.sha256));
   const rejections = await store.rejectionsOfFile(job.id);
   const report = rejections.length === 0 ? null : errorReportNameOf(job.id, job.name);
   if (report !== null) await writeFileAtomically(join(config.rejected, report), lineReport(row, rejections));
@@ -56,9 +69,10 @@ export async function finishFile(
   if (changed) return { kind: 'changed', job, next: await renewJob(context, job) };
   const day = join(config.archive, isoTime(nowMs).slice(0, 10));
   if ((await mkdir(day, { recursive: true })) !== undefined) await syncFolder(config.archive);
-  await moveIfThere(path, config.work, join(day, job.workName));
+  const to = join(day, job.workName);
+  await moveIfThere(path, config.work, to);
   await removeMarker(context, job);
-  return { kind: 'ingested', job, row, report };
+  return { kind: 'ingested', job, row, report, archived: present === null ? null : { path: to, signature: present } };
 }
 
 /** Somebody wrote to the file after we read it. Its lines are known by now, so that reading it all again adds the new ones. */
@@ -97,13 +111,7 @@ export async function moveToRejected(
 
 /** What is said of the file is committed by now; when somebody took it from the work folder, nothing is left to move. */
 async function moveIfThere(path: string, folder: string, to: string): Promise<void> {
-  try {
-    await lstat(path);
-  } catch (error) {
-    if (hasErrno(error, 'ENOENT')) return;
-    throw error;
-  }
-  await moveDurably(path, folder, to);
+  if ((await signatureAt(path)) !== null) await moveDurably(path, folder, to);
 }
 
 async function removeMarker(context: FileJobContext, job: FileJob): Promise<void> {

@@ -44,6 +44,16 @@ export function readCsvHeader(cells: readonly string[], mapping: ColumnMapping, 
   if (!csvColumns.some((column) => mapping[column] !== null && names.includes(nameOf(column)))) {
     throw missingColumns(csvColumns.filter((column) => !optionalColumns.includes(column)).map(nameOf), [], names, line);
   }
+  if (cells.length > columnLimit) {
+    throw new DocumentError(
+      'too_many_columns',
+      `The header names ${cells.length} columns; at most ${columnLimit} are read.`,
+      {
+        line,
+        hint: 'Export fewer columns.',
+      },
+    );
+  }
   for (const [index, name] of names.entries()) {
     if (name !== '' && names.indexOf(name) !== index) {
       throw new DocumentError('duplicate_column', `The header names ${shown(name)} twice.`, { line, hint: correct });
@@ -79,6 +89,7 @@ export function readCsvHeader(cells: readonly string[], mapping: ColumnMapping, 
 
 const meantName = (name: string, known: readonly string[]): string | null =>
   name.length > 64 ? null : (nearestName(name, known) ?? null);
+const columnLimit = 500;
 const correct = 'Correct the header and send the file again.';
 const shown = (name: string): string => JSON.stringify(name.slice(0, 64));
 

@@ -21,6 +21,7 @@ export type DocumentErrorCode =
   | 'duplicate_column'
   | 'unknown_column'
   | 'bad_column_name'
+  | 'too_many_columns'
   | 'unknown_extension'
   | 'not_a_regular_file'
   | 'poison_file'

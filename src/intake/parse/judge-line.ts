@@ -59,11 +59,13 @@ function problemsOf(
   const others: Problem[] = [];
   for (const issue of issues) {
     if (issue.code === 'unrecognized_keys') {
-      for (const key of issue.keys) {
+      for (const [index, key] of issue.keys.entries()) {
+        // Whoever sends thousands of unknown fields is told about the first few.
+        const suggestion = index < 5 ? didYouMean(key, known) : '';
         unknown.push({
           code: 'unknown_field',
           field: nameOf([...issue.path, key]),
-          rule: `is not a field of ${kind}${didYouMean(key, known)}`,
+          rule: `is not a field of ${kind}${suggestion}`,
           value: shownValue(valueAt(value, [...issue.path, key])),
         });
       }

@@ -28,11 +28,16 @@ export interface LineIdentity {
 
 const valueLimit = 64;
 
+/** Names come from outside and may be as long as a document. */
+function shortened<T extends string | null>(text: T, limit: number): T | string {
+  return text === null || text.length <= limit ? text : `${text.slice(0, limit - 1).toWellFormed()}…`;
+}
+
 /** The value met, as short text: enough to find it in the file, never a copy of it. */
 export function shownValue(value: unknown): string | null {
   if (value === undefined) return null;
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return text.length <= valueLimit ? text : `${text.slice(0, valueLimit - 1).toWellFormed()}…`;
+  return shortened(text, valueLimit);
 }
 
 /**
@@ -60,11 +65,17 @@ const isOrderId = (value: unknown): value is string => orderHeadSchema.shape.ord
 export function rejectionOf(identity: LineIdentity, problems: readonly Problem[]): ParsedItem {
   const [first, ...others] = problems;
   if (first === undefined) throw new RangeError('a rejection needs a problem');
-  const named = others.slice(0, 4).map((other) => `${other.field ?? 'line'} ${other.rule}`);
+  const named = others.slice(0, 4).map((other) => `${shortened(other.field, 100) ?? 'line'} ${other.rule}`);
   if (others.length > named.length) named.push(`and ${others.length - named.length} more`);
   const rule = named.length === 0 ? first.rule : `${first.rule}; also: ${named.join('; ')}`;
   return {
     kind: 'rejection',
-    rejection: { ...identity, code: first.code, field: first.field, rule, value: first.value },
+    rejection: {
+      ...identity,
+      code: first.code,
+      field: shortened(first.field, 200),
+      rule: shortened(rule, 1000),
+      value: first.value,
+    },
   };
 }

@@ -30,6 +30,7 @@ export class JsonSyntaxError extends Error {
   }
 }
 
+const findingsLimit = 1000;
 const numberPattern = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const escapes: Readonly<Record<string, string>> = {
   '"': '"',
@@ -79,8 +80,9 @@ class Reader {
   }
 
   #find(code: JsonFinding['code'], rule: string, value: string, key?: string): void {
-    // A document full of them says no more than its first thousand.
-    if (this.findings.length >= 1000) return;
+    // None may be passed over: the next could stand in an order that looks clean without it.
+    if (this.findings.length >= findingsLimit)
+      this.#fail(`more than ${findingsLimit} places like this one: ${key ?? ''} ${rule}`);
     const path = key === undefined ? [...this.#path] : [...this.#path, key];
     this.findings.push({ code, path, rule, value });
   }

@@ -51,8 +51,8 @@ export class IntakeTable {
       ),
       insertEntry: database.prepare(
         `INSERT INTO entries (reference, line_id, operation, variant, plan, iccid, quantity, days, currency, not_after_ms,
-                              state, lane, due_at_ms, created_at_ms, updated_at_ms)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?)`,
+                              state, rules, lane, due_at_ms, created_at_ms, updated_at_ms)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?)`,
       ),
       insertRejection: database.prepare(
         `INSERT INTO rejections (file_id, line_number, source, order_id, line_id, code, field, rule, value, created_at_ms)
@@ -150,7 +150,8 @@ export class IntakeTable {
       days,
       currency,
       notAfterMs,
-      laneOf(line.source, currency),
+      JSON.stringify(line.rules ?? {}),
+      laneOf(line.source, currency, line.rules?.fallback_currency),
       batch.nowMs,
       batch.nowMs,
       batch.nowMs,

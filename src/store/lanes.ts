@@ -1,6 +1,10 @@
-/** The name of the lane an entry queues in. A source cannot contain the separator; a cancel names no balance. */
-export function laneOf(source: string, currency: string | null): string {
-  return `${source}|${currency ?? '-'}`;
+/**
+ * The name of the lane an entry queues in. A source cannot contain the separator; a cancel names no balance. An entry
+ * that may be charged to another balance does not stand still with its first one, so it has a lane of its own.
+ */
+export function laneOf(source: string, currency: string | null, fallback?: string): string {
+  const balances = fallback === undefined || fallback === currency ? (currency ?? '-') : `${currency}/${fallback}`;
+  return `${source}|${balances}`;
 }
 
 function sourceOf(lane: string): string {

@@ -53,7 +53,7 @@ class SqliteStore implements Store {
     this.#files = new FileTable(database);
     this.#intake = new IntakeTable(database, options.namespace, this.#deliveries);
     this.#due = new DueEntries(database);
-    this.#entries = new EntryChanges(database, this.#deliveries);
+    this.#entries = new EntryChanges(database, options.namespace, this.#deliveries);
     this.#budgets = new BudgetTable(database);
     this.#pauses = new PauseTable(database);
     this.#lookups = new LookupProofs(database);

@@ -1,4 +1,4 @@
-import type { AcceptableLine } from '../core/order-request.ts';
+import type { AcceptableLine, OrderRules } from '../core/order-request.ts';
 import type { EntryState } from '../core/entry-state.ts';
 import type { Family, Operation } from '../core/operation.ts';
 import type { OrderAnswer, Unit } from '../core/order-answer.ts';
@@ -138,6 +138,11 @@ export interface FileRow {
 export interface Entry {
   readonly id: number;
   readonly reference: string;
+  readonly generation: number;
+  readonly chunk: number;
+  readonly rules: OrderRules;
+  /** The most of its variant that one order may hold, if a refusal has told. */
+  readonly knownLimit: number | null;
   readonly operation: Operation;
   readonly variant: string | null;
   readonly plan: string | null;

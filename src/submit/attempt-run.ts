@@ -35,7 +35,12 @@ function factsOf(entry: Entry): EntryFacts {
   return {
     operation: entry.operation,
     state: entry.state,
+    generation: entry.generation,
+    chunk: entry.chunk,
     quantity: entry.quantity,
+    currency: entry.currency,
+    rules: entry.rules,
+    knownLimit: entry.knownLimit,
     iccid: entry.iccid,
     inDoubt: entry.inDoubt,
     doubtUntilMs: entry.doubtUntilMs,

@@ -25,7 +25,12 @@ function facts(changes: Partial<EntryFacts> = {}): EntryFacts {
   return {
     operation: 'gift_card_order',
     state: 'pending',
+    generation: 0,
+    chunk: 0,
     quantity: 1,
+    currency: 'USD',
+    rules: {},
+    knownLimit: null,
     iccid: null,
     inDoubt: false,
     doubtUntilMs: null,

@@ -116,6 +116,7 @@ export const nothing: Settlement = {
   reviewReason: null,
   answer: null,
   pause: null,
+  followUps: [],
 };
 
 export const answer: OrderAnswer = {

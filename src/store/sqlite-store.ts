@@ -75,6 +75,9 @@ class SqliteStore implements Store {
   async finishFile(file: Parameters<Store['finishFile']>[0]) {
     return this.#files.finish(file);
   }
+  async postponeFile(id: string) {
+    this.#files.postpone(id);
+  }
   async rejectFile(file: Parameters<Store['rejectFile']>[0]) {
     this.#files.reject(file);
   }

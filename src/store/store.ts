@@ -18,6 +18,8 @@ export interface Store {
   beginFile(file: { id: string; name: string; sizeBytes: number; nowMs: number }): Promise<FileRow>;
   /** The file has been read to its end: its counts, and its content hash. */
   finishFile(file: { id: string; sha256: string; nowMs: number }): Promise<FileRow>;
+  /** The worker stopped in good order while it read the file: that start does not count. */
+  postponeFile(id: string): Promise<void>;
   /** Nothing of the file is accepted: why. */
   rejectFile(file: { id: string; sha256: string | null; code: string; message: string; nowMs: number }): Promise<void>;
   /** The file is out of the way, in the archive. */

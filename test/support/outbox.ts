@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import SqliteDatabase from 'better-sqlite3';
 import type { OrderAnswer } from '../../src/core/order-answer.ts';
 import type { AcceptableLine } from '../../src/core/order-request.ts';
 import type { Settlement } from '../../src/core/settlement.ts';
@@ -65,6 +66,16 @@ export class Outbox {
     };
   }
 
+  /** The shops whose calls are open. */
+  sendingSources(): readonly string[] {
+    const database = new SqliteDatabase(this.path, { readonly: true });
+    try {
+      return database.prepare<[], string>("SELECT source FROM outbox WHERE state = 'sending'").pluck().all();
+    } finally {
+      database.close();
+    }
+  }
+
   async opened(): Promise<OpenAttempt> {
     const attempt = await this.store.openAttempt(this.claim());
     if (attempt === null) throw new Error('nothing was due');
@@ -105,6 +116,7 @@ export const nothing: Settlement = {
   reviewReason: null,
   answer: null,
   pause: null,
+  followUps: [],
 };
 
 export const answer: OrderAnswer = {

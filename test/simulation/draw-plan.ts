@@ -66,6 +66,7 @@ function drawProduct(random: SeededRandom, refusals: readonly Refusal[], faultsO
   const span = spans[random.int(0, spans.length - 1)] ?? (() => forEver);
   return {
     priceCents: random.int(1, 5000),
+    ...(refusals === giftCardRefusals && random.chance(0.25) ? { limit: random.int(1, 4) } : {}),
     refusals: random.chance(0.2) ? [{ ...refusal(), ...span() }] : [],
     afterSale: random.chance(0.3)
       ? { ...refusal(), untilMs: random.chance(0.5) ? Number.POSITIVE_INFINITY : faultsOffMs }
@@ -96,6 +97,10 @@ function drawLine(random: SeededRandom, order: number, lineId: number, oldEsims:
     lineId: String(lineId),
     currency: random.pick('USD', 'USD', 'EUR'),
     notAfterMs: random.chance(0.12) ? wallStartMs + random.int(1000, 900_000) : null,
+    rules: {
+      ...(random.chance(0.4) ? { split: true } : {}),
+      ...(random.chance(0.3) ? { fallback_currency: random.pick('USD', 'EUR') } : {}),
+    },
   };
   const kind = random.next();
   const product = random.int(1, 3);

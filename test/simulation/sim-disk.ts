@@ -76,7 +76,8 @@ export class SimDisk {
   /** The bytes that the crash leaves become a new file; the process that wrote the old one can do no more. */
   crash(kind: CrashKind, random: SeededRandom): void {
     const old = this.#path;
-    const synchronous = Number(originalPragma.call(this.connection, 'synchronous', { simple: true }));
+    const connection = connections.get(old);
+    const synchronous = connection?.open ? Number(originalPragma.call(connection, 'synchronous', { simple: true })) : 2;
     this.#generation += 1;
     const path = this.#path;
     this.#remove(path);

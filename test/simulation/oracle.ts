@@ -66,11 +66,13 @@ function checkPurchase(world: World, line: AcceptableLine, reference: string, sh
   if (!possible.has(reference)) world.violate('I3', `${name} was acknowledged with a reference that is not its own`);
   const shownReferences = new Set(shown.entries.map((entry) => entry.reference));
   for (const entry of shown.entries) {
-    if (!possible.has(entry.reference)) world.violate('I3', `${name} is shown with the foreign reference ${entry.reference}`);
+    if (!possible.has(entry.reference))
+      world.violate('I3', `${name} is shown with the foreign reference ${entry.reference}`);
     checkEntry(world, name, entry, world.api.ledger.find(entry.reference));
   }
   for (const order of orders)
-    if (!shownReferences.has(order.reference)) world.violate('I4', `${name}: the API sold ${order.reference}, which is not shown`);
+    if (!shownReferences.has(order.reference))
+      world.violate('I4', `${name}: the API sold ${order.reference}, which is not shown`);
   return orders;
 }
 
@@ -112,7 +114,8 @@ function checkCancel(world: World, name: string, line: AcceptableLine, shown: Re
   const iccid = line.iccid ?? '';
   const esim = world.api.ledger.esims.get(iccid);
   const ours = world.api.ledger.cancels.some((cancel) => cancel.iccid === iccid);
-  if (shown.state === 'fulfilled' && esim?.state !== 'cancelled') world.violate('I6', `${name} is said to be done and is not`);
+  if (shown.state === 'fulfilled' && esim?.state !== 'cancelled')
+    world.violate('I6', `${name} is said to be done and is not`);
   const others = [...world.acknowledged.values()].filter(
     (it) => it.line.iccid === iccid && it.line.operation === 'esim_cancel',
   );
@@ -133,9 +136,11 @@ function mayBeReviewed(world: World, reference: string, order: SimOrder | undefi
   if (seen.strange) return true;
   if (seen.doubtful && (!readings.lookup || settings.horizonMs < 3_600_000)) return true;
   // Until a lookup has found an order once, that it finds none proves nothing.
-  if (seen.doubtful && seen.refused && seen.family !== null && !world.wire.foundBefore(seen.family, seen.lastMs)) return true;
+  if (seen.doubtful && seen.refused && seen.family !== null && !world.wire.foundBefore(seen.family, seen.lastMs))
+    return true;
   if (order === undefined) return false;
-  const late = order.completeAtMs - order.atMs;
+  const jumpedMs = Math.max(0, ...world.plan.wallJumps.map((jump) => jump.deltaMs));
+  const late = order.completeAtMs - order.atMs + (order.completeAtMs > order.atMs ? jumpedMs : 0);
   return order.state === 'failed' || late >= settings.placedDeadlineMs || (late > 0 && !readings.lookup);
 }
 
@@ -144,7 +149,8 @@ function checkMoney(world: World, told: ReadonlyMap<string, number>, anyReview: 
   if (!world.plan.readings.costShown || anyReview) return;
   const net = new Map<string, number>();
   for (const order of world.api.ledger.orders)
-    if (order.state === 'sold' && !order.shownAsRefunded) net.set(order.currency, (net.get(order.currency) ?? 0) + order.cost);
+    if (order.state === 'sold' && !order.shownAsRefunded)
+      net.set(order.currency, (net.get(order.currency) ?? 0) + order.cost);
   for (const [currency, cents] of told) {
     const refundedLater = world.api.ledger.orders
       .filter((order) => order.shownAsRefunded && order.currency === currency)
@@ -160,5 +166,6 @@ function checkSecrets(world: World): void {
   for (const value of Object.values(world.plan.settings.keys))
     if (logs.includes(value)) world.violate('I18', 'a key is in the log');
   for (const order of world.api.ledger.orders)
-    for (const unit of order.units) if (unit.startsWith('CODE-') && logs.includes(unit)) world.violate('I18', `a code is in the log`);
+    for (const unit of order.units)
+      if (unit.startsWith('CODE-') && logs.includes(unit)) world.violate('I18', `a code is in the log`);
 }

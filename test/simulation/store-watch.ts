@@ -83,7 +83,9 @@ export class StoreWatch {
   #look(name: string, argument: unknown, result: unknown): void {
     if (name === 'openAttempt' && isOpenAttempt(result)) {
       this.#open.set(result.attemptId, result);
-      this.#trace(`open attempt ${result.attemptId} ${result.purpose} ${result.entry.operation} ${result.entry.reference}`);
+      this.#trace(
+        `open attempt ${result.attemptId} ${result.purpose} ${result.entry.operation} ${result.entry.reference}`,
+      );
     }
     if (name === 'openAttemptsOfOthers' && Array.isArray(result)) {
       for (const attempt of result) if (isOpenAttempt(attempt)) this.#open.set(attempt.attemptId, attempt);
@@ -124,10 +126,12 @@ export class StoreWatch {
       const before = this.#states.get(reference) ?? 'pending';
       if (state === 'unknown') unknown += 1;
       if (before === state) continue;
-      if (!(legal[before] ?? '').split(' ').includes(state)) this.#violate('I15', `${reference} went from ${before} to ${state}`);
+      if (!(legal[before] ?? '').split(' ').includes(state))
+        this.#violate('I15', `${reference} went from ${before} to ${state}`);
       this.#states.set(reference, state);
     }
-    if (unknown > this.#unknownLimit) this.#violate('I13', `${unknown} entries are in doubt, the limit is ${this.#unknownLimit}`);
+    if (unknown > this.#unknownLimit)
+      this.#violate('I13', `${unknown} entries are in doubt, the limit is ${this.#unknownLimit}`);
   }
 }
 

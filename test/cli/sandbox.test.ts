@@ -41,10 +41,10 @@ describe('order-sync sandbox', () => {
       const { url, child, ended } = await serve(place, '--port', '0', ...flags);
       const kept = await fetch(`${url}/orders/shop-1`, { headers });
       const bought = await fetch(`${url}/orders`, { method: 'POST', headers, body });
-      const { codes } = await bought.json();
+      const { codes }: { codes: { code: string }[] } = JSON.parse(await bought.text());
       child.kill('SIGTERM');
       await ended;
-      return { statuses: [kept.status, bought.status], code: codes[0].code };
+      return { statuses: [kept.status, bought.status], code: codes[0]?.code };
     };
     const first = await during(['--seed', '7']);
     expect(first.statuses).toEqual([404, 201]);

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import SqliteDatabase from 'better-sqlite3';
 import type { OrderAnswer } from '../../src/core/order-answer.ts';
 import type { AcceptableLine } from '../../src/core/order-request.ts';
 import type { Settlement } from '../../src/core/settlement.ts';
@@ -65,8 +66,18 @@ export class Outbox {
     };
   }
 
-  async opened(): Promise<OpenAttempt> {
-    const attempt = await this.store.openAttempt(this.claim());
+  /** What people and callers did, read beside the store. */
+  auditLog(): readonly Record<string, unknown>[] {
+    const database = new SqliteDatabase(this.path, { readonly: true });
+    try {
+      return database.prepare<[], Record<string, unknown>>('SELECT * FROM audit_log').all();
+    } finally {
+      database.close();
+    }
+  }
+
+  async opened(changes: Partial<AttemptClaim> = {}): Promise<OpenAttempt> {
+    const attempt = await this.store.openAttempt(this.claim(changes));
     if (attempt === null) throw new Error('nothing was due');
     return attempt;
   }

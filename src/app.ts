@@ -17,6 +17,7 @@ import type { Store } from './store/store.ts';
 import type { AttemptDeps } from './submit/attempt-run.ts';
 import { BudgetGate } from './submit/budget-gate.ts';
 import { Dispatcher } from './submit/dispatcher.ts';
+import { LookupCheck } from './submit/lookup-check.ts';
 import { PauseBoard } from './submit/pause-board.ts';
 import { createWholesaleClient } from './wholesale/client.ts';
 import { readWire } from './wholesale/read-wire.ts';
@@ -98,6 +99,7 @@ function attemptDeps(deps: WorkerDeps, store: Store, wholesale: AttemptDeps['who
       limits,
       clock,
     ),
+    lookups: new LookupCheck(store),
     pauses: new PauseBoard({ store, clock, random, timeScale: retryTimeScale }),
     clock,
     random,

@@ -91,6 +91,15 @@ export const metadataSchema = z
     error: `must be at most ${orderLimits.metadataBytes} bytes as JSON`,
   });
 
+/** What the worker may do by itself when the API refuses; without a rule it does nothing of the kind. */
+export const orderRulesSchema = z.strictObject({
+  /** Above the per-order limit: order in parts, each with a reference of its own (Spec 7, `limit_exceeded`). */
+  split: z.boolean().optional(),
+  /** When the balance does not cover it: charge this one instead (Spec 7, `insufficient_balance`). */
+  fallback_currency: currencySchema.optional(),
+});
+export type OrderRules = z.infer<typeof orderRulesSchema>;
+
 /** The head of a request, without its lines: lines are judged one by one, so that a bad one is rejected alone. */
 export const orderHeadSchema = z.strictObject({
   source: sourceSchema.optional(),
@@ -98,6 +107,7 @@ export const orderHeadSchema = z.strictObject({
   currency: currencySchema.optional(),
   not_after: z.iso.datetime({ offset: true }).optional(),
   metadata: metadataSchema.optional(),
+  rules: orderRulesSchema.optional(),
 });
 export type OrderHead = z.infer<typeof orderHeadSchema>;
 
@@ -118,6 +128,8 @@ export interface AcceptableLine {
   readonly notAfterMs: number | null;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly extra: Readonly<Record<string, string>>;
+  /** Absent: none. Not part of what is bought, so the first request's rules stay. */
+  readonly rules?: OrderRules;
 }
 
 /**
@@ -163,6 +175,7 @@ export function joinLine(
       notAfterMs: head.not_after === undefined ? null : Date.parse(head.not_after),
       metadata: head.metadata ?? {},
       extra: line.extra ?? {},
+      rules: head.rules ?? {},
     },
   };
 }

@@ -1,4 +1,4 @@
-import { createHash, createHmac } from 'node:crypto';
+import { createHash, createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 
 /** Which purchase a reference stands for. A new reference needs a new generation or chunk, and a reason for it. */
 export interface ReferenceSubject {
@@ -38,6 +38,17 @@ function base32(bytes: Buffer, characters: number): string {
   return text;
 }
 
+/** Preparing a key costs more than using it, and a file of 50,000 lines uses one 50,000 times. */
+const keys = new WeakMap<Buffer, KeyObject>();
+
+function keyOf(secret: Buffer): KeyObject {
+  const known = keys.get(secret);
+  if (known !== undefined) return known;
+  const key = createSecretKey(secret);
+  keys.set(secret, key);
+  return key;
+}
+
 /**
  * The reference of a purchase: deterministic, so that a lost disk and a redelivered request lead to the same one and
  * the API replays its answer instead of selling again (Spec 7, retry rule 1). At most 36 characters of [A-Za-z0-9_-].
@@ -52,7 +63,7 @@ export function referenceFor(namespace: ReferenceNamespace, subject: ReferenceSu
     subject.generation,
     subject.chunk,
   ]);
-  const digest = createHmac('sha256', namespace.secret).update(message).digest();
+  const digest = createHmac('sha256', keyOf(namespace.secret)).update(message).digest();
   return `${namespace.prefix}-${base32(digest, digestCharacters)}`;
 }
 

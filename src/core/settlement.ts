@@ -1,14 +1,22 @@
 import type { PauseKind } from './decision-table.ts';
 import type { EntryState } from './entry-state.ts';
+import type { FollowUp } from './follow-up.ts';
 import type { Operation } from './operation.ts';
 import type { OrderAnswer } from './order-answer.ts';
+import type { OrderRules } from './order-request.ts';
 import { outcomeRows, type OutcomeRow } from './outcome.ts';
 
 /** What is known about an entry when the end of an attempt is judged. */
 export interface EntryFacts {
   readonly operation: Operation;
   readonly state: EntryState;
+  readonly generation: number;
+  readonly chunk: number;
   readonly quantity: number | null;
+  readonly currency: string | null;
+  readonly rules: OrderRules;
+  /** The most of this variant that one order may hold, if a refusal has told. */
+  readonly knownLimit: number | null;
   readonly iccid: string | null;
   readonly inDoubt: boolean;
   /** When an answer may be believed again that an ambiguous attempt put in question. */
@@ -38,6 +46,11 @@ export interface DecisionPolicy {
   readonly timeScale: number;
   /** Whether an order can be looked up by its reference (not shown in the spec: configurable). */
   readonly canLookUp: boolean;
+  /**
+   * Whether a lookup of this family has ever found an order here. Until then "not found" may as well mean that the
+   * configured path is not the API's, and must not settle a doubt.
+   */
+  readonly trustsAbsence: boolean;
 }
 
 /** What becomes of an entry. The store writes it as it stands. */
@@ -56,6 +69,8 @@ export interface Settlement {
   readonly reviewReason: string | null;
   readonly answer: OrderAnswer | null;
   readonly pause: { kind: PauseKind; reason: string; message: string } | null;
+  /** Entries that take the place of this one; inserted in the same transaction, before any of them is sent. */
+  readonly followUps: readonly FollowUp[];
 }
 
 const isRow = (value: string): value is OutcomeRow => outcomeRows.some((row) => row === value);

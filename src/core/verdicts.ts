@@ -1,5 +1,6 @@
 import type { Random } from './clock.ts';
 import { decisionTable, type Cell, type Column } from './decision-table.ts';
+import { fallbackFor, splitFor } from './follow-up.ts';
 import type { OrderAnswer } from './order-answer.ts';
 import { unreachable } from './order-sync-error.ts';
 import type { Outcome, OutcomeRow } from './outcome.ts';
@@ -65,6 +66,7 @@ export class Verdicts {
       reviewReason: null,
       answer: null,
       pause: null,
+      followUps: [],
     };
   }
 
@@ -113,7 +115,7 @@ export class Verdicts {
           ? this.review(outcome, outcome.row, 'an accepted order came without an answer')
           : this.settle(outcome.row, outcome.answer);
       case 'reject':
-        return { ...base, state: 'rejected', inDoubt: false, doubtUntilMs: null, error: errorOf(outcome, false) };
+        return this.#reject(base, outcome);
       case 'wait':
         return this.#wait(base, schedule, outcome);
       case 'again':
@@ -155,10 +157,18 @@ export class Verdicts {
     }
   }
 
+  #reject(base: Settlement, outcome: Outcome): Settlement {
+    const followUps = outcome.row === 'limit_exceeded' ? splitFor(this.#facts) : [];
+    const error = errorOf(outcome, false);
+    return { ...base, state: 'rejected', inDoubt: false, doubtUntilMs: null, error, followUps };
+  }
+
   #wait(base: Settlement, schedule: ScheduleName, outcome: Outcome): Settlement {
     const facts = this.#facts;
     const error = errorOf(outcome, false);
     const tries = this.#triesOf(outcome.row);
+    const instead = outcome.row === 'insufficient_balance' ? fallbackFor(facts) : [];
+    if (instead.length > 0) return { ...base, state: 'rejected', error, followUps: instead };
     if (outcome.row === 'out_of_stock' && facts.notAfterMs === null) {
       // Without a deadline nobody said how long to wait: the shop is told now.
       return { ...base, state: 'rejected', error };
@@ -210,6 +220,14 @@ export class Verdicts {
         dueAtMs: quietUntil,
         error: { code: facts.buffered.code ?? facts.buffered.row, message: facts.buffered.message, buffered: true },
       };
+    }
+    if (!this.#policy.trustsAbsence) {
+      return this.review(
+        null,
+        facts.buffered.row,
+        `refused after an attempt that may have bought it (${facts.buffered.message}), and no lookup has ever found an order: is the lookup path right?`,
+        true,
+      );
     }
     // Absent after the quiet time: the refusal was meant, as if nothing had gone before it.
     const clean = new Verdicts(

@@ -70,7 +70,7 @@ ${balances.map((row) => html`<tr><td>${row.currency}</td><td>${toDecimal(row.amo
 
 function keysSection({ keys }: AccountFacts, token: Html): Html {
   return html`<section><h2>API keys</h2><p>At most ${maxLiveKeys} live keys. A key is shown once, when it is created.</p>
-<div class="scroll"><table><tr><th>Name</th><th>Ends in</th><th>Created</th><th>Allowlist (up to ${maxAddresses})</th><th></th></tr>
+<div class="scroll"><table><tr><th>Name</th><th>Fingerprint</th><th>Created</th><th>Allowlist (up to ${maxAddresses})</th><th></th></tr>
 ${keys.map((key) => keyRow(key, token))}</table></div>
 <form method="post" action="/account/keys/code">${token}<button>Send me a one-time code</button></form>
 <form method="post" action="/account/keys">${token}<label>Name <input name="name" required maxlength="60"></label>
@@ -78,7 +78,7 @@ ${keys.map((key) => keyRow(key, token))}</table></div>
 }
 
 function keyRow(key: AccountFacts['keys'][number], token: Html): Html {
-  const facts = html`<td>${key.name}</td><td><code>…${key.hint}</code></td><td>${isoTime(key.created_at)}</td>`;
+  const facts = html`<td>${key.name}</td><td><code>${key.fingerprint.slice(0, 12)}</code></td><td>${isoTime(key.created_at)}</td>`;
   if (key.revoked_at !== null) return html`<tr>${facts}<td colspan="2">revoked ${isoTime(key.revoked_at)}</td></tr>`;
   return html`<tr>${facts}<td><form method="post" action="/account/keys/${key.id}/addresses">${token}
 <textarea name="addresses" rows="2" aria-label="Allowlist of ${key.name}">${key.addresses.join('\n')}</textarea> <button>Save</button></form></td>

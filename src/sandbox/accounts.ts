@@ -9,7 +9,7 @@ export type ApiKey = {
   id: number;
   account: string;
   name: string;
-  hint: string;
+  fingerprint: string;
   created_at: number;
   revoked_at: number | null;
 };
@@ -103,8 +103,8 @@ export class Accounts {
 
   insertKey(account: string, name: string, value: string, now: number): number {
     const done = this.#database
-      .prepare('INSERT INTO keys (account, name, fingerprint, hint, created_at) VALUES (?, ?, ?, ?, ?)')
-      .run(account, name, fingerprintOf(value), value.slice(-4), now);
+      .prepare('INSERT INTO keys (account, name, fingerprint, created_at) VALUES (?, ?, ?, ?)')
+      .run(account, name, fingerprintOf(value), now);
     return Number(done.lastInsertRowid);
   }
 

@@ -30,7 +30,7 @@ ${documentedOperations.map(operationSection)}${errorsSection()}`,
 function operationSection(operation: DocumentedOperation): Html {
   const { request, answer } = examples[operation.operation];
   return html`<section id="${operation.operation}"><h3><code>${operation.method.toUpperCase()} ${operation.path}</code></h3>
-<p><strong>${operation.summary}.</strong> ${operation.description}${operation.given ? '' : html` <em>Method and path are assumed.</em>`}</p>
+<p><strong>${operation.summary}.</strong> ${withCode(operation.description)}${operation.given ? '' : html` <em>Method and path are assumed.</em>`}</p>
 ${operation.parameters === undefined ? '' : html`<table><tr><th>Parameter</th><th>In</th><th>Meaning</th></tr>${operation.parameters.map((parameter) => html`<tr><td><code>${parameter.name}</code></td><td>${parameter.in}</td><td>${parameter.description}</td></tr>`)}</table>`}
 ${operation.request === undefined ? '' : html`${fieldsTable(operation.request)}<p>Example</p><pre>${JSON.stringify(request, null, 2)}</pre>`}
 ${Object.entries(operation.successes).map(([status, meaning]) => html`<p><code>${status}</code> ${meaning}</p>`)}
@@ -49,7 +49,7 @@ function fieldsTable(schema: z.ZodType): Html {
   const rows = Object.entries(properties);
   if (rows.length === 0) return html`<p>The body is empty, or <code>{}</code>.</p>`;
   return html`<table><tr><th>Field</th><th>Type</th><th>Required</th><th>Meaning</th></tr>
-${rows.map(([name, { type, description }]) => html`<tr><td><code>${name}</code></td><td>${type ?? ''}</td><td>${required.includes(name) ? 'yes' : ''}</td><td>${description ?? ''}</td></tr>`)}</table>`;
+${rows.map(([name, { type, description }]) => html`<tr><td><code>${name}</code></td><td>${type ?? ''}</td><td>${required.includes(name) ? 'yes' : ''}</td><td>${withCode(description ?? '')}</td></tr>`)}</table>`;
 }
 
 function errorsSection(): Html {
@@ -60,6 +60,11 @@ ${errorRows.map(({ status, code, family, meaning, action }) => {
   // A code can stand in two rows; only the first one is what links lead to.
   const anchor = shown.has(code) ? '' : html` id="error-${code}"`;
   shown.add(code);
-  return html`<tr${anchor}><td>${status}</td><td><code>${code}</code></td><td>${family}</td><td>${meaning}</td><td>${action}</td></tr>`;
+  return html`<tr${anchor}><td>${status}</td><td><code>${code}</code></td><td>${family}</td><td>${withCode(meaning)}</td><td>${withCode(action)}</td></tr>`;
 })}</table></div>`;
+}
+
+/** Text with `names` in backticks, as the specification writes them. */
+function withCode(text: string): Html {
+  return html`${text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))}`;
 }

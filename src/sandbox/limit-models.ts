@@ -113,12 +113,12 @@ class SlidingCounter implements LimitModel {
       this.#window = window;
       this.#count = 0;
     }
-    const into = now - window * this.#windowMs;
-    const estimate = this.#count + this.#previous * (1 - into / this.#windowMs);
-    if (estimate < this.#cap) return 0;
-    if (this.#count >= this.#cap || this.#previous === 0) return this.#windowMs - into;
-    const share = (this.#cap - this.#count) / this.#previous;
-    return Math.max(1, Math.ceil(this.#windowMs * (1 - share) - into));
+    // Whole numbers throughout (the estimate, times the window): a rounding error must not let a call in.
+    const left = (window + 1) * this.#windowMs - now;
+    const room = (this.#cap - this.#count) * this.#windowMs;
+    if (this.#previous * left < room) return 0;
+    if (room <= 0 || this.#previous === 0) return left;
+    return left - Math.ceil(room / this.#previous) + 1;
   }
 
   admit(): void {
@@ -132,24 +132,25 @@ class SlidingCounter implements LimitModel {
 class TokenBucket implements LimitModel {
   readonly #windowMs: number;
   readonly #cap: number;
-  #tokens: number;
+  /** Tokens times the window: whole numbers, so that no rounding error gives or takes a token. */
+  #level: number;
   #at: number | null = null;
 
   constructor(windowMs: number, cap: number) {
     this.#windowMs = windowMs;
     this.#cap = cap;
-    this.#tokens = cap;
+    this.#level = cap * windowMs;
   }
 
   waitMs(now: number): number {
     const since = now - (this.#at ?? now);
-    this.#tokens = Math.min(this.#cap, this.#tokens + (since * this.#cap) / this.#windowMs);
+    this.#level = Math.min(this.#cap * this.#windowMs, this.#level + since * this.#cap);
     this.#at = now;
-    return this.#tokens >= 1 ? 0 : Math.ceil(((1 - this.#tokens) * this.#windowMs) / this.#cap);
+    return this.#level >= this.#windowMs ? 0 : Math.ceil((this.#windowMs - this.#level) / this.#cap);
   }
 
   admit(): void {
-    this.#tokens -= 1;
+    this.#level -= this.#windowMs;
   }
 
   reject(): void {}

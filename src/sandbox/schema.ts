@@ -17,7 +17,7 @@ CREATE TABLE balances (
 
 CREATE TABLE keys (
   id INTEGER PRIMARY KEY, account TEXT NOT NULL REFERENCES accounts(id), name TEXT NOT NULL,
-  fingerprint TEXT NOT NULL UNIQUE, hint TEXT NOT NULL, created_at INTEGER NOT NULL, revoked_at INTEGER
+  fingerprint TEXT NOT NULL UNIQUE, created_at INTEGER NOT NULL, revoked_at INTEGER
 ) STRICT;
 
 CREATE TABLE key_addresses (

@@ -25,8 +25,8 @@ const quantity = z.int().min(-1_000_000_000).max(1_000_000_000);
 export const giftCardOrderRequest = z
   .strictObject({
     reference,
-    variant: item.meta({ examples: ['steam-usd-20'] }),
-    quantity: quantity.min(1).meta({ examples: [1] }),
+    variant: item.meta({ description: 'The product, as /products names it.', examples: ['steam-usd-20'] }),
+    quantity: quantity.min(1).meta({ description: 'Up to the limit of the product.', examples: [1] }),
     currency,
   })
   .register(wireSchemas, { id: 'GiftCardOrderRequest' });
@@ -34,7 +34,7 @@ export const giftCardOrderRequest = z
 export const esimOrderRequest = z
   .strictObject({
     reference,
-    plan: item.meta({ examples: ['es-5gb-30d'] }),
+    plan: item.meta({ description: "The plan, as its destination's list names it.", examples: ['es-5gb-30d'] }),
     quantity: quantity.meta({ description: '1 to 30; anything else is 422 invalid_plan.', examples: [1] }),
     currency,
     days: days.optional(),
@@ -42,7 +42,12 @@ export const esimOrderRequest = z
   .register(wireSchemas, { id: 'EsimOrderRequest' });
 
 export const topupRequest = z
-  .strictObject({ reference, plan: item.meta({ examples: ['es-1gb-7d'] }), currency, days: days.optional() })
+  .strictObject({
+    reference,
+    plan: item.meta({ description: "One of the eSIM's top-up plans.", examples: ['es-1gb-7d'] }),
+    currency,
+    days: days.optional(),
+  })
   .register(wireSchemas, { id: 'TopupRequest' });
 
 export const cancelRequest = z.strictObject({}).register(wireSchemas, { id: 'CancelRequest' });

@@ -56,6 +56,9 @@ export class AttemptTable {
       openOfOthers: database.prepare<[number], AttemptRow>(
         'SELECT id, entry_id, purpose, opened_at_ms FROM attempts WHERE closed_at_ms IS NULL AND incarnation_id <> ? ORDER BY id',
       ),
+      knownLimit: database
+        .prepare<[string], number>('SELECT known_limit FROM variant_limits WHERE variant = ?')
+        .pluck(),
       origin: database
         .prepare<[string], string>(
           'SELECT e.reference FROM esims s JOIN entries e ON e.id = s.entry_id WHERE s.iccid = ?',
@@ -68,7 +71,7 @@ export class AttemptTable {
     return inTransaction(this.#database, () => {
       const row = claim.step === 'send' ? this.#due.toSend(claim) : this.#due.toLookUp(claim.nowMs);
       if (row === undefined) return null;
-      const entry = entryFrom(row);
+      const entry = entryFrom(row, this.#knownLimit(row));
       const purpose = claim.step === 'send' ? 'submit' : 'lookup';
       const request = claim.step === 'send' ? this.#requestOf(row, claim) : null;
       if (request instanceof Error) {
@@ -122,6 +125,10 @@ export class AttemptTable {
     assert(changes === 1, `${row.reference} is claimed once`);
   }
 
+  #knownLimit(row: EntryRow): number | null {
+    return row.variant === null ? null : (this.#statements.knownLimit.get(row.variant) ?? null);
+  }
+
   #originOf(row: EntryRow): string | null {
     return row.operation === 'esim_cancel' && row.iccid !== null
       ? (this.#statements.origin.get(row.iccid) ?? null)
@@ -168,7 +175,7 @@ export class AttemptTable {
         attemptId: attempt.id,
         purpose: attempt.purpose,
         openedAtMs: attempt.opened_at_ms,
-        entry: entryFrom(row),
+        entry: entryFrom(row, this.#knownLimit(row)),
         request: null,
         originReference: this.#originOf(row),
       };

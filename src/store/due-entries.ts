@@ -1,4 +1,5 @@
 import type { Sqlite } from './database.ts';
+import { Turns, type Queue } from './lanes.ts';
 import type { EntryRow } from './rows.ts';
 import type { AttemptClaim } from './store.ts';
 
@@ -9,19 +10,32 @@ import type { AttemptClaim } from './store.ts';
 const iccidIsFree = `(e.iccid IS NULL OR NOT EXISTS (
   SELECT 1 FROM entries o WHERE o.iccid = e.iccid AND o.id < e.id
     AND o.iccid IS NOT NULL AND o.state IN ('pending', 'sending', 'waiting', 'unknown', 'placed')))`;
-const mayStart = `(e.not_after_ms IS NULL OR e.not_after_ms > :nowMs)
-  AND (e.currency IS NULL OR e.currency NOT IN (SELECT value FROM json_each(:paused)))`;
+const mayStart = `(e.not_after_ms IS NULL OR e.not_after_ms > :nowMs)`;
 const notOpen = 'NOT EXISTS (SELECT 1 FROM attempts a WHERE a.entry_id = e.id AND a.closed_at_ms IS NULL)';
 
-interface SendParameters {
+interface QueueParameters {
   nowMs: number;
-  paused: string;
+  lane: string;
 }
 
-/** What is due, in the order in which it is taken: what is in doubt first, then what waits, then what is new. */
+/** The lanes that have entries of a state, found by jumping from one to the next: their number costs, not the backlog. */
+const lanesOf = (state: Queue['state']): string => `
+  WITH RECURSIVE found (lane) AS (
+    SELECT min(lane) FROM entries WHERE state = '${state}'
+    UNION ALL
+    SELECT (SELECT min(lane) FROM entries WHERE state = '${state}' AND lane > found.lane) FROM found WHERE found.lane IS NOT NULL)
+  SELECT lane FROM found WHERE lane IS NOT NULL`;
+
+const headOf = (state: Queue['state']): string => `
+  SELECT e.* FROM entries e INDEXED BY entries_${state}_lanes
+  WHERE e.state = '${state}' AND e.lane = :lane AND e.due_at_ms <= :nowMs AND ${mayStart} AND ${iccidIsFree}
+  ORDER BY e.due_at_ms, e.id LIMIT 1`;
+
+/** What is due, in the order in which it is taken: what is in doubt first, then the shops in turn. */
 export class DueEntries {
   readonly #statements;
   readonly #database: Sqlite;
+  readonly #turns = new Turns();
 
   constructor(database: Sqlite) {
     this.#database = database;
@@ -30,14 +44,10 @@ export class DueEntries {
         `SELECT e.* FROM entries e WHERE e.state = 'unknown' AND e.next_step = 'send' AND e.due_at_ms <= :nowMs
          ORDER BY e.due_at_ms, e.id LIMIT 1`,
       ),
-      waiting: database.prepare<SendParameters, EntryRow>(
-        `SELECT e.* FROM entries e INDEXED BY entries_waiting WHERE e.state = 'waiting' AND e.due_at_ms <= :nowMs
-         AND ${mayStart} AND ${iccidIsFree} ORDER BY e.due_at_ms, e.id LIMIT 1`,
-      ),
-      pending: database.prepare<SendParameters, EntryRow>(
-        `SELECT e.* FROM entries e INDEXED BY entries_pending WHERE e.state = 'pending' AND e.due_at_ms <= :nowMs
-         AND ${mayStart} AND ${iccidIsFree} ORDER BY e.due_at_ms, e.id LIMIT 1`,
-      ),
+      waitingLanes: database.prepare<[], string>(lanesOf('waiting')).pluck(),
+      pendingLanes: database.prepare<[], string>(lanesOf('pending')).pluck(),
+      waiting: database.prepare<QueueParameters, EntryRow>(headOf('waiting')),
+      pending: database.prepare<QueueParameters, EntryRow>(headOf('pending')),
       lookUpDoubtful: database.prepare<{ nowMs: number }, EntryRow>(
         `SELECT e.* FROM entries e WHERE e.state = 'unknown' AND e.next_step = 'lookup' AND e.due_at_ms <= :nowMs
          AND ${notOpen} ORDER BY e.due_at_ms, e.id LIMIT 1`,
@@ -73,8 +83,19 @@ export class DueEntries {
   toSend(claim: AttemptClaim): EntryRow | undefined {
     const doubtful = this.#statements.doubtful.get({ nowMs: claim.nowMs });
     if (doubtful !== undefined || !claim.allowNew) return doubtful;
-    const parameters = { nowMs: claim.nowMs, paused: JSON.stringify(claim.pausedCurrencies) };
-    return this.#statements.waiting.get(parameters) ?? this.#statements.pending.get(parameters);
+    for (const queue of this.#turns.order(this.#queues(), claim.pausedCurrencies)) {
+      const row = this.#statements[queue.state].get({ nowMs: claim.nowMs, lane: queue.lane });
+      if (row === undefined) continue;
+      this.#turns.served(queue);
+      return row;
+    }
+    return undefined;
+  }
+
+  #queues(): readonly Queue[] {
+    const waiting = this.#statements.waitingLanes.all().map((lane): Queue => ({ state: 'waiting', lane }));
+    const pending = this.#statements.pendingLanes.all().map((lane): Queue => ({ state: 'pending', lane }));
+    return [...waiting, ...pending];
   }
 
   toLookUp(nowMs: number): EntryRow | undefined {

@@ -1,9 +1,11 @@
 import type { Settlement } from '../core/settlement.ts';
 import { canTransition, isFinal, type EntryState } from '../core/entry-state.ts';
 import { assert } from '../core/order-sync-error.ts';
+import { referenceFor, type ReferenceNamespace } from '../core/reference.ts';
 import type { Sqlite } from './database.ts';
 import type { DeliveryTable } from './deliveries.ts';
-import type { EntryRow } from './rows.ts';
+import { laneOf } from './lanes.ts';
+import { rulesFrom, type EntryRow } from './rows.ts';
 
 /** States that a shop is told about; the others are on their way to one of them. */
 const reported: ReadonlySet<EntryState> = new Set([
@@ -18,10 +20,12 @@ const reported: ReadonlySet<EntryState> = new Set([
 
 /** The only writer of an entry's state: every change is legal, conditional, and counted. */
 export class EntryChanges {
+  readonly #namespace: ReferenceNamespace;
   readonly #deliveries: DeliveryTable;
   readonly #statements;
 
-  constructor(database: Sqlite, deliveries: DeliveryTable) {
+  constructor(database: Sqlite, namespace: ReferenceNamespace, deliveries: DeliveryTable) {
+    this.#namespace = namespace;
     this.#deliveries = deliveries;
     this.#statements = {
       update: database.prepare(
@@ -35,6 +39,21 @@ export class EntryChanges {
            units = coalesce(:units, units), updated_at_ms = :nowMs,
            settled_at_ms = CASE WHEN :final = 1 THEN :nowMs ELSE settled_at_ms END
          WHERE id = :id AND state = :from`,
+      ),
+      lineOf: database.prepare<[number], { source: string; order_id: string; line_id: string }>(
+        'SELECT r.source, r.order_id, l.line_id FROM lines l JOIN requests r ON r.id = l.request_id WHERE l.id = ?',
+      ),
+      insertFollowUp: database.prepare(
+        `INSERT INTO entries (reference, line_id, generation, chunk, operation, variant, plan, iccid, quantity, days, currency,
+                              not_after_ms, rules, state, lane, due_at_ms, created_at_ms, updated_at_ms)
+         SELECT :reference, line_id, :generation, :chunk, operation, variant, plan, iccid, :quantity, days, :currency,
+                not_after_ms, rules, 'pending', :lane, :nowMs, :nowMs, :nowMs
+         FROM entries WHERE id = :id`,
+      ),
+      markReplaced: database.prepare('UPDATE entries SET replaced = 1 WHERE id = ?'),
+      learnLimit: database.prepare(
+        `INSERT INTO variant_limits (variant, known_limit, learned_at_ms) VALUES (:variant, :limit, :nowMs)
+         ON CONFLICT (variant) DO UPDATE SET known_limit = min(known_limit, :limit), learned_at_ms = :nowMs`,
       ),
       requestOf: database.prepare<[number], number>('SELECT request_id FROM lines WHERE id = ?').pluck(),
       rememberEsim: database.prepare(
@@ -93,8 +112,40 @@ export class EntryChanges {
       for (const unit of answer?.units ?? [])
         if (unit.iccid !== undefined) this.#statements.rememberEsim.run(unit.iccid, row.id);
     }
+    this.#replace(row, settlement, nowMs);
     // A poll that changes nothing is no news for the shop.
     if (reported.has(settlement.state) && (row.state !== settlement.state || answer !== null)) this.#report(row, nowMs);
+  }
+
+  /** What takes the place of a refused entry is on disk with the refusal, before any of it is sent. */
+  #replace(row: EntryRow, settlement: Settlement, nowMs: number): void {
+    if (
+      settlement.row === 'limit_exceeded' &&
+      settlement.error?.buffered === false &&
+      row.quantity !== null &&
+      row.variant !== null
+    ) {
+      this.#statements.learnLimit.run({ variant: row.variant, limit: row.quantity - 1, nowMs });
+    }
+    if (settlement.followUps.length === 0) return;
+    const line = this.#statements.lineOf.get(row.line_id);
+    assert(line !== undefined, `the line of ${row.reference} exists`);
+    for (const { generation, chunk, quantity, currency } of settlement.followUps) {
+      const subject = { source: line.source, orderId: line.order_id, lineId: line.line_id, generation, chunk };
+      const reference = referenceFor(this.#namespace, subject);
+      const lane = laneOf(line.source, currency, rulesFrom(row.rules).fallback_currency);
+      this.#statements.insertFollowUp.run({
+        id: row.id,
+        reference,
+        generation,
+        chunk,
+        quantity,
+        currency,
+        lane,
+        nowMs,
+      });
+    }
+    this.#statements.markReplaced.run(row.id);
   }
 
   /** Ends an entry for which nothing was charged, because its deadline passed. */

@@ -47,6 +47,14 @@ export class FileTable {
     });
   }
 
+  postpone(id: string): void {
+    inTransaction(this.#database, () => {
+      this.#database
+        .prepare("UPDATE files SET starts = starts - 1 WHERE id = ? AND state = 'ingesting' AND starts > 0")
+        .run(id);
+    });
+  }
+
   reject(file: { id: string; sha256: string | null; code: string; message: string; nowMs: number }): void {
     inTransaction(this.#database, () => {
       const { changes } = this.#database

@@ -2,6 +2,7 @@ import { fingerprintOf, type AcceptableLine } from '../core/order-request.ts';
 import { referenceFor, type ReferenceNamespace } from '../core/reference.ts';
 import { inTransaction, type Sqlite } from './database.ts';
 import type { DeliveryTable } from './deliveries.ts';
+import { laneOf } from './lanes.ts';
 import type { AcceptedLine, IntakeBatch } from './store.ts';
 
 interface LineRow {
@@ -60,8 +61,8 @@ export class IntakeTable {
       ),
       insertEntry: database.prepare(
         `INSERT INTO entries (reference, line_id, operation, variant, plan, iccid, quantity, days, currency, not_after_ms,
-                              state, due_at_ms, created_at_ms, updated_at_ms)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?)`,
+                              state, rules, lane, due_at_ms, created_at_ms, updated_at_ms)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?)`,
       ),
       insertRejection: database.prepare(
         `INSERT INTO rejections (file_id, line_number, source, order_id, line_id, code, field, rule, value, created_at_ms)
@@ -169,6 +170,8 @@ export class IntakeTable {
       days,
       currency,
       notAfterMs,
+      JSON.stringify(line.rules ?? {}),
+      laneOf(line.source, currency, line.rules?.fallback_currency),
       batch.nowMs,
       batch.nowMs,
       batch.nowMs,

@@ -27,6 +27,7 @@ interface LineEntryRow {
   readonly reference: string;
   readonly operation: Operation;
   readonly state: EntryState;
+  readonly replaced: number;
   readonly order_number: string | null;
   readonly currency: string | null;
   readonly charged_currency: string | null;
@@ -102,7 +103,7 @@ export function readResultDocument(
   assert(request !== undefined, `request ${requestId} exists`);
   const rows = database
     .prepare<[number], LineEntryRow>(
-      `SELECT l.line_id, l.extra, e.reference, e.operation, e.state, e.order_number, e.currency, e.charged_currency, e.cost, e.units,
+      `SELECT l.line_id, l.extra, e.reference, e.operation, e.state, e.replaced, e.order_number, e.currency, e.charged_currency, e.cost, e.units,
               e.error_code, e.error_message, e.review_reason
        FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = ? ORDER BY l.id, e.generation, e.chunk`,
     )
@@ -113,17 +114,19 @@ export function readResultDocument(
        WHERE source = ? AND order_id = ? AND code <> 'conflict' ORDER BY id`,
     )
     .all(request.source, request.order_id);
-  const lines = new Map<string, { extra: string; entries: ResultEntry[] }>();
+  const lines = new Map<string, { extra: string; entries: ResultEntry[]; states: EntryState[] }>();
   for (const row of rows) {
-    const line = lines.get(row.line_id) ?? { extra: row.extra, entries: [] };
+    const line = lines.get(row.line_id) ?? { extra: row.extra, entries: [], states: [] };
     line.entries.push(entryOf(row));
+    // A refused entry whose place others took says nothing about the line any more.
+    if (row.replaced === 0) line.states.push(row.state);
     lines.set(row.line_id, line);
   }
   const accepted = [...lines].map(([lineId, line]): ResultLine => {
     const extra = textsFrom(line.extra);
     return {
       line_id: lineId,
-      state: lineStateOf(line.entries.map((entry) => entry.state)),
+      state: lineStateOf(line.states),
       entries: line.entries,
       error: null,
       ...(Object.keys(extra).length > 0 ? { extra } : {}),

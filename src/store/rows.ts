@@ -1,5 +1,6 @@
 import type { EntryState } from '../core/entry-state.ts';
 import type { Operation } from '../core/operation.ts';
+import type { OrderRules } from '../core/order-request.ts';
 import type { Unit } from '../core/order-answer.ts';
 import type { Entry, FileRow } from './store.ts';
 
@@ -8,6 +9,9 @@ export interface EntryRow {
   readonly id: number;
   readonly reference: string;
   readonly line_id: number;
+  readonly generation: number;
+  readonly chunk: number;
+  readonly rules: string;
   readonly operation: Operation;
   readonly variant: string | null;
   readonly plan: string | null;
@@ -42,10 +46,14 @@ export interface EntryRow {
   readonly updated_at_ms: number;
 }
 
-export function entryFrom(row: EntryRow): Entry {
+export function entryFrom(row: EntryRow, knownLimit: number | null = null): Entry {
   return {
     id: row.id,
     reference: row.reference,
+    generation: row.generation,
+    chunk: row.chunk,
+    rules: rulesFrom(row.rules),
+    knownLimit,
     operation: row.operation,
     variant: row.variant,
     plan: row.plan,
@@ -108,6 +116,11 @@ export function unitsFrom(text: string | null): readonly Unit[] {
   if (text === null) return [];
   const units: Unit[] = JSON.parse(text);
   return units;
+}
+
+export function rulesFrom(text: string): OrderRules {
+  const rules: OrderRules = JSON.parse(text);
+  return rules;
 }
 
 export function recordFrom(text: string): Readonly<Record<string, unknown>> {

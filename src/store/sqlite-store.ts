@@ -1,3 +1,4 @@
+import type { Family } from '../core/operation.ts';
 import type { ReferenceNamespace } from '../core/reference.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { AttemptTable } from './attempts.ts';
@@ -8,6 +9,7 @@ import { DueEntries } from './due-entries.ts';
 import { EntryChanges } from './entry-changes.ts';
 import { FileTable } from './files.ts';
 import { IntakeTable } from './intake.ts';
+import { LookupProofs } from './lookup-proofs.ts';
 import { checkStamp } from './meta.ts';
 import { migrate } from './migrate.ts';
 import { PauseTable } from './pauses.ts';
@@ -52,6 +54,7 @@ class SqliteStore implements Store {
   readonly #entries: EntryChanges;
   readonly #budgets: BudgetTable;
   readonly #pauses: PauseTable;
+  readonly #lookups: LookupProofs;
   readonly #deliveries: DeliveryTable;
 
   constructor(database: Sqlite, lock: WriterLock, options: StoreOptions) {
@@ -64,10 +67,11 @@ class SqliteStore implements Store {
     this.#intake = new IntakeTable(database, options.namespace, this.#deliveries);
     this.#requests = new WholeRequests(database, this.#intake);
     this.#due = new DueEntries(database);
-    this.#entries = new EntryChanges(database, this.#deliveries);
+    this.#entries = new EntryChanges(database, options.namespace, this.#deliveries);
     this.#takeBacks = new TakeBackStep(database, this.#entries);
     this.#budgets = new BudgetTable(database);
     this.#pauses = new PauseTable(database);
+    this.#lookups = new LookupProofs(database);
     this.#attempts = new AttemptTable(database, {
       budgets: this.#budgets,
       due: this.#due,
@@ -91,6 +95,9 @@ class SqliteStore implements Store {
   }
   async finishFile(file: Parameters<Store['finishFile']>[0]) {
     return this.#files.finish(file);
+  }
+  async postponeFile(id: string) {
+    this.#files.postpone(id);
   }
   async rejectFile(file: Parameters<Store['rejectFile']>[0]) {
     this.#files.reject(file);
@@ -127,6 +134,15 @@ class SqliteStore implements Store {
   }
   async countInDoubt() {
     return this.#due.countInDoubt();
+  }
+  async provenLookups() {
+    return this.#lookups.proven();
+  }
+  async proveLookup(family: Family) {
+    this.#lookups.prove(family);
+  }
+  async boughtReference(family: Family) {
+    return this.#lookups.boughtReference(family);
   }
   async restoreSlots(restart: { settledMono: number; bootId: string | null }) {
     return this.#budgets.restore(restart);

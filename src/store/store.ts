@@ -1,6 +1,6 @@
-import type { AcceptableLine } from '../core/order-request.ts';
+import type { AcceptableLine, OrderRules } from '../core/order-request.ts';
 import type { EntryState } from '../core/entry-state.ts';
-import type { Operation } from '../core/operation.ts';
+import type { Family, Operation } from '../core/operation.ts';
 import type { OrderAnswer, Unit } from '../core/order-answer.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { ResultDocument } from '../core/result-document.ts';
@@ -34,6 +34,8 @@ export interface Store {
   beginFile(file: { id: string; name: string; sizeBytes: number; nowMs: number }): Promise<FileRow>;
   /** The file has been read to its end: its counts, and its content hash. */
   finishFile(file: { id: string; sha256: string; nowMs: number }): Promise<FileRow>;
+  /** The worker stopped in good order while it read the file: that start does not count. */
+  postponeFile(id: string): Promise<void>;
   /** Nothing of the file is accepted: why. */
   rejectFile(file: { id: string; sha256: string | null; code: string; message: string; nowMs: number }): Promise<void>;
   /** The file is out of the way, in the archive. */
@@ -53,6 +55,11 @@ export interface Store {
   /** Ends entries whose deadline passed while nothing was charged. Returns how many. */
   expireOverdue(nowMs: number): Promise<number>;
   countInDoubt(): Promise<number>;
+  /** Families in which a lookup has found an order, so that "not found" can be believed. */
+  provenLookups(): Promise<readonly Family[]>;
+  proveLookup(family: Family): Promise<void>;
+  /** The reference of an order that was surely bought, to try a lookup with; null while there is none. */
+  boughtReference(family: Family): Promise<string | null>;
   /**
    * The slots that earlier processes used. Those that were still open, or that were stamped in another run of the
    * machine, whose monotonic clock means nothing now, count as settled at `settledMono`.
@@ -193,6 +200,11 @@ export interface FileRow {
 export interface Entry {
   readonly id: number;
   readonly reference: string;
+  readonly generation: number;
+  readonly chunk: number;
+  readonly rules: OrderRules;
+  /** The most of its variant that one order may hold, if a refusal has told. */
+  readonly knownLimit: number | null;
   readonly operation: Operation;
   readonly variant: string | null;
   readonly plan: string | null;

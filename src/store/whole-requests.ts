@@ -35,7 +35,7 @@ export class WholeRequests {
     this.#intake = intake;
     this.#linesOf = database.prepare<[string, string], KnownLine>(
       `SELECT l.request_id, l.line_id, l.operation, l.variant, l.plan, l.iccid, l.quantity, l.days, l.currency, l.fingerprint,
-              (SELECT e.reference FROM entries e WHERE e.line_id = l.id ORDER BY e.id DESC LIMIT 1) AS reference
+              (SELECT e.reference FROM entries e WHERE e.line_id = l.id ORDER BY e.id LIMIT 1) AS reference
        FROM requests r JOIN lines l ON l.request_id = r.id WHERE r.source = ? AND r.order_id = ? ORDER BY l.id`,
     );
   }

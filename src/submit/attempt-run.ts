@@ -1,11 +1,13 @@
 import type { Logger } from 'pino';
 import type { Clock, Random } from '../core/clock.ts';
 import { decideLookup, decideSubmission } from '../core/decision.ts';
+import type { PauseKind } from '../core/decision-table.ts';
 import { familyOf } from '../core/operation.ts';
 import { withoutAnswer, type LookupOutcome, type Outcome, type OutcomeRow } from '../core/outcome.ts';
 import { outcomeRowFrom, type DecisionPolicy, type EntryFacts, type Settlement } from '../core/settlement.ts';
 import type { AttemptClose, Entry, OpenAttempt, Store } from '../store/store.ts';
 import type { BudgetGate, BudgetLimits, CallKind } from './budget-gate.ts';
+import type { LookupCheck } from './lookup-check.ts';
 import { pauseScope, type PauseBoard } from './pause-board.ts';
 import type { WholesalePort } from './wholesale-port.ts';
 
@@ -14,11 +16,12 @@ export interface AttemptDeps {
   readonly wholesale: WholesalePort;
   readonly gate: BudgetGate;
   readonly pauses: PauseBoard;
+  readonly lookups: LookupCheck;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly limits: BudgetLimits;
-  readonly policy: Omit<DecisionPolicy, 'canLookUp'>;
+  readonly policy: Omit<DecisionPolicy, 'canLookUp' | 'trustsAbsence'>;
   /** Called after every attempt that was closed: there may be a result to deliver. */
   readonly onSettled?: () => void;
   /** The secret of a key, by its name. */
@@ -33,7 +36,12 @@ function factsOf(entry: Entry): EntryFacts {
   return {
     operation: entry.operation,
     state: entry.state,
+    generation: entry.generation,
+    chunk: entry.chunk,
     quantity: entry.quantity,
+    currency: entry.currency,
+    rules: entry.rules,
+    knownLimit: entry.knownLimit,
     iccid: entry.iccid,
     inDoubt: entry.inDoubt,
     doubtUntilMs: entry.doubtUntilMs,
@@ -66,6 +74,11 @@ export class AttemptRun {
     return this.#deps.wholesale.canLookUp(familyOf(operation));
   }
 
+  #policyFor(attempt: OpenAttempt): DecisionPolicy {
+    const { policy, lookups } = this.#deps;
+    return { ...policy, canLookUp: this.#canLookUp(attempt), trustsAbsence: lookups.trusts(attempt.entry.operation) };
+  }
+
   async run(attempt: OpenAttempt, keyName: string, signal: AbortSignal): Promise<void> {
     const started = this.#deps.clock.monoMs();
     if (attempt.purpose === 'submit') {
@@ -74,19 +87,30 @@ export class AttemptRun {
       await this.#close(attempt, { keyName, outcome, settlement, started });
     } else {
       const lookup = await this.#lookUp(attempt, keyName, signal);
+      if (lookup.kind === 'found') await this.#deps.lookups.found(attempt.entry.operation);
       const settlement = this.judgeLookup(attempt, lookup);
       await this.#close(attempt, { keyName, outcome: outcomeOfLookup(lookup), settlement, started });
     }
   }
 
   judgeSubmission(attempt: OpenAttempt, outcome: Outcome): Settlement {
-    const policy = { ...this.#deps.policy, canLookUp: this.#canLookUp(attempt) };
-    return decideSubmission(factsOf(attempt.entry), outcome, policy, this.#deps.clock.wallMs(), this.#deps.random);
+    return decideSubmission(
+      factsOf(attempt.entry),
+      outcome,
+      this.#policyFor(attempt),
+      this.#deps.clock.wallMs(),
+      this.#deps.random,
+    );
   }
 
   judgeLookup(attempt: OpenAttempt, lookup: LookupOutcome): Settlement {
-    const policy = { ...this.#deps.policy, canLookUp: this.#canLookUp(attempt) };
-    return decideLookup(factsOf(attempt.entry), lookup, policy, this.#deps.clock.wallMs(), this.#deps.random);
+    return decideLookup(
+      factsOf(attempt.entry),
+      lookup,
+      this.#policyFor(attempt),
+      this.#deps.clock.wallMs(),
+      this.#deps.random,
+    );
   }
 
   async #submit(attempt: OpenAttempt, keyName: string, signal: AbortSignal): Promise<Outcome> {
@@ -151,7 +175,7 @@ export class AttemptRun {
     else gate.settle(keyName, kind, settledMs);
     // The whole key waits after a 429, not only this entry: the limit is the key's (Spec 8).
     if (outcome.row === 'rate_limited')
-      gate.block(keyName, now + Math.max(outcome.retryAfterMs ?? 0, settlement.dueAtMs - clock.wallMs()));
+      gate.turnedAway(keyName, now + Math.max(outcome.retryAfterMs ?? 0, settlement.dueAtMs - clock.wallMs()));
     if (settlement.pause !== null) await this.#deps.pauses.refresh();
     this.#deps.onSettled?.();
     this.#log(attempt, keyName, outcome, settlement, Math.round(now - end.started));
@@ -166,8 +190,14 @@ export class AttemptRun {
       reason: pause.reason,
       message: pause.message,
       openedBy: 'worker',
-      probeAtMs: pause.kind === 'balance' ? settlement.dueAtMs : this.#deps.pauses.firstProbeAtMs(row),
+      probeAtMs: this.#probeAtMs(pause.kind, row, settlement),
     };
+  }
+
+  /** Null: no answer of the API can tell that it is over, so only a person ends it. */
+  #probeAtMs(kind: PauseKind, row: OutcomeRow, settlement: Settlement): number | null {
+    if (row === 'answer_mismatch') return null;
+    return kind === 'balance' ? settlement.dueAtMs : this.#deps.pauses.firstProbeAtMs(row);
   }
 
   /** The one line that is written for every attempt; no code and no key ever enters it. */

@@ -1,6 +1,7 @@
 import { BudgetWindow } from '../core/budget-window.ts';
 import type { Clock } from '../core/clock.ts';
 import { assert } from '../core/order-sync-error.ts';
+import { isPacing, pacedDistanceMs, pacingAfterSurprise, type Pacing } from '../core/pacing.ts';
 import type { BudgetSlot } from '../store/store.ts';
 
 export interface BudgetLimits {
@@ -14,12 +15,25 @@ export interface BudgetLimits {
 /** `spend` is a call that buys, tops up or cancels (Spec 8: they count together); `read` is every other one. */
 export type CallKind = 'spend' | 'read';
 
+export interface KeyUsage {
+  readonly keyName: string;
+  /** Slots of each limit that are held now. */
+  readonly requests: number;
+  readonly orders: number;
+  readonly blockedForMs: number;
+  readonly pacedForMs: number;
+}
+
 interface KeyBudget {
   readonly name: string;
   readonly requests: BudgetWindow;
   readonly orders: BudgetWindow;
   /** Until when the server asked to be left alone. */
   blockedUntilMs: number;
+  pacing: Pacing | null;
+  /** When the last call was started: spread-out calls keep their distance from it. */
+  lastSpendAtMs: number;
+  lastCallAtMs: number;
 }
 
 /**
@@ -41,6 +55,9 @@ export class BudgetGate {
       requests: new BudgetWindow(limits.requests, limits.windowMs),
       orders: new BudgetWindow(limits.orders, limits.windowMs),
       blockedUntilMs: Number.NEGATIVE_INFINITY,
+      pacing: null,
+      lastSpendAtMs: Number.NEGATIVE_INFINITY,
+      lastCallAtMs: Number.NEGATIVE_INFINITY,
     }));
   }
 
@@ -71,7 +88,11 @@ export class BudgetGate {
     const key = this.#usable(now, kind)[0];
     if (key === undefined) return null;
     key.requests.take(now);
-    if (kind === 'spend') key.orders.take(now);
+    key.lastCallAtMs = now;
+    if (kind === 'spend') {
+      key.orders.take(now);
+      key.lastSpendAtMs = now;
+    }
     return key.name;
   }
 
@@ -86,8 +107,20 @@ export class BudgetGate {
 
   #usable(now: number, kind: CallKind): readonly KeyBudget[] {
     return this.#keys
-      .filter((key) => !this.#isPaused(key.name) && key.blockedUntilMs <= now && this.#room(key, kind, now) > 0)
+      .filter(
+        (key) =>
+          !this.#isPaused(key.name) && this.#notBeforeMs(key, kind, now) <= now && this.#room(key, kind, now) > 0,
+      )
       .toSorted((a, b) => this.#room(b, kind, now) - this.#room(a, kind, now));
+  }
+
+  /** When the key may be used as far as the server's own wish and an even distance go. */
+  #notBeforeMs(key: KeyBudget, kind: CallKind, now: number): number {
+    if (!isPacing(key.pacing, now)) return key.blockedUntilMs;
+    const { windowMs, requests, orders } = this.#limits;
+    const call = key.lastCallAtMs + pacedDistanceMs(requests, windowMs);
+    const spend = kind === 'spend' ? key.lastSpendAtMs + pacedDistanceMs(orders, windowMs) : call;
+    return Math.max(key.blockedUntilMs, call, spend);
   }
 
   /** Reading leaves every order slot its request slot, so that asking never starves buying. */
@@ -109,7 +142,7 @@ export class BudgetGate {
           kind === 'spend'
             ? Math.max(key.requests.freeAtMs(now), key.orders.freeAtMs(now))
             : this.#readFreeAt(key, now);
-        return Math.max(free, key.blockedUntilMs);
+        return Math.max(free, this.#notBeforeMs(key, kind, now));
       });
     return Math.min(Number.POSITIVE_INFINITY, ...times);
   }
@@ -134,20 +167,25 @@ export class BudgetGate {
     if (kind === 'spend') key.orders.giveBack();
   }
 
-  /** The server answered 429: nothing is sent with this key before `untilMs`. */
-  block(keyName: string, untilMs: number): void {
+  /**
+   * The server answered 429, although the budget allowed the call: nothing is sent with this key before `untilMs`, and
+   * after that its calls are spread out for a while.
+   */
+  turnedAway(keyName: string, untilMs: number): void {
     const key = this.#find(keyName);
     key.blockedUntilMs = Math.max(key.blockedUntilMs, untilMs);
+    key.pacing = pacingAfterSurprise(key.pacing, this.#clock.monoMs(), this.#limits.windowMs);
   }
 
   /** What people look at: how much of each limit is used. */
-  usage(): readonly { keyName: string; requests: number; orders: number; blockedForMs: number }[] {
+  usage(): readonly KeyUsage[] {
     const now = this.#clock.monoMs();
     return this.#keys.map((key) => ({
       keyName: key.name,
       requests: key.requests.used(now),
       orders: key.orders.used(now),
       blockedForMs: Math.max(0, key.blockedUntilMs - now),
+      pacedForMs: isPacing(key.pacing, now) ? key.pacing.untilMs - now : 0,
     }));
   }
 

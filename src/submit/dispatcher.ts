@@ -31,6 +31,8 @@ export class Dispatcher {
   readonly #wakeUp: WakeUp;
   readonly #giveUp = new AbortController();
   readonly #failure = Promise.withResolvers<never>();
+  readonly #working = new Set<string>();
+  readonly #besides = new Set<Promise<void>>();
   #stopping = false;
   #loop: Promise<void> | null = null;
 
@@ -67,6 +69,7 @@ export class Dispatcher {
     if (recovered > 0)
       logger.warn({ recovered }, 'calls were open when the worker last stopped: they are looked into first');
     await pauses.refresh();
+    await this.#deps.lookups.refresh();
     this.#loop = this.#run().catch((error: unknown) => this.#fail(error));
   }
 
@@ -79,6 +82,7 @@ export class Dispatcher {
     const grace = this.#deps.clock.sleep(this.#options.graceMs, done.signal).then(() => this.#giveUp.abort());
     await this.#loop;
     await this.#queue.onIdle();
+    await Promise.all(this.#besides);
     done.abort();
     await grace;
   }
@@ -94,7 +98,10 @@ export class Dispatcher {
     while (!this.#stopping) {
       const { clock, store } = this.#deps;
       await this.#endOverdue();
-      await this.#probe();
+      if (this.#deps.pauses.due().length > 0) this.#beside('probe', () => this.#probe());
+      if (!this.#deps.pauses.isAccountPaused()) {
+        this.#beside('lookup check', () => this.#deps.lookups.tryOne(this.#deps, this.#giveUp.signal));
+      }
       while (!this.#stopping && (await this.#takeOne())) {
         /* as long as there is work and budget */
       }
@@ -152,12 +159,26 @@ export class Dispatcher {
       .finally(() => this.#wakeUp.ring());
   }
 
+  /** Runs work that waits for the network beside the loop, so that it never holds up what is due; once at a time. */
+  #beside(name: string, work: () => Promise<void>): void {
+    if (this.#working.has(name)) return;
+    this.#working.add(name);
+    const done = work()
+      .catch((error: unknown) => this.#fail(error))
+      .finally(() => {
+        this.#working.delete(name);
+        this.#besides.delete(done);
+      });
+    this.#besides.add(done);
+  }
+
   /** Looks again at scopes that stand still. A balance has no probe: its oldest entry tries again. */
   async #probe(): Promise<void> {
     const { pauses, gate, store, clock, wholesale, logger } = this.#deps;
     for (const pause of pauses.due()) {
       if (pause.scope.startsWith('balance:')) {
         await pauses.release(pause, 'tried again');
+        this.#wakeUp.ring();
         continue;
       }
       const keyName = pause.scope.startsWith('key:')
@@ -170,6 +191,7 @@ export class Dispatcher {
       await store.settleSlot(slot, settledMs);
       gate.settle(keyName, 'read', settledMs);
       const goesOn = await pauses.judge(pause, outcome);
+      this.#wakeUp.ring();
       logger.warn({ scope: pause.scope, outcome: outcome.row }, goesOn ? 'goes on' : 'still stands still');
     }
   }
@@ -177,7 +199,8 @@ export class Dispatcher {
   async #napMs(): Promise<number> {
     const { store, clock, gate, pauses } = this.#deps;
     const now = clock.wallMs();
-    const times = [pauses.nextProbeAtMs()];
+    // A probe that is under way rings when it is done.
+    const times = this.#working.has('probe') ? [] : [pauses.nextProbeAtMs()];
     let nap = longestNapMs;
     if (!pauses.isAccountPaused() && this.#queue.pending < this.#options.concurrency) {
       for (const [step, kind] of [

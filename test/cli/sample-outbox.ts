@@ -157,6 +157,7 @@ async function settleNext(
       reviewReason: null,
       answer: null,
       pause: null,
+      followUps: [],
       ...end,
     },
     pause: null,

@@ -63,8 +63,12 @@ log: { level: loud }
   });
 
   it('are not made by the names that every object has', () => {
-    const environment = { ORDER_SYNC____PROTO____LOG: 'x', ORDER_SYNC__CONSTRUCTOR: 'y' };
-    expect(mistakesOf(minimal, { environment }).length).toBeGreaterThan(1);
+    const flags = { '__proto__.log': 'x', 'constructor.name': 'y' };
+    expect(mistakesOf(minimal, { flags })).toEqual([
+      'c.yaml has 2 mistakes:',
+      expect.stringContaining('--set __proto__ is not a known key'),
+      expect.stringContaining('--set constructor is not a known key'),
+    ]);
     expect({}).not.toHaveProperty('log');
     expect(mistakesOf(`${minimal}__proto__: { log: 1 }\n`)).toEqual([
       'c.yaml has a mistake:',

@@ -18,13 +18,19 @@ const policy: DecisionPolicy = {
   defectTries: 3,
   timeScale: 1,
   canLookUp: true,
+  trustsAbsence: true,
 };
 
 function facts(changes: Partial<EntryFacts> = {}): EntryFacts {
   return {
     operation: 'gift_card_order',
     state: 'pending',
+    generation: 0,
+    chunk: 0,
     quantity: 1,
+    currency: 'USD',
+    rules: {},
+    knownLimit: null,
     iccid: null,
     inDoubt: false,
     doubtUntilMs: null,
@@ -250,6 +256,12 @@ describe('what a lookup does', () => {
     );
     expect(late).toMatchObject({ state: 'rejected', inDoubt: false });
     expect(late.error).toEqual({ code: 'out_of_stock', message: buffered.message, buffered: false });
+  });
+
+  it('does not believe an absence while no lookup has ever found an order: the path may be wrong', () => {
+    const doubtful = facts({ ...inDoubt, doubtUntilMs: now, buffered });
+    const settlement = decideLookup(doubtful, { kind: 'absent' }, { ...policy, trustsAbsence: false }, now, half);
+    expect(settlement).toMatchObject({ state: 'needs_review', inDoubt: true });
   });
 
   it('changes nothing when it fails, and keeps the refusal that it was to clear up', () => {

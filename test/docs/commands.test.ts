@@ -41,16 +41,18 @@ interface Ran {
 function run(command: string, cwd: string): Promise<Ran> {
   return new Promise((done, fail) => {
     const child = spawn('bash', ['-c', command], { cwd, env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
-    let output = '';
-    child.stdout.on('data', (text: Buffer) => void (output += text.toString()));
-    child.stderr.on('data', (text: Buffer) => void (output += text.toString()));
+    let written = '';
+    child.stdout.on('data', (text: Buffer) => void (written += text.toString()));
+    child.stderr.on('data', (text: Buffer) => void (written += text.toString()));
     child.on('error', fail);
-    child.on('close', (code) => done({ code, output }));
+    child.on('close', (code) => done({ code, output: written }));
   });
 }
 
 let folder: string;
 let demo: ChildProcess;
+/** What the demo has written so far. */
+let output = '';
 
 beforeAll(async () => {
   folder = copyOfProject();
@@ -60,7 +62,6 @@ beforeAll(async () => {
     env: environment,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let output = '';
   await new Promise<void>((done, fail) => {
     const read = (text: Buffer) => {
       output += text.toString();
@@ -86,6 +87,9 @@ const rules: readonly { fits: RegExp; check: (command: ShellCommand) => Promise<
   { fits: /^npm run \w+$/, check: ({ text }) => expect(scripts).toHaveProperty(text.replace('npm run ', '')) },
   // Production commands: run against a fresh production installation, `run` only as far as its help.
   { fits: /^order-sync run$/, check: () => succeeds('order-sync run --help') },
+  // The sandbox alone is run by test/cli: here, that its options are what the page says.
+  { fits: /^order-sync sandbox/, check: ({ text }) => succeeds(`${text.replace(/ +#.*/, '')} --help`) },
+  { fits: /^curl -s http:/, check: ({ text }) => asksSandbox(text) },
   { fits: /^order-sync (check-config|init)$/, check: ({ text }) => inProduction(text) },
   { fits: /^(npx order-sync|cp|sqlite3|openssl|mkdir) /, check: ({ text }) => succeeds(text) },
 ];
@@ -93,9 +97,16 @@ const rules: readonly { fits: RegExp; check: (command: ShellCommand) => Promise<
 async function succeeds(command: string, cwd = folder): Promise<void> {
   const isThere = await run(`command -v ${command.split(' ')[0] ?? ''}`, cwd);
   // A machine without this program cannot try the command; its page says what it needs.
-  if (isThere.code !== 0 && command.startsWith('sqlite3')) return;
-  const { code, output } = await run(command.replace(/^order-sync /, 'node bin/order-sync.js '), cwd);
-  expect({ command, code, output: code === 0 ? '' : output }).toEqual({ command, code: 0, output: '' });
+  if (isThere.code !== 0 && /^(sqlite3|curl) /.test(command)) return;
+  const ran = await run(command.replace(/^order-sync /, 'node bin/order-sync.js '), cwd);
+  const complaint = ran.code === 0 ? '' : ran.output;
+  expect({ command, code: ran.code, complaint }).toEqual({ command, code: 0, complaint: '' });
+}
+
+/** The sandbox of the running demo, which listens on another port than the pages say; a refusal fails. */
+async function asksSandbox(command: string): Promise<void> {
+  const [, url = ''] = /sandbox +(http:\S+)/.exec(output) ?? [];
+  await succeeds(command.replace('http://127.0.0.1:8090', url).replace('curl -s ', 'curl -sf '));
 }
 
 async function inProduction(command: string): Promise<void> {

@@ -26,15 +26,24 @@ export function examplesIn(page: string, language: string): string[] {
   );
 }
 
-/** Every command in a block fenced as `sh` in the pages that users read, each line one command. */
+/** Every command in a block fenced as `sh` in the pages that users read. */
 export function documentedCommands(): ShellCommand[] {
   return pages().flatMap((page) =>
-    examplesIn(page, 'sh').flatMap((block) =>
-      block
-        .split('\n')
-        .map((line) => line.trim())
-        .filter((line) => line !== '' && !line.startsWith('#'))
-        .map((line) => ({ page, text: line })),
-    ),
+    examplesIn(page, 'sh')
+      .flatMap(commandsOf)
+      .map((text) => ({ page, text })),
   );
+}
+
+/** The commands of a block: one a line, unless a line ends with a backslash or within quotes. */
+function commandsOf(block: string): string[] {
+  const commands: string[] = [];
+  let open = '';
+  for (const line of block.split('\n')) {
+    const text = open === '' ? line.trim() : `${open}\n${line}`;
+    const goesOn = text.endsWith('\\') || text.split("'").length % 2 === 0;
+    open = goesOn && !text.startsWith('#') ? text : '';
+    if (open === '' && text !== '' && !text.startsWith('#')) commands.push(text);
+  }
+  return commands;
 }

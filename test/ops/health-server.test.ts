@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { healthRoutes, startHealthServer, type HealthCheck } from '../../src/ops/health-server.ts';
 
@@ -58,6 +60,17 @@ describe('health', () => {
     expect(answer.headers.get('cache-control')).toBe('no-store');
     await server.close();
     await expect(fetch(`http://${server.address}/livez`)).rejects.toThrow('fetch failed');
+  });
+
+  it('ends although a client has not finished its request', async () => {
+    const server = await startHealthServer(options(0));
+    const client = connect(Number(server.address.split(':')[1]), '127.0.0.1');
+    const dropped = once(client.resume(), 'close');
+    client.write('GET /livez HTTP/1.1\r\nhost: x\r\n');
+    await once(client, 'connect');
+    await fetch(`http://${server.address}/livez`);
+    await server.close();
+    await expect(dropped).resolves.toBeDefined();
   });
 
   it('says which key to change when the port is taken', async () => {

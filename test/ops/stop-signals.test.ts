@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 
 const script = `
   import { listenForStop } from ${JSON.stringify(new URL('../../src/ops/stop-signals.ts', import.meta.url).href)};
@@ -14,6 +14,7 @@ function signalled(steps: readonly { after: string; send: NodeJS.Signals }[]) {
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+  onTestFinished(() => void child.kill('SIGKILL'));
   const open = [...steps];
   let output = '';
   child.stdout.on('data', (text: Buffer) => {

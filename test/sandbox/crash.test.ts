@@ -33,12 +33,12 @@ describe('kill -9', () => {
   it('under load loses no acknowledged order and charges none twice', async () => {
     const database = join(temporaryFolder(), 'sandbox.db');
     const acknowledged: string[] = [];
-    for (let round = 0; round < 4; round += 1) {
+    for (let round = 0; round < 3; round += 1) {
       const { url, child } = await startProcess(database);
       const caller = callerOf({ url });
       const workers = Array.from({ length: 16 }, (_, index) => orderUntilItBreaks(caller, `r${round}-w${index}`));
       // Killed once there is load: after an order of this round is acknowledged by a call of its own.
-      for (let count = 0; count <= round * 20; count += 1) await caller.post('/orders', giftCard(`p${round}-${count}`));
+      for (let count = 0; count <= round * 15; count += 1) await caller.post('/orders', giftCard(`p${round}-${count}`));
       child.kill('SIGKILL');
       for (const references of await Promise.all(workers)) acknowledged.push(...references);
     }

@@ -1,5 +1,7 @@
+import { execFile, execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import Sqlite from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -9,6 +11,7 @@ import { sandboxConfigSchema } from '../../src/sandbox/config.ts';
 import { faultSchema } from '../../src/sandbox/fault-rules.ts';
 import { callerOf, giftCard, startSandbox, temporaryFolder } from './running-sandbox.ts';
 
+const run = promisify(execFile);
 const document = readFileSync(new URL('../../docs/sandbox.md', import.meta.url), 'utf8');
 const settings = z.record(z.string(), z.unknown()).parse(parse(/```yaml\n([\s\S]*?)```/.exec(document)?.[1] ?? ''));
 
@@ -41,6 +44,36 @@ describe('docs/sandbox.md', () => {
   it('names every fault', () => {
     const faults = faultSchema.options.map((option) => option.shape.fault.value);
     expect(faults.filter((fault) => !document.includes(`| \`${fault}\` |`))).toEqual([]);
+  });
+});
+
+/** Each command of the page, also when it stands on several lines. */
+function commandsOf(page: string): string[] {
+  const blocks = [...page.matchAll(/```bash\n([\s\S]*?)```/g)].map((match) => match[1] ?? '');
+  return blocks.flatMap((block) =>
+    block
+      .replaceAll(/^#.*\n/gm, '')
+      .split(/\n(?=order-sync|curl)/)
+      .map((command) => command.trim()),
+  );
+}
+
+describe('the commands of docs/sandbox.md', () => {
+  it('work as they stand there: curl against a sandbox, and the flags of the command line', async () => {
+    const sandbox = await startSandbox();
+    const commands = commandsOf(document);
+    expect(commands.length).toBeGreaterThan(3);
+    const help = execFileSync(process.execPath, ['bin/order-sync.js', 'sandbox', '--help'], { encoding: 'utf8' });
+    const [ours, others] = [true, false].map((own) =>
+      commands.filter((text) => text.startsWith('order-sync sandbox') === own),
+    );
+    const flags = ours?.flatMap((command) => command.match(/--\w+/g) ?? []) ?? [];
+    expect(flags.filter((flag) => !help.includes(flag))).toEqual([]);
+    for (const command of others ?? []) {
+      const { stdout } = await run('bash', ['-c', command.replaceAll('http://127.0.0.1:8090', sandbox.url)]);
+      expect(JSON.parse(stdout)).not.toHaveProperty('error');
+    }
+    expect(sandbox.ledger().orders).toHaveLength(1);
   });
 });
 

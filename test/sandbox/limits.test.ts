@@ -83,14 +83,30 @@ describe('the limits of a key', () => {
   it('is remembered across a restart', async () => {
     const clock = standingTime();
     const database = `${temporaryFolder()}/sandbox.db`;
-    const config: SandboxConfig = { limits: { requests: 2 } };
+    const config: SandboxConfig = { limits: { requests: 5, orders: 2 } };
     const first = await startSandbox(config, { database, time: clock.time });
     await callerOf(first).get('/balances');
-    await callerOf(first).get('/balances');
+    await callerOf(first).post('/orders', giftCard('a'));
     await first.close();
     const second = await startSandbox(config, { database, time: clock.time });
-    expect((await callerOf(second).get('/balances')).status).toBe(429);
+    const caller = callerOf(second);
+    // One order and two requests are counted already: there is place for one order more, and for three requests.
+    const statuses: number[] = [];
+    for (const reference of ['b', 'c']) statuses.push((await caller.post('/orders', giftCard(reference))).status);
+    for (let count = 0; count < 3; count += 1) statuses.push((await caller.get('/balances')).status);
+    expect(statuses).toEqual([201, 429, 200, 200, 429]);
     clock.advance(60_000);
-    expect((await callerOf(second).get('/balances')).status).toBe(200);
+    expect((await caller.post('/orders', giftCard('c'))).status).toBe(201);
+  });
+
+  it('stamps an arrival after the delay on the way in and before the one on the way out', async () => {
+    const sandbox = await startSandbox({ latency: { before_ms: [80, 80], after_ms: [80, 80] } });
+    const sent = performance.timeOrigin + performance.now();
+    await callerOf(sandbox).post('/orders', giftCard('a'));
+    const received = performance.timeOrigin + performance.now();
+    const [stamp = 0] = sandbox.ledger().keys[0]?.orders_at ?? [];
+    // Stamps are whole milliseconds, and timers may fire up to one early.
+    expect(stamp - sent).toBeGreaterThanOrEqual(78);
+    expect(received - stamp).toBeGreaterThanOrEqual(78);
   });
 });

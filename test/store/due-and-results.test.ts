@@ -167,3 +167,26 @@ describe('pauses', () => {
     raw.close();
   });
 });
+
+describe('fair share', () => {
+  it('lets a single order of one shop pass by the backlog of another', async () => {
+    await outbox.accept(Array.from({ length: 300 }, (_, order) => line({ source: 'large', orderId: `a${order}` })));
+    await outbox.accept([line({ source: 'small', orderId: 'b' })]);
+    await outbox.opened();
+    await outbox.opened();
+    expect([...outbox.sendingSources()].toSorted()).toEqual(['large', 'small']);
+  });
+
+  it('lets new orders pass by a crowd that is tried again, and the crowd by new orders', async () => {
+    await outbox.accept(Array.from({ length: 20 }, (_, order) => line({ orderId: `old${order}` })));
+    for (let order = 0; order < 20; order += 1) {
+      await outbox.store.closeAttempt(
+        close(await outbox.opened(), { ...nothing, state: 'waiting', inDoubt: false, dueAtMs: 2000 }),
+      );
+    }
+    await outbox.accept(Array.from({ length: 20 }, (_, order) => line({ orderId: `new${order}` })));
+    const states = [];
+    for (let turn = 0; turn < 6; turn += 1) states.push((await outbox.opened()).entry.state);
+    expect(states.toSorted()).toEqual(['pending', 'pending', 'pending', 'waiting', 'waiting', 'waiting']);
+  });
+});

@@ -244,3 +244,58 @@ describe('a restart', () => {
     expect(ordersByReference(worker)).toEqual(new Map(references.map((reference) => [reference, 1])));
   });
 });
+
+describe('what an order allows the worker to do by itself', () => {
+  it('an order above the per-order limit is bought in parts, each under a reference of its own', async () => {
+    const worker = await submission();
+    await worker.accept([{ variant: 'test-limit-5', quantity: 17, rules: { split: true } }]);
+    await worker.settled();
+    const { orders } = worker.sandbox.ledger();
+    expect(orders.map((order) => order.quantity).toSorted((a, b) => a - b)).toEqual([4, 4, 4, 5]);
+    expect(new Set(orders.map((order) => order.reference)).size).toBe(4);
+    const [due] = await worker.store.dueDeliveries('folder', Date.now(), 1);
+    expect(due?.document).toMatchObject({ state: 'completed', lines: [{ state: 'fulfilled' }] });
+    expect(due?.document.lines[0]?.entries.flatMap((entry) => entry.units)).toHaveLength(17);
+  });
+
+  it('and what was learned about the limit saves the calls between', async () => {
+    const worker = await submission();
+    const calls = () => attemptsOf(worker).filter((attempt) => attempt.outcome === 'limit_exceeded').length;
+    await worker.accept([{ variant: 'test-limit-5', quantity: 16, rules: { split: true } }]);
+    await worker.settled();
+    const first = calls();
+    await worker.accept([{ variant: 'test-limit-5', quantity: 16, rules: { split: true } }]);
+    await worker.settled();
+    expect([first, calls() - first]).toEqual([3, 1]);
+    expect(worker.sandbox.ledger().orders).toHaveLength(8);
+  });
+
+  it('nothing, when it does not say so: the limit refuses the order', async () => {
+    const worker = await submission();
+    await worker.accept([{ variant: 'test-limit-5', quantity: 6 }]);
+    await worker.settled();
+    expect(worker.counts()).toMatchObject({ rejected: 1, fulfilled: 0 });
+  });
+
+  it('an order whose balance is empty is charged to the other one, under another reference', async () => {
+    const worker = await submission({
+      sandbox: {
+        limits: { enabled: false },
+        accounts: [
+          {
+            id: 'acme',
+            email: 'a@b.example',
+            balances: { USD: '1.00', EUR: '100.00' },
+            keys: [{ name: 'main', value: 'sandbox-key-main' }],
+          },
+        ],
+      },
+    });
+    const [first] = await worker.accept([{ rules: { fallback_currency: 'EUR' } }]);
+    await worker.settled();
+    const [order] = worker.sandbox.ledger().orders;
+    expect(order).toMatchObject({ currency: 'EUR' });
+    expect(order?.reference).not.toBe(first);
+    expect(worker.counts()).toMatchObject({ rejected: 1, fulfilled: 1 });
+  });
+});

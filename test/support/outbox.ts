@@ -68,9 +68,19 @@ export class Outbox {
 
   /** What people and callers did, read beside the store. */
   auditLog(): readonly Record<string, unknown>[] {
+    return this.#query<Record<string, unknown>>('SELECT * FROM audit_log');
+  }
+
+  /** The shops whose calls are open. */
+  sendingSources(): readonly string[] {
+    const sql = "SELECT source FROM outbox WHERE state = 'sending'";
+    return this.#query<{ source: string }>(sql).map(({ source }) => source);
+  }
+
+  #query<T>(sql: string): readonly T[] {
     const database = new SqliteDatabase(this.path, { readonly: true });
     try {
-      return database.prepare<[], Record<string, unknown>>('SELECT * FROM audit_log').all();
+      return database.prepare<[], T>(sql).all();
     } finally {
       database.close();
     }
@@ -116,6 +126,7 @@ export const nothing: Settlement = {
   reviewReason: null,
   answer: null,
   pause: null,
+  followUps: [],
 };
 
 export const answer: OrderAnswer = {

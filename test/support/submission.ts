@@ -11,6 +11,7 @@ import { openStore } from '../../src/store/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { BudgetGate, type BudgetLimits } from '../../src/submit/budget-gate.ts';
 import { Dispatcher } from '../../src/submit/dispatcher.ts';
+import { LookupCheck } from '../../src/submit/lookup-check.ts';
 import { PauseBoard } from '../../src/submit/pause-board.ts';
 import { createWholesaleClient } from '../../src/wholesale/client.ts';
 
@@ -75,6 +76,7 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
         store,
         wholesale,
         gate: new BudgetGate(Object.keys(keys), limits, clock),
+        lookups: new LookupCheck(store),
         pauses: new PauseBoard({ store, clock, random: systemRandom, timeScale }),
         clock,
         random: systemRandom,

@@ -54,10 +54,14 @@ export const facts: Readonly<Record<Operation, RequestFacts>> = {
   },
 };
 
+/** For calls that are to succeed, or to fail by themselves, however busy the machine is. */
+const patientTimeouts = { connect_ms: 10_000, response_ms: 10_000, body_ms: 10_000, total_ms: 30_000 };
+
+/** For calls whose time is to run out. */
 export const quickTimeouts = { connect_ms: 1000, response_ms: 400, body_ms: 400, total_ms: 1500 };
 
 export function clientOf(baseUrl: string, options: Partial<WholesaleClientOptions> = {}): WholesaleClient {
-  return createWholesaleClient({ baseUrl, clock: { wallMs: () => 0 }, timeouts: quickTimeouts, ...options });
+  return createWholesaleClient({ baseUrl, clock: { wallMs: () => 0 }, timeouts: patientTimeouts, ...options });
 }
 
 export async function submit(

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { OutcomeRow } from '../../src/core/outcome.ts';
 import type { WholesaleClientOptions } from '../../src/wholesale/client.ts';
-import { clientOf, keyValue, submit } from './api-calls.ts';
+import { clientOf, keyValue, quickTimeouts, submit } from './api-calls.ts';
 import { certificates } from './certificates.ts';
 import { errorJson, httpAnswer, RawServer, type Behaviour, type RawServerOptions } from './raw-server.ts';
 
@@ -52,6 +52,8 @@ interface Fault {
   readonly http?: number;
   readonly behave?: Behaviour;
   readonly options?: RawServerOptions;
+  /** It ends because its time is over. */
+  readonly timed?: true;
 }
 
 const faultsAfterSending: readonly Fault[] = [
@@ -68,15 +70,17 @@ const faultsAfterSending: readonly Fault[] = [
     row: 'dropped',
     behave: (socket) => void socket.end('HTTP/1.1 100 Continue\r\n\r\n'),
   },
-  { name: 'says nothing', row: 'headers_timeout', behave: () => {} },
+  { name: 'says nothing', row: 'headers_timeout', timed: true, behave: () => {} },
   {
     name: 'sends half a head and stops',
     row: 'headers_timeout',
+    timed: true,
     behave: (socket) => void socket.write('HTTP/1.1 200 OK\r\n'),
   },
   {
     name: 'announces with 103 and stops',
     row: 'headers_timeout',
+    timed: true,
     behave: (socket) => void socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'),
   },
   {
@@ -127,12 +131,14 @@ const faultsAfterSending: readonly Fault[] = [
   },
   {
     name: 'claims more content than it sends, and waits',
+    timed: true,
     row: 'cut_answer',
     http: 200,
     behave: (socket) => void socket.write(`${open200}content-length: 9000\r\n\r\n${okBody}`),
   },
   {
     name: 'sends a head and no body',
+    timed: true,
     row: 'cut_answer',
     http: 200,
     behave: (socket) => void socket.write(`${open200}content-length: 9000\r\n\r\n`),
@@ -145,6 +151,7 @@ const faultsAfterSending: readonly Fault[] = [
   },
   {
     name: 'sends one byte at a time, for longer than the whole call may take',
+    timed: true,
     row: 'deadline',
     http: 200,
     behave: (socket) => {
@@ -210,9 +217,9 @@ const faultsAfterSending: readonly Fault[] = [
 ];
 
 describe('a call that may have left', () => {
-  it.each(faultsAfterSending)('ends as $row when the server $name', async ({ row, http, behave, options }) => {
+  it.each(faultsAfterSending)('ends as $row when the server $name', async ({ row, http, behave, options, timed }) => {
     const server = await serve(behave ?? (() => {}), options);
-    const outcome = await submitTo(server.url);
+    const outcome = await submitTo(server.url, timed === true ? { timeouts: quickTimeouts } : {});
     expect(outcome).toMatchObject({ row, sent: true, http: http ?? null, answer: null });
     expect(JSON.stringify(outcome)).not.toContain(keyValue);
     expect(server.connections, 'nothing is repeated by itself').toBe(1);

@@ -15,7 +15,7 @@ export function addSandbox(program: Command, context: CliContext): void {
     .command('sandbox')
     .description('run the sandbox alone: the Wholesale Ordering API on this machine, where nothing costs money')
     .option('--listen <host:port>', 'listen here instead of where the config says');
-  addConfigOptions(command).action(async (options: ConfigOptions & { listen?: string }) => {
+  addConfigOptions(command, 'config/sandbox.yaml').action(async (options: ConfigOptions & { listen?: string }) => {
     const { config } = configFrom(options);
     const section = readSandboxSection(config.sandbox, config.dataDir);
     const { level, format } = config.log;

@@ -71,7 +71,12 @@ async function ingest(context: FileJobContext, job: FileJob): Promise<Read | nul
     const inspection = await inspectOrders(readPrefix(handle, source.sizeBytes), source.format, options);
     if (config.ready === 'done_file') await checkMarker(`${path}${markerSuffix}`, inspection);
     const whole = await acceptLines(context, job, source, { ...options, oversized: inspection.oversized });
-    if (!whole) return null;
+    if (!whole) {
+      // An orderly stop says nothing against the file: only starts that ended the process count.
+      await store.postponeFile(job.id);
+      context.begun.delete(job.id);
+      return null;
+    }
     const row = await store.finishFile({ id: job.id, sha256: inspection.sha256, nowMs: clock.wallMs() });
     return { row, signature: signatureOf(opened) };
   } finally {
@@ -105,8 +110,9 @@ async function acceptLines(
     const batch = { nowMs: context.clock.wallMs(), fileId: job.id, lines, rejections };
     lines = [];
     rejections = [];
-    const results = await context.store.acceptBatch(batch);
-    if (results.some((result) => result.status === 'accepted')) context.onAccepted();
+    await context.store.acceptBatch(batch);
+    // Also known lines give something to do: their results are written again.
+    context.onAccepted();
     await nextTurn();
   };
   for await (const item of parseOrders(readPrefix(source.handle, source.sizeBytes), source.format, options)) {

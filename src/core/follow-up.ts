@@ -1,0 +1,55 @@
+import type { OrderRules } from './order-request.ts';
+
+/** An entry that takes the place of a refused one, with a changed body and so with a reference of its own. */
+export interface FollowUp {
+  readonly generation: number;
+  readonly chunk: number;
+  readonly quantity: number | null;
+  readonly currency: string | null;
+}
+
+export interface RefusedEntry {
+  readonly generation: number;
+  readonly chunk: number;
+  readonly quantity: number | null;
+  readonly currency: string | null;
+  readonly rules: OrderRules;
+  /** The most that this variant is known to be sold with one order, if a refusal has told. */
+  readonly knownLimit: number | null;
+}
+
+/** How often a body may change on the way; a quantity of 10,000 is halved 14 times. */
+const deepest = 20;
+
+/**
+ * The parts of an order above the per-order limit (Spec 7, `limit_exceeded`: "Split into several orders, each with its
+ * own reference"). Always halves: the limit's number is not shown in the spec, and a fixed way of parting gives the
+ * same parts the same references, whatever has been learned meanwhile. A known limit only saves the calls between.
+ */
+function partsOf(entry: RefusedEntry, quantity: number): readonly FollowUp[] {
+  if (quantity < 2 || entry.generation >= deepest) return [];
+  const larger = Math.ceil(quantity / 2);
+  const halves: FollowUp[] = [larger, quantity - larger].map((size, half) => ({
+    generation: entry.generation + 1,
+    chunk: entry.chunk * 2 + half,
+    quantity: size,
+    currency: entry.currency,
+  }));
+  return halves.flatMap((half) => {
+    const size = half.quantity ?? 1;
+    const isTooLarge = entry.knownLimit !== null && size > entry.knownLimit && size > 1;
+    return isTooLarge ? partsOf({ ...entry, ...half }, size) : [half];
+  });
+}
+
+/** What is ordered instead of an entry that was refused above the per-order limit; nothing unless its order allows it. */
+export function splitFor(entry: RefusedEntry): readonly FollowUp[] {
+  return entry.rules.split === true && entry.quantity !== null ? partsOf(entry, entry.quantity) : [];
+}
+
+/** The same order charged to the other balance (Spec 7, `insufficient_balance`), if its order names one. */
+export function fallbackFor(entry: RefusedEntry): readonly FollowUp[] {
+  const other = entry.rules.fallback_currency;
+  if (other === undefined || other === entry.currency || entry.generation >= deepest) return [];
+  return [{ generation: entry.generation + 1, chunk: entry.chunk * 2, quantity: entry.quantity, currency: other }];
+}

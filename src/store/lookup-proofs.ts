@@ -1,0 +1,39 @@
+import { familyOf, operations, type Family } from '../core/operation.ts';
+import { inTransaction, type Sqlite } from './database.ts';
+
+const families: readonly Family[] = ['gift_card', 'esim'];
+const nameOf = (family: Family): string => `lookup_proven:${family}`;
+
+/** Whether the lookup path of a family is known to be right: it has found an order of ours at least once. */
+export class LookupProofs {
+  readonly #database: Sqlite;
+
+  constructor(database: Sqlite) {
+    this.#database = database;
+  }
+
+  proven(): readonly Family[] {
+    const find = this.#database.prepare<[string], string>('SELECT value FROM meta WHERE name = ?').pluck();
+    return families.filter((family) => find.get(nameOf(family)) !== undefined);
+  }
+
+  prove(family: Family): void {
+    inTransaction(this.#database, () => {
+      this.#database
+        .prepare("INSERT INTO meta (name, value) VALUES (?, 'yes') ON CONFLICT DO NOTHING")
+        .run(nameOf(family));
+    });
+  }
+
+  boughtReference(family: Family): string | null {
+    // A top-up is an order too, but whether a lookup shows it is a guess of its own.
+    const placing = operations.filter((operation) => familyOf(operation) === family && operation.endsWith('_order'));
+    const found = this.#database
+      .prepare<[string], string>(
+        "SELECT reference FROM entries WHERE state = 'fulfilled' AND operation IN (SELECT value FROM json_each(?)) LIMIT 1",
+      )
+      .pluck()
+      .get(JSON.stringify(placing));
+    return found ?? null;
+  }
+}

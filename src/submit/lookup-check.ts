@@ -1,0 +1,73 @@
+import { familyOf, type Family, type Operation } from '../core/operation.ts';
+import type { Store } from '../store/store.ts';
+import type { AttemptDeps } from './attempt-run.ts';
+
+const families: readonly Family[] = ['gift_card', 'esim'];
+/** How long to leave a lookup alone that did not find what was surely bought. */
+const retryMs = 600_000;
+
+/**
+ * Whether "not found" can be believed. The path of a lookup is an assumption (the spec shows none), and an API that
+ * answers any unknown path with its own `not_found` would make every order look absent. So a family's lookups count
+ * only after one of them has found an order; as soon as something was bought, one is tried.
+ */
+export class LookupCheck {
+  readonly #store: Store;
+  #proven: ReadonlySet<Family> = new Set();
+  readonly #notBefore = new Map<Family, number>();
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  async refresh(): Promise<void> {
+    this.#proven = new Set(await this.#store.provenLookups());
+  }
+
+  trusts(operation: Operation): boolean {
+    return this.#proven.has(familyOf(operation));
+  }
+
+  async found(operation: Operation): Promise<void> {
+    if (this.trusts(operation)) return;
+    await this.#store.proveLookup(familyOf(operation));
+    await this.refresh();
+  }
+
+  /** Tries one lookup of an order that was surely bought, in a family that has none to show yet. */
+  async tryOne(deps: AttemptDeps, signal: AbortSignal): Promise<void> {
+    const { store, gate, clock, wholesale, logger } = deps;
+    for (const family of families) {
+      const now = clock.monoMs();
+      if (this.#proven.has(family) || !wholesale.canLookUp(family) || now < (this.#notBefore.get(family) ?? 0))
+        continue;
+      const reference = await store.boughtReference(family);
+      if (reference === null) continue;
+      const keyName = gate.tryTake('read');
+      if (keyName === null) return;
+      this.#notBefore.set(family, now + retryMs);
+      const slot = await store.takeSlot({ keyName, nowMono: now, bootId: clock.bootId ?? null });
+      const lookup = await wholesale.lookUp({
+        family,
+        key: reference,
+        keyValue: deps.keyValue(keyName),
+        expectReference: reference,
+        signal,
+      });
+      const settledMs =
+        clock.monoMs() + (lookup.kind === 'failed' && lookup.outcome.http === null ? deps.limits.transitMs : 0);
+      await store.settleSlot(slot, settledMs);
+      gate.settle(keyName, 'read', settledMs);
+      if (lookup.kind === 'found') {
+        await store.proveLookup(family);
+        await this.refresh();
+        logger.info({ family }, 'lookups work: an order that was bought was found by its reference');
+      } else if (lookup.kind === 'absent') {
+        logger.error(
+          { family, reference },
+          'a lookup does not find an order that was bought: wholesale.wire.lookup is not right, and doubts will need a person',
+        );
+      }
+    }
+  }
+}

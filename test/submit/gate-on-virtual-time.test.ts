@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest';
+import type { Clock } from '../../src/core/clock.ts';
+import { BudgetGate } from '../../src/submit/budget-gate.ts';
+import { serverModels, type ServerModel } from '../support/limit-servers.ts';
+
+const windowMs = 60_000;
+const day = 24 * 60 * 60_000;
+
+/** A clock that the test moves. */
+class HandClock implements Clock {
+  now = 0;
+  readonly bootId = 'virtual';
+  wallMs(): number {
+    return this.now;
+  }
+  monoMs(): number {
+    return this.now;
+  }
+  async sleep(): Promise<void> {
+    throw new Error('nothing sleeps here');
+  }
+}
+
+/** mulberry32, so that a run can be repeated. */
+function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+interface Run {
+  readonly accepted: number;
+  /** When calls were turned away. */
+  readonly refusedAt: readonly number[];
+}
+
+/**
+ * The gate with a backlog that never ends, against a server on the other side of a jittery network: 15 ms and an
+ * exponential tail on the way in and out, three in a hundred with a spike.
+ */
+function runFor(lengthMs: number, keyNames: readonly string[], model: () => ServerModel): Run {
+  const clock = new HandClock();
+  const gate = new BudgetGate(keyNames, { windowMs, requests: 60, orders: 20, transitMs: 5000 }, clock);
+  const servers = new Map(keyNames.map((name) => [name, model()]));
+  const random = randomFrom(7);
+  const hop = (): number => 15 - 25 * Math.log(1 - random()) + (random() < 0.03 ? 200 + 700 * random() : 0);
+  const events: { at: number; run: () => void }[] = [];
+  const at = (time: number, run: () => void): void => {
+    let index = events.length;
+    while (index > 0 && (events[index - 1]?.at ?? 0) > time) index -= 1;
+    events.splice(index, 0, { at: time, run });
+  };
+  let accepted = 0;
+  const refusedAt: number[] = [];
+  const call = (keyName: string): void => {
+    const sentAt = clock.now;
+    const arrivesAt = sentAt + hop();
+    at(arrivesAt, () => {
+      const ok = servers.get(keyName)?.admit(clock.now) ?? false;
+      if (ok) accepted += 1;
+      else refusedAt.push(clock.now);
+      at(clock.now + hop(), () => {
+        gate.settle(keyName, 'spend', clock.now);
+        if (!ok) gate.turnedAway(keyName, clock.now + 5000);
+      });
+    });
+  };
+  while (clock.now < lengthMs) {
+    for (let keyName = gate.tryTake('spend'); keyName !== null; keyName = gate.tryTake('spend')) call(keyName);
+    const next = Math.min(gate.readyAtMs('spend'), events[0]?.at ?? Number.POSITIVE_INFINITY);
+    clock.now = Math.max(clock.now, next);
+    while ((events[0]?.at ?? Number.POSITIVE_INFINITY) <= clock.now) events.shift()?.run();
+  }
+  return { accepted, refusedAt };
+}
+
+describe('24 hours at the ceiling, on virtual time', () => {
+  it.each(['sliding log', 'fixed window', 'token bucket'] as const)(
+    'brings at least 19.8 orders a minute and no 429 on a %s server',
+    (name) => {
+      const run = runFor(day, ['main'], () => serverModels[name](20, windowMs));
+      expect(run.refusedAt).toEqual([]);
+      expect(run.accepted / (24 * 60)).toBeGreaterThanOrEqual(19.8);
+    },
+  );
+
+  it('brings at least 99 orders a minute with five keys', () => {
+    const run = runFor(day, ['a', 'b', 'c', 'd', 'e'], () => serverModels['sliding log'](20, windowMs));
+    expect(run.refusedAt).toEqual([]);
+    expect(run.accepted / (24 * 60)).toBeGreaterThanOrEqual(99);
+  });
+
+  it.each(['approximate sliding counter', 'sliding log that counts refused calls'] as const)(
+    'comes to no further 429 within two windows of the first on a server with an %s',
+    (name) => {
+      const run = runFor(15 * windowMs, ['main'], () => serverModels[name](20, windowMs));
+      const [first] = run.refusedAt;
+      const later = run.refusedAt.filter((at) => first !== undefined && at > first + 2 * windowMs);
+      expect(later).toEqual([]);
+      expect(run.accepted / 15).toBeGreaterThanOrEqual(15);
+    },
+  );
+});

@@ -14,7 +14,18 @@ import { checkStamp } from './meta.ts';
 import { migrate } from './migrate.ts';
 import { PauseTable } from './pauses.ts';
 import { SqliteOutboxReader } from './reader.ts';
-import type { AttemptClaim, AttemptClose, DueDelivery, IntakeBatch, OutboxReader, Pause, Store } from './store.ts';
+import type {
+  AttemptClaim,
+  AttemptClose,
+  DueDelivery,
+  IntakeBatch,
+  OutboxReader,
+  Pause,
+  Store,
+  WholeRequest,
+} from './store.ts';
+import { TakeBackStep } from './take-back.ts';
+import { WholeRequests } from './whole-requests.ts';
 import { takeWriterLock, type WriterLock } from './writer-lock.ts';
 
 export interface StoreOptions {
@@ -36,6 +47,8 @@ class SqliteStore implements Store {
   readonly #identity: string;
   readonly #files: FileTable;
   readonly #intake: IntakeTable;
+  readonly #requests: WholeRequests;
+  readonly #takeBacks: TakeBackStep;
   readonly #attempts: AttemptTable;
   readonly #due: DueEntries;
   readonly #entries: EntryChanges;
@@ -52,8 +65,10 @@ class SqliteStore implements Store {
     this.#deliveries = new DeliveryTable(database, options.sinks);
     this.#files = new FileTable(database);
     this.#intake = new IntakeTable(database, options.namespace, this.#deliveries);
+    this.#requests = new WholeRequests(database, this.#intake);
     this.#due = new DueEntries(database);
     this.#entries = new EntryChanges(database, options.namespace, this.#deliveries);
+    this.#takeBacks = new TakeBackStep(database, this.#entries);
     this.#budgets = new BudgetTable(database);
     this.#pauses = new PauseTable(database);
     this.#lookups = new LookupProofs(database);
@@ -68,6 +83,12 @@ class SqliteStore implements Store {
 
   async acceptBatch(batch: IntakeBatch) {
     return this.#intake.accept(batch);
+  }
+  async acceptRequests(requests: readonly WholeRequest[]) {
+    return this.#requests.accept(requests);
+  }
+  async cancelUnsent(order: Parameters<Store['cancelUnsent']>[0]) {
+    return this.#takeBacks.cancelUnsent(order);
   }
   async beginFile(file: Parameters<Store['beginFile']>[0]) {
     return this.#files.begin(file);

@@ -4,6 +4,7 @@ import type { Sink } from '../../src/results/sink.ts';
 import type { AcceptedLine, IntakeBatch, Store } from '../../src/store/store.ts';
 import { BudgetGate } from '../../src/submit/budget-gate.ts';
 import { Dispatcher } from '../../src/submit/dispatcher.ts';
+import { LookupCheck } from '../../src/submit/lookup-check.ts';
 import { PauseBoard } from '../../src/submit/pause-board.ts';
 import { createWholesaleClient } from '../../src/wholesale/client.ts';
 import type { HttpPort } from '../../src/wholesale/transport.ts';
@@ -88,6 +89,7 @@ export class SimWorker {
         store,
         wholesale,
         gate: new BudgetGate(Object.keys(settings.keys), settings.limits, clock),
+        lookups: new LookupCheck(store),
         pauses: new PauseBoard({ store, clock, random: random.next, timeScale: 1 }),
         clock,
         random: random.next,

@@ -1,9 +1,10 @@
+import { dirname } from 'node:path';
 import type { Family } from '../core/operation.ts';
 import type { ReferenceNamespace } from '../core/reference.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { AttemptTable } from './attempts.ts';
 import { BudgetTable } from './budgets.ts';
-import { fileIdentity, inTransaction, openDatabase, type InitPolicy, type Sqlite } from './database.ts';
+import { fileIdentity, freeBytesOf, inTransaction, openDatabase, type InitPolicy, type Sqlite } from './database.ts';
 import { DeliveryTable } from './deliveries.ts';
 import { DueEntries } from './due-entries.ts';
 import { EntryChanges } from './entry-changes.ts';
@@ -189,13 +190,18 @@ class SqliteStore implements Store {
   }
 
   async beginIncarnation(run: { bootId: string | null; version: string; nowMs: number }) {
-    const { lastInsertRowid } = this.#database
-      .prepare('INSERT INTO incarnations (boot_id, version, started_at_ms) VALUES (:bootId, :version, :nowMs)')
-      .run(run);
-    return Number(lastInsertRowid);
+    const insert = this.#database.prepare(
+      'INSERT INTO incarnations (boot_id, version, started_at_ms) VALUES (:bootId, :version, :nowMs)',
+    );
+    return inTransaction(this.#database, () => Number(insert.run(run).lastInsertRowid));
   }
   async endIncarnation(id: number, nowMs: number) {
-    this.#database.prepare('UPDATE incarnations SET stopped_at_ms = ? WHERE id = ?').run(nowMs, id);
+    const update = this.#database.prepare('UPDATE incarnations SET stopped_at_ms = ? WHERE id = ?');
+    inTransaction(this.#database, () => update.run(nowMs, id));
+  }
+
+  async freeBytes() {
+    return freeBytesOf(dirname(this.#path));
   }
 
   async checkHealth() {

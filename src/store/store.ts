@@ -90,6 +90,8 @@ export interface Store {
   // --- life ---------------------------------------------------------------------------------------------------
   beginIncarnation(run: { bootId: string | null; version: string; nowMs: number }): Promise<number>;
   endIncarnation(id: number, nowMs: number): Promise<void>;
+  /** Room on the disk of the database, in bytes: an outcome that cannot be recorded must not be created. */
+  freeBytes(): Promise<number>;
   /** Throws when the file on disk is not the one that was opened, or when it cannot be written any more. */
   checkHealth(): Promise<void>;
   close(): Promise<void>;

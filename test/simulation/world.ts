@@ -165,7 +165,7 @@ export class World {
     this.shop.open(plan);
     this.#start();
     const lines = plan.batches.reduce((sum, batch) => sum + batch.lines.length, plan.followUps.length);
-    const queueMs = lines * 4 * Math.ceil(plan.settings.limits.windowMs / plan.settings.limits.orders);
+    const queueMs = lines * 8 * Math.ceil(plan.settings.limits.windowMs / plan.settings.limits.orders);
     const jumpedMs = plan.wallJumps.reduce((sum, jump) => sum + Math.abs(jump.deltaMs), 0);
     const limitMs = plan.faultsOffMs + 1_800_000 + queueMs + jumpedMs;
     const done = await this.time.run(() => this.violations.length > 0 || this.#isDone(), limitMs);

@@ -101,7 +101,15 @@ export class Verdicts {
         reviewReason: 'accepted without all units, and orders cannot be looked up',
       };
     }
-    return { ...done, state: 'placed', nextStep: 'lookup', tries: 0, dueAtMs: this.#due('standard', 0) };
+    return {
+      ...done,
+      state: 'placed',
+      nextStep: 'lookup',
+      tries: 0,
+      dueAtMs: this.#due('standard', 0),
+      // A lookup may not show at once what was just accepted; until then its absence says nothing.
+      doubtUntilMs: this.#nowMs + this.#policy.quietMs,
+    };
   }
 
   apply(cell: Cell, outcome: Outcome): Settlement {
@@ -204,6 +212,10 @@ export class Verdicts {
     const facts = this.#facts;
     const base = this.#base('not_found');
     if (facts.state === 'placed') {
+      if (facts.doubtUntilMs !== null && this.#nowMs < facts.doubtUntilMs) {
+        const dueAtMs = this.#due('standard', facts.tries);
+        return { ...base, nextStep: 'lookup', counted: false, tries: facts.tries + 1, dueAtMs };
+      }
       return this.review(null, 'not_found', 'the API accepted the order, but a lookup does not find it', true);
     }
     if (facts.buffered === null) {

@@ -13,9 +13,10 @@ export interface DispatcherOptions {
   readonly exposureCap: number;
   /** How long a stop waits for calls that are open, in ms. */
   readonly graceMs: number;
+  /** The longest the loop sleeps without looking, in ms: a jump of the wall clock stalls it no longer. Default: 1000. */
+  readonly longestNapMs?: number;
 }
 
-/** The longest the loop sleeps without looking: a jump of the wall clock cannot stall it for longer. */
 const longestNapMs = 1000;
 
 /**
@@ -201,7 +202,7 @@ export class Dispatcher {
     const now = clock.wallMs();
     // A probe that is under way rings when it is done.
     const times = this.#working.has('probe') ? [] : [pauses.nextProbeAtMs()];
-    let nap = longestNapMs;
+    let nap = this.#options.longestNapMs ?? longestNapMs;
     if (!pauses.isAccountPaused() && this.#queue.pending < this.#options.concurrency) {
       for (const [step, kind] of [
         ['send', 'spend'],

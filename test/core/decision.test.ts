@@ -278,6 +278,18 @@ describe('what a lookup does', () => {
     expect(decideLookup(facts({ state: 'placed' }), { kind: 'absent' }, policy, now, half).state).toBe('needs_review');
   });
 
+  it('does not hold it against an order just accepted that a lookup cannot show it yet', () => {
+    const pending = answer({ units: [], status: 'processing', statusClass: 'pending' });
+    const placed = decideSubmission(facts({ state: 'sending' }), outcome('accepted', { answer: pending }), policy, now, half);
+    const shown = facts({ state: 'placed', doubtUntilMs: placed.doubtUntilMs });
+    expect(decideLookup(shown, { kind: 'absent' }, policy, now + 5000, half)).toMatchObject({
+      state: 'placed',
+      nextStep: 'lookup',
+      answer: null,
+    });
+    expect(decideLookup(shown, { kind: 'absent' }, policy, now + 120_000, half).state).toBe('needs_review');
+  });
+
   it('puts an order before a person whose units do not come', () => {
     const placed = facts({ state: 'placed', quantity: 2, firstSentAtMs: now - policy.placedDeadlineMs });
     expect(decideLookup(placed, { kind: 'found', answer: answer() }, policy, now, half).state).toBe('needs_review');

@@ -10,6 +10,7 @@ export function banner(demo: {
   config: Config;
   sandboxUrl: string;
   adminAddress: string;
+  webhookAddress: string | null;
   dropped: readonly string[];
   samplesFolder: string;
 }): string {
@@ -28,6 +29,7 @@ export function banner(demo: {
     `  rejected  ${here(folder.rejected)}/   what could not be used, and why`,
     `  sandbox   ${demo.sandboxUrl}   the API itself`,
     `  health    http://${demo.adminAddress}/healthz`,
+    ...(demo.webhookAddress === null ? [] : [`  orders    http://${demo.webhookAddress}/docs   over HTTP`]),
     '',
     ...dropped,
     '  Look inside:    npx order-sync orders list --config config/sandbox.yaml',

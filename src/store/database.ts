@@ -116,6 +116,12 @@ export function openReadOnly(path: string): Sqlite {
   return database;
 }
 
+/** What an ordinary user may still write to the disk of a folder, in bytes. */
+export function freeBytesOf(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
+}
+
 /** Device and inode: they change when somebody replaces or removes the file under an open connection. */
 export function fileIdentity(path: string): string {
   try {

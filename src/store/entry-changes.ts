@@ -235,6 +235,16 @@ export class EntryChanges {
     this.#report(row, nowMs);
   }
 
+  /** Takes an entry back that was never sent. */
+  takeBack(row: EntryRow, message: string, nowMs: number): void {
+    assert(canTransition(row.state, 'cancelled'), `${row.reference} may be taken back from the state ${row.state}`);
+    assert(row.in_doubt === 0, `${row.reference} was not sent`);
+    const change = { id: row.id, from: row.state, state: 'cancelled', nowMs, code: 'taken_back', message };
+    const { changes } = this.#statements.end.run(change);
+    assert(changes === 1, `${row.reference} is taken back once`);
+    this.#report(row, nowMs);
+  }
+
   /** Sets an entry aside that the worker cannot go on with; nothing was sent by this. */
   putBeforePerson(row: EntryRow, reason: string, nowMs: number): void {
     assert(canTransition(row.state, 'needs_review'), `${row.reference} may be reviewed from the state ${row.state}`);

@@ -123,6 +123,15 @@ export class SqliteOutboxReader implements OutboxReader {
     return readResultDocument(this.#database, requestId, this.#sandbox);
   }
 
+  findOrder(source: string, orderId: string): { requestId: number; version: number } | null {
+    const found = this.#database
+      .prepare<[string, string], { requestId: number; version: number }>(
+        'SELECT id AS requestId, version FROM requests WHERE source = ? AND order_id = ?',
+      )
+      .get(source, orderId);
+    return found ?? null;
+  }
+
   backlog(): Backlog {
     const open = this.#database
       .prepare<[], { open: number; oldest: number | null }>(

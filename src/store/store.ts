@@ -15,6 +15,22 @@ export interface Store {
   // --- intake -------------------------------------------------------------------------------------------------
   /** Accepts lines with their references, and records what could not be accepted. One transaction. */
   acceptBatch(batch: IntakeBatch): Promise<readonly AcceptedLine[]>;
+  /**
+   * Accepts requests that arrived together, in one commit. Each request is accepted whole or not at all, and a failure
+   * of one leaves the others as they are. Rejects only when the commit itself failed: then nothing was accepted.
+   */
+  acceptRequests(requests: readonly WholeRequest[]): Promise<readonly RequestOutcome[]>;
+  /**
+   * Takes an order back of which nothing was ever sent: all of it, or nothing when something was. Taking it back again
+   * changes nothing.
+   */
+  cancelUnsent(order: {
+    source: string;
+    orderId: string;
+    actor: string;
+    reason: string;
+    nowMs: number;
+  }): Promise<TakeBack>;
   /** Counts a start of a file before it is read, so that a file which kills the worker is noticed. */
   beginFile(file: { id: string; name: string; sizeBytes: number; nowMs: number }): Promise<FileRow>;
   /** The file has been read to its end: its counts, and its content hash. */
@@ -90,6 +106,8 @@ export interface Store {
   // --- life ---------------------------------------------------------------------------------------------------
   beginIncarnation(run: { bootId: string | null; version: string; nowMs: number }): Promise<number>;
   endIncarnation(id: number, nowMs: number): Promise<void>;
+  /** Room on the disk of the database, in bytes: an outcome that cannot be recorded must not be created. */
+  freeBytes(): Promise<number>;
   /** Throws when the file on disk is not the one that was opened, or when it cannot be written any more. */
   checkHealth(): Promise<void>;
   close(): Promise<void>;
@@ -103,6 +121,8 @@ export interface OutboxReader {
   counts(): Readonly<Record<EntryState, number>>;
   attention(limit: number): readonly Attention[];
   resultDocument(requestId: number): { version: number; document: ResultDocument };
+  /** The order of that identity, and the version of its result, which rises when the result changes. */
+  findOrder(source: string, orderId: string): { requestId: number; version: number } | null;
   backlog(): Backlog;
 }
 
@@ -123,6 +143,48 @@ export interface AcceptedLine {
   /** In a conflict: what differs. */
   readonly differences: readonly { field: string; was: unknown; is: unknown }[];
 }
+
+/** One request as it was sent: its orders stand or fall together. */
+export interface WholeRequest {
+  readonly nowMs: number;
+  readonly lines: IntakeBatch['lines'];
+}
+
+/** `known` in an accepted request: everything of that order was accepted before, with the same content. */
+export type RequestOutcome =
+  | { readonly kind: 'accepted'; readonly orders: readonly AcceptedOrder[] }
+  | { readonly kind: 'conflict'; readonly conflicts: readonly OrderConflict[] }
+  | { readonly kind: 'failed'; readonly error: unknown };
+
+export interface AcceptedOrder {
+  readonly status: 'accepted' | 'known';
+  readonly requestId: number;
+  readonly source: string;
+  readonly orderId: string;
+  readonly lines: readonly { readonly lineId: string; readonly reference: string }[];
+}
+
+/** What differs between an order that was accepted before and the one that was sent now. */
+export interface OrderConflict {
+  readonly source: string;
+  readonly orderId: string;
+  readonly lines: readonly {
+    readonly lineId: string;
+    /** The reference that the line was accepted under; null for a line that was not part of the order. */
+    readonly reference: string | null;
+    readonly differences: readonly { readonly field: string; readonly was: unknown; readonly is: unknown }[];
+  }[];
+}
+
+/** `cancelled` counts what was taken back just now. */
+export type TakeBack =
+  | { readonly kind: 'not_found' }
+  | { readonly kind: 'cancelled'; readonly requestId: number; readonly cancelled: number }
+  | {
+      readonly kind: 'refused';
+      readonly requestId: number;
+      readonly lines: readonly { readonly lineId: string; readonly reference: string; readonly state: EntryState }[];
+    };
 
 export interface Rejection {
   readonly lineNumber: number | null;

@@ -66,18 +66,28 @@ export class Outbox {
     };
   }
 
+  /** What people and callers did, read beside the store. */
+  auditLog(): readonly Record<string, unknown>[] {
+    return this.#query<Record<string, unknown>>('SELECT * FROM audit_log');
+  }
+
   /** The shops whose calls are open. */
   sendingSources(): readonly string[] {
+    const sql = "SELECT source FROM outbox WHERE state = 'sending'";
+    return this.#query<{ source: string }>(sql).map(({ source }) => source);
+  }
+
+  #query<T>(sql: string): readonly T[] {
     const database = new SqliteDatabase(this.path, { readonly: true });
     try {
-      return database.prepare<[], string>("SELECT source FROM outbox WHERE state = 'sending'").pluck().all();
+      return database.prepare<[], T>(sql).all();
     } finally {
       database.close();
     }
   }
 
-  async opened(): Promise<OpenAttempt> {
-    const attempt = await this.store.openAttempt(this.claim());
+  async opened(changes: Partial<AttemptClaim> = {}): Promise<OpenAttempt> {
+    const attempt = await this.store.openAttempt(this.claim(changes));
     if (attempt === null) throw new Error('nothing was due');
     return attempt;
   }

@@ -16,6 +16,7 @@ export interface HouseOptions {
   readonly limits?: { window_ms: number; requests: number; orders: number; transit_allowance_ms: number };
   readonly submit?: Record<string, number>;
   readonly folder?: Record<string, unknown>;
+  readonly webhook?: Record<string, unknown>;
 }
 
 /** A line of the worker's log. */
@@ -53,6 +54,7 @@ export class House {
           stable_ms: 50,
           ...options.folder,
         },
+        ...(options.webhook === undefined ? {} : { webhook: { listen: '127.0.0.1:0', ...options.webhook } }),
       },
       wholesale: {
         environment: 'sandbox',

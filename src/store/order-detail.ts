@@ -60,6 +60,8 @@ function entryFrom(database: Sqlite, row: EntryRow & { line_name: string }): Ent
     asked: askedFor(row),
     state: row.state,
     inDoubt: row.in_doubt === 1,
+    heldFrom: row.held_from,
+    replaced: row.replaced === 1,
     nextAttemptAt: moving.includes(row.state) ? isoTime(row.due_at_ms) : null,
     nextStep: row.next_step,
     orderNumber: row.order_number,

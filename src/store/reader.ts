@@ -2,6 +2,7 @@ import { isoTime } from '../core/clock.ts';
 import { zeroCounts, type EntryState } from '../core/entry-state.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import type { ResultDocument } from '../core/result-document.ts';
+import { AuditTable } from './audit.ts';
 import { openReadOnly, type Sqlite } from './database.ts';
 import { readOrderDetail } from './order-detail.ts';
 import { refuseNewer } from './migrate.ts';
@@ -145,7 +146,7 @@ export class SqliteOutboxReader implements OutboxReader {
   }
 
   pauses(): readonly Pause[] {
-    return new PauseTable(this.#database).all();
+    return new PauseTable(this.#database, new AuditTable(this.#database)).all();
   }
 }
 

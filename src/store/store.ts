@@ -1,6 +1,7 @@
 import type { AcceptableLine, OrderRules } from '../core/order-request.ts';
 import type { EntryState } from '../core/entry-state.ts';
 import type { Family, Operation } from '../core/operation.ts';
+import type { EntryOrder } from '../core/operator-decision.ts';
 import type { OrderAnswer, Unit } from '../core/order-answer.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { ResultDocument } from '../core/result-document.ts';
@@ -74,7 +75,22 @@ export interface Store {
   pauses(): Promise<readonly Pause[]>;
   openPause(pause: Omit<Pause, 'sinceMs' | 'probes'> & { nowMs: number }): Promise<void>;
   postponeProbe(scope: string, probeAtMs: number): Promise<void>;
+  /** Ends a pause; the worker ends only those that have a probe. Returns whether it did. */
   endPause(scope: string, actor: string, reason: string, nowMs: number): Promise<boolean>;
+
+  // --- people -------------------------------------------------------------------------------------------------
+  /**
+   * Does to one entry what a person decided, with its audit row.
+   * @throws OrderSyncError NOT_FOUND, INVALID_INPUT, REFUSED (naming the state and what is allowed)
+   */
+  actOnEntry(action: EntryAct): Promise<EntryActDone>;
+  /**
+   * Stops a scope until a person lets it go on; takes over a pause of the worker, and its probe with it.
+   * @throws OrderSyncError INVALID_INPUT, REFUSED when a person stopped it already
+   */
+  pauseScope(pause: PersonsWish & { scope: string }): Promise<void>;
+  /** @throws OrderSyncError INVALID_INPUT, REFUSED when it does not stand still */
+  resumeScope(resume: PersonsWish & { scope: string }): Promise<void>;
 
   // --- results ------------------------------------------------------------------------------------------------
   dueDeliveries(sink: string, nowMs: number, limit: number): Promise<readonly DueDelivery[]>;
@@ -285,7 +301,7 @@ export interface BudgetSlot {
 }
 
 export interface Pause {
-  /** `account`, `key:<name>` or `balance:<currency>`. */
+  /** `account`, `key:<name>`, `balance:<currency>` or `family:<family>`. */
   readonly scope: string;
   readonly reason: string;
   readonly message: string;
@@ -293,6 +309,31 @@ export interface Pause {
   readonly sinceMs: number;
   readonly probeAtMs: number | null;
   readonly probes: number;
+}
+
+/** Who wants something, and why: both are kept for ever. */
+export interface PersonsWish {
+  readonly actor: string;
+  /** At least 3 characters. */
+  readonly reason: string;
+  readonly nowMs: number;
+}
+
+export interface EntryAct extends PersonsWish {
+  readonly reference: string;
+  readonly order: EntryOrder;
+  /** After this long since the first send a reference is not sent again, in ms. */
+  readonly horizonMs: number;
+  /** Families whose orders the API can be asked for. */
+  readonly lookupFamilies: readonly Family[];
+}
+
+export interface EntryActDone {
+  readonly reference: string;
+  readonly before: EntryState;
+  readonly after: EntryState;
+  /** The reference that takes its place, when it was ordered anew. */
+  readonly newReference: string | null;
 }
 
 export interface DueDelivery {
@@ -345,6 +386,9 @@ export interface EntryDetail {
   readonly asked: string;
   readonly state: EntryState;
   readonly inDoubt: boolean;
+  readonly heldFrom: EntryState | null;
+  /** Others took its place: the line stands by those. */
+  readonly replaced: boolean;
   readonly nextAttemptAt: string | null;
   readonly nextStep: 'send' | 'lookup';
   readonly orderNumber: string | null;

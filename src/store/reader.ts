@@ -8,7 +8,8 @@ import { readOrderDetail } from './order-detail.ts';
 import { refuseNewer } from './migrate.ts';
 import { readResultDocument } from './result-reader.ts';
 import { stateCountsFrom } from './rows.ts';
-import type { Attention, Backlog, OrderDetail, OrderFilter, OrderSummary, OutboxReader, Pause } from './store.ts';
+import type { Attention, Backlog, OrderDetail, OrderFilter, OrderSummary, OutboxReader } from './outbox-reader.ts';
+import type { Pause } from './store.ts';
 import { PauseTable } from './pauses.ts';
 
 interface SummaryRow {

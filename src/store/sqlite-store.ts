@@ -17,16 +17,8 @@ import { migrate } from './migrate.ts';
 import { OperatorDesk } from './operator-desk.ts';
 import { PauseTable } from './pauses.ts';
 import { SqliteOutboxReader } from './reader.ts';
-import type {
-  AttemptClaim,
-  AttemptClose,
-  DueDelivery,
-  IntakeBatch,
-  OutboxReader,
-  Pause,
-  Store,
-  WholeRequest,
-} from './store.ts';
+import type { OutboxReader } from './outbox-reader.ts';
+import type { AttemptClaim, AttemptClose, DueDelivery, IntakeBatch, Pause, Store, WholeRequest } from './store.ts';
 import { TakeBackStep } from './take-back.ts';
 import { WholeRequests } from './whole-requests.ts';
 import { takeWriterLock, type WriterLock } from './writer-lock.ts';

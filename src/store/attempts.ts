@@ -72,7 +72,9 @@ export class AttemptTable {
 
   open(claim: AttemptClaim): OpenAttempt | null {
     return inTransaction(this.#database, () => {
-      const row = claim.step === 'send' ? this.#due.toSend(claim) : this.#due.toLookUp(claim.nowMs);
+      const still = this.#pauses.standingStill();
+      if (still.account || still.keys.includes(claim.keyName)) return null;
+      const row = claim.step === 'send' ? this.#due.toSend(claim, still) : this.#due.toLookUp(claim.nowMs);
       if (row === undefined) return null;
       const entry = entryFrom(row, this.#knownLimit(row));
       const purpose = claim.step === 'send' ? 'submit' : 'lookup';

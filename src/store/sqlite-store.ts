@@ -3,6 +3,7 @@ import type { Family } from '../core/operation.ts';
 import type { ReferenceNamespace } from '../core/reference.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { AttemptTable } from './attempts.ts';
+import { AuditTable } from './audit.ts';
 import { BudgetTable } from './budgets.ts';
 import { fileIdentity, freeBytesOf, inTransaction, openDatabase, type InitPolicy, type Sqlite } from './database.ts';
 import { DeliveryTable } from './deliveries.ts';
@@ -13,18 +14,11 @@ import { IntakeTable } from './intake.ts';
 import { LookupProofs } from './lookup-proofs.ts';
 import { checkStamp } from './meta.ts';
 import { migrate } from './migrate.ts';
+import { OperatorDesk } from './operator-desk.ts';
 import { PauseTable } from './pauses.ts';
 import { SqliteOutboxReader } from './reader.ts';
-import type {
-  AttemptClaim,
-  AttemptClose,
-  DueDelivery,
-  IntakeBatch,
-  OutboxReader,
-  Pause,
-  Store,
-  WholeRequest,
-} from './store.ts';
+import type { OutboxReader } from './outbox-reader.ts';
+import type { AttemptClaim, AttemptClose, DueDelivery, IntakeBatch, Pause, Store, WholeRequest } from './store.ts';
 import { TakeBackStep } from './take-back.ts';
 import { WholeRequests } from './whole-requests.ts';
 import { takeWriterLock, type WriterLock } from './writer-lock.ts';
@@ -55,6 +49,7 @@ class SqliteStore implements Store {
   readonly #entries: EntryChanges;
   readonly #budgets: BudgetTable;
   readonly #pauses: PauseTable;
+  readonly #desk: OperatorDesk;
   readonly #lookups: LookupProofs;
   readonly #deliveries: DeliveryTable;
 
@@ -71,7 +66,9 @@ class SqliteStore implements Store {
     this.#entries = new EntryChanges(database, options.namespace, this.#deliveries);
     this.#takeBacks = new TakeBackStep(database, this.#entries);
     this.#budgets = new BudgetTable(database);
-    this.#pauses = new PauseTable(database);
+    const audit = new AuditTable(database);
+    this.#pauses = new PauseTable(database, audit);
+    this.#desk = new OperatorDesk(database, { entries: this.#entries, audit });
     this.#lookups = new LookupProofs(database);
     this.#attempts = new AttemptTable(database, {
       budgets: this.#budgets,
@@ -169,6 +166,16 @@ class SqliteStore implements Store {
   }
   async endPause(scope: string, actor: string, reason: string, nowMs: number) {
     return this.#pauses.end(scope, actor, reason, nowMs);
+  }
+
+  async actOnEntry(action: Parameters<Store['actOnEntry']>[0]) {
+    return this.#desk.act(action);
+  }
+  async pauseScope(pause: Parameters<Store['pauseScope']>[0]) {
+    this.#pauses.stop(pause);
+  }
+  async resumeScope(resume: Parameters<Store['resumeScope']>[0]) {
+    this.#pauses.goOn(resume);
   }
 
   async dueDeliveries(sink: string, nowMs: number, limit: number): Promise<readonly DueDelivery[]> {

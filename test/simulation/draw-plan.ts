@@ -1,5 +1,6 @@
 import type { AcceptableLine } from '../../src/core/order-request.ts';
-import { drawReadings } from './api-readings.ts';
+import { drawReadings, type ApiReadings } from './api-readings.ts';
+import type { FaultProfile } from './fates.ts';
 import type { ClosedDoor, Product, Refusal, Span } from './market.ts';
 import {
   cancelLine,
@@ -55,7 +56,16 @@ const planRefusals: readonly Refusal[] = [
   { status: 422, code: 'order_refused', message: 'The order could not be placed.' },
 ];
 
-function drawProduct(random: SeededRandom, refusals: readonly Refusal[], faultsOffMs: number): Product {
+/** What the API says about the second order when the first one has used up the balance. */
+const spent: Refusal = { status: 402, code: 'insufficient_balance', message: 'The balance is too low.' };
+
+function drawAfterSale(random: SeededRandom, refusal: () => Refusal, faultsOffMs: number): Product['afterSale'] {
+  // A balance is filled up in the end, and stock comes back; the nature of a product may stay as it is.
+  if (random.chance(0.3)) return { ...spent, untilMs: faultsOffMs };
+  return { ...refusal(), untilMs: random.chance(0.5) ? Number.POSITIVE_INFINITY : faultsOffMs };
+}
+
+function drawProduct(random: SeededRandom, refusals: readonly Refusal[], faultsOffMs: number, trap: boolean): Product {
   const refusal = (): Refusal =>
     refusals[random.int(0, refusals.length - 1)] ?? { status: 422, code: 'order_refused', message: '' };
   const spans: (() => Span)[] = [
@@ -67,10 +77,8 @@ function drawProduct(random: SeededRandom, refusals: readonly Refusal[], faultsO
   return {
     priceCents: random.int(1, 5000),
     ...(refusals === giftCardRefusals && random.chance(0.25) ? { limit: random.int(1, 4) } : {}),
-    refusals: random.chance(0.2) ? [{ ...refusal(), ...span() }] : [],
-    afterSale: random.chance(0.3)
-      ? { ...refusal(), untilMs: random.chance(0.5) ? Number.POSITIVE_INFINITY : faultsOffMs }
-      : null,
+    refusals: random.chance(trap ? 0 : 0.2) ? [{ ...refusal(), ...span() }] : [],
+    afterSale: random.chance(trap ? 0.9 : 0.45) ? drawAfterSale(random, refusal, faultsOffMs) : null,
   };
 }
 
@@ -96,7 +104,13 @@ function drawDoors(random: SeededRandom, authorizations: readonly string[], faul
   return doors;
 }
 
-function drawLine(random: SeededRandom, order: number, lineId: number, oldEsims: readonly string[]): AcceptableLine {
+function drawLine(
+  random: SeededRandom,
+  order: number,
+  lineId: number,
+  oldEsims: readonly string[],
+  trap: boolean,
+): AcceptableLine {
   const base = {
     ...plainLine,
     orderId: `o${order}`,
@@ -105,7 +119,7 @@ function drawLine(random: SeededRandom, order: number, lineId: number, oldEsims:
     notAfterMs: random.chance(0.12) ? wallStartMs + random.int(1000, 900_000) : null,
     rules: {
       ...(random.chance(0.4) ? { split: true } : {}),
-      ...(random.chance(0.3) ? { fallback_currency: random.pick('USD', 'EUR') } : {}),
+      ...(random.chance(trap ? 0.7 : 0.3) ? { fallback_currency: random.pick('USD', 'EUR') } : {}),
     },
   };
   const kind = random.next();
@@ -134,22 +148,24 @@ function drawCrashes(random: SeededRandom): CrashPlan[] {
 /** Draws the whole run that a seed stands for. */
 export function drawPlan(seed: number): RunPlan {
   const random = new SeededRandom(seed);
-  const readings = drawReadings(random);
+  const profile: FaultProfile = random.pick('mixed', 'mixed', 'mixed', 'doubtful', 'trap');
+  const trap = profile === 'trap';
+  const readings: ApiReadings = { ...drawReadings(random), ...(trap ? { replay: 'after_checks' } : {}) };
   const settings = drawSettings(random, readings.lookup);
   const faultsOffMs = random.pick(30_000, 120_000, 300_000);
   const authorizations = Object.values(settings.keys).map((value) => `Bearer ${value}`);
   const oldEsims = Array.from({ length: random.int(0, 4) }, (_, index) => `894400000000000000${index + 1}`);
   const products = new Map<string, Product>();
   for (let index = 1; index <= 3; index += 1) {
-    products.set(`card${index}`, drawProduct(random, giftCardRefusals, faultsOffMs));
-    products.set(`plan${index}`, drawProduct(random, planRefusals, faultsOffMs));
+    products.set(`card${index}`, drawProduct(random, giftCardRefusals, faultsOffMs, trap));
+    products.set(`plan${index}`, drawProduct(random, planRefusals, faultsOffMs, trap));
   }
   const batches: OrderBatch[] = [];
   const followUps: FollowUp[] = [];
   const orders = random.chance(0.03) ? random.int(20, 50) : random.int(1, 6);
   for (let order = 1; order <= orders; order += 1) {
     const lines = Array.from({ length: random.pick(1, 1, 1, 2, 3) }, (_, index) =>
-      drawLine(random, order, index + 1, oldEsims),
+      drawLine(random, order, index + 1, oldEsims, trap),
     );
     const atMs = random.int(0, Math.floor(faultsOffMs / 3));
     const againAtMs = random.chance(0.2) ? [atMs + random.int(1, faultsOffMs)] : [];
@@ -161,7 +177,6 @@ export function drawPlan(seed: number): RunPlan {
         followUps.push({ orderId: `o${order}`, afterMs: random.int(0, 5000), operation: 'esim_cancel' });
     }
   }
-  const doubtful = random.chance(0.25);
   const scarce = random.chance(0.2);
   return {
     ...quietPlan,
@@ -192,8 +207,9 @@ export function drawPlan(seed: number): RunPlan {
       ? [{ atMs: random.int(0, faultsOffMs), deltaMs: random.pick(3_600_000, -3_600_000, 30_000, -30_000) }]
       : [],
     namesBoots: random.chance(0.9),
-    faultShare: doubtful ? random.pick(0.7, 0.95) : random.pick(0, 0.1, 0.3, 0.3, 0.6),
-    faultProfile: doubtful ? 'doubtful' : 'mixed',
+    faultShare:
+      profile === 'doubtful' ? random.pick(0.7, 0.95) : profile === 'trap' ? 1 : random.pick(0, 0.1, 0.3, 0.3, 0.6),
+    faultProfile: profile,
     faultsOffMs,
     resultsFail: random.chance(0.1),
     diskFull: random.chance(0.1)

@@ -121,24 +121,38 @@ function shutDoor(random: SeededRandom): ApiAnswer {
 function drawDoubtfulFate(random: SeededRandom, call: { readonly path: string; readonly spends: boolean }): Fate {
   const kind = random.next();
   if (!call.spends) return kind < 0.3 ? { kind: 'lost_request', end: 'reset' } : clean;
-  if (kind < 0.4) return { kind: 'lost_request', end: random.pick<LostEnd>('reset', 'timeout', 'deadline') };
-  if (kind < 0.5) return { kind: 'lost_answer', end: random.pick('reset', 'cut') };
+  if (kind < 0.25) return { kind: 'lost_request', end: random.pick<LostEnd>('reset', 'timeout', 'deadline') };
+  if (kind < 0.37) return { kind: 'lost_answer', end: random.pick('reset', 'cut') };
+  if (kind < 0.5) return { kind: 'slow', processMs: 90_000 };
   if (kind < 0.52) return { kind: 'instead', processed: false, answer: shutDoor(random) };
-  if (kind < 0.82) return { kind: 'instead', processed: false, answer: refusal(random, call.path) };
+  if (kind < 0.78) return { kind: 'instead', processed: false, answer: refusal(random, call.path) };
   const code = random.pick('ECONNREFUSED', 'CERT_HAS_EXPIRED', 'UND_ERR_PRX_TLS', 'EMFILE', 'UND_ERR_INVALID_ARG');
-  if (kind < 0.9) return { kind: 'not_sent', errorCode: code };
-  return { kind: 'instead', processed: random.chance(0.5), answer: foreignAnswer(random) };
+  if (kind < 0.84) return { kind: 'not_sent', errorCode: code };
+  return { kind: 'instead', processed: random.chance(0.7), answer: foreignAnswer(random) };
 }
 
-/** `doubtful` gathers its faults where they hurt most: on the second and third call for something that is in doubt. */
-export type FaultProfile = 'mixed' | 'doubtful';
+/** The first call for a thing is processed, and its answer is none; what comes after is as clean as can be. */
+function drawTrap(random: SeededRandom, first: boolean): Fate {
+  if (!first) return clean;
+  const kind = random.next();
+  if (kind < 0.3) return { kind: 'lost_answer', end: random.pick('reset', 'cut', 'timeout') };
+  const answer = kind < 0.55 ? { status: 302, headers: { location: '/maintenance' }, body: '' } : foreignAnswer(random);
+  return { kind: 'instead', processed: true, answer };
+}
+
+/**
+ * `doubtful` gathers its faults where they hurt most: on the second and third call for something that is in doubt.
+ * `trap` lets the first call succeed unseen, so that a refusal of the second is the doing of the first.
+ */
+export type FaultProfile = 'mixed' | 'doubtful' | 'trap';
 
 /** Draws what happens to a call while faults are on. */
 export function drawFate(
   random: SeededRandom,
-  call: { readonly path: string; readonly spends: boolean },
+  call: { readonly path: string; readonly spends: boolean; readonly first: boolean },
   profile: FaultProfile,
 ): Fate {
+  if (profile === 'trap') return drawTrap(random, call.spends && call.first);
   if (profile === 'doubtful') return drawDoubtfulFate(random, call);
   const end = random.pick<LostEnd>('reset', 'reset', 'timeout', 'deadline');
   const kind = random.next();

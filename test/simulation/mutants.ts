@@ -288,7 +288,10 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'the deadline of an order is not looked at',
     file: 'store/due-entries.ts',
-    changes: [['AND ${mayStart}', '']],
+    changes: [
+      ['AND ${mayStart}', ''],
+      ['AND not_after_ms <= ?', 'AND not_after_ms <= ? - 1e12'],
+    ],
   },
   {
     name: 'a split loses a part',

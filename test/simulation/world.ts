@@ -18,7 +18,7 @@ import { SimWorker } from './sim-worker.ts';
 import { StoreWatch } from './store-watch.ts';
 import { Trace } from './trace.ts';
 import { VirtualTime } from './virtual-time.ts';
-import { WireWatch } from './wire-watch.ts';
+import { subjectOf, WireWatch } from './wire-watch.ts';
 
 export interface Violation {
   readonly invariant: string;
@@ -92,7 +92,11 @@ export class World {
         if (plan.script !== null) return plan.script(call, this.#calls);
         const faulty = this.time.nowMs < plan.faultsOffMs && random.chance(plan.faultShare);
         if (!faulty) return clean;
-        const fate = drawFate(random, { path: call.path, spends }, plan.faultProfile);
+        const fate = drawFate(
+          random,
+          { path: call.path, spends, first: !this.wire.seen.has(subjectOf(call)) },
+          plan.faultProfile,
+        );
         // One clean call that was doubled on the way and is answered with a refusal of its own first half: nobody could
         // tell that from a refusal. It is left to calls whose reference is known before anything else is checked.
         const replayed = plan.readings.replay === 'first' && !call.path.endsWith('/cancel');

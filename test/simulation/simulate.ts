@@ -1,6 +1,8 @@
 import { parseArgs } from 'node:util';
+import { sweep } from './crash-sweep.ts';
 import { runSeed } from './run-seed.ts';
 import { runSeeds } from './run-seeds.ts';
+import { scenarios } from './scenarios.ts';
 import { SimDisk } from './sim-disk.ts';
 import { describeCoverage, missingPlaces } from './expected-places.ts';
 
@@ -11,6 +13,8 @@ const { values } = parseArgs({
     from: { type: 'string', default: '1' },
     'stop-after': { type: 'string', default: '20' },
     workers: { type: 'string', default: '2' },
+    /** `single` or `double`. */
+    sweep: { type: 'string' },
     coverage: { type: 'boolean', default: false },
   },
 });
@@ -60,4 +64,22 @@ async function runMany(): Promise<void> {
   if (report.failures.length > 0 || (mustReachAll && missing.length > 0)) process.exitCode = 1;
 }
 
-await (values.seed === undefined ? runMany() : showSeed(Number(values.seed)));
+/** Every scenario, crashed at every one of its port calls; doubly for those that are small enough. */
+async function runSweep(double: boolean): Promise<void> {
+  const disk = new SimDisk();
+  let runs = 0;
+  let failed = 0;
+  for (const scenario of scenarios.filter((it) => !double || it.twice === true)) {
+    const report = await sweep(scenario, disk, double);
+    runs += report.runs;
+    failed += report.failures.length;
+    say(`${scenario.plan.name}: ${report.runs} runs, ${report.failures.length} with violations`);
+    for (const failure of report.failures.slice(0, 5)) say(`  ${failure}`);
+  }
+  disk.destroy();
+  say(`${runs} runs, ${failed} with violations`);
+  if (failed > 0) process.exitCode = 1;
+}
+
+if (values.sweep !== undefined) await runSweep(values.sweep === 'double');
+else await (values.seed === undefined ? runMany() : showSeed(Number(values.seed)));

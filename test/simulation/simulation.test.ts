@@ -1,5 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
+import { sweep } from './crash-sweep.ts';
 import { runSeed } from './run-seed.ts';
+import { scenarios } from './scenarios.ts';
 import { SimDisk } from './sim-disk.ts';
 
 const disk = new SimDisk();
@@ -16,6 +18,14 @@ describe('the whole worker, on simulated time, against an API that reads every g
         failures.push(`npm run simulate -- --seed ${seed}: ${first.invariant} ${first.sentence}`);
     }
     expect(failures).toEqual([]);
+  });
+
+  it.each(
+    scenarios.filter((scenario) => scenario.twice === true).map((scenario) => [scenario.plan.name, scenario] as const),
+  )('survives a kill and a power loss at every single port call: %s', { timeout: 120_000 }, async (_name, scenario) => {
+    const { runs, failures } = await sweep(scenario, disk, false);
+    expect(failures).toEqual([]);
+    expect(runs).toBeGreaterThan(50);
   });
 
   it('repeats a run exactly', async () => {

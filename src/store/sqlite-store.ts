@@ -14,16 +14,9 @@ import { checkStamp } from './meta.ts';
 import { migrate } from './migrate.ts';
 import { PauseTable } from './pauses.ts';
 import { SqliteOutboxReader } from './reader.ts';
-import type {
-  AttemptClaim,
-  AttemptClose,
-  DueDelivery,
-  IntakeBatch,
-  OutboxReader,
-  Pause,
-  Store,
-  WholeRequest,
-} from './store.ts';
+import type { StorefrontOrder, WholeRequest } from './intake-steps.ts';
+import type { AttemptClaim, AttemptClose, DueDelivery, IntakeBatch, OutboxReader, Pause, Store } from './store.ts';
+import { StorefrontOrders } from './storefront-orders.ts';
 import { TakeBackStep } from './take-back.ts';
 import { WholeRequests } from './whole-requests.ts';
 import { takeWriterLock, type WriterLock } from './writer-lock.ts';
@@ -49,6 +42,7 @@ class SqliteStore implements Store {
   readonly #intake: IntakeTable;
   readonly #requests: WholeRequests;
   readonly #takeBacks: TakeBackStep;
+  readonly #storefronts: StorefrontOrders;
   readonly #attempts: AttemptTable;
   readonly #due: DueEntries;
   readonly #entries: EntryChanges;
@@ -69,6 +63,7 @@ class SqliteStore implements Store {
     this.#due = new DueEntries(database);
     this.#entries = new EntryChanges(database, options.namespace, this.#deliveries);
     this.#takeBacks = new TakeBackStep(database, this.#entries);
+    this.#storefronts = new StorefrontOrders(database, this.#intake, this.#entries);
     this.#budgets = new BudgetTable(database);
     this.#pauses = new PauseTable(database);
     this.#lookups = new LookupProofs(database);
@@ -86,6 +81,9 @@ class SqliteStore implements Store {
   }
   async acceptRequests(requests: readonly WholeRequest[]) {
     return this.#requests.accept(requests);
+  }
+  async takeStorefrontOrder(order: StorefrontOrder) {
+    return this.#storefronts.take(order);
   }
   async cancelUnsent(order: Parameters<Store['cancelUnsent']>[0]) {
     return this.#takeBacks.cancelUnsent(order);

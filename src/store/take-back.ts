@@ -2,9 +2,11 @@ import type { EntryState } from '../core/entry-state.ts';
 import { inTransaction, type Sqlite } from './database.ts';
 import type { EntryChanges } from './entry-changes.ts';
 import type { EntryRow } from './rows.ts';
-import type { Store, TakeBack } from './store.ts';
+import type { TakeBack } from './intake-steps.ts';
+import type { Store } from './store.ts';
 
-type Row = EntryRow & { readonly shop_line_id: string; readonly held_from: EntryState | null };
+export type TakeBackRow = EntryRow & { readonly held_from: EntryState | null };
+type Row = TakeBackRow & { readonly shop_line_id: string };
 
 /** Ends in which nothing was bought: they do not stand in the way of taking an order back. */
 const nothingBought: ReadonlySet<EntryState> = new Set(['cancelled', 'expired', 'rejected']);
@@ -63,7 +65,7 @@ export class TakeBackStep {
 }
 
 /** Surely never sent: a pending entry, or one that a person stopped while it was pending. */
-function isUnsent(row: Row): boolean {
+export function isUnsent(row: TakeBackRow): boolean {
   if (row.in_doubt === 1) return false;
   return row.state === 'pending' || (row.state === 'held' && row.held_from === 'pending');
 }

@@ -280,7 +280,13 @@ describe('what a lookup does', () => {
 
   it('does not hold it against an order just accepted that a lookup cannot show it yet', () => {
     const pending = answer({ units: [], status: 'processing', statusClass: 'pending' });
-    const placed = decideSubmission(facts({ state: 'sending' }), outcome('accepted', { answer: pending }), policy, now, half);
+    const placed = decideSubmission(
+      facts({ state: 'sending' }),
+      outcome('accepted', { answer: pending }),
+      policy,
+      now,
+      half,
+    );
     const shown = facts({ state: 'placed', doubtUntilMs: placed.doubtUntilMs });
     expect(decideLookup(shown, { kind: 'absent' }, policy, now + 5000, half)).toMatchObject({
       state: 'placed',

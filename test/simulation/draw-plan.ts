@@ -79,12 +79,18 @@ function drawDoors(random: SeededRandom, authorizations: readonly string[], faul
     const kinds: readonly (Refusal & { readonly authorization: string | null })[] = [
       { status: 503, code: 'api_disabled', message: 'Maintenance.', authorization: null },
       { status: 403, code: 'account_not_allowed', message: 'Blocked.', authorization: null },
-      { status: 401, code: 'invalid_key', message: 'Revoked.', authorization: random.pick('', ...authorizations) || null },
+      {
+        status: 401,
+        code: 'invalid_key',
+        message: 'Revoked.',
+        authorization: random.pick('', ...authorizations) || null,
+      },
       { status: 403, code: 'ip_not_allowed', message: 'Not from here.', authorization: null },
     ];
     const door = kinds[random.int(0, kinds.length - 1)];
     const fromMs = random.int(0, faultsOffMs);
-    if (door !== undefined) doors.push({ ...door, fromMs, untilMs: Math.min(faultsOffMs, fromMs + random.int(1000, 400_000)) });
+    if (door !== undefined)
+      doors.push({ ...door, fromMs, untilMs: Math.min(faultsOffMs, fromMs + random.int(1000, 400_000)) });
   }
   return doors;
 }
@@ -146,7 +152,8 @@ export function drawPlan(seed: number): RunPlan {
     if (lines.some((line) => line.operation === 'esim_order') && random.chance(0.6)) {
       const operation = random.pick('esim_cancel', 'esim_cancel', 'esim_topup');
       followUps.push({ orderId: `o${order}`, afterMs: random.int(0, 5000), operation });
-      if (random.chance(0.2)) followUps.push({ orderId: `o${order}`, afterMs: random.int(0, 5000), operation: 'esim_cancel' });
+      if (random.chance(0.2))
+        followUps.push({ orderId: `o${order}`, afterMs: random.int(0, 5000), operation: 'esim_cancel' });
     }
   }
   const scarce = random.chance(0.2);
@@ -158,11 +165,17 @@ export function drawPlan(seed: number): RunPlan {
     readings,
     market: {
       products,
-      balances: scarce ? { USD: random.int(0, 8000), EUR: random.int(0, 8000) } : { USD: 100_000_000, EUR: 100_000_000 },
+      balances: scarce
+        ? { USD: random.int(0, 8000), EUR: random.int(0, 8000) }
+        : { USD: 100_000_000, EUR: 100_000_000 },
       depositAtMs: faultsOffMs,
       doors: drawDoors(random, authorizations, faultsOffMs),
       authorizations,
-      unchecked: new Map(oldEsims.filter(() => random.chance(0.3)).map((iccid) => [iccid, { fromMs: 0, untilMs: random.int(0, faultsOffMs) }])),
+      unchecked: new Map(
+        oldEsims
+          .filter(() => random.chance(0.3))
+          .map((iccid) => [iccid, { fromMs: 0, untilMs: random.int(0, faultsOffMs) }]),
+      ),
     },
     oldEsims,
     batches,

@@ -102,8 +102,10 @@ export function drawFate(random: SeededRandom, call: { readonly path: string; re
   const end = random.pick<LostEnd>('reset', 'reset', 'timeout', 'deadline');
   const kind = random.next();
   if (kind < 0.1) return { kind: 'not_sent', errorCode: random.pick(...notSent) };
-  if (kind < 0.12) return { kind: 'not_sent', errorCode: random.pick('CERT_HAS_EXPIRED', 'ERR_TLS_CERT_ALTNAME_INVALID') };
-  if (kind < 0.14) return { kind: 'not_sent', errorCode: random.pick('UND_ERR_PRX_TLS', 'EMFILE', 'UND_ERR_INVALID_ARG') };
+  if (kind < 0.12)
+    return { kind: 'not_sent', errorCode: random.pick('CERT_HAS_EXPIRED', 'ERR_TLS_CERT_ALTNAME_INVALID') };
+  if (kind < 0.14)
+    return { kind: 'not_sent', errorCode: random.pick('UND_ERR_PRX_TLS', 'EMFILE', 'UND_ERR_INVALID_ARG') };
   if (kind < 0.22) return { kind: 'lost_request', end };
   if (kind < 0.3) return { kind: 'late_request', end, lateMs: random.int(1, 25_000) };
   if (kind < 0.5) return { kind: 'lost_answer', end: random.chance(0.3) ? 'cut' : end };

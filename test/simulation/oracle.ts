@@ -70,7 +70,8 @@ function checkLine(
       for (const entry of shown.entries) checkBought(world, name, entry, orders[0]);
       return;
     case 'needs_review':
-      if (!mayBeReviewed(world, told.reference, orders[0])) world.violate('I7', `${name} needs a person without a reason`);
+      if (!mayBeReviewed(world, told.reference, orders[0]))
+        world.violate('I7', `${name} needs a person without a reason`);
       return;
     default:
       world.violate('I7', `${name} is still ${shown.state}`);
@@ -98,7 +99,8 @@ function checkCancel(world: World, name: string, line: AcceptableLine, shown: Re
   const iccid = line.iccid ?? '';
   const esim = world.api.ledger.esims.get(iccid);
   const ours = world.api.ledger.cancels.some((cancel) => cancel.iccid === iccid);
-  if (shown.state === 'fulfilled' && esim?.state !== 'cancelled') world.violate('I6', `${name} is said to be done and is not`);
+  if (shown.state === 'fulfilled' && esim?.state !== 'cancelled')
+    world.violate('I6', `${name} is said to be done and is not`);
   const others = [...world.acknowledged.values()].filter(
     (it) => it.line.iccid === iccid && it.line.operation === 'esim_cancel',
   );
@@ -128,7 +130,8 @@ function checkMoney(world: World, told: ReadonlyMap<string, number>, anyReview: 
   if (!world.plan.readings.costShown || anyReview) return;
   const net = new Map<string, number>();
   for (const order of world.api.ledger.orders)
-    if (order.state === 'sold' && !order.shownAsRefunded) net.set(order.currency, (net.get(order.currency) ?? 0) + order.cost);
+    if (order.state === 'sold' && !order.shownAsRefunded)
+      net.set(order.currency, (net.get(order.currency) ?? 0) + order.cost);
   for (const [currency, cents] of told) {
     const refundedLater = world.api.ledger.orders
       .filter((order) => order.shownAsRefunded && order.currency === currency)
@@ -144,5 +147,6 @@ function checkSecrets(world: World): void {
   for (const value of Object.values(world.plan.settings.keys))
     if (logs.includes(value)) world.violate('I18', 'a key is in the log');
   for (const order of world.api.ledger.orders)
-    for (const unit of order.units) if (unit.startsWith('CODE-') && logs.includes(unit)) world.violate('I18', `a code is in the log`);
+    for (const unit of order.units)
+      if (unit.startsWith('CODE-') && logs.includes(unit)) world.violate('I18', `a code is in the log`);
 }

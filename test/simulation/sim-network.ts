@@ -84,8 +84,16 @@ export class SimNetwork {
       resolve(end);
     };
     const fault = (row: FaultRow, message: string, answer?: ApiAnswer): void =>
-      finish({ kind: 'fault', row, sent: wire.sent, message, http: answer?.status ?? null, headers: answer?.headers ?? {} });
-    const stop = (): void => fault(wire.sent ? 'shutdown' : 'unreachable', 'the worker stopped while the call was open');
+      finish({
+        kind: 'fault',
+        row,
+        sent: wire.sent,
+        message,
+        http: answer?.status ?? null,
+        headers: answer?.headers ?? {},
+      });
+    const stop = (): void =>
+      fault(wire.sent ? 'shutdown' : 'unreachable', 'the worker stopped while the call was open');
     http.signal?.addEventListener('abort', stop, { once: true });
     if (http.signal?.aborted) {
       stop();
@@ -173,13 +181,18 @@ export class SimNetwork {
   }
 
   #processed(wire: WireCall, answer: ApiAnswer, then: (answer: ApiAnswer) => void): void {
-    this.#observer.trace(`api ${wire.call.method} ${wire.call.path} ${wire.call.body ?? ''} -> ${answer.status} ${answer.body}`);
+    this.#observer.trace(
+      `api ${wire.call.method} ${wire.call.path} ${wire.call.body ?? ''} -> ${answer.status} ${answer.body}`,
+    );
     then(answer);
   }
 }
 
 const dropped = (): FaultRow =>
-  faultRowOf(Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' }), { sent: true, headSeen: false });
+  faultRowOf(Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' }), {
+    sent: true,
+    headSeen: false,
+  });
 const lostEnds: Readonly<Record<LostEnd, readonly [number, () => FaultRow, string]>> = {
   reset: [0, dropped, 'other side closed'],
   timeout: [responseMs, () => 'headers_timeout', `no answer within ${responseMs} ms`],

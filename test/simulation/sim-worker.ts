@@ -65,7 +65,11 @@ export class SimWorker {
     const { settings, random, logger } = this.#world;
     const clock = this.#process;
     const store = await this.#world.openStore(clock);
-    const incarnationId = await store.beginIncarnation({ bootId: clock.bootId ?? null, version: '0', nowMs: clock.wallMs() });
+    const incarnationId = await store.beginIncarnation({
+      bootId: clock.bootId ?? null,
+      version: '0',
+      nowMs: clock.wallMs(),
+    });
     const wholesale = createWholesaleClient({
       baseUrl: 'https://api.example',
       clock,
@@ -97,7 +101,13 @@ export class SimWorker {
         onSettled: () => deliveries.ring(),
         keyValue: (name) => settings.keys[name] ?? '',
       },
-      { incarnationId, concurrency: settings.concurrency, exposureCap: settings.exposureCap, graceMs: settings.graceMs, longestNapMs },
+      {
+        incarnationId,
+        concurrency: settings.concurrency,
+        exposureCap: settings.exposureCap,
+        graceMs: settings.graceMs,
+        longestNapMs,
+      },
     );
     for (const failed of [dispatcher.failed, deliveries.failed]) {
       failed.catch((error: unknown) => {

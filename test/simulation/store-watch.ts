@@ -15,7 +15,15 @@ const legal: Readonly<Record<string, string>> = {
 };
 
 /** Calls that change nothing: to die beside one of them is to die beside the port call before it. */
-const reads = new Set(['nextDueAt', 'nextDeliveryAt', 'countInDoubt', 'dueDeliveries', 'pauses', 'openAttemptsOfOthers', 'expireOverdue']);
+const reads = new Set([
+  'nextDueAt',
+  'nextDeliveryAt',
+  'countInDoubt',
+  'dueDeliveries',
+  'pauses',
+  'openAttemptsOfOthers',
+  'expireOverdue',
+]);
 const changesEntries = new Set(['acceptBatch', 'openAttempt', 'closeAttempt', 'expireOverdue']);
 
 /** Makes every call of the real store a port call, and looks at what it did. */
@@ -71,7 +79,9 @@ export class StoreWatch {
   #look(name: string, argument: unknown, result: unknown): void {
     if (name === 'openAttempt' && isOpenAttempt(result)) {
       this.#open.set(result.attemptId, result);
-      this.#trace(`open attempt ${result.attemptId} ${result.purpose} ${result.entry.operation} ${result.entry.reference}`);
+      this.#trace(
+        `open attempt ${result.attemptId} ${result.purpose} ${result.entry.operation} ${result.entry.reference}`,
+      );
     }
     if (name === 'openAttemptsOfOthers' && Array.isArray(result)) {
       for (const attempt of result) if (isOpenAttempt(attempt)) this.#open.set(attempt.attemptId, attempt);
@@ -104,10 +114,12 @@ export class StoreWatch {
       const before = this.#states.get(reference) ?? 'pending';
       if (state === 'unknown') unknown += 1;
       if (before === state) continue;
-      if (!(legal[before] ?? '').split(' ').includes(state)) this.#violate('I15', `${reference} went from ${before} to ${state}`);
+      if (!(legal[before] ?? '').split(' ').includes(state))
+        this.#violate('I15', `${reference} went from ${before} to ${state}`);
       this.#states.set(reference, state);
     }
-    if (unknown > this.#unknownLimit) this.#violate('I13', `${unknown} entries are in doubt, the limit is ${this.#unknownLimit}`);
+    if (unknown > this.#unknownLimit)
+      this.#violate('I13', `${unknown} entries are in doubt, the limit is ${this.#unknownLimit}`);
   }
 }
 

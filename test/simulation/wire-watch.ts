@@ -67,10 +67,14 @@ export class WireWatch implements WireObserver {
     const seen = this.of(subject);
     if (seen.path === '') Object.assign(seen, { path: call.path, body: call.body });
     else if (seen.path !== call.path || seen.body !== call.body)
-      this.#violate('I3', `${subject} was sent as ${call.path} ${call.body ?? ''}, before as ${seen.path} ${seen.body ?? ''}`);
+      this.#violate(
+        'I3',
+        `${subject} was sent as ${call.path} ${call.body ?? ''}, before as ${seen.path} ${seen.body ?? ''}`,
+      );
     for (const live of this.#live.values()) {
       const sameEsim = iccidOf(live.call) !== null && iccidOf(live.call) === iccidOf(call);
-      if (subjectOf(live.call) === subject || sameEsim) this.#violate('I20', `${subject} was sent beside a live call for it`);
+      if (subjectOf(live.call) === subject || sameEsim)
+        this.#violate('I20', `${subject} was sent beside a live call for it`);
     }
     this.#live.set(`${subject} ${wire.process.number}`, wire);
     this.#checkDoors(wire);
@@ -81,7 +85,10 @@ export class WireWatch implements WireObserver {
     for (const scope of ['account', wire.call.authorization]) {
       const shut = this.#shut.get(scope);
       if (shut !== undefined && this.#nowMs() - shut.atMs > 2000)
-        this.#violate('I12', `money was sent although ${scope === 'account' ? 'the account' : 'the key'} was turned away`);
+        this.#violate(
+          'I12',
+          `money was sent although ${scope === 'account' ? 'the account' : 'the key'} was turned away`,
+        );
     }
   }
 
@@ -89,9 +96,12 @@ export class WireWatch implements WireObserver {
     const { call, spends } = wire;
     const http = end.http ?? null;
     const code = codeIn(end);
-    this.trace(`worker sees ${call.method} ${call.path}: ${end.kind === 'fault' ? `${end.row}${end.sent ? '' : ', not sent'}` : ''} ${http ?? ''} ${code ?? ''}`);
+    this.trace(
+      `worker sees ${call.method} ${call.path}: ${end.kind === 'fault' ? `${end.row}${end.sent ? '' : ', not sent'}` : ''} ${http ?? ''} ${code ?? ''}`,
+    );
     if (code !== null && accountWide.has(code)) this.#shut.set('account', { atMs: this.#nowMs(), recorded: false });
-    if (code !== null && keyWide.has(code)) this.#shut.set(call.authorization, { atMs: this.#nowMs(), recorded: false });
+    if (code !== null && keyWide.has(code))
+      this.#shut.set(call.authorization, { atMs: this.#nowMs(), recorded: false });
     if (!spends) {
       if (call.path === '/products' && end.kind === 'answer' && end.http === 200) {
         this.#shut.delete('account');

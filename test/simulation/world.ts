@@ -64,14 +64,23 @@ export class World {
     this.trace = new Trace(keepTrace, nowMs);
     const violate = (invariant: string, sentence: string): void => this.violate(invariant, sentence);
     const trace = (what: string): void => this.trace.add(what);
-    this.#clocks = { bootId: plan.namesBoots ? 'boot-1' : undefined, bootedAtMs: -1_000_000, wallOffsetMs: wallStartMs };
+    this.#clocks = {
+      bootId: plan.namesBoots ? 'boot-1' : undefined,
+      bootedAtMs: -1_000_000,
+      wallOffsetMs: wallStartMs,
+    };
     this.market = new Market(plan.market);
     this.results = new ResultsDisk(random.fork(), () => undefined);
     const arrivals = new Arrivals(plan.settings.limits, nowMs, (sentence) => this.violate('I11', sentence));
     this.api = new SimApi({ readings: plan.readings, market: this.market, random: random.fork(), nowMs, arrivals });
     for (const iccid of plan.oldEsims)
       this.api.ledger.esims.set(iccid, { iccid, orderReference: null, cost: 100, currency: 'USD', state: 'fresh' });
-    this.wire = new WireWatch({ nowMs, violate, beforeLeaving: (wire, subject) => this.#beforeLeaving(wire, subject), trace });
+    this.wire = new WireWatch({
+      nowMs,
+      violate,
+      beforeLeaving: (wire, subject) => this.#beforeLeaving(wire, subject),
+      trace,
+    });
     this.#network = new SimNetwork({
       time: this.time,
       api: this.api,
@@ -183,7 +192,10 @@ export class World {
       clocks: this.#clocks,
       onPort: (caller, name) => this.#onPort(caller, name),
     });
-    const logger = pino({ level: 'info', base: null, timestamp: false }, { write: (line) => void this.logs.push(line) });
+    const logger = pino(
+      { level: 'info', base: null, timestamp: false },
+      { write: (line) => void this.logs.push(line) },
+    );
     const worker = new SimWorker(process, {
       settings: plan.settings,
       random: this.#random.fork(),

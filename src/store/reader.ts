@@ -2,12 +2,14 @@ import { isoTime } from '../core/clock.ts';
 import { zeroCounts, type EntryState } from '../core/entry-state.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import type { ResultDocument } from '../core/result-document.ts';
+import { AuditTable } from './audit.ts';
 import { openReadOnly, type Sqlite } from './database.ts';
 import { readOrderDetail } from './order-detail.ts';
 import { refuseNewer } from './migrate.ts';
 import { readResultDocument } from './result-reader.ts';
 import { stateCountsFrom } from './rows.ts';
-import type { Attention, Backlog, OrderDetail, OrderFilter, OrderSummary, OutboxReader, Pause } from './store.ts';
+import type { Attention, Backlog, OrderDetail, OrderFilter, OrderSummary, OutboxReader } from './outbox-reader.ts';
+import type { Pause } from './store.ts';
 import { PauseTable } from './pauses.ts';
 
 interface SummaryRow {
@@ -145,7 +147,7 @@ export class SqliteOutboxReader implements OutboxReader {
   }
 
   pauses(): readonly Pause[] {
-    return new PauseTable(this.#database).all();
+    return new PauseTable(this.#database, new AuditTable(this.#database)).all();
   }
 }
 

@@ -1,5 +1,6 @@
 import type { EntryState } from '../core/entry-state.ts';
 import type { AcceptableLine } from '../core/order-request.ts';
+import type { AuditTable } from './audit.ts';
 import { inTransaction, type Sqlite } from './database.ts';
 import type { EntryChanges } from './entry-changes.ts';
 import type { IntakeTable } from './intake.ts';
@@ -24,9 +25,11 @@ export class StorefrontOrders {
   readonly #database: Sqlite;
   readonly #intake: IntakeTable;
   readonly #entries: EntryChanges;
+  readonly #audit: AuditTable;
   readonly #statements;
 
-  constructor(database: Sqlite, intake: IntakeTable, entries: EntryChanges) {
+  constructor(database: Sqlite, intake: IntakeTable, entries: EntryChanges, audit: AuditTable) {
+    this.#audit = audit;
     this.#database = database;
     this.#intake = intake;
     this.#entries = entries;
@@ -49,9 +52,6 @@ export class StorefrontOrders {
           'SELECT s.iccid FROM esims s JOIN entries e ON e.id = s.entry_id WHERE e.line_id = ? ORDER BY s.iccid',
         )
         .pluck(),
-      audit: database.prepare(
-        'INSERT INTO audit (at_ms, actor, action, subject, reason, detail) VALUES (:nowMs, :actor, :action, :subject, :reason, :detail)',
-      ),
     };
   }
 
@@ -147,10 +147,9 @@ export class StorefrontOrders {
   }
 
   #record(order: StorefrontOrder, action: string, rows: readonly EntryRow[], reason: string): void {
-    const references = rows.map((row) => row.reference);
-    const subject = `${order.source}/${order.orderId}`;
-    const audit = { nowMs: order.nowMs, actor: order.actor, action, subject, reason };
-    this.#statements.audit.run({ ...audit, detail: JSON.stringify({ references }) });
+    const { actor, nowMs } = order;
+    const detail = { references: rows.map((row) => row.reference) };
+    this.#audit.record({ actor, reason, nowMs, action, subject: `${order.source}/${order.orderId}`, detail });
   }
 }
 

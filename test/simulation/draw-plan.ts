@@ -33,7 +33,7 @@ function drawSettings(random: SeededRandom, lookup: boolean): WorkerSettings {
     concurrency: random.pick(1, 2, 4, 8),
     exposureCap: random.pick(1, 2, 5),
     graceMs: random.pick(0, 500, 6500),
-    longestNapMs: random.pick(1000, 60_000, 60_000, 60_000),
+    longestNapMs: random.chance(0.05) ? 1000 : 60_000,
     horizonMs: random.chance(0.1) ? 900_000 : 86_400_000,
     lookup,
   };
@@ -66,6 +66,7 @@ function drawProduct(random: SeededRandom, refusals: readonly Refusal[], faultsO
   const span = spans[random.int(0, spans.length - 1)] ?? (() => forEver);
   return {
     priceCents: random.int(1, 5000),
+    ...(refusals === giftCardRefusals && random.chance(0.25) ? { limit: random.int(1, 4) } : {}),
     refusals: random.chance(0.2) ? [{ ...refusal(), ...span() }] : [],
     afterSale: random.chance(0.3)
       ? { ...refusal(), untilMs: random.chance(0.5) ? Number.POSITIVE_INFINITY : faultsOffMs }
@@ -102,6 +103,10 @@ function drawLine(random: SeededRandom, order: number, lineId: number, oldEsims:
     lineId: String(lineId),
     currency: random.pick('USD', 'USD', 'EUR'),
     notAfterMs: random.chance(0.12) ? wallStartMs + random.int(1000, 900_000) : null,
+    rules: {
+      ...(random.chance(0.4) ? { split: true } : {}),
+      ...(random.chance(0.3) ? { fallback_currency: random.pick('USD', 'EUR') } : {}),
+    },
   };
   const kind = random.next();
   const product = random.int(1, 3);

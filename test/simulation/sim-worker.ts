@@ -4,6 +4,7 @@ import type { Sink } from '../../src/results/sink.ts';
 import type { AcceptedLine, IntakeBatch, Store } from '../../src/store/store.ts';
 import { BudgetGate } from '../../src/submit/budget-gate.ts';
 import { Dispatcher } from '../../src/submit/dispatcher.ts';
+import { LookupCheck } from '../../src/submit/lookup-check.ts';
 import { PauseBoard } from '../../src/submit/pause-board.ts';
 import { createWholesaleClient } from '../../src/wholesale/client.ts';
 import type { HttpPort } from '../../src/wholesale/transport.ts';
@@ -55,6 +56,8 @@ export class SimWorker {
   readonly #world: WorkerWorld;
   #parts: { store: Store; dispatcher: Dispatcher; deliveries: DeliveryLoop } | null = null;
 
+  #stopping = false;
+
   constructor(process: SimProcess, world: WorkerWorld) {
     this.#process = process;
     this.#world = world;
@@ -92,6 +95,7 @@ export class SimWorker {
         store,
         wholesale,
         gate: new BudgetGate(Object.keys(settings.keys), settings.limits, clock),
+        lookups: new LookupCheck(store),
         pauses: new PauseBoard({ store, clock, random: random.next, timeScale: 1 }),
         clock,
         random: random.next,
@@ -120,7 +124,7 @@ export class SimWorker {
   }
 
   get ready(): boolean {
-    return this.#process.alive && this.#parts !== null;
+    return this.#process.alive && this.#parts !== null && !this.#stopping;
   }
 
   get store(): Store | null {
@@ -145,6 +149,7 @@ export class SimWorker {
   async stop(): Promise<void> {
     const parts = this.#parts;
     if (parts === null) return;
+    this.#stopping = true;
     await parts.dispatcher.stop();
     await parts.deliveries.stop();
   }

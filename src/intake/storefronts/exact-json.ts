@@ -1,4 +1,4 @@
-import { Buffer, isUtf8 } from 'node:buffer';
+import { type Buffer, isUtf8 } from 'node:buffer';
 
 /**
  * Reads JSON with every number as the text that was sent: ids of storefronts are larger than a JavaScript number can

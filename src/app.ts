@@ -6,6 +6,7 @@ import type { Clock, Random } from './core/clock.ts';
 import { isoTime } from './core/clock.ts';
 import { assert } from './core/order-sync-error.ts';
 import { createFolderIntake, type FolderIntake } from './intake/folder/folder-intake.ts';
+import { startWebhookIntake, type WebhookIntake } from './intake/webhook/webhook-intake.ts';
 import { startHealthServer, type CheckStatus, type HealthCheck } from './ops/health-server.ts';
 import { Lifecycle } from './ops/lifecycle.ts';
 import { removeRunFile, writeRunFile } from './ops/run-file.ts';
@@ -33,6 +34,8 @@ export interface WorkerDeps {
 export interface RunningWorker {
   /** `host:port` of the health pages, as they really listen. */
   readonly adminAddress: string;
+  /** `host:port` where orders are received over HTTP; null when that is not configured. */
+  readonly webhookAddress: string | null;
   readonly store: Store;
   /** Rejects when the worker must not go on, for example because what it does cannot be recorded. Never resolves. */
   readonly failed: Promise<never>;
@@ -107,7 +110,7 @@ function attemptDeps(deps: WorkerDeps, store: Store, wholesale: AttemptDeps['who
   };
 }
 
-function healthChecks(store: Store, intake: FolderIntake): readonly HealthCheck[] {
+function healthChecks(store: Store, intake: FolderIntake, webhook: WebhookIntake | null): readonly HealthCheck[] {
   const database = async (): Promise<CheckStatus> => {
     await store.checkHealth();
     return 'pass';
@@ -115,12 +118,21 @@ function healthChecks(store: Store, intake: FolderIntake): readonly HealthCheck[
   return [
     { name: 'database', readiness: true, check: database },
     { name: 'folder', readiness: false, check: () => (intake.status().degraded === null ? 'pass' : 'fail') },
+    ...(webhook === null ? [] : [{ name: 'webhook', readiness: true, check: () => webhook.health() }]),
     {
       name: 'submission',
       readiness: false,
       check: async () => ((await store.pauses()).length === 0 ? 'pass' : 'warn'),
     },
   ];
+}
+
+async function startWebhook(deps: WorkerDeps, store: Store, onAccepted: () => void): Promise<WebhookIntake | null> {
+  const { clock, version } = deps;
+  const config = deps.config.intake.webhook;
+  if (config === null) return null;
+  const logger = deps.logger.child({ component: 'webhook' });
+  return await startWebhookIntake({ store, clock, logger, config, version, onAccepted });
 }
 
 /**
@@ -158,8 +170,13 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     deliveries.start();
     await life.push('deliveries', () => deliveries.stop());
 
+    let webhook: WebhookIntake | null = null;
+    const onSettled = (): void => {
+      deliveries.ring();
+      webhook?.ring();
+    };
     const dispatcher = new Dispatcher(
-      { ...attemptDeps(deps, store, wholesale), onSettled: () => deliveries.ring() },
+      { ...attemptDeps(deps, store, wholesale), onSettled },
       {
         incarnationId,
         concurrency: config.submit.concurrency,
@@ -170,20 +187,24 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     await life.push('dispatcher', () => dispatcher.stop());
     await dispatcher.start();
 
+    const onAccepted = (): void => {
+      dispatcher.ring();
+      deliveries.ring();
+    };
     const intake = createFolderIntake({
       store,
       clock,
       logger: logger.child({ component: 'intake' }),
       config: config.intake.folder,
-      onAccepted: () => {
-        dispatcher.ring();
-        deliveries.ring();
-      },
+      onAccepted,
     });
     await life.push('folder intake', () => intake.stop());
     await intake.start();
 
-    const checks = healthChecks(store, intake);
+    webhook = await startWebhook(deps, store, onAccepted);
+    if (webhook !== null) await life.push('webhook', () => webhook?.stop());
+
+    const checks = healthChecks(store, intake, webhook);
     const { host, port } = config.admin.listen;
     const health = await startHealthServer({ host, port, version: deps.version, checks, draining: () => life.stopped });
     await life.push('health server', () => health.close());
@@ -195,12 +216,19 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     });
     await life.push('run file', () => removeRunFile(config.dataDir, deps.pid));
 
-    const failed = Promise.race([dispatcher.failed, deliveries.failed, intake.failed, watch.failed]);
+    const parts = [dispatcher, deliveries, intake, watch, ...(webhook === null ? [] : [webhook])];
+    const failed = Promise.race(parts.map((part) => part.failed));
     failed.catch(() => undefined);
     logger.info(
-      { upstream: config.wholesale.upstream, admin: health.address, ...store.read.backlog() },
+      {
+        upstream: config.wholesale.upstream,
+        admin: health.address,
+        ...(webhook === null ? {} : { webhook: webhook.address }),
+        ...store.read.backlog(),
+      },
       'worker started',
     );
-    return { adminAddress: health.address, store, failed, stop: () => life.stop() };
+    const webhookAddress = webhook?.address ?? null;
+    return { adminAddress: health.address, webhookAddress, store, failed, stop: () => life.stop() };
   });
 }

@@ -35,6 +35,39 @@ export interface FolderIntakeConfig {
   };
 }
 
+/** Who may post orders over HTTP, and whose. */
+export interface WebhookCaller {
+  readonly name: string;
+  readonly secret: string;
+  /** The only source it may post, read and take back; null: any. */
+  readonly source: string | null;
+}
+
+export interface WebhookIntakeConfig {
+  readonly listen: ListenAddress;
+  readonly source: string;
+  readonly tokens: readonly WebhookCaller[];
+  readonly standardWebhooks: readonly WebhookCaller[];
+  readonly hmac: readonly (WebhookCaller & {
+    readonly header: string;
+    readonly encoding: 'base64' | 'hex';
+    readonly prefix: string;
+  })[];
+  readonly limits: {
+    readonly bodyBytes: number;
+    readonly batchLines: number;
+    readonly depth: number;
+    readonly requestsPerMinute: number;
+    readonly burst: number;
+    readonly uncommitted: number;
+    readonly connections: number;
+    readonly headersMs: number;
+    readonly requestMs: number;
+    readonly waitS: number;
+    readonly waiting: number;
+  };
+}
+
 export interface WholesaleConfig {
   readonly environment: 'production' | 'sandbox';
   /** Without a slash at its end. */
@@ -72,7 +105,11 @@ export interface Config {
   readonly databasePath: string;
   readonly init: 'never' | 'if-missing';
   readonly reference: { readonly prefix: string; readonly secretFile: string };
-  readonly intake: { readonly folder: FolderIntakeConfig };
+  readonly intake: {
+    readonly folder: FolderIntakeConfig;
+    /** Null: nothing listens. */
+    readonly webhook: WebhookIntakeConfig | null;
+  };
   readonly wholesale: WholesaleConfig;
   readonly submit: SubmitConfig;
   readonly results: { readonly folder: string };

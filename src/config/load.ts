@@ -12,6 +12,7 @@ import { explainSchemaIssues } from './schema-issues.ts';
 import { configSchema } from './schema.ts';
 import { readSecrets } from './secrets.ts';
 import { valueAt } from './tree.ts';
+import { checkWebhookRules } from './webhook-rules.ts';
 import { readYaml } from './yaml-file.ts';
 
 export interface ConfigSources {
@@ -46,6 +47,7 @@ export function loadConfig(sources: ConfigSources = {}): LoadedConfig {
     ...(parsed.error === undefined ? [] : explainSchemaIssues(parsed.error, tree, origins)),
     ...checkRules(tree, origins),
     ...secrets.issues,
+    ...checkWebhookRules(tree, origins, secrets),
   ];
   if (!parsed.success || issues.length > 0) throw new ConfigInvalidError(file, issues.toSorted(byPlace));
 
@@ -79,7 +81,8 @@ function readConfigFile(path: string, name: string): string {
 /** Keys that a later version acts on must not be taken for granted in this one. */
 function reservedKeys(tree: unknown): string[] {
   return [
-    ['intake', 'webhook'],
+    ['intake', 'webhook', 'woocommerce'],
+    ['intake', 'webhook', 'shopify'],
     ['results', 'callback'],
     ['admin', 'tokens'],
   ]

@@ -1,5 +1,5 @@
 import { dirname, join, resolve } from 'node:path';
-import type { Config, ListenAddress } from './config.ts';
+import type { Config, ListenAddress, WebhookIntakeConfig } from './config.ts';
 import type { ConfigDocument } from './schema.ts';
 import type { Secrets } from './secrets.ts';
 
@@ -66,6 +66,7 @@ export function toConfig(document: ResolvedDocument, secrets: Secrets): Config {
           minFreeBytes: folder.limits.min_free_bytes,
         },
       },
+      webhook: toWebhookConfig(intake.webhook, secrets),
     },
     wholesale: {
       environment: wholesale.environment,
@@ -102,6 +103,46 @@ export function toConfig(document: ResolvedDocument, secrets: Secrets): Config {
     log: document.log,
     shutdown: { graceMs: document.shutdown.grace_ms },
     sandbox: document.sandbox,
+  };
+}
+
+function toWebhookConfig(webhook: ResolvedDocument['intake']['webhook'], secrets: Secrets): WebhookIntakeConfig | null {
+  if (webhook === undefined) return null;
+  const { limits } = webhook;
+  const callerAt = (
+    list: string,
+    index: number,
+    key: string,
+    entry: { name: string; source?: string | undefined },
+  ) => ({
+    name: entry.name,
+    secret: secrets.get(`intake.webhook.${list}.${index}.${key}`) ?? '',
+    source: entry.source ?? null,
+  });
+  return {
+    listen: toListenAddress(webhook.listen),
+    source: webhook.source,
+    tokens: webhook.tokens.map((token, index) => callerAt('tokens', index, 'value', token)),
+    standardWebhooks: webhook.standard_webhooks.map((entry, index) =>
+      callerAt('standard_webhooks', index, 'secret', entry),
+    ),
+    hmac: webhook.hmac.map((entry, index) => {
+      const { header, encoding, prefix } = entry;
+      return { ...callerAt('hmac', index, 'secret', entry), header, encoding, prefix };
+    }),
+    limits: {
+      bodyBytes: limits.body_bytes,
+      batchLines: limits.batch_lines,
+      depth: limits.depth,
+      requestsPerMinute: limits.requests_per_minute,
+      burst: limits.burst,
+      uncommitted: limits.uncommitted,
+      connections: limits.connections,
+      headersMs: limits.headers_ms,
+      requestMs: limits.request_ms,
+      waitS: limits.wait_s,
+      waiting: limits.waiting,
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { sourceSchema } from '../core/order-request.ts';
 import { count, durationMs, folderPath, httpUrl, keyName, listenAddress, secretText } from './schema-values.ts';
+import { webhookIntake } from './webhook-schema.ts';
 
 /** The columns of an order file that may be named otherwise. */
 const fileColumns = [
@@ -71,17 +72,6 @@ const folderIntake = z
   })
   .prefault({})
   .describe('The watched folder.');
-
-const webhookIntake = z
-  .strictObject({
-    listen: listenAddress.describe('Where the webhook listens, for example `127.0.0.1:8080`.'),
-    tokens: z.array(z.unknown()).optional().describe('Bearer tokens that may post orders.'),
-    standard_webhooks: z.array(z.unknown()).optional().describe('Secrets of the Standard Webhooks scheme.'),
-    woocommerce: z.array(z.unknown()).optional().describe('WooCommerce shops.'),
-    shopify: z.array(z.unknown()).optional().describe('Shopify shops.'),
-  })
-  .optional()
-  .describe('The webhook. Reserved: this version reads the keys and says that it does not listen yet.');
 
 const wholesale = z
   .strictObject({

@@ -64,7 +64,8 @@ const transitions: Record<EntryState, readonly EntryState[]> = {
   expired: [],
   cancelled: [],
   needs_review: ['unknown', 'waiting', 'placed', 'fulfilled', 'refunded', 'rejected', 'cancelled'],
-  held: ['pending', 'waiting', 'unknown', 'placed', 'cancelled'],
+  // To a person when it was held for so long that neither a lookup nor the same reference can settle its doubt.
+  held: ['pending', 'waiting', 'unknown', 'placed', 'cancelled', 'needs_review'],
 };
 
 export function canTransition(from: EntryState, to: EntryState): boolean {
@@ -78,27 +79,40 @@ export function isFinal(state: EntryState): state is FinalState {
 export const entryActions = ['retry', 'hold', 'release', 'cancel', 'reorder', 'resolve'] as const;
 export type EntryAction = (typeof entryActions)[number];
 
-/** What a person may do now. `inDoubt`: an attempt may have been processed, and nothing has settled it yet. */
-export function allowedActions(entry: { state: EntryState; inDoubt: boolean }): readonly EntryAction[] {
+/** What decides which actions are allowed. */
+export interface ActionSubject {
+  readonly state: EntryState;
+  /** An attempt may have been processed, and nothing has settled it yet. */
+  readonly inDoubt: boolean;
+  /** Where a held entry goes back to; null for every other. */
+  readonly heldFrom: EntryState | null;
+  /** Others took its place already: parts, another balance, or a new order by a person. */
+  readonly replaced: boolean;
+}
+
+/** What a person may do now: the one answer that the command line, the API and the pages give. */
+export function allowedActions(entry: ActionSubject): readonly EntryAction[] {
   switch (entry.state) {
     case 'pending':
-      return ['hold', 'cancel'];
+      return entry.inDoubt ? ['hold'] : ['hold', 'cancel'];
     case 'waiting':
-      return ['retry', 'hold', 'cancel'];
+      // Taking back what may have been bought would hide a purchase.
+      return entry.inDoubt ? ['retry', 'hold'] : ['retry', 'hold', 'cancel'];
     case 'unknown':
-      return ['retry', 'hold'];
     case 'placed':
       return ['retry', 'hold'];
-    case 'held':
-      // Taking back what may have been bought would hide a purchase.
-      return entry.inDoubt ? ['release'] : ['release', 'cancel'];
+    case 'held': {
+      // What was placed is bought, although nothing about it is in doubt.
+      const isClean = !entry.inDoubt && (entry.heldFrom === 'pending' || entry.heldFrom === 'waiting');
+      return isClean ? ['release', 'cancel'] : ['release'];
+    }
     case 'needs_review':
       return ['retry', 'resolve'];
     case 'rejected':
     case 'expired':
     case 'cancelled':
-      // Nothing was bought under this reference: the person may order anew, under a new one.
-      return ['reorder'];
+      // Nothing was bought under this reference: the person may order anew, under a new one, and once only.
+      return entry.inDoubt || entry.replaced ? [] : ['reorder'];
     case 'sending':
     case 'fulfilled':
     case 'refunded':

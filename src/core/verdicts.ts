@@ -101,7 +101,15 @@ export class Verdicts {
         reviewReason: 'accepted without all units, and orders cannot be looked up',
       };
     }
-    return { ...done, state: 'placed', nextStep: 'lookup', tries: 0, dueAtMs: this.#due('standard', 0) };
+    return {
+      ...done,
+      state: 'placed',
+      nextStep: 'lookup',
+      tries: 0,
+      dueAtMs: this.#due('standard', 0),
+      // A lookup may not show at once what was just accepted; until then its absence says nothing.
+      doubtUntilMs: this.#nowMs + this.#policy.quietMs,
+    };
   }
 
   apply(cell: Cell, outcome: Outcome): Settlement {
@@ -204,7 +212,16 @@ export class Verdicts {
     const facts = this.#facts;
     const base = this.#base('not_found');
     if (facts.state === 'placed') {
+      if (facts.doubtUntilMs !== null && this.#nowMs < facts.doubtUntilMs) {
+        const dueAtMs = this.#due('standard', facts.tries);
+        return { ...base, nextStep: 'lookup', counted: false, tries: facts.tries + 1, dueAtMs };
+      }
       return this.review(null, 'not_found', 'the API accepted the order, but a lookup does not find it', true);
+    }
+    if (facts.operation === 'esim_cancel') {
+      // What is absent is the order of the eSIM. That says nothing about the cancel.
+      const reason = 'the cancel may have worked, but the order of its eSIM is not found';
+      return this.review(null, facts.buffered?.row ?? 'not_found', reason, true);
     }
     if (facts.buffered === null) {
       // Nothing stands against it: the same reference again buys it, or brings the first answer (Spec 7, retry rule 1).
@@ -246,9 +263,8 @@ export class Verdicts {
       answer: null,
       breach: null,
     };
-    const column = facts.operation === 'esim_cancel' ? 'cancelClean' : 'clean';
     return {
-      ...clean.apply(decisionTable[facts.buffered.row][column], outcome),
+      ...clean.apply(decisionTable[facts.buffered.row].clean, outcome),
       inDoubt: false,
       doubtUntilMs: null,
       counted: false,
@@ -258,9 +274,7 @@ export class Verdicts {
   /** A lookup for an ambiguous cancel found the order of the eSIM. */
   cancelFound(answer: OrderAnswer): Settlement {
     const facts = this.#facts;
-    const unit = answer.units.find((it) => it.iccid === facts.iccid);
-    const gone = /^(cancel|refund)/i;
-    if (answer.statusClass === 'refunded' || gone.test(unit?.status ?? '') || gone.test(answer.status ?? '')) {
+    if (showsCancelled(answer, facts.iccid)) {
       // What the order cost is not what the cancel cost.
       return this.settle('accepted', { ...answer, units: [], cost: null });
     }
@@ -298,16 +312,32 @@ export class Verdicts {
 
   stillPlaced(answer: OrderAnswer): Settlement {
     const facts = this.#facts;
-    const since = facts.firstSentAtMs ?? facts.createdAtMs;
-    if (this.#nowMs - since >= this.#policy.placedDeadlineMs) {
+    // Counted from the acceptance: an order may have waited for a balance or for stock long before it.
+    const acceptedAtMs =
+      facts.doubtUntilMs === null
+        ? (facts.firstSentAtMs ?? facts.createdAtMs)
+        : facts.doubtUntilMs - this.#policy.quietMs;
+    const placed = { ...this.settle('accepted', answer), doubtUntilMs: facts.doubtUntilMs };
+    if (this.#nowMs - acceptedAtMs >= this.#policy.placedDeadlineMs) {
       return {
-        ...this.settle('accepted', answer),
+        ...placed,
         state: 'needs_review',
         reviewReason: 'accepted, but its units did not come before the deadline',
       };
     }
-    return { ...this.settle('accepted', answer), tries: facts.tries + 1, dueAtMs: this.#due('standard', facts.tries) };
+    return { ...placed, tries: facts.tries + 1, dueAtMs: this.#due('standard', facts.tries) };
   }
+}
+
+/**
+ * Whether an order shows that one of its eSIMs was cancelled. The word of the eSIM itself counts; the word of the order
+ * only where the order holds no other eSIM, whose cancel it might be telling of.
+ */
+function showsCancelled(answer: OrderAnswer, iccid: string | null): boolean {
+  const gone = /^(cancel|refund)/i;
+  const word = answer.units.find((unit) => unit.iccid === iccid)?.status;
+  if (word !== undefined) return gone.test(word);
+  return answer.units.length <= 1 && (answer.statusClass === 'refunded' || gone.test(answer.status ?? ''));
 }
 
 function errorOf(outcome: Outcome, buffered: boolean): Settlement['error'] {

@@ -10,6 +10,8 @@ export interface DeliveryDeps {
   readonly sink: Sink;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** The longest the loop sleeps without looking, in ms. Default: 1000. */
+  readonly longestNapMs?: number;
 }
 
 const batch = 100;
@@ -65,9 +67,8 @@ export class DeliveryLoop {
       // What is due was delivered, also what the last attempts left: only now it may end.
       if (this.#stopping) return;
       const nextAt = await store.nextDeliveryAt(sink.name);
-      await this.#wakeUp.wait(
-        nextAt === null ? longestNapMs : Math.min(longestNapMs, Math.max(1, nextAt - clock.wallMs())),
-      );
+      const napMs = this.#deps.longestNapMs ?? longestNapMs;
+      await this.#wakeUp.wait(nextAt === null ? napMs : Math.min(napMs, Math.max(1, nextAt - clock.wallMs())));
     }
   }
 

@@ -5,7 +5,7 @@ export const wireSchemas = z.registry<{ id: string }>();
 
 /**
  * What goes over the wire, in both directions. The service fixes `reference`, `quantity`, `days` and the error body
- * (Spec 2, 4, 7); every other name is an assumption, listed in docs/spec-gaps-sandbox.md. The OpenAPI document is
+ * (Spec 2, 4, 7); every other name is an assumption, listed in docs/spec-gaps.md. The OpenAPI document is
  * generated from these very schemas.
  */
 const reference = z

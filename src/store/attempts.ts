@@ -15,6 +15,9 @@ interface AttemptRow {
   readonly opened_at_ms: number;
 }
 
+/** States in which an entry is looked up. */
+const lookedUp: readonly EntryState[] = ['unknown', 'placed'];
+
 /** Claiming an entry and opening its attempt; closing the attempt and moving the entry. Append-only. */
 export class AttemptTable {
   readonly #database: Sqlite;
@@ -69,7 +72,9 @@ export class AttemptTable {
 
   open(claim: AttemptClaim): OpenAttempt | null {
     return inTransaction(this.#database, () => {
-      const row = claim.step === 'send' ? this.#due.toSend(claim) : this.#due.toLookUp(claim.nowMs);
+      const still = this.#pauses.standingStill();
+      if (still.account || still.keys.includes(claim.keyName)) return null;
+      const row = claim.step === 'send' ? this.#due.toSend(claim, still) : this.#due.toLookUp(claim.nowMs);
       if (row === undefined) return null;
       const entry = entryFrom(row, this.#knownLimit(row));
       const purpose = claim.step === 'send' ? 'submit' : 'lookup';
@@ -158,10 +163,12 @@ export class AttemptTable {
       if (close.pause !== null) this.#pauses.open({ ...close.pause, nowMs: close.nowMs });
       const row = this.#statements.findEntry.get(close.entryId);
       assert(row !== undefined, `entry ${close.entryId} exists`);
+      // A person may have held the entry while it was being looked up: what they decided stands.
+      if (attempt.purpose === 'lookup' && !lookedUp.includes(row.state)) return;
       this.#entries.settle(row, {
         settlement: close.settlement,
         nowMs: close.nowMs,
-        expected: attempt.purpose === 'submit' ? ['sending'] : (['unknown', 'placed'] satisfies EntryState[]),
+        expected: attempt.purpose === 'submit' ? ['sending'] : lookedUp,
         sentAtMs: attempt.purpose === 'submit' && close.outcome.sent ? attempt.opened_at_ms : null,
       });
     });

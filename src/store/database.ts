@@ -59,7 +59,7 @@ function configure(database: Sqlite): void {
   database.pragma('foreign_keys = ON');
   database.pragma('trusted_schema = OFF');
   database.pragma('journal_size_limit = 67108864');
-  database.pragma('cache_size = -16384');
+  database.pragma('cache_size = -8192');
   const found = {
     journal_mode: String(database.pragma('journal_mode', { simple: true })),
     synchronous: Number(database.pragma('synchronous', { simple: true })),
@@ -114,6 +114,12 @@ export function openReadOnly(path: string): Sqlite {
   const database = new SqliteDatabase(path, { readonly: true, fileMustExist: true });
   database.pragma('busy_timeout = 5000');
   return database;
+}
+
+/** What an ordinary user may still write to the disk of a folder, in bytes. */
+export function freeBytesOf(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
 }
 
 /** Device and inode: they change when somebody replaces or removes the file under an open connection. */

@@ -1,6 +1,7 @@
 import type { Sqlite } from './database.ts';
 import { Turns, type Queue } from './lanes.ts';
 import type { EntryRow } from './rows.ts';
+import type { StandingStill } from './pauses.ts';
 import type { AttemptClaim } from './store.ts';
 
 /**
@@ -13,8 +14,18 @@ const iccidIsFree = `(e.iccid IS NULL OR NOT EXISTS (
 const mayStart = `(e.not_after_ms IS NULL OR e.not_after_ms > :nowMs)`;
 const notOpen = 'NOT EXISTS (SELECT 1 FROM attempts a WHERE a.entry_id = e.id AND a.closed_at_ms IS NULL)';
 
-interface QueueParameters {
+/** What a person stopped. The lists are read once for a query, and are nearly always empty. */
+const notStopped = `e.operation NOT IN (SELECT value FROM json_each(:operations))
+  AND (e.currency IS NULL OR e.currency NOT IN (SELECT value FROM json_each(:currencies)))`;
+
+interface SendParameters {
   nowMs: number;
+  /** JSON lists. */
+  operations: string;
+  currencies: string;
+}
+
+interface QueueParameters extends SendParameters {
   lane: string;
 }
 
@@ -28,7 +39,8 @@ const lanesOf = (state: Queue['state']): string => `
 
 const headOf = (state: Queue['state']): string => `
   SELECT e.* FROM entries e INDEXED BY entries_${state}_lanes
-  WHERE e.state = '${state}' AND e.lane = :lane AND e.due_at_ms <= :nowMs AND ${mayStart} AND ${iccidIsFree}
+  WHERE e.state = '${state}' AND e.lane = :lane AND e.due_at_ms <= :nowMs AND ${mayStart} AND ${notStopped}
+    AND ${iccidIsFree}
   ORDER BY e.due_at_ms, e.id LIMIT 1`;
 
 /** What is due, in the order in which it is taken: what is in doubt first, then the shops in turn. */
@@ -40,9 +52,9 @@ export class DueEntries {
   constructor(database: Sqlite) {
     this.#database = database;
     this.#statements = {
-      doubtful: database.prepare<{ nowMs: number }, EntryRow>(
+      doubtful: database.prepare<SendParameters, EntryRow>(
         `SELECT e.* FROM entries e WHERE e.state = 'unknown' AND e.next_step = 'send' AND e.due_at_ms <= :nowMs
-         ORDER BY e.due_at_ms, e.id LIMIT 1`,
+         AND ${notStopped} ORDER BY e.due_at_ms, e.id LIMIT 1`,
       ),
       waitingLanes: database.prepare<[], string>(lanesOf('waiting')).pluck(),
       pendingLanes: database.prepare<[], string>(lanesOf('pending')).pluck(),
@@ -80,11 +92,12 @@ export class DueEntries {
     };
   }
 
-  toSend(claim: AttemptClaim): EntryRow | undefined {
-    const doubtful = this.#statements.doubtful.get({ nowMs: claim.nowMs });
+  toSend(claim: AttemptClaim, still: Pick<StandingStill, 'operations' | 'currencies'>): EntryRow | undefined {
+    const stopped = { operations: JSON.stringify(still.operations), currencies: JSON.stringify(still.currencies) };
+    const doubtful = this.#statements.doubtful.get({ nowMs: claim.nowMs, ...stopped });
     if (doubtful !== undefined || !claim.allowNew) return doubtful;
     for (const queue of this.#turns.order(this.#queues(), claim.pausedCurrencies)) {
-      const row = this.#statements[queue.state].get({ nowMs: claim.nowMs, lane: queue.lane });
+      const row = this.#statements[queue.state].get({ nowMs: claim.nowMs, lane: queue.lane, ...stopped });
       if (row === undefined) continue;
       this.#turns.served(queue);
       return row;

@@ -1,5 +1,7 @@
 import type { Settlement } from '../core/settlement.ts';
 import { canTransition, isFinal, type EntryState } from '../core/entry-state.ts';
+import type { FollowUp } from '../core/follow-up.ts';
+import type { OperatorMove } from '../core/operator-decision.ts';
 import { assert } from '../core/order-sync-error.ts';
 import { referenceFor, type ReferenceNamespace } from '../core/reference.ts';
 import type { Sqlite } from './database.ts';
@@ -47,10 +49,11 @@ export class EntryChanges {
         `INSERT INTO entries (reference, line_id, generation, chunk, operation, variant, plan, iccid, quantity, days, currency,
                               not_after_ms, rules, state, lane, due_at_ms, created_at_ms, updated_at_ms)
          SELECT :reference, line_id, :generation, :chunk, operation, variant, plan, iccid, :quantity, days, :currency,
-                not_after_ms, rules, 'pending', :lane, :nowMs, :nowMs, :nowMs
+                -- A deadline that has passed was that of the first order; nobody orders anew to have it expire.
+                CASE WHEN not_after_ms > :nowMs THEN not_after_ms END, rules, 'pending', :lane, :nowMs, :nowMs, :nowMs
          FROM entries WHERE id = :id`,
       ),
-      markReplaced: database.prepare('UPDATE entries SET replaced = 1 WHERE id = ?'),
+      markReplaced: database.prepare('UPDATE entries SET replaced = 1 WHERE id = ? AND replaced = 0'),
       learnLimit: database.prepare(
         `INSERT INTO variant_limits (variant, known_limit, learned_at_ms) VALUES (:variant, :limit, :nowMs)
          ON CONFLICT (variant) DO UPDATE SET known_limit = min(known_limit, :limit), learned_at_ms = :nowMs`,
@@ -66,6 +69,22 @@ export class EntryChanges {
         `UPDATE entries SET state = :state, updated_at_ms = :nowMs, settled_at_ms = :nowMs, error_code = coalesce(error_code, :code),
            error_message = coalesce(error_message, :message) WHERE id = :id AND state = :from`,
       ),
+      move: database.prepare(
+        `UPDATE entries SET state = :state, next_step = :nextStep, due_at_ms = :dueAtMs, in_doubt = :inDoubt,
+           doubt_until_ms = :doubtUntilMs, review_reason = :reviewReason, held_from = :heldFrom,
+           order_number = coalesce(order_number, :orderNumber), tries = CASE WHEN :afresh = 1 THEN 0 ELSE tries END,
+           error_code = CASE WHEN :keepError = 1 THEN error_code ELSE :errorCode END,
+           error_message = CASE WHEN :keepError = 1 THEN error_message ELSE :errorMessage END,
+           error_buffered = CASE WHEN :keepError = 1 THEN error_buffered ELSE 0 END, updated_at_ms = :nowMs,
+           settled_at_ms = CASE WHEN :final = 1 THEN :nowMs ELSE settled_at_ms END
+         WHERE id = :id AND state = :from
+           AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.entry_id = entries.id AND a.closed_at_ms IS NULL)`,
+      ),
+      isTaken: database
+        .prepare<[number, number, number], number>(
+          'SELECT 1 FROM entries WHERE line_id = ? AND generation = ? AND chunk = ?',
+        )
+        .pluck(),
     };
   }
 
@@ -127,25 +146,74 @@ export class EntryChanges {
     ) {
       this.#statements.learnLimit.run({ variant: row.variant, limit: row.quantity - 1, nowMs });
     }
-    if (settlement.followUps.length === 0) return;
+    for (const followUp of settlement.followUps) this.#insertFollowUp(row, followUp, nowMs);
+    if (settlement.followUps.length > 0) this.#statements.markReplaced.run(row.id);
+  }
+
+  /** Puts another entry of the same line on disk, with a reference of its own; returns that. */
+  #insertFollowUp(row: EntryRow, followUp: FollowUp, nowMs: number): string {
+    const { generation, chunk, quantity, currency } = followUp;
     const line = this.#statements.lineOf.get(row.line_id);
     assert(line !== undefined, `the line of ${row.reference} exists`);
-    for (const { generation, chunk, quantity, currency } of settlement.followUps) {
-      const subject = { source: line.source, orderId: line.order_id, lineId: line.line_id, generation, chunk };
-      const reference = referenceFor(this.#namespace, subject);
-      const lane = laneOf(line.source, currency, rulesFrom(row.rules).fallback_currency);
-      this.#statements.insertFollowUp.run({
-        id: row.id,
-        reference,
-        generation,
-        chunk,
-        quantity,
-        currency,
-        lane,
-        nowMs,
-      });
+    const subject = { source: line.source, orderId: line.order_id, lineId: line.line_id, generation, chunk };
+    const reference = referenceFor(this.#namespace, subject);
+    const lane = laneOf(line.source, currency, rulesFrom(row.rules).fallback_currency);
+    this.#statements.insertFollowUp.run({
+      id: row.id,
+      reference,
+      generation,
+      chunk,
+      quantity,
+      currency,
+      lane,
+      nowMs,
+    });
+    return reference;
+  }
+
+  /** Moves an entry as a person decided. It is not moved while a call for it is open. */
+  moveByPerson(row: EntryRow, move: OperatorMove, nowMs: number): void {
+    assert(
+      row.state === move.state || canTransition(row.state, move.state),
+      `${row.reference} may go from ${row.state} to ${move.state}`,
+    );
+    const { error } = move;
+    const { changes } = this.#statements.move.run({
+      id: row.id,
+      from: row.state,
+      state: move.state,
+      nextStep: move.nextStep,
+      dueAtMs: move.dueAtMs,
+      inDoubt: move.inDoubt ? 1 : 0,
+      doubtUntilMs: move.doubtUntilMs,
+      reviewReason: move.reviewReason,
+      heldFrom: move.heldFrom,
+      orderNumber: move.orderNumber,
+      afresh: move.afresh ? 1 : 0,
+      keepError: error === 'keep' ? 1 : 0,
+      errorCode: error === 'keep' ? null : (error?.code ?? null),
+      errorMessage: error === 'keep' ? null : (error?.message.slice(0, 500) ?? null),
+      nowMs,
+      final: isFinal(move.state) ? 1 : 0,
+    });
+    assert(changes === 1, `${row.reference} is moved once by a person`);
+    if (row.state !== move.state) this.#report(row, nowMs);
+  }
+
+  /** Orders a refused entry anew, under the next free generation: the same parting rule as for the worker's own. */
+  reorder(row: EntryRow, nowMs: number): string {
+    assert(row.replaced === 0 && row.in_doubt === 0 && isFinal(row.state), `${row.reference} may be ordered anew`);
+    let [generation, chunk] = [row.generation + 1, row.chunk * 2];
+    while (this.#statements.isTaken.get(row.line_id, generation, chunk) !== undefined) {
+      generation += 1;
+      chunk *= 2;
     }
-    this.#statements.markReplaced.run(row.id);
+    assert(Number.isSafeInteger(chunk), `${row.reference} was not ordered anew too often`);
+    const reference = this.#insertFollowUp(row, { ...row, generation, chunk }, nowMs);
+    const { changes } = this.#statements.markReplaced.run(row.id);
+    assert(changes === 1, `${row.reference} is replaced once`);
+    this.#report(row, nowMs);
+    return reference;
   }
 
   /** Ends an entry for which nothing was charged, because its deadline passed. */
@@ -164,6 +232,16 @@ export class EntryChanges {
       message: 'the deadline of the order passed before it could be bought; nothing was charged',
     });
     assert(changes === 1, `${row.reference} is ended once`);
+    this.#report(row, nowMs);
+  }
+
+  /** Takes an entry back that was never sent. */
+  takeBack(row: EntryRow, message: string, nowMs: number): void {
+    assert(canTransition(row.state, 'cancelled'), `${row.reference} may be taken back from the state ${row.state}`);
+    assert(row.in_doubt === 0, `${row.reference} was not sent`);
+    const change = { id: row.id, from: row.state, state: 'cancelled', nowMs, code: 'taken_back', message };
+    const { changes } = this.#statements.end.run(change);
+    assert(changes === 1, `${row.reference} is taken back once`);
     this.#report(row, nowMs);
   }
 

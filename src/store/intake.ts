@@ -22,6 +22,16 @@ interface LineRow {
 
 type Line = IntakeBatch['lines'][number];
 
+const boughtFields = ['operation', 'variant', 'plan', 'iccid', 'quantity', 'days', 'currency'] as const;
+type Bought = Readonly<Record<(typeof boughtFields)[number], string | number | null>>;
+
+/** The fields in which two contents of a line differ, by the names that a shop knows. */
+export function lineDifferences(was: Bought, is: Bought): AcceptedLine['differences'] {
+  return boughtFields
+    .filter((field) => was[field] !== is[field])
+    .map((field) => ({ field: field === 'operation' ? 'type' : field, was: was[field], is: is[field] }));
+}
+
 /** Accepting lines: identity, references and rejections, in the one transaction that an acknowledgement stands for. */
 export class IntakeTable {
   readonly #database: Sqlite;
@@ -66,6 +76,16 @@ export class IntakeTable {
                           rejected_count = rejected_count + ? WHERE id = ?`,
       ),
     };
+  }
+
+  /**
+   * Accepts a line that is not known yet, with its reference. Called inside the transaction of its request, by whoever
+   * has made sure of that: the database refuses a line that is known.
+   */
+  insertNew(line: Line, nowMs: number): { requestId: number; reference: string } {
+    const { requestId } = this.#requestFor(line.source, line.orderId, line.metadata, nowMs);
+    const { reference } = this.#insert(line, requestId, { nowMs, fileId: null });
+    return { requestId, reference };
   }
 
   accept(batch: IntakeBatch): readonly AcceptedLine[] {
@@ -123,7 +143,7 @@ export class IntakeTable {
     return { requestId, isNew: false };
   }
 
-  #insert(line: Line, requestId: number, batch: IntakeBatch): AcceptedLine {
+  #insert(line: Line, requestId: number, batch: Pick<IntakeBatch, 'nowMs' | 'fileId'>): AcceptedLine {
     const reference = referenceFor(this.#namespace, {
       source: line.source,
       orderId: line.orderId,
@@ -178,10 +198,7 @@ export class IntakeTable {
   #compare(line: Line, known: LineRow, batch: IntakeBatch): AcceptedLine {
     const base = { source: line.source, orderId: line.orderId, lineId: line.lineId, reference: known.reference };
     if (known.fingerprint === fingerprintOf(line)) return { ...base, status: 'known', differences: [] };
-    const fields = ['operation', 'variant', 'plan', 'iccid', 'quantity', 'days', 'currency'] as const;
-    const differences = fields
-      .filter((field) => known[field] !== line[field])
-      .map((field) => ({ field: field === 'operation' ? 'type' : field, was: known[field], is: line[field] }));
+    const differences = lineDifferences(known, line);
     this.#statements.insertRejection.run({
       fileId: batch.fileId,
       lineNumber: line.lineNumber,

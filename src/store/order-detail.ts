@@ -2,7 +2,8 @@ import { isoTime } from '../core/clock.ts';
 import { assert } from '../core/order-sync-error.ts';
 import type { Sqlite } from './database.ts';
 import { unitsFrom, type EntryRow } from './rows.ts';
-import type { AttemptDetail, EntryDetail, OrderDetail, Rejection } from './store.ts';
+import type { AttemptDetail, EntryDetail, OrderDetail } from './outbox-reader.ts';
+import type { Rejection } from './store.ts';
 
 interface AttemptRow {
   readonly number: number;
@@ -60,6 +61,8 @@ function entryFrom(database: Sqlite, row: EntryRow & { line_name: string }): Ent
     asked: askedFor(row),
     state: row.state,
     inDoubt: row.in_doubt === 1,
+    heldFrom: row.held_from,
+    replaced: row.replaced === 1,
     nextAttemptAt: moving.includes(row.state) ? isoTime(row.due_at_ms) : null,
     nextStep: row.next_step,
     orderNumber: row.order_number,

@@ -1,56 +1,149 @@
+import { operationsOf, pauseScopeFrom, readPauseScope } from '../core/pause-scope.ts';
+import type { Operation } from '../core/operation.ts';
+import { OrderSyncError } from '../core/order-sync-error.ts';
+import { checkedWish, type AuditTable } from './audit.ts';
 import { inTransaction, type Sqlite } from './database.ts';
-import type { Pause } from './store.ts';
+import type { Pause, PersonsWish } from './store.ts';
+
+/** What a claim must leave alone. */
+export interface StandingStill {
+  /** Nothing at all is called. */
+  readonly account: boolean;
+  readonly keys: readonly string[];
+  /** Not sent, also when they are in doubt; they may still be looked up. */
+  readonly operations: readonly Operation[];
+  /** Balances that a person stopped: not charged, even where the order names another one to fall back to. */
+  readonly currencies: readonly string[];
+}
+
+/** The reason that a pause of a person carries in place of an outcome. */
+const byPerson = 'manual';
 
 /** Scopes that stand still, with who stopped them, why and since when. They outlive the process. */
 export class PauseTable {
   readonly #database: Sqlite;
+  readonly #audit: AuditTable;
+  readonly #statements;
 
-  constructor(database: Sqlite) {
+  constructor(database: Sqlite, audit: AuditTable) {
     this.#database = database;
+    this.#audit = audit;
+    this.#statements = {
+      all: database.prepare<[], Pause>(
+        `SELECT scope, reason, message, opened_by AS openedBy, since_ms AS sinceMs, probe_at_ms AS probeAtMs, probes
+         FROM pauses ORDER BY since_ms, scope`,
+      ),
+      insert: database.prepare(
+        `INSERT INTO pauses (scope, reason, message, opened_by, since_ms, probe_at_ms)
+         VALUES (:scope, :reason, :message, :openedBy, :nowMs, :probeAtMs) ON CONFLICT (scope) DO NOTHING`,
+      ),
+      // A pause of the worker becomes the person's: it must not end by a probe any more.
+      takeOver: database.prepare(
+        `INSERT INTO pauses (scope, reason, message, opened_by, since_ms, probe_at_ms)
+         VALUES (:scope, '${byPerson}', :message, :openedBy, :nowMs, NULL)
+         ON CONFLICT (scope) DO UPDATE SET reason = excluded.reason, message = excluded.message, since_ms = excluded.since_ms,
+           opened_by = excluded.opened_by, probe_at_ms = NULL, probes = 0
+         WHERE pauses.reason <> '${byPerson}'`,
+      ),
+      postpone: database.prepare(
+        'UPDATE pauses SET probe_at_ms = ?, probes = probes + 1 WHERE scope = ? AND probe_at_ms IS NOT NULL',
+      ),
+      // A probe that was under way when a person stopped the scope must not let it go on.
+      end: database.prepare(`DELETE FROM pauses WHERE scope = :scope AND (:byWorker = 0 OR reason <> '${byPerson}')`),
+    };
   }
 
   all(): readonly Pause[] {
-    return this.#database
-      .prepare<[], Pause>(
-        `SELECT scope, reason, message, opened_by AS openedBy, since_ms AS sinceMs, probe_at_ms AS probeAtMs, probes
-         FROM pauses ORDER BY since_ms, scope`,
-      )
-      .all();
+    return this.#statements.all.all();
+  }
+
+  /** Read inside the transaction of a claim, so that nothing is sent after a pause was answered for. */
+  standingStill(): StandingStill {
+    const still = { account: false, keys: [] as string[], operations: [] as Operation[], currencies: [] as string[] };
+    for (const { scope: text, reason } of this.all()) {
+      const scope = pauseScopeFrom(text);
+      if (scope === null) continue;
+      if (scope.kind === 'account') still.account = true;
+      else if (scope.kind === 'key') still.keys.push(scope.name);
+      else if (scope.kind === 'family') still.operations.push(...operationsOf(scope.family));
+      else if (reason === byPerson) still.currencies.push(scope.currency);
+    }
+    return still;
   }
 
   /** A scope that stands still already keeps its first reason. */
   open(pause: Omit<Pause, 'sinceMs' | 'probes'> & { nowMs: number }): void {
     inTransaction(this.#database, () => {
-      const { changes } = this.#database
-        .prepare(
-          `INSERT INTO pauses (scope, reason, message, opened_by, since_ms, probe_at_ms)
-           VALUES (:scope, :reason, :message, :openedBy, :nowMs, :probeAtMs) ON CONFLICT (scope) DO NOTHING`,
-        )
-        .run({ ...pause, message: pause.message.slice(0, 500) });
-      if (changes === 1)
-        this.#record(pause.nowMs, pause.openedBy, 'pause', pause.scope, `${pause.reason}: ${pause.message}`);
+      const { changes } = this.#statements.insert.run({ ...pause, message: pause.message.slice(0, 500) });
+      if (changes === 1) {
+        const reason = `${pause.reason}: ${pause.message}`;
+        this.#audit.record({
+          nowMs: pause.nowMs,
+          actor: pause.openedBy,
+          action: 'pause',
+          subject: pause.scope,
+          reason,
+        });
+      }
     });
   }
 
   postpone(scope: string, probeAtMs: number): void {
     inTransaction(this.#database, () => {
-      this.#database
-        .prepare('UPDATE pauses SET probe_at_ms = ?, probes = probes + 1 WHERE scope = ?')
-        .run(probeAtMs, scope);
+      this.#statements.postpone.run(probeAtMs, scope);
     });
   }
 
   end(scope: string, actor: string, reason: string, nowMs: number): boolean {
     return inTransaction(this.#database, () => {
-      const { changes } = this.#database.prepare('DELETE FROM pauses WHERE scope = ?').run(scope);
-      if (changes === 1) this.#record(nowMs, actor, 'resume', scope, reason);
+      const { changes } = this.#statements.end.run({ scope, byWorker: actor === 'worker' ? 1 : 0 });
+      if (changes === 1) this.#audit.record({ nowMs, actor, action: 'resume', subject: scope, reason });
       return changes === 1;
     });
   }
 
-  #record(nowMs: number, actor: string, action: string, scope: string, reason: string): void {
-    this.#database
-      .prepare("INSERT INTO audit (at_ms, actor, action, subject, reason, detail) VALUES (?, ?, ?, ?, ?, '{}')")
-      .run(nowMs, actor, action, scope, reason.slice(0, 500));
+  stop(given: PersonsWish & { scope: string }): void {
+    const pause = checkedWish(given);
+    readPauseScope(pause.scope);
+    inTransaction(this.#database, () => {
+      const before = this.#find(pause.scope);
+      const { changes } = this.#statements.takeOver.run({
+        scope: pause.scope,
+        message: pause.reason,
+        openedBy: pause.actor,
+        nowMs: pause.nowMs,
+      });
+      if (changes !== 1) {
+        throw new OrderSyncError('REFUSED', `${pause.scope} stands still already, stopped by ${before?.openedBy}`, {
+          hint: 'let it go on with `order-sync queue resume`',
+        });
+      }
+      this.#audit.record({
+        ...pause,
+        action: 'pause',
+        subject: pause.scope,
+        detail: { before, after: this.#find(pause.scope) },
+      });
+    });
+  }
+
+  goOn(given: PersonsWish & { scope: string }): void {
+    const resume = checkedWish(given);
+    readPauseScope(resume.scope);
+    inTransaction(this.#database, () => {
+      const before = this.#find(resume.scope);
+      const { changes } = this.#statements.end.run({ scope: resume.scope, byWorker: 0 });
+      if (changes !== 1) {
+        const still = this.all().map((it) => it.scope);
+        throw new OrderSyncError('REFUSED', `${resume.scope} does not stand still`, {
+          hint: still.length === 0 ? 'nothing stands still' : `what stands still: ${still.join(', ')}`,
+        });
+      }
+      this.#audit.record({ ...resume, action: 'resume', subject: resume.scope, detail: { before, after: null } });
+    });
+  }
+
+  #find(scope: string): Pause | null {
+    return this.all().find((it) => it.scope === scope) ?? null;
   }
 }

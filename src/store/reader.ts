@@ -2,12 +2,14 @@ import { isoTime } from '../core/clock.ts';
 import { zeroCounts, type EntryState } from '../core/entry-state.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import type { ResultDocument } from '../core/result-document.ts';
+import { AuditTable } from './audit.ts';
 import { openReadOnly, type Sqlite } from './database.ts';
 import { readOrderDetail } from './order-detail.ts';
 import { refuseNewer } from './migrate.ts';
 import { readResultDocument } from './result-reader.ts';
 import { stateCountsFrom } from './rows.ts';
-import type { Attention, Backlog, OrderDetail, OrderFilter, OrderSummary, OutboxReader, Pause } from './store.ts';
+import type { Attention, Backlog, OrderDetail, OrderFilter, OrderSummary, OutboxReader } from './outbox-reader.ts';
+import type { Pause } from './store.ts';
 import { PauseTable } from './pauses.ts';
 
 interface SummaryRow {
@@ -122,6 +124,15 @@ export class SqliteOutboxReader implements OutboxReader {
     return readResultDocument(this.#database, requestId, this.#sandbox);
   }
 
+  findOrder(source: string, orderId: string): { requestId: number; version: number } | null {
+    const found = this.#database
+      .prepare<[string, string], { requestId: number; version: number }>(
+        'SELECT id AS requestId, version FROM requests WHERE source = ? AND order_id = ?',
+      )
+      .get(source, orderId);
+    return found ?? null;
+  }
+
   backlog(): Backlog {
     const open = this.#database
       .prepare<[], { open: number; oldest: number | null }>(
@@ -136,7 +147,7 @@ export class SqliteOutboxReader implements OutboxReader {
   }
 
   pauses(): readonly Pause[] {
-    return new PauseTable(this.#database).all();
+    return new PauseTable(this.#database, new AuditTable(this.#database)).all();
   }
 }
 

@@ -42,6 +42,8 @@ export interface EntryRow {
   readonly error_message: string | null;
   readonly error_buffered: number;
   readonly review_reason: string | null;
+  readonly held_from: EntryState | null;
+  readonly replaced: number;
   readonly created_at_ms: number;
   readonly updated_at_ms: number;
 }

@@ -1,9 +1,11 @@
+import { dirname } from 'node:path';
 import type { Family } from '../core/operation.ts';
 import type { ReferenceNamespace } from '../core/reference.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { AttemptTable } from './attempts.ts';
+import { AuditTable } from './audit.ts';
 import { BudgetTable } from './budgets.ts';
-import { fileIdentity, inTransaction, openDatabase, type InitPolicy, type Sqlite } from './database.ts';
+import { fileIdentity, freeBytesOf, inTransaction, openDatabase, type InitPolicy, type Sqlite } from './database.ts';
 import { DeliveryTable } from './deliveries.ts';
 import { DueEntries } from './due-entries.ts';
 import { EntryChanges } from './entry-changes.ts';
@@ -12,9 +14,13 @@ import { IntakeTable } from './intake.ts';
 import { LookupProofs } from './lookup-proofs.ts';
 import { checkStamp } from './meta.ts';
 import { migrate } from './migrate.ts';
+import { OperatorDesk } from './operator-desk.ts';
 import { PauseTable } from './pauses.ts';
 import { SqliteOutboxReader } from './reader.ts';
-import type { AttemptClaim, AttemptClose, DueDelivery, IntakeBatch, OutboxReader, Pause, Store } from './store.ts';
+import type { OutboxReader } from './outbox-reader.ts';
+import type { AttemptClaim, AttemptClose, DueDelivery, IntakeBatch, Pause, Store, WholeRequest } from './store.ts';
+import { TakeBackStep } from './take-back.ts';
+import { WholeRequests } from './whole-requests.ts';
 import { takeWriterLock, type WriterLock } from './writer-lock.ts';
 
 export interface StoreOptions {
@@ -36,11 +42,14 @@ class SqliteStore implements Store {
   readonly #identity: string;
   readonly #files: FileTable;
   readonly #intake: IntakeTable;
+  readonly #requests: WholeRequests;
+  readonly #takeBacks: TakeBackStep;
   readonly #attempts: AttemptTable;
   readonly #due: DueEntries;
   readonly #entries: EntryChanges;
   readonly #budgets: BudgetTable;
   readonly #pauses: PauseTable;
+  readonly #desk: OperatorDesk;
   readonly #lookups: LookupProofs;
   readonly #deliveries: DeliveryTable;
 
@@ -52,10 +61,14 @@ class SqliteStore implements Store {
     this.#deliveries = new DeliveryTable(database, options.sinks);
     this.#files = new FileTable(database);
     this.#intake = new IntakeTable(database, options.namespace, this.#deliveries);
+    this.#requests = new WholeRequests(database, this.#intake);
     this.#due = new DueEntries(database);
     this.#entries = new EntryChanges(database, options.namespace, this.#deliveries);
+    this.#takeBacks = new TakeBackStep(database, this.#entries);
     this.#budgets = new BudgetTable(database);
-    this.#pauses = new PauseTable(database);
+    const audit = new AuditTable(database);
+    this.#pauses = new PauseTable(database, audit);
+    this.#desk = new OperatorDesk(database, { entries: this.#entries, audit });
     this.#lookups = new LookupProofs(database);
     this.#attempts = new AttemptTable(database, {
       budgets: this.#budgets,
@@ -68,6 +81,12 @@ class SqliteStore implements Store {
 
   async acceptBatch(batch: IntakeBatch) {
     return this.#intake.accept(batch);
+  }
+  async acceptRequests(requests: readonly WholeRequest[]) {
+    return this.#requests.accept(requests);
+  }
+  async cancelUnsent(order: Parameters<Store['cancelUnsent']>[0]) {
+    return this.#takeBacks.cancelUnsent(order);
   }
   async beginFile(file: Parameters<Store['beginFile']>[0]) {
     return this.#files.begin(file);
@@ -149,6 +168,16 @@ class SqliteStore implements Store {
     return this.#pauses.end(scope, actor, reason, nowMs);
   }
 
+  async actOnEntry(action: Parameters<Store['actOnEntry']>[0]) {
+    return this.#desk.act(action);
+  }
+  async pauseScope(pause: Parameters<Store['pauseScope']>[0]) {
+    this.#pauses.stop(pause);
+  }
+  async resumeScope(resume: Parameters<Store['resumeScope']>[0]) {
+    this.#pauses.goOn(resume);
+  }
+
   async dueDeliveries(sink: string, nowMs: number, limit: number): Promise<readonly DueDelivery[]> {
     return this.#deliveries
       .due(sink, nowMs, limit)
@@ -168,13 +197,18 @@ class SqliteStore implements Store {
   }
 
   async beginIncarnation(run: { bootId: string | null; version: string; nowMs: number }) {
-    const { lastInsertRowid } = this.#database
-      .prepare('INSERT INTO incarnations (boot_id, version, started_at_ms) VALUES (:bootId, :version, :nowMs)')
-      .run(run);
-    return Number(lastInsertRowid);
+    const insert = this.#database.prepare(
+      'INSERT INTO incarnations (boot_id, version, started_at_ms) VALUES (:bootId, :version, :nowMs)',
+    );
+    return inTransaction(this.#database, () => Number(insert.run(run).lastInsertRowid));
   }
   async endIncarnation(id: number, nowMs: number) {
-    this.#database.prepare('UPDATE incarnations SET stopped_at_ms = ? WHERE id = ?').run(nowMs, id);
+    const update = this.#database.prepare('UPDATE incarnations SET stopped_at_ms = ? WHERE id = ?');
+    inTransaction(this.#database, () => update.run(nowMs, id));
+  }
+
+  async freeBytes() {
+    return freeBytesOf(dirname(this.#path));
   }
 
   async checkHealth() {

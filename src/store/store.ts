@@ -1,10 +1,12 @@
 import type { AcceptableLine, OrderRules } from '../core/order-request.ts';
 import type { EntryState } from '../core/entry-state.ts';
 import type { Family, Operation } from '../core/operation.ts';
+import type { EntryOrder } from '../core/operator-decision.ts';
 import type { OrderAnswer, Unit } from '../core/order-answer.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { ResultDocument } from '../core/result-document.ts';
 import type { Settlement } from '../core/settlement.ts';
+import type { OutboxReader } from './outbox-reader.ts';
 
 /**
  * The outbox as whole business steps. Each is one transaction that is on disk when its promise resolves; a step that
@@ -14,6 +16,22 @@ export interface Store {
   // --- intake -------------------------------------------------------------------------------------------------
   /** Accepts lines with their references, and records what could not be accepted. One transaction. */
   acceptBatch(batch: IntakeBatch): Promise<readonly AcceptedLine[]>;
+  /**
+   * Accepts requests that arrived together, in one commit. Each request is accepted whole or not at all, and a failure
+   * of one leaves the others as they are. Rejects only when the commit itself failed: then nothing was accepted.
+   */
+  acceptRequests(requests: readonly WholeRequest[]): Promise<readonly RequestOutcome[]>;
+  /**
+   * Takes an order back of which nothing was ever sent: all of it, or nothing when something was. Taking it back again
+   * changes nothing.
+   */
+  cancelUnsent(order: {
+    source: string;
+    orderId: string;
+    actor: string;
+    reason: string;
+    nowMs: number;
+  }): Promise<TakeBack>;
   /** Counts a start of a file before it is read, so that a file which kills the worker is noticed. */
   beginFile(file: { id: string; name: string; sizeBytes: number; nowMs: number }): Promise<FileRow>;
   /** The file has been read to its end: its counts, and its content hash. */
@@ -58,7 +76,22 @@ export interface Store {
   pauses(): Promise<readonly Pause[]>;
   openPause(pause: Omit<Pause, 'sinceMs' | 'probes'> & { nowMs: number }): Promise<void>;
   postponeProbe(scope: string, probeAtMs: number): Promise<void>;
+  /** Ends a pause; the worker ends only those that have a probe. Returns whether it did. */
   endPause(scope: string, actor: string, reason: string, nowMs: number): Promise<boolean>;
+
+  // --- people -------------------------------------------------------------------------------------------------
+  /**
+   * Does to one entry what a person decided, with its audit row.
+   * @throws OrderSyncError NOT_FOUND, INVALID_INPUT, REFUSED (naming the state and what is allowed)
+   */
+  actOnEntry(action: EntryAct): Promise<EntryActDone>;
+  /**
+   * Stops a scope until a person lets it go on; takes over a pause of the worker, and its probe with it.
+   * @throws OrderSyncError INVALID_INPUT, REFUSED when a person stopped it already
+   */
+  pauseScope(pause: PersonsWish & { scope: string }): Promise<void>;
+  /** @throws OrderSyncError INVALID_INPUT, REFUSED when it does not stand still */
+  resumeScope(resume: PersonsWish & { scope: string }): Promise<void>;
 
   // --- results ------------------------------------------------------------------------------------------------
   dueDeliveries(sink: string, nowMs: number, limit: number): Promise<readonly DueDelivery[]>;
@@ -74,20 +107,11 @@ export interface Store {
   // --- life ---------------------------------------------------------------------------------------------------
   beginIncarnation(run: { bootId: string | null; version: string; nowMs: number }): Promise<number>;
   endIncarnation(id: number, nowMs: number): Promise<void>;
+  /** Room on the disk of the database, in bytes: an outcome that cannot be recorded must not be created. */
+  freeBytes(): Promise<number>;
   /** Throws when the file on disk is not the one that was opened, or when it cannot be written any more. */
   checkHealth(): Promise<void>;
   close(): Promise<void>;
-}
-
-/** What a person asks the outbox; also available on a database that another process writes to. */
-export interface OutboxReader {
-  listOrders(filter: OrderFilter): readonly OrderSummary[];
-  showOrder(source: string | null, orderId: string): OrderDetail | null;
-  showEntry(reference: string): OrderDetail | null;
-  counts(): Readonly<Record<EntryState, number>>;
-  attention(limit: number): readonly Attention[];
-  resultDocument(requestId: number): { version: number; document: ResultDocument };
-  backlog(): Backlog;
 }
 
 export interface IntakeBatch {
@@ -107,6 +131,48 @@ export interface AcceptedLine {
   /** In a conflict: what differs. */
   readonly differences: readonly { field: string; was: unknown; is: unknown }[];
 }
+
+/** One request as it was sent: its orders stand or fall together. */
+export interface WholeRequest {
+  readonly nowMs: number;
+  readonly lines: IntakeBatch['lines'];
+}
+
+/** `known` in an accepted request: everything of that order was accepted before, with the same content. */
+export type RequestOutcome =
+  | { readonly kind: 'accepted'; readonly orders: readonly AcceptedOrder[] }
+  | { readonly kind: 'conflict'; readonly conflicts: readonly OrderConflict[] }
+  | { readonly kind: 'failed'; readonly error: unknown };
+
+export interface AcceptedOrder {
+  readonly status: 'accepted' | 'known';
+  readonly requestId: number;
+  readonly source: string;
+  readonly orderId: string;
+  readonly lines: readonly { readonly lineId: string; readonly reference: string }[];
+}
+
+/** What differs between an order that was accepted before and the one that was sent now. */
+export interface OrderConflict {
+  readonly source: string;
+  readonly orderId: string;
+  readonly lines: readonly {
+    readonly lineId: string;
+    /** The reference that the line was accepted under; null for a line that was not part of the order. */
+    readonly reference: string | null;
+    readonly differences: readonly { readonly field: string; readonly was: unknown; readonly is: unknown }[];
+  }[];
+}
+
+/** `cancelled` counts what was taken back just now. */
+export type TakeBack =
+  | { readonly kind: 'not_found' }
+  | { readonly kind: 'cancelled'; readonly requestId: number; readonly cancelled: number }
+  | {
+      readonly kind: 'refused';
+      readonly requestId: number;
+      readonly lines: readonly { readonly lineId: string; readonly reference: string; readonly state: EntryState }[];
+    };
 
 export interface Rejection {
   readonly lineNumber: number | null;
@@ -223,7 +289,7 @@ export interface BudgetSlot {
 }
 
 export interface Pause {
-  /** `account`, `key:<name>` or `balance:<currency>`. */
+  /** `account`, `key:<name>`, `balance:<currency>` or `family:<family>`. */
   readonly scope: string;
   readonly reason: string;
   readonly message: string;
@@ -233,95 +299,36 @@ export interface Pause {
   readonly probes: number;
 }
 
+/** Who wants something, and why: both are kept for ever. */
+export interface PersonsWish {
+  readonly actor: string;
+  /** At least 3 characters. */
+  readonly reason: string;
+  readonly nowMs: number;
+}
+
+export interface EntryAct extends PersonsWish {
+  readonly reference: string;
+  readonly order: EntryOrder;
+  /** After this long since the first send a reference is not sent again, in ms. */
+  readonly horizonMs: number;
+  /** Families whose orders the API can be asked for. */
+  readonly lookupFamilies: readonly Family[];
+}
+
+export interface EntryActDone {
+  readonly reference: string;
+  readonly before: EntryState;
+  readonly after: EntryState;
+  /** The reference that takes its place, when it was ordered anew. */
+  readonly newReference: string | null;
+}
+
 export interface DueDelivery {
   readonly requestId: number;
   readonly version: number;
   readonly tries: number;
   readonly document: ResultDocument;
-}
-
-export interface OrderFilter {
-  readonly state?: EntryState;
-  readonly source?: string;
-  /** Matches an order id, a reference, an order number or an ICCID. */
-  readonly search?: string;
-  readonly attention?: boolean;
-  readonly limit: number;
-  /** Continues after the order of this id (descending). */
-  readonly beforeId?: number;
-}
-
-export interface OrderSummary {
-  readonly id: number;
-  readonly source: string;
-  readonly orderId: string;
-  readonly lines: number;
-  readonly states: Readonly<Partial<Record<EntryState, number>>>;
-  readonly rejectedLines: number;
-  readonly receivedAt: string;
-  readonly updatedAt: string;
-}
-
-export interface AttemptDetail {
-  readonly number: number;
-  readonly purpose: string;
-  readonly keyName: string;
-  readonly openedAt: string;
-  readonly closedAt: string | null;
-  readonly sent: boolean | null;
-  readonly outcome: string | null;
-  readonly httpStatus: number | null;
-  readonly errorCode: string | null;
-  readonly errorMessage: string | null;
-  readonly durationMs: number | null;
-}
-
-export interface EntryDetail {
-  readonly reference: string;
-  readonly lineId: string;
-  readonly operation: Operation;
-  readonly asked: string;
-  readonly state: EntryState;
-  readonly inDoubt: boolean;
-  readonly nextAttemptAt: string | null;
-  readonly nextStep: 'send' | 'lookup';
-  readonly orderNumber: string | null;
-  readonly cost: string | null;
-  readonly currency: string | null;
-  readonly errorCode: string | null;
-  readonly errorMessage: string | null;
-  readonly reviewReason: string | null;
-  readonly unitCount: number;
-  readonly attempts: readonly AttemptDetail[];
-}
-
-export interface OrderDetail {
-  readonly id: number;
-  readonly source: string;
-  readonly orderId: string;
-  readonly receivedAt: string;
-  readonly updatedAt: string;
-  readonly entries: readonly EntryDetail[];
-  readonly rejections: readonly Rejection[];
-  readonly deliveries: readonly { sink: string; done: boolean; doneAt: string | null; lastError: string | null }[];
-}
-
-export interface Attention {
-  readonly kind: 'entry' | 'rejection' | 'file';
-  readonly reference: string | null;
-  readonly source: string | null;
-  readonly orderId: string | null;
-  readonly lineId: string | null;
-  readonly state: string;
-  readonly reason: string | null;
-  readonly message: string | null;
-  readonly since: string;
-}
-
-export interface Backlog {
-  readonly open: number;
-  readonly oldestOpenMs: number | null;
-  readonly dueDeliveries: number;
 }
 
 export type { OrderAnswer, Outcome, Unit };

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Clock, Random } from '../core/clock.ts';
 import { decideLookup, decideSubmission } from '../core/decision.ts';
+import type { PauseKind } from '../core/decision-table.ts';
 import { familyOf } from '../core/operation.ts';
 import { withoutAnswer, type LookupOutcome, type Outcome, type OutcomeRow } from '../core/outcome.ts';
 import { outcomeRowFrom, type DecisionPolicy, type EntryFacts, type Settlement } from '../core/settlement.ts';
@@ -189,8 +190,14 @@ export class AttemptRun {
       reason: pause.reason,
       message: pause.message,
       openedBy: 'worker',
-      probeAtMs: pause.kind === 'balance' ? settlement.dueAtMs : this.#deps.pauses.firstProbeAtMs(row),
+      probeAtMs: this.#probeAtMs(pause.kind, row, settlement),
     };
+  }
+
+  /** Null: no answer of the API can tell that it is over, so only a person ends it. */
+  #probeAtMs(kind: PauseKind, row: OutcomeRow, settlement: Settlement): number | null {
+    if (row === 'answer_mismatch') return null;
+    return kind === 'balance' ? settlement.dueAtMs : this.#deps.pauses.firstProbeAtMs(row);
   }
 
   /** The one line that is written for every attempt; no code and no key ever enters it. */

@@ -2,6 +2,7 @@ import PQueue from 'p-queue';
 import type { AttemptClaim, OpenAttempt } from '../store/store.ts';
 import { AttemptRun, type AttemptDeps } from './attempt-run.ts';
 import type { CallKind } from './budget-gate.ts';
+import { DiskGuard } from './disk-guard.ts';
 import { recoverOpenAttempts } from './recovery.ts';
 import { WakeUp } from '../ops/wake-up.ts';
 
@@ -11,12 +12,17 @@ export interface DispatcherOptions {
   readonly concurrency: number;
   /** How many entries may be in doubt before nothing new is bought. */
   readonly exposureCap: number;
+  /** Below this much room on the disk nothing is sent. Default 100 MiB. */
+  readonly minFreeBytes?: number;
   /** How long a stop waits for calls that are open, in ms. */
   readonly graceMs: number;
+  /** The longest the loop sleeps without looking, in ms: a jump of the wall clock stalls it no longer. Default: 1000. */
+  readonly longestNapMs?: number;
 }
 
-/** The longest the loop sleeps without looking: a jump of the wall clock cannot stall it for longer. */
 const longestNapMs = 1000;
+
+const defaultMinFreeBytes = 100 * 1024 * 1024;
 
 /**
  * Takes what is due, one entry at a time, as the budget allows: what is in doubt first, then what waits, then what is
@@ -27,6 +33,7 @@ export class Dispatcher {
   readonly #deps: AttemptDeps;
   readonly #options: DispatcherOptions;
   readonly #attempts: AttemptRun;
+  readonly #disk: DiskGuard;
   readonly #queue: PQueue;
   readonly #wakeUp: WakeUp;
   readonly #giveUp = new AbortController();
@@ -40,6 +47,7 @@ export class Dispatcher {
     this.#deps = deps;
     this.#options = options;
     this.#attempts = new AttemptRun(deps);
+    this.#disk = new DiskGuard({ ...deps, minFreeBytes: options.minFreeBytes ?? defaultMinFreeBytes });
     // Concurrency only. When a call may start is the gate's word: a queue that counts starts overruns a sliding window.
     this.#queue = new PQueue({ concurrency: options.concurrency });
     this.#wakeUp = new WakeUp(deps.clock);
@@ -123,6 +131,7 @@ export class Dispatcher {
   /** Claims one entry and starts its call. False when nothing is due or nothing may start now. */
   async #takeOne(): Promise<boolean> {
     if (this.#queue.pending >= this.#options.concurrency || this.#deps.pauses.isAccountPaused()) return false;
+    if (!(await this.#disk.look())) return false;
     return (await this.#take('lookup')) || (await this.#take('send'));
   }
 
@@ -201,7 +210,7 @@ export class Dispatcher {
     const now = clock.wallMs();
     // A probe that is under way rings when it is done.
     const times = this.#working.has('probe') ? [] : [pauses.nextProbeAtMs()];
-    let nap = longestNapMs;
+    let nap = this.#options.longestNapMs ?? longestNapMs;
     if (!pauses.isAccountPaused() && this.#queue.pending < this.#options.concurrency) {
       for (const [step, kind] of [
         ['send', 'spend'],

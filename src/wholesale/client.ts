@@ -14,7 +14,7 @@ import { readAnswer } from './read-answer.ts';
 import { readLookup } from './read-lookup.ts';
 import { renderRequest, type RenderedCall, type RequestFacts } from './render-request.ts';
 import { readWire } from './read-wire.ts';
-import { Transport, type Timeouts } from './transport.ts';
+import { Transport, type HttpPort, type Timeouts } from './transport.ts';
 import { fillPath, givenPaths, isPathPart } from './wire-path.ts';
 import type { Wire, WireOverrides } from './wire.ts';
 import type { CatalogueWire } from './wire-catalogue.ts';
@@ -32,6 +32,8 @@ export interface WholesaleClientOptions {
   readonly version?: string;
   /** A certificate authority to trust instead of the system's, as PEM. */
   readonly ca?: string;
+  /** The network to use in place of real connections; the base address then only names the upstream. */
+  readonly network?: HttpPort;
 }
 
 /** An API key for one call. It is sent in the `Authorization` header and appears nowhere else. */
@@ -96,7 +98,7 @@ function parseBase(baseUrl: string): { origin: string; basePath: string } {
 export class WholesaleClient {
   readonly #wire: Wire;
   readonly #clock: Pick<Clock, 'wallMs'>;
-  readonly #transport: Transport;
+  readonly #transport: HttpPort;
   readonly #origin: string;
   readonly #basePath: string;
   readonly #userAgent: string;
@@ -109,7 +111,8 @@ export class WholesaleClient {
     this.#clock = options.clock;
     this.#userAgent = `order-sync/${options.version ?? '0'}`;
     const timeouts = { ...defaultTimeouts, ...options.timeouts };
-    this.#transport = new Transport({ origin, timeouts, ...(options.ca === undefined ? {} : { ca: options.ca }) });
+    this.#transport =
+      options.network ?? new Transport({ origin, timeouts, ...(options.ca === undefined ? {} : { ca: options.ca }) });
   }
 
   /** Writes the request of an entry. It is stored with its reference and sent as it stands, also on a retry. */

@@ -20,6 +20,19 @@ export interface HttpCall {
   readonly signal: AbortSignal | undefined;
 }
 
+/**
+ * What the client needs of the network, and the only place where a byte leaves: real connections in production, a
+ * simulated network where the clock is simulated too.
+ */
+export interface HttpPort {
+  /** Sends a call that spends or refunds money. When it ends, nothing of it can still be sent. Never rejects. */
+  spend(call: HttpCall): Promise<CallEnd>;
+  /** Sends a call that only reads. Never rejects. */
+  read(call: HttpCall): Promise<CallEnd>;
+  /** Breaks off what is still being read. */
+  close(): Promise<void>;
+}
+
 export interface TransportOptions {
   /** Scheme, host and port. */
   readonly origin: string;
@@ -41,7 +54,7 @@ const clientOptions = {
  * HTTP calls to one origin. It never repeats a call, never follows a redirect, never sends two calls down one
  * connection at once, and always comes to an end.
  */
-export class Transport {
+export class Transport implements HttpPort {
   readonly #options: TransportOptions;
   readonly #reads: Pool;
 

@@ -5,8 +5,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { installation, projectRoot, runProgram, sandboxConfig, type Installation } from './installation.ts';
 
 /** Starts the sandbox in a process of its own, and waits until it says where it listens. */
-async function serve(place: Installation) {
-  const argv = [join(projectRoot, 'bin/order-sync.js'), 'sandbox', '--config', place.configFile];
+async function serve(place: Installation, ...more: string[]) {
+  const argv = [join(projectRoot, 'bin/order-sync.js'), 'sandbox', '--config', place.configFile, ...more];
   const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'inherit'] });
   onTestFinished(() => void child.kill('SIGKILL'));
   const ended = new Promise<number | null>((done) => child.on('exit', done));
@@ -31,6 +31,26 @@ describe('order-sync sandbox', () => {
       child.kill(signal);
       expect(await ended).toBe(0);
     }
+  });
+
+  it('keeps its orders over a restart, delivers the same codes for the same seed, and forgets all with --reset', async () => {
+    const place = installation();
+    const headers = { authorization: 'Bearer sandbox-key-main', 'content-type': 'application/json' };
+    const body = JSON.stringify({ reference: 'shop-1', variant: 'steam-usd-20', quantity: 1, currency: 'USD' });
+    const during = async (flags: string[]): Promise<{ statuses: number[]; code: unknown }> => {
+      const { url, child, ended } = await serve(place, '--port', '0', ...flags);
+      const kept = await fetch(`${url}/orders/shop-1`, { headers });
+      const bought = await fetch(`${url}/orders`, { method: 'POST', headers, body });
+      const { codes }: { codes: { code: string }[] } = JSON.parse(await bought.text());
+      child.kill('SIGTERM');
+      await ended;
+      return { statuses: [kept.status, bought.status], code: codes[0]?.code };
+    };
+    const first = await during(['--seed', '7']);
+    expect(first.statuses).toEqual([404, 201]);
+    expect(await during(['--seed', '7'])).toEqual({ statuses: [200, 200], code: first.code });
+    expect(await during(['--seed', '7', '--reset'])).toEqual({ statuses: [404, 201], code: first.code });
+    expect((await during(['--seed', '8', '--reset'])).code).not.toBe(first.code);
   });
 
   it('says what to do when its port is taken, and ends with 5', async () => {

@@ -278,6 +278,35 @@ describe('what a lookup does', () => {
     expect(decideLookup(facts({ state: 'placed' }), { kind: 'absent' }, policy, now, half).state).toBe('needs_review');
   });
 
+  it('counts the deadline for the units from the acceptance, however long the order waited before it', () => {
+    const pending = answer({ units: [], status: 'processing', statusClass: 'pending' });
+    const waited = facts({ state: 'sending', firstSentAtMs: now - 2 * policy.placedDeadlineMs });
+    const placed = decideSubmission(waited, outcome('accepted', { answer: pending }), policy, now, half);
+    const shown = facts({ ...waited, state: 'placed', doubtUntilMs: placed.doubtUntilMs });
+    const found = { kind: 'found', answer: pending } as const;
+    const polled = decideLookup(shown, found, policy, now + 5000, half);
+    expect(polled).toMatchObject({ state: 'placed', doubtUntilMs: placed.doubtUntilMs });
+    expect(decideLookup(shown, found, policy, now + policy.placedDeadlineMs, half).state).toBe('needs_review');
+  });
+
+  it('does not hold it against an order just accepted that a lookup cannot show it yet', () => {
+    const pending = answer({ units: [], status: 'processing', statusClass: 'pending' });
+    const placed = decideSubmission(
+      facts({ state: 'sending' }),
+      outcome('accepted', { answer: pending }),
+      policy,
+      now,
+      half,
+    );
+    const shown = facts({ state: 'placed', doubtUntilMs: placed.doubtUntilMs });
+    expect(decideLookup(shown, { kind: 'absent' }, policy, now + 5000, half)).toMatchObject({
+      state: 'placed',
+      nextStep: 'lookup',
+      answer: null,
+    });
+    expect(decideLookup(shown, { kind: 'absent' }, policy, now + 120_000, half).state).toBe('needs_review');
+  });
+
   it('puts an order before a person whose units do not come', () => {
     const placed = facts({ state: 'placed', quantity: 2, firstSentAtMs: now - policy.placedDeadlineMs });
     expect(decideLookup(placed, { kind: 'found', answer: answer() }, policy, now, half).state).toBe('needs_review');
@@ -301,6 +330,32 @@ describe('what a lookup does', () => {
       expect(decideLookup(facts(cancel), { kind: 'found', answer: oneOfTwo }, policy, now, half).state).toBe(
         'fulfilled',
       );
+    });
+
+    it('does not take the refund of another eSIM of the same order for its own', () => {
+      const other = { iccid: '8900000000000000018', status: 'cancelled' };
+      const still = answer({ status: 'refunded', statusClass: 'refunded', units: [other, { iccid, status: 'new' }] });
+      expect(decideLookup(facts(cancel), { kind: 'found', answer: still }, policy, now, half)).toMatchObject({
+        state: 'unknown',
+        nextStep: 'send',
+      });
+      const silent = answer({
+        status: 'refunded',
+        statusClass: 'refunded',
+        units: [{ iccid: other.iccid }, { iccid }],
+      });
+      expect(decideLookup(facts(cancel), { kind: 'found', answer: silent }, policy, now, half).state).toBe('unknown');
+    });
+
+    it('proves nothing when the order of the eSIM is not found: a person decides', () => {
+      const settlement = decideLookup(
+        facts({ ...cancel, doubtUntilMs: now - 1 }),
+        { kind: 'absent' },
+        policy,
+        now,
+        half,
+      );
+      expect(settlement).toMatchObject({ state: 'needs_review', inDoubt: true });
     });
 
     it('repeats it when nothing was cancelled, and asks a person when it was refused after a doubt', () => {

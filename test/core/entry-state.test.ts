@@ -32,10 +32,20 @@ describe('the states of an entry', () => {
   });
 
   it('allow a person no action that could hide a purchase or buy twice', () => {
-    const allowing = (action: EntryAction) =>
-      entryStates.filter((state) => allowedActions({ state, inDoubt: true }).includes(action));
-    expect(allowing('reorder')).toEqual(['rejected', 'expired', 'cancelled']);
-    expect(allowing('cancel')).toEqual(['pending', 'waiting']);
-    expect(allowedActions({ state: 'needs_review', inDoubt: true })).toEqual(['retry', 'resolve']);
+    const asked = { inDoubt: true, heldFrom: null, replaced: false };
+    const allowing = (action: EntryAction, facts = asked) =>
+      entryStates.filter((state) => allowedActions({ ...facts, state }).includes(action));
+    expect(allowing('cancel')).toEqual([]);
+    expect(allowing('reorder')).toEqual([]);
+    expect(allowing('resolve')).toEqual(['needs_review']);
+    const clean = { ...asked, inDoubt: false };
+    expect(allowing('cancel', clean)).toEqual(['pending', 'waiting']);
+    expect(allowing('reorder', clean)).toEqual(['rejected', 'expired', 'cancelled']);
+    expect(allowing('reorder', { ...clean, replaced: true })).toEqual([]);
+    // What was placed is bought, although nothing about it is in doubt.
+    const cancelled = entryStates.filter((heldFrom) =>
+      allowedActions({ ...clean, state: 'held', heldFrom }).includes('cancel'),
+    );
+    expect(cancelled).toEqual(['pending', 'waiting']);
   });
 });

@@ -118,11 +118,11 @@ describe('test items go wrong once for each new reference, over plain HTTP', () 
 
   it('a late commit drops the connection first and places the order afterwards', async () => {
     const sandbox = await startSandbox();
-    const fault = JSON.stringify({ fault: 'late_commit', delay_ms: 150 });
+    const fault = JSON.stringify({ fault: 'late_commit', delay_ms: 600 });
     const reply = await rawOrder(sandbox, giftCard('r'), { headers: { 'sandbox-fault': fault } });
     expect([reply.bytes, reply.end]).toEqual(['', 'fin']);
     expect(refusalOf(await callerOf(sandbox).get('/orders/r'))).toBe('404 not_found');
-    await expect.poll(() => references(sandbox)).toEqual(['r']);
+    await expect.poll(() => references(sandbox), { timeout: 10_000 }).toEqual(['r']);
   });
 
   it('the answer speaks of another order, is 10 MiB long, or delivers one unit too few', async () => {

@@ -1,6 +1,6 @@
 /**
  * Every sentence of the specification that states a rule, where it stands, and the tests that exercise it over HTTP.
- * Sentences that only say "not shown" state no rule and are not here; docs/spec-gaps-sandbox.md answers them.
+ * Sentences that only say "not shown" state no rule and are not here; docs/spec-gaps.md answers them.
  */
 export type SpecRule = { place: string; rule: string; tests: string[] };
 

@@ -299,3 +299,14 @@ describe('what an order allows the worker to do by itself', () => {
     expect(worker.counts()).toMatchObject({ rejected: 1, fulfilled: 1 });
   });
 });
+
+describe('a disk that is nearly full', () => {
+  it('stops sending, not recording', async () => {
+    const worker = await submission({ minFreeBytes: Number.MAX_SAFE_INTEGER });
+    const [reference] = await worker.accept([{}]);
+    await expect(worker.logged('the disk is nearly full: nothing is sent until there is room')).resolves.toBeDefined();
+    expect(reference).toBeDefined();
+    expect(worker.counts().pending).toBe(1);
+    expect(worker.sandbox.ledger().calls).toEqual([]);
+  });
+});

@@ -66,18 +66,28 @@ export class Outbox {
     };
   }
 
+  /** What people and callers did, read beside the store. */
+  auditLog(): readonly Record<string, unknown>[] {
+    return this.#query('SELECT * FROM audit_log');
+  }
+
   /** The shops whose calls are open. */
   sendingSources(): readonly string[] {
+    const sql = "SELECT source FROM outbox WHERE state = 'sending'";
+    return this.#query(sql).map(({ source }) => String(source));
+  }
+
+  #query(sql: string): readonly Record<string, unknown>[] {
     const database = new SqliteDatabase(this.path, { readonly: true });
     try {
-      return database.prepare<[], string>("SELECT source FROM outbox WHERE state = 'sending'").pluck().all();
+      return database.prepare<[], Record<string, unknown>>(sql).all();
     } finally {
       database.close();
     }
   }
 
-  async opened(): Promise<OpenAttempt> {
-    const attempt = await this.store.openAttempt(this.claim());
+  async opened(changes: Partial<AttemptClaim> = {}): Promise<OpenAttempt> {
+    const attempt = await this.store.openAttempt(this.claim(changes));
     if (attempt === null) throw new Error('nothing was due');
     return attempt;
   }

@@ -22,6 +22,7 @@ export interface SubmissionOptions {
   readonly quietMs?: number;
   readonly exposureCap?: number;
   readonly concurrency?: number;
+  readonly minFreeBytes?: number;
   readonly keys?: Readonly<Record<string, string>>;
   readonly timeouts?: { connect_ms?: number; response_ms?: number; total_ms?: number };
 }
@@ -36,6 +37,8 @@ export interface Submission {
   /** Resolves when no entry is on its way any more; `needs_review` counts as come to rest. */
   settled(): Promise<void>;
   counts(): Readonly<Record<EntryState, number>>;
+  /** Resolves with the log line of that message, once it is written. */
+  logged(message: string): Promise<string>;
   /** Stops the worker's half and starts another on the same files, as after a restart. */
   restart(): Promise<void>;
   close(): Promise<void>;
@@ -53,7 +56,17 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
   const clock = new SystemClock();
   const keys = options.keys ?? { main: 'sandbox-key-main' };
   const limits: BudgetLimits = { windowMs: 50, requests: 6000, orders: 2000, transitMs: 100, ...options.limits };
-  const logger = pino({ level: 'silent' });
+  const logLines: string[] = [];
+  let onLine: () => void = () => undefined;
+  const logger = pino(
+    { level: 'warn' },
+    {
+      write: (line: string) => {
+        logLines.push(line);
+        onLine();
+      },
+    },
+  );
   let changed: () => void = () => undefined;
 
   async function startHalf() {
@@ -93,7 +106,13 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
         onSettled: () => changed(),
         keyValue: (name) => keys[name] ?? '',
       },
-      { incarnationId, concurrency: options.concurrency ?? 8, exposureCap: options.exposureCap ?? 5, graceMs: 500 },
+      {
+        incarnationId,
+        concurrency: options.concurrency ?? 8,
+        exposureCap: options.exposureCap ?? 5,
+        graceMs: 500,
+        ...(options.minFreeBytes === undefined ? {} : { minFreeBytes: options.minFreeBytes }),
+      },
     );
     await dispatcher.start();
     return { store, wholesale, dispatcher };
@@ -146,6 +165,15 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
       return accepted.map((line) => line.reference);
     },
     counts: () => half.store.read.counts(),
+    async logged(message) {
+      for (;;) {
+        const found = logLines.find((line) => line.includes(JSON.stringify(message)));
+        if (found !== undefined) return found;
+        const { promise, resolve } = Promise.withResolvers<void>();
+        onLine = resolve;
+        await Promise.race([promise, half.dispatcher.failed]);
+      }
+    },
     async settled() {
       const isMoving = (): boolean => moving.some((state) => half.store.read.counts()[state] > 0);
       while (isMoving()) {

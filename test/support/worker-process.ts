@@ -16,6 +16,7 @@ export interface HouseOptions {
   readonly limits?: { window_ms: number; requests: number; orders: number; transit_allowance_ms: number };
   readonly submit?: Record<string, number>;
   readonly folder?: Record<string, unknown>;
+  readonly webhook?: Record<string, unknown>;
 }
 
 /** A line of the worker's log. */
@@ -53,6 +54,7 @@ export class House {
           stable_ms: 50,
           ...options.folder,
         },
+        ...(options.webhook === undefined ? {} : { webhook: { listen: '127.0.0.1:0', ...options.webhook } }),
       },
       wholesale: {
         environment: 'sandbox',
@@ -81,7 +83,8 @@ export class House {
 
   /** Starts the worker; `wrapper` is a command that runs it, such as strace. */
   start(wrapper: readonly string[] = []): WorkerProcess {
-    const own = ['bin/order-sync.js', 'run', '--config', this.configFile];
+    // As the container starts it.
+    const own = ['--max-semi-space-size=4', 'bin/order-sync.js', 'run', '--config', this.configFile];
     const [command, args] =
       wrapper.length === 0
         ? [process.execPath, own]

@@ -1,0 +1,63 @@
+import { Buffer } from 'node:buffer';
+import type { ConfigIssue } from './config-issue.ts';
+import type { Origins } from './layers.ts';
+import type { ConfigPath } from './schema-tree.ts';
+import type { Secrets } from './secrets.ts';
+import { valueAt } from './tree.ts';
+
+const webhook = ['intake', 'webhook'] as const;
+const shortestSecret = 16;
+
+/**
+ * Rules of the HTTP intake that look at secrets or at several keys. A way in without a real secret would let anybody
+ * spend the balance, so each of these stops the start. No secret is part of a message.
+ */
+export function checkWebhookRules(tree: unknown, origins: Origins, secrets: Secrets): ConfigIssue[] {
+  if (valueAt(tree, webhook) === undefined) return [];
+  const issues: ConfigIssue[] = [];
+  const report = (path: ConfigPath, problem: string) =>
+    issues.push({ place: origins.placeFor(path), path: path.join('.'), problem });
+  const sizeOf = (list: string): number => {
+    const value = valueAt(tree, [...webhook, list]);
+    return Array.isArray(value) ? value.length : 0;
+  };
+
+  const lists = ['tokens', 'standard_webhooks', 'hmac'];
+  if (lists.every((list) => sizeOf(list) === 0)) {
+    report(webhook, `lets nobody in: set at least one of ${lists.join(', ')}`);
+  }
+
+  const names = new Set<unknown>();
+  const values = new Set<string>();
+  for (const list of lists) {
+    for (let index = 0; index < sizeOf(list); index += 1) {
+      const at = [...webhook, list, index];
+      const name = valueAt(tree, [...at, 'name']);
+      if (typeof name === 'string' && names.has(name)) {
+        report([...at, 'name'], `must differ from the other names of the webhook, got "${name}"`);
+      }
+      names.add(name);
+      const path = [...at, list === 'tokens' ? 'value' : 'secret'];
+      const secret = secrets.get(path.join('.'));
+      if (secret === undefined) continue;
+      const problem = list === 'standard_webhooks' ? problemOfWhsec(secret) : problemOfText(secret);
+      if (problem !== null) report(path, problem);
+      // Who calls is told by the secret alone: two names for one would be no difference.
+      if (values.has(secret)) report(path, 'is the secret of another entry, too: each needs its own');
+      values.add(secret);
+    }
+  }
+  return issues;
+}
+
+function problemOfText(secret: string): string | null {
+  return secret.length >= shortestSecret ? null : `must have at least ${shortestSecret} characters`;
+}
+
+function problemOfWhsec(secret: string): string | null {
+  const rule = 'must be whsec_ and base64 of 24 to 64 bytes, for example from: openssl rand -base64 32';
+  const encoded = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret)?.[1];
+  if (encoded === undefined) return rule;
+  const bytes = Buffer.from(encoded, 'base64').length;
+  return bytes >= 24 && bytes <= 64 ? null : rule;
+}

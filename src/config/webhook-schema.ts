@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { sourceSchema } from '../core/order-request.ts';
+import { count, durationMs, keyName, listenAddress, secretText } from './schema-values.ts';
+
+const boundSource = sourceSchema
+  .optional()
+  .describe('The only shop whose orders it may post, read and take back. Unset: any.');
+
+const tokens = z
+  .array(
+    z.strictObject({
+      name: keyName.describe('How this token is called in logs and in the audit log.'),
+      value: secretText('required').describe(
+        'The token, at least 16 characters. In production from the environment, or use `value_file`.',
+      ),
+      value_file: z.string().min(1).optional().describe('A file that holds the token.'),
+      source: boundSource,
+    }),
+  )
+  .max(100)
+  .default([])
+  .describe('Bearer tokens. Several at once, so that each caller has its own and one can be replaced.');
+
+const standardWebhooks = z
+  .array(
+    z.strictObject({
+      name: keyName.describe('How this secret is called in logs.'),
+      secret: secretText('required').describe(
+        '`whsec_` and base64 of 24 to 64 bytes. In production from the environment, or use `secret_file`.',
+      ),
+      secret_file: z.string().min(1).optional().describe('A file that holds the secret.'),
+      source: boundSource,
+    }),
+  )
+  .max(100)
+  .default([])
+  .describe('Secrets of the Standard Webhooks scheme. During a rotation the old and the new one stand here together.');
+
+const hmac = z
+  .array(
+    z.strictObject({
+      name: keyName.describe('How this secret is called in logs.'),
+      header: z
+        .string()
+        .regex(/^[A-Za-z0-9-]{1,64}$/, 'must be the name of a header')
+        .describe('The header that carries the signature, for example `X-Shop-Signature`.'),
+      encoding: z
+        .enum(['base64', 'hex'])
+        .default('base64')
+        .describe('How HMAC-SHA256 of the raw body is written there.'),
+      prefix: z
+        .string()
+        .max(32)
+        .regex(/^[\x21-\x7e]*$/, 'must be printable ASCII without spaces')
+        .default('')
+        .describe('What stands before it in the header, for example `sha256=`.'),
+      secret: secretText('required').describe(
+        'The shared secret, at least 16 characters. In production from the environment, or use `secret_file`.',
+      ),
+      secret_file: z.string().min(1).optional().describe('A file that holds the secret.'),
+      source: boundSource,
+    }),
+  )
+  .max(100)
+  .default([])
+  .describe('Signatures of home-made shops: HMAC-SHA256 over the raw body, in a header of their choice.');
+
+const limits = z
+  .strictObject({
+    body_bytes: count(1, 16_777_216).default(1_048_576).describe('Bytes of one request body.'),
+    batch_lines: count(1, 10_000).default(1000).describe('Order lines in one request, over all its orders.'),
+    depth: count(2, 64).default(16).describe('Objects and lists within each other.'),
+    requests_per_minute: count(1, 1_000_000).default(1200).describe('Requests of one token or secret in a minute.'),
+    burst: count(1, 100_000).default(200).describe('How many of them may come at once.'),
+    uncommitted: count(1, 100_000)
+      .default(1000)
+      .describe('Requests that wait for the disk at once. Beyond that: 503 and Retry-After.'),
+    connections: count(1, 65_535).default(512).describe('Open connections. Beyond that they are closed.'),
+    headers_ms: durationMs(1, 600_000).default(10_000).describe('Until the headers of a request are there.'),
+    request_ms: durationMs(1, 600_000).default(30_000).describe('Until a request with its body is there.'),
+    wait_s: count(0, 300).default(60).describe('The longest that `Prefer: wait` is honoured, in seconds.'),
+    waiting: count(0, 100_000)
+      .default(256)
+      .describe('Requests that wait for a result at once. Beyond that the answer comes at once.'),
+  })
+  .prefault({})
+  .describe('Limits on what is received.');
+
+/** The section of the HTTP intake. It listens only when the section is there. */
+export const webhookIntake = z
+  .strictObject({
+    listen: listenAddress.describe(
+      'Where orders are received over HTTP, for example `127.0.0.1:8080`. Port 0: any free port.',
+    ),
+    source: sourceSchema
+      .default('webhook')
+      .describe('The shop that orders belong to when neither the order nor its token says.'),
+    tokens,
+    standard_webhooks: standardWebhooks,
+    hmac,
+    woocommerce: z.array(z.unknown()).optional().describe('WooCommerce shops. Reserved.'),
+    shopify: z.array(z.unknown()).optional().describe('Shopify shops. Reserved.'),
+    limits,
+  })
+  .optional()
+  .describe('Orders over HTTP. Without this section nothing listens. See docs/http-api.md.');

@@ -1,0 +1,238 @@
+import { allowedActions, type ActionSubject, type EntryAction, type EntryState } from './entry-state.ts';
+import type { Operation } from './operation.ts';
+import type { OutcomeRow } from './outcome.ts';
+
+export const resolutions = ['fulfilled', 'rejected', 'refunded'] as const;
+export type Resolution = (typeof resolutions)[number];
+
+/** What a person wants done to one entry. */
+export type EntryOrder =
+  | { readonly action: Exclude<EntryAction, 'resolve' | 'reorder'> }
+  | {
+      readonly action: 'resolve';
+      readonly as: Resolution;
+      readonly orderNumber: string | null;
+      /** A sentence for the shop's result. */
+      readonly note: string | null;
+    }
+  /** `confirm` repeats the old reference: a new one is never made by a slip. */
+  | { readonly action: 'reorder'; readonly confirm: string };
+
+/** What is known about the entry when a person acts on it. */
+export interface OperatorFacts extends ActionSubject {
+  readonly reference: string;
+  readonly operation: Operation;
+  readonly nextStep: 'send' | 'lookup';
+  readonly dueAtMs: number;
+  readonly doubtUntilMs: number | null;
+  /** How its last attempt ended; null before the first, or when this version does not know that end. */
+  readonly row: OutcomeRow | null;
+  readonly firstSentAtMs: number | null;
+  readonly orderNumber: string | null;
+  readonly errorCode: string | null;
+  readonly unitCount: number;
+  readonly reviewReason: string | null;
+  /** A call is open for it at this moment, also a lookup, which leaves the state as it is. */
+  readonly callOpen: boolean;
+  /** Whether the API can be asked what became of it. */
+  readonly canLookUp: boolean;
+}
+
+export interface OperatorPolicy {
+  readonly nowMs: number;
+  /** After this long since the first send the same reference is not sent again: nobody knows if it is remembered. */
+  readonly horizonMs: number;
+}
+
+/** What becomes of the entry; every field is written as it stands. */
+export interface OperatorMove {
+  readonly state: EntryState;
+  readonly nextStep: 'send' | 'lookup';
+  readonly dueAtMs: number;
+  readonly inDoubt: boolean;
+  readonly doubtUntilMs: number | null;
+  readonly reviewReason: string | null;
+  readonly heldFrom: EntryState | null;
+  /** `keep`: what the last attempt said stays. */
+  readonly error: 'keep' | null | { readonly code: string; readonly message: string };
+  readonly orderNumber: string | null;
+  /** Whether the retry schedule begins anew. */
+  readonly afresh: boolean;
+  /** Whether another entry, under a new reference, takes its place. */
+  readonly reorders: boolean;
+}
+
+export type OperatorVerdict =
+  | { readonly ok: true; readonly move: OperatorMove }
+  | { readonly ok: false; readonly why: string; readonly hint: string };
+
+const refuse = (why: string, hint: string): OperatorVerdict => ({ ok: false, why, hint });
+
+/** Ends after which the API has something under the reference, whatever the flag says. */
+const taken: ReadonlySet<OutcomeRow | null> = new Set<OutcomeRow | null>(['accepted', 'answer_mismatch']);
+
+/** Whether something may have been bought under its reference. An end that is not understood proves nothing. */
+function mayBeBought(facts: OperatorFacts): boolean {
+  if (facts.inDoubt || facts.orderNumber !== null || facts.unitCount > 0 || taken.has(facts.row)) return true;
+  return facts.row === null && facts.firstSentAtMs !== null;
+}
+
+function unchanged(facts: OperatorFacts): OperatorMove {
+  const { state, nextStep, dueAtMs, inDoubt, doubtUntilMs, reviewReason, heldFrom, orderNumber } = facts;
+  return {
+    state,
+    nextStep,
+    dueAtMs,
+    inDoubt,
+    doubtUntilMs,
+    reviewReason,
+    heldFrom,
+    error: 'keep',
+    orderNumber,
+    afresh: false,
+    reorders: false,
+  };
+}
+
+const rejectedByPerson = 'rejected_by_person';
+const tooOld =
+  'nobody knows whether its reference is still remembered, so it is not sent again, and it cannot be looked up';
+
+/**
+ * How a doubt is taken up again: by asking, and only where nothing can be asked by sending the same reference, as long
+ * as the API surely remembers it. Null when neither can be done.
+ */
+function reconcile(facts: OperatorFacts, policy: OperatorPolicy): 'send' | 'lookup' | null {
+  // A lookup would not see what was wrong with the answer; the same reference brings that answer again.
+  if (facts.canLookUp && facts.row !== 'answer_mismatch') return 'lookup';
+  const sentMs = facts.firstSentAtMs ?? policy.nowMs;
+  return policy.nowMs - sentMs < policy.horizonMs ? 'send' : null;
+}
+
+/**
+ * Judges what a person wants to do. Pure, and the only place that does: an action never buys twice, never hides a
+ * purchase, and never leads to a new reference while the old one is in doubt.
+ */
+export function decideAction(facts: OperatorFacts, order: EntryOrder, policy: OperatorPolicy): OperatorVerdict {
+  const allowed = allowedActions(facts);
+  const may = allowed.length === 0 ? 'nothing can be done to it' : `what can be done: ${allowed.join(', ')}`;
+  if (facts.callOpen && facts.state !== 'sending') {
+    return refuse(`a call for ${facts.reference} is open at this moment`, 'try again when the call is over');
+  }
+  if (!allowed.includes(order.action)) {
+    const doubt = facts.inDoubt ? ' and may have been bought' : '';
+    const instead = facts.replaced ? ', and another reference took its place' : '';
+    const why = `${facts.reference} is ${facts.state}${doubt}${instead}: it cannot be changed by ${order.action}`;
+    return refuse(why, facts.state === 'sending' ? 'its call is open: try again when the call is over' : may);
+  }
+  const move = unchanged(facts);
+  switch (order.action) {
+    case 'hold':
+      return { ok: true, move: { ...move, state: 'held', heldFrom: facts.state } };
+    case 'release':
+      return release(facts, policy);
+    case 'cancel': {
+      if (mayBeBought(facts)) return refuse(`${facts.reference} may have been bought`, may);
+      const message = 'taken back by a person before it was bought; nothing was charged';
+      const error = { code: 'cancelled_by_person', message };
+      return { ok: true, move: { ...move, state: 'cancelled', heldFrom: null, reviewReason: null, error } };
+    }
+    case 'retry':
+      return retry(facts, policy);
+    case 'resolve':
+      return resolve(facts, order, policy);
+    case 'reorder':
+      if (order.confirm !== facts.reference) {
+        return refuse(
+          'the reference to order anew was not repeated',
+          `it gets a new reference, which can buy once more: repeat the old one with --confirm ${facts.reference}`,
+        );
+      }
+      // A person who found that it was not bought has looked where the worker cannot.
+      if (facts.errorCode !== rejectedByPerson && mayBeBought(facts)) {
+        return refuse(`${facts.reference} may have been bought`, 'the API once accepted it: compare with the supplier');
+      }
+      return { ok: true, move: { ...move, reorders: true } };
+  }
+}
+
+function release(facts: OperatorFacts, policy: OperatorPolicy): OperatorVerdict {
+  const { nowMs } = policy;
+  const back = { ...unchanged(facts), state: facts.heldFrom ?? 'needs_review', heldFrom: null, reviewReason: null };
+  if (facts.heldFrom === 'placed') return { ok: true, move: { ...back, nextStep: 'lookup', dueAtMs: nowMs } };
+  if (facts.heldFrom !== 'unknown') return { ok: true, move: back };
+  // Time has passed: what was about to be sent again may have become too old for that.
+  const nextStep = reconcile(facts, policy);
+  if (nextStep === null) return { ok: true, move: { ...back, state: 'needs_review', reviewReason: tooOld } };
+  return { ok: true, move: { ...back, nextStep, dueAtMs: nowMs } };
+}
+
+function retry(facts: OperatorFacts, policy: OperatorPolicy): OperatorVerdict {
+  const now = { ...unchanged(facts), dueAtMs: policy.nowMs };
+  if (facts.state === 'waiting' || facts.state === 'placed') return { ok: true, move: now };
+  const again = { ...now, reviewReason: null, afresh: facts.state === 'needs_review' };
+  if (!mayBeBought(facts)) return { ok: true, move: { ...again, state: 'waiting', nextStep: 'send' } };
+  const isAccepted = !facts.inDoubt && facts.row === 'accepted' && facts.operation !== 'esim_cancel';
+  if (isAccepted && facts.canLookUp) return { ok: true, move: { ...again, state: 'placed', nextStep: 'lookup' } };
+  const nextStep = reconcile(facts, policy);
+  if (nextStep === null) {
+    return refuse(`${facts.reference}: ${tooOld}`, 'compare with the list of the supplier, then resolve it');
+  }
+  return { ok: true, move: { ...again, state: 'unknown', nextStep, inDoubt: true } };
+}
+
+function resolve(
+  facts: OperatorFacts,
+  order: EntryOrder & { action: 'resolve' },
+  policy: OperatorPolicy,
+): OperatorVerdict {
+  const known = facts.orderNumber;
+  if (known !== null && order.orderNumber !== null && order.orderNumber !== known) {
+    return refuse(
+      `the supplier's order is ${known}, not ${order.orderNumber}`,
+      'an order number that the API gave is never replaced',
+    );
+  }
+  const orderNumber = known ?? order.orderNumber;
+  const end = {
+    ...unchanged(facts),
+    state: order.as,
+    inDoubt: false,
+    doubtUntilMs: null,
+    reviewReason: null,
+    orderNumber,
+  };
+  if (order.as !== 'rejected') {
+    // A cancel and a top-up have no order of their own that a person could name.
+    const isOrder = facts.operation === 'gift_card_order' || facts.operation === 'esim_order';
+    if (isOrder && orderNumber === null && order.note === null) {
+      return refuse(
+        `${order.as} without an order number says nothing that can be checked`,
+        'give --order-number from the list of the supplier, or --note with what you know',
+      );
+    }
+    return { ok: true, move: { ...end, error: null } };
+  }
+  if (facts.unitCount > 0) {
+    return refuse(
+      `${facts.unitCount} units of ${facts.reference} were delivered, so it was bought`,
+      'resolve it as fulfilled, or as refunded when the money is back',
+    );
+  }
+  if (known !== null && order.orderNumber !== known) {
+    return refuse(
+      `the supplier has it as order ${known}`,
+      `if nothing was charged for that order, repeat its number with --order-number ${known}`,
+    );
+  }
+  if (facts.inDoubt && facts.doubtUntilMs !== null && policy.nowMs < facts.doubtUntilMs) {
+    const seconds = Math.ceil((facts.doubtUntilMs - policy.nowMs) / 1000);
+    return refuse(
+      `the last call for ${facts.reference} may still be processed by the API`,
+      `an order that is not there yet may still come: look again in ${seconds} s`,
+    );
+  }
+  const note = order.note === null ? '' : `: ${order.note}`;
+  const error = { code: rejectedByPerson, message: `a person found that it was not bought${note}` };
+  return { ok: true, move: { ...end, error } };
+}

@@ -1,0 +1,54 @@
+import { Hono } from 'hono';
+import { html } from 'hono/html';
+import { secureHeaders } from 'hono/secure-headers';
+import type { Web } from './admission.ts';
+import { documentedRoutes, exampleOrder, openApiDocument } from './openapi.ts';
+import { problemKinds } from './problem.ts';
+
+/** The API as a machine reads it, and as a page that loads nothing from anywhere. Neither needs a token. */
+export function documentRoutes(version: string): Hono<Web> {
+  const routes = new Hono<Web>();
+  const document = JSON.stringify(openApiDocument(version), null, 2);
+  routes.get('/openapi.json', (context) => context.body(document, 200, { 'content-type': 'application/json' }));
+  routes.use(
+    '/docs',
+    secureHeaders({
+      // The style stands in the page itself; nothing else is loaded or run.
+      contentSecurityPolicy: { defaultSrc: ["'none'"], styleSrc: ["'unsafe-inline'"] },
+      strictTransportSecurity: false,
+    }),
+  );
+  routes.get('/docs', (context) => context.html(page(version)));
+  return routes;
+}
+
+const style = `body{font:16px/1.5 system-ui,sans-serif;max-width:56rem;margin:2rem auto;padding:0 1rem}
+code,pre{font:14px/1.4 ui-monospace,monospace}pre{padding:1rem;border:1px solid #8888;overflow:auto}
+table{border-collapse:collapse;width:100%}td,th{border:1px solid #8888;padding:.3rem .6rem;text-align:left;vertical-align:top}`;
+
+function page(version: string): ReturnType<typeof html> {
+  const curl = `curl -s http://127.0.0.1:8080/v1/orders -H 'Authorization: Bearer <token>' \\
+  -H 'Content-Type: application/json' -H 'Prefer: wait=30' \\
+  -d '${JSON.stringify(exampleOrder)}'`;
+  return html`<!doctype html><html lang="en"><head><meta charset="utf-8"><title>order-sync: orders over HTTP</title>
+<meta name="viewport" content="width=device-width"><style>${style}</style></head><body>
+<h1>Orders over HTTP</h1><p>order-sync ${version}. For machines: <a href="/openapi.json">openapi.json</a>.</p>
+<ul><li>An acknowledgement means: it is on disk, and will be bought exactly once.</li>
+<li>Send the same request again whenever you did not see the answer: nothing is bought twice.</li>
+<li>A request is accepted whole, or not at all.</li></ul>
+<pre>${curl}</pre>
+${documentedRoutes.map(
+  ({ method, path, summary, description, answers }) => html`<h2><code>${method} ${path}</code></h2>
+<p><strong>${summary}.</strong> ${description}</p>
+<table><tr><th>Answer</th><th>Meaning</th></tr>${answers.map(([status, answer]) => html`<tr><td>${status}</td><td>${meaningOf(answer)}</td></tr>`)}</table>`,
+)}
+<h2>Problems</h2><p>A refused request is answered with <code>application/problem+json</code> (RFC 9457). Match on <code>code</code>.</p>
+<table><tr><th>Code</th><th>HTTP</th><th>Meaning</th></tr>
+${Object.entries(problemKinds).map(([code, { status, title }]) => html`<tr id="${code}"><td><code>${code}</code></td><td>${status}</td><td>${title}</td></tr>`)}
+</table></body></html>`;
+}
+
+function meaningOf(answer: unknown): string {
+  if (typeof answer !== 'object' || answer === null || !('description' in answer)) return '';
+  return String(answer.description).replaceAll('`', '');
+}

@@ -1,0 +1,283 @@
+import { z } from 'zod';
+import { orderHeadSchema, orderLimits, orderLineSchema } from '../../core/order-request.ts';
+import { entryStates } from '../../core/entry-state.ts';
+import { operations } from '../../core/operation.ts';
+import { type ProblemCode, problemKinds } from './problem.ts';
+
+/** One order, as it is posted and as it is dropped into the folder. */
+export const orderSchema = orderHeadSchema
+  .extend({
+    // Any JSON. The schema that judges it refers to itself, which the document could not say.
+    metadata: z.record(z.string(), z.unknown()).optional().describe('Carried into the result.'),
+    lines: z.array(orderLineSchema).min(1).max(orderLimits.linesPerRequest),
+  })
+  .meta({ id: 'Order', description: 'One order of a shop. Its identity is source and order_id, for ever.' });
+
+const orderStates = ['completed', 'partial', 'failed', 'needs_review', 'in_progress'] as const;
+const errorSchema = z.strictObject({ code: z.string(), message: z.string(), action: z.string().nullable() });
+
+export const acknowledgementSchema = z
+  .strictObject({
+    source: z.string(),
+    order_id: z.string(),
+    status: z.enum(['accepted', 'known']).describe('known: it was accepted before, with the same content.'),
+    state: z.enum(orderStates),
+    lines: z.array(z.strictObject({ line_id: z.string(), reference: z.string() })),
+    url: z.string().describe('Where the order is read and taken back.'),
+  })
+  .meta({ id: 'Acknowledgement', description: 'The order is on disk, under these references.' });
+
+const unitSchema = z.looseObject({ code: z.string().optional(), iccid: z.string().optional() });
+
+export const resultSchema = z
+  .strictObject({
+    source: z.string(),
+    order_id: z.string(),
+    state: z.enum(orderStates),
+    sandbox: z.boolean().describe('true: bought from the sandbox, worth nothing.'),
+    metadata: z.record(z.string(), z.unknown()),
+    lines: z.array(
+      z.strictObject({
+        line_id: z.string().nullable(),
+        state: z.enum(entryStates),
+        entries: z.array(
+          z.strictObject({
+            reference: z.string(),
+            operation: z.enum(operations),
+            state: z.enum(entryStates),
+            order_number: z.string().nullable(),
+            currency: z.string().nullable(),
+            cost: z.string().nullable(),
+            units: z.array(unitSchema).describe('What was delivered: codes, or eSIMs.'),
+            error: errorSchema.nullable(),
+          }),
+        ),
+        error: errorSchema.nullable(),
+        extra: z.record(z.string(), z.string()).optional(),
+      }),
+    ),
+    updated_at: z.string(),
+  })
+  .meta({ id: 'Result', description: 'How the order stands, with everything that was delivered.' });
+
+const differenceSchema = z.strictObject({ field: z.string(), was: z.unknown(), is: z.unknown() });
+
+export const problemSchema = z
+  .strictObject({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    code: z.enum(Object.keys(problemKinds)).describe('Stable: match on it.'),
+    errors: z
+      .array(
+        z.strictObject({ pointer: z.string(), code: z.string(), detail: z.string(), value: z.string().optional() }),
+      )
+      .optional()
+      .describe('invalid_order: each mistake, with a JSON pointer to it.'),
+    conflicts: z
+      .array(
+        z.strictObject({
+          source: z.string(),
+          order_id: z.string(),
+          url: z.string(),
+          lines: z.array(
+            z.strictObject({
+              line_id: z.string(),
+              reference: z.string().nullable(),
+              differences: z.array(differenceSchema),
+            }),
+          ),
+        }),
+      )
+      .optional()
+      .describe('conflict: what differs from what was accepted.'),
+    lines: z
+      .array(z.strictObject({ line_id: z.string(), reference: z.string(), state: z.enum(entryStates) }))
+      .optional()
+      .describe('already_sent: how each line stands.'),
+  })
+  .meta({ id: 'Problem', description: 'RFC 9457.' });
+
+const batchSchema = z.strictObject({ orders: z.array(orderSchema).min(1) }).meta({ id: 'Batch' });
+const acknowledgementsSchema = z
+  .strictObject({ orders: z.array(acknowledgementSchema) })
+  .meta({ id: 'Acknowledgements' });
+const resultsSchema = z.strictObject({ orders: z.array(resultSchema) }).meta({ id: 'Results' });
+
+const named = {
+  Order: orderSchema,
+  Batch: batchSchema,
+  Acknowledgement: acknowledgementSchema,
+  Acknowledgements: acknowledgementsSchema,
+  Result: resultSchema,
+  Results: resultsSchema,
+  Problem: problemSchema,
+};
+
+export const exampleOrder = {
+  source: 'shop1',
+  order_id: '1001',
+  currency: 'USD',
+  lines: [{ line_id: '1', type: 'gift_card_order', variant: 'steam-usd-20', quantity: 2 }],
+};
+
+const ref = (name: keyof typeof named) => ({ $ref: `#/components/schemas/${name}` });
+const json = (...names: (keyof typeof named)[]) => {
+  const [first] = names;
+  const schema = names.length === 1 && first !== undefined ? ref(first) : { oneOf: names.map(ref) };
+  return { 'application/json': { schema } };
+};
+
+/** The answers of one route that refuse, by status: a status may stand for several codes. */
+function refusals(codes: readonly ProblemCode[]): Record<string, object> {
+  const byStatus = Map.groupBy(codes, (code) => problemKinds[code].status);
+  return Object.fromEntries(
+    [...byStatus].map(([status, meant]) => [
+      String(status),
+      {
+        description: meant.map((code) => `\`${code}\`: ${problemKinds[code].title}.`).join(' '),
+        content: { 'application/problem+json': { schema: ref('Problem') } },
+        ...(status === 429 || status === 503
+          ? { headers: { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } } } }
+          : {}),
+      },
+    ]),
+  );
+}
+
+const everywhere = ['unauthorized', 'source_not_allowed', 'rate_limited', 'internal', 'unavailable'] as const;
+
+const prefer = {
+  name: 'Prefer',
+  in: 'header',
+  description: '`wait=N`: answer when the order has come to rest, or after N seconds.',
+  schema: { type: 'string', examples: ['wait=30'] },
+};
+const orderParameters = ['source', 'order_id'].map((name) => ({
+  name,
+  in: 'path',
+  required: true,
+  schema: { type: 'string' },
+}));
+
+const paths = {
+  '/v1/orders': {
+    post: {
+      operationId: 'postOrders',
+      summary: 'Order one thing or many',
+      description:
+        'All of the request is accepted, or nothing of it. The answer comes when it is on disk; it is bought after that. Sent again, with the same content, it buys nothing and answers with the same references.',
+      security: [{ token: [] }, { standardWebhooks: [] }],
+      parameters: [prefer],
+      requestBody: {
+        required: true,
+        content: {
+          'application/json': {
+            schema: { oneOf: [ref('Order'), ref('Batch'), { type: 'array', items: ref('Order'), minItems: 1 }] },
+            example: exampleOrder,
+          },
+        },
+      },
+      responses: {
+        '200': {
+          description: 'Known already, with the same content; or, with `Prefer: wait`, all of it has come to rest.',
+          content: json('Acknowledgement', 'Acknowledgements', 'Result', 'Results'),
+        },
+        '202': {
+          description: 'Accepted and on disk. With `Prefer: wait`: and not yet at rest.',
+          content: json('Acknowledgement', 'Acknowledgements', 'Result', 'Results'),
+        },
+        ...refusals([
+          'invalid_json',
+          'incomplete',
+          ...everywhere,
+          'conflict',
+          'too_large',
+          'unsupported_media_type',
+          'invalid_order',
+          'overloaded',
+        ]),
+      },
+    },
+  },
+  '/v1/orders/{source}/{order_id}': {
+    parameters: orderParameters,
+    get: {
+      operationId: 'getOrder',
+      summary: 'How an order stands',
+      description: 'The result document, with everything that was delivered. Needs a token.',
+      security: [{ token: [] }],
+      parameters: [prefer],
+      responses: {
+        '200': { description: 'The result.', content: json('Result') },
+        ...refusals([...everywhere, 'not_found']),
+      },
+    },
+    delete: {
+      operationId: 'takeBackOrder',
+      summary: 'Take an order back that was never sent',
+      description:
+        'All of it, or nothing when a line was sent already. Taking it back again changes nothing. Needs a token.',
+      security: [{ token: [] }],
+      responses: {
+        '200': { description: 'Taken back: nothing of it was bought or will be.', content: json('Result') },
+        ...refusals([...everywhere, 'not_found', 'already_sent']),
+      },
+    },
+  },
+};
+
+/** The OpenAPI 3.1 document, made from the schemas that the orders are really judged by. */
+export function openApiDocument(version: string): object {
+  const { schemas } = z.toJSONSchema(
+    (() => {
+      const registry = z.registry<{ id: string }>();
+      for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
+      return registry;
+    })(),
+    { uri: (id) => `#/components/schemas/${id}`, io: 'input', unrepresentable: 'any' },
+  );
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'order-sync',
+      version,
+      description: 'Orders of a shop, bought exactly once. An acknowledgement means: it is on disk.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '/' }],
+    paths,
+    components: {
+      securitySchemes: {
+        token: { type: 'http', scheme: 'bearer' },
+        standardWebhooks: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'webhook-signature',
+          description: 'Standard Webhooks: webhook-id, webhook-timestamp and webhook-signature over the raw body.',
+        },
+      },
+      schemas: Object.fromEntries(
+        Object.entries(schemas).map(([id, { $schema: _dialect, $id: _own, ...schema }]) => [id, schema]),
+      ),
+    },
+  };
+}
+
+/** What the page for people shows of each route. */
+export const documentedRoutes = Object.entries(paths).flatMap(([path, item]) =>
+  Object.entries(item).flatMap(([method, route]) =>
+    'summary' in route
+      ? [
+          {
+            method: method.toUpperCase(),
+            path,
+            summary: route.summary,
+            description: route.description,
+            answers: Object.entries(route.responses),
+          },
+        ]
+      : [],
+  ),
+);

@@ -1,0 +1,131 @@
+import type { Context } from 'hono';
+import { Hono } from 'hono';
+import type { Logger } from 'pino';
+import type { Clock } from '../../core/clock.ts';
+import type { ResultDocument } from '../../core/result-document.ts';
+import type { AcceptedOrder, Store } from '../../store/store.ts';
+import type { Admission, Web } from './admission.ts';
+import { requireSource } from './authenticate.ts';
+import type { CommitQueue } from './commit-queue.ts';
+import { acknowledgementOf, conflictRefusal, orderAddress } from './order-answers.ts';
+import { preferredWaitS } from './prefer-wait.ts';
+import { Refusal } from './problem.ts';
+import { readOrders } from './read-orders.ts';
+import type { SettlementWatch, WatchedOrder } from './settlement-watch.ts';
+import type { WebhookConfig } from './webhook-config.ts';
+
+export interface OrderRoutesDeps {
+  readonly config: WebhookConfig;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly admission: Admission;
+  readonly commits: CommitQueue;
+  readonly watch: SettlementWatch;
+  /** New lines are in the outbox, or lines were taken back. */
+  readonly onChanged: () => void;
+}
+
+/** The routes of our own API: post orders, read one, take one back. */
+export function orderRoutes(deps: OrderRoutesDeps): Hono<Web> {
+  const routes = new Hono<Web>();
+  routes.post('/v1/orders', (context) => postOrders(deps, context));
+  routes.get('/v1/orders/:source/:order_id', (context) => getOrder(deps, context));
+  routes.delete('/v1/orders/:source/:order_id', (context) => takeBack(deps, context));
+  return routes;
+}
+
+/** 202 stands for a commit on disk, never for less; the same request again is 200, with the same references. */
+async function postOrders(deps: OrderRoutesDeps, context: Context<Web>): Promise<Response> {
+  const { config, store, commits, watch } = deps;
+  const { caller, body } = await deps.admission.withBody(context);
+  const { lines, single } = await readOrders(body, config.limits, caller.source ?? config.source);
+  for (const line of lines) requireSource(caller, line.source);
+  const outcome = await commits.submit(lines);
+  if (outcome.kind === 'conflict') {
+    deps.logger.warn(
+      { caller: caller.name, orders: outcome.conflicts.length, order_id: outcome.conflicts[0]?.orderId },
+      'an order came again with other content: refused, the first one stands',
+    );
+    throw conflictRefusal(outcome.conflicts);
+  }
+  if (outcome.kind === 'failed') throw outcome.error;
+  const { orders } = outcome;
+  const isNew = orders.some((order) => order.status === 'accepted');
+  if (isNew) {
+    deps.logger.info({ caller: caller.name, ...summaryOf(orders) }, 'orders accepted');
+    deps.onChanged();
+  }
+  const location = single ? addressOf(orders[0]) : {};
+  const waitS = preferredWaitS(context.req.header('prefer'), config.limits.waitS);
+  if (waitS === null) {
+    const acknowledged = orders.map((order) => acknowledgementOf(order, store.read));
+    return context.json(single ? acknowledged[0] : { orders: acknowledged }, isNew ? 202 : 200, location);
+  }
+  await watch.wait(orders, waitS * 1000, context.req.raw.signal);
+  const documents = orders.map(({ requestId }) => store.read.resultDocument(requestId).document);
+  const status = documents.every(isSettled) ? 200 : 202;
+  const headers = { ...location, 'preference-applied': `wait=${waitS}` };
+  return context.json(single ? documents[0] : { orders: documents }, status, headers);
+}
+
+async function getOrder(deps: OrderRoutesDeps, context: Context<Web>): Promise<Response> {
+  const { config, store, watch } = deps;
+  const caller = deps.admission.withToken(context);
+  const named = namedOrder(context);
+  requireSource(caller, named.source);
+  const found = store.read.findOrder(named.source, named.orderId);
+  if (found === null) throw notFound(named);
+  const order: WatchedOrder = { ...named, requestId: found.requestId };
+  const waitS = preferredWaitS(context.req.header('prefer'), config.limits.waitS);
+  if (waitS !== null) await watch.wait([order], waitS * 1000, context.req.raw.signal);
+  const { document } = store.read.resultDocument(order.requestId);
+  return context.json(document, 200, waitS === null ? {} : { 'preference-applied': `wait=${waitS}` });
+}
+
+async function takeBack(deps: OrderRoutesDeps, context: Context<Web>): Promise<Response> {
+  const { store, clock, logger } = deps;
+  const caller = deps.admission.withToken(context);
+  const named = namedOrder(context);
+  requireSource(caller, named.source);
+  const { name } = caller;
+  const taken = await store.cancelUnsent({
+    ...named,
+    actor: `webhook:${name}`,
+    reason: 'DELETE over HTTP',
+    nowMs: clock.wallMs(),
+  });
+  if (taken.kind === 'not_found') throw notFound(named);
+  if (taken.kind === 'refused') {
+    const detail = 'A line was sent already, so it may have been bought. Nothing was taken back.';
+    const lines = taken.lines.map(({ lineId, reference, state }) => ({ line_id: lineId, reference, state }));
+    throw new Refusal('already_sent', detail, { extensions: { lines } });
+  }
+  if (taken.cancelled > 0) {
+    logger.info({ caller: name, source: named.source, order_id: named.orderId, lines: taken.cancelled }, 'taken back');
+    deps.onChanged();
+  }
+  return context.json(store.read.resultDocument(taken.requestId).document);
+}
+
+function namedOrder(context: Context<Web>): { source: string; orderId: string } {
+  return { source: context.req.param('source') ?? '', orderId: context.req.param('order_id') ?? '' };
+}
+
+function notFound({ source, orderId }: { source: string; orderId: string }): Refusal {
+  return new Refusal('not_found', `There is no order "${orderId}" of the source "${source}".`);
+}
+
+function isSettled(document: ResultDocument): boolean {
+  return document.state !== 'in_progress';
+}
+
+function addressOf(order: AcceptedOrder | undefined): Record<string, string> {
+  return order === undefined ? {} : { location: orderAddress(order.source, order.orderId) };
+}
+
+function summaryOf(orders: readonly AcceptedOrder[]): Record<string, unknown> {
+  const lines = orders.reduce((sum, order) => sum + order.lines.length, 0);
+  const [first] = orders;
+  return { source: first?.source, order_id: first?.orderId, orders: orders.length, lines };
+}

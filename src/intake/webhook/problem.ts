@@ -1,0 +1,72 @@
+/** Every way in which a request is refused. Codes are stable: match on them, never on the text. */
+export const problemKinds = {
+  invalid_json: { status: 400, title: 'The body is not a JSON document that can be trusted' },
+  incomplete: { status: 400, title: 'The body did not arrive completely' },
+  unauthorized: { status: 401, title: 'No valid token or signature' },
+  source_not_allowed: { status: 403, title: 'The token or secret belongs to another source' },
+  not_found: { status: 404, title: 'There is no such order, or no such address' },
+  method_not_allowed: { status: 405, title: 'The address exists, but not for this method' },
+  conflict: { status: 409, title: 'The order was accepted before, with other content' },
+  already_sent: { status: 409, title: 'The order cannot be taken back any more' },
+  too_large: { status: 413, title: 'The body is too large' },
+  unsupported_media_type: { status: 415, title: 'The body must be plain JSON' },
+  invalid_order: { status: 422, title: 'The request has mistakes, and nothing of it was accepted' },
+  rate_limited: { status: 429, title: 'Too many requests of this caller' },
+  internal: { status: 500, title: 'A mistake of the worker; nothing was accepted' },
+  overloaded: { status: 503, title: 'Too many requests wait for the disk' },
+  unavailable: { status: 503, title: 'Nothing can be accepted now' },
+} as const;
+
+export type ProblemCode = keyof typeof problemKinds;
+
+/** One mistake in a document: its place as a JSON pointer in a URI fragment, as RFC 9457 shows it. */
+export interface DocumentMistake {
+  readonly pointer: string;
+  readonly code: string;
+  readonly detail: string;
+  /** The value met, cut to a limit; absent where nothing was. */
+  readonly value?: string;
+}
+
+/** What a problem says beyond its kind. */
+export interface ProblemExtensions {
+  readonly errors?: readonly DocumentMistake[];
+  readonly conflicts?: unknown;
+  readonly lines?: unknown;
+}
+
+/** Thrown where a request is refused; one place turns it into an answer. It is an answer, not a failure: never logged. */
+export class Refusal extends Error {
+  readonly code: ProblemCode;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly extensions: ProblemExtensions;
+
+  constructor(
+    code: ProblemCode,
+    detail: string,
+    more: { headers?: Readonly<Record<string, string>>; extensions?: ProblemExtensions } = {},
+  ) {
+    super(detail);
+    this.name = 'Refusal';
+    this.code = code;
+    this.headers = more.headers ?? {};
+    this.extensions = more.extensions ?? {};
+  }
+}
+
+/** The answer to a refused request: `application/problem+json` (RFC 9457). Its type leads to the page that explains it. */
+export function problemResponse(refusal: Refusal): Response {
+  const { status, title } = problemKinds[refusal.code];
+  const problem = {
+    type: `/docs#${refusal.code}`,
+    title,
+    status,
+    detail: refusal.message,
+    code: refusal.code,
+    ...refusal.extensions,
+  };
+  return new Response(`${JSON.stringify(problem)}\n`, {
+    status,
+    headers: { 'content-type': 'application/problem+json', ...refusal.headers },
+  });
+}

@@ -1,0 +1,113 @@
+import { Hono } from 'hono';
+import type { Logger } from 'pino';
+import type { Clock } from '../../core/clock.ts';
+import type { Store } from '../../store/store.ts';
+import { Admission, type Web } from './admission.ts';
+import { CommitQueue } from './commit-queue.ts';
+import { documentRoutes } from './document-routes.ts';
+import { orderRoutes } from './order-routes.ts';
+import { type ProblemCode, problemResponse, Refusal } from './problem.ts';
+import { SettlementWatch } from './settlement-watch.ts';
+import type { WebhookConfig } from './webhook-config.ts';
+import { startWebhookServer, type WebhookServer } from './webhook-server.ts';
+
+export interface WebhookIntakeOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly config: WebhookConfig;
+  readonly version: string;
+  /** New lines are in the outbox, or lines were taken back. */
+  readonly onAccepted?: () => void;
+}
+
+/** Orders over HTTP. An acknowledgement stands for a commit on disk. */
+export interface WebhookIntake {
+  /** `host:port` as it listens. */
+  readonly address: string;
+  /** An order may have come to rest: whoever waits for it looks again. */
+  ring(): void;
+  /** `warn` while more than half of the room for uncommitted requests is taken, `fail` when nothing is accepted. */
+  health(): 'pass' | 'warn' | 'fail';
+  /** Turns new requests away with 503, finishes those under way, and closes. May be called twice. */
+  stop(): Promise<void>;
+  /** Rejects when an acknowledgement could not be recorded: nothing is accepted any more. */
+  readonly failed: Promise<never>;
+}
+
+/** Requests under way at the end get this long; they wait for one commit at most, and a commit takes far less. */
+const closeGraceMs = 2000;
+
+/** Starts to listen. Throws LISTEN_FAILED when the address cannot be had. */
+export async function startWebhookIntake(options: WebhookIntakeOptions): Promise<WebhookIntake> {
+  const { store, clock, config, logger } = options;
+  const commits = new CommitQueue(store, clock, config.limits.uncommitted);
+  const watch = new SettlementWatch(store.read, clock, config.limits.waiting);
+  let state: 'open' | 'failed' | 'stopping' = 'open';
+  commits.failed.catch(() => {
+    state = state === 'open' ? 'failed' : state;
+  });
+  const onChanged = (): void => {
+    options.onAccepted?.();
+    watch.ring();
+  };
+  const admission = new Admission(config, clock);
+  const app = webhookRoutes({
+    logger,
+    isStopping: () => state === 'stopping',
+    routes: [
+      orderRoutes({ config, store, clock, logger, admission, commits, watch, onChanged }),
+      documentRoutes(options.version),
+    ],
+  });
+  const server: WebhookServer = await startWebhookServer(app, config, clock);
+  return {
+    address: server.address,
+    ring: () => watch.ring(),
+    failed: commits.failed,
+    health: () => {
+      if (state !== 'open') return 'fail';
+      return commits.fill > 0.5 ? 'warn' : 'pass';
+    },
+    stop: async () => {
+      state = 'stopping';
+      const closed = server.close(closeGraceMs);
+      await watch.stop();
+      await commits.idle();
+      await closed;
+    },
+  };
+}
+
+/** What all routes share: the end, refusals as problem documents, and nothing of an answer kept in any cache. */
+function webhookRoutes(parts: { logger: Logger; isStopping: () => boolean; routes: readonly Hono<Web>[] }): Hono<Web> {
+  const app = new Hono<Web>();
+  app.use(async (context, next) => {
+    if (parts.isStopping()) {
+      const headers = { 'retry-after': '10', connection: 'close' };
+      throw new Refusal('unavailable', 'The worker is stopping; nothing was accepted.', { headers });
+    }
+    await next();
+    // Results hold delivered codes.
+    context.header('cache-control', 'no-store');
+    context.header('x-content-type-options', 'nosniff');
+    // A caller that keeps its connection would keep the end waiting.
+    if (parts.isStopping()) context.header('connection', 'close');
+  });
+  for (const routes of parts.routes) app.route('/', routes);
+  app.all('/v1/orders', () => methodNotAllowed('POST'));
+  app.all('/v1/orders/:source/:order_id', () => methodNotAllowed('GET, DELETE'));
+  app.notFound(() => problemResponse(new Refusal('not_found', 'There is nothing at this address. See /docs.')));
+  app.onError((error) => {
+    if (error instanceof Refusal) return problemResponse(error);
+    parts.logger.error({ err: error }, 'a request could not be answered');
+    const code: ProblemCode = 'internal';
+    return problemResponse(new Refusal(code, 'The request was not accepted. The log of the worker says why.'));
+  });
+  return app;
+}
+
+function methodNotAllowed(allow: string): Response {
+  const refusal = new Refusal('method_not_allowed', `Allowed: ${allow}.`, { headers: { allow } });
+  return problemResponse(refusal);
+}

@@ -1,0 +1,107 @@
+import { decideAction, type OperatorFacts } from '../core/operator-decision.ts';
+import { familyOf } from '../core/operation.ts';
+import { OrderSyncError } from '../core/order-sync-error.ts';
+import { outcomeRowFrom } from '../core/settlement.ts';
+import { checkedWish, type AuditTable } from './audit.ts';
+import { inTransaction, type Sqlite } from './database.ts';
+import type { EntryChanges } from './entry-changes.ts';
+import { unitsFrom, type EntryRow } from './rows.ts';
+import type { EntryAct, EntryActDone } from './store.ts';
+
+/** What people do to single entries: read, judged, written and recorded in one transaction. */
+export class OperatorDesk {
+  readonly #database: Sqlite;
+  readonly #entries: EntryChanges;
+  readonly #audit: AuditTable;
+  readonly #statements;
+
+  constructor(database: Sqlite, rooms: { entries: EntryChanges; audit: AuditTable }) {
+    this.#database = database;
+    this.#entries = rooms.entries;
+    this.#audit = rooms.audit;
+    this.#statements = {
+      find: database.prepare<[string], EntryRow>('SELECT * FROM entries WHERE reference = ?'),
+      openCall: database
+        .prepare<[number], number>('SELECT 1 FROM attempts WHERE entry_id = ? AND closed_at_ms IS NULL')
+        .pluck(),
+      origin: database.prepare<[string], number>('SELECT 1 FROM esims WHERE iccid = ?').pluck(),
+    };
+  }
+
+  act(given: EntryAct): EntryActDone {
+    const act = checkedWish(given);
+    return inTransaction(this.#database, () => {
+      const row = this.#statements.find.get(act.reference);
+      if (row === undefined) {
+        throw new OrderSyncError('NOT_FOUND', `No reference "${act.reference}" is in the outbox`, {
+          hint: 'look for it with `order-sync orders list --search`',
+        });
+      }
+      const verdict = decideAction(this.#factsOf(row, act), act.order, act);
+      if (!verdict.ok) throw new OrderSyncError('REFUSED', verdict.why, { hint: verdict.hint });
+      const { move } = verdict;
+      const newReference = move.reorders ? this.#entries.reorder(row, act.nowMs) : null;
+      if (!move.reorders) this.#entries.moveByPerson(row, this.#explained(move, act), act.nowMs);
+      this.#audit.record({
+        ...act,
+        action: act.order.action,
+        subject: row.reference,
+        detail: {
+          before: shown(row),
+          after: shown(this.#statements.find.get(act.reference) ?? row),
+          ...(act.order.action === 'resolve' ? { as: act.order.as, note: act.order.note } : {}),
+          ...(newReference === null ? {} : { new_reference: newReference }),
+        },
+      });
+      return { reference: row.reference, before: row.state, after: move.state, newReference };
+    });
+  }
+
+  /** Whoever meets a held entry reads why. */
+  #explained<T extends { state: string; reviewReason: string | null }>(move: T, act: EntryAct): T {
+    return move.state === 'held' ? { ...move, reviewReason: act.reason } : move;
+  }
+
+  #factsOf(row: EntryRow, act: EntryAct): OperatorFacts {
+    return {
+      reference: row.reference,
+      operation: row.operation,
+      state: row.state,
+      inDoubt: row.in_doubt === 1,
+      heldFrom: row.held_from,
+      replaced: row.replaced === 1,
+      nextStep: row.next_step,
+      dueAtMs: row.due_at_ms,
+      doubtUntilMs: row.doubt_until_ms,
+      row: outcomeRowFrom(row.outcome_row),
+      firstSentAtMs: row.first_sent_at_ms,
+      orderNumber: row.order_number,
+      errorCode: row.error_code,
+      unitCount: unitsFrom(row.units).length,
+      reviewReason: row.review_reason,
+      callOpen: this.#statements.openCall.get(row.id) !== undefined,
+      canLookUp: act.lookupFamilies.includes(familyOf(row.operation)) && this.#originKnown(row),
+    };
+  }
+
+  /** What became of a cancel is told by the order that its eSIM came from. */
+  #originKnown(row: EntryRow): boolean {
+    if (row.operation !== 'esim_cancel') return true;
+    return row.iccid !== null && this.#statements.origin.get(row.iccid) !== undefined;
+  }
+}
+
+/** What the audit log keeps of an entry before and after. */
+function shown(row: EntryRow): Record<string, unknown> {
+  return {
+    state: row.state,
+    next_step: row.next_step,
+    due_at_ms: row.due_at_ms,
+    in_doubt: row.in_doubt === 1,
+    held_from: row.held_from,
+    replaced: row.replaced === 1,
+    order_number: row.order_number,
+    error_code: row.error_code,
+    review_reason: row.review_reason,
+  };
+}

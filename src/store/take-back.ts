@@ -1,0 +1,69 @@
+import type { EntryState } from '../core/entry-state.ts';
+import { inTransaction, type Sqlite } from './database.ts';
+import type { EntryChanges } from './entry-changes.ts';
+import type { EntryRow } from './rows.ts';
+import type { Store, TakeBack } from './store.ts';
+
+type Row = EntryRow & { readonly shop_line_id: string; readonly held_from: EntryState | null };
+
+/** Ends in which nothing was bought: they do not stand in the way of taking an order back. */
+const nothingBought: ReadonlySet<EntryState> = new Set(['cancelled', 'expired', 'rejected']);
+
+/** Taking an order back that was never sent, in one transaction with its audit row. */
+export class TakeBackStep {
+  readonly #database: Sqlite;
+  readonly #entries: EntryChanges;
+  readonly #statements;
+
+  constructor(database: Sqlite, entries: EntryChanges) {
+    this.#database = database;
+    this.#entries = entries;
+    this.#statements = {
+      request: database
+        .prepare<[string, string], number>('SELECT id FROM requests WHERE source = ? AND order_id = ?')
+        .pluck(),
+      entries: database.prepare<[number], Row>(
+        `SELECT e.*, l.line_id AS shop_line_id FROM entries e JOIN lines l ON l.id = e.line_id WHERE l.request_id = ?
+         ORDER BY e.id`,
+      ),
+      audit: database.prepare(
+        'INSERT INTO audit (at_ms, actor, action, subject, reason, detail) VALUES (:nowMs, :actor, :action, :subject, :reason, :detail)',
+      ),
+    };
+  }
+
+  cancelUnsent(order: Parameters<Store['cancelUnsent']>[0]): TakeBack {
+    return inTransaction(this.#database, (): TakeBack => {
+      const requestId = this.#statements.request.get(order.source, order.orderId);
+      if (requestId === undefined) return { kind: 'not_found' };
+      const rows = this.#statements.entries.all(requestId);
+      // An order of which every line was refused when it came in has nothing that could be taken back.
+      if (rows.length === 0) return { kind: 'not_found' };
+      const unsent = rows.filter(isUnsent);
+      if (rows.some((row) => !nothingBought.has(row.state) && !isUnsent(row))) {
+        const lines = rows.map((row) => ({ lineId: row.shop_line_id, reference: row.reference, state: row.state }));
+        return { kind: 'refused', requestId, lines };
+      }
+      for (const row of unsent) {
+        this.#entries.takeBack(row, `taken back before it was sent: ${order.reason}`.slice(0, 500), order.nowMs);
+      }
+      if (unsent.length > 0) {
+        this.#statements.audit.run({
+          nowMs: order.nowMs,
+          actor: order.actor,
+          action: 'cancel',
+          subject: `${order.source}/${order.orderId}`,
+          reason: order.reason.slice(0, 500),
+          detail: JSON.stringify({ references: unsent.map((row) => row.reference) }),
+        });
+      }
+      return { kind: 'cancelled', requestId, cancelled: unsent.length };
+    });
+  }
+}
+
+/** Surely never sent: a pending entry, or one that a person stopped while it was pending. */
+function isUnsent(row: Row): boolean {
+  if (row.in_doubt === 1) return false;
+  return row.state === 'pending' || (row.state === 'held' && row.held_from === 'pending');
+}

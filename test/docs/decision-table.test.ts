@@ -1,0 +1,106 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { expect, it } from 'vitest';
+import { decisionTable, type Cell, type Column } from '../../src/core/decision-table.ts';
+import { outcomeRows, type OutcomeRow } from '../../src/core/outcome.ts';
+import { schedules } from '../../src/core/retry-schedule.ts';
+import { wholesaleErrors } from '../../src/core/wholesale-errors.ts';
+
+const page = resolve(import.meta.dirname, '../../docs/decision-table.md');
+const columns: readonly Column[] = ['clean', 'inDoubt', 'cancelClean', 'cancelInDoubt'];
+
+const meanings: Record<OutcomeRow, string> = {
+  accepted: '2xx: a complete JSON object without `error`; what it repeats is ours',
+  answer_mismatch: '2xx, but it repeats another reference, quantity or product',
+  unreadable_success: '2xx that is empty, HTML, cut off, or no JSON object',
+  redirect: '3xx; never followed',
+  invalid_key: '401',
+  account_not_allowed: '403',
+  ip_not_allowed: '403',
+  not_found: '404 for an ICCID or a destination',
+  not_found_unexpected: '404 on a gift card order, where the spec gives it no meaning',
+  insufficient_balance: '402',
+  reference_in_use: '409',
+  currency_unavailable: '422',
+  invalid_request: '422',
+  order_refused: '422',
+  rate_limited: '429, with or without a body',
+  api_disabled: '503',
+  invalid_variant: '404',
+  out_of_stock: '409',
+  limit_exceeded: '422',
+  not_api_sellable: '422',
+  plan_unknown: '404 `invalid_plan`',
+  plan_unorderable: '422 `invalid_plan`',
+  topup_not_allowed: '422',
+  not_cancellable: '409',
+  unlisted_code: '4xx with the error body and a code that Spec 7 does not list',
+  code_out_of_place: 'a listed code with another status or in the other family',
+  foreign_refusal: '4xx without the error body: a proxy or a firewall',
+  server_error: '5xx with the error body and another code',
+  foreign_server_error: '5xx without the error body',
+  foreign_unavailable: '503 without the error body',
+  unreachable: 'no byte left: DNS, refused, no route, connect timeout',
+  tls_refused: 'no byte left: certificate or version',
+  proxy_refused: 'no byte left: the proxy would not connect',
+  local_resource: 'no byte left: files, memory, ports',
+  local_defect: 'no byte left: our own mistake',
+  dropped: 'sent, then the connection ended',
+  headers_timeout: 'sent, and no answer began in time',
+  cut_answer: 'the answer ended early or was not HTTP',
+  deadline: 'our own deadline; the connection was reset first',
+  shutdown: 'the worker stopped while the call was open',
+  crashed: 'the call was open when the worker died',
+};
+
+function cellText(cell: Cell): string {
+  const pause = cell.pause === undefined ? '' : `, ${cell.pause} stands still`;
+  return `${cell.verdict}${cell.schedule === undefined ? '' : ` (${cell.schedule})`}${pause}`;
+}
+
+function render(): string {
+  const rows = outcomeRows.map(
+    (row) =>
+      `| \`${row}\` | ${meanings[row]} | ${columns.map((column) => cellText(decisionTable[row][column])).join(' | ')} |`,
+  );
+  const delays = Object.entries(schedules).map(
+    ([name, { stepsMs, spread }]) =>
+      `| ${name} | ${stepsMs.map((ms) => `${ms / 1000} s`).join(', ')} | ±${spread * 100} % |`,
+  );
+  return `# What each outcome does
+
+Generated from \`src/core/decision-table.ts\`, which is what the worker runs on: \`UPDATE_DOCS=1 npx vitest run test/docs\`.
+
+"Clean": no earlier attempt of the entry is unresolved. "In doubt": one is, so no refusal proves anything.
+
+| verdict | means |
+|---|---|
+| settle | the answer is believed: fulfilled, refunded, or placed, by the units that are there |
+| reject | a definite refusal, final; above the per-order limit in parts, if the order allows it |
+| wait | a definite refusal that time may change; nothing was charged |
+| again | surely not processed: back to where it was, and the attempt does not count |
+| doubt | perhaps processed: looked up, then the same reference again |
+| resolve | a refusal that our own earlier attempt may have caused: only a lookup after the quiet time settles it |
+| review | a person decides |
+
+| outcome | what came | purchase, clean | purchase, in doubt | cancel, clean | cancel, in doubt |
+|---|---|---|---|---|---|
+${rows.join('\n')}
+
+| delays | steps; the last repeats | spread |
+|---|---|---|
+${delays.join('\n')}
+`;
+}
+
+it('the page of the decision table shows the table that the worker runs on', () => {
+  const text = render();
+  if (process.env['UPDATE_DOCS']) writeFileSync(page, text);
+  expect(readFileSync(page, 'utf8')).toBe(text);
+});
+
+it('every code of Spec 7 has a row of its own', () => {
+  const rows = new Set<string>(outcomeRows);
+  const named = (code: string): boolean => rows.has(code) || (code === 'invalid_plan' && rows.has('plan_unknown'));
+  expect(wholesaleErrors.filter((row) => row.code !== null && !named(row.code))).toEqual([]);
+});

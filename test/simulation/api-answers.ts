@@ -1,0 +1,48 @@
+import type { ApiAnswer } from './api-call.ts';
+import type { SimEsim, SimOrder } from './api-ledger.ts';
+import type { ApiReadings } from './api-readings.ts';
+
+export function errorAnswer(status: number, code: string, message: string): ApiAnswer {
+  return { status, headers: {}, body: JSON.stringify({ error: { code, message } }) };
+}
+
+export function moneyText(cents: number): string {
+  return `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`;
+}
+
+/** An order as it stands now, in the form that this reading of the API gives it. */
+export function orderAnswer(
+  order: SimOrder,
+  readings: ApiReadings,
+  nowMs: number,
+  esimState: (iccid: string) => SimEsim['state'] | undefined,
+): ApiAnswer {
+  const complete = nowMs >= order.completeAtMs;
+  const refunded = order.state === 'refunded' || order.shownAsRefunded;
+  const word = complete ? readings.doneWord : readings.pendingWord;
+  const status = refunded ? 'refunded' : order.state === 'failed' ? 'failed' : word;
+  const shown: Record<string, unknown> = { number: order.number };
+  if (status !== null) shown['status'] = status;
+  if (readings.echo) Object.assign(shown, { reference: order.reference, ...echoOf(order) });
+  if (readings.costShown) Object.assign(shown, { total: moneyText(order.cost), currency: order.currency });
+  if (complete && order.operation === 'gift_card_order') shown['codes'] = order.units.map((code) => ({ code }));
+  if (complete && order.operation === 'esim_order') {
+    shown['esims'] = order.units.map((iccid) => ({
+      iccid,
+      ...(readings.cancelShows !== 'nothing' && esimState(iccid) === 'cancelled' ? { status: 'cancelled' } : {}),
+    }));
+  }
+  const body = readings.envelope === '$' ? shown : { [readings.envelope]: shown };
+  return { status: 200, headers: {}, body: JSON.stringify(body) };
+}
+
+function echoOf(order: SimOrder): Record<string, unknown> {
+  switch (order.operation) {
+    case 'gift_card_order':
+      return { variant: order.product, quantity: order.quantity };
+    case 'esim_order':
+      return { plan: order.product, quantity: order.quantity };
+    case 'esim_topup':
+      return { plan: order.product, iccid: order.iccid };
+  }
+}

@@ -1,0 +1,78 @@
+import type { SeededRandom } from './seeded-random.ts';
+
+/** An order that the API took money for. */
+export interface SimOrder {
+  readonly number: string;
+  readonly reference: string;
+  readonly operation: 'gift_card_order' | 'esim_order' | 'esim_topup';
+  readonly family: 'gift_card' | 'esim';
+  readonly product: string;
+  readonly quantity: number;
+  readonly currency: string;
+  readonly iccid: string | null;
+  /** In hundredths. */
+  readonly cost: number;
+  /** The exact request that bought it. */
+  readonly body: string;
+  readonly state: 'sold' | 'refunded' | 'failed';
+  readonly atMs: number;
+  /** When its units are there; Infinity for never. */
+  readonly completeAtMs: number;
+  /** Codes of gift cards, ICCIDs of eSIMs. */
+  readonly units: readonly string[];
+  shownAsRefunded: boolean;
+}
+
+export interface SimEsim {
+  readonly iccid: string;
+  readonly orderReference: string | null;
+  readonly cost: number;
+  readonly currency: string;
+  state: 'fresh' | 'installed' | 'topped_up' | 'cancelled' | 'expired';
+}
+
+type NewOrder = Omit<SimOrder, 'number' | 'units' | 'shownAsRefunded'>;
+
+/** What really happened at the API: the truth that everything else is measured by. */
+export class ApiLedger {
+  readonly orders: SimOrder[] = [];
+  readonly esims = new Map<string, SimEsim>();
+  readonly cancels: { readonly iccid: string; readonly atMs: number }[] = [];
+  readonly #byReference = new Map<string, SimOrder>();
+  readonly #random: SeededRandom;
+
+  constructor(random: SeededRandom) {
+    this.#random = random;
+  }
+
+  find(key: string): SimOrder | undefined {
+    return this.#byReference.get(key) ?? this.orders.find((order) => order.number === key);
+  }
+
+  add(order: NewOrder): SimOrder {
+    const number = `${order.family === 'esim' ? 'E' : 'G'}${this.orders.length + 1}`;
+    const units =
+      order.operation === 'esim_topup'
+        ? []
+        : Array.from({ length: order.quantity }, () =>
+            order.operation === 'esim_order'
+              ? `8944${String(this.#random.int(0, 999_999_999)).padStart(9, '0')}${String(this.#random.int(0, 99_999)).padStart(5, '0')}`
+              : `CODE-${this.#random.int(100_000, 999_999)}-${this.#random.int(100_000, 999_999)}`,
+          );
+    const sold: SimOrder = { ...order, number, units, shownAsRefunded: false };
+    this.orders.push(sold);
+    this.#byReference.set(sold.reference, sold);
+    if (order.operation === 'esim_order') {
+      for (const iccid of units) {
+        this.esims.set(iccid, {
+          iccid,
+          orderReference: order.reference,
+          cost: Math.floor(order.cost / order.quantity),
+          currency: order.currency,
+          state: 'fresh',
+        });
+      }
+    }
+    return sold;
+  }
+}

@@ -1,0 +1,74 @@
+import type { SeededRandom } from './seeded-random.ts';
+
+/**
+ * One reading of everything that the specification leaves open. A run draws one; the worker has to keep its promises
+ * under every one of them.
+ */
+export interface ApiReadings {
+  /** Whether a known reference is answered before the request is checked, or only if the checks still let it through. */
+  readonly replay: 'first' | 'after_checks';
+  /** Whether a refusal stands for its reference for ever, whatever is done about its cause. */
+  readonly refusalsStick: boolean;
+  /** How long after it was placed an order is found by a lookup. */
+  readonly lookupLagMs: number;
+  readonly lookup: boolean;
+  readonly echo: boolean;
+  readonly costShown: boolean;
+  readonly envelope: '$' | 'data' | 'order';
+  readonly doneWord: string | null;
+  readonly pendingWord: string | null;
+  /** How a cancelled eSIM shows in a lookup of its order. */
+  readonly cancelShows: 'order_refunded' | 'unit_cancelled' | 'nothing';
+  readonly notCancellableMessage: string;
+  readonly couldNotCheckMessage: string;
+  /** The share of orders whose units come later, and by how much at most. */
+  readonly laterShare: number;
+  readonly laterMs: number;
+  /** The share of orders whose units never come. */
+  readonly neverShare: number;
+  readonly refundedShare: number;
+  readonly failedShare: number;
+}
+
+export const plainReadings: ApiReadings = {
+  replay: 'first',
+  refusalsStick: false,
+  lookupLagMs: 0,
+  lookup: true,
+  echo: true,
+  costShown: true,
+  envelope: '$',
+  doneWord: 'completed',
+  pendingWord: 'processing',
+  cancelShows: 'order_refunded',
+  notCancellableMessage: 'This eSIM cannot be cancelled.',
+  couldNotCheckMessage: 'The state could not be checked, try again in a minute.',
+  laterShare: 0,
+  laterMs: 0,
+  neverShare: 0,
+  refundedShare: 0,
+  failedShare: 0,
+};
+
+export function drawReadings(random: SeededRandom): ApiReadings {
+  const rare = (share: number): number => (random.chance(0.15) ? share : 0);
+  return {
+    replay: random.pick('first', 'after_checks'),
+    refusalsStick: random.chance(0.3),
+    lookupLagMs: random.pick(0, 0, 2000, 12_000, 25_000),
+    lookup: random.chance(0.85),
+    echo: random.chance(0.7),
+    costShown: random.chance(0.8),
+    envelope: random.pick('$', '$', 'data', 'order'),
+    doneWord: random.pick('completed', 'delivered', 'OK', 'SUCCESS', null),
+    pendingWord: random.pick('processing', 'pending', 'accepted', 'in progress', null),
+    cancelShows: random.pick('order_refunded', 'order_refunded', 'unit_cancelled', 'nothing'),
+    notCancellableMessage: random.pick('not cancellable', 'The eSIM is already cancelled.', 'Please retry later.', ''),
+    couldNotCheckMessage: random.pick('could not check', 'already cancelled or installed', ''),
+    laterShare: random.pick(0, 0, 0.3, 1),
+    laterMs: random.pick(3000, 60_000, 200_000),
+    neverShare: rare(0.2),
+    refundedShare: rare(0.3),
+    failedShare: rare(0.2),
+  };
+}

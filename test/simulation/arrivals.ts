@@ -1,0 +1,51 @@
+import type { ApiAnswer, ApiCall } from './api-call.ts';
+
+export interface LimitsOfKey {
+  readonly windowMs: number;
+  readonly requests: number;
+  readonly orders: number;
+}
+
+/**
+ * When calls arrived, for each key, by the API's own clock. A call beyond a limit is answered with 429 as Spec 8 says,
+ * and is reported: the worker promises that it never happens.
+ */
+export class Arrivals {
+  readonly #limits: LimitsOfKey;
+  readonly #nowMs: () => number;
+  readonly #onExceeded: (sentence: string) => void;
+  readonly #stamps = new Map<string, { atMs: number; spends: boolean }[]>();
+  /** Calls that something between the worker and the API repeated are not the worker's. */
+  repeatedByOthers = false;
+
+  constructor(limits: LimitsOfKey, nowMs: () => number, onExceeded: (sentence: string) => void) {
+    this.#limits = limits;
+    this.#nowMs = nowMs;
+    this.#onExceeded = onExceeded;
+  }
+
+  stamp(call: ApiCall, spends: boolean): ApiAnswer | null {
+    if (this.repeatedByOthers) return null;
+    const now = this.#nowMs();
+    const { windowMs, requests, orders } = this.#limits;
+    const stamps = (this.#stamps.get(call.authorization) ?? []).filter((stamp) => stamp.atMs > now - windowMs);
+    this.#stamps.set(call.authorization, stamps);
+    stamps.push({ atMs: now, spends });
+    const spending = stamps.filter((stamp) => stamp.spends).length;
+    if (stamps.length > requests) return this.#exceeded(`${stamps.length} requests within ${windowMs} ms`);
+    if (spends && spending > orders) return this.#exceeded(`${spending} orders within ${windowMs} ms`);
+    return null;
+  }
+
+  /** How much of each limit the fullest window of a key holds now. */
+  fill(authorization: string): { requests: number; orders: number } {
+    const now = this.#nowMs();
+    const stamps = (this.#stamps.get(authorization) ?? []).filter((stamp) => stamp.atMs > now - this.#limits.windowMs);
+    return { requests: stamps.length, orders: stamps.filter((stamp) => stamp.spends).length };
+  }
+
+  #exceeded(sentence: string): ApiAnswer {
+    this.#onExceeded(sentence);
+    return { status: 429, headers: {}, body: '' };
+  }
+}

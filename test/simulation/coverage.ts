@@ -1,0 +1,16 @@
+/** How often each place was reached. What was never reached was not tested, whatever the run says. */
+export class Coverage {
+  readonly counts = new Map<string, number>();
+
+  hit(place: string, times = 1): void {
+    this.counts.set(place, (this.counts.get(place) ?? 0) + times);
+  }
+
+  add(other: ReadonlyMap<string, number> | readonly (readonly [string, number])[]): void {
+    for (const [place, times] of other) this.hit(place, times);
+  }
+
+  get(place: string): number {
+    return this.counts.get(place) ?? 0;
+  }
+}

@@ -1,0 +1,198 @@
+import type { AcceptableLine } from '../../src/core/order-request.ts';
+import { drawReadings } from './api-readings.ts';
+import type { ClosedDoor, Product, Refusal, Span } from './market.ts';
+import {
+  cancelLine,
+  esimLine,
+  forEver,
+  plainLine,
+  quietPlan,
+  topupLine,
+  type CrashPlan,
+  type FollowUp,
+  type OrderBatch,
+  type RunPlan,
+} from './run-plan.ts';
+import { SeededRandom } from './seeded-random.ts';
+import { usualSettings, type WorkerSettings } from './sim-worker.ts';
+
+export const wallStartMs = Date.UTC(2026, 10, 1);
+
+function drawSettings(random: SeededRandom, lookup: boolean): WorkerSettings {
+  // Small limits let a handful of orders meet the edge of a window, which takes hundreds under the real ones.
+  const limits = random.pick(
+    { requests: 60, orders: 20 },
+    { requests: 12, orders: 4 },
+    { requests: 6, orders: 2 },
+    { requests: 4, orders: 1 },
+  );
+  return {
+    ...usualSettings,
+    limits: { ...usualSettings.limits, ...limits },
+    keys: random.chance(0.25) ? { main: 'sim-key-main-secret', spare: 'sim-key-spare-secret' } : usualSettings.keys,
+    concurrency: random.pick(1, 2, 4, 8),
+    exposureCap: random.pick(1, 2, 5),
+    graceMs: random.pick(0, 500, 6500),
+    longestNapMs: random.chance(0.05) ? 1000 : 60_000,
+    horizonMs: random.chance(0.1) ? 900_000 : 86_400_000,
+    lookup,
+  };
+}
+
+const giftCardRefusals: readonly Refusal[] = [
+  { status: 404, code: 'invalid_variant', message: 'Not in the catalogue.' },
+  { status: 409, code: 'out_of_stock', message: 'Fewer are available.' },
+  { status: 422, code: 'limit_exceeded', message: 'At most 3 per order.' },
+  { status: 422, code: 'not_api_sellable', message: 'Website only.' },
+  { status: 422, code: 'order_refused', message: 'The order could not be placed.' },
+  { status: 422, code: 'currency_unavailable', message: 'No price.' },
+];
+const planRefusals: readonly Refusal[] = [
+  { status: 404, code: 'invalid_plan', message: 'No such plan.' },
+  { status: 422, code: 'invalid_plan', message: 'The plan went off sale.' },
+  { status: 404, code: 'not_found', message: 'No such destination.' },
+  { status: 422, code: 'topup_not_allowed', message: 'Not one of its plans.' },
+  { status: 422, code: 'order_refused', message: 'The order could not be placed.' },
+];
+
+function drawProduct(random: SeededRandom, refusals: readonly Refusal[], faultsOffMs: number): Product {
+  const refusal = (): Refusal =>
+    refusals[random.int(0, refusals.length - 1)] ?? { status: 422, code: 'order_refused', message: '' };
+  const spans: (() => Span)[] = [
+    () => forEver,
+    () => ({ fromMs: random.int(0, 60_000), untilMs: Number.POSITIVE_INFINITY }),
+    () => ({ fromMs: 0, untilMs: random.int(0, faultsOffMs) }),
+  ];
+  const span = spans[random.int(0, spans.length - 1)] ?? (() => forEver);
+  return {
+    priceCents: random.int(1, 5000),
+    ...(refusals === giftCardRefusals && random.chance(0.25) ? { limit: random.int(1, 4) } : {}),
+    refusals: random.chance(0.2) ? [{ ...refusal(), ...span() }] : [],
+    afterSale: random.chance(0.3)
+      ? { ...refusal(), untilMs: random.chance(0.5) ? Number.POSITIVE_INFINITY : faultsOffMs }
+      : null,
+  };
+}
+
+function drawDoors(random: SeededRandom, authorizations: readonly string[], faultsOffMs: number): ClosedDoor[] {
+  const doors: ClosedDoor[] = [];
+  while (random.chance(0.25)) {
+    const kinds: readonly (Refusal & { readonly authorization: string | null })[] = [
+      { status: 503, code: 'api_disabled', message: 'Maintenance.', authorization: null },
+      { status: 403, code: 'account_not_allowed', message: 'Blocked.', authorization: null },
+      {
+        status: 401,
+        code: 'invalid_key',
+        message: 'Revoked.',
+        authorization: random.pick('', ...authorizations) || null,
+      },
+      { status: 403, code: 'ip_not_allowed', message: 'Not from here.', authorization: null },
+    ];
+    const door = kinds[random.int(0, kinds.length - 1)];
+    const fromMs = random.int(0, faultsOffMs);
+    if (door !== undefined)
+      doors.push({ ...door, fromMs, untilMs: Math.min(faultsOffMs, fromMs + random.int(1000, 400_000)) });
+  }
+  return doors;
+}
+
+function drawLine(random: SeededRandom, order: number, lineId: number, oldEsims: readonly string[]): AcceptableLine {
+  const base = {
+    ...plainLine,
+    orderId: `o${order}`,
+    lineId: String(lineId),
+    currency: random.pick('USD', 'USD', 'EUR'),
+    notAfterMs: random.chance(0.12) ? wallStartMs + random.int(1000, 900_000) : null,
+    rules: {
+      ...(random.chance(0.4) ? { split: true } : {}),
+      ...(random.chance(0.3) ? { fallback_currency: random.pick('USD', 'EUR') } : {}),
+    },
+  };
+  const kind = random.next();
+  const product = random.int(1, 3);
+  if (kind < 0.5) return { ...base, variant: `card${product}`, quantity: random.pick(1, 1, 2, 5) };
+  if (kind < 0.8) return { ...base, ...esimLine, plan: `plan${product}`, quantity: random.pick(1, 1, 1, 3) };
+  const iccid = oldEsims[random.int(0, oldEsims.length - 1)] ?? '8944000000000000001';
+  if (kind < 0.9) return { ...base, ...topupLine, plan: `plan${product}`, iccid };
+  return { ...base, ...cancelLine, iccid };
+}
+
+function drawCrashes(random: SeededRandom): CrashPlan[] {
+  const crashes: CrashPlan[] = [];
+  if (random.chance(0.25)) return crashes;
+  while (crashes.length < 6 && random.chance(crashes.length === 0 ? 1 : 0.55)) {
+    crashes.push({
+      // Some in the middle of the work, some in the recovery from the crash before.
+      afterPorts: random.chance(0.4) ? random.int(1, 30) : random.int(1, 250),
+      kind: random.pick('kill', 'kill', 'power'),
+      downMs: random.pick(1, 500, 5000, 90_000),
+    });
+  }
+  return crashes;
+}
+
+/** Draws the whole run that a seed stands for. */
+export function drawPlan(seed: number): RunPlan {
+  const random = new SeededRandom(seed);
+  const readings = drawReadings(random);
+  const settings = drawSettings(random, readings.lookup);
+  const faultsOffMs = random.pick(30_000, 120_000, 300_000);
+  const authorizations = Object.values(settings.keys).map((value) => `Bearer ${value}`);
+  const oldEsims = Array.from({ length: random.int(0, 2) }, (_, index) => `894400000000000000${index + 1}`);
+  const products = new Map<string, Product>();
+  for (let index = 1; index <= 3; index += 1) {
+    products.set(`card${index}`, drawProduct(random, giftCardRefusals, faultsOffMs));
+    products.set(`plan${index}`, drawProduct(random, planRefusals, faultsOffMs));
+  }
+  const batches: OrderBatch[] = [];
+  const followUps: FollowUp[] = [];
+  const orders = random.chance(0.03) ? random.int(20, 50) : random.int(1, 6);
+  for (let order = 1; order <= orders; order += 1) {
+    const lines = Array.from({ length: random.pick(1, 1, 1, 2, 3) }, (_, index) =>
+      drawLine(random, order, index + 1, oldEsims),
+    );
+    const atMs = random.int(0, Math.floor(faultsOffMs / 3));
+    const againAtMs = random.chance(0.2) ? [atMs + random.int(1, faultsOffMs)] : [];
+    batches.push({ atMs, lines, againAtMs });
+    if (lines.some((line) => line.operation === 'esim_order') && random.chance(0.6)) {
+      const operation = random.pick('esim_cancel', 'esim_cancel', 'esim_topup');
+      followUps.push({ orderId: `o${order}`, afterMs: random.int(0, 5000), operation });
+      if (random.chance(0.2))
+        followUps.push({ orderId: `o${order}`, afterMs: random.int(0, 5000), operation: 'esim_cancel' });
+    }
+  }
+  const scarce = random.chance(0.2);
+  return {
+    ...quietPlan,
+    name: `seed ${seed}`,
+    seed,
+    settings,
+    readings,
+    market: {
+      products,
+      balances: scarce
+        ? { USD: random.int(0, 8000), EUR: random.int(0, 8000) }
+        : { USD: 100_000_000, EUR: 100_000_000 },
+      depositAtMs: faultsOffMs,
+      doors: drawDoors(random, authorizations, faultsOffMs),
+      authorizations,
+      unchecked: new Map(
+        oldEsims
+          .filter(() => random.chance(0.3))
+          .map((iccid) => [iccid, { fromMs: 0, untilMs: random.int(0, faultsOffMs) }]),
+      ),
+    },
+    oldEsims,
+    batches,
+    followUps,
+    crashes: drawCrashes(random),
+    stops: random.chance(0.2) ? [{ atMs: random.int(0, faultsOffMs), downMs: random.int(1, 30_000) }] : [],
+    wallJumps: random.chance(0.15)
+      ? [{ atMs: random.int(0, faultsOffMs), deltaMs: random.pick(3_600_000, -3_600_000, 30_000, -30_000) }]
+      : [],
+    namesBoots: random.chance(0.9),
+    faultShare: random.pick(0, 0.1, 0.3, 0.3, 0.6),
+    faultsOffMs,
+    resultsFail: random.chance(0.1),
+  };
+}

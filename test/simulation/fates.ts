@@ -1,0 +1,118 @@
+import type { ApiAnswer } from './api-call.ts';
+import { errorAnswer } from './api-answers.ts';
+import type { SeededRandom } from './seeded-random.ts';
+
+/** What the network, or somebody on the way, does with one call. */
+export type Fate =
+  | { readonly kind: 'clean' }
+  /** No byte leaves: this is what the system says. */
+  | { readonly kind: 'not_sent'; readonly errorCode: string }
+  /** Sent, and never seen by the API. */
+  | { readonly kind: 'lost_request'; readonly end: LostEnd }
+  /** The worker sees it lost; it arrives nevertheless, later. */
+  | { readonly kind: 'late_request'; readonly end: LostEnd; readonly lateMs: number }
+  /** Processed, and the answer does not come, or comes in part. */
+  | { readonly kind: 'lost_answer'; readonly end: LostEnd | 'cut' }
+  /** The API takes its time; the worker may have left when it is done. */
+  | { readonly kind: 'slow'; readonly processMs: number }
+  /** Something else is answered, whether the API processed the call or never saw it. */
+  | { readonly kind: 'instead'; readonly processed: boolean; readonly answer: ApiAnswer }
+  /** Something on the way sends the call twice; the worker gets the second answer. */
+  | { readonly kind: 'twice' };
+
+export type LostEnd = 'reset' | 'timeout' | 'deadline';
+
+export const clean: Fate = { kind: 'clean' };
+
+const page = (status: number, headers: Record<string, string> = {}): ApiAnswer => ({
+  status,
+  headers: { 'content-type': 'text/html', ...headers },
+  body: `<html><title>${status}</title>gateway</html>`,
+});
+
+const notSent = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT', 'ECONNRESET'] as const;
+const refusalsOfAny = [
+  [422, 'invalid_request'],
+  [422, 'order_refused'],
+  [422, 'some_new_code'],
+  [400, 'order_refused'],
+  [402, 'insufficient_balance'],
+  [422, 'currency_unavailable'],
+  [409, 'reference_in_use'],
+  [404, 'not_found'],
+] as const;
+const refusalsOfGiftCards = [
+  [404, 'invalid_variant'],
+  [409, 'out_of_stock'],
+  [422, 'limit_exceeded'],
+  [422, 'not_api_sellable'],
+  [409, 'not_cancellable'],
+] as const;
+const refusalsOfEsims = [
+  [404, 'invalid_plan'],
+  [422, 'invalid_plan'],
+  [422, 'topup_not_allowed'],
+  [409, 'not_cancellable'],
+  [404, 'invalid_variant'],
+] as const;
+
+/** An answer by someone who is not the API, or by the API in a form that its specification does not show. */
+function foreignAnswer(random: SeededRandom): ApiAnswer {
+  return random.pick<() => ApiAnswer>(
+    () => page(502),
+    () => page(504),
+    () => page(500),
+    () => page(503),
+    () => page(403),
+    () => page(404),
+    () => ({ status: 408, headers: {}, body: '' }),
+    () => ({ status: 500, headers: {}, body: '' }),
+    () => errorAnswer(500, 'internal', 'an error inside'),
+    () => errorAnswer(502, 'upstream', 'an error behind'),
+    () => ({ status: 200, headers: {}, body: '' }),
+    () => page(200),
+    () => ({ status: 200, headers: {}, body: '{"number":"G1","codes":[{"code":"CO' }),
+    () => ({ status: 200, headers: {}, body: '["x"]' }),
+    () => ({ status: 202, headers: {}, body: '{"error":{"message":"strange"}}' }),
+    () => ({ status: 302, headers: { location: 'https://login.example/' }, body: '' }),
+    () => ({ status: 307, headers: { location: 'https://other.example/orders' }, body: '' }),
+  )();
+}
+
+/** What the API itself may answer at any time without having done anything. */
+function turnedAway(random: SeededRandom): ApiAnswer {
+  return random.pick<() => ApiAnswer>(
+    () => ({ status: 429, headers: { 'retry-after': String(random.int(1, 40)) }, body: '' }),
+    () => ({ status: 429, headers: {}, body: '' }),
+    () => ({ status: 429, headers: {}, body: '{"error":{"code":"too_many","message":"slow down"}}' }),
+    () => ({ status: 429, headers: {}, body: '{"error":' }),
+  )();
+}
+
+/** A definite refusal that comes without a reason that could be seen; also in a 2xx, against the specification. */
+function refusal(random: SeededRandom, path: string): ApiAnswer {
+  const own = path.startsWith('/esim') ? refusalsOfEsims : refusalsOfGiftCards;
+  const all = [...refusalsOfAny, ...own];
+  const [status, code] = all[random.int(0, all.length - 1)] ?? [422, 'order_refused'];
+  return errorAnswer(random.chance(0.1) ? 200 : status, code, 'not today');
+}
+
+/** Draws what happens to a call while faults are on. */
+export function drawFate(random: SeededRandom, call: { readonly path: string; readonly spends: boolean }): Fate {
+  const end = random.pick<LostEnd>('reset', 'reset', 'timeout', 'deadline');
+  const kind = random.next();
+  if (kind < 0.1) return { kind: 'not_sent', errorCode: random.pick(...notSent) };
+  if (kind < 0.12)
+    return { kind: 'not_sent', errorCode: random.pick('CERT_HAS_EXPIRED', 'ERR_TLS_CERT_ALTNAME_INVALID') };
+  if (kind < 0.14)
+    return { kind: 'not_sent', errorCode: random.pick('UND_ERR_PRX_TLS', 'EMFILE', 'UND_ERR_INVALID_ARG') };
+  if (kind < 0.22) return { kind: 'lost_request', end };
+  if (kind < 0.3) return { kind: 'late_request', end, lateMs: random.int(1, 25_000) };
+  if (kind < 0.5) return { kind: 'lost_answer', end: random.chance(0.3) ? 'cut' : end };
+  if (kind < 0.62) return { kind: 'slow', processMs: random.pick(1000, 20_000, 45_000, 90_000) };
+  if (kind < 0.72) return { kind: 'instead', processed: false, answer: foreignAnswer(random) };
+  if (kind < 0.82) return { kind: 'instead', processed: true, answer: foreignAnswer(random) };
+  if (kind < 0.9) return { kind: 'instead', processed: false, answer: turnedAway(random) };
+  if (kind < 0.97) return { kind: 'instead', processed: false, answer: refusal(random, call.path) };
+  return call.spends ? { kind: 'twice' } : clean;
+}

@@ -1,0 +1,118 @@
+import type { ApiAnswer, ApiCall } from './api-call.ts';
+import { errorAnswer } from './api-answers.ts';
+import type { SimEsim } from './api-ledger.ts';
+import type { Purchase } from './sim-api.ts';
+
+export interface Refusal {
+  readonly status: number;
+  readonly code: string;
+  readonly message: string;
+}
+
+/** From when to when something is so; faults end with the faulty part of a run, the nature of a thing does not. */
+export interface Span {
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+export interface Product {
+  readonly priceCents: number;
+  /** The most that one order may hold. */
+  readonly limit?: number;
+  /** While these last, it cannot be ordered. */
+  readonly refusals: readonly (Refusal & Span)[];
+  /** Once one was sold, a repeated order is refused like this, until then: the shelf is empty, or the plan used up. */
+  readonly afterSale: (Refusal & { readonly untilMs: number }) | null;
+}
+
+/** Who is turned away at the door, and with what; `key` null is everybody. */
+export type ClosedDoor = Refusal & Span & { readonly authorization: string | null };
+
+export interface MarketPlan {
+  readonly products: ReadonlyMap<string, Product>;
+  readonly balances: Readonly<Record<string, number>>;
+  /** When every balance is filled up. */
+  readonly depositAtMs: number;
+  readonly doors: readonly ClosedDoor[];
+  readonly authorizations: readonly string[];
+  /** eSIMs whose state cannot be checked for a while. */
+  readonly unchecked: ReadonlyMap<string, Span>;
+}
+
+const lasts = (span: Span, nowMs: number): boolean => nowMs >= span.fromMs && nowMs < span.untilMs;
+
+/** Products, money and keys: everything that lets the API refuse a call, as it changes with time. */
+export class Market {
+  readonly #plan: MarketPlan;
+  readonly #balances = new Map<string, number>();
+  readonly #sold = new Set<string>();
+  #deposited = false;
+  /** All charges less all refunds, by currency: what the worker's results must add up to. */
+  readonly net = new Map<string, number>();
+
+  constructor(plan: MarketPlan) {
+    this.#plan = plan;
+    for (const [currency, cents] of Object.entries(plan.balances)) this.#balances.set(currency, cents);
+  }
+
+  doorAnswer(call: ApiCall, nowMs: number): ApiAnswer | null {
+    const known = this.#plan.authorizations.includes(call.authorization);
+    const door = this.#plan.doors.find(
+      (it) => lasts(it, nowMs) && (it.authorization === null || it.authorization === call.authorization),
+    );
+    if (door !== undefined) return errorAnswer(door.status, door.code, door.message);
+    return known ? null : errorAnswer(401, 'invalid_key', 'The key is not known.');
+  }
+
+  refusalOf(asked: Purchase, esim: SimEsim | null, nowMs: number): Refusal | null {
+    if (asked.operation === 'esim_topup') {
+      if (esim === null) return { status: 404, code: 'not_found', message: 'No eSIM with that ICCID.' };
+      if (esim.state === 'cancelled' || esim.state === 'expired')
+        return { status: 422, code: 'topup_not_allowed', message: 'The eSIM is cancelled or expired.' };
+    }
+    const product = this.#plan.products.get(asked.product);
+    const code = asked.operation === 'gift_card_order' ? 'invalid_variant' : 'invalid_plan';
+    if (product === undefined) return { status: 404, code, message: 'Not in the catalogue.' };
+    const refusal = product.refusals.find((it) => lasts(it, nowMs));
+    if (refusal !== undefined) return refusal;
+    const { afterSale } = product;
+    if (afterSale !== null && this.#sold.has(asked.product) && nowMs < afterSale.untilMs) return afterSale;
+    if (asked.quantity > (product.limit ?? asked.quantity))
+      return { status: 422, code: 'limit_exceeded', message: `At most ${product.limit} per order.` };
+    const balance = this.#balanceOf(asked.currency, nowMs);
+    if (balance === undefined)
+      return { status: 422, code: 'currency_unavailable', message: `No price in ${asked.currency}.` };
+    if (balance < product.priceCents * asked.quantity)
+      return { status: 402, code: 'insufficient_balance', message: `The ${asked.currency} balance is too low.` };
+    return null;
+  }
+
+  #balanceOf(currency: string, nowMs: number): number | undefined {
+    if (!this.#deposited && nowMs >= this.#plan.depositAtMs) {
+      this.#deposited = true;
+      for (const [name, cents] of this.#balances) this.#balances.set(name, cents + 100_000_000);
+    }
+    return this.#balances.get(currency);
+  }
+
+  charge(asked: Purchase, nowMs: number): number {
+    const cost = (this.#plan.products.get(asked.product)?.priceCents ?? 0) * asked.quantity;
+    this.#move(asked.currency, (this.#balanceOf(asked.currency, nowMs) ?? 0) - cost, cost);
+    this.#sold.add(asked.product);
+    return cost;
+  }
+
+  refund(currency: string, cents: number): void {
+    this.#move(currency, (this.#balances.get(currency) ?? 0) + cents, -cents);
+  }
+
+  #move(currency: string, balance: number, net: number): void {
+    this.#balances.set(currency, balance);
+    this.net.set(currency, (this.net.get(currency) ?? 0) + net);
+  }
+
+  cannotCheck(iccid: string, nowMs: number): boolean {
+    const span = this.#plan.unchecked.get(iccid);
+    return span !== undefined && lasts(span, nowMs);
+  }
+}

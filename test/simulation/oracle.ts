@@ -1,0 +1,171 @@
+import type { Database } from 'better-sqlite3';
+import { referenceFor } from '../../src/core/reference.ts';
+import type { AcceptableLine } from '../../src/core/order-request.ts';
+import type { ResultEntry, ResultLine } from '../../src/core/result-document.ts';
+import { moneyText } from './api-answers.ts';
+import type { SimOrder } from './api-ledger.ts';
+import { namespace } from './sim-disk.ts';
+import type { World } from './world.ts';
+
+/**
+ * Every reference that may ever stand for a line, worked out without asking the worker: a line that may be split or
+ * charged to another balance has some more.
+ */
+function referencesOf(line: AcceptableLine): ReadonlySet<string> {
+  const { source, orderId, lineId } = line;
+  const deepest = Object.keys(line.rules ?? {}).length === 0 ? 0 : 4;
+  const references = new Set<string>();
+  for (let generation = 0; generation <= deepest; generation += 1)
+    for (let chunk = 0; chunk < 2 ** generation; chunk += 1)
+      references.add(referenceFor(namespace, { source, orderId, lineId, generation, chunk }));
+  return references;
+}
+
+/** Compares what the shop was told with what the API did. The worker's own view is asked for nothing. */
+export function checkAtEnd(world: World, database: Database): void {
+  const { api, acknowledged } = world;
+  const explained = new Set<SimOrder>();
+  let anyReview = false;
+  const told = new Map<string, number>();
+  for (const { line, reference } of acknowledged.values()) {
+    const shown = world.results.read(line.source, line.orderId)?.lines.find((it) => it.line_id === line.lineId);
+    if (shown === undefined) {
+      world.violate('I8', `no result tells what became of ${line.orderId}/${line.lineId}`);
+      continue;
+    }
+    world.coverage.hit(`end ${shown.state}`);
+    if (shown.state === 'needs_review') anyReview = true;
+    if (line.operation === 'esim_cancel') {
+      checkCancel(world, `esim_cancel ${line.orderId}/${line.lineId}`, line, shown);
+      continue;
+    }
+    const orders = checkPurchase(world, line, reference, shown);
+    for (const order of orders) explained.add(order);
+    for (const entry of shown.entries) {
+      if (entry.state !== 'fulfilled' || entry.cost === null) continue;
+      const currency = entry.currency ?? '';
+      told.set(currency, (told.get(currency) ?? 0) + Math.round(Number(entry.cost) * 100));
+    }
+  }
+  for (const order of api.ledger.orders)
+    if (!explained.has(order)) world.violate('I1', `nobody asked for the order ${order.reference}`);
+  checkMoney(world, told, anyReview);
+  checkSecrets(world);
+  const integrity = String(database.pragma('integrity_check', { simple: true }));
+  if (integrity !== 'ok') world.violate('I15', `the outbox is damaged: ${integrity}`);
+}
+
+/** Returns what the API sold for the line. */
+function checkPurchase(world: World, line: AcceptableLine, reference: string, shown: ResultLine): readonly SimOrder[] {
+  const name = `${line.operation} ${line.orderId}/${line.lineId} (${reference})`;
+  const possible = referencesOf(line);
+  const orders = [...possible].map((it) => world.api.ledger.find(it)).filter((order) => order !== undefined);
+  const bought = orders.reduce((sum, order) => sum + order.quantity, 0);
+  if (bought > (line.quantity ?? 1) || (line.rules?.split !== true && orders.length > 1))
+    world.violate('I1', `${name} was bought ${orders.length} times, ${bought} in all`);
+  if (!possible.has(reference)) world.violate('I3', `${name} was acknowledged with a reference that is not its own`);
+  const shownReferences = new Set(shown.entries.map((entry) => entry.reference));
+  for (const entry of shown.entries) {
+    if (!possible.has(entry.reference))
+      world.violate('I3', `${name} is shown with the foreign reference ${entry.reference}`);
+    checkEntry(world, name, entry, world.api.ledger.find(entry.reference));
+  }
+  for (const order of orders)
+    if (!shownReferences.has(order.reference))
+      world.violate('I4', `${name}: the API sold ${order.reference}, which is not shown`);
+  return orders;
+}
+
+function checkEntry(world: World, name: string, entry: ResultEntry, order: SimOrder | undefined): void {
+  switch (entry.state) {
+    case 'rejected':
+    case 'expired':
+      if (order !== undefined) world.violate('I4', `${name} is ${entry.state}, but the API sold it`);
+      return;
+    case 'fulfilled':
+    case 'refunded':
+      return checkBought(world, name, entry, order);
+    case 'needs_review':
+      if (!mayBeReviewed(world, entry.reference, order)) world.violate('I7', `${name} needs a person without a reason`);
+      return;
+    default:
+      world.violate('I7', `${name} is still ${entry.state}`);
+  }
+}
+
+function checkBought(world: World, name: string, entry: ResultEntry, order: SimOrder | undefined): void {
+  if (order === undefined) return world.violate('I5', `${name} is ${entry.state}, but the API never sold it`);
+  const refunded = order.state === 'refunded' || order.shownAsRefunded;
+  if (entry.state === 'refunded') {
+    if (!refunded) world.violate('I5', `${name} is said to be refunded and is not`);
+    return;
+  }
+  if (order.state !== 'sold') world.violate('I5', `${name} is said to be fulfilled, but the order is ${order.state}`);
+  if (entry.cost !== null && entry.cost !== moneyText(order.cost))
+    world.violate('I5', `${name} is said to cost ${entry.cost}, charged was ${moneyText(order.cost)}`);
+  // A top-up delivers nothing of its own; an answer may name the eSIM that it was for.
+  if (order.operation === 'esim_topup') return;
+  const units = entry.units.map((unit) => unit.code ?? unit.iccid ?? '');
+  if (units.toSorted().join() !== order.units.toSorted().join())
+    world.violate('I5', `${name} was given ${units.join()}, sold were ${order.units.join()}`);
+}
+
+function checkCancel(world: World, name: string, line: AcceptableLine, shown: ResultLine): void {
+  const iccid = line.iccid ?? '';
+  const esim = world.api.ledger.esims.get(iccid);
+  const ours = world.api.ledger.cancels.some((cancel) => cancel.iccid === iccid);
+  if (shown.state === 'fulfilled' && esim?.state !== 'cancelled')
+    world.violate('I6', `${name} is said to be done and is not`);
+  const others = [...world.acknowledged.values()].filter(
+    (it) => it.line.iccid === iccid && it.line.operation === 'esim_cancel',
+  );
+  // Of two cancels of one eSIM, the second is refused with right.
+  if ((shown.state === 'rejected' || shown.state === 'expired') && ours && others.length === 1)
+    world.violate('I6', `${name} is said to be refused, but the eSIM was cancelled and refunded`);
+  const open = ['pending', 'sending', 'waiting', 'unknown', 'placed'].includes(shown.state);
+  if (open) world.violate('I7', `${name} is still ${shown.state}`);
+  if (shown.state !== 'needs_review') return;
+  const seen = world.wire.of(`cancel:${iccid}`);
+  if (!seen.doubtful && !seen.strange) world.violate('I7', `${name} needs a person without a reason`);
+}
+
+/** The cases in which the decision table puts a purchase before a person; in every other, the worker ends it itself. */
+function mayBeReviewed(world: World, reference: string, order: SimOrder | undefined): boolean {
+  const seen = world.wire.of(reference);
+  const { readings, settings } = world.plan;
+  if (seen.strange) return true;
+  if (seen.doubtful && (!readings.lookup || settings.horizonMs < 3_600_000)) return true;
+  // Until a lookup has found an order once, that it finds none proves nothing.
+  if (seen.doubtful && seen.refused && seen.family !== null && !world.wire.foundBefore(seen.family, seen.lastMs))
+    return true;
+  if (order === undefined) return false;
+  const jumpedMs = Math.max(0, ...world.plan.wallJumps.map((jump) => jump.deltaMs));
+  const late = order.completeAtMs - order.atMs + (order.completeAtMs > order.atMs ? jumpedMs : 0);
+  return order.state === 'failed' || late >= settings.placedDeadlineMs || (late > 0 && !readings.lookup);
+}
+
+function checkMoney(world: World, told: ReadonlyMap<string, number>, anyReview: boolean): void {
+  // Without a cost in the answers, or with an order that a person must look at, the sums cannot meet.
+  if (!world.plan.readings.costShown || anyReview) return;
+  const net = new Map<string, number>();
+  for (const order of world.api.ledger.orders)
+    if (order.state === 'sold' && !order.shownAsRefunded)
+      net.set(order.currency, (net.get(order.currency) ?? 0) + order.cost);
+  for (const [currency, cents] of told) {
+    const refundedLater = world.api.ledger.orders
+      .filter((order) => order.shownAsRefunded && order.currency === currency)
+      .reduce((sum, order) => sum + order.cost, 0);
+    const charged = net.get(currency) ?? 0;
+    if (cents < charged || cents > charged + refundedLater)
+      world.violate('I16', `the results add up to ${cents} ${currency}, the API charged ${charged}`);
+  }
+}
+
+function checkSecrets(world: World): void {
+  const logs = world.logs.join('');
+  for (const value of Object.values(world.plan.settings.keys))
+    if (logs.includes(value)) world.violate('I18', 'a key is in the log');
+  for (const order of world.api.ledger.orders)
+    for (const unit of order.units)
+      if (unit.startsWith('CODE-') && logs.includes(unit)) world.violate('I18', `a code is in the log`);
+}

@@ -1,0 +1,65 @@
+import { renderResultDocument, resultFileName, type ResultDocument } from '../../src/core/result-document.ts';
+import type { Sink } from '../../src/results/sink.ts';
+import type { SeededRandom } from './seeded-random.ts';
+import type { CrashKind } from './sim-disk.ts';
+import type { SimProcess } from './sim-process.ts';
+
+/**
+ * The folder that results are written to, as its reader sees it. A file is replaced as a whole; after a power loss it
+ * may be the old one again as long as the folder was not synced.
+ */
+export class ResultsDisk {
+  readonly #random: SeededRandom;
+  readonly #visible = new Map<string, string>();
+  readonly #durable = new Map<string, string>();
+  readonly #onWritten: (document: ResultDocument) => void;
+  /** While true, a write may fail. */
+  failing = false;
+
+  constructor(random: SeededRandom, onWritten: (document: ResultDocument) => void) {
+    this.#random = random;
+    this.#onWritten = onWritten;
+  }
+
+  sinkOf(process: SimProcess): Sink {
+    return {
+      name: 'folder',
+      deliver: async (document) => {
+        const path = `${document.source}/${resultFileName(document.order_id)}`;
+        const text = renderResultDocument(document);
+        await process.port('results.draft', () => {
+          if (this.failing && this.#random.chance(0.2)) throw new Error('ENOSPC: no space left on device');
+        });
+        await process.port('results.rename', () => {
+          this.#visible.set(path, text);
+          this.#onWritten(document);
+        });
+        await process.port('results.sync', () => {
+          this.#durable.set(path, text);
+        });
+      },
+    };
+  }
+
+  crash(kind: CrashKind): void {
+    if (kind === 'kill') return;
+    for (const [path, text] of this.#visible) {
+      const durable = this.#durable.get(path);
+      if (durable === text || this.#random.chance(0.5)) continue;
+      if (durable === undefined) this.#visible.delete(path);
+      else this.#visible.set(path, durable);
+    }
+  }
+
+  read(source: string, orderId: string): ResultDocument | null {
+    const text = this.#visible.get(`${source}/${resultFileName(orderId)}`);
+    if (text === undefined) return null;
+    const document: ResultDocument = JSON.parse(text);
+    return document;
+  }
+
+  /** Every file with its bytes. */
+  contents(): ReadonlyMap<string, string> {
+    return new Map(this.#visible);
+  }
+}

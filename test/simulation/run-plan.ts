@@ -1,0 +1,107 @@
+import type { AcceptableLine } from '../../src/core/order-request.ts';
+import type { ApiCall } from './api-call.ts';
+import { plainReadings, type ApiReadings } from './api-readings.ts';
+import type { Fate } from './fates.ts';
+import type { MarketPlan, Product } from './market.ts';
+import type { CrashKind } from './sim-disk.ts';
+import { usualSettings, type WorkerSettings } from './sim-worker.ts';
+
+/** The death of a worker, counted in calls to its ports since it was started. */
+export interface CrashPlan {
+  readonly afterPorts: number;
+  readonly kind: CrashKind;
+  /** How long until it is started again. */
+  readonly downMs: number;
+}
+
+export interface OrderBatch {
+  readonly atMs: number;
+  readonly lines: readonly AcceptableLine[];
+  /** When the shop sends the very same again, although it was acknowledged. */
+  readonly againAtMs: readonly number[];
+}
+
+/** An order that the shop makes for an eSIM which it got: it cannot know the ICCID before. */
+export interface FollowUp {
+  readonly orderId: string;
+  readonly afterMs: number;
+  readonly operation: 'esim_cancel' | 'esim_topup';
+}
+
+/** Everything that happens to a worker in one run, apart from what it does itself. */
+export interface RunPlan {
+  readonly name: string;
+  readonly seed: number;
+  readonly settings: WorkerSettings;
+  readonly readings: ApiReadings;
+  readonly market: MarketPlan;
+  /** eSIMs that the account had before, of unknown origin. */
+  readonly oldEsims: readonly string[];
+  readonly batches: readonly OrderBatch[];
+  readonly followUps: readonly FollowUp[];
+  readonly crashes: readonly CrashPlan[];
+  readonly stops: readonly { readonly atMs: number; readonly downMs: number }[];
+  readonly wallJumps: readonly { readonly atMs: number; readonly deltaMs: number }[];
+  /** Whether the platform names the machine's runs. */
+  readonly namesBoots: boolean;
+  readonly faultShare: number;
+  readonly faultsOffMs: number;
+  readonly resultsFail: boolean;
+  /** Says what happens to a call, instead of drawing it. */
+  readonly script: ((call: ApiCall, number: number) => Fate) | null;
+}
+
+export const forEver = { fromMs: 0, untilMs: Number.POSITIVE_INFINITY } as const;
+
+export const plainProduct: Product = { priceCents: 473, refusals: [], afterSale: null };
+
+export const plainMarket: MarketPlan = {
+  products: new Map([
+    ['card', plainProduct],
+    ['plan', plainProduct],
+  ]),
+  balances: { USD: 10_000_000, EUR: 10_000_000 },
+  depositAtMs: 0,
+  doors: [],
+  authorizations: [`Bearer ${usualSettings.keys['main'] ?? ''}`],
+  unchecked: new Map(),
+};
+
+export const quietPlan: RunPlan = {
+  name: 'quiet',
+  seed: 1,
+  settings: usualSettings,
+  readings: plainReadings,
+  market: plainMarket,
+  oldEsims: [],
+  batches: [],
+  followUps: [],
+  crashes: [],
+  stops: [],
+  wallJumps: [],
+  namesBoots: true,
+  faultShare: 0,
+  faultsOffMs: 0,
+  resultsFail: false,
+  script: null,
+};
+
+export const plainLine: AcceptableLine = {
+  source: 'shop',
+  orderId: 'o1',
+  lineId: '1',
+  operation: 'gift_card_order',
+  variant: 'card',
+  plan: null,
+  iccid: null,
+  quantity: 1,
+  days: null,
+  currency: 'USD',
+  notAfterMs: null,
+  metadata: {},
+  extra: {},
+};
+
+export const esimLine = { operation: 'esim_order', variant: null, plan: 'plan' } as const;
+export const topupLine = { operation: 'esim_topup', variant: null, plan: 'plan', quantity: null } as const;
+export const cancelLine = { operation: 'esim_cancel', variant: null, quantity: null, currency: null } as const;

@@ -1,0 +1,106 @@
+import type { AcceptableLine } from '../../src/core/order-request.ts';
+import type { IntakeBatch } from '../../src/store/store.ts';
+import type { ResultsDisk } from './results-disk.ts';
+import { cancelLine, plainLine, topupLine, type RunPlan } from './run-plan.ts';
+import type { SimWorker } from './sim-worker.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+interface Parcel {
+  readonly lines: readonly AcceptableLine[];
+  acknowledged: boolean;
+  /** The run of the worker that it was given to; another one has never seen it. */
+  givenTo: SimWorker | null;
+}
+
+/** The customer: sends orders, again if nobody acknowledged them, and cancels some of what it got. */
+export class Shop {
+  readonly #time: VirtualTime;
+  readonly #results: ResultsDisk;
+  readonly #wallMs: () => number;
+  readonly #worker: () => SimWorker | null;
+  readonly #onAcknowledged: (line: AcceptableLine, reference: string) => void;
+  readonly #parcels: Parcel[] = [];
+  #expected = 0;
+
+  constructor(options: {
+    time: VirtualTime;
+    results: ResultsDisk;
+    wallMs: () => number;
+    worker: () => SimWorker | null;
+    onAcknowledged: (line: AcceptableLine, reference: string) => void;
+  }) {
+    this.#time = options.time;
+    this.#results = options.results;
+    this.#wallMs = options.wallMs;
+    this.#worker = options.worker;
+    this.#onAcknowledged = options.onAcknowledged;
+  }
+
+  open(plan: RunPlan): void {
+    for (const batch of plan.batches) {
+      for (const atMs of [batch.atMs, ...batch.againAtMs]) this.#sendAt(atMs, batch.lines);
+    }
+    for (const [index, follow] of plan.followUps.entries()) {
+      this.#followUp({ ...follow, orderId: follow.orderId, number: index + 1 }, plan.faultsOffMs + 1_200_000);
+    }
+  }
+
+  get allAcknowledged(): boolean {
+    return this.#expected === 0 && this.#parcels.every((parcel) => parcel.acknowledged);
+  }
+
+  /** A worker is there: it gets everything that is not acknowledged. */
+  offer(): void {
+    const worker = this.#worker();
+    if (worker === null || !worker.ready) return;
+    for (const parcel of this.#parcels) {
+      if (parcel.acknowledged || parcel.givenTo === worker) continue;
+      parcel.givenTo = worker;
+      const batch: IntakeBatch = {
+        nowMs: this.#wallMs(),
+        fileId: null,
+        lines: parcel.lines.map((line) => ({ ...line, lineNumber: null })),
+        rejections: [],
+      };
+      void worker.accept(batch).then((accepted) => {
+        parcel.acknowledged = true;
+        for (const [index, line] of parcel.lines.entries()) {
+          this.#onAcknowledged(line, accepted[index]?.reference ?? '');
+        }
+      });
+    }
+  }
+
+  #sendAt(atMs: number, lines: readonly AcceptableLine[]): void {
+    this.#expected += 1;
+    this.#time.after(atMs - this.#time.nowMs, () => {
+      this.#expected -= 1;
+      this.#parcels.push({ lines, acknowledged: false, givenTo: null });
+      this.offer();
+    });
+  }
+
+  /** Looks for the result of an order from time to time, and then orders something for its first eSIM. */
+  #followUp(
+    follow: { orderId: string; afterMs: number; operation: 'esim_cancel' | 'esim_topup'; number: number },
+    untilMs: number,
+  ): void {
+    this.#expected += 1;
+    const look = (): void => {
+      const document = this.#results.read('shop', follow.orderId);
+      const units = document?.lines.flatMap((line) => line.entries.flatMap((entry) => entry.units)) ?? [];
+      const iccid = units.find((unit) => unit.iccid !== undefined)?.iccid;
+      const over = document !== null && document.state !== 'in_progress' && iccid === undefined;
+      if (iccid === undefined && !over && this.#time.nowMs < untilMs) {
+        this.#time.after(20_000, look);
+        return;
+      }
+      this.#expected -= 1;
+      if (iccid === undefined) return;
+      const what = follow.operation === 'esim_cancel' ? cancelLine : { ...topupLine, plan: 'plan1' };
+      const orderId = `f${follow.number}-${follow.orderId}`;
+      this.#sendAt(this.#time.nowMs + follow.afterMs, [{ ...plainLine, orderId, ...what, iccid }]);
+    };
+    this.#time.after(1000, look);
+  }
+}

@@ -1,0 +1,176 @@
+import type { ApiReadings } from './api-readings.ts';
+import { ApiLedger, type SimEsim, type SimOrder } from './api-ledger.ts';
+import { Arrivals } from './arrivals.ts';
+import type { ApiAnswer, ApiCall } from './api-call.ts';
+import { errorAnswer, orderAnswer } from './api-answers.ts';
+import type { SeededRandom } from './seeded-random.ts';
+import type { Market } from './market.ts';
+
+/** What a call turns out to be, once it has arrived. */
+export type Reception =
+  | { readonly kind: 'turned_away'; readonly answer: ApiAnswer }
+  | { readonly kind: 'admitted'; readonly process: () => ApiAnswer };
+
+const idOf = (path: string, before: string, after = ''): string | null => {
+  if (!path.startsWith(before) || !path.endsWith(after) || path.length <= before.length + after.length) return null;
+  return decodeURIComponent(path.slice(before.length, path.length - after.length));
+};
+
+/**
+ * The Wholesale Ordering API as its specification describes it, under one reading of what it leaves open. It keeps the
+ * truth: what the worker believes is checked against its ledger, never the other way round.
+ */
+export class SimApi {
+  readonly ledger: ApiLedger;
+  readonly arrivals: Arrivals;
+  readonly #readings: ApiReadings;
+  readonly #market: Market;
+  readonly #random: SeededRandom;
+  readonly #nowMs: () => number;
+  /** Refusals that stand for their reference. */
+  readonly #refused = new Map<string, ApiAnswer>();
+
+  constructor(options: {
+    readings: ApiReadings;
+    market: Market;
+    random: SeededRandom;
+    nowMs: () => number;
+    arrivals: Arrivals;
+  }) {
+    this.#readings = options.readings;
+    this.#market = options.market;
+    this.#random = options.random;
+    this.#nowMs = options.nowMs;
+    this.arrivals = options.arrivals;
+    this.ledger = new ApiLedger(options.random.fork());
+  }
+
+  /** The call is at the door: it is stamped, and its key looked at. */
+  receive(call: ApiCall): Reception {
+    const spends = call.method === 'POST';
+    const turnedAway = this.#market.doorAnswer(call, this.#nowMs());
+    const limited = this.arrivals.stamp(call, spends);
+    if (turnedAway !== null) return { kind: 'turned_away', answer: turnedAway };
+    if (limited !== null) return { kind: 'turned_away', answer: limited };
+    return { kind: 'admitted', process: () => this.#process(call) };
+  }
+
+  #process(call: ApiCall): ApiAnswer {
+    const { method, path } = call;
+    if (method === 'GET') {
+      if (path === '/products') return { status: 200, headers: {}, body: '{"products":[]}' };
+      const esim = idOf(path, '/esim/orders/');
+      if (esim !== null) return this.#lookUp(esim, 'esim');
+      const giftCard = idOf(path, '/orders/');
+      if (giftCard !== null) return this.#lookUp(giftCard, 'gift_card');
+      return errorAnswer(404, 'not_found', 'no such resource');
+    }
+    const cancelled = idOf(path, '/esim/esims/', '/cancel');
+    if (cancelled !== null) return this.#cancel(cancelled);
+    return this.#buy(call);
+  }
+
+  #lookUp(key: string, family: 'gift_card' | 'esim'): ApiAnswer {
+    const order = this.ledger.find(key);
+    const visible =
+      order !== undefined && order.family === family && this.#nowMs() >= order.atMs + this.#readings.lookupLagMs;
+    if (!visible) return errorAnswer(404, 'not_found', 'No order with that reference.');
+    return this.#answerFor(order);
+  }
+
+  #answerFor(order: SimOrder): ApiAnswer {
+    return orderAnswer(order, this.#readings, this.#nowMs(), (iccid) => this.ledger.esims.get(iccid)?.state);
+  }
+
+  #buy(call: ApiCall): ApiAnswer {
+    const body: unknown = JSON.parse(call.body ?? '{}');
+    const asked = readPurchase(call.path, body);
+    if (asked === null) return errorAnswer(422, 'invalid_request', 'A field is missing.');
+    const stands = this.#refused.get(asked.reference);
+    if (stands !== undefined) return stands;
+    const known = this.ledger.find(asked.reference);
+    if (known !== undefined && known.family !== asked.family)
+      return errorAnswer(409, 'reference_in_use', 'The reference belongs to an order of the other family.');
+    if (known !== undefined && this.#readings.replay === 'first') return this.#answerFor(known);
+    const esim = asked.iccid === null ? null : (this.ledger.esims.get(asked.iccid) ?? null);
+    const refusal = this.#market.refusalOf(asked, esim, this.#nowMs());
+    if (refusal !== null) {
+      const moves = refusal.status === 402 || refusal.code === 'out_of_stock';
+      const answer = errorAnswer(refusal.status, refusal.code, refusal.message);
+      // A balance and a shelf are expected to fill up again: their refusals are about the moment, not the reference.
+      if (this.#readings.refusalsStick && !moves && known === undefined) this.#refused.set(asked.reference, answer);
+      return answer;
+    }
+    if (known !== undefined) return this.#answerFor(known);
+    return this.#answerFor(this.#sell(asked, esim, call.body ?? ''));
+  }
+
+  #sell(asked: Purchase, esim: SimEsim | null, body: string): SimOrder {
+    const { readings, random } = { readings: this.#readings, random: this.#random };
+    const cost = this.#market.charge(asked, this.#nowMs());
+    const later = random.chance(readings.laterShare) ? random.int(1000, readings.laterMs) : 0;
+    const never = random.chance(readings.neverShare);
+    const state = random.chance(readings.refundedShare)
+      ? 'refunded'
+      : random.chance(readings.failedShare)
+        ? 'failed'
+        : 'sold';
+    if (state === 'refunded') this.#market.refund(asked.currency, cost);
+    const order = this.ledger.add({
+      ...asked,
+      body,
+      cost,
+      state,
+      atMs: this.#nowMs(),
+      completeAtMs: never ? Number.POSITIVE_INFINITY : this.#nowMs() + later,
+    });
+    if (esim !== null) esim.state = 'topped_up';
+    return order;
+  }
+
+  #cancel(iccid: string): ApiAnswer {
+    const esim = this.ledger.esims.get(iccid);
+    if (esim === undefined) return errorAnswer(404, 'not_found', 'No eSIM with that ICCID.');
+    if (this.#market.cannotCheck(iccid, this.#nowMs()))
+      return errorAnswer(409, 'not_cancellable', this.#readings.couldNotCheckMessage);
+    if (esim.state !== 'fresh') return errorAnswer(409, 'not_cancellable', this.#readings.notCancellableMessage);
+    esim.state = 'cancelled';
+    this.ledger.cancels.push({ iccid, atMs: this.#nowMs() });
+    const order = esim.orderReference === null ? undefined : this.ledger.find(esim.orderReference);
+    // The order of a single eSIM is refunded as a whole; of several, only the one is gone.
+    if (order !== undefined && this.#readings.cancelShows === 'order_refunded' && order.units.length === 1)
+      order.shownAsRefunded = true;
+    this.#market.refund(esim.currency, esim.cost);
+    const refund = { iccid, status: 'cancelled' };
+    return { status: 200, headers: {}, body: JSON.stringify(refund) };
+  }
+}
+
+/** What a buying call asks for. */
+export interface Purchase {
+  readonly operation: 'gift_card_order' | 'esim_order' | 'esim_topup';
+  readonly family: 'gift_card' | 'esim';
+  readonly reference: string;
+  readonly product: string;
+  readonly quantity: number;
+  readonly currency: string;
+  readonly iccid: string | null;
+}
+
+function readPurchase(path: string, body: unknown): Purchase | null {
+  if (typeof body !== 'object' || body === null) return null;
+  const text = (name: string): string | null => {
+    const value: unknown = Reflect.get(body, name);
+    return typeof value === 'string' && value !== '' ? value : null;
+  };
+  const quantity: unknown = Reflect.get(body, 'quantity') ?? 1;
+  const reference = text('reference');
+  const currency = text('currency');
+  const product = text(path === '/orders' ? 'variant' : 'plan');
+  if (reference === null || currency === null || product === null || typeof quantity !== 'number') return null;
+  const base = { reference, currency, product, quantity };
+  if (path === '/orders') return { ...base, operation: 'gift_card_order', family: 'gift_card', iccid: null };
+  if (path === '/esim/orders') return { ...base, operation: 'esim_order', family: 'esim', iccid: null };
+  const iccid = idOf(path, '/esim/esims/', '/topups');
+  return iccid === null ? null : { ...base, operation: 'esim_topup', family: 'esim', iccid };
+}

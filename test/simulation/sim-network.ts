@@ -1,0 +1,200 @@
+import { bodyCapBytes } from '../../src/wholesale/exchange.ts';
+import type { CallEnd, FaultRow } from '../../src/wholesale/call-end.ts';
+import { faultRowOf } from '../../src/wholesale/transport-errors.ts';
+import type { HttpCall, HttpPort } from '../../src/wholesale/transport.ts';
+import type { ApiAnswer, ApiCall } from './api-call.ts';
+import type { Fate, LostEnd } from './fates.ts';
+import type { SeededRandom } from './seeded-random.ts';
+import type { SimApi } from './sim-api.ts';
+import type { SimProcess } from './sim-process.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+/** How long bytes that have left can still be on their way, after their sender has given up. */
+export const longestTransitMs = 25_000;
+/** How long the worker waits for the head of an answer, and for all of it. */
+export const responseMs = 30_000;
+export const totalMs = 45_000;
+
+/** One call on its way, as an observer of the wire sees it. */
+export interface WireCall {
+  readonly call: ApiCall;
+  readonly process: SimProcess;
+  readonly spends: boolean;
+  sent: boolean;
+}
+
+export interface WireObserver {
+  /** The worker is about to let the first byte leave. */
+  onLeaving(wire: WireCall): void;
+  /** The worker knows the end of the call. */
+  onEnd(wire: WireCall, end: CallEnd): void;
+  trace(what: string): void;
+}
+
+/**
+ * The network between the worker and the API, in place of sockets. A call that is given up or whose process dies may
+ * still arrive within the transit time, as bytes do that have left.
+ */
+export class SimNetwork {
+  readonly #time: VirtualTime;
+  readonly #api: SimApi;
+  readonly #random: SeededRandom;
+  readonly #fateOf: (call: ApiCall, spends: boolean) => Fate;
+  readonly #observer: WireObserver;
+
+  constructor(options: {
+    time: VirtualTime;
+    api: SimApi;
+    random: SeededRandom;
+    fateOf: (call: ApiCall, spends: boolean) => Fate;
+    observer: WireObserver;
+  }) {
+    this.#time = options.time;
+    this.#api = options.api;
+    this.#random = options.random;
+    this.#fateOf = options.fateOf;
+    this.#observer = options.observer;
+  }
+
+  /** The port of one process of the worker. */
+  portOf(process: SimProcess): HttpPort {
+    return {
+      spend: (call) => process.port('http.spend', () => this.#exchange(process, call, true)),
+      read: (call) => process.port('http.read', () => this.#exchange(process, call, false)),
+      close: async () => undefined,
+    };
+  }
+
+  #exchange(process: SimProcess, http: HttpCall, spends: boolean): Promise<CallEnd> {
+    const call: ApiCall = {
+      method: http.method,
+      path: http.path,
+      authorization: http.headers['authorization'] ?? '',
+      body: http.body,
+    };
+    const wire: WireCall = { call, process, spends, sent: false };
+    const fate = this.#fateOf(call, spends);
+    const { promise, resolve } = Promise.withResolvers<CallEnd>();
+    let overAtMs: number | null = null;
+    const finish = (end: CallEnd): void => {
+      if (overAtMs !== null || !process.alive) return;
+      overAtMs = this.#time.nowMs;
+      http.signal?.removeEventListener('abort', stop);
+      this.#observer.onEnd(wire, end);
+      resolve(end);
+    };
+    const fault = (row: FaultRow, message: string, answer?: ApiAnswer): void =>
+      finish({
+        kind: 'fault',
+        row,
+        sent: wire.sent,
+        message,
+        http: answer?.status ?? null,
+        headers: answer?.headers ?? {},
+      });
+    const stop = (): void =>
+      fault(wire.sent ? 'shutdown' : 'unreachable', 'the worker stopped while the call was open');
+    http.signal?.addEventListener('abort', stop, { once: true });
+    if (http.signal?.aborted) {
+      stop();
+      return promise;
+    }
+    process.after(this.#random.int(1, 40), () => {
+      if (overAtMs !== null) return;
+      if (fate.kind === 'not_sent') {
+        const error = Object.assign(new Error(`${fate.errorCode} by the simulation`), { code: fate.errorCode });
+        fault(faultRowOf(error, { sent: false, headSeen: false }), error.message);
+        return;
+      }
+      this.#observer.onLeaving(wire);
+      if (!process.alive) return;
+      wire.sent = true;
+      this.#send(wire, fate, { goneSinceMs: () => overAtMs ?? process.diedAtMs, finish, fault });
+    });
+    return promise;
+  }
+
+  #send(
+    wire: WireCall,
+    fate: Exclude<Fate, { kind: 'not_sent' }>,
+    client: {
+      goneSinceMs: () => number | null;
+      finish: (end: CallEnd) => void;
+      fault: (row: FaultRow, message: string, answer?: ApiAnswer) => void;
+    },
+  ): void {
+    const { process } = wire;
+    const wayMs = this.#random.int(1, 150);
+    const backMs = this.#random.int(1, 150);
+    /** Bytes that left may arrive although their sender is gone; a reset connection throws most of them away. */
+    const survives = this.#random.chance(0.5);
+    const answerWith = (answer: ApiAnswer): void => {
+      process.after(backMs, () => {
+        const body = Buffer.from(answer.body.slice(0, bodyCapBytes));
+        client.finish({ kind: 'answer', http: answer.status, headers: answer.headers, body });
+      });
+    };
+    const lose = (end: LostEnd, ms: number): void => {
+      const [waitMs, row, text] = lostEnds[end];
+      process.after(Math.max(ms, waitMs), () => client.fault(row(), text));
+    };
+    process.after(responseMs, () => client.fault('headers_timeout', `no answer within ${responseMs} ms`));
+    const arrive = (delayMs: number, processMs: number, then: (answer: ApiAnswer) => void): void => {
+      this.#time.after(delayMs, () => {
+        const goneSinceMs = client.goneSinceMs();
+        if (goneSinceMs !== null) {
+          if (!survives && fate.kind !== 'late_request') return;
+          if (this.#time.nowMs - goneSinceMs > longestTransitMs) return;
+        }
+        this.#api.arrivals.repeatedByOthers = fate.kind === 'twice' && delayMs > wayMs;
+        const reception = this.#api.receive(wire.call);
+        this.#api.arrivals.repeatedByOthers = false;
+        if (reception.kind === 'turned_away') return this.#processed(wire, reception.answer, then);
+        this.#time.after(processMs, () => this.#processed(wire, reception.process(), then));
+      });
+    };
+    const usualMs = this.#random.int(1, 400);
+    switch (fate.kind) {
+      case 'clean':
+        return arrive(wayMs, usualMs, answerWith);
+      case 'slow':
+        return arrive(wayMs, fate.processMs, answerWith);
+      case 'twice':
+        arrive(wayMs, usualMs, () => undefined);
+        return arrive(wayMs + this.#random.int(1, 2000), usualMs, answerWith);
+      case 'lost_request':
+        return lose(fate.end, wayMs);
+      case 'late_request':
+        lose(fate.end, wayMs);
+        return arrive(Math.max(wayMs, lostEnds[fate.end][0]) + fate.lateMs, usualMs, () => undefined);
+      case 'lost_answer':
+        return arrive(wayMs, usualMs, (answer) => {
+          if (fate.end === 'cut') process.after(backMs, () => client.fault('cut_answer', 'other side closed', answer));
+          else lose(fate.end, backMs);
+        });
+      case 'instead': {
+        const { answer } = fate;
+        if (fate.processed) arrive(wayMs, usualMs, () => answerWith(answer));
+        else answerWith(answer);
+      }
+    }
+  }
+
+  #processed(wire: WireCall, answer: ApiAnswer, then: (answer: ApiAnswer) => void): void {
+    this.#observer.trace(
+      `api ${wire.call.method} ${wire.call.path} ${wire.call.body ?? ''} -> ${answer.status} ${answer.body}`,
+    );
+    then(answer);
+  }
+}
+
+const dropped = (): FaultRow =>
+  faultRowOf(Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' }), {
+    sent: true,
+    headSeen: false,
+  });
+const lostEnds: Readonly<Record<LostEnd, readonly [number, () => FaultRow, string]>> = {
+  reset: [0, dropped, 'other side closed'],
+  timeout: [responseMs, () => 'headers_timeout', `no answer within ${responseMs} ms`],
+  deadline: [totalMs - responseMs, () => 'deadline', `no complete answer within ${totalMs} ms`],
+};

@@ -1,0 +1,103 @@
+import type { Clock } from '../../src/core/clock.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+/** What the machine's clocks show. A power loss starts the monotonic one anew; the wall clock may jump at any time. */
+export interface MachineClocks {
+  bootId: string | undefined;
+  bootedAtMs: number;
+  /** Wall time minus true time. */
+  wallOffsetMs: number;
+}
+
+/** Never settles: what a dead process waits for does not come. */
+function never<T>(): Promise<T> {
+  return new Promise<T>(() => undefined);
+}
+
+/**
+ * One run of the worker, from its start to its end or its crash. Everything that it does to the world goes through
+ * `port`, and the world may let it die before or after any such call: from then on nothing of it has any effect.
+ */
+export class SimProcess implements Clock {
+  readonly number: number;
+  readonly #time: VirtualTime;
+  readonly #clocks: MachineClocks;
+  readonly #bootId: string | undefined;
+  readonly #onPort: (process: SimProcess, name: string) => void;
+  #diedAtMs: number | null = null;
+
+  constructor(options: {
+    number: number;
+    time: VirtualTime;
+    clocks: MachineClocks;
+    onPort: (process: SimProcess, name: string) => void;
+  }) {
+    this.number = options.number;
+    this.#time = options.time;
+    this.#clocks = options.clocks;
+    this.#bootId = options.clocks.bootId;
+    this.#onPort = options.onPort;
+  }
+
+  get alive(): boolean {
+    return this.#diedAtMs === null;
+  }
+
+  /** True time of its end; null while it lives. */
+  get diedAtMs(): number | null {
+    return this.#diedAtMs;
+  }
+
+  die(): void {
+    this.#diedAtMs ??= this.#time.nowMs;
+  }
+
+  /** Makes a call to the world, which may be the last thing that this process does, before it or after it. */
+  async port<T>(name: string, effect: () => T | Promise<T>): Promise<T> {
+    if (this.alive) this.#onPort(this, `${name} <`);
+    if (!this.alive) return await never();
+    const result = await effect();
+    if (this.alive) this.#onPort(this, `${name} >`);
+    return this.alive ? result : await never();
+  }
+
+  /** The same for a call that changes nothing in the world. */
+  async whileAlive<T>(look: () => T | Promise<T>): Promise<T> {
+    if (!this.alive) return await never();
+    const result = await look();
+    return this.alive ? result : await never();
+  }
+
+  wallMs(): number {
+    return Math.floor(this.#clocks.wallOffsetMs + this.#time.nowMs);
+  }
+
+  monoMs(): number {
+    return this.#time.nowMs - this.#clocks.bootedAtMs;
+  }
+
+  get bootId(): string | undefined {
+    return this.#bootId;
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal?.aborted || ms <= 0) return void resolve();
+      const wake = (): void => {
+        cancel();
+        signal?.removeEventListener('abort', wake);
+        // What a dead process sleeps through, it does not wake from.
+        if (this.alive) resolve();
+      };
+      const cancel = this.#time.after(ms, wake);
+      signal?.addEventListener('abort', wake, { once: true });
+    });
+  }
+
+  /** Calls `fire` in `delayMs`, unless the process is dead by then. */
+  after(delayMs: number, fire: () => void): () => void {
+    return this.#time.after(delayMs, () => {
+      if (this.alive) fire();
+    });
+  }
+}

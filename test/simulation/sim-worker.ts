@@ -1,0 +1,156 @@
+import type { Logger } from 'pino';
+import { DeliveryLoop } from '../../src/results/delivery-loop.ts';
+import type { Sink } from '../../src/results/sink.ts';
+import type { AcceptedLine, IntakeBatch, Store } from '../../src/store/store.ts';
+import { BudgetGate } from '../../src/submit/budget-gate.ts';
+import { Dispatcher } from '../../src/submit/dispatcher.ts';
+import { LookupCheck } from '../../src/submit/lookup-check.ts';
+import { PauseBoard } from '../../src/submit/pause-board.ts';
+import { createWholesaleClient } from '../../src/wholesale/client.ts';
+import type { HttpPort } from '../../src/wholesale/transport.ts';
+import { readWire } from '../../src/wholesale/read-wire.ts';
+import type { SeededRandom } from './seeded-random.ts';
+import type { SimProcess } from './sim-process.ts';
+import { responseMs, totalMs } from './sim-network.ts';
+
+/** What a person would have written into the config of this worker. */
+export interface WorkerSettings {
+  readonly keys: Readonly<Record<string, string>>;
+  readonly limits: { windowMs: number; requests: number; orders: number; transitMs: number };
+  readonly concurrency: number;
+  readonly exposureCap: number;
+  readonly quietMs: number;
+  readonly horizonMs: number;
+  readonly placedDeadlineMs: number;
+  readonly graceMs: number;
+  readonly longestNapMs: number;
+  readonly lookup: boolean;
+}
+
+export const usualSettings: WorkerSettings = {
+  keys: { main: 'sim-key-main-secret' },
+  limits: { windowMs: 60_000, requests: 60, orders: 20, transitMs: 30_000 },
+  concurrency: 4,
+  exposureCap: 5,
+  quietMs: 120_000,
+  horizonMs: 86_400_000,
+  placedDeadlineMs: 600_000,
+  graceMs: 6500,
+  longestNapMs: 60_000,
+  lookup: true,
+};
+
+export interface WorkerWorld {
+  readonly settings: WorkerSettings;
+  readonly random: SeededRandom;
+  readonly logger: Logger;
+  openStore(process: SimProcess): Promise<Store>;
+  networkOf(process: SimProcess): HttpPort;
+  sinkOf(process: SimProcess): Sink;
+  onFailure(process: SimProcess, error: unknown): void;
+}
+
+/** One run of the worker: its real parts, put together as in production, on simulated ports. */
+export class SimWorker {
+  readonly #process: SimProcess;
+  readonly #world: WorkerWorld;
+  #parts: { store: Store; dispatcher: Dispatcher; deliveries: DeliveryLoop } | null = null;
+
+  #stopping = false;
+
+  constructor(process: SimProcess, world: WorkerWorld) {
+    this.#process = process;
+    this.#world = world;
+  }
+
+  /** Resolves when it takes orders. */
+  async start(): Promise<void> {
+    const { settings, random, logger } = this.#world;
+    const clock = this.#process;
+    const store = await this.#world.openStore(clock);
+    const incarnationId = await store.beginIncarnation({
+      bootId: clock.bootId ?? null,
+      version: '0',
+      nowMs: clock.wallMs(),
+    });
+    const wholesale = createWholesaleClient({
+      baseUrl: 'https://api.example',
+      clock,
+      timeouts: { response_ms: responseMs, total_ms: totalMs },
+      wire: readWire(settings.lookup ? {} : { lookup: { gift_card: 'off', esim: 'off' } }),
+      network: this.#world.networkOf(clock),
+    });
+    const { longestNapMs } = settings;
+    const deliveries = new DeliveryLoop({ store, sink: this.#world.sinkOf(clock), clock, logger, longestNapMs });
+    const policy = {
+      quietMs: settings.quietMs,
+      horizonMs: settings.horizonMs,
+      placedDeadlineMs: settings.placedDeadlineMs,
+      cancelTries: 3,
+      defectTries: 3,
+      timeScale: 1,
+    };
+    const dispatcher = new Dispatcher(
+      {
+        store,
+        wholesale,
+        gate: new BudgetGate(Object.keys(settings.keys), settings.limits, clock),
+        lookups: new LookupCheck(store),
+        pauses: new PauseBoard({ store, clock, random: random.next, timeScale: 1 }),
+        clock,
+        random: random.next,
+        logger,
+        limits: settings.limits,
+        policy,
+        onSettled: () => deliveries.ring(),
+        keyValue: (name) => settings.keys[name] ?? '',
+      },
+      {
+        incarnationId,
+        concurrency: settings.concurrency,
+        exposureCap: settings.exposureCap,
+        graceMs: settings.graceMs,
+        longestNapMs,
+      },
+    );
+    for (const failed of [dispatcher.failed, deliveries.failed]) {
+      failed.catch((error: unknown) => {
+        if (clock.alive) this.#world.onFailure(clock, error);
+      });
+    }
+    deliveries.start();
+    await dispatcher.start();
+    this.#parts = { store, dispatcher, deliveries };
+  }
+
+  get ready(): boolean {
+    return this.#process.alive && this.#parts !== null && !this.#stopping;
+  }
+
+  get store(): Store | null {
+    return this.#parts?.store ?? null;
+  }
+
+  /** What intake does: the acknowledgement is the return. */
+  async accept(batch: IntakeBatch): Promise<readonly AcceptedLine[]> {
+    if (this.#parts === null) throw new Error('the worker has not started');
+    const { store, dispatcher, deliveries } = this.#parts;
+    const accepted = await store.acceptBatch(batch);
+    dispatcher.ring();
+    deliveries.ring();
+    return accepted;
+  }
+
+  ringDeliveries(): void {
+    this.#parts?.deliveries.ring();
+  }
+
+  /** SIGTERM: in the order in which the worker's life releases its parts. */
+  async stop(): Promise<void> {
+    const parts = this.#parts;
+    if (parts === null) return;
+    this.#stopping = true;
+    await parts.dispatcher.stop();
+    await parts.deliveries.stop();
+  }
+}

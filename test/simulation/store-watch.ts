@@ -1,0 +1,144 @@
+import type { AttemptClose, OpenAttempt, Store } from '../../src/store/store.ts';
+import type { Coverage } from './coverage.ts';
+import type { SimDisk } from './sim-disk.ts';
+import type { SimProcess } from './sim-process.ts';
+
+/** The drawing of the states, written down a second time: the program's own table is not asked. */
+const legal: Readonly<Record<string, string>> = {
+  pending: 'sending held cancelled expired needs_review',
+  sending: 'pending waiting unknown placed fulfilled refunded rejected needs_review',
+  waiting: 'sending held rejected cancelled needs_review',
+  unknown: 'sending waiting placed fulfilled refunded rejected needs_review held',
+  placed: 'fulfilled refunded needs_review held',
+  needs_review: 'unknown waiting placed fulfilled refunded rejected cancelled',
+  held: 'pending waiting unknown placed cancelled',
+};
+
+/** Calls that change nothing: to die beside one of them is to die beside the port call before it. */
+const reads = new Set([
+  'nextDueAt',
+  'nextDeliveryAt',
+  'countInDoubt',
+  'dueDeliveries',
+  'pauses',
+  'openAttemptsOfOthers',
+  'expireOverdue',
+  'provenLookups',
+  'boughtReference',
+]);
+const changesEntries = new Set(['acceptBatch', 'openAttempt', 'closeAttempt', 'expireOverdue']);
+
+/** Makes every call of the real store a port call, and looks at what it did. */
+export class StoreWatch {
+  readonly #disk: SimDisk;
+  readonly #coverage: Coverage;
+  readonly #violate: (invariant: string, sentence: string) => void;
+  readonly #trace: (what: string) => void;
+  readonly #unknownLimit: number;
+  readonly #states = new Map<string, string>();
+  readonly #open = new Map<number, OpenAttempt>();
+  /** Something changed since the last look: whether all is done is worth asking again. */
+  changed = true;
+
+  constructor(options: {
+    disk: SimDisk;
+    coverage: Coverage;
+    violate: (invariant: string, sentence: string) => void;
+    trace: (what: string) => void;
+    unknownLimit: number;
+  }) {
+    this.#disk = options.disk;
+    this.#coverage = options.coverage;
+    this.#violate = options.violate;
+    this.#trace = options.trace;
+    this.#unknownLimit = options.unknownLimit;
+  }
+
+  wrap(store: Store, process: SimProcess, onRecorded: () => void): Store {
+    return new Proxy(store, {
+      get: (target, name) => {
+        const value: unknown = Reflect.get(target, name);
+        if (typeof value !== 'function' || typeof name !== 'string' || name === 'close') return value;
+        if (reads.has(name)) {
+          return async (...values: unknown[]) => {
+            const result: unknown = await process.whileAlive(() => Reflect.apply(value, target, values));
+            if (process.alive) this.#look(name, values[0], result);
+            if (name === 'expireOverdue' && result !== 0) await process.port('store.expireOverdue', () => undefined);
+            return result;
+          };
+        }
+        return (...values: unknown[]) =>
+          process.port(`store.${name}`, async () => {
+            const result: unknown = await Reflect.apply(value, target, values);
+            // Another call of the process may have been its last in the meantime.
+            if (!process.alive) return result;
+            this.#look(name, values[0], result);
+            if (name === 'closeAttempt' || name === 'proveLookup') onRecorded();
+            return result;
+          });
+      },
+    });
+  }
+
+  #look(name: string, argument: unknown, result: unknown): void {
+    if (name === 'openAttempt' && isOpenAttempt(result)) {
+      this.#open.set(result.attemptId, result);
+      this.#trace(
+        `open attempt ${result.attemptId} ${result.purpose} ${result.entry.operation} ${result.entry.reference}`,
+      );
+    }
+    if (name === 'openAttemptsOfOthers' && Array.isArray(result)) {
+      for (const attempt of result) if (isOpenAttempt(attempt)) this.#open.set(attempt.attemptId, attempt);
+    }
+    if (name === 'closeAttempt' && isClose(argument)) this.#closed(argument);
+    if (name === 'closeDelivery' || (changesEntries.has(name) && result !== 0)) this.changed = true;
+    if (changesEntries.has(name) && result !== 0) this.#checkStates();
+  }
+
+  /** What the spending calls that are open now are for. */
+  openSubjects(): readonly string[] {
+    return [...this.#open.values()]
+      .filter((attempt) => attempt.purpose === 'submit')
+      .map(({ entry }) => (entry.operation === 'esim_cancel' ? `cancel:${entry.iccid}` : entry.reference));
+  }
+
+  #closed(close: AttemptClose): void {
+    const { outcome, settlement } = close;
+    const attempt = this.#open.get(close.attemptId);
+    this.#open.delete(close.attemptId);
+    const operation = attempt?.entry.operation === 'esim_cancel' ? 'cancel' : 'buy';
+    const history = attempt?.entry.inDoubt === true ? 'in doubt' : 'clean';
+    if (attempt?.purpose === 'submit') this.#coverage.hit(`cell ${outcome.row} ${operation} ${history}`);
+    else this.#coverage.hit(`lookup ${outcome.row} ${operation} ${attempt?.entry.state}`);
+    this.#coverage.hit(`to ${settlement.state}`);
+    this.#trace(
+      `close attempt ${close.attemptId} ${outcome.row} -> ${settlement.state}${settlement.inDoubt ? ' in doubt' : ''}` +
+        ` ${settlement.nextStep}${settlement.reviewReason === null ? '' : ` (${settlement.reviewReason})`}`,
+    );
+  }
+
+  #checkStates(): void {
+    const rows = this.#disk.connection
+      .prepare<[], { reference: string; state: string }>('SELECT reference, state FROM entries')
+      .all();
+    let unknown = 0;
+    for (const { reference, state } of rows) {
+      const before = this.#states.get(reference) ?? 'pending';
+      if (state === 'unknown') unknown += 1;
+      if (before === state) continue;
+      if (!(legal[before] ?? '').split(' ').includes(state))
+        this.#violate('I15', `${reference} went from ${before} to ${state}`);
+      this.#states.set(reference, state);
+    }
+    if (unknown > this.#unknownLimit)
+      this.#violate('I13', `${unknown} entries are in doubt, the limit is ${this.#unknownLimit}`);
+  }
+}
+
+function isOpenAttempt(value: unknown): value is OpenAttempt {
+  return typeof value === 'object' && value !== null && 'attemptId' in value && 'entry' in value;
+}
+
+function isClose(value: unknown): value is AttemptClose {
+  return typeof value === 'object' && value !== null && 'settlement' in value && 'outcome' in value;
+}

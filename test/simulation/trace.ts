@@ -1,0 +1,27 @@
+/** What happened, in order. Its hash shows whether a run repeated itself; its lines are kept only when asked for. */
+export class Trace {
+  readonly #keep: boolean;
+  readonly #nowMs: () => number;
+  readonly lines: string[] = [];
+  #low = 0x811c9dc5;
+  #high = 0x01000193;
+
+  constructor(keep: boolean, nowMs: () => number) {
+    this.#keep = keep;
+    this.#nowMs = nowMs;
+  }
+
+  add(what: string): void {
+    const line = `${(this.#nowMs() / 1000).toFixed(3).padStart(9)} ${what}`;
+    for (let index = 0; index < line.length; index += 1) {
+      const code = line.charCodeAt(index);
+      this.#low = Math.imul(this.#low ^ code, 0x01000193);
+      this.#high = Math.imul(this.#high ^ code, 0x85ebca6b) + index;
+    }
+    if (this.#keep) this.lines.push(line);
+  }
+
+  get hash(): string {
+    return `${(this.#low >>> 0).toString(16).padStart(8, '0')}${(this.#high >>> 0).toString(16).padStart(8, '0')}`;
+  }
+}

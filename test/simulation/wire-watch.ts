@@ -1,0 +1,200 @@
+import type { CallEnd } from '../../src/wholesale/call-end.ts';
+import type { SimProcess } from './sim-process.ts';
+import type { WireCall, WireObserver } from './sim-network.ts';
+
+/** What the observer of the wire remembers of one purchase or cancel: what the worker can have seen of it. */
+export interface SeenOfCall {
+  /** An end after which nobody can know whether it was processed. */
+  doubtful: boolean;
+  /** An answer after which only a person can go on. */
+  strange: boolean;
+  /** A definite refusal came. */
+  refused: boolean;
+  body: string | null;
+  path: string;
+  family: 'gift_card' | 'esim' | null;
+  /** When the worker last saw something of it, by a lookup too. */
+  lastMs: number;
+}
+
+/** The reference of a buying call, or the eSIM of a cancel: what the worker must not spend on twice at once. */
+export function subjectOf(call: { path: string; body: string | null }): string {
+  const reference = /"reference":"([^"]+)"/.exec(call.body ?? '')?.[1];
+  return reference ?? `cancel:${/esims\/([^/]+)\//.exec(call.path)?.[1] ?? call.path}`;
+}
+
+const accountWide = new Set(['account_not_allowed', 'api_disabled']);
+const keyWide = new Set(['invalid_key', 'ip_not_allowed']);
+const strangeCodes = new Set(['reference_in_use', 'some_new_code']);
+
+function codeIn(end: CallEnd): string | null {
+  if (end.kind !== 'answer') return null;
+  return /^\{"error":\{"code":"([^"]+)"/.exec(Buffer.from(end.body).toString('utf8'))?.[1] ?? null;
+}
+
+/**
+ * Looks at the wire, as somebody could who knows nothing of the worker's inside: what leaves, what overlaps, what comes
+ * back, and what is sent although the API said that it takes nothing.
+ */
+export class WireWatch implements WireObserver {
+  readonly seen = new Map<string, SeenOfCall>();
+  readonly #live = new Map<string, WireCall>();
+  readonly #found = new Map<string, { atMs: number; recorded: boolean }>();
+  readonly #shut = new Map<string, { atMs: number; recorded: boolean }>();
+  readonly #nowMs: () => number;
+  readonly #violate: (invariant: string, sentence: string) => void;
+  readonly #beforeLeaving: (wire: WireCall, subject: string) => void;
+  readonly trace: (what: string) => void;
+
+  constructor(options: {
+    nowMs: () => number;
+    violate: (invariant: string, sentence: string) => void;
+    beforeLeaving: (wire: WireCall, subject: string) => void;
+    trace: (what: string) => void;
+  }) {
+    this.#nowMs = options.nowMs;
+    this.#violate = options.violate;
+    this.#beforeLeaving = options.beforeLeaving;
+    this.trace = options.trace;
+  }
+
+  of(subject: string): SeenOfCall {
+    const found = this.seen.get(subject);
+    if (found !== undefined) return found;
+    const made: SeenOfCall = {
+      doubtful: false,
+      strange: false,
+      refused: false,
+      body: null,
+      path: '',
+      family: null,
+      lastMs: 0,
+    };
+    this.seen.set(subject, made);
+    return made;
+  }
+
+  onLeaving(wire: WireCall): void {
+    const { call, spends } = wire;
+    if (!spends) return;
+    const subject = subjectOf(call);
+    const seen = this.of(subject);
+    const family = call.path.startsWith('/esim') ? 'esim' : 'gift_card';
+    if (seen.path === '') Object.assign(seen, { path: call.path, body: call.body, family });
+    else if (seen.path !== call.path || seen.body !== call.body)
+      this.#violate(
+        'I3',
+        `${subject} was sent as ${call.path} ${call.body ?? ''}, before as ${seen.path} ${seen.body ?? ''}`,
+      );
+    for (const live of this.#live.values()) {
+      const sameEsim = iccidOf(live.call) !== null && iccidOf(live.call) === iccidOf(call);
+      if (subjectOf(live.call) === subject || sameEsim)
+        this.#violate('I20', `${subject} was sent beside a live call for it`);
+    }
+    this.#live.set(`${subject} ${wire.process.number}`, wire);
+    this.#checkDoors(wire);
+    this.#beforeLeaving(wire, subject);
+  }
+
+  #checkDoors(wire: WireCall): void {
+    for (const scope of ['account', wire.call.authorization]) {
+      const shut = this.#shut.get(scope);
+      if (shut !== undefined && this.#nowMs() - shut.atMs > 2000)
+        this.#violate(
+          'I12',
+          `money was sent although ${scope === 'account' ? 'the account' : 'the key'} was turned away`,
+        );
+    }
+  }
+
+  onEnd(wire: WireCall, end: CallEnd): void {
+    const { call, spends } = wire;
+    const http = end.http ?? null;
+    const code = codeIn(end);
+    this.trace(
+      `worker sees ${call.method} ${call.path}: ${end.kind === 'fault' ? `${end.row}${end.sent ? '' : ', not sent'}` : ''} ${http ?? ''} ${code ?? ''}`,
+    );
+    if (code !== null && accountWide.has(code)) this.#shut.set('account', { atMs: this.#nowMs(), recorded: false });
+    if (code !== null && keyWide.has(code))
+      this.#shut.set(call.authorization, { atMs: this.#nowMs(), recorded: false });
+    if (!spends) {
+      if (call.path === '/products' && letIn(end, code)) {
+        this.#shut.delete('account');
+        this.#shut.delete(call.authorization);
+      }
+      this.#lookedUp(call.path, end);
+      return;
+    }
+    const subject = subjectOf(call);
+    this.#live.delete(`${subject} ${wire.process.number}`);
+    const seen = this.of(subject);
+    seen.lastMs = this.#nowMs();
+    if (code !== null) seen.refused = true;
+    const understood = end.kind === 'answer' && (code !== null || end.http === 429 || isOrder(end));
+    if (!understood && (end.kind === 'answer' || end.sent)) seen.doubtful = true;
+    if (end.kind === 'answer' && end.http >= 500 && code !== null && code !== 'api_disabled') seen.doubtful = true;
+    if (end.kind === 'fault' && end.row === 'local_defect') seen.strange = true;
+    const outOfPlace = code !== null && end.kind === 'answer' && isOutOfPlace(end.http, code, call.path);
+    if ((code !== null && strangeCodes.has(code)) || outOfPlace) seen.strange = true;
+  }
+
+  #lookedUp(path: string, end: CallEnd): void {
+    const [, family, key] = /^(\/esim)?\/orders\/(.+)$/.exec(path) ?? [];
+    if (key === undefined) return;
+    const seen = this.seen.get(decodeURIComponent(key));
+    if (seen !== undefined) seen.lastMs = this.#nowMs();
+    const name = family === undefined ? 'gift_card' : 'esim';
+    if (isOrder(end) && !this.#found.has(name)) this.#found.set(name, { atMs: this.#nowMs(), recorded: false });
+  }
+
+  /** Whether the worker saw a lookup of this family find an order before then. */
+  foundBefore(family: 'gift_card' | 'esim', atMs: number): boolean {
+    return (this.#found.get(family)?.atMs ?? Number.POSITIVE_INFINITY) < atMs;
+  }
+
+  /** The worker died: what it had `open` may have been processed, and what it had not written down it does not know. */
+  crashed(process: SimProcess, open: readonly string[]): void {
+    for (const [name, wire] of this.#live) if (wire.process === process) this.#live.delete(name);
+    for (const subject of open) this.of(subject).doubtful = true;
+    for (const [scope, shut] of this.#shut) if (!shut.recorded) this.#shut.delete(scope);
+    for (const [family, found] of this.#found) if (!found.recorded) this.#found.delete(family);
+  }
+
+  /** What the worker has seen so far is in its outbox. */
+  recorded(): void {
+    for (const shut of this.#shut.values()) shut.recorded = true;
+    for (const found of this.#found.values()) found.recorded = true;
+  }
+}
+
+/** The API itself answered, and not to say that it takes nothing. */
+function letIn(end: CallEnd, code: string | null): boolean {
+  if (end.kind !== 'answer' || end.http === 429 || end.http >= 500) return false;
+  return code === null ? isOrder(end) : !accountWide.has(code) && !keyWide.has(code);
+}
+
+function iccidOf(call: { path: string }): string | null {
+  return /^\/esim\/esims\/([^/]+)\//.exec(call.path)?.[1] ?? null;
+}
+
+function isOrder(end: CallEnd): boolean {
+  if (end.kind !== 'answer' || end.http >= 300) return false;
+  try {
+    const value: unknown = JSON.parse(Buffer.from(end.body).toString('utf8'));
+    return typeof value === 'object' && value !== null && !Array.isArray(value) && !('error' in value);
+  } catch {
+    return false;
+  }
+}
+
+/** Codes that Spec 7 lists for another status, another family, or another kind of call. */
+function isOutOfPlace(http: number, code: string, path: string): boolean {
+  const buysGiftCards = path === '/orders';
+  const cancels = path.endsWith('/cancel');
+  if (http === 400) return true;
+  if (code === 'not_found') return buysGiftCards;
+  if (code === 'not_cancellable') return !cancels;
+  if (['invalid_variant', 'out_of_stock', 'limit_exceeded', 'not_api_sellable'].includes(code)) return !buysGiftCards;
+  if (code === 'invalid_plan' || code === 'topup_not_allowed') return buysGiftCards || cancels;
+  return cancels && (code === 'insufficient_balance' || code === 'currency_unavailable');
+}

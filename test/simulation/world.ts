@@ -1,0 +1,286 @@
+import { pino } from 'pino';
+import type { AcceptableLine } from '../../src/core/order-request.ts';
+import { Arrivals } from './arrivals.ts';
+import { Coverage } from './coverage.ts';
+import { wallStartMs } from './draw-plan.ts';
+import { clean, drawFate } from './fates.ts';
+import { Market } from './market.ts';
+import { checkAtEnd } from './oracle.ts';
+import { ResultsDisk } from './results-disk.ts';
+import type { RunPlan } from './run-plan.ts';
+import { SeededRandom } from './seeded-random.ts';
+import { Shop } from './shop.ts';
+import { SimApi } from './sim-api.ts';
+import type { CrashKind, SimDisk } from './sim-disk.ts';
+import { SimNetwork, type WireCall } from './sim-network.ts';
+import { SimProcess, type MachineClocks } from './sim-process.ts';
+import { SimWorker } from './sim-worker.ts';
+import { StoreWatch } from './store-watch.ts';
+import { Trace } from './trace.ts';
+import { VirtualTime } from './virtual-time.ts';
+import { WireWatch } from './wire-watch.ts';
+
+export interface Violation {
+  readonly invariant: string;
+  readonly sentence: string;
+}
+
+/** One run: a worker, an API, a network, a shop and two disks, and everything that befalls them. */
+export class World {
+  readonly plan: RunPlan;
+  readonly violations: Violation[] = [];
+  readonly coverage = new Coverage();
+  readonly trace: Trace;
+  readonly time: VirtualTime;
+  readonly api: SimApi;
+  readonly market: Market;
+  readonly results: ResultsDisk;
+  readonly wire: WireWatch;
+  readonly shop: Shop;
+  readonly disk: SimDisk;
+  readonly logs: string[] = [];
+  /** What was acknowledged: these orders must come to an end. */
+  readonly acknowledged = new Map<string, { readonly line: AcceptableLine; readonly reference: string }>();
+  readonly #random: SeededRandom;
+  readonly #network: SimNetwork;
+  readonly #storeWatch: StoreWatch;
+  readonly #clocks: MachineClocks;
+  #process: SimProcess | null = null;
+  #worker: SimWorker | null = null;
+  #processes = 0;
+  #crashes = 0;
+  #calls = 0;
+  ports = 0;
+  #portsOfProcess = 0;
+  #stopping = false;
+  /** Nothing befalls the worker any more. */
+  #calm = false;
+
+  constructor(plan: RunPlan, disk: SimDisk, keepTrace: boolean) {
+    this.plan = plan;
+    this.disk = disk;
+    const random = new SeededRandom(plan.seed ^ 0x5bd1e995);
+    this.#random = random;
+    this.time = new VirtualTime(random.fork());
+    const nowMs = (): number => this.time.nowMs;
+    this.trace = new Trace(keepTrace, nowMs);
+    const violate = (invariant: string, sentence: string): void => this.violate(invariant, sentence);
+    const trace = (what: string): void => this.trace.add(what);
+    this.#clocks = {
+      bootId: plan.namesBoots ? 'boot-1' : undefined,
+      bootedAtMs: -1_000_000,
+      wallOffsetMs: wallStartMs,
+    };
+    this.market = new Market(plan.market);
+    this.results = new ResultsDisk(random.fork(), () => undefined);
+    const arrivals = new Arrivals(plan.settings.limits, nowMs, (sentence) => this.violate('I11', sentence));
+    this.api = new SimApi({ readings: plan.readings, market: this.market, random: random.fork(), nowMs, arrivals });
+    for (const iccid of plan.oldEsims)
+      this.api.ledger.esims.set(iccid, { iccid, orderReference: null, cost: 100, currency: 'USD', state: 'fresh' });
+    this.wire = new WireWatch({
+      nowMs,
+      violate,
+      beforeLeaving: (wire, subject) => this.#beforeLeaving(wire, subject),
+      trace,
+    });
+    this.#network = new SimNetwork({
+      time: this.time,
+      api: this.api,
+      random: random.fork(),
+      fateOf: (call, spends) => {
+        this.#calls += 1;
+        if (plan.script !== null) return plan.script(call, this.#calls);
+        const faulty = this.time.nowMs < plan.faultsOffMs && random.chance(plan.faultShare);
+        if (!faulty) return clean;
+        const fate = drawFate(random, { path: call.path, spends });
+        // One clean call that was doubled on the way and is answered with a refusal of its own first half: nobody could
+        // tell that from a refusal. It is left to calls whose reference is known before anything else is checked.
+        const replayed = plan.readings.replay === 'first' && !call.path.endsWith('/cancel');
+        return fate.kind === 'twice' && !replayed ? clean : fate;
+      },
+      observer: this.wire,
+    });
+    this.#storeWatch = new StoreWatch({
+      disk,
+      coverage: this.coverage,
+      violate,
+      trace,
+      unknownLimit: plan.settings.exposureCap + plan.settings.concurrency,
+    });
+    this.shop = new Shop({
+      time: this.time,
+      results: this.results,
+      wallMs: () => Math.floor(this.#clocks.wallOffsetMs + this.time.nowMs),
+      worker: () => this.#worker,
+      onAcknowledged: (line, reference) => {
+        this.acknowledged.set(`${line.orderId}/${line.lineId}`, { line, reference });
+      },
+    });
+  }
+
+  violate(invariant: string, sentence: string): void {
+    this.trace.add(`VIOLATION ${invariant}: ${sentence}`);
+    this.violations.push({ invariant, sentence });
+  }
+
+  /** Lets the run happen, to its end: everything is settled, or should have been. */
+  async run(): Promise<void> {
+    const { plan } = this;
+    this.disk.format();
+    this.results.failing = plan.resultsFail;
+    this.time.after(plan.faultsOffMs, () => {
+      this.results.failing = false;
+      this.trace.add('faults off');
+    });
+    for (const stop of plan.stops) this.time.after(stop.atMs, () => this.#stop(stop.downMs));
+    for (const jump of plan.wallJumps) {
+      this.time.after(jump.atMs, () => {
+        this.#clocks.wallOffsetMs += jump.deltaMs;
+        this.trace.add(`wall clock jumps by ${jump.deltaMs} ms`);
+      });
+    }
+    this.shop.open(plan);
+    this.#start();
+    const lines = plan.batches.reduce((sum, batch) => sum + batch.lines.length, plan.followUps.length);
+    const queueMs = lines * 4 * Math.ceil(plan.settings.limits.windowMs / plan.settings.limits.orders);
+    const jumpedMs = plan.wallJumps.reduce((sum, jump) => sum + Math.abs(jump.deltaMs), 0);
+    const limitMs = plan.faultsOffMs + 1_800_000 + queueMs + jumpedMs;
+    const done = await this.time.run(() => this.violations.length > 0 || this.#isDone(), limitMs);
+    if (this.violations.length > 0) return;
+    if (!done) {
+      this.violate('I7', `not at rest ${Math.round((limitMs - plan.faultsOffMs) / 60_000)} minutes after faults ended`);
+      return;
+    }
+    this.#calm = true;
+    await this.#rewriteResults();
+    const connection = this.disk.connection;
+    checkAtEnd(this, connection);
+    this.#process?.die();
+    // What was still on its way to the API arrives, with nobody there to correct it any more.
+    await this.time.run(() => false, this.time.nowMs + 200_000);
+    checkAtEnd(this, connection);
+    this.disk.release();
+  }
+
+  /** A result that is written again is the same to the byte. */
+  async #rewriteResults(): Promise<void> {
+    const before = this.results.contents();
+    await this.#worker?.store?.redeliver({}, this.#clocks.wallOffsetMs + this.time.nowMs);
+    this.#worker?.ringDeliveries();
+    await this.time.run(() => false, this.time.nowMs + 61_000);
+    for (const [path, text] of this.results.contents()) {
+      if (before.get(path) !== text) this.violate('I8', `${path} was written again with other bytes`);
+    }
+  }
+
+  #isDone(): boolean {
+    if (!this.#storeWatch.changed || this.#worker?.ready !== true || this.#stopping) return false;
+    if (!this.shop.allAcknowledged) return false;
+    this.#storeWatch.changed = false;
+    const open = this.disk.connection
+      .prepare<[], number>(
+        `SELECT (SELECT count(*) FROM entries WHERE state IN ('pending', 'sending', 'waiting', 'unknown', 'placed'))
+              + (SELECT count(*) FROM deliveries WHERE done_version < due_version)
+              + (SELECT count(*) FROM attempts WHERE closed_at_ms IS NULL)`,
+      )
+      .pluck()
+      .get();
+    return open === 0;
+  }
+
+  #start(): void {
+    this.#processes += 1;
+    this.#portsOfProcess = 0;
+    this.#stopping = false;
+    const { plan } = this;
+    this.trace.add(`worker ${this.#processes} starts`);
+    const process = new SimProcess({
+      number: this.#processes,
+      time: this.time,
+      clocks: this.#clocks,
+      onPort: (caller, name) => this.#onPort(caller, name),
+    });
+    const logger = pino(
+      { level: 'info', base: null, timestamp: false },
+      { write: (line) => void this.logs.push(line) },
+    );
+    const worker = new SimWorker(process, {
+      settings: plan.settings,
+      random: this.#random.fork(),
+      logger,
+      openStore: async (caller) => {
+        const store = await caller.port('store.open', () => this.disk.open());
+        return this.#storeWatch.wrap(store, caller, () => this.wire.recorded());
+      },
+      networkOf: (caller) => this.#network.portOf(caller),
+      sinkOf: (caller) => this.results.sinkOf(caller),
+      onFailure: (_caller, error) => this.violate('I0', `the worker stopped by itself: ${String(error)}`),
+    });
+    this.#process = process;
+    this.#worker = worker;
+    worker.start().then(
+      () => {
+        this.#storeWatch.changed = true;
+        this.shop.offer();
+      },
+      (error: unknown) => this.violate('I0', `the worker did not start: ${String(error)}`),
+    );
+  }
+
+  #onPort(process: SimProcess, name: string): void {
+    this.ports += 1;
+    this.#portsOfProcess += 1;
+    this.trace.add(name);
+    const crash = this.plan.crashes[this.#crashes];
+    if (crash === undefined || this.#calm || this.#portsOfProcess < crash.afterPorts) return;
+    this.#crashes += 1;
+    this.coverage.hit(`crash ${crash.kind} ${name}`);
+    this.#crash(process, crash.kind, crash.downMs);
+  }
+
+  #crash(process: SimProcess, kind: CrashKind, downMs: number): void {
+    this.trace.add(`${kind}, for ${downMs} ms`);
+    process.die();
+    this.wire.crashed(process, this.#storeWatch.openSubjects());
+    this.disk.crash(kind, this.#random);
+    this.results.crash(kind);
+    this.#worker = null;
+    this.#stopping = false;
+    if (kind === 'power') {
+      this.#clocks.bootId = this.plan.namesBoots ? `boot-${this.#processes + 1}` : undefined;
+      this.#clocks.bootedAtMs = this.time.nowMs + downMs - this.#random.int(1000, 100_000);
+    }
+    this.time.after(downMs, () => this.#start());
+  }
+
+  #stop(downMs: number): void {
+    const [process, worker] = [this.#process, this.#worker];
+    if (process === null || worker === null || !worker.ready || this.#stopping || this.#calm) return;
+    this.#stopping = true;
+    this.trace.add('SIGTERM');
+    const startedMs = this.time.nowMs;
+    void worker.stop().then(() => {
+      const tookMs = this.time.nowMs - startedMs;
+      if (tookMs > 9000) this.violate('I19', `the stop took ${tookMs} ms`);
+      process.die();
+      this.disk.release();
+      this.#worker = null;
+      this.trace.add('stopped');
+      this.time.after(downMs, () => this.#start());
+    });
+  }
+
+  /** The last moment at which nothing has left: what must be on disk is looked for on disk. */
+  #beforeLeaving(wire: WireCall, subject: string): void {
+    const { connection } = this.disk;
+    const found = connection
+      .prepare<[string, string], { body: string | null; path: string; state: string }>(
+        `SELECT e.request_body AS body, e.request_path AS path, e.state FROM entries e JOIN attempts a ON a.entry_id = e.id
+         WHERE (e.reference = ? OR 'cancel:' || e.iccid = ?) AND a.closed_at_ms IS NULL AND a.purpose = 'submit'`,
+      )
+      .get(subject, subject);
+    const durable = !connection.inTransaction && found !== undefined && found.state === 'sending';
+    if (!durable || found.body !== wire.call.body || found.path !== wire.call.path)
+      this.violate('I2', `${subject} leaves, but its open attempt with these bytes is not on disk`);
+  }
+}

@@ -1,0 +1,149 @@
+import { onTestFinished } from 'vitest';
+import SqliteDatabase from 'better-sqlite3';
+import type { EntryAction } from '../../src/core/entry-state.ts';
+import type { EntryOrder } from '../../src/core/operator-decision.ts';
+import type { Settlement } from '../../src/core/settlement.ts';
+import type { EntryAct, EntryActDone } from '../../src/store/store.ts';
+import { answer, close, fulfilled, line, nothing, Outbox } from './outbox.ts';
+
+export const quietUntilMs = 120_000;
+export const nowMs = 500_000;
+export const horizonMs = 86_400_000;
+
+const clean = { inDoubt: false, doubtUntilMs: null } as const;
+export const outOfStock: Settlement = {
+  ...nothing,
+  ...clean,
+  state: 'waiting',
+  nextStep: 'send',
+  dueAtMs: 900_000,
+  row: 'out_of_stock',
+  error: { code: 'out_of_stock', message: 'no stock', buffered: false },
+};
+export const review = (changes: Partial<Settlement>): Settlement => ({
+  ...nothing,
+  ...clean,
+  state: 'needs_review',
+  nextStep: 'send',
+  reviewReason: 'somebody must look',
+  ...changes,
+});
+
+/** Every place an entry can stand in. */
+export const names = [
+  'pending',
+  'sending',
+  'waiting',
+  'unknown',
+  'placed',
+  'fulfilled',
+  'refunded',
+  'rejected',
+  'expired',
+  'cancelled',
+  'needs_review, refused',
+  'needs_review, in doubt',
+  'needs_review, accepted',
+  'needs_review, mismatch',
+  'held, pending',
+  'held, waiting',
+  'held, unknown',
+  'held, placed',
+  'rejected, replaced',
+] as const;
+export type Situation = (typeof names)[number];
+
+/** How it gets there. */
+const situations: Record<Situation, (box: Outbox) => Promise<unknown>> = {
+  pending: async () => undefined,
+  sending: async (box) => void (await box.opened()),
+  waiting: (box) => settle(box, outOfStock),
+  unknown: (box) => settle(box, nothing),
+  placed: (box) =>
+    settle(box, {
+      ...nothing,
+      ...clean,
+      state: 'placed',
+      row: 'accepted',
+      error: null,
+      answer: { ...answer, units: [] },
+    }),
+  fulfilled: (box) => settle(box, fulfilled),
+  refunded: (box) => settle(box, { ...fulfilled, state: 'refunded' }),
+  rejected: (box) => settle(box, { ...outOfStock, state: 'rejected' }),
+  expired: async (box) => void (await box.store.expireOverdue(nowMs)),
+  cancelled: (box) => act(box, { action: 'cancel' }),
+  'needs_review, refused': (box) =>
+    settle(
+      box,
+      review({ row: 'reference_in_use', error: { code: 'reference_in_use', message: 'taken', buffered: false } }),
+    ),
+  'needs_review, in doubt': (box) => settle(box, review({ inDoubt: true, doubtUntilMs: quietUntilMs, row: 'dropped' })),
+  'needs_review, accepted': (box) =>
+    settle(box, review({ row: 'accepted', error: null, answer: { ...answer, units: [] } })),
+  'needs_review, mismatch': (box) => settle(box, review({ row: 'answer_mismatch' })),
+  'held, pending': (box) => act(box, { action: 'hold' }),
+  'held, waiting': (box) => settle(box, outOfStock).then(() => act(box, { action: 'hold' })),
+  'held, unknown': (box) => settle(box, nothing).then(() => act(box, { action: 'hold' })),
+  'held, placed': (box) => situations.placed(box).then(() => act(box, { action: 'hold' })),
+  'rejected, replaced': (box) =>
+    situations.rejected(box).then(() => act(box, { action: 'reorder', confirm: referenceOf(box) })),
+};
+
+export async function settle(box: Outbox, settlement: Settlement): Promise<void> {
+  const attempt = await box.store.openAttempt(box.claim({ nowMs: 510_000 }));
+  if (attempt === null) throw new Error('nothing was due');
+  await box.store.closeAttempt(close(attempt, settlement));
+}
+
+export function rows<T>(box: Outbox, sql: string): T[] {
+  const database = new SqliteDatabase(box.path, { readonly: true });
+  try {
+    return database.prepare<[], T>(sql).all();
+  } finally {
+    database.close();
+  }
+}
+
+export const referenceOf = (box: Outbox): string =>
+  rows<{ reference: string }>(box, 'SELECT reference FROM entries ORDER BY id')[0]?.reference ?? '';
+
+export type Row = Record<string, unknown>;
+export const versionOf = (box: Outbox): number =>
+  rows<{ version: number }>(box, 'SELECT version FROM requests')[0]?.version ?? 0;
+export const entries = (box: Outbox): Row[] => rows(box, 'SELECT * FROM entries ORDER BY id');
+/** Everything that the database holds. */
+export const everything = (box: Outbox): unknown =>
+  ['entries', 'attempts', 'audit', 'requests', 'deliveries', 'pauses', 'lines', 'budget_slots'].map((table) =>
+    rows(box, `SELECT * FROM ${table}`),
+  );
+
+export function act(box: Outbox, order: EntryOrder, changes: Partial<EntryAct> = {}): Promise<EntryActDone> {
+  return box.store.actOnEntry({
+    reference: referenceOf(box),
+    order,
+    actor: 'cli:anna',
+    reason: 'asked by the shop',
+    nowMs,
+    horizonMs,
+    lookupFamilies: ['gift_card', 'esim'],
+    ...changes,
+  });
+}
+
+export async function standingIn(situation: Situation): Promise<Outbox> {
+  const box = await Outbox.open();
+  onTestFinished(() => box.close());
+  await box.accept([line(situation === 'expired' ? { notAfterMs: 1500 } : {})]);
+  await situations[situation](box);
+  return box;
+}
+
+export const orders = (box: Outbox): Record<EntryAction, EntryOrder> => ({
+  hold: { action: 'hold' },
+  release: { action: 'release' },
+  cancel: { action: 'cancel' },
+  retry: { action: 'retry' },
+  reorder: { action: 'reorder', confirm: referenceOf(box) },
+  resolve: { action: 'resolve', as: 'fulfilled', orderNumber: null, note: 'seen in their list' },
+});

@@ -2,7 +2,16 @@ import type { EntryState } from '../../src/core/entry-state.ts';
 import { plainReadings } from './api-readings.ts';
 import { clean, type Fate } from './fates.ts';
 import type { Product, Span } from './market.ts';
-import { cancelLine, esimLine, plainLine, plainMarket, plainProduct, quietPlan, topupLine, type RunPlan } from './run-plan.ts';
+import {
+  cancelLine,
+  esimLine,
+  plainLine,
+  plainMarket,
+  plainProduct,
+  quietPlan,
+  topupLine,
+  type RunPlan,
+} from './run-plan.ts';
 import { wallStartMs } from './draw-plan.ts';
 import { usualSettings } from './sim-worker.ts';
 
@@ -77,11 +86,15 @@ export const scenarios: readonly Scenario[] = [
     ends: { 'o1/1': ['fulfilled', 'needs_review'] },
   },
   {
-    plan: plan('lost answer, then recovery', { script: onlyFirst({ kind: 'lost_answer', end: 'reset' }, /^\/orders$/) }),
+    plan: plan('lost answer, then recovery', {
+      script: onlyFirst({ kind: 'lost_answer', end: 'reset' }, /^\/orders$/),
+    }),
     ends: { 'o1/1': ['fulfilled'] },
   },
   {
-    plan: plan('late commit behind a timeout', { script: onlyFirst({ kind: 'slow', processMs: 90_000 }, /^\/orders$/) }),
+    plan: plan('late commit behind a timeout', {
+      script: onlyFirst({ kind: 'slow', processMs: 90_000 }, /^\/orders$/),
+    }),
     ends: { 'o1/1': ['fulfilled'] },
   },
   {
@@ -115,13 +128,17 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     plan: plan('out of stock, waited for', {
-      market: withProduct({ refusals: [{ status: 409, code: 'out_of_stock', message: 'None left.', ...from(200_000) }] }),
+      market: withProduct({
+        refusals: [{ status: 409, code: 'out_of_stock', message: 'None left.', ...from(200_000) }],
+      }),
       batches: [{ atMs: 10, lines: [{ ...plainLine, notAfterMs: wallStartMs + 3_600_000 }], againAtMs: [] }],
     }),
     ends: { 'o1/1': ['fulfilled'] },
   },
   {
-    plan: plan('placed, then polled', { readings: { ...plainReadings, laterShare: 1, laterMs: 40_000, lookupLagMs: 9000 } }),
+    plan: plan('placed, then polled', {
+      readings: { ...plainReadings, laterShare: 1, laterMs: 40_000, lookupLagMs: 9000 },
+    }),
     ends: { 'o1/1': ['fulfilled'] },
   },
   {
@@ -154,4 +171,3 @@ export const scenarios: readonly Scenario[] = [
     ends: { 'o1/1': ['rejected', 'needs_review'] },
   },
 ];
-

@@ -1,12 +1,12 @@
 import SqliteDatabase from 'better-sqlite3';
 
 type Database = SqliteDatabase.Database;
-type Statement = SqliteDatabase.Statement<unknown[], unknown>;
+type Statement = SqliteDatabase.Statement<unknown[]>;
 
 const connections = new Map<string, Database>();
 const statements = new WeakMap<Database, Map<string, LazyStatement>>();
-const pragma = SqliteDatabase.prototype.pragma;
-const prepare = SqliteDatabase.prototype.prepare;
+// Kept as they are, and only ever called on a connection: the prototype gets others in their place.
+const { pragma, prepare } = SqliteDatabase.prototype;
 
 /** A statement that is compiled when it is first used: a run opens the outbox often and uses a part of them. */
 class LazyStatement {

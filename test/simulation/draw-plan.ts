@@ -110,10 +110,10 @@ function drawLine(random: SeededRandom, order: number, lineId: number, oldEsims:
   };
   const kind = random.next();
   const product = random.int(1, 3);
-  if (kind < 0.5) return { ...base, variant: `card${product}`, quantity: random.pick(1, 1, 2, 5) };
-  if (kind < 0.8) return { ...base, ...esimLine, plan: `plan${product}`, quantity: random.pick(1, 1, 1, 3) };
+  if (kind < 0.42) return { ...base, variant: `card${product}`, quantity: random.pick(1, 1, 2, 5) };
+  if (kind < 0.75) return { ...base, ...esimLine, plan: `plan${product}`, quantity: random.pick(1, 1, 1, 3) };
   const iccid = oldEsims[random.int(0, oldEsims.length - 1)] ?? '8944000000000000001';
-  if (kind < 0.9) return { ...base, ...topupLine, plan: `plan${product}`, iccid };
+  if (kind < 0.87) return { ...base, ...topupLine, plan: `plan${product}`, iccid };
   return { ...base, ...cancelLine, iccid };
 }
 
@@ -138,7 +138,7 @@ export function drawPlan(seed: number): RunPlan {
   const settings = drawSettings(random, readings.lookup);
   const faultsOffMs = random.pick(30_000, 120_000, 300_000);
   const authorizations = Object.values(settings.keys).map((value) => `Bearer ${value}`);
-  const oldEsims = Array.from({ length: random.int(0, 2) }, (_, index) => `894400000000000000${index + 1}`);
+  const oldEsims = Array.from({ length: random.int(0, 4) }, (_, index) => `894400000000000000${index + 1}`);
   const products = new Map<string, Product>();
   for (let index = 1; index <= 3; index += 1) {
     products.set(`card${index}`, drawProduct(random, giftCardRefusals, faultsOffMs));
@@ -161,6 +161,7 @@ export function drawPlan(seed: number): RunPlan {
         followUps.push({ orderId: `o${order}`, afterMs: random.int(0, 5000), operation: 'esim_cancel' });
     }
   }
+  const doubtful = random.chance(0.25);
   const scarce = random.chance(0.2);
   return {
     ...quietPlan,
@@ -191,8 +192,12 @@ export function drawPlan(seed: number): RunPlan {
       ? [{ atMs: random.int(0, faultsOffMs), deltaMs: random.pick(3_600_000, -3_600_000, 30_000, -30_000) }]
       : [],
     namesBoots: random.chance(0.9),
-    faultShare: random.pick(0, 0.1, 0.3, 0.3, 0.6),
+    faultShare: doubtful ? random.pick(0.7, 0.95) : random.pick(0, 0.1, 0.3, 0.3, 0.6),
+    faultProfile: doubtful ? 'doubtful' : 'mixed',
     faultsOffMs,
     resultsFail: random.chance(0.1),
+    diskFull: random.chance(0.1)
+      ? { fromMs: random.int(0, faultsOffMs), untilMs: faultsOffMs }
+      : { fromMs: 0, untilMs: 0 },
   };
 }

@@ -70,6 +70,10 @@ export class SimDisk {
     return this.#store;
   }
 
+  get isOpen(): boolean {
+    return connectionTo(this.#path)?.open === true;
+  }
+
   /** What the oracle looks at: the files as the worker's own connection sees them. */
   get connection(): Database {
     const found = connectionTo(this.#path);

@@ -35,6 +35,7 @@ export class StoreWatch {
   readonly #violate: (invariant: string, sentence: string) => void;
   readonly #trace: (what: string) => void;
   readonly #unknownLimit: number;
+  readonly #freeBytes: () => number;
   readonly #states = new Map<string, string>();
   readonly #open = new Map<number, OpenAttempt>();
   /** Something changed since the last look: whether all is done is worth asking again. */
@@ -46,12 +47,14 @@ export class StoreWatch {
     violate: (invariant: string, sentence: string) => void;
     trace: (what: string) => void;
     unknownLimit: number;
+    freeBytes: () => number;
   }) {
     this.#disk = options.disk;
     this.#coverage = options.coverage;
     this.#violate = options.violate;
     this.#trace = options.trace;
     this.#unknownLimit = options.unknownLimit;
+    this.#freeBytes = options.freeBytes;
   }
 
   wrap(store: Store, process: SimProcess, onRecorded: () => void): Store {
@@ -59,6 +62,7 @@ export class StoreWatch {
       get: (target, name) => {
         const value: unknown = Reflect.get(target, name);
         if (typeof value !== 'function' || typeof name !== 'string' || name === 'close') return value;
+        if (name === 'freeBytes') return () => process.whileAlive(() => this.#freeBytes());
         if (reads.has(name)) {
           return async (...values: unknown[]) => {
             const result: unknown = await process.whileAlive(() => Reflect.apply(value, target, values));

@@ -92,7 +92,7 @@ export class World {
         if (plan.script !== null) return plan.script(call, this.#calls);
         const faulty = this.time.nowMs < plan.faultsOffMs && random.chance(plan.faultShare);
         if (!faulty) return clean;
-        const fate = drawFate(random, { path: call.path, spends });
+        const fate = drawFate(random, { path: call.path, spends }, plan.faultProfile);
         // One clean call that was doubled on the way and is answered with a refusal of its own first half: nobody could
         // tell that from a refusal. It is left to calls whose reference is known before anything else is checked.
         const replayed = plan.readings.replay === 'first' && !call.path.endsWith('/cancel');
@@ -106,6 +106,7 @@ export class World {
       violate,
       trace,
       unknownLimit: plan.settings.exposureCap + plan.settings.concurrency,
+      freeBytes: () => (this.#diskFullForMs > 0 ? 1024 ** 2 : 1024 ** 3),
     });
     this.shop = new Shop({
       time: this.time,
@@ -116,6 +117,27 @@ export class World {
         this.acknowledged.set(`${line.orderId}/${line.lineId}`, { line, reference });
       },
     });
+  }
+
+  /** How long the disk has been nearly full; 0 while it is not. */
+  get #diskFullForMs(): number {
+    const { fromMs, untilMs } = this.plan.diskFull;
+    return this.time.nowMs >= fromMs && this.time.nowMs < untilMs ? this.time.nowMs - fromMs + 1 : 0;
+  }
+
+  /** A person comes after the faults, and lets go on what only a person may. */
+  #letGoOn(): void {
+    const store = this.#worker?.store ?? null;
+    const held = this.disk.isOpen
+      ? this.disk.connection.prepare<[], string>('SELECT scope FROM pauses WHERE probe_at_ms IS NULL').pluck().all()
+      : [];
+    if (store === null || this.#stopping) return void this.time.after(5000, () => this.#letGoOn());
+    this.time.after(60_000, () => this.#letGoOn());
+    if (held.length === 0) return;
+    this.trace.add(`a person ends ${held.join()}`);
+    for (const scope of held) {
+      void store.endPause(scope, 'a person', 'the supplier says it is over', wallStartMs).then(() => this.#stop(1000));
+    }
   }
 
   violate(invariant: string, sentence: string): void {
@@ -130,6 +152,7 @@ export class World {
     this.results.failing = plan.resultsFail;
     this.time.after(plan.faultsOffMs, () => {
       this.results.failing = false;
+      this.#letGoOn();
       this.trace.add('faults off');
     });
     for (const stop of plan.stops) this.time.after(stop.atMs, () => this.#stop(stop.downMs));
@@ -142,7 +165,7 @@ export class World {
     this.shop.open(plan);
     this.#start();
     const lines = plan.batches.reduce((sum, batch) => sum + batch.lines.length, plan.followUps.length);
-    const queueMs = lines * 4 * Math.ceil(plan.settings.limits.windowMs / plan.settings.limits.orders);
+    const queueMs = lines * 8 * Math.ceil(plan.settings.limits.windowMs / plan.settings.limits.orders);
     const jumpedMs = plan.wallJumps.reduce((sum, jump) => sum + Math.abs(jump.deltaMs), 0);
     const limitMs = plan.faultsOffMs + 1_800_000 + queueMs + jumpedMs;
     const done = await this.time.run(() => this.violations.length > 0 || this.#isDone(), limitMs);
@@ -279,6 +302,8 @@ export class World {
          WHERE (e.reference = ? OR 'cancel:' || e.iccid = ?) AND a.closed_at_ms IS NULL AND a.purpose = 'submit'`,
       )
       .get(subject, subject);
+    if (this.#diskFullForMs > 2000)
+      this.violate('I2', `${subject} leaves although its outcome may find no room on disk`);
     const durable = !connection.inTransaction && found !== undefined && found.state === 'sending';
     if (!durable || found.body !== wire.call.body || found.path !== wire.call.path)
       this.violate('I2', `${subject} leaves, but its open attempt with these bytes is not on disk`);

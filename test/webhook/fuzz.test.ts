@@ -18,7 +18,7 @@ function mutated(document: unknown): fc.Arbitrary<string> {
       0,
       -1,
       1e308,
-      9_007_199_254_740_993,
+      9_007_199_254_740_992,
       '',
       ' ',
       '__proto__',
@@ -71,7 +71,7 @@ describe('whatever is posted', () => {
     const header = fc.dictionary(
       fc.constantFrom('authorization', 'webhook-id', 'webhook-signature', 'x-erp-signature', 'prefer', 'content-type'),
       fc.oneof(
-        fc.string({ unit: fc.constantFrom(...'azAZ09 =+/.,;:v1"-') }),
+        fc.string({ unit: fc.constantFrom(...Array.from('azAZ09 =+/.,;:v1"-')) }),
         fc.constantFrom(`Bearer ${token}`, `Bearer ${boundToken}`, 'wait=0', 'wait=99999999999', 'application/json'),
       ),
       { maxKeys: 3 },
@@ -87,14 +87,16 @@ describe('whatever is posted', () => {
           body,
         );
         expect(answer.status).toBeLessThan(500);
-        if (answer.status < 300) {
-          const orders = answer.json.orders ?? [answer.json];
-          for (const { source, order_id: id } of orders) expect(outbox.store.read.findOrder(source, id)).not.toBeNull();
-        } else {
-          problemSchema.parse(answer.json);
-          expect(outbox.store.read.listOrders({ limit: 1000 })).toHaveLength(seen);
-        }
-        seen = outbox.store.read.listOrders({ limit: 1000 }).length;
+        // An answer without orders must be a problem; it throws when it is neither.
+        const orders = answer.status < 300 ? (answer.json.orders ?? [answer.json]) : [];
+        if (orders.length === 0) problemSchema.parse(answer.json);
+        const stored = outbox.store.read.listOrders({ limit: 1000 });
+        const missing = orders.filter(
+          ({ source, order_id: id }: { source: string; order_id: string }) =>
+            outbox.store.read.findOrder(source, id) === null,
+        );
+        expect([missing, orders.length > 0 || stored.length === seen]).toEqual([[], true]);
+        seen = stored.length;
       }),
       { numRuns: runs },
     );

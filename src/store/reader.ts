@@ -145,6 +145,16 @@ export class SqliteOutboxReader implements OutboxReader {
     return { open: open?.open ?? 0, oldestOpenMs: open?.oldest ?? null, dueDeliveries: due ?? 0 };
   }
 
+  /** References of entries in a state, the longest unchanged first. */
+  referencesIn(state: EntryState, limit: number): readonly string[] {
+    return this.#database
+      .prepare<[string, number], string>(
+        'SELECT reference FROM entries WHERE state = ? ORDER BY updated_at_ms, id LIMIT ?',
+      )
+      .pluck()
+      .all(state, limit);
+  }
+
   pauses(): readonly Pause[] {
     return new PauseTable(this.#database, new AuditTable(this.#database)).all();
   }

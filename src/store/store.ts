@@ -1,11 +1,12 @@
 import type { AcceptableLine, OrderRules } from '../core/order-request.ts';
 import type { EntryState } from '../core/entry-state.ts';
 import type { Family, Operation } from '../core/operation.ts';
-import type { EntryOrder } from '../core/operator-decision.ts';
 import type { OrderAnswer, Unit } from '../core/order-answer.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { ResultDocument } from '../core/result-document.ts';
 import type { Settlement } from '../core/settlement.ts';
+import type { EntryAct, EntryActDone, PersonsWish } from './entry-act.ts';
+import type { AttemptDetail, EntryDetail, OrderDetail, OrderSummary } from './order-views.ts';
 
 /**
  * The outbox as whole business steps. Each is one transaction that is on disk when its promise resolves; a step that
@@ -311,31 +312,6 @@ export interface Pause {
   readonly probes: number;
 }
 
-/** Who wants something, and why: both are kept for ever. */
-export interface PersonsWish {
-  readonly actor: string;
-  /** At least 3 characters. */
-  readonly reason: string;
-  readonly nowMs: number;
-}
-
-export interface EntryAct extends PersonsWish {
-  readonly reference: string;
-  readonly order: EntryOrder;
-  /** After this long since the first send a reference is not sent again, in ms. */
-  readonly horizonMs: number;
-  /** Families whose orders the API can be asked for. */
-  readonly lookupFamilies: readonly Family[];
-}
-
-export interface EntryActDone {
-  readonly reference: string;
-  readonly before: EntryState;
-  readonly after: EntryState;
-  /** The reference that takes its place, when it was ordered anew. */
-  readonly newReference: string | null;
-}
-
 export interface DueDelivery {
   readonly requestId: number;
   readonly version: number;
@@ -352,64 +328,6 @@ export interface OrderFilter {
   readonly limit: number;
   /** Continues after the order of this id (descending). */
   readonly beforeId?: number;
-}
-
-export interface OrderSummary {
-  readonly id: number;
-  readonly source: string;
-  readonly orderId: string;
-  readonly lines: number;
-  readonly states: Readonly<Partial<Record<EntryState, number>>>;
-  readonly rejectedLines: number;
-  readonly receivedAt: string;
-  readonly updatedAt: string;
-}
-
-export interface AttemptDetail {
-  readonly number: number;
-  readonly purpose: string;
-  readonly keyName: string;
-  readonly openedAt: string;
-  readonly closedAt: string | null;
-  readonly sent: boolean | null;
-  readonly outcome: string | null;
-  readonly httpStatus: number | null;
-  readonly errorCode: string | null;
-  readonly errorMessage: string | null;
-  readonly durationMs: number | null;
-}
-
-export interface EntryDetail {
-  readonly reference: string;
-  readonly lineId: string;
-  readonly operation: Operation;
-  readonly asked: string;
-  readonly state: EntryState;
-  readonly inDoubt: boolean;
-  readonly heldFrom: EntryState | null;
-  /** Others took its place: the line stands by those. */
-  readonly replaced: boolean;
-  readonly nextAttemptAt: string | null;
-  readonly nextStep: 'send' | 'lookup';
-  readonly orderNumber: string | null;
-  readonly cost: string | null;
-  readonly currency: string | null;
-  readonly errorCode: string | null;
-  readonly errorMessage: string | null;
-  readonly reviewReason: string | null;
-  readonly unitCount: number;
-  readonly attempts: readonly AttemptDetail[];
-}
-
-export interface OrderDetail {
-  readonly id: number;
-  readonly source: string;
-  readonly orderId: string;
-  readonly receivedAt: string;
-  readonly updatedAt: string;
-  readonly entries: readonly EntryDetail[];
-  readonly rejections: readonly Rejection[];
-  readonly deliveries: readonly { sink: string; done: boolean; doneAt: string | null; lastError: string | null }[];
 }
 
 export interface Attention {
@@ -430,4 +348,4 @@ export interface Backlog {
   readonly dueDeliveries: number;
 }
 
-export type { OrderAnswer, Outcome, Unit };
+export type { AttemptDetail, EntryDetail, OrderDetail, OrderSummary, OrderAnswer, Outcome, Unit };

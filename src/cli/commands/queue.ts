@@ -6,6 +6,7 @@ import { addConfigOptions, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { renderTable, shortDuration, shortTime } from '../plain-text.ts';
 import { withReader } from '../with-reader.ts';
+import { addExplain } from './queue-explain.ts';
 import { addQueueActions } from './queue-actions.ts';
 
 interface StatusOptions extends ConfigOptions {
@@ -18,6 +19,7 @@ const shownAttention = 20;
 export function addQueue(program: Command, context: CliContext): void {
   const queue = program.command('queue').description('the outbox as a whole');
   addStatus(queue, context);
+  addExplain(queue, context);
   addQueueActions(queue, context);
 }
 

@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 import type { Config } from '../config/config.ts';
-import type { OutboxReader } from '../store/store.ts';
+import type { OutboxReader } from '../store/outbox-reader.ts';
 import { plainText } from './plain-text.ts';
 
 const here = (path: string): string => relative('.', path) || '.';
@@ -10,6 +10,7 @@ export function banner(demo: {
   config: Config;
   sandboxUrl: string;
   adminAddress: string;
+  webhookAddress: string | null;
   dropped: readonly string[];
   samplesFolder: string;
 }): string {
@@ -28,6 +29,7 @@ export function banner(demo: {
     `  rejected  ${here(folder.rejected)}/   what could not be used, and why`,
     `  sandbox   ${demo.sandboxUrl}   the API itself`,
     `  health    http://${demo.adminAddress}/healthz`,
+    ...(demo.webhookAddress === null ? [] : [`  orders    http://${demo.webhookAddress}/docs   over HTTP`]),
     '',
     ...dropped,
     '  Look inside:    npx order-sync orders list --config config/sandbox.yaml',

@@ -1,7 +1,8 @@
 import { allowedActions, type EntryAction } from '../core/entry-state.ts';
 import { isoTime } from '../core/clock.ts';
 import { clientActionFor } from '../core/wholesale-errors.ts';
-import type { AttemptDetail, EntryDetail, OrderDetail, Rejection } from '../store/store.ts';
+import type { AttemptDetail, EntryDetail, OrderDetail } from '../store/outbox-reader.ts';
+import type { Rejection } from '../store/store.ts';
 import { plainText, renderTable, shortTime } from './plain-text.ts';
 
 /** One order as JSON: the contract of `orders show --json`, to which fields may be added. */

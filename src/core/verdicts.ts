@@ -312,15 +312,20 @@ export class Verdicts {
 
   stillPlaced(answer: OrderAnswer): Settlement {
     const facts = this.#facts;
-    const since = facts.firstSentAtMs ?? facts.createdAtMs;
-    if (this.#nowMs - since >= this.#policy.placedDeadlineMs) {
+    // Counted from the acceptance: an order may have waited for a balance or for stock long before it.
+    const acceptedAtMs =
+      facts.doubtUntilMs === null
+        ? (facts.firstSentAtMs ?? facts.createdAtMs)
+        : facts.doubtUntilMs - this.#policy.quietMs;
+    const placed = { ...this.settle('accepted', answer), doubtUntilMs: facts.doubtUntilMs };
+    if (this.#nowMs - acceptedAtMs >= this.#policy.placedDeadlineMs) {
       return {
-        ...this.settle('accepted', answer),
+        ...placed,
         state: 'needs_review',
         reviewReason: 'accepted, but its units did not come before the deadline',
       };
     }
-    return { ...this.settle('accepted', answer), tries: facts.tries + 1, dueAtMs: this.#due('standard', facts.tries) };
+    return { ...placed, tries: facts.tries + 1, dueAtMs: this.#due('standard', facts.tries) };
   }
 }
 

@@ -59,7 +59,7 @@ function configure(database: Sqlite): void {
   database.pragma('foreign_keys = ON');
   database.pragma('trusted_schema = OFF');
   database.pragma('journal_size_limit = 67108864');
-  database.pragma('cache_size = -16384');
+  database.pragma('cache_size = -8192');
   const found = {
     journal_mode: String(database.pragma('journal_mode', { simple: true })),
     synchronous: Number(database.pragma('synchronous', { simple: true })),

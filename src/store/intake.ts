@@ -1,4 +1,5 @@
 import { fingerprintOf, type AcceptableLine } from '../core/order-request.ts';
+import { assert } from '../core/order-sync-error.ts';
 import { referenceFor, type ReferenceNamespace } from '../core/reference.ts';
 import { inTransaction, type Sqlite } from './database.ts';
 import type { DeliveryTable } from './deliveries.ts';
@@ -47,7 +48,8 @@ export class IntakeTable {
         .prepare<[string, string], number>('SELECT id FROM requests WHERE source = ? AND order_id = ?')
         .pluck(),
       insertRequest: database.prepare(
-        `INSERT INTO requests (source, order_id, metadata, received_at_ms, updated_at_ms) VALUES (?, ?, ?, ?, ?)`,
+        `INSERT INTO requests (source, order_id, metadata, received_at_ms, updated_at_ms) VALUES (?, ?, ?, ?, ?)
+         ON CONFLICT DO NOTHING`,
       ),
       findLine: database.prepare<[number, string], LineRow>(
         `SELECT l.id, l.operation, l.variant, l.plan, l.iccid, l.quantity, l.days, l.currency, l.fingerprint, l.file_id, e.reference
@@ -69,6 +71,10 @@ export class IntakeTable {
          VALUES (:fileId, :lineNumber, :source, :orderId, :lineId, :code, :field, :rule, :value, :nowMs)
          ON CONFLICT DO NOTHING`,
       ),
+      isTold: database.prepare(
+        `SELECT 1 FROM rejections WHERE file_id IS NULL AND source = :source AND order_id = :orderId AND line_id IS :lineId
+         AND code = :code AND rule = :rule`,
+      ),
       countFile: database.prepare(
         `UPDATE files SET accepted_count = accepted_count + ?, known_count = known_count + ?, conflict_count = conflict_count + ?,
                           rejected_count = rejected_count + ? WHERE id = ?`,
@@ -81,9 +87,18 @@ export class IntakeTable {
    * has made sure of that: the database refuses a line that is known.
    */
   insertNew(line: Line, nowMs: number): { requestId: number; reference: string } {
-    const requestId = this.#requestFor(line.source, line.orderId, line.metadata, nowMs);
+    const { requestId } = this.#requestFor(line.source, line.orderId, line.metadata, nowMs);
     const { reference } = this.#insert(line, requestId, { nowMs, fileId: null });
     return { requestId, reference };
+  }
+
+  /** Puts something about an order before a person, unless that stands there already. Called inside a transaction. */
+  tellOnce(rejection: IntakeBatch['rejections'][number] & { source: string; orderId: string }, nowMs: number): boolean {
+    if (this.#statements.isTold.get(rejection) !== undefined) return false;
+    this.#statements.insertRejection.run({ ...rejection, fileId: null, nowMs });
+    const { requestId } = this.#requestFor(rejection.source, rejection.orderId, {}, nowMs);
+    this.#deliveries.changed(requestId, nowMs);
+    return true;
   }
 
   accept(batch: IntakeBatch): readonly AcceptedLine[] {
@@ -91,8 +106,8 @@ export class IntakeTable {
       const counts = { accepted: 0, known: 0, conflict: 0, rejected: 0 };
       const touched = new Set<number>();
       const results = batch.lines.map((line) => {
-        const requestId = this.#requestFor(line.source, line.orderId, line.metadata, batch.nowMs);
-        const known = this.#statements.findLine.get(requestId, line.lineId);
+        const { requestId, isNew } = this.#requestFor(line.source, line.orderId, line.metadata, batch.nowMs);
+        const known = isNew ? undefined : this.#statements.findLine.get(requestId, line.lineId);
         if (known === undefined) {
           counts.accepted += 1;
           return this.#insert(line, requestId, batch);
@@ -115,7 +130,7 @@ export class IntakeTable {
         });
         counts.rejected += changes;
         if (rejection.source === null || rejection.orderId === null || changes === 0) continue;
-        const requestId = this.#requestFor(rejection.source, rejection.orderId, {}, batch.nowMs);
+        const { requestId } = this.#requestFor(rejection.source, rejection.orderId, {}, batch.nowMs);
         this.#deliveries.changed(requestId, batch.nowMs);
       }
       // Sent again: the shop gets the first result again, in case it lost it.
@@ -127,11 +142,18 @@ export class IntakeTable {
     });
   }
 
-  #requestFor(source: string, orderId: string, metadata: AcceptableLine['metadata'], nowMs: number): number {
-    const found = this.#statements.findRequest.get(source, orderId);
-    if (found !== undefined) return found;
+  /** Most orders are new, and a new one has no lines yet: neither is looked for before it is written. */
+  #requestFor(
+    source: string,
+    orderId: string,
+    metadata: AcceptableLine['metadata'],
+    nowMs: number,
+  ): { requestId: number; isNew: boolean } {
     const inserted = this.#statements.insertRequest.run(source, orderId, JSON.stringify(metadata), nowMs, nowMs);
-    return Number(inserted.lastInsertRowid);
+    if (inserted.changes === 1) return { requestId: Number(inserted.lastInsertRowid), isNew: true };
+    const requestId = this.#statements.findRequest.get(source, orderId);
+    assert(requestId !== undefined, `an order that cannot be inserted is known: ${source} ${orderId}`);
+    return { requestId, isNew: false };
   }
 
   #insert(line: Line, requestId: number, batch: Pick<IntakeBatch, 'nowMs' | 'fileId'>): AcceptedLine {

@@ -2,7 +2,8 @@ import { isoTime } from '../core/clock.ts';
 import { assert } from '../core/order-sync-error.ts';
 import type { Sqlite } from './database.ts';
 import { unitsFrom, type EntryRow } from './rows.ts';
-import type { AttemptDetail, EntryDetail, OrderDetail, Rejection } from './store.ts';
+import type { AttemptDetail, EntryDetail, OrderDetail } from './outbox-reader.ts';
+import type { Rejection } from './store.ts';
 
 interface AttemptRow {
   readonly number: number;

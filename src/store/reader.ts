@@ -9,7 +9,8 @@ import { refuseNewer } from './migrate.ts';
 import { readQueuedEntry, readQueueFacts, type QueuedEntry, type QueueFacts } from './queue-facts.ts';
 import { readResultDocument } from './result-reader.ts';
 import { stateCountsFrom } from './rows.ts';
-import type { Attention, Backlog, OrderDetail, OrderFilter, OrderSummary, OutboxReader, Pause } from './store.ts';
+import type { Attention, Backlog, OrderDetail, OrderFilter, OrderSummary, OutboxReader } from './outbox-reader.ts';
+import type { Pause } from './store.ts';
 import { PauseTable } from './pauses.ts';
 
 interface SummaryRow {

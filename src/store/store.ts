@@ -4,9 +4,10 @@ import type { Family, Operation } from '../core/operation.ts';
 import type { OrderAnswer, Unit } from '../core/order-answer.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { ResultDocument } from '../core/result-document.ts';
+import type { RequestOutcome, StorefrontOrder, StorefrontTaken, TakeBack, WholeRequest } from './intake-steps.ts';
 import type { Settlement } from '../core/settlement.ts';
 import type { EntryAct, EntryActDone, PersonsWish } from './entry-act.ts';
-import type { AttemptDetail, EntryDetail, OrderDetail, OrderSummary } from './order-views.ts';
+import type { OutboxReader } from './outbox-reader.ts';
 
 /**
  * The outbox as whole business steps. Each is one transaction that is on disk when its promise resolves; a step that
@@ -32,6 +33,8 @@ export interface Store {
     reason: string;
     nowMs: number;
   }): Promise<TakeBack>;
+  /** Takes in the state of a storefront's order as it was delivered: see `StorefrontOrder`. One transaction. */
+  takeStorefrontOrder(order: StorefrontOrder): Promise<StorefrontTaken>;
   /** Counts a start of a file before it is read, so that a file which kills the worker is noticed. */
   beginFile(file: { id: string; name: string; sizeBytes: number; nowMs: number }): Promise<FileRow>;
   /** The file has been read to its end: its counts, and its content hash. */
@@ -114,19 +117,6 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** What a person asks the outbox; also available on a database that another process writes to. */
-export interface OutboxReader {
-  listOrders(filter: OrderFilter): readonly OrderSummary[];
-  showOrder(source: string | null, orderId: string): OrderDetail | null;
-  showEntry(reference: string): OrderDetail | null;
-  counts(): Readonly<Record<EntryState, number>>;
-  attention(limit: number): readonly Attention[];
-  resultDocument(requestId: number): { version: number; document: ResultDocument };
-  /** The order of that identity, and the version of its result, which rises when the result changes. */
-  findOrder(source: string, orderId: string): { requestId: number; version: number } | null;
-  backlog(): Backlog;
-}
-
 export interface IntakeBatch {
   readonly nowMs: number;
   readonly fileId: string | null;
@@ -144,48 +134,6 @@ export interface AcceptedLine {
   /** In a conflict: what differs. */
   readonly differences: readonly { field: string; was: unknown; is: unknown }[];
 }
-
-/** One request as it was sent: its orders stand or fall together. */
-export interface WholeRequest {
-  readonly nowMs: number;
-  readonly lines: IntakeBatch['lines'];
-}
-
-/** `known` in an accepted request: everything of that order was accepted before, with the same content. */
-export type RequestOutcome =
-  | { readonly kind: 'accepted'; readonly orders: readonly AcceptedOrder[] }
-  | { readonly kind: 'conflict'; readonly conflicts: readonly OrderConflict[] }
-  | { readonly kind: 'failed'; readonly error: unknown };
-
-export interface AcceptedOrder {
-  readonly status: 'accepted' | 'known';
-  readonly requestId: number;
-  readonly source: string;
-  readonly orderId: string;
-  readonly lines: readonly { readonly lineId: string; readonly reference: string }[];
-}
-
-/** What differs between an order that was accepted before and the one that was sent now. */
-export interface OrderConflict {
-  readonly source: string;
-  readonly orderId: string;
-  readonly lines: readonly {
-    readonly lineId: string;
-    /** The reference that the line was accepted under; null for a line that was not part of the order. */
-    readonly reference: string | null;
-    readonly differences: readonly { readonly field: string; readonly was: unknown; readonly is: unknown }[];
-  }[];
-}
-
-/** `cancelled` counts what was taken back just now. */
-export type TakeBack =
-  | { readonly kind: 'not_found' }
-  | { readonly kind: 'cancelled'; readonly requestId: number; readonly cancelled: number }
-  | {
-      readonly kind: 'refused';
-      readonly requestId: number;
-      readonly lines: readonly { readonly lineId: string; readonly reference: string; readonly state: EntryState }[];
-    };
 
 export interface Rejection {
   readonly lineNumber: number | null;
@@ -319,33 +267,4 @@ export interface DueDelivery {
   readonly document: ResultDocument;
 }
 
-export interface OrderFilter {
-  readonly state?: EntryState;
-  readonly source?: string;
-  /** Matches an order id, a reference, an order number or an ICCID. */
-  readonly search?: string;
-  readonly attention?: boolean;
-  readonly limit: number;
-  /** Continues after the order of this id (descending). */
-  readonly beforeId?: number;
-}
-
-export interface Attention {
-  readonly kind: 'entry' | 'rejection' | 'file';
-  readonly reference: string | null;
-  readonly source: string | null;
-  readonly orderId: string | null;
-  readonly lineId: string | null;
-  readonly state: string;
-  readonly reason: string | null;
-  readonly message: string | null;
-  readonly since: string;
-}
-
-export interface Backlog {
-  readonly open: number;
-  readonly oldestOpenMs: number | null;
-  readonly dueDeliveries: number;
-}
-
-export type { AttemptDetail, EntryDetail, OrderDetail, OrderSummary, OrderAnswer, Outcome, Unit };
+export type { OrderAnswer, Outcome, Unit };

@@ -19,6 +19,12 @@ const stillShut: ReadonlySet<OutcomeRow> = new Set<OutcomeRow>([
   'ip_not_allowed',
   'api_disabled',
   'redirect',
+  // A limiter may stand before the door, and a page of somebody else is no answer at all.
+  'rate_limited',
+  'unreadable_success',
+  'server_error',
+  'local_resource',
+  'local_defect',
   'tls_refused',
   'unreachable',
   'proxy_refused',

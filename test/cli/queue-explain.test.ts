@@ -20,7 +20,7 @@ describe('order-sync queue explain', () => {
   it('tells when everything is sent, and what is used of the budget', async () => {
     const outbox = await filled();
     expect(await explained(outbox)).toMatchInlineSnapshot(`
-      "1 to send, 0 in doubt; all is sent by 2026-11-21 12:00:00Z, in 0 s, at the earliest
+      "1 to send, 0 in doubt; all of it can be sent now
 
       LIMIT     USED     NEXT SLOT
       orders    3 of 20  2026-11-21 12:00:00Z

@@ -278,6 +278,17 @@ describe('what a lookup does', () => {
     expect(decideLookup(facts({ state: 'placed' }), { kind: 'absent' }, policy, now, half).state).toBe('needs_review');
   });
 
+  it('counts the deadline for the units from the acceptance, however long the order waited before it', () => {
+    const pending = answer({ units: [], status: 'processing', statusClass: 'pending' });
+    const waited = facts({ state: 'sending', firstSentAtMs: now - 2 * policy.placedDeadlineMs });
+    const placed = decideSubmission(waited, outcome('accepted', { answer: pending }), policy, now, half);
+    const shown = facts({ ...waited, state: 'placed', doubtUntilMs: placed.doubtUntilMs });
+    const found = { kind: 'found', answer: pending } as const;
+    const polled = decideLookup(shown, found, policy, now + 5000, half);
+    expect(polled).toMatchObject({ state: 'placed', doubtUntilMs: placed.doubtUntilMs });
+    expect(decideLookup(shown, found, policy, now + policy.placedDeadlineMs, half).state).toBe('needs_review');
+  });
+
   it('does not hold it against an order just accepted that a lookup cannot show it yet', () => {
     const pending = answer({ units: [], status: 'processing', statusClass: 'pending' });
     const placed = decideSubmission(

@@ -61,7 +61,7 @@ describe('the container', () => {
   it('is started in exec form, so that SIGTERM reaches the worker', () => {
     const [entrypoint = ''] = of(lastStage, 'ENTRYPOINT');
     const [command = ''] = of(lastStage, 'CMD');
-    expect(JSON.parse(entrypoint)).toEqual(['node', '/app/bin/order-sync.js']);
+    expect(JSON.parse(entrypoint)).toEqual(['node', '--max-semi-space-size=4', '/app/bin/order-sync.js']);
     expect(JSON.parse(command)).toEqual(['run']);
     expect(of(lastStage, 'STOPSIGNAL')).toEqual(['SIGTERM']);
   });

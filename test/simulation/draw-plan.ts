@@ -33,7 +33,7 @@ function drawSettings(random: SeededRandom, lookup: boolean): WorkerSettings {
     concurrency: random.pick(1, 2, 4, 8),
     exposureCap: random.pick(1, 2, 5),
     graceMs: random.pick(0, 500, 6500),
-    longestNapMs: random.pick(1000, 60_000, 60_000, 60_000),
+    longestNapMs: random.chance(0.05) ? 1000 : 60_000,
     horizonMs: random.chance(0.1) ? 900_000 : 86_400_000,
     lookup,
   };
@@ -66,6 +66,7 @@ function drawProduct(random: SeededRandom, refusals: readonly Refusal[], faultsO
   const span = spans[random.int(0, spans.length - 1)] ?? (() => forEver);
   return {
     priceCents: random.int(1, 5000),
+    ...(refusals === giftCardRefusals && random.chance(0.25) ? { limit: random.int(1, 4) } : {}),
     refusals: random.chance(0.2) ? [{ ...refusal(), ...span() }] : [],
     afterSale: random.chance(0.3)
       ? { ...refusal(), untilMs: random.chance(0.5) ? Number.POSITIVE_INFINITY : faultsOffMs }
@@ -102,13 +103,17 @@ function drawLine(random: SeededRandom, order: number, lineId: number, oldEsims:
     lineId: String(lineId),
     currency: random.pick('USD', 'USD', 'EUR'),
     notAfterMs: random.chance(0.12) ? wallStartMs + random.int(1000, 900_000) : null,
+    rules: {
+      ...(random.chance(0.4) ? { split: true } : {}),
+      ...(random.chance(0.3) ? { fallback_currency: random.pick('USD', 'EUR') } : {}),
+    },
   };
   const kind = random.next();
   const product = random.int(1, 3);
-  if (kind < 0.5) return { ...base, variant: `card${product}`, quantity: random.pick(1, 1, 2, 5) };
-  if (kind < 0.8) return { ...base, ...esimLine, plan: `plan${product}`, quantity: random.pick(1, 1, 1, 3) };
+  if (kind < 0.42) return { ...base, variant: `card${product}`, quantity: random.pick(1, 1, 2, 5) };
+  if (kind < 0.75) return { ...base, ...esimLine, plan: `plan${product}`, quantity: random.pick(1, 1, 1, 3) };
   const iccid = oldEsims[random.int(0, oldEsims.length - 1)] ?? '8944000000000000001';
-  if (kind < 0.9) return { ...base, ...topupLine, plan: `plan${product}`, iccid };
+  if (kind < 0.87) return { ...base, ...topupLine, plan: `plan${product}`, iccid };
   return { ...base, ...cancelLine, iccid };
 }
 
@@ -133,7 +138,7 @@ export function drawPlan(seed: number): RunPlan {
   const settings = drawSettings(random, readings.lookup);
   const faultsOffMs = random.pick(30_000, 120_000, 300_000);
   const authorizations = Object.values(settings.keys).map((value) => `Bearer ${value}`);
-  const oldEsims = Array.from({ length: random.int(0, 2) }, (_, index) => `894400000000000000${index + 1}`);
+  const oldEsims = Array.from({ length: random.int(0, 4) }, (_, index) => `894400000000000000${index + 1}`);
   const products = new Map<string, Product>();
   for (let index = 1; index <= 3; index += 1) {
     products.set(`card${index}`, drawProduct(random, giftCardRefusals, faultsOffMs));
@@ -156,6 +161,7 @@ export function drawPlan(seed: number): RunPlan {
         followUps.push({ orderId: `o${order}`, afterMs: random.int(0, 5000), operation: 'esim_cancel' });
     }
   }
+  const doubtful = random.chance(0.25);
   const scarce = random.chance(0.2);
   return {
     ...quietPlan,
@@ -186,8 +192,12 @@ export function drawPlan(seed: number): RunPlan {
       ? [{ atMs: random.int(0, faultsOffMs), deltaMs: random.pick(3_600_000, -3_600_000, 30_000, -30_000) }]
       : [],
     namesBoots: random.chance(0.9),
-    faultShare: random.pick(0, 0.1, 0.3, 0.3, 0.6),
+    faultShare: doubtful ? random.pick(0.7, 0.95) : random.pick(0, 0.1, 0.3, 0.3, 0.6),
+    faultProfile: doubtful ? 'doubtful' : 'mixed',
     faultsOffMs,
     resultsFail: random.chance(0.1),
+    diskFull: random.chance(0.1)
+      ? { fromMs: random.int(0, faultsOffMs), untilMs: faultsOffMs }
+      : { fromMs: 0, untilMs: 0 },
   };
 }

@@ -97,8 +97,49 @@ function refusal(random: SeededRandom, path: string): ApiAnswer {
   return errorAnswer(random.chance(0.1) ? 200 : status, code, 'not today');
 }
 
+/** An answer about somebody else's order, as a mixed-up cache or server gives it. */
+function othersAnswer(random: SeededRandom, path: string): ApiAnswer {
+  const number = `X${random.int(1, 999)}`;
+  const shown = path.startsWith('/esim/esims/')
+    ? { number, iccid: '8999000000000000009', status: 'completed' }
+    : { number, reference: 'os-of-somebody-else', status: 'completed', codes: [{ code: 'CODE-OF-OTHERS' }] };
+  return { status: 200, headers: {}, body: JSON.stringify(shown) };
+}
+
+/** What the API answers at its door, whatever is asked. */
+function shutDoor(random: SeededRandom): ApiAnswer {
+  const [status, code] = random.pick(
+    [401, 'invalid_key'] as const,
+    [403, 'account_not_allowed'] as const,
+    [403, 'ip_not_allowed'] as const,
+    [503, 'api_disabled'] as const,
+  );
+  return errorAnswer(status, code, 'not now');
+}
+
+/** Calls of which nobody knows the end, and then every answer that the next call for the same thing may meet. */
+function drawDoubtfulFate(random: SeededRandom, call: { readonly path: string; readonly spends: boolean }): Fate {
+  const kind = random.next();
+  if (!call.spends) return kind < 0.3 ? { kind: 'lost_request', end: 'reset' } : clean;
+  if (kind < 0.4) return { kind: 'lost_request', end: random.pick<LostEnd>('reset', 'timeout', 'deadline') };
+  if (kind < 0.5) return { kind: 'lost_answer', end: random.pick('reset', 'cut') };
+  if (kind < 0.52) return { kind: 'instead', processed: false, answer: shutDoor(random) };
+  if (kind < 0.82) return { kind: 'instead', processed: false, answer: refusal(random, call.path) };
+  const code = random.pick('ECONNREFUSED', 'CERT_HAS_EXPIRED', 'UND_ERR_PRX_TLS', 'EMFILE', 'UND_ERR_INVALID_ARG');
+  if (kind < 0.9) return { kind: 'not_sent', errorCode: code };
+  return { kind: 'instead', processed: random.chance(0.5), answer: foreignAnswer(random) };
+}
+
+/** `doubtful` gathers its faults where they hurt most: on the second and third call for something that is in doubt. */
+export type FaultProfile = 'mixed' | 'doubtful';
+
 /** Draws what happens to a call while faults are on. */
-export function drawFate(random: SeededRandom, call: { readonly path: string; readonly spends: boolean }): Fate {
+export function drawFate(
+  random: SeededRandom,
+  call: { readonly path: string; readonly spends: boolean },
+  profile: FaultProfile,
+): Fate {
+  if (profile === 'doubtful') return drawDoubtfulFate(random, call);
   const end = random.pick<LostEnd>('reset', 'reset', 'timeout', 'deadline');
   const kind = random.next();
   if (kind < 0.1) return { kind: 'not_sent', errorCode: random.pick(...notSent) };
@@ -114,5 +155,6 @@ export function drawFate(random: SeededRandom, call: { readonly path: string; re
   if (kind < 0.82) return { kind: 'instead', processed: true, answer: foreignAnswer(random) };
   if (kind < 0.9) return { kind: 'instead', processed: false, answer: turnedAway(random) };
   if (kind < 0.97) return { kind: 'instead', processed: false, answer: refusal(random, call.path) };
+  if (kind < 0.98) return { kind: 'instead', processed: random.chance(0.5), answer: othersAnswer(random, call.path) };
   return call.spends ? { kind: 'twice' } : clean;
 }

@@ -17,6 +17,8 @@ export interface Span {
 
 export interface Product {
   readonly priceCents: number;
+  /** The most that one order may hold. */
+  readonly limit?: number;
   /** While these last, it cannot be ordered. */
   readonly refusals: readonly (Refusal & Span)[];
   /** Once one was sold, a repeated order is refused like this, until then: the shelf is empty, or the plan used up. */
@@ -75,6 +77,8 @@ export class Market {
     if (refusal !== undefined) return refusal;
     const { afterSale } = product;
     if (afterSale !== null && this.#sold.has(asked.product) && nowMs < afterSale.untilMs) return afterSale;
+    if (asked.quantity > (product.limit ?? asked.quantity))
+      return { status: 422, code: 'limit_exceeded', message: `At most ${product.limit} per order.` };
     const balance = this.#balanceOf(asked.currency, nowMs);
     if (balance === undefined)
       return { status: 422, code: 'currency_unavailable', message: `No price in ${asked.currency}.` };

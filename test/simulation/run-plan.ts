@@ -1,8 +1,8 @@
 import type { AcceptableLine } from '../../src/core/order-request.ts';
 import type { ApiCall } from './api-call.ts';
 import { plainReadings, type ApiReadings } from './api-readings.ts';
-import type { Fate } from './fates.ts';
-import type { MarketPlan, Product } from './market.ts';
+import type { Fate, FaultProfile } from './fates.ts';
+import type { MarketPlan, Product, Span } from './market.ts';
 import type { CrashKind } from './sim-disk.ts';
 import { usualSettings, type WorkerSettings } from './sim-worker.ts';
 
@@ -45,8 +45,11 @@ export interface RunPlan {
   /** Whether the platform names the machine's runs. */
   readonly namesBoots: boolean;
   readonly faultShare: number;
+  readonly faultProfile: FaultProfile;
   readonly faultsOffMs: number;
   readonly resultsFail: boolean;
+  /** When the disk of the outbox is nearly full. */
+  readonly diskFull: Span;
   /** Says what happens to a call, instead of drawing it. */
   readonly script: ((call: ApiCall, number: number) => Fate) | null;
 }
@@ -81,8 +84,10 @@ export const quietPlan: RunPlan = {
   wallJumps: [],
   namesBoots: true,
   faultShare: 0,
+  faultProfile: 'mixed',
   faultsOffMs: 0,
   resultsFail: false,
+  diskFull: { fromMs: 0, untilMs: 0 },
   script: null,
 };
 

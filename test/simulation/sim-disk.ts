@@ -10,20 +10,15 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import SqliteDatabase from 'better-sqlite3';
+import type { Database } from 'better-sqlite3';
 import { openStore, type StoreOptions } from '../../src/store/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { SeededRandom } from './seeded-random.ts';
+import { connectionTo, forgetConnection, synchronousOf, tapSqlite } from './sqlite-tap.ts';
 
 export type CrashKind = 'kill' | 'power';
 
-/** The connections that the store opened, by their file: only the connection itself knows whether it syncs. */
-const connections = new Map<string, SqliteDatabase.Database>();
-const originalPragma = SqliteDatabase.prototype.pragma;
-SqliteDatabase.prototype.pragma = function pragma(this: SqliteDatabase.Database, source, options) {
-  connections.set(this.name, this);
-  return originalPragma.call(this, source, options);
-};
+tapSqlite();
 
 const walHeaderBytes = 32;
 const frameHeaderBytes = 24;
@@ -75,9 +70,13 @@ export class SimDisk {
     return this.#store;
   }
 
+  get isOpen(): boolean {
+    return connectionTo(this.#path)?.open === true;
+  }
+
   /** What the oracle looks at: the files as the worker's own connection sees them. */
-  get connection(): SqliteDatabase.Database {
-    const found = connections.get(this.#path);
+  get connection(): Database {
+    const found = connectionTo(this.#path);
     if (found === undefined) throw new Error('the outbox is not open');
     return found;
   }
@@ -85,7 +84,8 @@ export class SimDisk {
   /** The bytes that the crash leaves become a new file; the process that wrote the old one can do no more. */
   crash(kind: CrashKind, random: SeededRandom): void {
     const old = this.#path;
-    const synchronous = Number(originalPragma.call(this.connection, 'synchronous', { simple: true }));
+    const connection = connectionTo(old);
+    const synchronous = connection?.open ? synchronousOf(connection) : 2;
     this.#generation += 1;
     const path = this.#path;
     this.#remove(path);
@@ -106,8 +106,8 @@ export class SimDisk {
   }
 
   #remove(path: string): void {
-    connections.delete(path);
-    connections.delete(`${path}-lock`);
+    forgetConnection(path);
+    forgetConnection(`${path}-lock`);
     for (const suffix of ['', '-wal', '-shm', '-lock', '-lock-journal']) rmSync(`${path}${suffix}`, { force: true });
   }
 

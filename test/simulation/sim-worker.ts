@@ -56,6 +56,8 @@ export class SimWorker {
   readonly #world: WorkerWorld;
   #parts: { store: Store; dispatcher: Dispatcher; deliveries: DeliveryLoop } | null = null;
 
+  #stopping = false;
+
   constructor(process: SimProcess, world: WorkerWorld) {
     this.#process = process;
     this.#world = world;
@@ -122,7 +124,7 @@ export class SimWorker {
   }
 
   get ready(): boolean {
-    return this.#process.alive && this.#parts !== null;
+    return this.#process.alive && this.#parts !== null && !this.#stopping;
   }
 
   get store(): Store | null {
@@ -147,6 +149,7 @@ export class SimWorker {
   async stop(): Promise<void> {
     const parts = this.#parts;
     if (parts === null) return;
+    this.#stopping = true;
     await parts.dispatcher.stop();
     await parts.deliveries.stop();
   }

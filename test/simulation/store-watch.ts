@@ -23,6 +23,8 @@ const reads = new Set([
   'pauses',
   'openAttemptsOfOthers',
   'expireOverdue',
+  'provenLookups',
+  'boughtReference',
 ]);
 const changesEntries = new Set(['acceptBatch', 'openAttempt', 'closeAttempt', 'expireOverdue']);
 
@@ -33,6 +35,7 @@ export class StoreWatch {
   readonly #violate: (invariant: string, sentence: string) => void;
   readonly #trace: (what: string) => void;
   readonly #unknownLimit: number;
+  readonly #freeBytes: () => number;
   readonly #states = new Map<string, string>();
   readonly #open = new Map<number, OpenAttempt>();
   /** Something changed since the last look: whether all is done is worth asking again. */
@@ -44,23 +47,26 @@ export class StoreWatch {
     violate: (invariant: string, sentence: string) => void;
     trace: (what: string) => void;
     unknownLimit: number;
+    freeBytes: () => number;
   }) {
     this.#disk = options.disk;
     this.#coverage = options.coverage;
     this.#violate = options.violate;
     this.#trace = options.trace;
     this.#unknownLimit = options.unknownLimit;
+    this.#freeBytes = options.freeBytes;
   }
 
-  wrap(store: Store, process: SimProcess, onClosed: () => void): Store {
+  wrap(store: Store, process: SimProcess, onRecorded: () => void): Store {
     return new Proxy(store, {
       get: (target, name) => {
         const value: unknown = Reflect.get(target, name);
         if (typeof value !== 'function' || typeof name !== 'string' || name === 'close') return value;
+        if (name === 'freeBytes') return () => process.whileAlive(() => this.#freeBytes());
         if (reads.has(name)) {
           return async (...values: unknown[]) => {
             const result: unknown = await process.whileAlive(() => Reflect.apply(value, target, values));
-            this.#look(name, values[0], result);
+            if (process.alive) this.#look(name, values[0], result);
             if (name === 'expireOverdue' && result !== 0) await process.port('store.expireOverdue', () => undefined);
             return result;
           };
@@ -68,8 +74,10 @@ export class StoreWatch {
         return (...values: unknown[]) =>
           process.port(`store.${name}`, async () => {
             const result: unknown = await Reflect.apply(value, target, values);
+            // Another call of the process may have been its last in the meantime.
+            if (!process.alive) return result;
             this.#look(name, values[0], result);
-            if (name === 'closeAttempt') onClosed();
+            if (name === 'closeAttempt' || name === 'proveLookup') onRecorded();
             return result;
           });
       },
@@ -91,9 +99,17 @@ export class StoreWatch {
     if (changesEntries.has(name) && result !== 0) this.#checkStates();
   }
 
+  /** What the spending calls that are open now are for. */
+  openSubjects(): readonly string[] {
+    return [...this.#open.values()]
+      .filter((attempt) => attempt.purpose === 'submit')
+      .map(({ entry }) => (entry.operation === 'esim_cancel' ? `cancel:${entry.iccid}` : entry.reference));
+  }
+
   #closed(close: AttemptClose): void {
     const { outcome, settlement } = close;
     const attempt = this.#open.get(close.attemptId);
+    this.#open.delete(close.attemptId);
     const operation = attempt?.entry.operation === 'esim_cancel' ? 'cancel' : 'buy';
     const history = attempt?.entry.inDoubt === true ? 'in doubt' : 'clean';
     if (attempt?.purpose === 'submit') this.#coverage.hit(`cell ${outcome.row} ${operation} ${history}`);

@@ -8,8 +8,13 @@ export interface SeenOfCall {
   doubtful: boolean;
   /** An answer after which only a person can go on. */
   strange: boolean;
+  /** A definite refusal came. */
+  refused: boolean;
   body: string | null;
   path: string;
+  family: 'gift_card' | 'esim' | null;
+  /** When the worker last saw something of it, by a lookup too. */
+  lastMs: number;
 }
 
 /** The reference of a buying call, or the eSIM of a cancel: what the worker must not spend on twice at once. */
@@ -34,6 +39,7 @@ function codeIn(end: CallEnd): string | null {
 export class WireWatch implements WireObserver {
   readonly seen = new Map<string, SeenOfCall>();
   readonly #live = new Map<string, WireCall>();
+  readonly #found = new Map<string, { atMs: number; recorded: boolean }>();
   readonly #shut = new Map<string, { atMs: number; recorded: boolean }>();
   readonly #nowMs: () => number;
   readonly #violate: (invariant: string, sentence: string) => void;
@@ -55,7 +61,15 @@ export class WireWatch implements WireObserver {
   of(subject: string): SeenOfCall {
     const found = this.seen.get(subject);
     if (found !== undefined) return found;
-    const made: SeenOfCall = { doubtful: false, strange: false, body: null, path: '' };
+    const made: SeenOfCall = {
+      doubtful: false,
+      strange: false,
+      refused: false,
+      body: null,
+      path: '',
+      family: null,
+      lastMs: 0,
+    };
     this.seen.set(subject, made);
     return made;
   }
@@ -65,7 +79,8 @@ export class WireWatch implements WireObserver {
     if (!spends) return;
     const subject = subjectOf(call);
     const seen = this.of(subject);
-    if (seen.path === '') Object.assign(seen, { path: call.path, body: call.body });
+    const family = call.path.startsWith('/esim') ? 'esim' : 'gift_card';
+    if (seen.path === '') Object.assign(seen, { path: call.path, body: call.body, family });
     else if (seen.path !== call.path || seen.body !== call.body)
       this.#violate(
         'I3',
@@ -100,44 +115,73 @@ export class WireWatch implements WireObserver {
       `worker sees ${call.method} ${call.path}: ${end.kind === 'fault' ? `${end.row}${end.sent ? '' : ', not sent'}` : ''} ${http ?? ''} ${code ?? ''}`,
     );
     if (code !== null && accountWide.has(code)) this.#shut.set('account', { atMs: this.#nowMs(), recorded: false });
-    if (code !== null && keyWide.has(code))
+    // What a probe of the whole account learns about the one key that it uses is nothing to hold against the others.
+    if (code !== null && keyWide.has(code) && call.path !== '/products')
       this.#shut.set(call.authorization, { atMs: this.#nowMs(), recorded: false });
     if (!spends) {
-      if (call.path === '/products' && end.kind === 'answer' && end.http === 200) {
+      if (call.path === '/products' && letIn(end, code)) {
         this.#shut.delete('account');
         this.#shut.delete(call.authorization);
       }
+      this.#lookedUp(call.path, end);
       return;
     }
     const subject = subjectOf(call);
     this.#live.delete(`${subject} ${wire.process.number}`);
     const seen = this.of(subject);
+    seen.lastMs = this.#nowMs();
+    if (code !== null) seen.refused = true;
     const understood = end.kind === 'answer' && (code !== null || end.http === 429 || isOrder(end));
     if (!understood && (end.kind === 'answer' || end.sent)) seen.doubtful = true;
     if (end.kind === 'answer' && end.http >= 500 && code !== null && code !== 'api_disabled') seen.doubtful = true;
     if (end.kind === 'fault' && end.row === 'local_defect') seen.strange = true;
     const outOfPlace = code !== null && end.kind === 'answer' && isOutOfPlace(end.http, code, call.path);
-    if ((code !== null && strangeCodes.has(code)) || outOfPlace) seen.strange = true;
+    if ((code !== null && strangeCodes.has(code)) || outOfPlace || isOthers(end)) seen.strange = true;
   }
 
-  /** The worker died: what it had open may have been processed, and what it had not written down it does not know. */
-  crashed(process: SimProcess): void {
-    for (const [name, wire] of this.#live) {
-      if (wire.process !== process) continue;
-      this.of(subjectOf(wire.call)).doubtful = true;
-      this.#live.delete(name);
-    }
+  #lookedUp(path: string, end: CallEnd): void {
+    const [, family, key] = /^(\/esim)?\/orders\/(.+)$/.exec(path) ?? [];
+    if (key === undefined) return;
+    const seen = this.seen.get(decodeURIComponent(key));
+    if (seen !== undefined) Object.assign(seen, { lastMs: this.#nowMs(), strange: seen.strange || isOthers(end) });
+    const name = family === undefined ? 'gift_card' : 'esim';
+    if (isOrder(end) && !isOthers(end) && !this.#found.has(name))
+      this.#found.set(name, { atMs: this.#nowMs(), recorded: false });
+  }
+
+  /** Whether the worker saw a lookup of this family find an order before then. */
+  foundBefore(family: 'gift_card' | 'esim', atMs: number): boolean {
+    return (this.#found.get(family)?.atMs ?? Number.POSITIVE_INFINITY) < atMs;
+  }
+
+  /** The worker died: what it had `open` may have been processed, and what it had not written down it does not know. */
+  crashed(process: SimProcess, open: readonly string[]): void {
+    for (const [name, wire] of this.#live) if (wire.process === process) this.#live.delete(name);
+    for (const subject of open) this.of(subject).doubtful = true;
     for (const [scope, shut] of this.#shut) if (!shut.recorded) this.#shut.delete(scope);
+    for (const [family, found] of this.#found) if (!found.recorded) this.#found.delete(family);
   }
 
   /** What the worker has seen so far is in its outbox. */
   recorded(): void {
     for (const shut of this.#shut.values()) shut.recorded = true;
+    for (const found of this.#found.values()) found.recorded = true;
   }
+}
+
+/** The API itself answered, and not to say that it takes nothing. */
+function letIn(end: CallEnd, code: string | null): boolean {
+  if (end.kind !== 'answer' || end.http === 429 || end.http >= 500) return false;
+  return code === null ? isOrder(end) : !accountWide.has(code) && !keyWide.has(code);
 }
 
 function iccidOf(call: { path: string }): string | null {
   return /^\/esim\/esims\/([^/]+)\//.exec(call.path)?.[1] ?? null;
+}
+
+/** The simulation marks an answer about somebody else's order. */
+function isOthers(end: CallEnd): boolean {
+  return end.kind === 'answer' && /"number":"X/.test(Buffer.from(end.body).toString('utf8'));
 }
 
 function isOrder(end: CallEnd): boolean {

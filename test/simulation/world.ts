@@ -53,6 +53,8 @@ export class World {
   ports = 0;
   #portsOfProcess = 0;
   #stopping = false;
+  /** Nothing befalls the worker any more. */
+  #calm = false;
 
   constructor(plan: RunPlan, disk: SimDisk, keepTrace: boolean) {
     this.plan = plan;
@@ -89,7 +91,12 @@ export class World {
         this.#calls += 1;
         if (plan.script !== null) return plan.script(call, this.#calls);
         const faulty = this.time.nowMs < plan.faultsOffMs && random.chance(plan.faultShare);
-        return faulty ? drawFate(random, { path: call.path, spends }) : clean;
+        if (!faulty) return clean;
+        const fate = drawFate(random, { path: call.path, spends }, plan.faultProfile);
+        // One clean call that was doubled on the way and is answered with a refusal of its own first half: nobody could
+        // tell that from a refusal. It is left to calls whose reference is known before anything else is checked.
+        const replayed = plan.readings.replay === 'first' && !call.path.endsWith('/cancel');
+        return fate.kind === 'twice' && !replayed ? clean : fate;
       },
       observer: this.wire,
     });
@@ -99,6 +106,7 @@ export class World {
       violate,
       trace,
       unknownLimit: plan.settings.exposureCap + plan.settings.concurrency,
+      freeBytes: () => (this.#diskFullForMs > 0 ? 1024 ** 2 : 1024 ** 3),
     });
     this.shop = new Shop({
       time: this.time,
@@ -109,6 +117,27 @@ export class World {
         this.acknowledged.set(`${line.orderId}/${line.lineId}`, { line, reference });
       },
     });
+  }
+
+  /** How long the disk has been nearly full; 0 while it is not. */
+  get #diskFullForMs(): number {
+    const { fromMs, untilMs } = this.plan.diskFull;
+    return this.time.nowMs >= fromMs && this.time.nowMs < untilMs ? this.time.nowMs - fromMs + 1 : 0;
+  }
+
+  /** A person comes after the faults, and lets go on what only a person may. */
+  #letGoOn(): void {
+    const store = this.#worker?.store ?? null;
+    const held = this.disk.isOpen
+      ? this.disk.connection.prepare<[], string>('SELECT scope FROM pauses WHERE probe_at_ms IS NULL').pluck().all()
+      : [];
+    if (store === null || this.#stopping) return void this.time.after(5000, () => this.#letGoOn());
+    this.time.after(60_000, () => this.#letGoOn());
+    if (held.length === 0) return;
+    this.trace.add(`a person ends ${held.join()}`);
+    for (const scope of held) {
+      void store.endPause(scope, 'a person', 'the supplier says it is over', wallStartMs).then(() => this.#stop(1000));
+    }
   }
 
   violate(invariant: string, sentence: string): void {
@@ -123,6 +152,7 @@ export class World {
     this.results.failing = plan.resultsFail;
     this.time.after(plan.faultsOffMs, () => {
       this.results.failing = false;
+      this.#letGoOn();
       this.trace.add('faults off');
     });
     for (const stop of plan.stops) this.time.after(stop.atMs, () => this.#stop(stop.downMs));
@@ -135,7 +165,7 @@ export class World {
     this.shop.open(plan);
     this.#start();
     const lines = plan.batches.reduce((sum, batch) => sum + batch.lines.length, plan.followUps.length);
-    const queueMs = lines * 4 * Math.ceil(plan.settings.limits.windowMs / plan.settings.limits.orders);
+    const queueMs = lines * 8 * Math.ceil(plan.settings.limits.windowMs / plan.settings.limits.orders);
     const jumpedMs = plan.wallJumps.reduce((sum, jump) => sum + Math.abs(jump.deltaMs), 0);
     const limitMs = plan.faultsOffMs + 1_800_000 + queueMs + jumpedMs;
     const done = await this.time.run(() => this.violations.length > 0 || this.#isDone(), limitMs);
@@ -144,6 +174,7 @@ export class World {
       this.violate('I7', `not at rest ${Math.round((limitMs - plan.faultsOffMs) / 60_000)} minutes after faults ended`);
       return;
     }
+    this.#calm = true;
     await this.#rewriteResults();
     const connection = this.disk.connection;
     checkAtEnd(this, connection);
@@ -224,7 +255,7 @@ export class World {
     this.#portsOfProcess += 1;
     this.trace.add(name);
     const crash = this.plan.crashes[this.#crashes];
-    if (crash === undefined || this.#portsOfProcess < crash.afterPorts) return;
+    if (crash === undefined || this.#calm || this.#portsOfProcess < crash.afterPorts) return;
     this.#crashes += 1;
     this.coverage.hit(`crash ${crash.kind} ${name}`);
     this.#crash(process, crash.kind, crash.downMs);
@@ -233,7 +264,7 @@ export class World {
   #crash(process: SimProcess, kind: CrashKind, downMs: number): void {
     this.trace.add(`${kind}, for ${downMs} ms`);
     process.die();
-    this.wire.crashed(process);
+    this.wire.crashed(process, this.#storeWatch.openSubjects());
     this.disk.crash(kind, this.#random);
     this.results.crash(kind);
     this.#worker = null;
@@ -247,7 +278,7 @@ export class World {
 
   #stop(downMs: number): void {
     const [process, worker] = [this.#process, this.#worker];
-    if (process === null || worker === null || !worker.ready || this.#stopping) return;
+    if (process === null || worker === null || !worker.ready || this.#stopping || this.#calm) return;
     this.#stopping = true;
     this.trace.add('SIGTERM');
     const startedMs = this.time.nowMs;
@@ -271,6 +302,8 @@ export class World {
          WHERE (e.reference = ? OR 'cancel:' || e.iccid = ?) AND a.closed_at_ms IS NULL AND a.purpose = 'submit'`,
       )
       .get(subject, subject);
+    if (this.#diskFullForMs > 2000)
+      this.violate('I2', `${subject} leaves although its outcome may find no room on disk`);
     const durable = !connection.inTransaction && found !== undefined && found.state === 'sending';
     if (!durable || found.body !== wire.call.body || found.path !== wire.call.path)
       this.violate('I2', `${subject} leaves, but its open attempt with these bytes is not on disk`);

@@ -68,19 +68,19 @@ export class Outbox {
 
   /** What people and callers did, read beside the store. */
   auditLog(): readonly Record<string, unknown>[] {
-    return this.#query<Record<string, unknown>>('SELECT * FROM audit_log');
+    return this.#query('SELECT * FROM audit_log');
   }
 
   /** The shops whose calls are open. */
   sendingSources(): readonly string[] {
     const sql = "SELECT source FROM outbox WHERE state = 'sending'";
-    return this.#query<{ source: string }>(sql).map(({ source }) => source);
+    return this.#query(sql).map(({ source }) => String(source));
   }
 
-  #query<T>(sql: string): readonly T[] {
+  #query(sql: string): readonly Record<string, unknown>[] {
     const database = new SqliteDatabase(this.path, { readonly: true });
     try {
-      return database.prepare<[], T>(sql).all();
+      return database.prepare<[], Record<string, unknown>>(sql).all();
     } finally {
       database.close();
     }

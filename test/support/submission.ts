@@ -56,13 +56,13 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
   const clock = new SystemClock();
   const keys = options.keys ?? { main: 'sandbox-key-main' };
   const limits: BudgetLimits = { windowMs: 50, requests: 6000, orders: 2000, transitMs: 100, ...options.limits };
-  const lines: string[] = [];
+  const logLines: string[] = [];
   let onLine: () => void = () => undefined;
   const logger = pino(
     { level: 'warn' },
     {
       write: (line: string) => {
-        lines.push(line);
+        logLines.push(line);
         onLine();
       },
     },
@@ -167,7 +167,7 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
     counts: () => half.store.read.counts(),
     async logged(message) {
       for (;;) {
-        const found = lines.find((line) => line.includes(JSON.stringify(message)));
+        const found = logLines.find((line) => line.includes(JSON.stringify(message)));
         if (found !== undefined) return found;
         const { promise, resolve } = Promise.withResolvers<void>();
         onLine = resolve;

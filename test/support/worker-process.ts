@@ -83,7 +83,8 @@ export class House {
 
   /** Starts the worker; `wrapper` is a command that runs it, such as strace. */
   start(wrapper: readonly string[] = []): WorkerProcess {
-    const own = ['bin/order-sync.js', 'run', '--config', this.configFile];
+    // As the container starts it.
+    const own = ['--max-semi-space-size=4', 'bin/order-sync.js', 'run', '--config', this.configFile];
     const [command, args] =
       wrapper.length === 0
         ? [process.execPath, own]

@@ -56,9 +56,7 @@ async function demo(config: Config, options: DemoOptions, context: CliContext): 
     await buyDemoEsims(here, context.clock);
     const dropped = isFirstStart && options.samples ? await dropSamples(config.intake.folder.inbox) : [];
     const whileRunning = async (worker: RunningWorker, stop: AbortSignal): Promise<'end' | 'go on'> => {
-      context.stderr.write(
-        banner({ config, sandboxUrl: sandbox.url, adminAddress: worker.adminAddress, dropped, samplesFolder }),
-      );
+      context.stderr.write(banner({ config, sandboxUrl: sandbox.url, ...worker, dropped, samplesFolder }));
       if (dropped.length === 0 && options.once !== true) return 'go on';
       await settled(worker, config, context, stop);
       if (!stop.aborted) context.stderr.write(summary(worker.store.read, config));

@@ -6,7 +6,11 @@ import { type ProblemCode, problemKinds } from './problem.ts';
 
 /** One order, as it is posted and as it is dropped into the folder. */
 export const orderSchema = orderHeadSchema
-  .extend({ lines: z.array(orderLineSchema).min(1).max(orderLimits.linesPerRequest) })
+  .extend({
+    // Any JSON. The schema that judges it refers to itself, which the document could not say.
+    metadata: z.record(z.string(), z.unknown()).optional().describe('Carried into the result.'),
+    lines: z.array(orderLineSchema).min(1).max(orderLimits.linesPerRequest),
+  })
   .meta({ id: 'Order', description: 'One order of a shop. Its identity is source and order_id, for ever.' });
 
 const orderStates = ['completed', 'partial', 'failed', 'needs_review', 'in_progress'] as const;

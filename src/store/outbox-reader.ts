@@ -1,8 +1,31 @@
 import type { EntryState } from '../core/entry-state.ts';
 import type { Operation } from '../core/operation.ts';
+import type { ResultDocument } from '../core/result-document.ts';
 import type { Rejection } from './store.ts';
 
-// An order as people read it.
+/** What a person asks the outbox; also available on a database that another process writes to. */
+export interface OutboxReader {
+  listOrders(filter: OrderFilter): readonly OrderSummary[];
+  showOrder(source: string | null, orderId: string): OrderDetail | null;
+  showEntry(reference: string): OrderDetail | null;
+  counts(): Readonly<Record<EntryState, number>>;
+  attention(limit: number): readonly Attention[];
+  resultDocument(requestId: number): { version: number; document: ResultDocument };
+  /** The order of that identity, and the version of its result, which rises when the result changes. */
+  findOrder(source: string, orderId: string): { requestId: number; version: number } | null;
+  backlog(): Backlog;
+}
+
+export interface OrderFilter {
+  readonly state?: EntryState;
+  readonly source?: string;
+  /** Matches an order id, a reference, an order number or an ICCID. */
+  readonly search?: string;
+  readonly attention?: boolean;
+  readonly limit: number;
+  /** Continues after the order of this id (descending). */
+  readonly beforeId?: number;
+}
 
 export interface OrderSummary {
   readonly id: number;
@@ -60,4 +83,22 @@ export interface OrderDetail {
   readonly entries: readonly EntryDetail[];
   readonly rejections: readonly Rejection[];
   readonly deliveries: readonly { sink: string; done: boolean; doneAt: string | null; lastError: string | null }[];
+}
+
+export interface Attention {
+  readonly kind: 'entry' | 'rejection' | 'file';
+  readonly reference: string | null;
+  readonly source: string | null;
+  readonly orderId: string | null;
+  readonly lineId: string | null;
+  readonly state: string;
+  readonly reason: string | null;
+  readonly message: string | null;
+  readonly since: string;
+}
+
+export interface Backlog {
+  readonly open: number;
+  readonly oldestOpenMs: number | null;
+  readonly dueDeliveries: number;
 }

@@ -1,0 +1,36 @@
+import { outcomeRows, type OutcomeRow } from '../../src/core/outcome.ts';
+import { entryStates } from '../../src/core/entry-state.ts';
+import type { Coverage } from './coverage.ts';
+
+/** Codes that Spec 7 gives to gift cards only: for a cancel they stand out of place, and have no row of their own. */
+const ofGiftCards: ReadonlySet<OutcomeRow> = new Set([
+  'invalid_variant',
+  'out_of_stock',
+  'limit_exceeded',
+  'not_api_sellable',
+  'not_found_unexpected',
+]);
+
+/** No person holds or takes back an order here, and nothing is on its way at the end of a run. */
+const notAtTheEnd = new Set(['held', 'cancelled', 'pending', 'sending', 'waiting', 'unknown', 'placed']);
+
+/** Every cell of the decision table that can be reached, every state, and every port call as a place to die at. */
+export const expectedPlaces: readonly string[] = [
+  ...outcomeRows.flatMap((row) =>
+    ['buy clean', 'buy in doubt', 'cancel clean', 'cancel in doubt']
+      .filter((column) => !(column.startsWith('cancel') && ofGiftCards.has(row)))
+      .map((column) => `cell ${row} ${column}`),
+  ),
+  ...entryStates.filter((state) => !notAtTheEnd.has(state)).map((state) => `end ${state}`),
+];
+
+export function missingPlaces(coverage: Coverage): readonly string[] {
+  return expectedPlaces.filter((place) => coverage.get(place) === 0);
+}
+
+export function describeCoverage(coverage: Coverage): string {
+  return [...coverage.counts]
+    .toSorted(([a], [b]) => a.localeCompare(b))
+    .map(([place, times]) => `${String(times).padStart(9)} ${place}`)
+    .join('\n');
+}

@@ -1,0 +1,173 @@
+import type { EntryState } from '../../src/core/entry-state.ts';
+import { plainReadings } from './api-readings.ts';
+import { clean, type Fate } from './fates.ts';
+import type { Product, Span } from './market.ts';
+import {
+  cancelLine,
+  esimLine,
+  plainLine,
+  plainMarket,
+  plainProduct,
+  quietPlan,
+  topupLine,
+  type RunPlan,
+} from './run-plan.ts';
+import { wallStartMs } from './draw-plan.ts';
+import { usualSettings } from './sim-worker.ts';
+
+/** A course of events that is crashed at every one of its port calls, and the ends that are right in spite of it. */
+export interface Scenario {
+  readonly plan: RunPlan;
+  /** The states that its lines may end in, by order and line. */
+  readonly ends: Readonly<Record<string, readonly EntryState[]>>;
+  /** Also crashed a second time, at every port call of the recovery. */
+  readonly twice?: boolean;
+}
+
+const iccid = '8944000000000000001';
+const from = (untilMs: number): Span => ({ fromMs: 0, untilMs });
+
+/** The n-th call of a kind meets a fate; the others none. Counted by the run's own calls. */
+function onlyFirst(fate: Fate, path: RegExp): RunPlan['script'] {
+  let used = false;
+  return (call, number) => {
+    if (number === 1) used = false;
+    if (used || !path.test(call.path)) return clean;
+    used = true;
+    return fate;
+  };
+}
+
+function plan(name: string, changes: Partial<RunPlan>): RunPlan {
+  return { ...quietPlan, name, seed: 7, batches: [{ atMs: 10, lines: [plainLine], againAtMs: [] }], ...changes };
+}
+
+const withProduct = (product: Partial<Product>): RunPlan['market'] => ({
+  ...plainMarket,
+  products: new Map([
+    ['card', { ...plainProduct, ...product }],
+    ['plan', plainProduct],
+  ]),
+});
+
+const followedBy = (operation: 'esim_cancel' | 'esim_topup', changes: Partial<RunPlan>): Partial<RunPlan> => ({
+  batches: [{ atMs: 10, lines: [{ ...plainLine, ...esimLine }], againAtMs: [] }],
+  followUps: [{ orderId: 'o1', afterMs: 10, operation }],
+  market: { ...plainMarket, products: new Map([...plainMarket.products, ['plan1', plainProduct]]) },
+  ...changes,
+});
+
+export const scenarios: readonly Scenario[] = [
+  { plan: plan('gift card order', {}), ends: { 'o1/1': ['fulfilled'] }, twice: true },
+  {
+    plan: plan('eSIM order', {
+      batches: [{ atMs: 10, lines: [{ ...plainLine, ...esimLine, quantity: 2 }], againAtMs: [30_000] }],
+    }),
+    ends: { 'o1/1': ['fulfilled'] },
+  },
+  {
+    plan: plan('top-up', {
+      oldEsims: [iccid],
+      batches: [{ atMs: 10, lines: [{ ...plainLine, ...topupLine, iccid }], againAtMs: [] }],
+    }),
+    ends: { 'o1/1': ['fulfilled'] },
+  },
+  {
+    plan: plan('cancel of an eSIM bought here', followedBy('esim_cancel', {})),
+    ends: { 'o1/1': ['fulfilled', 'refunded'], 'f1-o1/1': ['fulfilled'] },
+    twice: true,
+  },
+  {
+    plan: plan('cancel of an eSIM of unknown origin', {
+      oldEsims: [iccid],
+      batches: [{ atMs: 10, lines: [{ ...plainLine, ...cancelLine, iccid }], againAtMs: [] }],
+    }),
+    // Nothing can tell what became of it, once its answer is lost.
+    ends: { 'o1/1': ['fulfilled', 'needs_review'] },
+  },
+  {
+    plan: plan('lost answer, then recovery', {
+      script: onlyFirst({ kind: 'lost_answer', end: 'reset' }, /^\/orders$/),
+    }),
+    ends: { 'o1/1': ['fulfilled'] },
+  },
+  {
+    plan: plan('late commit behind a timeout', {
+      script: onlyFirst({ kind: 'slow', processMs: 90_000 }, /^\/orders$/),
+    }),
+    ends: { 'o1/1': ['fulfilled'] },
+  },
+  {
+    plan: plan('429', {
+      script: onlyFirst(
+        { kind: 'instead', processed: false, answer: { status: 429, headers: { 'retry-after': '20' }, body: '' } },
+        /^\/orders$/,
+      ),
+    }),
+    ends: { 'o1/1': ['fulfilled'] },
+  },
+  {
+    plan: plan('402, held until the deposit', {
+      market: { ...plainMarket, balances: { USD: 0 }, depositAtMs: 100_000 },
+    }),
+    ends: { 'o1/1': ['fulfilled'] },
+  },
+  {
+    plan: plan('402, charged to the other balance', {
+      market: { ...plainMarket, balances: { USD: 0, EUR: 100_000 }, depositAtMs: Number.POSITIVE_INFINITY },
+      batches: [{ atMs: 10, lines: [{ ...plainLine, rules: { fallback_currency: 'EUR' } }], againAtMs: [] }],
+    }),
+    ends: { 'o1/1': ['fulfilled'] },
+  },
+  {
+    plan: plan('limit exceeded, split', {
+      market: withProduct({ limit: 2 }),
+      batches: [{ atMs: 10, lines: [{ ...plainLine, quantity: 5, rules: { split: true } }], againAtMs: [] }],
+    }),
+    ends: { 'o1/1': ['fulfilled'] },
+  },
+  {
+    plan: plan('out of stock, waited for', {
+      market: withProduct({
+        refusals: [{ status: 409, code: 'out_of_stock', message: 'None left.', ...from(200_000) }],
+      }),
+      batches: [{ atMs: 10, lines: [{ ...plainLine, notAfterMs: wallStartMs + 3_600_000 }], againAtMs: [] }],
+    }),
+    ends: { 'o1/1': ['fulfilled'] },
+  },
+  {
+    plan: plan('placed, then polled', {
+      readings: { ...plainReadings, laterShare: 1, laterMs: 40_000, lookupLagMs: 9000 },
+    }),
+    ends: { 'o1/1': ['fulfilled'] },
+  },
+  {
+    plan: plan(
+      'cancel in doubt',
+      followedBy('esim_cancel', { script: onlyFirst({ kind: 'lost_answer', end: 'reset' }, /\/cancel$/) }),
+    ),
+    ends: { 'o1/1': ['fulfilled', 'refunded'], 'f1-o1/1': ['fulfilled'] },
+  },
+  {
+    plan: plan('edge of the limit', {
+      settings: { ...usualSettings, limits: { ...usualSettings.limits, requests: 4, orders: 1 } },
+      batches: [{ atMs: 10, lines: ['1', '2', '3'].map((lineId) => ({ ...plainLine, lineId })), againAtMs: [] }],
+    }),
+    ends: { 'o1/1': ['fulfilled'], 'o1/2': ['fulfilled'], 'o1/3': ['fulfilled'] },
+  },
+  {
+    plan: plan('pause and probe', {
+      market: {
+        ...plainMarket,
+        doors: [{ status: 503, code: 'api_disabled', message: 'Maintenance.', authorization: null, ...from(70_000) }],
+      },
+    }),
+    ends: { 'o1/1': ['fulfilled'] },
+  },
+  {
+    plan: plan('definite refusal', {
+      market: withProduct({ refusals: [{ status: 422, code: 'order_refused', message: 'No.', ...from(9e9) }] }),
+    }),
+    ends: { 'o1/1': ['rejected', 'needs_review'] },
+  },
+];

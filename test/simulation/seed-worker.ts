@@ -1,0 +1,61 @@
+import { parentPort } from 'node:worker_threads';
+import { runSeed } from './run-seed.ts';
+import { SimDisk } from './sim-disk.ts';
+import type { Violation } from './world.ts';
+
+/** A range of seeds to run, every `step`-th one. */
+export interface SeedRange {
+  readonly from: number;
+  readonly to: number;
+  readonly step: number;
+  /** Every so many seeds are run twice, to see that they repeat themselves; 0 for none. */
+  readonly twiceEvery: number;
+}
+
+export interface SeedFailure {
+  readonly seed: number;
+  readonly violations: readonly Violation[];
+}
+
+export type SeedMessage =
+  | { readonly kind: 'progress'; readonly seeds: number; readonly repeated: number }
+  | { readonly kind: 'failure'; readonly failure: SeedFailure }
+  | { readonly kind: 'done'; readonly coverage: readonly (readonly [string, number])[] };
+
+/** Runs the seeds of a range, and tells of each failure as it happens. */
+export async function runRange(range: SeedRange, tell: (message: SeedMessage) => void): Promise<void> {
+  const disk = new SimDisk();
+  const coverage = new Map<string, number>();
+  let seeds = 0;
+  let repeated = 0;
+  try {
+    for (let seed = range.from; seed < range.to; seed += range.step) {
+      const report = await runSeed(seed, disk);
+      seeds += 1;
+      for (const [place, times] of report.coverage) coverage.set(place, (coverage.get(place) ?? 0) + times);
+      let { violations } = report;
+      if (range.twiceEvery > 0 && seed % range.twiceEvery === 0) {
+        repeated += 1;
+        const again = await runSeed(seed, disk);
+        if (again.hash !== report.hash) {
+          violations = [...violations, { invariant: 'determinism', sentence: `${report.hash}, then ${again.hash}` }];
+        }
+      }
+      if (violations.length > 0) tell({ kind: 'failure', failure: { seed, violations } });
+      if (seeds % 20 === 0) {
+        tell({ kind: 'progress', seeds, repeated });
+        seeds = 0;
+        repeated = 0;
+      }
+    }
+  } finally {
+    disk.destroy();
+  }
+  tell({ kind: 'progress', seeds, repeated });
+  tell({ kind: 'done', coverage: [...coverage] });
+}
+
+const port = parentPort;
+port?.once('message', (range: SeedRange) => {
+  void runRange(range, (message) => port.postMessage(message)).finally(() => port.close());
+});

@@ -1,0 +1,78 @@
+import { pino } from 'pino';
+import { afterEach, describe, expect, it } from 'vitest';
+import { withoutAnswer, type OutcomeRow } from '../../src/core/outcome.ts';
+import { SystemClock } from '../../src/ops/system-clock.ts';
+import type { AttemptDeps } from '../../src/submit/attempt-run.ts';
+import { BudgetGate } from '../../src/submit/budget-gate.ts';
+import { LookupCheck } from '../../src/submit/lookup-check.ts';
+import { PauseBoard } from '../../src/submit/pause-board.ts';
+import { close, fulfilled, line, Outbox } from '../support/outbox.ts';
+
+let outbox: Outbox | null = null;
+afterEach(async () => {
+  await outbox?.close();
+  outbox = null;
+});
+
+/** A check whose one lookup ends in this row, for an order that was bought. */
+async function checked(row: OutcomeRow): Promise<AttemptDeps> {
+  outbox = await Outbox.open();
+  const { store } = outbox;
+  await outbox.accept([line()]);
+  await store.closeAttempt(close(await outbox.opened(), fulfilled));
+  const clock = new SystemClock();
+  const limits = { windowMs: 60_000, requests: 60, orders: 20, transitMs: 1000 };
+  const deps: AttemptDeps = {
+    store,
+    wholesale: {
+      render: () => ({ method: 'POST', path: '/orders', body: '{}' }),
+      submit: async () => withoutAnswer('dropped', true, ''),
+      canLookUp: () => true,
+      lookUp: async () => ({ kind: 'failed', outcome: { ...withoutAnswer(row, true, 'no'), http: 403 } }),
+      probe: async () => withoutAnswer('dropped', true, ''),
+    },
+    gate: new BudgetGate(['main'], limits, clock),
+    lookups: new LookupCheck(store),
+    pauses: new PauseBoard({ store, clock, random: () => 0.5, timeScale: 1 }),
+    clock,
+    random: () => 0.5,
+    logger: pino({ level: 'silent' }),
+    limits,
+    policy: {
+      quietMs: 1,
+      horizonMs: 1,
+      placedDeadlineMs: 1,
+      cancelTries: 3,
+      defectTries: 3,
+      timeScale: 1,
+    },
+    keyValue: () => 'key',
+  };
+  await deps.lookups.tryOne(deps, new AbortController().signal);
+  return deps;
+}
+
+describe('a lookup that only checks whether lookups work', () => {
+  it.each([
+    ['ip_not_allowed', 'key:main'],
+    ['invalid_key', 'key:main'],
+    ['account_not_allowed', 'account'],
+    ['api_disabled', 'account'],
+  ] as const)('lets the scope stand still when the API turns it away: %s', async (row, scope) => {
+    const { pauses } = await checked(row);
+    expect(pauses.all).toMatchObject([{ scope, reason: row, openedBy: 'worker' }]);
+  });
+
+  it('leaves the key alone after a 429', async () => {
+    const { gate, pauses } = await checked('rate_limited');
+    expect(pauses.all).toEqual([]);
+    expect(gate.usage()[0]?.blockedForMs).toBeGreaterThan(4000);
+    expect(gate.tryTake('spend')).toBeNull();
+  });
+
+  it('stops nothing when it only fails', async () => {
+    const { gate, pauses } = await checked('dropped');
+    expect(pauses.all).toEqual([]);
+    expect(gate.tryTake('spend')).toBe('main');
+  });
+});

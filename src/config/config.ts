@@ -43,6 +43,19 @@ export interface WebhookCaller {
   readonly source: string | null;
 }
 
+/** A shop whose own webhooks are received. */
+export interface StorefrontConfig {
+  readonly shop: string;
+  readonly source: string;
+  readonly secrets: readonly string[];
+  readonly skuMap: string;
+  readonly currency: string | null;
+  readonly unmatched: 'ignore' | 'hold';
+  readonly onRefund: 'hold' | 'cancel_esim' | 'ignore';
+  readonly maxAgeMs: number;
+  readonly iccidField: string;
+}
+
 export interface WebhookIntakeConfig {
   readonly listen: ListenAddress;
   readonly source: string;
@@ -53,6 +66,8 @@ export interface WebhookIntakeConfig {
     readonly encoding: 'base64' | 'hex';
     readonly prefix: string;
   })[];
+  readonly woocommerce: readonly (StorefrontConfig & { readonly paidStatuses: readonly string[] })[];
+  readonly shopify: readonly StorefrontConfig[];
   readonly limits: {
     readonly bodyBytes: number;
     readonly batchLines: number;

@@ -81,8 +81,6 @@ function readConfigFile(path: string, name: string): string {
 /** Keys that a later version acts on must not be taken for granted in this one. */
 function reservedKeys(tree: unknown): string[] {
   return [
-    ['intake', 'webhook', 'woocommerce'],
-    ['intake', 'webhook', 'shopify'],
     ['results', 'callback'],
     ['admin', 'tokens'],
   ]

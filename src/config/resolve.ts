@@ -1,7 +1,9 @@
 import { dirname, join, resolve } from 'node:path';
-import type { Config, ListenAddress, WebhookIntakeConfig } from './config.ts';
+import type { Config } from './config.ts';
+import { toListenAddress } from './listen-address.ts';
 import type { ConfigDocument } from './schema.ts';
 import type { Secrets } from './secrets.ts';
+import { toWebhookConfig, withAbsoluteSkuMaps } from './resolve-webhook.ts';
 
 /** The document with the defaults that depend on other keys; paths are absolute. This is what `--explain` shows. */
 export function withDerivedDefaults(document: ConfigDocument, cwd: string) {
@@ -26,6 +28,7 @@ export function withDerivedDefaults(document: ConfigDocument, cwd: string) {
         rejected: absolute(rejected ?? join(dataDir, 'rejected')),
         ...folder,
       },
+      webhook: withAbsoluteSkuMaps(document.intake.webhook, absolute),
     },
     results: { ...document.results, folder: absolute(document.results.folder ?? join(dataDir, 'results')) },
   };
@@ -104,49 +107,4 @@ export function toConfig(document: ResolvedDocument, secrets: Secrets): Config {
     shutdown: { graceMs: document.shutdown.grace_ms },
     sandbox: document.sandbox,
   };
-}
-
-function toWebhookConfig(webhook: ResolvedDocument['intake']['webhook'], secrets: Secrets): WebhookIntakeConfig | null {
-  if (webhook === undefined) return null;
-  const { limits } = webhook;
-  const callerAt = (
-    list: string,
-    index: number,
-    key: string,
-    entry: { name: string; source?: string | undefined },
-  ) => ({
-    name: entry.name,
-    secret: secrets.get(`intake.webhook.${list}.${index}.${key}`) ?? '',
-    source: entry.source ?? null,
-  });
-  return {
-    listen: toListenAddress(webhook.listen),
-    source: webhook.source,
-    tokens: webhook.tokens.map((token, index) => callerAt('tokens', index, 'value', token)),
-    standardWebhooks: webhook.standard_webhooks.map((entry, index) =>
-      callerAt('standard_webhooks', index, 'secret', entry),
-    ),
-    hmac: webhook.hmac.map((entry, index) => {
-      const { header, encoding, prefix } = entry;
-      return { ...callerAt('hmac', index, 'secret', entry), header, encoding, prefix };
-    }),
-    limits: {
-      bodyBytes: limits.body_bytes,
-      batchLines: limits.batch_lines,
-      depth: limits.depth,
-      requestsPerMinute: limits.requests_per_minute,
-      burst: limits.burst,
-      uncommitted: limits.uncommitted,
-      connections: limits.connections,
-      headersMs: limits.headers_ms,
-      requestMs: limits.request_ms,
-      waitS: limits.wait_s,
-      waiting: limits.waiting,
-    },
-  };
-}
-
-function toListenAddress(text: string): ListenAddress {
-  const colon = text.lastIndexOf(':');
-  return { host: text.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(text.slice(colon + 1)) };
 }

@@ -6,6 +6,7 @@ import type { Secrets } from './secrets.ts';
 import { valueAt } from './tree.ts';
 
 const webhook = ['intake', 'webhook'] as const;
+const platforms = ['woocommerce', 'shopify'] as const;
 const shortestSecret = 16;
 
 /**
@@ -23,8 +24,9 @@ export function checkWebhookRules(tree: unknown, origins: Origins, secrets: Secr
   };
 
   const lists = ['tokens', 'standard_webhooks', 'hmac'];
-  if (lists.every((list) => sizeOf(list) === 0)) {
-    report(webhook, `lets nobody in: set at least one of ${lists.join(', ')}`);
+  const doors = [...lists, ...platforms];
+  if (doors.every((list) => sizeOf(list) === 0)) {
+    report(webhook, `lets nobody in: set at least one of ${doors.join(', ')}`);
   }
 
   const names = new Set<unknown>();
@@ -47,7 +49,49 @@ export function checkWebhookRules(tree: unknown, origins: Origins, secrets: Secr
       values.add(secret);
     }
   }
+  checkShops(tree, secrets, report, values);
   return issues;
+}
+
+/** Shops whose orders would be taken for each other's, because they share a name, a source or a secret. */
+function checkShops(
+  tree: unknown,
+  secrets: Secrets,
+  report: (path: ConfigPath, problem: string) => void,
+  values: Set<string>,
+): void {
+  const sources = new Set<unknown>();
+  for (const platform of platforms) {
+    const shops = valueAt(tree, [...webhook, platform]);
+    const names = new Set<unknown>();
+    for (const index of Array.isArray(shops) ? shops.keys() : []) {
+      const at = [...webhook, platform, index];
+      const name = valueAt(tree, [...at, 'shop']);
+      if (typeof name === 'string' && names.has(name)) {
+        report([...at, 'shop'], `must differ from the other shops' names, got "${name}"`);
+      }
+      names.add(name);
+      const source = valueAt(tree, [...at, 'source']) ?? name;
+      if (typeof source === 'string' && sources.has(source)) {
+        report(
+          [...at, 'source'],
+          `must differ from the other shops' sources, got "${source}": their order ids would meet`,
+        );
+      }
+      sources.add(source);
+      const listed = valueAt(tree, [...at, 'secrets']);
+      for (const place of Array.isArray(listed) ? listed.keys() : []) {
+        const path = [...at, 'secrets', place, 'value'];
+        const secret = secrets.get(path.join('.'));
+        if (secret === undefined) continue;
+        const problem = problemOfText(secret);
+        if (problem !== null) report(path, problem);
+        // A signature covers the body alone: what one shop signed could be sent to the address of the other.
+        if (values.has(secret)) report(path, 'is the secret of another entry, too: each needs its own');
+        values.add(secret);
+      }
+    }
+  }
 }
 
 function problemOfText(secret: string): string | null {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { z } from 'zod';
 import type { Operation } from './operation.ts';
 
@@ -139,7 +139,7 @@ export interface AcceptableLine {
  */
 export function fingerprintOf(line: AcceptableLine): string {
   const bought = [line.operation, line.variant, line.plan, line.iccid, line.quantity, line.days, line.currency];
-  return createHash('sha256').update(JSON.stringify(bought)).digest('hex').slice(0, 32);
+  return hash('sha256', JSON.stringify(bought), 'hex').slice(0, 32);
 }
 
 /**

@@ -71,6 +71,10 @@ export class IntakeTable {
          VALUES (:fileId, :lineNumber, :source, :orderId, :lineId, :code, :field, :rule, :value, :nowMs)
          ON CONFLICT DO NOTHING`,
       ),
+      isTold: database.prepare(
+        `SELECT 1 FROM rejections WHERE file_id IS NULL AND source = :source AND order_id = :orderId AND line_id IS :lineId
+         AND code = :code AND rule = :rule`,
+      ),
       countFile: database.prepare(
         `UPDATE files SET accepted_count = accepted_count + ?, known_count = known_count + ?, conflict_count = conflict_count + ?,
                           rejected_count = rejected_count + ? WHERE id = ?`,
@@ -86,6 +90,15 @@ export class IntakeTable {
     const { requestId } = this.#requestFor(line.source, line.orderId, line.metadata, nowMs);
     const { reference } = this.#insert(line, requestId, { nowMs, fileId: null });
     return { requestId, reference };
+  }
+
+  /** Puts something about an order before a person, unless that stands there already. Called inside a transaction. */
+  tellOnce(rejection: IntakeBatch['rejections'][number] & { source: string; orderId: string }, nowMs: number): boolean {
+    if (this.#statements.isTold.get(rejection) !== undefined) return false;
+    this.#statements.insertRejection.run({ ...rejection, fileId: null, nowMs });
+    const { requestId } = this.#requestFor(rejection.source, rejection.orderId, {}, nowMs);
+    this.#deliveries.changed(requestId, nowMs);
+    return true;
   }
 
   accept(batch: IntakeBatch): readonly AcceptedLine[] {

@@ -17,8 +17,10 @@ import { migrate } from './migrate.ts';
 import { OperatorDesk } from './operator-desk.ts';
 import { PauseTable } from './pauses.ts';
 import { SqliteOutboxReader } from './reader.ts';
+import type { StorefrontOrder, WholeRequest } from './intake-steps.ts';
 import type { OutboxReader } from './outbox-reader.ts';
-import type { AttemptClaim, AttemptClose, DueDelivery, IntakeBatch, Pause, Store, WholeRequest } from './store.ts';
+import type { AttemptClaim, AttemptClose, DueDelivery, IntakeBatch, Pause, Store } from './store.ts';
+import { StorefrontOrders } from './storefront-orders.ts';
 import { TakeBackStep } from './take-back.ts';
 import { WholeRequests } from './whole-requests.ts';
 import { takeWriterLock, type WriterLock } from './writer-lock.ts';
@@ -44,6 +46,7 @@ class SqliteStore implements Store {
   readonly #intake: IntakeTable;
   readonly #requests: WholeRequests;
   readonly #takeBacks: TakeBackStep;
+  readonly #storefronts: StorefrontOrders;
   readonly #attempts: AttemptTable;
   readonly #due: DueEntries;
   readonly #entries: EntryChanges;
@@ -64,9 +67,10 @@ class SqliteStore implements Store {
     this.#requests = new WholeRequests(database, this.#intake);
     this.#due = new DueEntries(database);
     this.#entries = new EntryChanges(database, options.namespace, this.#deliveries);
-    this.#takeBacks = new TakeBackStep(database, this.#entries);
     this.#budgets = new BudgetTable(database);
     const audit = new AuditTable(database);
+    this.#takeBacks = new TakeBackStep(database, this.#entries, audit);
+    this.#storefronts = new StorefrontOrders(database, this.#intake, this.#entries, audit);
     this.#pauses = new PauseTable(database, audit);
     this.#desk = new OperatorDesk(database, { entries: this.#entries, audit });
     this.#lookups = new LookupProofs(database);
@@ -84,6 +88,9 @@ class SqliteStore implements Store {
   }
   async acceptRequests(requests: readonly WholeRequest[]) {
     return this.#requests.accept(requests);
+  }
+  async takeStorefrontOrder(order: StorefrontOrder) {
+    return this.#storefronts.take(order);
   }
   async cancelUnsent(order: Parameters<Store['cancelUnsent']>[0]) {
     return this.#takeBacks.cancelUnsent(order);

@@ -1,11 +1,12 @@
 import type { AcceptableLine, OrderRules } from '../core/order-request.ts';
 import type { EntryState } from '../core/entry-state.ts';
 import type { Family, Operation } from '../core/operation.ts';
-import type { EntryOrder } from '../core/operator-decision.ts';
 import type { OrderAnswer, Unit } from '../core/order-answer.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { ResultDocument } from '../core/result-document.ts';
+import type { RequestOutcome, StorefrontOrder, StorefrontTaken, TakeBack, WholeRequest } from './intake-steps.ts';
 import type { Settlement } from '../core/settlement.ts';
+import type { EntryAct, EntryActDone, PersonsWish } from './entry-act.ts';
 import type { OutboxReader } from './outbox-reader.ts';
 
 /**
@@ -32,6 +33,8 @@ export interface Store {
     reason: string;
     nowMs: number;
   }): Promise<TakeBack>;
+  /** Takes in the state of a storefront's order as it was delivered: see `StorefrontOrder`. One transaction. */
+  takeStorefrontOrder(order: StorefrontOrder): Promise<StorefrontTaken>;
   /** Counts a start of a file before it is read, so that a file which kills the worker is noticed. */
   beginFile(file: { id: string; name: string; sizeBytes: number; nowMs: number }): Promise<FileRow>;
   /** The file has been read to its end: its counts, and its content hash. */
@@ -131,48 +134,6 @@ export interface AcceptedLine {
   /** In a conflict: what differs. */
   readonly differences: readonly { field: string; was: unknown; is: unknown }[];
 }
-
-/** One request as it was sent: its orders stand or fall together. */
-export interface WholeRequest {
-  readonly nowMs: number;
-  readonly lines: IntakeBatch['lines'];
-}
-
-/** `known` in an accepted request: everything of that order was accepted before, with the same content. */
-export type RequestOutcome =
-  | { readonly kind: 'accepted'; readonly orders: readonly AcceptedOrder[] }
-  | { readonly kind: 'conflict'; readonly conflicts: readonly OrderConflict[] }
-  | { readonly kind: 'failed'; readonly error: unknown };
-
-export interface AcceptedOrder {
-  readonly status: 'accepted' | 'known';
-  readonly requestId: number;
-  readonly source: string;
-  readonly orderId: string;
-  readonly lines: readonly { readonly lineId: string; readonly reference: string }[];
-}
-
-/** What differs between an order that was accepted before and the one that was sent now. */
-export interface OrderConflict {
-  readonly source: string;
-  readonly orderId: string;
-  readonly lines: readonly {
-    readonly lineId: string;
-    /** The reference that the line was accepted under; null for a line that was not part of the order. */
-    readonly reference: string | null;
-    readonly differences: readonly { readonly field: string; readonly was: unknown; readonly is: unknown }[];
-  }[];
-}
-
-/** `cancelled` counts what was taken back just now. */
-export type TakeBack =
-  | { readonly kind: 'not_found' }
-  | { readonly kind: 'cancelled'; readonly requestId: number; readonly cancelled: number }
-  | {
-      readonly kind: 'refused';
-      readonly requestId: number;
-      readonly lines: readonly { readonly lineId: string; readonly reference: string; readonly state: EntryState }[];
-    };
 
 export interface Rejection {
   readonly lineNumber: number | null;
@@ -297,31 +258,6 @@ export interface Pause {
   readonly sinceMs: number;
   readonly probeAtMs: number | null;
   readonly probes: number;
-}
-
-/** Who wants something, and why: both are kept for ever. */
-export interface PersonsWish {
-  readonly actor: string;
-  /** At least 3 characters. */
-  readonly reason: string;
-  readonly nowMs: number;
-}
-
-export interface EntryAct extends PersonsWish {
-  readonly reference: string;
-  readonly order: EntryOrder;
-  /** After this long since the first send a reference is not sent again, in ms. */
-  readonly horizonMs: number;
-  /** Families whose orders the API can be asked for. */
-  readonly lookupFamilies: readonly Family[];
-}
-
-export interface EntryActDone {
-  readonly reference: string;
-  readonly before: EntryState;
-  readonly after: EntryState;
-  /** The reference that takes its place, when it was ordered anew. */
-  readonly newReference: string | null;
 }
 
 export interface DueDelivery {

@@ -1,10 +1,13 @@
 import type { EntryState } from '../core/entry-state.ts';
+import type { AuditTable } from './audit.ts';
 import { inTransaction, type Sqlite } from './database.ts';
 import type { EntryChanges } from './entry-changes.ts';
 import type { EntryRow } from './rows.ts';
-import type { Store, TakeBack } from './store.ts';
+import type { TakeBack } from './intake-steps.ts';
+import type { Store } from './store.ts';
 
-type Row = EntryRow & { readonly shop_line_id: string; readonly held_from: EntryState | null };
+export type TakeBackRow = EntryRow & { readonly held_from: EntryState | null };
+type Row = TakeBackRow & { readonly shop_line_id: string };
 
 /** Ends in which nothing was bought: they do not stand in the way of taking an order back. */
 const nothingBought: ReadonlySet<EntryState> = new Set(['cancelled', 'expired', 'rejected']);
@@ -13,9 +16,11 @@ const nothingBought: ReadonlySet<EntryState> = new Set(['cancelled', 'expired', 
 export class TakeBackStep {
   readonly #database: Sqlite;
   readonly #entries: EntryChanges;
+  readonly #audit: AuditTable;
   readonly #statements;
 
-  constructor(database: Sqlite, entries: EntryChanges) {
+  constructor(database: Sqlite, entries: EntryChanges, audit: AuditTable) {
+    this.#audit = audit;
     this.#database = database;
     this.#entries = entries;
     this.#statements = {
@@ -25,9 +30,6 @@ export class TakeBackStep {
       entries: database.prepare<[number], Row>(
         `SELECT e.*, l.line_id AS shop_line_id FROM entries e JOIN lines l ON l.id = e.line_id WHERE l.request_id = ?
          ORDER BY e.id`,
-      ),
-      audit: database.prepare(
-        'INSERT INTO audit (at_ms, actor, action, subject, reason, detail) VALUES (:nowMs, :actor, :action, :subject, :reason, :detail)',
       ),
     };
   }
@@ -48,13 +50,13 @@ export class TakeBackStep {
         this.#entries.takeBack(row, `taken back before it was sent: ${order.reason}`.slice(0, 500), order.nowMs);
       }
       if (unsent.length > 0) {
-        this.#statements.audit.run({
-          nowMs: order.nowMs,
+        this.#audit.record({
           actor: order.actor,
+          reason: order.reason,
+          nowMs: order.nowMs,
           action: 'cancel',
           subject: `${order.source}/${order.orderId}`,
-          reason: order.reason.slice(0, 500),
-          detail: JSON.stringify({ references: unsent.map((row) => row.reference) }),
+          detail: { references: unsent.map((row) => row.reference) },
         });
       }
       return { kind: 'cancelled', requestId, cancelled: unsent.length };
@@ -63,7 +65,7 @@ export class TakeBackStep {
 }
 
 /** Surely never sent: a pending entry, or one that a person stopped while it was pending. */
-function isUnsent(row: Row): boolean {
+export function isUnsent(row: TakeBackRow): boolean {
   if (row.in_doubt === 1) return false;
   return row.state === 'pending' || (row.state === 'held' && row.held_from === 'pending');
 }

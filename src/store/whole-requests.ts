@@ -2,7 +2,7 @@ import { fingerprintOf } from '../core/order-request.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { inTransaction, type Sqlite } from './database.ts';
 import { type IntakeTable, lineDifferences } from './intake.ts';
-import type { AcceptedOrder, OrderConflict, RequestOutcome, WholeRequest } from './store.ts';
+import type { AcceptedOrder, OrderConflict, RequestOutcome, WholeRequest } from './intake-steps.ts';
 
 type Line = WholeRequest['lines'][number];
 

@@ -1,6 +1,6 @@
 import type { ApiReadings } from './api-readings.ts';
 import { ApiLedger, type SimEsim, type SimOrder } from './api-ledger.ts';
-import { Arrivals } from './arrivals.ts';
+import type { Arrivals } from './arrivals.ts';
 import type { ApiAnswer, ApiCall } from './api-call.ts';
 import { errorAnswer, orderAnswer } from './api-answers.ts';
 import type { SeededRandom } from './seeded-random.ts';

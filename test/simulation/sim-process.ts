@@ -82,7 +82,7 @@ export class SimProcess implements Clock {
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
-      if (signal?.aborted || ms <= 0) return void resolve();
+      if (signal?.aborted || ms <= 0) return resolve();
       const wake = (): void => {
         cancel();
         signal?.removeEventListener('abort', wake);

@@ -1,12 +1,16 @@
 import SqliteDatabase from 'better-sqlite3';
 
 type Database = SqliteDatabase.Database;
-type Statement = SqliteDatabase.Statement<unknown[], unknown>;
+type Statement = SqliteDatabase.Statement;
 
 const connections = new Map<string, Database>();
 const statements = new WeakMap<Database, Map<string, LazyStatement>>();
-const pragma = SqliteDatabase.prototype.pragma;
-const prepare = SqliteDatabase.prototype.prepare;
+// Kept as they are, and only ever called on a connection: the prototype gets others in their place.
+const pragma: (this: Database, source: string, options?: SqliteDatabase.PragmaOptions) => unknown = Reflect.get(
+  SqliteDatabase.prototype,
+  'pragma',
+);
+const prepare: (this: Database, sql: string) => Statement = Reflect.get(SqliteDatabase.prototype, 'prepare');
 
 /** A statement that is compiled when it is first used: a run opens the outbox often and uses a part of them. */
 class LazyStatement {

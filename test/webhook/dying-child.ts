@@ -34,6 +34,8 @@ const intake = await startWebhookIntake({
     tokens: [{ name: 'anybody', secret: token, source: null }],
     standardWebhooks: [],
     hmac: [],
+    woocommerce: [],
+    shopify: [],
     limits,
   },
 });

@@ -72,6 +72,8 @@ export async function startIntake(changes: IntakeChanges = {}): Promise<RunningI
           prefix: 'sha256=',
         },
       ],
+      woocommerce: [],
+      shopify: [],
       ...changes.config,
       limits: { ...limits, ...changes.limits },
     },

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../core/clock.ts';
-import type { RequestOutcome, Store, WholeRequest } from '../../store/store.ts';
+import type { RequestOutcome, WholeRequest } from '../../store/intake-steps.ts';
+import type { Store } from '../../store/store.ts';
 import { Refusal } from './problem.ts';
 
 interface Waiting {
@@ -102,7 +103,8 @@ export class CommitQueue {
   }
 }
 
-function unavailable(): Refusal {
+/** The refusal while nothing can be written: the caller keeps what it has. */
+export function unavailable(): Refusal {
   const detail = 'Nothing can be recorded at the moment, so nothing is accepted.';
   return new Refusal('unavailable', detail, { headers: { 'retry-after': '30' } });
 }

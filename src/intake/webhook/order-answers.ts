@@ -1,6 +1,6 @@
 import type { ResultDocument } from '../../core/result-document.ts';
+import type { AcceptedOrder, OrderConflict } from '../../store/intake-steps.ts';
 import type { OutboxReader } from '../../store/outbox-reader.ts';
-import type { AcceptedOrder, OrderConflict } from '../../store/store.ts';
 import { Refusal } from './problem.ts';
 
 /** Where an order is read and taken back. */

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import type { WholeRequest } from '../../store/store.ts';
+import type { WholeRequest } from '../../store/intake-steps.ts';
 import { checkedBytes } from '../parse/checked-bytes.ts';
 import { DocumentError } from '../parse/document-error.ts';
 import { syntaxMessage } from '../parse/json-document.ts';

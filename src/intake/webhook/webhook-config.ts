@@ -1,3 +1,5 @@
+import type { StorefrontsConfig } from '../storefronts/storefront-config.ts';
+
 /** Someone who may post orders: known by the secret, called by the name. */
 export interface WebhookCaller {
   readonly name: string;
@@ -33,7 +35,7 @@ export interface WebhookLimits {
   readonly waiting: number;
 }
 
-export interface WebhookConfig {
+export interface WebhookConfig extends StorefrontsConfig {
   readonly listen: { readonly host: string; readonly port: number };
   /** The source of orders when neither they nor their caller name one. */
   readonly source: string;

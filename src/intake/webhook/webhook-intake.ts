@@ -1,9 +1,11 @@
 import { Hono } from 'hono';
 import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
+import { hasCode } from '../../core/order-sync-error.ts';
 import type { Store } from '../../store/store.ts';
+import { createStorefronts } from '../storefronts/storefront-routes.ts';
 import { Admission, type Web } from './admission.ts';
-import { CommitQueue } from './commit-queue.ts';
+import { CommitQueue, unavailable } from './commit-queue.ts';
 import { documentRoutes } from './document-routes.ts';
 import { orderRoutes } from './order-routes.ts';
 import { type ProblemCode, problemResponse, Refusal } from './problem.ts';
@@ -27,7 +29,10 @@ export interface WebhookIntake {
   readonly address: string;
   /** An order may have come to rest: whoever waits for it looks again. */
   ring(): void;
-  /** `warn` while more than half of the room for uncommitted requests is taken, `fail` when nothing is accepted. */
+  /**
+   * `warn` while more than half of the room for uncommitted requests is taken, or a SKU map cannot be read again;
+   * `fail` when nothing is accepted.
+   */
   health(): 'pass' | 'warn' | 'fail';
   /** Turns new requests away with 503, finishes those under way, and closes. May be called twice. */
   stop(): Promise<void>;
@@ -38,7 +43,7 @@ export interface WebhookIntake {
 /** Requests under way at the end get this long; they wait for one commit at most, and a commit takes far less. */
 const closeGraceMs = 2000;
 
-/** Starts to listen. Throws LISTEN_FAILED when the address cannot be had. */
+/** Starts to listen. Throws LISTEN_FAILED when the address cannot be had, CONFIG_INVALID when a SKU map cannot be used. */
 export async function startWebhookIntake(options: WebhookIntakeOptions): Promise<WebhookIntake> {
   const { store, clock, config, logger } = options;
   const commits = new CommitQueue(store, clock, config.limits.uncommitted);
@@ -52,10 +57,13 @@ export async function startWebhookIntake(options: WebhookIntakeOptions): Promise
     watch.ring();
   };
   const admission = new Admission(config, clock);
+  const { bodyBytes } = config.limits;
+  const storefronts = createStorefronts({ config, store, clock, logger, bodyBytes, onChanged });
   const app = webhookRoutes({
     logger,
     isStopping: () => state === 'stopping',
     routes: [
+      storefronts.routes,
       orderRoutes({ config, store, clock, logger, admission, commits, watch, onChanged }),
       documentRoutes(options.version),
     ],
@@ -67,7 +75,7 @@ export async function startWebhookIntake(options: WebhookIntakeOptions): Promise
     failed: commits.failed,
     health: () => {
       if (state !== 'open') return 'fail';
-      return commits.fill > 0.5 ? 'warn' : 'pass';
+      return commits.fill > 0.5 ? 'warn' : storefronts.health();
     },
     stop: async () => {
       state = 'stopping';
@@ -95,11 +103,13 @@ function webhookRoutes(parts: { logger: Logger; isStopping: () => boolean; route
     if (parts.isStopping()) context.header('connection', 'close');
   });
   for (const routes of parts.routes) app.route('/', routes);
+  app.all('/webhooks/:platform/:shop', () => methodNotAllowed('POST'));
   app.all('/v1/orders', () => methodNotAllowed('POST'));
   app.all('/v1/orders/:source/:order_id', () => methodNotAllowed('GET, DELETE'));
   app.notFound(() => problemResponse(new Refusal('not_found', 'There is nothing at this address. See /docs.')));
   app.onError((error) => {
     if (error instanceof Refusal) return problemResponse(error);
+    if (hasCode(error, 'DATABASE_WRITE_FAILED')) return problemResponse(unavailable());
     parts.logger.error({ err: error }, 'a request could not be answered');
     const code: ProblemCode = 'internal';
     return problemResponse(new Refusal(code, 'The request was not accepted. The log of the worker says why.'));

@@ -1,0 +1,31 @@
+import { cpus, loadavg } from 'node:os';
+import { printTable, type Row } from './support/row.ts';
+
+/** Loaded when asked for, so that one bench does not carry the modules of the others. */
+const benches: Readonly<Record<string, () => Promise<{ measure(): Promise<readonly Row[]> }>>> = {
+  limiters: () => import('./limiters/limiters.ts'),
+  restart: () => import('./restart/restart.ts'),
+  'accept-to-send': () => import('./accept-to-send.ts'),
+  'drain-rate': () => import('./drain-rate.ts'),
+  'csv-intake': () => import('./csv-intake.ts'),
+};
+
+const asked = process.argv.slice(2);
+const unknown = asked.filter((name) => !(name in benches));
+if (unknown.length > 0) {
+  process.stderr.write(`There is no bench ${unknown.join(', ')}; there are: ${Object.keys(benches).join(', ')}\n`);
+  process.exitCode = 2;
+} else {
+  const rows: Row[] = [];
+  for (const [name, load] of Object.entries(benches)) {
+    if (asked.length > 0 && !asked.includes(name)) continue;
+    process.stderr.write(`${name} ...\n`);
+    const bench = await load();
+    rows.push(...(await bench.measure()));
+  }
+  const load = loadavg()[0]?.toFixed(1) ?? '?';
+  process.stdout.write(
+    `${new Date().toISOString()}, Node ${process.versions.node}, ${cpus().length} x ${cpus()[0]?.model ?? 'CPU'}, load ${load} at the end\n\n`,
+  );
+  process.stdout.write(printTable(rows));
+}

@@ -1,0 +1,95 @@
+import { join } from 'node:path';
+import { pino } from 'pino';
+import type { AcceptableLine } from '../../src/core/order-request.ts';
+import { SystemClock, systemRandom } from '../../src/ops/system-clock.ts';
+import { openStore } from '../../src/store/sqlite-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { BudgetGate } from '../../src/submit/budget-gate.ts';
+import { Dispatcher } from '../../src/submit/dispatcher.ts';
+import { LookupCheck } from '../../src/submit/lookup-check.ts';
+import { PauseBoard } from '../../src/submit/pause-board.ts';
+import { createWholesaleClient } from '../../src/wholesale/client.ts';
+
+/** The submission half of the worker in this process: store, budget, dispatcher and API client, nothing beside it. */
+export interface SubmissionHalf {
+  readonly store: Store;
+  readonly dispatcher: Dispatcher;
+  close(): Promise<void>;
+}
+
+export async function openHalf(options: {
+  folder: string;
+  url: string;
+  keyValue: string;
+  onSettled: () => void;
+  concurrency?: number;
+}): Promise<SubmissionHalf> {
+  const clock = new SystemClock();
+  const store = openStore({
+    path: join(options.folder, 'order-sync.db'),
+    init: 'if-missing',
+    namespace: { instance: 'bench', prefix: 'os', secret: Buffer.alloc(32, 5) },
+    upstream: 'sandbox',
+    sinks: ['folder'],
+  });
+  const incarnationId = await store.beginIncarnation({
+    bootId: clock.bootId ?? null,
+    version: '0',
+    nowMs: clock.wallMs(),
+  });
+  const wholesale = createWholesaleClient({ baseUrl: options.url, clock });
+  // Wide open: what is measured is everything but the waiting for the budget.
+  const limits = { windowMs: 100, requests: 100_000, orders: 100_000, transitMs: 100 };
+  const dispatcher = new Dispatcher(
+    {
+      store,
+      wholesale,
+      gate: new BudgetGate(['main'], limits, clock),
+      lookups: new LookupCheck(store),
+      pauses: new PauseBoard({ store, clock, random: systemRandom, timeScale: 1 }),
+      clock,
+      random: systemRandom,
+      logger: pino({ level: 'silent' }),
+      limits,
+      policy: {
+        quietMs: 120_000,
+        horizonMs: 86_400_000,
+        placedDeadlineMs: 86_400_000,
+        cancelTries: 3,
+        defectTries: 3,
+        timeScale: 1,
+      },
+      onSettled: options.onSettled,
+      keyValue: () => options.keyValue,
+    },
+    { incarnationId, concurrency: options.concurrency ?? 8, exposureCap: 5, graceMs: 500 },
+  );
+  return {
+    store,
+    dispatcher,
+    async close() {
+      await dispatcher.stop();
+      await wholesale.close();
+      await store.close();
+    },
+  };
+}
+
+export function giftCardLine(orderId: string): AcceptableLine & { readonly lineNumber: null } {
+  return {
+    source: 'shop',
+    orderId,
+    lineId: '1',
+    operation: 'gift_card_order',
+    variant: 'steam-usd-5',
+    plan: null,
+    iccid: null,
+    quantity: 1,
+    days: null,
+    currency: 'USD',
+    notAfterMs: null,
+    metadata: {},
+    extra: {},
+    lineNumber: null,
+  };
+}

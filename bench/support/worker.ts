@@ -1,0 +1,73 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { stringify } from 'yaml';
+
+const projectRoot = resolve(import.meta.dirname, '../..');
+
+export interface WorkerOptions {
+  /** Its own; everything it keeps is in there. */
+  readonly folder: string;
+  readonly url: string;
+  readonly keyValue: string;
+  readonly limits: { window_ms: number; requests: number; orders: number; transit_allowance_ms: number };
+  readonly submit?: Record<string, number>;
+}
+
+/** The worker as it is shipped, started with its own command on its own folder. */
+export class WorkerFolder {
+  readonly #options: WorkerOptions;
+  readonly #configFile: string;
+
+  constructor(options: WorkerOptions) {
+    this.#options = options;
+    this.#configFile = join(options.folder, 'worker.yaml');
+    mkdirSync(join(options.folder, 'inbox'), { recursive: true });
+    const config = {
+      instance: 'bench',
+      data_dir: options.folder,
+      init: 'if-missing',
+      intake: { folder: { scan_interval_ms: 50, stable_observations: 2, stable_ms: 50 } },
+      wholesale: {
+        environment: 'sandbox',
+        base_url: options.url,
+        keys: [{ name: 'main', value: options.keyValue }],
+        limits: options.limits,
+      },
+      submit: options.submit ?? {},
+      admin: { listen: '127.0.0.1:0' },
+    };
+    writeFileSync(this.#configFile, stringify(config));
+  }
+
+  get databasePath(): string {
+    return join(this.#options.folder, 'order-sync.db');
+  }
+
+  drop(name: string, text: string): void {
+    const draft = join(this.#options.folder, `${name}.draft`);
+    writeFileSync(draft, text);
+    renameSync(draft, join(this.#options.folder, 'inbox', name));
+  }
+
+  start(nodeOptions: readonly string[] = []): ChildProcess {
+    return spawn(process.execPath, [...nodeOptions, 'bin/order-sync.js', 'run', '--config', this.#configFile], {
+      cwd: projectRoot,
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
+  }
+}
+
+export async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exited;
+}
+
+/** Lines of one CSV file, as a shop's export has them: each an order of its own. */
+export function csvOf(count: number, prefix: string): string {
+  const rows = Array.from({ length: count }, (_, index) => `${prefix}-${index},1,gift_card_order,steam-usd-5,,,1,,USD`);
+  return `order_id,line_id,type,variant,plan,iccid,quantity,days,currency\n${rows.join('\n')}\n`;
+}

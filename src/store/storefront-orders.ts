@@ -1,0 +1,188 @@
+import type { EntryState } from '../core/entry-state.ts';
+import type { AcceptableLine } from '../core/order-request.ts';
+import type { AuditTable } from './audit.ts';
+import { inTransaction, type Sqlite } from './database.ts';
+import type { EntryChanges } from './entry-changes.ts';
+import type { IntakeTable } from './intake.ts';
+import { textsFrom, type EntryRow } from './rows.ts';
+import type { StorefrontLine, StorefrontOrder, StorefrontTaken } from './intake-steps.ts';
+import { isUnsent, type TakeBackRow } from './take-back.ts';
+
+interface KnownLine {
+  readonly id: number;
+  readonly extra: string;
+}
+
+/** Ends in which nothing was bought: a refund asks for nothing more. */
+const nothingBought: ReadonlySet<EntryState> = new Set(['cancelled', 'expired', 'rejected', 'refunded']);
+
+/**
+ * Takes in the state of a storefront's order: buys what is paid for and not bought yet, takes back or undoes what was
+ * refunded, and tells a person of everything else that changed after it was bought. States may come in any order and
+ * any number of times: the newest one counts, and each consequence is drawn once.
+ */
+export class StorefrontOrders {
+  readonly #database: Sqlite;
+  readonly #intake: IntakeTable;
+  readonly #entries: EntryChanges;
+  readonly #audit: AuditTable;
+  readonly #statements;
+
+  constructor(database: Sqlite, intake: IntakeTable, entries: EntryChanges, audit: AuditTable) {
+    this.#audit = audit;
+    this.#database = database;
+    this.#intake = intake;
+    this.#entries = entries;
+    this.#statements = {
+      seen: database.prepare<[string, string], { modified_ms: number; closed: number }>(
+        'SELECT modified_ms, closed FROM storefront_orders WHERE source = ? AND order_id = ?',
+      ),
+      remember: database.prepare(
+        `INSERT INTO storefront_orders (source, order_id, modified_ms, closed, seen_at_ms)
+         VALUES (:source, :orderId, :modifiedMs, :closed, :nowMs)
+         ON CONFLICT (source, order_id) DO UPDATE SET modified_ms = :modifiedMs, closed = :closed, seen_at_ms = :nowMs`,
+      ),
+      line: database.prepare<[string, string, string], KnownLine>(
+        `SELECT l.id, l.extra FROM lines l JOIN requests r ON r.id = l.request_id
+         WHERE r.source = ? AND r.order_id = ? AND l.line_id = ?`,
+      ),
+      entries: database.prepare<[number], TakeBackRow>('SELECT * FROM entries WHERE line_id = ? ORDER BY id'),
+      esims: database
+        .prepare<[number], string>(
+          'SELECT s.iccid FROM esims s JOIN entries e ON e.id = s.entry_id WHERE e.line_id = ? ORDER BY s.iccid',
+        )
+        .pluck(),
+    };
+  }
+
+  take(order: StorefrontOrder): StorefrontTaken {
+    return inTransaction(this.#database, () => {
+      const seen = this.#statements.seen.get(order.source, order.orderId);
+      if (seen !== undefined && isOlder(order, seen)) return { ...nothing, stale: true };
+      const { source, orderId, modifiedMs, nowMs } = order;
+      this.#statements.remember.run({ source, orderId, modifiedMs, closed: order.closed ? 1 : 0, nowMs });
+      const taken = { ...nothing };
+      for (const line of order.lines) this.#takeLine(order, line, taken);
+      return taken;
+    });
+  }
+
+  #takeLine(order: StorefrontOrder, line: StorefrontLine, taken: Counts): void {
+    const known = this.#statements.line.get(order.source, order.orderId, line.lineId);
+    if (known === undefined) {
+      if (line.buy !== null) {
+        this.#intake.insertNew({ ...line.buy, lineNumber: null }, order.nowMs);
+        taken.accepted += 1;
+      } else if (line.hold !== null && this.#tell(order, line.lineId, line.hold)) taken.told += 1;
+      return;
+    }
+    const was = factsFrom(known.extra);
+    // What is wanted is told by the shop's own words: another SKU map changes nothing about what was bought.
+    if (was.sku === line.sku && was.quantity === line.remaining && !order.refundUnclear) {
+      taken.known += 1;
+      return;
+    }
+    if (was.sku === line.sku && line.remaining < was.quantity) this.#refund(order, line, known, was.quantity, taken);
+    else if (order.refundUnclear) {
+      if (order.onRefund !== 'ignore' && this.#hasPurchase(known) && this.#tell(order, line.lineId, unclearRefund)) {
+        taken.told += 1;
+      }
+    } else {
+      const rule = `was bought as ${was.quantity} of "${was.sku}", and the shop's order now has ${line.remaining} of "${line.sku}": nothing more was bought`;
+      if (this.#tell(order, line.lineId, { code: 'changed_after_purchase', field: null, rule, value: null })) {
+        taken.told += 1;
+      }
+    }
+  }
+
+  #hasPurchase(known: KnownLine): boolean {
+    return this.#statements.entries.all(known.id).some((row) => !nothingBought.has(row.state));
+  }
+
+  #refund(order: StorefrontOrder, line: StorefrontLine, known: KnownLine, was: number, taken: Counts): void {
+    if (order.onRefund === 'ignore') return;
+    const open = this.#statements.entries.all(known.id).filter((row) => !nothingBought.has(row.state));
+    if (open.length === 0) return;
+    const isWhole = line.remaining === 0;
+    if (isWhole && open.every(isUnsent)) {
+      for (const row of open) this.#entries.takeBack(row, 'the storefront refunded it before it was sent', order.nowMs);
+      this.#record(order, 'cancel', open, 'refunded or cancelled in the storefront before it was sent');
+      taken.takenBack += open.length;
+      return;
+    }
+    if (isWhole && order.onRefund === 'cancel_esim' && this.#cancelEsims(order, line, known, open, taken)) return;
+    const references = open.map((row) => row.reference).join(', ');
+    const rule = `${was - line.remaining} of ${was} were refunded in the storefront after it was ordered under ${references}: decide what becomes of it`;
+    if (this.#tell(order, line.lineId, { code: 'refunded_in_storefront', field: null, rule, value: null })) {
+      taken.told += 1;
+    }
+  }
+
+  /** Orders the cancel of each eSIM of a line. False when that cannot be done for all of them: a person is told then. */
+  #cancelEsims(
+    order: StorefrontOrder,
+    line: StorefrontLine,
+    known: KnownLine,
+    open: readonly EntryRow[],
+    taken: Counts,
+  ): boolean {
+    if (open.some((row) => row.operation !== 'esim_order' || row.state !== 'fulfilled')) return false;
+    const iccids = this.#statements.esims.all(known.id);
+    if (iccids.length === 0) return false;
+    const before = taken.accepted;
+    for (const iccid of iccids) {
+      const lineId = `${line.lineId}:cancel:${iccid}`;
+      if (this.#statements.line.get(order.source, order.orderId, lineId) !== undefined) continue;
+      this.#intake.insertNew({ ...cancelLine(order, lineId, iccid), lineNumber: null }, order.nowMs);
+      taken.accepted += 1;
+    }
+    if (taken.accepted > before) this.#record(order, 'cancel_esim', open, 'refunded or cancelled in the storefront');
+    return true;
+  }
+
+  /** Puts it before a person, once. Returns whether it is news. */
+  #tell(order: StorefrontOrder, lineId: string, what: NonNullable<StorefrontLine['hold']>): boolean {
+    const { source, orderId, nowMs } = order;
+    return this.#intake.tellOnce({ ...what, lineNumber: null, source, orderId, lineId }, nowMs);
+  }
+
+  #record(order: StorefrontOrder, action: string, rows: readonly EntryRow[], reason: string): void {
+    const { actor, nowMs } = order;
+    const detail = { references: rows.map((row) => row.reference) };
+    this.#audit.record({ actor, reason, nowMs, action, subject: `${order.source}/${order.orderId}`, detail });
+  }
+}
+
+interface Counts {
+  accepted: number;
+  known: number;
+  told: number;
+  takenBack: number;
+  stale: boolean;
+}
+
+const nothing: Counts = { accepted: 0, known: 0, told: 0, takenBack: 0, stale: false };
+
+const unclearRefund = {
+  code: 'refunded_in_storefront',
+  field: null,
+  rule: 'the order was refunded in part after it was bought, and the storefront does not say which line: decide what becomes of it',
+  value: null,
+};
+
+/** At the same second an order that is closed stays closed: not buying can be made good, buying cannot. */
+function isOlder(order: StorefrontOrder, seen: { modified_ms: number; closed: number }): boolean {
+  if (order.modifiedMs !== seen.modified_ms) return order.modifiedMs < seen.modified_ms;
+  return seen.closed === 1 && !order.closed;
+}
+
+function factsFrom(extra: string): { sku: string; quantity: number } {
+  const facts = textsFrom(extra);
+  return { sku: facts['sku'] ?? '', quantity: Number(facts['shop_quantity'] ?? 0) };
+}
+
+function cancelLine(order: StorefrontOrder, lineId: string, iccid: string): AcceptableLine {
+  const { source, orderId } = order;
+  const none = { variant: null, plan: null, quantity: null, days: null, currency: null, notAfterMs: null };
+  return { source, orderId, lineId, operation: 'esim_cancel', iccid, ...none, metadata: {}, extra: {} };
+}

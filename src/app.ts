@@ -4,9 +4,13 @@ import type { Config } from './config/config.ts';
 import { readReferenceSecret } from './config/reference-secret.ts';
 import type { Clock, Random } from './core/clock.ts';
 import { isoTime } from './core/clock.ts';
+import type { OperatorCommand } from './core/operator-command.ts';
 import { assert } from './core/order-sync-error.ts';
+import { controlRoutes } from './admin/control-routes.ts';
+import { performCommand, type CommandSettings } from './admin/perform-command.ts';
 import { createFolderIntake, type FolderIntake } from './intake/folder/folder-intake.ts';
 import { startWebhookIntake, type WebhookIntake } from './intake/webhook/webhook-intake.ts';
+import { newControlToken } from './ops/control-token.ts';
 import { startHealthServer, type CheckStatus, type HealthCheck } from './ops/health-server.ts';
 import { Lifecycle } from './ops/lifecycle.ts';
 import { removeRunFile, writeRunFile } from './ops/run-file.ts';
@@ -127,6 +131,25 @@ function healthChecks(store: Store, intake: FolderIntake, webhook: WebhookIntake
   ];
 }
 
+/** What a command needs to know of a configuration. */
+export function commandSettings(config: Config): CommandSettings {
+  const { lookup } = readWire(config.wholesale.wire);
+  const families = ['gift_card', 'esim'] as const;
+  return {
+    keyNames: config.wholesale.keys.map((key) => key.name),
+    horizonMs: config.submit.horizonMs,
+    lookupFamilies: families.filter((family) => lookup[family] !== 'off'),
+  };
+}
+
+/** What the log says of a command: never its lines, which are the shop's. */
+function loggable(command: OperatorCommand): Record<string, unknown> {
+  if (command.action === 'submit') return { action: command.action, lines: command.lines.length };
+  if (command.action === 'rewrite_results') return { ...command };
+  const { action, actor, reason } = command;
+  return { action, subject: 'scope' in command ? command.scope : command.reference, actor, reason };
+}
+
 async function startWebhook(deps: WorkerDeps, store: Store, onAccepted: () => void): Promise<WebhookIntake | null> {
   const { clock, version } = deps;
   const config = deps.config.intake.webhook;
@@ -206,13 +229,31 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
 
     const checks = healthChecks(store, intake, webhook);
     const { host, port } = config.admin.listen;
-    const health = await startHealthServer({ host, port, version: deps.version, checks, draining: () => life.stopped });
+    const draining = (): boolean => life.stopped;
+    const token = newControlToken();
+    const settings = commandSettings(config);
+    const control = controlRoutes({
+      token,
+      host,
+      draining,
+      logger: logger.child({ component: 'control' }),
+      perform: async (command) => {
+        const result = await performCommand(store, command, settings, clock.wallMs());
+        if (result.kind === 'scope') await dispatcher.pausesChanged();
+        onAccepted();
+        webhook?.ring();
+        logger.info(loggable(command), 'a person acted');
+        return result;
+      },
+    });
+    const health = await startHealthServer({ host, port, version: deps.version, checks, draining, more: control });
     await life.push('health server', () => health.close());
     writeRunFile(config.dataDir, {
       pid: deps.pid,
       started_at: isoTime(clock.wallMs()),
       version: deps.version,
       admin_address: health.address,
+      control_token: token,
     });
     await life.push('run file', () => removeRunFile(config.dataDir, deps.pid));
 

@@ -40,9 +40,9 @@ const byErrorCode: Readonly<Record<OrderSyncErrorCode, ExitCode>> = {
 export function exitCodeFor(error: unknown): ExitCode {
   if (error instanceof AggregateError) return exitCodeFor(error.errors[0]);
   if (!(error instanceof Error) || !('code' in error)) return exitCodes.unexpected;
-  return isKnown(error.code) ? byErrorCode[error.code] : exitCodes.unexpected;
+  return isErrorCode(error.code) ? byErrorCode[error.code] : exitCodes.unexpected;
 }
 
-function isKnown(code: unknown): code is OrderSyncErrorCode {
+export function isErrorCode(code: unknown): code is OrderSyncErrorCode {
   return typeof code === 'string' && Object.hasOwn(byErrorCode, code);
 }

@@ -1,4 +1,4 @@
-import { allowedActions } from '../core/entry-state.ts';
+import { allowedActions, type EntryAction } from '../core/entry-state.ts';
 import { isoTime } from '../core/clock.ts';
 import { clientActionFor } from '../core/wholesale-errors.ts';
 import type { AttemptDetail, EntryDetail, OrderDetail } from '../store/outbox-reader.ts';
@@ -118,11 +118,26 @@ function entryAsText(entry: EntryDetail): string {
     ['supplier', entry.orderNumber === null ? null : supplierText(entry)],
     ['error', error === '' ? null : error],
     ['what to do', action],
-    ['allowed', actions.length === 0 ? 'nothing: it is final' : actions.join(', ')],
+    ['allowed', actions.length === 0 ? nothingAllowed(entry) : actions.join(', ')],
+    ...actions.map((it): [string, string] => ['', commandFor(it, entry.reference)]),
   ];
   const lines = facts.flatMap(([name, text]) => (text === null ? [] : [`  ${name.padEnd(10)}  ${plainText(text)}`]));
   const title = plainText(`${entry.reference}  line ${entry.lineId}  ${entry.operation}`);
   return [title, ...lines, attemptsAsText(entry.attempts)].join('\n');
+}
+
+function nothingAllowed(entry: EntryDetail): string {
+  if (entry.state === 'sending') return 'nothing: its call is open';
+  return entry.replaced ? 'nothing: another reference took its place' : 'nothing: it is final';
+}
+
+/** What a person types to do it. */
+export function commandFor(action: EntryAction, reference: string): string {
+  const special: Partial<Record<EntryAction, string>> = {
+    resolve: ' --as fulfilled|rejected|refunded',
+    reorder: ` --confirm ${reference}`,
+  };
+  return `order-sync orders ${action} ${reference}${special[action] ?? ''} --reason "…"`;
 }
 
 function supplierText(entry: EntryDetail): string {

@@ -10,6 +10,7 @@ import { addQueue } from './commands/queue.ts';
 import { addResults } from './commands/results.ts';
 import { addRun } from './commands/run.ts';
 import { addSandbox } from './commands/sandbox.ts';
+import { addSubmit } from './commands/submit.ts';
 import { addVersion } from './commands/version.ts';
 import { addWire } from './commands/wire.ts';
 import { processContext, type CliContext } from './context.ts';
@@ -22,6 +23,7 @@ const commands: readonly ((program: Command, context: CliContext) => void)[] = [
   addDemo,
   addInit,
   addCheckConfig,
+  addSubmit,
   addOrders,
   addQueue,
   addResults,

@@ -1,4 +1,4 @@
-import { createAdaptorServer } from '@hono/node-server';
+import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 
@@ -21,6 +21,8 @@ export interface HealthServerOptions {
   readonly checks: readonly HealthCheck[];
   /** True once the end has begun: no longer ready, still alive. */
   readonly draining: () => boolean;
+  /** Further routes on the same address. */
+  readonly more?: Hono<{ Bindings: HttpBindings }>;
 }
 
 export interface HealthServer {
@@ -33,7 +35,7 @@ export interface HealthServer {
  * The routes, without a socket: `/livez` (the event loop turns, nothing else is asked), `/readyz` (the worker can
  * accept and record), `/healthz` (every check by name). Nothing here tells why: details are for the log.
  */
-export function healthRoutes(options: Pick<HealthServerOptions, 'checks' | 'draining' | 'version'>): Hono {
+export function healthRoutes(options: Pick<HealthServerOptions, 'checks' | 'draining' | 'version' | 'more'>): Hono {
   const routes = new Hono();
   routes.use(async (context, next) => {
     await next();
@@ -53,6 +55,7 @@ export function healthRoutes(options: Pick<HealthServerOptions, 'checks' | 'drai
     const draining = options.draining();
     return context.json({ status, draining, version: options.version, checks }, status === 'fail' ? 503 : 200);
   });
+  if (options.more !== undefined) routes.route('/', options.more);
   routes.notFound((context) => context.json({ error: { code: 'not_found', message: 'No such path.' } }, 404));
   return routes;
 }

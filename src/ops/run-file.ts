@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fchmodSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 
@@ -8,6 +8,8 @@ const runFileSchema = z.object({
   version: z.string(),
   /** `host:port`, as it really listens. */
   admin_address: z.string(),
+  /** What a command must carry to be taken by this run. Absent: it takes none. */
+  control_token: z.string().optional(),
 });
 
 /** What a running worker tells the command line about itself. A hint only: the lock says who runs, not this file. */
@@ -15,12 +17,14 @@ export type RunFile = z.infer<typeof runFileSchema>;
 
 const nameIn = (dataDir: string): string => join(dataDir, 'run.json');
 
-/** Written whole or not at all. Replaces the file of a worker that was killed. */
+/** Written whole or not at all, for the worker's user alone. Replaces the file of a worker that was killed. */
 export function writeRunFile(dataDir: string, run: RunFile): void {
   const path = nameIn(dataDir);
   const draft = `${path}.tmp`;
-  const file = openSync(draft, 'w', 0o644);
+  const file = openSync(draft, 'w', 0o600);
   try {
+    // A draft that an earlier worker left behind keeps the mode it was made with.
+    fchmodSync(file, 0o600);
     writeSync(file, `${JSON.stringify(run, null, 2)}\n`);
     fsyncSync(file);
   } finally {

@@ -1,6 +1,6 @@
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import type { Sqlite } from './database.ts';
-import type { PersonsWish } from './store.ts';
+import type { PersonsWish } from './entry-act.ts';
 
 const longestReason = 500;
 const longestActor = 100;

@@ -6,7 +6,7 @@ import { checkedWish, type AuditTable } from './audit.ts';
 import { inTransaction, type Sqlite } from './database.ts';
 import type { EntryChanges } from './entry-changes.ts';
 import { unitsFrom, type EntryRow } from './rows.ts';
-import type { EntryAct, EntryActDone } from './store.ts';
+import type { EntryAct, EntryActDone } from './entry-act.ts';
 
 /** What people do to single entries: read, judged, written and recorded in one transaction. */
 export class OperatorDesk {

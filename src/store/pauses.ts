@@ -3,7 +3,8 @@ import type { Operation } from '../core/operation.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { checkedWish, type AuditTable } from './audit.ts';
 import { inTransaction, type Sqlite } from './database.ts';
-import type { Pause, PersonsWish } from './store.ts';
+import type { PersonsWish } from './entry-act.ts';
+import type { Pause } from './store.ts';
 
 /** What a claim must leave alone. */
 export interface StandingStill {

@@ -6,6 +6,7 @@ import { AuditTable } from './audit.ts';
 import { openReadOnly, type Sqlite } from './database.ts';
 import { readOrderDetail } from './order-detail.ts';
 import { refuseNewer } from './migrate.ts';
+import { readQueuedEntry, readQueueFacts, type QueuedEntry, type QueueFacts } from './queue-facts.ts';
 import { readResultDocument } from './result-reader.ts';
 import { stateCountsFrom } from './rows.ts';
 import type { Attention, Backlog, OrderDetail, OrderFilter, OrderSummary, OutboxReader } from './outbox-reader.ts';
@@ -146,8 +147,32 @@ export class SqliteOutboxReader implements OutboxReader {
     return { open: open?.open ?? 0, oldestOpenMs: open?.oldest ?? null, dueDeliveries: due ?? 0 };
   }
 
+  /** References of entries in a state, the longest unchanged first. */
+  referencesIn(state: EntryState, limit: number): readonly string[] {
+    return this.#database
+      .prepare<[string, number], string>(
+        'SELECT reference FROM entries WHERE state = ? ORDER BY updated_at_ms, id LIMIT ?',
+      )
+      .pluck()
+      .all(state, limit);
+  }
+
   pauses(): readonly Pause[] {
-    return new PauseTable(this.#database, new AuditTable(this.#database)).all();
+    return this.#pauseTable().all();
+  }
+
+  #pauseTable(): PauseTable {
+    return new PauseTable(this.#database, new AuditTable(this.#database));
+  }
+
+  /** What decides when things are sent. */
+  queueFacts(nowMs: number): QueueFacts {
+    return readQueueFacts(this.#database, nowMs, this.#pauseTable().standingStill());
+  }
+
+  /** Where one entry stands among the others; null for a reference that is not known. */
+  queuedEntry(reference: string): QueuedEntry | null {
+    return readQueuedEntry(this.#database, reference, this.#pauseTable().standingStill());
   }
 }
 

@@ -1,12 +1,12 @@
 import type { AcceptableLine, OrderRules } from '../core/order-request.ts';
 import type { EntryState } from '../core/entry-state.ts';
 import type { Family, Operation } from '../core/operation.ts';
-import type { EntryOrder } from '../core/operator-decision.ts';
 import type { OrderAnswer, Unit } from '../core/order-answer.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { ResultDocument } from '../core/result-document.ts';
 import type { RequestOutcome, StorefrontOrder, StorefrontTaken, TakeBack, WholeRequest } from './intake-steps.ts';
 import type { Settlement } from '../core/settlement.ts';
+import type { EntryAct, EntryActDone, PersonsWish } from './entry-act.ts';
 import type { OutboxReader } from './outbox-reader.ts';
 
 /**
@@ -258,31 +258,6 @@ export interface Pause {
   readonly sinceMs: number;
   readonly probeAtMs: number | null;
   readonly probes: number;
-}
-
-/** Who wants something, and why: both are kept for ever. */
-export interface PersonsWish {
-  readonly actor: string;
-  /** At least 3 characters. */
-  readonly reason: string;
-  readonly nowMs: number;
-}
-
-export interface EntryAct extends PersonsWish {
-  readonly reference: string;
-  readonly order: EntryOrder;
-  /** After this long since the first send a reference is not sent again, in ms. */
-  readonly horizonMs: number;
-  /** Families whose orders the API can be asked for. */
-  readonly lookupFamilies: readonly Family[];
-}
-
-export interface EntryActDone {
-  readonly reference: string;
-  readonly before: EntryState;
-  readonly after: EntryState;
-  /** The reference that takes its place, when it was ordered anew. */
-  readonly newReference: string | null;
 }
 
 export interface DueDelivery {

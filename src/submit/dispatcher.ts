@@ -65,6 +65,12 @@ export class Dispatcher {
     this.#wakeUp.ring();
   }
 
+  /** A person stopped a scope or let it go on. When it resolves, nothing more of a stopped scope is claimed. */
+  async pausesChanged(): Promise<void> {
+    await this.#deps.pauses.refresh();
+    this.#wakeUp.ring();
+  }
+
   async start(): Promise<void> {
     const { store, gate, pauses, clock, logger } = this.#deps;
     gate.restore(await store.restoreSlots({ settledMono: gate.restartSettlesAtMs(), bootId: clock.bootId ?? null }));

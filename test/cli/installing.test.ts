@@ -91,7 +91,7 @@ describe('order-sync results rewrite', () => {
     const outbox = knownInstallation();
     await fillOutbox(outbox);
     const one = await outbox.run('results', 'rewrite', '--source', 'shop1', '--order', '1001');
-    expect(one).toMatchObject({ code: 0, stdout: '1 result will be written when the worker runs\n' });
+    expect(one).toMatchObject({ code: 0, stdout: '1 result will be written again by the worker\n' });
     const all = await outbox.run('results', 'rewrite', '--all', '--json');
     expect(JSON.parse(all.stdout)).toEqual({ results_due: 2 });
   });
@@ -104,14 +104,14 @@ describe('order-sync results rewrite', () => {
     expect((await outbox.run('results', 'rewrite', '--order', '9999')).code).toBe(4);
   });
 
-  it('is refused while a worker holds the outbox, and says what to do', async () => {
+  it('ends with 6 while a worker holds the outbox that takes no commands', async () => {
     const outbox = knownInstallation();
     await fillOutbox(outbox);
     const worker = openOutbox(outbox);
     const { code, stderr } = await outbox.run('results', 'rewrite', '--all');
     await worker.close();
-    expect(code).toBe(5);
-    expect(stderr).toContain('stop the worker, run this command, and start the worker again');
+    expect(code).toBe(6);
+    expect(stderr).toContain('A worker holds the outbox, but does not take commands');
   });
 });
 

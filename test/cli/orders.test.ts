@@ -112,6 +112,7 @@ describe('order-sync orders show', () => {
         error       invalid_variant: No such �[31mproduct�here
         what to do  Refresh the copy of \`/products\`.
         allowed     reorder
+                    order-sync orders reorder os-kpxngmnkhaycontcxzqnrzgdxp --confirm os-kpxngmnkhaycontcxzqnrzgdxp --reason "…"
         #  OPENED                    PURPOSE  KEY   OUTCOME          HTTP  TOOK    MESSAGE
         1  2026-11-21T11:00:01.000Z  submit   main  invalid_variant  404   250 ms  invalid_variant: No such �[31mproduct�here
 
@@ -133,6 +134,8 @@ describe('order-sync orders show', () => {
         state       needs_review (an attempt may have been processed)
         review      the horizon has passed
         allowed     retry, resolve
+                    order-sync orders retry os-6kaxc2lkdkxasrz3ryxnk4zzla --reason "…"
+                    order-sync orders resolve os-6kaxc2lkdkxasrz3ryxnk4zzla --as fulfilled|rejected|refunded --reason "…"
         #  OPENED                    PURPOSE  KEY   OUTCOME   HTTP  TOOK    MESSAGE
         1  2026-11-21T11:00:02.000Z  submit   main  deadline  -     250 ms
       "
@@ -146,6 +149,8 @@ describe('order-sync orders show', () => {
         state       pending
         next        send, due 2026-11-21 11:00:03Z
         allowed     hold, cancel
+                    order-sync orders hold os-cjrz4rvldsto2jmhrsscc3j6lo --reason "…"
+                    order-sync orders cancel os-cjrz4rvldsto2jmhrsscc3j6lo --reason "…"
         attempts    none: it was never sent
       "
     `);

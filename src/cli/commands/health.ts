@@ -7,6 +7,7 @@ import { addConfigOptions, configFrom, type ConfigOptions } from '../config-opti
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { plainText } from '../plain-text.ts';
+import { loopbackAddress } from '../worker-address.ts';
 
 /** A probe that takes longer is a failed one: orchestrators ask again soon. */
 const timeoutMs = 2500;
@@ -33,8 +34,7 @@ function addressOf(config: Config): string {
   const { host, port } = config.admin.listen;
   const configured = `${host.includes(':') ? `[${host}]` : host}:${port}`;
   const address = readRunFile(config.dataDir)?.admin_address ?? configured;
-  // A worker that listens on every address of the machine is asked over the one that never leaves it.
-  return address.replace(/^0\.0\.0\.0:/, '127.0.0.1:').replace(/^\[::\]:/, '[::1]:');
+  return loopbackAddress(address);
 }
 
 const bodySchema = z.looseObject({

@@ -7,6 +7,7 @@ import type { CliContext } from '../context.ts';
 import { orderAsJson, orderAsText } from '../order-view.ts';
 import { renderTable, shortTime } from '../plain-text.ts';
 import { withReader } from '../with-reader.ts';
+import { addOrderActions } from './order-actions.ts';
 
 interface ListOptions extends ConfigOptions {
   readonly state?: EntryState;
@@ -19,9 +20,12 @@ interface ListOptions extends ConfigOptions {
 }
 
 export function addOrders(program: Command, context: CliContext): void {
-  const orders = program.command('orders').description('review the orders; works beside a running worker');
+  const orders = program
+    .command('orders')
+    .description('review the orders, and decide on them; works beside a running worker');
   addList(orders, context);
   addShow(orders, context);
+  addOrderActions(orders, context);
 }
 
 function addList(orders: Command, context: CliContext): void {

@@ -7,6 +7,8 @@ import { addConfigOptions, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { renderTable, shortDuration, shortTime } from '../plain-text.ts';
 import { withReader } from '../with-reader.ts';
+import { addExplain } from './queue-explain.ts';
+import { addQueueActions } from './queue-actions.ts';
 
 interface StatusOptions extends ConfigOptions {
   readonly json?: boolean;
@@ -17,6 +19,12 @@ const shownAttention = 20;
 
 export function addQueue(program: Command, context: CliContext): void {
   const queue = program.command('queue').description('the outbox as a whole');
+  addStatus(queue, context);
+  addExplain(queue, context);
+  addQueueActions(queue, context);
+}
+
+function addStatus(queue: Command, context: CliContext): void {
   const status = queue
     .command('status')
     .description('show what is open, what stands still, and what waits for a person')

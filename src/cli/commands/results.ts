@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
-import { readReferenceSecret } from '../../config/reference-secret.ts';
-import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
-import { openStore } from '../../store/sqlite-store.ts';
+import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
+import { sendCommand } from '../outpost.ts';
 
 interface RewriteOptions extends ConfigOptions {
   readonly source?: string;
@@ -29,46 +28,16 @@ export function addResults(program: Command, context: CliContext): void {
         hint: 'for one order: order-sync results rewrite --source shop1 --order 1001',
       });
     }
-    const count = await redeliver(options, context.clock.wallMs());
+    const { config } = configFrom(options);
+    const command = { action: 'rewrite_results', source: source ?? null, orderId: order ?? null } as const;
+    const result = await sendCommand(config, command, context);
+    const count = result.kind === 'results' ? result.due : 0;
     if (count === 0) {
       throw new OrderSyncError('NOT_FOUND', 'No such order has a result', {
         hint: 'look for it with `order-sync orders list --search`',
       });
     }
     if (options.json) context.stdout.write(`${JSON.stringify({ results_due: count })}\n`);
-    else context.stdout.write(`${count} ${count === 1 ? 'result' : 'results'} will be written when the worker runs\n`);
+    else context.stdout.write(`${count} ${count === 1 ? 'result' : 'results'} will be written again by the worker\n`);
   });
-}
-
-async function redeliver(options: RewriteOptions, nowMs: number): Promise<number> {
-  const { instance, reference, wholesale, databasePath } = configFrom(options).config;
-  const secret = readReferenceSecret(reference.secretFile, false);
-  try {
-    const store = openStore({
-      path: databasePath,
-      init: 'never',
-      namespace: { instance, prefix: reference.prefix, secret },
-      upstream: wholesale.upstream,
-      sinks: ['folder'],
-    });
-    try {
-      const filter = {
-        ...(options.source === undefined ? {} : { source: options.source }),
-        ...(options.order === undefined ? {} : { orderId: options.order }),
-      };
-      return await store.redeliver(filter, nowMs);
-    } finally {
-      await store.close();
-    }
-  } catch (error) {
-    if (!hasCode(error, 'DATABASE_LOCKED')) throw error;
-    throw new OrderSyncError(
-      'DATABASE_LOCKED',
-      'A running worker holds the outbox, and only one program writes to it',
-      {
-        hint: 'stop the worker, run this command, and start the worker again: it then writes the results',
-        cause: error,
-      },
-    );
-  }
 }

@@ -1,0 +1,110 @@
+import type { HttpBindings } from '@hono/node-server';
+import { Hono, type Context } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import type { Logger } from 'pino';
+import { operatorCommandSchema, type CommandResult, type OperatorCommand } from '../core/operator-command.ts';
+import { OrderSyncError, type OrderSyncErrorCode } from '../core/order-sync-error.ts';
+import { isControlToken } from '../ops/control-token.ts';
+
+export interface ControlOptions {
+  /** What the worker wrote into its run file. */
+  readonly token: string;
+  /** `host` of the listener as it was configured; loopback names are always good. */
+  readonly host: string;
+  readonly draining: () => boolean;
+  readonly perform: (command: OperatorCommand) => Promise<CommandResult>;
+  readonly logger: Logger;
+}
+
+/** Marks an answer as the worker's own: a stale run file may lead the command line to any other program. */
+export const controlMark = 'x-order-sync-control';
+export const controlPath = '/control/commands';
+const bodyBytes = 1_048_576;
+
+const statusOf: Partial<Record<OrderSyncErrorCode, 404 | 409 | 422>> = {
+  NOT_FOUND: 404,
+  REFUSED: 409,
+  INVALID_INPUT: 422,
+};
+
+/**
+ * The way in for the command line: only from this machine, only with the token of this run, and never from a page in a
+ * browser, whatever name it reached this address by.
+ */
+export function controlRoutes(options: ControlOptions): Hono<{ Bindings: HttpBindings }> {
+  const routes = new Hono<{ Bindings: HttpBindings }>();
+  routes.use('/control/*', async (context, next) => {
+    context.header('cache-control', 'no-store');
+    const closed = doorClosed(context, options);
+    if (closed !== null) return context.json({ error: { code: 'FORBIDDEN', message: closed } }, 403);
+    const given = /^Bearer (\S+)$/.exec(context.req.header('authorization') ?? '')?.[1] ?? '';
+    if (!isControlToken(options.token, given)) {
+      return context.json(
+        { error: { code: 'UNAUTHORIZED', message: 'The control token is not the one of this run.' } },
+        401,
+      );
+    }
+    context.header(controlMark, '1');
+    await next();
+    return undefined;
+  });
+  const limit = bodyLimit({
+    maxSize: bodyBytes,
+    onError: (context) =>
+      context.json({ error: { code: 'INVALID_INPUT', message: `A command has at most ${bodyBytes} bytes.` } }, 413),
+  });
+  routes.post(controlPath, limit, async (context) => {
+    if (options.draining()) {
+      const hint = 'try again when it has ended';
+      return context.json({ error: { code: 'UNREACHABLE', message: 'The worker is stopping', hint } }, 503);
+    }
+    const parsed = operatorCommandSchema.safeParse(await context.req.json().catch(() => null));
+    if (!parsed.success) {
+      const hint = 'are worker and command line of the same version?';
+      return context.json({ error: { code: 'INVALID_INPUT', message: 'This is no command', hint } }, 422);
+    }
+    return await answer(context, options, parsed.data);
+  });
+  return routes;
+}
+
+async function answer(context: Context, options: ControlOptions, command: OperatorCommand): Promise<Response> {
+  try {
+    return context.json({ result: await options.perform(command) });
+  } catch (error) {
+    if (error instanceof OrderSyncError) {
+      const { code, message, hint } = error;
+      const status = statusOf[code] ?? 500;
+      if (status === 500) options.logger.error({ err: error, action: command.action }, 'a command failed');
+      return context.json({ error: { code, message, hint: hint ?? null } }, status);
+    }
+    options.logger.error({ err: error, action: command.action }, 'a command failed');
+    return context.json(
+      { error: { code: 'INVARIANT', message: 'The worker failed; its log says why', hint: null } },
+      500,
+    );
+  }
+}
+
+/** Why this caller is not listened to; null when it is. */
+function doorClosed(context: Context<{ Bindings: HttpBindings }>, options: ControlOptions): string | null {
+  const socket = context.env.incoming.socket;
+  const from = plainAddress(socket.remoteAddress);
+  const isHere =
+    from !== null && (from === '::1' || from.startsWith('127.') || from === plainAddress(socket.localAddress));
+  if (!isHere) return 'Commands are taken from this machine only.';
+  const host = (context.req.header('host') ?? '').replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
+  // A page whose name was made to lead here (DNS rebinding) still carries that name.
+  if (!['127.0.0.1', 'localhost', '::1', options.host].includes(host)) return 'The host is not the one of this worker.';
+  const site = context.req.header('sec-fetch-site');
+  if (context.req.header('origin') !== undefined || (site !== undefined && site !== 'none')) {
+    return 'Commands are not taken from pages.';
+  }
+  if (context.req.header('content-type')?.split(';')[0]?.trim() !== 'application/json') return 'A command is JSON.';
+  return null;
+}
+
+/** An IPv4 address that came over an IPv6 socket is written as IPv4. */
+function plainAddress(address: string | undefined): string | null {
+  return address === undefined ? null : address.replace(/^::ffff:/, '');
+}

@@ -1,0 +1,88 @@
+import type { Family } from '../core/operation.ts';
+import type { CommandResult, OperatorCommand } from '../core/operator-command.ts';
+import type { EntryOrder } from '../core/operator-decision.ts';
+import { OrderSyncError } from '../core/order-sync-error.ts';
+import { readPauseScope } from '../core/pause-scope.ts';
+import type { Store } from '../store/store.ts';
+
+/** What a command needs to know of the configuration. */
+export interface CommandSettings {
+  readonly keyNames: readonly string[];
+  readonly horizonMs: number;
+  readonly lookupFamilies: readonly Family[];
+}
+
+type EntryCommand = Extract<OperatorCommand, { reference: string }>;
+
+function orderOf(command: EntryCommand): EntryOrder {
+  switch (command.action) {
+    case 'resolve': {
+      const { action, as, orderNumber, note } = command;
+      return { action, as, orderNumber, note };
+    }
+    case 'reorder':
+      return { action: command.action, confirm: command.confirm };
+    case 'hold':
+    case 'release':
+    case 'cancel':
+    case 'retry':
+      return { action: command.action };
+  }
+}
+
+/** A pause of a key that is not there would stop nothing, and whoever asked for it would believe that it did. */
+function checkKey(text: string, settings: CommandSettings): void {
+  const scope = readPauseScope(text);
+  if (scope.kind !== 'key' || settings.keyNames.includes(scope.name)) return;
+  throw new OrderSyncError('INVALID_INPUT', `No key is called "${scope.name}"`, {
+    hint: `the configured keys: ${settings.keyNames.join(', ')}`,
+  });
+}
+
+/**
+ * Does what a person asked for, as one step of the store: within the worker, or beside the outbox when none runs.
+ * @throws OrderSyncError NOT_FOUND, INVALID_INPUT, REFUSED
+ */
+export async function performCommand(
+  store: Store,
+  command: OperatorCommand,
+  settings: CommandSettings,
+  nowMs: number,
+): Promise<CommandResult> {
+  switch (command.action) {
+    case 'hold':
+    case 'release':
+    case 'cancel':
+    case 'retry':
+    case 'resolve':
+    case 'reorder': {
+      const { reference, actor, reason } = command;
+      const { horizonMs, lookupFamilies } = settings;
+      const order = orderOf(command);
+      const done = await store.actOnEntry({ reference, order, actor, reason, nowMs, horizonMs, lookupFamilies });
+      return { kind: 'entry', ...done };
+    }
+    case 'pause': {
+      const { scope, actor, reason } = command;
+      checkKey(scope, settings);
+      await store.pauseScope({ scope, actor, reason, nowMs });
+      return { kind: 'scope', scope, paused: true };
+    }
+    case 'resume': {
+      const { scope, actor, reason } = command;
+      await store.resumeScope({ scope, actor, reason, nowMs });
+      return { kind: 'scope', scope, paused: false };
+    }
+    case 'rewrite_results': {
+      const filter = {
+        ...(command.source === null ? {} : { source: command.source }),
+        ...(command.orderId === null ? {} : { orderId: command.orderId }),
+      };
+      return { kind: 'results', due: await store.redeliver(filter, nowMs) };
+    }
+    case 'submit': {
+      const { lines } = command;
+      return { kind: 'submitted', lines: await store.acceptBatch({ nowMs, fileId: null, lines, rejections: [] }) };
+    }
+  }
+}

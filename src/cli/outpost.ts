@@ -1,0 +1,119 @@
+import { userInfo } from 'node:os';
+import { z } from 'zod';
+import { controlMark, controlPath } from '../admin/control-routes.ts';
+import { performCommand } from '../admin/perform-command.ts';
+import { commandSettings } from '../app.ts';
+import type { Config } from '../config/config.ts';
+import { readReferenceSecret } from '../config/reference-secret.ts';
+import { commandResultSchema, type CommandResult, type OperatorCommand } from '../core/operator-command.ts';
+import { hasCode, OrderSyncError, type OrderSyncErrorCode } from '../core/order-sync-error.ts';
+import { readRunFile, type RunFile } from '../ops/run-file.ts';
+import { openStore } from '../store/sqlite-store.ts';
+import type { CliContext } from './context.ts';
+import { isErrorCode } from './exit-codes.ts';
+import { loopbackAddress } from './worker-address.ts';
+
+/** The worker commits within a few ms; a disk that takes this long is ill. */
+const answerWithinMs = 20_000;
+/** A worker that starts holds the outbox before it listens, and one that stops holds it after. */
+const patience = { tries: 20, everyMs: 250 };
+
+/** Who acts, for the audit log: the user of this machine. */
+export function cliActor(): string {
+  try {
+    return `cli:${userInfo().username}`.slice(0, 100);
+  } catch {
+    // A container may run as a user that has no name.
+    return 'cli:unknown';
+  }
+}
+
+/**
+ * Does what a person asked for: by the running worker, which is the only writer of its outbox, or, when the lock shows
+ * that none runs, directly. The run file is a hint only: it may have outlived its worker, and lead to any program.
+ * @throws OrderSyncError what the step refuses; UNREACHABLE when a worker holds the outbox and does not answer
+ */
+export async function sendCommand(
+  config: Config,
+  command: OperatorCommand,
+  context: CliContext,
+): Promise<CommandResult> {
+  for (let tries = 1; ; tries += 1) {
+    const run = readRunFile(config.dataDir);
+    const answered = run?.control_token === undefined ? null : await askWorker(run, run.control_token, command);
+    if (answered !== null) return answered;
+    try {
+      return await performHere(config, command, context.clock.wallMs());
+    } catch (error) {
+      if (!hasCode(error, 'DATABASE_LOCKED')) throw error;
+      if (tries < patience.tries) {
+        await context.clock.sleep(patience.everyMs);
+        continue;
+      }
+      throw new OrderSyncError('UNREACHABLE', 'A worker holds the outbox, but does not take commands', {
+        hint: 'is it starting, stopping, or run by another user? its address and token are in data_dir/run.json',
+        cause: error,
+      });
+    }
+  }
+}
+
+async function performHere(config: Config, command: OperatorCommand, nowMs: number): Promise<CommandResult> {
+  const { instance, reference, wholesale, databasePath } = config;
+  const store = openStore({
+    path: databasePath,
+    init: 'never',
+    namespace: { instance, prefix: reference.prefix, secret: readReferenceSecret(reference.secretFile, false) },
+    upstream: wholesale.upstream,
+    sinks: ['folder'],
+  });
+  try {
+    return await performCommand(store, command, commandSettings(config), nowMs);
+  } finally {
+    await store.close();
+  }
+}
+
+const errorSchema = z.object({
+  error: z.object({ code: z.string(), message: z.string(), hint: z.string().nullish() }),
+});
+const answerSchema = z.object({ result: commandResultSchema });
+
+/** Null when no worker of this run file took the command, and so nothing was done. */
+async function askWorker(run: RunFile, token: string, command: OperatorCommand): Promise<CommandResult | null> {
+  const url = `http://${loopbackAddress(run.admin_address)}${controlPath}`;
+  let answer: Response;
+  let body: unknown;
+  try {
+    answer = await fetch(url, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(command),
+      signal: AbortSignal.timeout(answerWithinMs),
+      redirect: 'manual',
+    });
+    // Whoever this is, it is not the worker that wrote the file.
+    if (answer.headers.get(controlMark) === null) return null;
+    body = await answer.json();
+  } catch (cause) {
+    if (isRefused(cause)) return null;
+    throw new OrderSyncError('UNREACHABLE', `The worker at ${run.admin_address} did not answer in full`, {
+      hint: 'it may have done it: look with `order-sync orders show` before you try again',
+      cause,
+    });
+  }
+  const failed = errorSchema.safeParse(body);
+  if (failed.success) {
+    const { code, message, hint } = failed.data.error;
+    throw new OrderSyncError(knownCode(code), message, hint === null || hint === undefined ? {} : { hint });
+  }
+  return answerSchema.parse(body).result;
+}
+
+const knownCode = (code: string): OrderSyncErrorCode => (isErrorCode(code) ? code : 'INVARIANT');
+
+/** The connection was refused, so the command was surely not taken. */
+function isRefused(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED';
+}

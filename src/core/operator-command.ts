@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import { entryStates } from './entry-state.ts';
+import { operations } from './operation.ts';
+import { resolutions } from './operator-decision.ts';
+import { orderRulesSchema, sourceSchema } from './order-request.ts';
+
+// What the command line asks a running worker to do. Both are of one version: the shape is no contract with others.
+
+const reference = z.string().min(1).max(36);
+const who = { actor: z.string().min(1).max(100), reason: z.string().max(500) };
+const text = (max: number) => z.string().min(1).max(max);
+
+const lineSchema = z.strictObject({
+  source: sourceSchema,
+  orderId: text(128),
+  lineId: text(64),
+  operation: z.enum(operations),
+  variant: text(128).nullable(),
+  plan: text(128).nullable(),
+  iccid: text(22).nullable(),
+  quantity: z.int().min(1).nullable(),
+  days: z.int().min(1).nullable(),
+  currency: text(3).nullable(),
+  notAfterMs: z.number().nullable(),
+  metadata: z.record(z.string(), z.json()),
+  extra: z.record(z.string(), z.string()),
+  // Absent and undefined are different things to the type of a line.
+  rules: orderRulesSchema.default({}),
+  lineNumber: z.int().nullable(),
+});
+
+export const operatorCommandSchema = z.discriminatedUnion('action', [
+  z.strictObject({ action: z.literal('hold'), reference, ...who }),
+  z.strictObject({ action: z.literal('release'), reference, ...who }),
+  z.strictObject({ action: z.literal('cancel'), reference, ...who }),
+  z.strictObject({ action: z.literal('retry'), reference, ...who }),
+  z.strictObject({
+    action: z.literal('resolve'),
+    reference,
+    as: z.enum(resolutions),
+    orderNumber: text(128).nullable(),
+    note: text(400).nullable(),
+    ...who,
+  }),
+  z.strictObject({ action: z.literal('reorder'), reference, confirm: z.string().max(100), ...who }),
+  z.strictObject({ action: z.literal('pause'), scope: text(100), ...who }),
+  z.strictObject({ action: z.literal('resume'), scope: text(100), ...who }),
+  z.strictObject({
+    action: z.literal('rewrite_results'),
+    source: z.string().nullable(),
+    orderId: z.string().nullable(),
+  }),
+  z.strictObject({
+    action: z.literal('submit'),
+    lines: z.array(lineSchema).max(1000),
+  }),
+]);
+export type OperatorCommand = z.infer<typeof operatorCommandSchema>;
+
+const state = z.enum(entryStates);
+
+/** What was done, by the kind of the command. */
+export const commandResultSchema = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('entry'),
+    reference: z.string(),
+    before: state,
+    after: state,
+    newReference: z.string().nullable(),
+  }),
+  z.object({ kind: z.literal('scope'), scope: z.string(), paused: z.boolean() }),
+  z.object({ kind: z.literal('results'), due: z.number() }),
+  z.object({
+    kind: z.literal('submitted'),
+    lines: z
+      .array(
+        z
+          .object({
+            status: z.enum(['accepted', 'known', 'conflict']),
+            source: z.string(),
+            orderId: z.string(),
+            lineId: z.string(),
+            reference: z.string(),
+            differences: z
+              .array(z.object({ field: z.string(), was: z.unknown(), is: z.unknown() }).readonly())
+              .readonly(),
+          })
+          .readonly(),
+      )
+      .readonly(),
+  }),
+]);
+export type CommandResult = z.infer<typeof commandResultSchema>;

@@ -1,0 +1,151 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { knownInstallation, type Installation } from './installation.ts';
+import { fillOutbox } from './sample-outbox.ts';
+
+const refused = 'os-kpxngmnkhaycontcxzqnrzgdxp';
+const doubtful = 'os-6kaxc2lkdkxasrz3ryxnk4zzla';
+const pending = 'os-cjrz4rvldsto2jmhrsscc3j6lo';
+const why = ['--reason', 'asked by the shop'];
+
+async function filled(): Promise<Installation> {
+  const outbox = knownInstallation();
+  await fillOutbox(outbox);
+  return outbox;
+}
+
+async function stateOf(outbox: Installation, reference: string): Promise<string | undefined> {
+  const { stdout } = await outbox.run('orders', 'show', reference, '--json');
+  const shown: { entries: { reference: string; state: string }[] } = JSON.parse(stdout);
+  return shown.entries.find((entry) => entry.reference === reference)?.state;
+}
+
+describe('deciding on an entry while no worker runs', () => {
+  it('says what it did, and does what it says', async () => {
+    const outbox = await filled();
+    const said = async (...argv: string[]) => (await outbox.run('orders', ...argv, ...why)).stdout;
+    expect(await said('hold', pending)).toBe(`${pending}: pending -> held\n`);
+    expect(await said('release', pending)).toBe(`${pending}: held -> pending\n`);
+    expect(await said('cancel', pending)).toBe(`${pending}: pending -> cancelled\n`);
+    expect(await said('retry', doubtful)).toBe(`${doubtful}: needs_review -> unknown\n`);
+    expect(await said('retry', doubtful)).toBe(`${doubtful} stays unknown, and is due now\n`);
+    expect(await said('reorder', refused, '--confirm', refused)).toMatch(
+      /^os-kpxngmnkhaycontcxzqnrzgdxp is ordered anew as os-[a-z2-7]{26}\n$/,
+    );
+    expect(await stateOf(outbox, pending)).toBe('cancelled');
+  });
+
+  it('keeps its JSON contract', async () => {
+    const outbox = await filled();
+    const order = ['resolve', doubtful, '--as', 'fulfilled', '--order-number', 'E-7', '--json'];
+    expect(JSON.parse((await outbox.run('orders', ...order, ...why)).stdout)).toEqual({
+      reference: doubtful,
+      before: 'needs_review',
+      after: 'fulfilled',
+      new_reference: null,
+    });
+  });
+
+  it('ends with 5 for what is not allowed, naming the state and what is', async () => {
+    const outbox = await filled();
+    expect(await outbox.run('orders', 'cancel', doubtful, ...why)).toEqual({
+      code: 5,
+      stdout: '',
+      stderr: `order-sync: ${doubtful} is needs_review and may have been bought: it cannot be changed by cancel\nWhat to do: what can be done: retry, resolve\n`,
+    });
+    expect((await outbox.run('orders', 'reorder', refused, ...why)).stderr).toContain(`--confirm ${refused}`);
+    expect(await stateOf(outbox, doubtful)).toBe('needs_review');
+  });
+
+  it('ends with 4 for a reference that is not there, and with 2 without a reason or an end', async () => {
+    const outbox = await filled();
+    expect((await outbox.run('orders', 'hold', 'os-nobody', ...why)).code).toBe(4);
+    expect((await outbox.run('orders', 'hold', pending)).code).toBe(2);
+    expect((await outbox.run('orders', 'hold', pending, '--reason', 'x')).code).toBe(2);
+    expect((await outbox.run('orders', 'resolve', doubtful, '--as', 'lost', ...why)).code).toBe(2);
+    expect((await outbox.run('orders', 'retry', ...why)).code).toBe(2);
+    expect(await stateOf(outbox, pending)).toBe('pending');
+  });
+
+  it('retries all that is in front of a person, after it has said how many', async () => {
+    const outbox = await filled();
+    const preview = await outbox.run('orders', 'retry', '--attention', ...why);
+    expect(preview.stdout).toBe('1 in needs_review would be tried again; do it with --yes\n');
+    expect(await stateOf(outbox, doubtful)).toBe('needs_review');
+    const { stdout } = await outbox.run('orders', 'retry', '--attention', '--yes', ...why);
+    expect(stdout).toBe('1 of 1 are tried again\n');
+    expect(await stateOf(outbox, doubtful)).toBe('unknown');
+  });
+});
+
+describe('stopping a scope', () => {
+  it('lasts until somebody lets it go on, and is shown with its reason', async () => {
+    const outbox = await filled();
+    const stop = ['queue', 'pause', 'family:esim', ...why];
+    expect((await outbox.run(...stop)).stdout).toBe('family:esim stands still until it is resumed\n');
+    expect((await outbox.run('queue', 'status')).stdout).toMatch(
+      /family:esim +2026-11-21 12:00:00Z +cli:\S+ +manual: asked by the shop/,
+    );
+    expect((await outbox.run(...stop)).code).toBe(5);
+    expect(JSON.parse((await outbox.run('queue', 'resume', 'family:esim', '--json', ...why)).stdout)).toEqual({
+      scope: 'family:esim',
+      paused: false,
+    });
+    expect((await outbox.run('queue', 'resume', 'family:esim', ...why)).code).toBe(5);
+  });
+
+  it('takes over what the worker stopped, and refuses what names nothing', async () => {
+    const outbox = await filled();
+    expect((await outbox.run('queue', 'pause', 'balance:EUR', ...why)).code).toBe(0);
+    for (const scope of ['everything', 'family:book', 'balance:usd', 'key:nobody', 'account:']) {
+      expect([scope, (await outbox.run('queue', 'pause', scope, ...why)).code]).toEqual([scope, 2]);
+    }
+  });
+});
+
+describe('order-sync submit', () => {
+  const order = (quantity: number, variant = 'steam-usd-5') => ({
+    source: 'shop1',
+    order_id: '2001',
+    currency: 'USD',
+    lines: [{ line_id: '1', type: 'gift_card_order', variant, quantity }],
+  });
+  const write = (outbox: Installation, name: string, content: unknown): string => {
+    const path = join(outbox.folder, name);
+    writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
+    return path;
+  };
+
+  it('prints the references, and the same for the same orders', async () => {
+    const outbox = await filled();
+    const file = write(outbox, 'orders.json', order(2));
+    const first = await outbox.run('submit', file);
+    expect(first.stdout).toMatch(
+      /^SOURCE {2}ORDER {2}LINE {2}STATUS {4}REFERENCE\nshop1 {3}2001 {3}1 {5}accepted {2}os-[a-z2-7]{26}\n$/,
+    );
+    const again = JSON.parse((await outbox.run('submit', file, '--json')).stdout);
+    expect(again).toMatchObject({ lines: [{ status: 'known', order_id: '2001', line_id: '1' }] });
+    expect(first.stdout).toContain(again.lines[0].reference);
+  });
+
+  it('ends with 5 for other content under the same name, and for lines that cannot be accepted', async () => {
+    const outbox = await filled();
+    await outbox.run('submit', write(outbox, 'orders.json', order(2)));
+    const conflict = await outbox.run('submit', write(outbox, 'again.json', order(3)));
+    expect(conflict.code).toBe(5);
+    expect(conflict.stdout).toContain('2001/1 was ordered before with other content (quantity: 2 then, 3 now)');
+    const wrong = write(
+      outbox,
+      'wrong.ndjson',
+      `${JSON.stringify({ ...order(1), order_id: '3001' })}\n${JSON.stringify({ ...order(0), order_id: '3002' })}\n`,
+    );
+    const refusal = await outbox.run('submit', wrong);
+    expect(refusal.code).toBe(5);
+    expect(refusal.stderr).toContain('order 3002, line_id 1');
+    // Nothing was half done.
+    expect((await outbox.run('orders', 'show', '3001')).code).toBe(4);
+    expect((await outbox.run('submit', join(outbox.folder, 'none.json'))).code).toBe(4);
+    expect((await outbox.run('submit', write(outbox, 'orders.txt', ''))).code).toBe(2);
+  });
+});

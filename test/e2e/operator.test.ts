@@ -1,0 +1,235 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { statSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import { readRunFile, writeRunFile } from '../../src/ops/run-file.ts';
+import { runProgram } from '../cli/installation.ts';
+import { House, projectRoot, type HouseOptions, type WorkerProcess } from '../support/worker-process.ts';
+
+let house: House;
+let foreign: Server | null = null;
+
+function portOf(server: Server): number {
+  const address = server.address();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+afterEach(async () => {
+  foreign?.close();
+  foreign = null;
+  await house.close();
+});
+
+const order = (id: string) => ({
+  source: 'shop',
+  order_id: id,
+  currency: 'USD',
+  lines: [{ line_id: '1', type: 'gift_card_order', variant: 'steam-usd-5', quantity: 1 }],
+});
+
+async function running(options: HouseOptions = {}): Promise<WorkerProcess> {
+  house = await House.open(options);
+  const worker = house.start();
+  await worker.started();
+  return worker;
+}
+
+const cli = (...argv: string[]) => runProgram([...argv, '--config', house.configFile]);
+const decide = (...argv: string[]) => cli(...argv, '--reason', 'asked by the shop');
+const referenceOf = (id: string) =>
+  house.query<{ reference: string }>(`SELECT reference FROM outbox WHERE order_id = '${id}'`)[0]?.reference ?? '';
+const stateOf = (id: string) =>
+  house.query<{ state: string }>(`SELECT state FROM outbox WHERE order_id = '${id}'`)[0]?.state;
+
+async function until(holds: () => boolean): Promise<void> {
+  const deadline = performance.now() + 15_000;
+  while (!holds()) {
+    if (performance.now() > deadline)
+      throw new Error(`it never came: ${JSON.stringify(house.query('SELECT * FROM outbox'))}`);
+    await delay(20);
+  }
+}
+
+/** Hands over an order on standard input. */
+async function submit(...ids: string[]): Promise<string> {
+  const child = spawn(process.execPath, ['bin/order-sync.js', 'submit', '-', '--json', '--config', house.configFile], {
+    cwd: projectRoot,
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  child.stdin.end(JSON.stringify(ids.map(order)));
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (part: string) => void (text += part));
+  await once(child, 'close');
+  return text;
+}
+
+describe('a person and a running worker', () => {
+  it('a stopped family is not sent, also after kill -9 and restart, and goes on when it is let', async () => {
+    const worker = await running();
+    expect((await decide('queue', 'pause', 'family:gift_card')).code).toBe(0);
+    expect(JSON.parse(await submit('1', '2'))).toMatchObject({
+      lines: [{ status: 'accepted' }, { status: 'accepted' }],
+    });
+    await delay(300);
+    await worker.end('SIGKILL');
+    const next = house.start();
+    await next.started();
+    await delay(300);
+    expect(house.sandbox.ledger().calls.filter((call) => call.operation === 'gift_card_order')).toEqual([]);
+    expect((await decide('queue', 'resume', 'family:gift_card')).code).toBe(0);
+    await until(() => stateOf('1') === 'fulfilled' && stateOf('2') === 'fulfilled');
+    expect(house.sandbox.ledger().orders).toHaveLength(2);
+    expect(next.log.filter((line) => line.msg === 'a person acted')).toHaveLength(1);
+  });
+
+  it('an entry whose call is open is never touched', async () => {
+    await running({ sandbox: { limits: { enabled: false }, latency: { before_ms: [5000, 5000] } } });
+    await submit('1');
+    await until(() => stateOf('1') === 'sending');
+    const asked = ['hold', 'cancel', 'retry'].map((action) => decide('orders', action, referenceOf('1')));
+    for (const { code, stderr } of await Promise.all(asked)) {
+      expect(code).toBe(5);
+      expect(stderr).toContain('is sending');
+    }
+    expect(house.query('SELECT * FROM audit_log')).toEqual([]);
+    await until(() => stateOf('1') === 'fulfilled');
+    expect(house.sandbox.ledger().orders).toHaveLength(1);
+  });
+
+  it('what was done is still done after kill -9, and the order is bought once', async () => {
+    const worker = await running();
+    await decide('queue', 'pause', 'account');
+    await submit('1', '2');
+    expect((await decide('orders', 'hold', referenceOf('1'))).stdout).toContain('pending -> held');
+    expect((await decide('orders', 'cancel', referenceOf('2'))).stdout).toContain('pending -> cancelled');
+    await worker.end('SIGKILL');
+    // No worker runs, and its run file is still there.
+    expect(readRunFile(house.folder)).not.toBeNull();
+    expect((await decide('queue', 'resume', 'account')).code).toBe(0);
+    const next = house.start();
+    await next.started();
+    await delay(300);
+    expect([stateOf('1'), stateOf('2')]).toEqual(['held', 'cancelled']);
+    expect(house.sandbox.ledger().orders).toEqual([]);
+    expect((await decide('orders', 'release', referenceOf('1'))).code).toBe(0);
+    const second = referenceOf('2');
+    const anew = await decide('orders', 'reorder', second, '--confirm', second);
+    expect(anew.code).toBe(0);
+    const again = await decide('orders', 'reorder', second, '--confirm', second);
+    expect(again.code).toBe(5);
+    await until(() => house.results().get('shop/2')?.state === 'completed' && stateOf('1') === 'fulfilled');
+    expect(house.sandbox.ledger().orders).toHaveLength(2);
+    const audit = house.query<{ action: string; actor: string; reason: string }>('SELECT * FROM audit_log');
+    expect(audit.map((row) => row.action)).toEqual(['pause', 'hold', 'cancel', 'resume', 'release', 'reorder']);
+    expect(new Set(audit.map((row) => row.reason))).toEqual(new Set(['asked by the shop']));
+  });
+
+  it('results are written again by the worker that runs', async () => {
+    await running();
+    await submit('1');
+    await until(() => house.results().get('shop/1')?.state === 'completed');
+    const { stdout } = await cli('results', 'rewrite', '--all');
+    expect(stdout).toBe('1 result will be written again by the worker\n');
+    await until(() => house.query('SELECT 1 FROM delivery_log WHERE done = 0').length === 0);
+  });
+});
+
+describe('the way in', () => {
+  it('is open to whoever can read the run file, on this machine, and to no page', async () => {
+    const worker = await running();
+    const run = readRunFile(house.folder);
+    const token = run?.control_token ?? '';
+    expect(token).toHaveLength(43);
+    expect(statSync(join(house.folder, 'run.json')).mode & 0o777).toBe(0o600);
+    const command = { action: 'pause', scope: 'account', actor: 'me', reason: 'because' };
+    const post = async (headers: Record<string, string>, body: string = JSON.stringify(command)) => {
+      const url = `http://${run?.admin_address}/control/commands`;
+      const all = { 'content-type': 'application/json', authorization: `Bearer ${token}`, ...headers };
+      return (await fetch(url, { method: 'POST', headers: all, body })).status;
+    };
+    expect(await post({ authorization: '' })).toBe(401);
+    expect(await post({ authorization: `Bearer ${token.slice(0, -1)}x` })).toBe(401);
+    expect(await post({ origin: 'http://127.0.0.1' })).toBe(403);
+    expect(await post({ 'sec-fetch-site': 'same-origin' })).toBe(403);
+    expect(await post({ 'content-type': 'text/plain' })).toBe(403);
+    expect(await post({}, '{')).toBe(422);
+    expect(await post({}, JSON.stringify({ ...command, scope: 'nothing' }))).toBe(422);
+    expect(await post({}, JSON.stringify({ ...command, more: 1 }))).toBe(422);
+    const raw = { address: run?.admin_address ?? '', token, body: JSON.stringify(command) };
+    expect(await statusLine({ ...raw, host: 'evil.example' })).toContain(' 403 ');
+    expect(await statusLine({ ...raw, host: 'localhost', bytes: 2_000_000 })).toContain(' 413 ');
+    expect(house.query('SELECT * FROM audit_log')).toEqual([]);
+    expect(await post({})).toBe(200);
+    expect(await post({})).toBe(409);
+    expect(house.query('SELECT scope FROM pauses')).toEqual([{ scope: 'account' }]);
+    await worker.end('SIGTERM');
+    expect(JSON.stringify(worker.log)).not.toContain(token);
+  });
+
+  it('a run file that leads to another program does not mislead: the lock tells that no worker runs', async () => {
+    const worker = await running();
+    await decide('queue', 'pause', 'account');
+    await submit('1');
+    await worker.end('SIGKILL');
+    const met: string[] = [];
+    foreign = createServer((request, response) => {
+      met.push(request.url ?? '');
+      response.end(JSON.stringify({ result: { kind: 'scope', scope: 'account', paused: false } }));
+    }).listen(0, '127.0.0.1');
+    await once(foreign, 'listening');
+    const run = readRunFile(house.folder);
+    const port = portOf(foreign);
+    if (run !== null) writeRunFile(house.folder, { ...run, admin_address: `127.0.0.1:${port}` });
+    expect((await decide('orders', 'hold', referenceOf('1'))).stdout).toContain('pending -> held');
+    expect(met).toEqual(['/control/commands']);
+    expect(stateOf('1')).toBe('held');
+  });
+
+  it('a worker that holds the outbox and does not answer is not gone around', async () => {
+    await running();
+    await decide('queue', 'pause', 'account');
+    await submit('1');
+    const free = createServer().listen(0, '127.0.0.1');
+    await once(free, 'listening');
+    const port = portOf(free);
+    await new Promise((closed) => free.close(closed));
+    const run = readRunFile(house.folder);
+    if (run !== null) writeRunFile(house.folder, { ...run, admin_address: `127.0.0.1:${port}` });
+    const { code, stderr } = await decide('orders', 'hold', referenceOf('1'));
+    expect(code).toBe(6);
+    expect(stderr).toContain('A worker holds the outbox');
+    expect(stateOf('1')).toBe('pending');
+  });
+});
+
+/** The status line of a request that `fetch` would not send: with another host, or a length that is not its own. */
+async function statusLine(request: {
+  address: string;
+  token: string;
+  body: string;
+  host: string;
+  bytes?: number;
+}): Promise<string> {
+  const [name, port] = request.address.split(':');
+  const socket = connect(Number(port), name);
+  const head = [
+    'POST /control/commands HTTP/1.1',
+    `host: ${request.host}`,
+    `authorization: Bearer ${request.token}`,
+    'content-type: application/json',
+    `content-length: ${request.bytes ?? Buffer.byteLength(request.body)}`,
+    'connection: close',
+  ];
+  socket.write([...head, '', request.body].join('\r\n'));
+  let text = '';
+  socket.setEncoding('utf8').on('data', (part: string) => {
+    text += part;
+    if (text.includes('\r\n')) socket.destroy();
+  });
+  await once(socket, 'close');
+  return text.split('\r\n')[0] ?? '';
+}

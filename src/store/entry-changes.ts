@@ -1,4 +1,5 @@
-import type { Settlement } from '../core/settlement.ts';
+import { decisionTable } from '../core/decision-table.ts';
+import { outcomeRowFrom, type Settlement } from '../core/settlement.ts';
 import { canTransition, isFinal, type EntryState } from '../core/entry-state.ts';
 import type { FollowUp } from '../core/follow-up.ts';
 import type { OperatorMove } from '../core/operator-decision.ts';
@@ -19,6 +20,13 @@ const reported: ReadonlySet<EntryState> = new Set([
   'cancelled',
   'needs_review',
 ]);
+
+/** Whether the last word was a refusal of this very order, and not a shut door or a limit that kept it from being asked. */
+function isRefused(row: EntryRow): boolean {
+  const outcome = outcomeRowFrom(row.outcome_row);
+  const column = row.operation === 'esim_cancel' ? 'cancelClean' : 'clean';
+  return outcome !== null && decisionTable[outcome][column].verdict === 'wait';
+}
 
 /** The only writer of an entry's state: every change is legal, conditional, and counted. */
 export class EntryChanges {
@@ -66,8 +74,10 @@ export class EntryChanges {
         `UPDATE entries SET state = 'needs_review', review_reason = :reason, updated_at_ms = :nowMs WHERE id = :id AND state = :from`,
       ),
       end: database.prepare(
-        `UPDATE entries SET state = :state, updated_at_ms = :nowMs, settled_at_ms = :nowMs, error_code = coalesce(error_code, :code),
-           error_message = coalesce(error_message, :message) WHERE id = :id AND state = :from`,
+        `UPDATE entries SET state = :state, updated_at_ms = :nowMs, settled_at_ms = :nowMs,
+           error_code = CASE WHEN :keepsError = 1 THEN coalesce(error_code, :code) ELSE :code END,
+           error_message = CASE WHEN :keepsError = 1 THEN coalesce(error_message, :message) ELSE :message END
+         WHERE id = :id AND state = :from`,
       ),
       move: database.prepare(
         `UPDATE entries SET state = :state, next_step = :nextStep, due_at_ms = :dueAtMs, in_doubt = :inDoubt,
@@ -220,7 +230,7 @@ export class EntryChanges {
   endOverdue(row: EntryRow, nowMs: number): void {
     const from = row.state;
     assert(from === 'pending' || from === 'waiting', `${row.reference} has not been charged for`);
-    // An entry that waits was answered, so its refusal stands; a pending one was never sent.
+    // An entry that waits was answered; a pending one was never sent.
     const to = from === 'pending' ? 'expired' : 'rejected';
     assert(canTransition(from, to), `${row.reference} may go from ${from} to ${to}`);
     const { changes } = this.#statements.end.run({
@@ -228,6 +238,7 @@ export class EntryChanges {
       from,
       state: to,
       nowMs,
+      keepsError: isRefused(row) ? 1 : 0,
       code: 'not_after_passed',
       message: 'the deadline of the order passed before it could be bought; nothing was charged',
     });
@@ -239,7 +250,15 @@ export class EntryChanges {
   takeBack(row: EntryRow, message: string, nowMs: number): void {
     assert(canTransition(row.state, 'cancelled'), `${row.reference} may be taken back from the state ${row.state}`);
     assert(row.in_doubt === 0, `${row.reference} was not sent`);
-    const change = { id: row.id, from: row.state, state: 'cancelled', nowMs, code: 'taken_back', message };
+    const change = {
+      id: row.id,
+      from: row.state,
+      state: 'cancelled',
+      nowMs,
+      keepsError: 1,
+      code: 'taken_back',
+      message,
+    };
     const { changes } = this.#statements.end.run(change);
     assert(changes === 1, `${row.reference} is taken back once`);
     this.#report(row, nowMs);

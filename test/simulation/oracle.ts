@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { referenceFor } from '../../src/core/reference.ts';
 import type { AcceptableLine } from '../../src/core/order-request.ts';
 import type { ResultEntry, ResultLine } from '../../src/core/result-document.ts';
+import { wallStartMs } from './draw-plan.ts';
 import { moneyText } from './api-answers.ts';
 import type { SimOrder } from './api-ledger.ts';
 import { namespace } from './sim-disk.ts';
@@ -55,6 +56,16 @@ export function checkAtEnd(world: World, database: Database): void {
   if (integrity !== 'ok') world.violate('I15', `the outbox is damaged: ${integrity}`);
 }
 
+/** A shop is told no only because the API said no to this very order, or because its own deadline passed. */
+function checkEnded(world: World, name: string, entry: ResultEntry): void {
+  const seen = world.wire.of(entry.reference);
+  if (entry.state === 'expired' && seen.leftAtMs !== null && seen.doubtful)
+    world.violate('I4', `${name} is said to have expired unsent, but it may have been sent`);
+  const deadline = entry.error?.code === 'not_after_passed';
+  if (entry.state === 'rejected' && !seen.refused && !deadline)
+    world.violate('I4', `${name} is rejected, but the API never refused it`);
+}
+
 /** Returns what the API sold for the line. */
 function checkPurchase(world: World, line: AcceptableLine, reference: string, shown: ResultLine): readonly SimOrder[] {
   const name = `${line.operation} ${line.orderId}/${line.lineId} (${reference})`;
@@ -64,6 +75,14 @@ function checkPurchase(world: World, line: AcceptableLine, reference: string, sh
   if (bought > (line.quantity ?? 1) || (line.rules?.split !== true && orders.length > 1))
     world.violate('I1', `${name} was bought ${orders.length} times, ${bought} in all`);
   if (!possible.has(reference)) world.violate('I3', `${name} was acknowledged with a reference that is not its own`);
+  if (shown.state === 'fulfilled' && bought !== (line.quantity ?? 1))
+    world.violate('I5', `${name} is fulfilled with ${bought} instead of ${line.quantity ?? 1}`);
+  const first = world.wire.of(reference).leftAtMs;
+  const lateMs = first === null || line.notAfterMs === null ? 0 : wallStartMs + first - line.notAfterMs;
+  // What may have been bought in time is resolved, whenever that is.
+  const inDoubt = world.wire.of(reference).doubtful;
+  if (lateMs > 1000 && !inDoubt && world.plan.wallJumps.length === 0)
+    world.violate('I4', `${name} was sent ${lateMs} ms after its deadline`);
   const shownReferences = new Set(shown.entries.map((entry) => entry.reference));
   for (const entry of shown.entries) {
     if (!possible.has(entry.reference))
@@ -81,6 +100,7 @@ function checkEntry(world: World, name: string, entry: ResultEntry, order: SimOr
     case 'rejected':
     case 'expired':
       if (order !== undefined) world.violate('I4', `${name} is ${entry.state}, but the API sold it`);
+      checkEnded(world, name, entry);
       return;
     case 'fulfilled':
     case 'refunded':

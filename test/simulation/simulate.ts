@@ -9,6 +9,7 @@ const { values } = parseArgs({
     seeds: { type: 'string', default: '1000' },
     seed: { type: 'string' },
     from: { type: 'string', default: '1' },
+    'stop-after': { type: 'string', default: '20' },
     workers: { type: 'string', default: '2' },
     coverage: { type: 'boolean', default: false },
   },
@@ -35,7 +36,7 @@ async function runMany(): Promise<void> {
     count,
     workers: Number(values.workers),
     twiceEvery: 100,
-    mostFailures: 20,
+    mostFailures: Number(values['stop-after']),
     onProgress: (done) => {
       if (done - said < count / 10) return;
       said = done;

@@ -8,8 +8,10 @@ export interface SeenOfCall {
   doubtful: boolean;
   /** An answer after which only a person can go on. */
   strange: boolean;
-  /** A definite refusal came. */
+  /** A definite refusal of this very call came. */
   refused: boolean;
+  /** When its first byte left for the first time; null if none ever did. */
+  leftAtMs: number | null;
   body: string | null;
   path: string;
   family: 'gift_card' | 'esim' | null;
@@ -65,6 +67,7 @@ export class WireWatch implements WireObserver {
       doubtful: false,
       strange: false,
       refused: false,
+      leftAtMs: null,
       body: null,
       path: '',
       family: null,
@@ -79,6 +82,7 @@ export class WireWatch implements WireObserver {
     if (!spends) return;
     const subject = subjectOf(call);
     const seen = this.of(subject);
+    seen.leftAtMs ??= this.#nowMs();
     const family = call.path.startsWith('/esim') ? 'esim' : 'gift_card';
     if (seen.path === '') Object.assign(seen, { path: call.path, body: call.body, family });
     else if (seen.path !== call.path || seen.body !== call.body)
@@ -130,7 +134,8 @@ export class WireWatch implements WireObserver {
     this.#live.delete(`${subject} ${wire.process.number}`);
     const seen = this.of(subject);
     seen.lastMs = this.#nowMs();
-    if (code !== null) seen.refused = true;
+    const aboutAll = code !== null && (accountWide.has(code) || keyWide.has(code));
+    if (code !== null && !aboutAll && end.http !== 429) seen.refused = true;
     const understood = end.kind === 'answer' && (code !== null || end.http === 429 || isOrder(end));
     if (!understood && (end.kind === 'answer' || end.sent)) seen.doubtful = true;
     if (end.kind === 'answer' && end.http >= 500 && code !== null && code !== 'api_disabled') seen.doubtful = true;

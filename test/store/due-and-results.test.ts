@@ -56,6 +56,24 @@ describe('what is due', () => {
   });
 });
 
+describe('an order whose deadline passes while it waits', () => {
+  it.each([
+    ['account_not_allowed', 'not_after_passed'],
+    ['rate_limited', 'not_after_passed'],
+    ['unreachable', 'not_after_passed'],
+    ['out_of_stock', 'out_of_stock'],
+    ['insufficient_balance', 'insufficient_balance'],
+  ] as const)('is told the refusal of itself, never what kept it from being asked: %s', async (row, code) => {
+    await outbox.accept([line({ notAfterMs: 5000 })]);
+    const waiting = { ...nothing, state: 'waiting', nextStep: 'send', inDoubt: false, row } as const;
+    const error = { code: row, message: 'said then', buffered: false };
+    await outbox.store.closeAttempt(close(await outbox.opened(), { ...waiting, error }));
+    expect(await outbox.store.expireOverdue(5000)).toBe(1);
+    const [due] = await outbox.store.dueDeliveries('folder', 9999, 10);
+    expect(due?.document.lines[0]?.entries[0]).toMatchObject({ state: 'rejected', error: { code } });
+  });
+});
+
 describe('budget slots', () => {
   it('survive a restart: settled ones with their time, open ones as settled by it, foreign ones as fresh', async () => {
     await outbox.accept([line(), line({ lineId: '2' })]);

@@ -38,8 +38,12 @@ interface Door {
   readonly skus: SkuFile;
   readonly platform: 'woocommerce' | 'shopify';
   readonly signatureHeader: string;
+  /** When a wrong signature was last told, on the monotonic clock. */
+  warnedAtMs: number;
   read(value: unknown, context: Context<Web>): Delivery;
 }
+
+const warnEveryMs = 60_000;
 
 /** What WooCommerce sends when a webhook is made: a form without a signature. */
 const wooPing = /^webhook_id=\d{1,20}$/;
@@ -59,6 +63,7 @@ export function createStorefronts(deps: StorefrontDeps): Storefronts {
       skus: skus(shop),
       platform: 'woocommerce',
       signatureHeader: 'x-wc-webhook-signature',
+      warnedAtMs: Number.NEGATIVE_INFINITY,
       read: (value) => readWooOrder(value, shop.paidStatuses, shop.iccidField),
     });
   }
@@ -68,6 +73,7 @@ export function createStorefronts(deps: StorefrontDeps): Storefronts {
       skus: skus(shop),
       platform: 'shopify',
       signatureHeader: 'x-shopify-hmac-sha256',
+      warnedAtMs: Number.NEGATIVE_INFINITY,
       read: (value, context) => readShopifyOrder(value, isTest(context), shop.iccidField),
     });
   }
@@ -92,7 +98,11 @@ async function receive(deps: StorefrontDeps, door: Door, context: Context<Web>):
     return context.json({ result: 'ping' });
   }
   if (!isSignedBy(shop, body, signature)) {
-    logger.warn({ platform, shop: shop.shop }, 'a delivery with a wrong signature was refused: is the secret right?');
+    // Anybody can send these: one line a minute tells the person who set a wrong secret, and fills no disk.
+    if (clock.monoMs() - door.warnedAtMs >= warnEveryMs) {
+      door.warnedAtMs = clock.monoMs();
+      logger.warn({ platform, shop: shop.shop }, 'a delivery with a wrong signature was refused: is the secret right?');
+    }
     throw new Refusal('unauthorized', 'The signature does not fit the body.');
   }
   const parsed = parseExactJson(body);

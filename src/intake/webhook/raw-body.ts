@@ -7,11 +7,7 @@ import { Refusal } from './problem.ts';
  * too large, before it was read, or that ends too early.
  */
 export async function readRawBody(incoming: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  const tooLarge = new Refusal('too_large', `A body may have at most ${maxBytes} bytes. Divide the batch.`, {
-    // What is still to come would have to be read before the next request on this connection.
-    headers: { connection: 'close' },
-  });
-  if (Number(incoming.headers['content-length'] ?? 0) > maxBytes) throw tooLarge;
+  if (Number(incoming.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes);
   return await new Promise<Buffer>((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -22,11 +18,18 @@ export async function readRawBody(incoming: IncomingMessage, maxBytes: number): 
     const onData = (chunk: Buffer): void => {
       size += chunk.length;
       chunks.push(chunk);
-      if (size > maxBytes) end(() => reject(tooLarge));
+      if (size > maxBytes) end(() => reject(tooLarge(maxBytes)));
     };
     const onEnd = (): void => end(() => resolve(Buffer.concat(chunks)));
     const onClose = (): void => end(() => reject(new Refusal('incomplete', 'The body did not arrive completely.')));
     incoming.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
     if (incoming.destroyed && !incoming.readableEnded) onClose();
+  });
+}
+
+function tooLarge(maxBytes: number): Refusal {
+  return new Refusal('too_large', `A body may have at most ${maxBytes} bytes. Divide the batch.`, {
+    // What is still to come would have to be read before the next request on this connection.
+    headers: { connection: 'close' },
   });
 }

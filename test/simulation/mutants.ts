@@ -1,0 +1,313 @@
+/** A bug planted into a copy of the program. */
+export interface Mutant {
+  readonly name: string;
+  /** The file below `src/`. */
+  readonly file: string;
+  /** Each text must be there, and is replaced wherever it is. */
+  readonly changes: readonly (readonly [find: string, replace: string])[];
+}
+
+const table = 'core/decision-table.ts';
+const verdicts = 'core/verdicts.ts';
+const run = 'submit/attempt-run.ts';
+const dispatcher = 'submit/dispatcher.ts';
+const gate = 'submit/budget-gate.ts';
+const classify = 'wholesale/classify.ts';
+
+/** The bugs that a worker like this one is most likely to have, or to get. */
+export const mutants: readonly Mutant[] = [
+  {
+    name: 'a 4xx after an ambiguous attempt is believed',
+    file: table,
+    changes: [
+      [
+        '  inDoubt: resolve,\n  cancelClean: review,\n  cancelInDoubt: review,\n};\n/** A refusal that both',
+        '  inDoubt: reject,\n  cancelClean: review,\n  cancelInDoubt: review,\n};\n/** A refusal that both',
+      ],
+    ],
+  },
+  {
+    name: '402 after an ambiguous attempt is believed',
+    file: table,
+    changes: [
+      [
+        "pause: 'balance' },\n    inDoubt: resolve,",
+        "pause: 'balance' },\n    inDoubt: { verdict: 'wait', schedule: 'balance', pause: 'balance' },",
+      ],
+    ],
+  },
+  {
+    name: '409 out_of_stock after an ambiguous attempt is believed',
+    file: table,
+    changes: [["schedule: 'stock' },\n    inDoubt: resolve,", "schedule: 'stock' },\n    inDoubt: reject,"]],
+  },
+  {
+    name: '409 after an ambiguous cancel is taken for a refusal',
+    file: table,
+    changes: [["cancelInDoubt: { verdict: 'resolve', schedule: 'cancel' }", 'cancelInDoubt: reject']],
+  },
+  {
+    name: 'any lookup after an ambiguous cancel confirms it',
+    file: verdicts,
+    changes: [
+      ['if (showsCancelled(answer, facts.iccid))', 'if (showsCancelled(answer, facts.iccid) || facts.iccid !== null)'],
+    ],
+  },
+  {
+    name: 'a cut success counts as accepted',
+    file: classify,
+    changes: [
+      [
+        "if (json === undefined) return unreadable('a success whose body is not complete JSON');",
+        "if (json === undefined) return { row: 'accepted', http, message: '', answer: { orderNumber: null, reference: null, status: null, statusClass: 'none', cost: null, currency: null, units: [{}, {}, {}, {}, {}] } };",
+      ],
+    ],
+  },
+  {
+    name: 'refunded is taken for a refusal',
+    file: verdicts,
+    changes: [["return { ...done, state: 'refunded' };", "return { ...done, state: 'rejected' };"]],
+  },
+  {
+    name: 'a redirect counts as not processed',
+    file: table,
+    changes: [["clean: { ...doubt, pause: 'account' },", "clean: { ...again, pause: 'account' },"]],
+  },
+  {
+    name: 'the 404 of a proxy is the API saying not_found',
+    file: classify,
+    changes: [
+      [
+        'if (end.http < 500) return',
+        "if (end.http === 404) return answered({ row: 'not_found', http: 404, message, code: 'not_found' });\n  if (end.http < 500) return",
+      ],
+    ],
+  },
+  {
+    name: "a 5xx without the API's body counts as not processed",
+    file: table,
+    changes: [['foreign_server_error: ambiguous', 'foreign_server_error: everywhere(again)']],
+  },
+  {
+    name: 'no quiet time before an absence is believed',
+    file: verdicts,
+    changes: [['if (this.#nowMs < quietUntil) {', 'if (this.#nowMs + 1e9 < quietUntil) {']],
+  },
+  {
+    name: 'lookups ask the wrong family',
+    file: run,
+    changes: [['family: familyOf(entry.operation),\n      key,', "family: 'gift_card',\n      key,"]],
+  },
+  {
+    name: 'a 429 rejects the order',
+    file: table,
+    changes: [
+      ["rate_limited: everywhere({ verdict: 'again', schedule: 'rate_limit' })", 'rate_limited: everywhere(reject)'],
+    ],
+  },
+  {
+    name: 'a 401 rejects the order',
+    file: table,
+    changes: [["invalid_key: everywhere({ ...again, pause: 'key' })", 'invalid_key: everywhere(reject)']],
+  },
+  {
+    name: 'maintenance rejects the order',
+    file: table,
+    changes: [["api_disabled: everywhere({ ...again, pause: 'account' })", 'api_disabled: everywhere(reject)']],
+  },
+  {
+    name: 'a dropped connection counts as not sent',
+    file: 'wholesale/transport-errors.ts',
+    changes: [["return 'dropped';", "return 'unreachable';"]],
+  },
+  {
+    name: 'a timeout counts as not processed',
+    file: table,
+    changes: [["clean: { verdict: 'doubt', schedule: 'slow' }", "clean: { verdict: 'again', schedule: 'slow' }"]],
+  },
+  {
+    name: 'a call found open at the start counts as not sent',
+    file: table,
+    changes: [
+      [
+        "  crashed: {\n    clean: { verdict: 'doubt', schedule: 'now' }",
+        "  crashed: {\n    clean: { verdict: 'again', schedule: 'now' }",
+      ],
+    ],
+  },
+  {
+    name: 'an ambiguous cancel counts as not sent',
+    file: table,
+    changes: [
+      [
+        "const doubtCancel: Cell = { verdict: 'doubt', schedule: 'cancel' };",
+        "const doubtCancel: Cell = { verdict: 'again', schedule: 'cancel' };",
+      ],
+    ],
+  },
+  {
+    name: 'open calls are not looked for at the start',
+    file: 'submit/recovery.ts',
+    changes: [['for (const attempt of open) {', 'for (const attempt of open.slice(0, 0)) {']],
+  },
+  {
+    name: 'the entry is not marked as sending before the call',
+    file: 'store/attempts.ts',
+    changes: [['if (request !== null) this.#startSending(row, request, claim);', '']],
+  },
+  {
+    name: 'a retry has a new reference',
+    file: run,
+    changes: [
+      [
+        '      ...request,\n',
+        '      ...request,\n      body: entry.tries === 0 ? request.body : (request.body?.replace(/"reference":"os-./, \'"reference":"os-\' + entry.tries) ?? null),\n',
+      ],
+    ],
+  },
+  {
+    name: 'the reference depends on the row, not on the order',
+    file: 'store/intake.ts',
+    changes: [['generation: 0,', 'generation: requestId % 3,']],
+  },
+  {
+    name: 'the budget is forgotten at a restart',
+    file: dispatcher,
+    changes: [['gate.restore(await store.restoreSlots(', 'void (await store.restoreSlots(']],
+  },
+  {
+    name: 'the budget follows the wall clock',
+    file: gate,
+    changes: [['this.#clock.monoMs()', 'this.#clock.wallMs()']],
+  },
+  {
+    name: 'spending calls are not counted as orders',
+    file: gate,
+    changes: [
+      [
+        "if (kind === 'spend') {\n      key.orders.take(now);",
+        "if (kind === 'spend') {\n      key.orders.take(now);\n      key.orders.giveBack();\n      key.orders.take(now);",
+      ],
+      ["if (kind === 'spend') key.orders.settle(settledMs);", "if (kind === 'spend') key.orders.giveBack();"],
+    ],
+  },
+  {
+    name: 'a slot comes back one window after the call started',
+    file: run,
+    changes: [['(arrived ? now : now + limits.transitMs)', 'end.started']],
+  },
+  {
+    name: 'no allowance for a given-up call that is still on its way',
+    file: run,
+    changes: [['(arrived ? now : now + limits.transitMs)', 'now']],
+  },
+  {
+    name: 'a call without an answer costs no slot',
+    file: run,
+    changes: [['(arrived ? now : now + limits.transitMs)', '(arrived ? now : null)']],
+  },
+  {
+    name: 'no allowance for calls of the process before',
+    file: gate,
+    changes: [
+      ['return this.#clock.monoMs() + this.#limits.transitMs;', 'return this.#clock.monoMs() - this.#limits.windowMs;'],
+    ],
+  },
+  {
+    name: 'commits are not synced',
+    file: 'store/database.ts',
+    changes: [
+      ["database.pragma('synchronous = FULL');", "database.pragma('synchronous = NORMAL');"],
+      ['found.synchronous !== 2', 'found.synchronous !== 1'],
+    ],
+  },
+  {
+    name: 'a delivery is recorded before it is made',
+    file: 'results/delivery-loop.ts',
+    changes: [
+      [
+        'await sink.deliver(document);',
+        'await store.closeDelivery({ requestId, sink: sink.name, version, nowMs: clock.wallMs() });\n      await sink.deliver(document);',
+      ],
+    ],
+  },
+  {
+    name: 'a failed delivery is not tried again',
+    file: 'results/delivery-loop.ts',
+    changes: [
+      [
+        'await store.failDelivery({ requestId, sink: sink.name, error: message, retryAtMs: clock.wallMs() + delayMs });',
+        'await store.closeDelivery({ requestId, sink: sink.name, version, nowMs: clock.wallMs() });',
+      ],
+    ],
+  },
+  {
+    name: 'a result depends on when it is written',
+    file: 'store/result-reader.ts',
+    changes: [
+      ['updated_at: isoTime(request.updated_at_ms)', 'updated_at: isoTime(request.updated_at_ms + request.version)'],
+    ],
+  },
+  {
+    name: 'nothing limits how much is in doubt',
+    file: dispatcher,
+    changes: [['(await store.countInDoubt()) < this.#options.exposureCap', '(await store.countInDoubt()) < 1000']],
+  },
+  {
+    name: 'a pause is not recorded',
+    file: run,
+    changes: [['pause: this.#pauseOf(attempt, keyName, settlement),', 'pause: null,']],
+  },
+  {
+    name: 'a probe that fails ends the pause',
+    file: 'submit/pause-board.ts',
+    changes: [
+      ['if (!stillShut.has(outcome.row))', "if (!stillShut.has(outcome.row) || outcome.row === 'api_disabled')"],
+    ],
+  },
+  {
+    name: 'an order is complete without all its units',
+    file: verdicts,
+    changes: [
+      [
+        'return answer.units.length >= (facts.quantity ?? 1);',
+        "return answer.units.length >= (facts.quantity ?? 1) || answer.statusClass !== 'none';",
+      ],
+    ],
+  },
+  {
+    name: 'an answer about another order is believed',
+    file: 'wholesale/client.ts',
+    changes: [['return mismatch === null ?', 'return mismatch !== undefined ?']],
+  },
+  {
+    name: 'one eSIM is spent on by two calls at once',
+    file: 'store/due-entries.ts',
+    changes: [['AND ${iccidIsFree}', '']],
+  },
+  {
+    name: 'the deadline of an order is not looked at',
+    file: 'store/due-entries.ts',
+    changes: [['AND ${mayStart}', '']],
+  },
+  {
+    name: 'a split loses a part',
+    file: 'core/follow-up.ts',
+    changes: [['[larger, quantity - larger].map', '[larger].map']],
+  },
+  {
+    name: 'the parts of a split have the whole quantity',
+    file: 'core/follow-up.ts',
+    changes: [['    quantity: size,\n', '    quantity: Math.min(quantity - 1, size + 1),\n']],
+  },
+  {
+    name: 'sending goes on while the disk is full',
+    file: dispatcher,
+    changes: [['if (!(await this.#disk.look())) return false;', 'await this.#disk.look();']],
+  },
+  {
+    name: 'the key is logged',
+    file: run,
+    changes: [['key: keyName,\n      outcome', 'key: this.#deps.keyValue(keyName),\n      outcome']],
+  },
+];

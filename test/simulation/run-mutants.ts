@@ -1,0 +1,97 @@
+import { spawn } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { mutants, type Mutant } from './mutants.ts';
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '1000' },
+    only: { type: 'string' },
+    workers: { type: 'string', default: '2' },
+    table: { type: 'boolean', default: false },
+  },
+});
+
+const root = resolve(import.meta.dirname, '../..');
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+
+interface Verdict {
+  readonly mutant: Mutant;
+  /** The seed and the invariant that found it; null when it lived. */
+  readonly killed: { readonly seed: string; readonly invariant: string; readonly sentence: string } | null;
+  readonly error: string | null;
+}
+
+/** A copy of the program with the bug in it. Throws when the text that the bug replaces is not there any more. */
+function plant(mutant: Mutant): string {
+  const copy = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'order-sync-mutant-'));
+  cpSync(join(root, 'src'), join(copy, 'src'), { recursive: true });
+  cpSync(join(root, 'test/simulation'), join(copy, 'test/simulation'), { recursive: true });
+  cpSync(join(root, 'package.json'), join(copy, 'package.json'));
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+  const path = join(copy, 'src', mutant.file);
+  let text = readFileSync(path, 'utf8');
+  for (const [find, replace] of mutant.changes) {
+    if (!text.includes(find))
+      throw new Error(`${mutant.file} has no "${find}" any more: the mutant must be planted anew`);
+    text = text.replaceAll(find, () => replace);
+  }
+  writeFileSync(path, text);
+  return copy;
+}
+
+function simulate(copy: string): Promise<string> {
+  const { promise, resolve: done } = Promise.withResolvers<string>();
+  const args = ['test/simulation/simulate.ts', '--seeds', values.seeds, '--workers', '1', '--stop-after', '1'];
+  const child = spawn(process.execPath, args, { cwd: copy, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  child.on('close', () => done(output));
+  return promise;
+}
+
+async function judge(mutant: Mutant): Promise<Verdict> {
+  let copy: string | null = null;
+  try {
+    copy = plant(mutant);
+    const output = await simulate(copy);
+    const [, seed, invariant, sentence] = /^seed (\d+): (\S+) (.*)$/m.exec(output) ?? [];
+    if (seed !== undefined && invariant !== undefined)
+      return { mutant, killed: { seed, invariant, sentence: sentence ?? '' }, error: null };
+    return { mutant, killed: null, error: /seeds\/s/.test(output) ? null : output.slice(-400) };
+  } catch (error) {
+    return { mutant, killed: null, error: String(error) };
+  } finally {
+    if (copy !== null) rmSync(copy, { recursive: true, force: true });
+  }
+}
+
+const queue = mutants.filter((mutant) => values.only === undefined || mutant.name.includes(values.only));
+const verdicts: Verdict[] = [];
+const waiting = [...queue];
+await Promise.all(
+  Array.from({ length: Number(values.workers) }, async () => {
+    for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) {
+      const verdict = await judge(mutant);
+      verdicts.push(verdict);
+      const { killed, error } = verdict;
+      const end =
+        killed === null
+          ? (error ?? 'LIVES')
+          : `killed by ${killed.invariant} in seed ${killed.seed}: ${killed.sentence}`;
+      say(`${mutant.name}: ${end.slice(0, 200)}`);
+    }
+  }),
+);
+const alive = verdicts.filter((verdict) => verdict.killed === null);
+if (values.table) {
+  say('\n| planted bug | where | killed by | first seed |\n|---|---|---|---|');
+  for (const { mutant, killed } of verdicts.toSorted((a, b) => queue.indexOf(a.mutant) - queue.indexOf(b.mutant))) {
+    say(`| ${mutant.name} | \`${mutant.file}\` | ${killed?.invariant ?? '**lives**'} | ${killed?.seed ?? '-'} |`);
+  }
+}
+say(`${queue.length - alive.length} of ${queue.length} planted bugs were found within ${values.seeds} seeds`);
+if (alive.length > 0) process.exitCode = 1;

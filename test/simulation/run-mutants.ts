@@ -10,7 +10,8 @@ const { values } = parseArgs({
     seeds: { type: 'string', default: '1000' },
     only: { type: 'string' },
     workers: { type: 'string', default: '2' },
-    table: { type: 'boolean', default: false },
+    /** Writes the table into docs/reliability.md. */
+    write: { type: 'boolean', default: false },
   },
 });
 
@@ -87,11 +88,19 @@ await Promise.all(
   }),
 );
 const alive = verdicts.filter((verdict) => verdict.killed === null);
-if (values.table) {
-  say('\n| planted bug | where | killed by | first seed |\n|---|---|---|---|');
-  for (const { mutant, killed } of verdicts.toSorted((a, b) => queue.indexOf(a.mutant) - queue.indexOf(b.mutant))) {
-    say(`| ${mutant.name} | \`${mutant.file}\` | ${killed?.invariant ?? '**lives**'} | ${killed?.seed ?? '-'} |`);
-  }
+const rows = verdicts
+  .toSorted((a, b) => queue.indexOf(a.mutant) - queue.indexOf(b.mutant))
+  .map(
+    ({ mutant, killed }) =>
+      `| ${mutant.name} | \`${mutant.file}\` | ${killed?.invariant ?? '**lives**'} | ${killed?.seed ?? '-'} |`,
+  );
+if (values.write) {
+  const path = join(root, 'docs/reliability.md');
+  const [before, rest] = readFileSync(path, 'utf8').split('<!-- planted bugs: begin -->\n');
+  const after = rest?.split('<!-- planted bugs: end -->')[1];
+  if (before === undefined || after === undefined) throw new Error('docs/reliability.md has no place for the table');
+  const table = ['| planted bug | in `src/` | found by | first seed |', '|---|---|---|---|', ...rows].join('\n');
+  writeFileSync(path, `${before}<!-- planted bugs: begin -->\n${table}\n<!-- planted bugs: end -->${after}`);
 }
 say(`${queue.length - alive.length} of ${queue.length} planted bugs were found within ${values.seeds} seeds`);
 if (alive.length > 0) process.exitCode = 1;

@@ -63,24 +63,29 @@ describe('a worker that is killed again and again', () => {
     const requests = Array.from({ length: orders }, (_, order) => request(order));
     const part = (from: number, to: number) => requests.slice(from, to);
 
+    const dropped = new Map<string, string>();
+    const drop = (name: string, text: string): void => {
+      dropped.set(name, text);
+      house?.drop(name, text);
+    };
     for (let kill = 0; kill < kills; kill += 1) {
       // Files arrive while the worker is being killed: also claims, parsing and archiving are cut off.
       if (kill === 0)
-        house.drop(
+        drop(
           'a.ndjson',
           part(0, 80)
             .map((asked) => JSON.stringify(asked))
             .join('\n')
             .concat('\n'),
         );
-      if (kill === 5) house.drop('b.json', JSON.stringify(part(80, 140)));
+      if (kill === 5) drop('b.json', JSON.stringify(part(80, 140)));
       if (kill === 10) {
         const rows = part(140, 200).map(({ order_id: id, lines: [line] }) => {
           const variant = line !== undefined && 'variant' in line ? line.variant : '';
           const plan = line !== undefined && 'plan' in line ? line.plan : '';
           return `shop,${id},1,${line?.type},${variant},${plan},,1,,USD`;
         });
-        house.drop(
+        drop(
           'c.csv',
           ['source,order_id,line_id,type,variant,plan,iccid,quantity,days,currency', ...rows, ''].join('\n'),
         );
@@ -94,6 +99,13 @@ describe('a worker that is killed again and again', () => {
 
     const last = house.start();
     await last.started();
+    // A file over which the worker was killed twice stands before a person, who does what its report says: send it again.
+    for (const { name, code } of house.query<{ name: string; code: string }>(
+      "SELECT name, error_code AS code FROM files WHERE state = 'rejected'",
+    )) {
+      expect(code).toBe('poison_file');
+      house.drop(`again-${name}`, dropped.get(name) ?? '');
+    }
     // A deadline of its own, so that a run which does not converge says where it stands.
     const deadline = performance.now() + 60_000;
     const states = () =>

@@ -49,12 +49,17 @@ export interface RunningWorker {
 
 const healthCheckIntervalMs = 30_000;
 
-function openOutbox(config: Config): Store {
-  const mayInit = config.init === 'if-missing' && !existsSync(config.databasePath);
-  mkdirSync(config.dataDir, { recursive: true, mode: 0o750 });
+/**
+ * Opens the outbox of a configuration as its only writer: for the worker, or for one step of the command line while no
+ * worker runs.
+ * @param init whether a missing database, and a missing secret with it, may be made
+ */
+export function openOutbox(config: Config, init: Config['init']): Store {
+  const mayInit = init === 'if-missing' && !existsSync(config.databasePath);
+  if (mayInit) mkdirSync(config.dataDir, { recursive: true, mode: 0o750 });
   return openStore({
     path: config.databasePath,
-    init: config.init,
+    init,
     namespace: {
       instance: config.instance,
       prefix: config.reference.prefix,
@@ -166,7 +171,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
   const { config, clock, logger } = deps;
   const life = new Lifecycle();
   return await life.start(async () => {
-    const store = openOutbox(config);
+    const store = openOutbox(config, config.init);
     await life.push('store', () => store.close());
     const incarnationId = await store.beginIncarnation({
       bootId: clock.bootId ?? null,

@@ -2,13 +2,11 @@ import { userInfo } from 'node:os';
 import { z } from 'zod';
 import { controlMark, controlPath } from '../admin/control-routes.ts';
 import { performCommand } from '../admin/perform-command.ts';
-import { commandSettings } from '../app.ts';
+import { commandSettings, openOutbox } from '../app.ts';
 import type { Config } from '../config/config.ts';
-import { readReferenceSecret } from '../config/reference-secret.ts';
 import { commandResultSchema, type CommandResult, type OperatorCommand } from '../core/operator-command.ts';
 import { hasCode, OrderSyncError, type OrderSyncErrorCode } from '../core/order-sync-error.ts';
 import { readRunFile, type RunFile } from '../ops/run-file.ts';
-import { openStore } from '../store/sqlite-store.ts';
 import type { CliContext } from './context.ts';
 import { isErrorCode } from './exit-codes.ts';
 import { loopbackAddress } from './worker-address.ts';
@@ -59,14 +57,7 @@ export async function sendCommand(
 }
 
 async function performHere(config: Config, command: OperatorCommand, nowMs: number): Promise<CommandResult> {
-  const { instance, reference, wholesale, databasePath } = config;
-  const store = openStore({
-    path: databasePath,
-    init: 'never',
-    namespace: { instance, prefix: reference.prefix, secret: readReferenceSecret(reference.secretFile, false) },
-    upstream: wholesale.upstream,
-    sinks: ['folder'],
-  });
+  const store = openOutbox(config, 'never');
   try {
     return await performCommand(store, command, commandSettings(config), nowMs);
   } finally {

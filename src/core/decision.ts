@@ -16,7 +16,7 @@ export function decideSubmission(
   const settlement = verdicts.apply(decisionTable[outcome.row][columnFor(facts)], outcome);
   return withinHorizon(settlement, facts, policy, nowMs)
     ? settlement
-    : verdicts.review(outcome, settlement.row, tooOld, true);
+    : { ...verdicts.review(outcome, settlement.row, tooOld, true), pause: settlement.pause };
 }
 
 const tooOld = 'still in doubt when the reference became too old to be sent again by itself';
@@ -39,7 +39,8 @@ export function decideLookup(
   const settlement = judgeLookup(verdicts, facts, lookup);
   return withinHorizon(settlement, facts, policy, nowMs)
     ? settlement
-    : verdicts.review(null, settlement.row, tooOld, true);
+    : // That its own time is over does not open a door that was just found shut.
+      { ...verdicts.review(null, settlement.row, tooOld, true), pause: settlement.pause };
 }
 
 function judgeLookup(verdicts: Verdicts, facts: EntryFacts, lookup: LookupOutcome): Settlement {

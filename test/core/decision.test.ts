@@ -278,6 +278,16 @@ describe('what a lookup does', () => {
     expect(decideLookup(facts({ state: 'placed' }), { kind: 'absent' }, policy, now, half).state).toBe('needs_review');
   });
 
+  it('lets a scope stand still that turns a call away, also when the entry itself is too old to go on', () => {
+    const old = facts({ ...inDoubt, firstSentAtMs: now - policy.horizonMs });
+    const shut = outcome('api_disabled');
+    const pause = { kind: 'account', reason: 'api_disabled' };
+    const asked = decideLookup(old, { kind: 'failed', outcome: shut }, policy, now, half);
+    expect(asked).toMatchObject({ state: 'needs_review', pause });
+    const sent = decideSubmission({ ...old, state: 'sending' }, shut, policy, now, half);
+    expect(sent).toMatchObject({ state: 'needs_review', pause });
+  });
+
   it('counts the deadline for the units from the acceptance, however long the order waited before it', () => {
     const pending = answer({ units: [], status: 'processing', statusClass: 'pending' });
     const waited = facts({ state: 'sending', firstSentAtMs: now - 2 * policy.placedDeadlineMs });

@@ -23,7 +23,7 @@ function referencesOf(line: AcceptableLine): ReadonlySet<string> {
 }
 
 /** Compares what the shop was told with what the API did. The worker's own view is asked for nothing. */
-export function checkAtEnd(world: World, database: Database): void {
+export function checkAtEnd(world: World): void {
   const { api, acknowledged } = world;
   const explained = new Set<SimOrder>();
   let anyReview = false;
@@ -52,6 +52,10 @@ export function checkAtEnd(world: World, database: Database): void {
     if (!explained.has(order)) world.violate('I1', `nobody asked for the order ${order.reference}`);
   checkMoney(world, told, anyReview);
   checkSecrets(world);
+}
+
+/** Whether SQLite finds its file intact. */
+export function checkFile(world: World, database: Database): void {
   const integrity = String(database.pragma('integrity_check', { simple: true }));
   if (integrity !== 'ok') world.violate('I15', `the outbox is damaged: ${integrity}`);
 }

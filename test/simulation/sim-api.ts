@@ -125,6 +125,13 @@ export class SimApi {
       completeAtMs: never ? Number.POSITIVE_INFINITY : this.#nowMs() + later,
     });
     if (esim !== null) esim.state = 'topped_up';
+    // An order that is refunded at once leaves no eSIM that could be refunded again (Spec 3).
+    if (state === 'refunded' && order.operation === 'esim_order') {
+      for (const iccid of order.units) {
+        const gone = this.ledger.esims.get(iccid);
+        if (gone !== undefined) gone.state = 'cancelled';
+      }
+    }
     return order;
   }
 

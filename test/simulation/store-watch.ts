@@ -36,6 +36,8 @@ export class StoreWatch {
   readonly #trace: (what: string) => void;
   readonly #unknownLimit: number;
   readonly #freeBytes: () => number;
+  /** A call that a process had open when it died may have been processed, even if it never left. */
+  readonly #onCrashedCall: (subject: string) => void;
   readonly #states = new Map<string, string>();
   readonly #open = new Map<number, OpenAttempt>();
   /** Something changed since the last look: whether all is done is worth asking again. */
@@ -48,6 +50,7 @@ export class StoreWatch {
     trace: (what: string) => void;
     unknownLimit: number;
     freeBytes: () => number;
+    onCrashedCall: (subject: string) => void;
   }) {
     this.#disk = options.disk;
     this.#coverage = options.coverage;
@@ -55,6 +58,7 @@ export class StoreWatch {
     this.#trace = options.trace;
     this.#unknownLimit = options.unknownLimit;
     this.#freeBytes = options.freeBytes;
+    this.#onCrashedCall = options.onCrashedCall;
   }
 
   wrap(store: Store, process: SimProcess, onRecorded: () => void): Store {
@@ -99,11 +103,14 @@ export class StoreWatch {
     if (changesEntries.has(name) && result !== 0) this.#checkStates();
   }
 
+  /** What the last transaction of a dying process changed is looked at, too. */
+  lookAtTheEnd(): void {
+    if (this.#disk.isOpen) this.#checkStates();
+  }
+
   /** What the spending calls that are open now are for. */
   openSubjects(): readonly string[] {
-    return [...this.#open.values()]
-      .filter((attempt) => attempt.purpose === 'submit')
-      .map(({ entry }) => (entry.operation === 'esim_cancel' ? `cancel:${entry.iccid}` : entry.reference));
+    return [...this.#open.values()].filter((attempt) => attempt.purpose === 'submit').map(subjectOfEntry);
   }
 
   #closed(close: AttemptClose): void {
@@ -111,6 +118,7 @@ export class StoreWatch {
     const attempt = this.#open.get(close.attemptId);
     this.#open.delete(close.attemptId);
     const operation = attempt?.entry.operation === 'esim_cancel' ? 'cancel' : 'buy';
+    if (outcome.row === 'crashed' && attempt?.purpose === 'submit') this.#onCrashedCall(subjectOfEntry(attempt));
     const history = attempt?.entry.inDoubt === true ? 'in doubt' : 'clean';
     if (attempt?.purpose === 'submit') this.#coverage.hit(`cell ${outcome.row} ${operation} ${history}`);
     else this.#coverage.hit(`lookup ${outcome.row} ${operation} ${attempt?.entry.state}`);
@@ -137,6 +145,10 @@ export class StoreWatch {
     if (unknown > this.#unknownLimit)
       this.#violate('I13', `${unknown} entries are in doubt, the limit is ${this.#unknownLimit}`);
   }
+}
+
+function subjectOfEntry({ entry }: OpenAttempt): string {
+  return entry.operation === 'esim_cancel' ? `cancel:${entry.iccid}` : entry.reference;
 }
 
 function isOpenAttempt(value: unknown): value is OpenAttempt {

@@ -87,8 +87,8 @@ describe('a call that was given up is truly dead', () => {
     onTestFinished(async () => client.close());
     const outcomes = await Promise.all(Array.from({ length: 12 }, async () => client.probe({ keyValue })));
     const sent = outcomes.filter((outcome) => outcome.sent).length;
-    // Four go at once; one more may get the place of one that was given up a moment before its own time is over.
-    expect(sent).toBeLessThan(12);
+    // Four go at once. Each place may be taken once more, by a read whose own time is over a moment later.
+    expect(sent).toBeLessThanOrEqual(8);
     await sleep(500);
     expect(server.requests).toHaveLength(sent);
   });

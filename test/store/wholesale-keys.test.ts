@@ -36,7 +36,7 @@ const pause = (scope: string, probeAtMs: number | null = 900_000) => ({
   nowMs: 4000,
 });
 const probes = async (): Promise<Record<string, number | null>> =>
-  Object.fromEntries((await box.store.pauses()).map((it) => [it.scope, it.probeAtMs]));
+  Object.fromEntries((await box.store.pauses()).map(({ scope, probeAtMs }) => [scope, probeAtMs]));
 
 const rest: KeyRest = { keyName: 'main', blockedUntilMono: 8000, pacedUntilMono: 900_000, pacedLengthMs: 890_000 };
 

@@ -78,8 +78,8 @@ export async function startWebhookIntake(options: WebhookIntakeOptions): Promise
   };
   let doors = doorsOf(config);
   // What is open at the moment of the request, so that the doors can be changed while the address stays.
-  const fetch: Hono<Web>['fetch'] = (...request) => doors.app.fetch(...request);
-  const server: WebhookServer = await startWebhookServer({ fetch }, config, clock);
+  const answer: Hono<Web>['fetch'] = (...request) => doors.app.fetch.apply(doors.app, request);
+  const server: WebhookServer = await startWebhookServer({ fetch: answer }, config, clock);
   return {
     address: server.address,
     ring: () => watch.ring(),

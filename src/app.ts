@@ -243,7 +243,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
       draining,
       logger: logger.child({ component: 'control' }),
       perform: async (command) => {
-        const result = await performCommand(store, command, settings, clock.wallMs());
+        const result = await performCommand(store, command, settings, clock);
         if (result.kind === 'scope') await dispatcher.pausesChanged();
         onAccepted();
         webhook?.ring();

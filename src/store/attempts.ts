@@ -184,7 +184,7 @@ export class AttemptTable {
       if (attempt.purpose === 'lookup' && !lookedUp.includes(row.state)) return;
       this.#entries.settle(row, {
         settlement: close.settlement,
-        nowMs: close.nowMs,
+        now: close,
         expected: attempt.purpose === 'submit' ? ['sending'] : lookedUp,
         sentAtMs: attempt.purpose === 'submit' && close.outcome.sent ? attempt.opened_at_ms : null,
       });

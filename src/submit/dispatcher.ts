@@ -74,6 +74,9 @@ export class Dispatcher {
   async start(): Promise<void> {
     const { store, gate, pauses, clock, logger } = this.#deps;
     gate.restore(await store.restoreSlots({ settledMono: gate.restartSettlesAtMs(), bootId: clock.bootId ?? null }));
+    // What was stamped in another run of the machine means nothing now: such a quiet time begins anew, once.
+    const quietUntilMono = clock.monoMs() + this.#deps.policy.quietMs;
+    await store.restartQuietTimes({ untilMono: quietUntilMono, bootId: clock.bootId ?? null });
     const recovered = await recoverOpenAttempts({
       store,
       attempts: this.#attempts,

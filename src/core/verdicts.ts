@@ -4,6 +4,7 @@ import { fallbackFor, splitFor } from './follow-up.ts';
 import type { OrderAnswer } from './order-answer.ts';
 import { unreachable } from './order-sync-error.ts';
 import type { Outcome, OutcomeRow } from './outcome.ts';
+import { isOverdue } from './resend.ts';
 import { retryDelayMs, type ScheduleName } from './retry-schedule.ts';
 import type { DecisionPolicy, EntryFacts, Settlement } from './settlement.ts';
 
@@ -165,8 +166,13 @@ export class Verdicts {
     }
   }
 
+  /** After its deadline nothing more of an order is bought: not by the same reference, and not in another way. */
+  #isOverdue(): boolean {
+    return isOverdue(this.#facts, this.#nowMs);
+  }
+
   #reject(base: Settlement, outcome: Outcome): Settlement {
-    const followUps = outcome.row === 'limit_exceeded' ? splitFor(this.#facts) : [];
+    const followUps = outcome.row === 'limit_exceeded' && !this.#isOverdue() ? splitFor(this.#facts) : [];
     const error = errorOf(outcome, false);
     return { ...base, state: 'rejected', inDoubt: false, doubtUntilMs: null, error, followUps };
   }
@@ -175,7 +181,7 @@ export class Verdicts {
     const facts = this.#facts;
     const error = errorOf(outcome, false);
     const tries = this.#triesOf(outcome.row);
-    const instead = outcome.row === 'insufficient_balance' ? fallbackFor(facts) : [];
+    const instead = outcome.row === 'insufficient_balance' && !this.#isOverdue() ? fallbackFor(facts) : [];
     if (instead.length > 0) return { ...base, state: 'rejected', error, followUps: instead };
     if (outcome.row === 'out_of_stock' && facts.notAfterMs === null) {
       // Without a deadline nobody said how long to wait: the shop is told now.
@@ -224,6 +230,7 @@ export class Verdicts {
       return this.review(null, facts.buffered?.row ?? 'not_found', reason, true);
     }
     if (facts.buffered === null) {
+      if (this.#isOverdue()) return this.#absentTooLate(base);
       // Nothing stands against it: the same reference again buys it, or brings the first answer (Spec 7, retry rule 1).
       return { ...base, nextStep: 'send', counted: false };
     }
@@ -271,6 +278,22 @@ export class Verdicts {
     };
   }
 
+  /** Not found after its deadline: the same reference again would buy it late. */
+  #absentTooLate(base: Settlement): Settlement {
+    const { doubtUntilMs } = this.#facts;
+    if (doubtUntilMs !== null && this.#nowMs < doubtUntilMs)
+      return { ...base, nextStep: 'lookup', counted: false, dueAtMs: doubtUntilMs };
+    if (!this.#policy.trustsAbsence) {
+      const reason =
+        'its deadline passed while it was in doubt, and that it is not found proves nothing: no lookup has ever found an order';
+      return this.review(null, base.row, reason, true);
+    }
+    const message =
+      'the deadline of the order passed while it was not known whether it was bought; a lookup after that does not find it: nothing was bought';
+    const error = { code: 'not_after_passed', message, buffered: false };
+    return { ...base, state: 'expired', inDoubt: false, doubtUntilMs: null, counted: false, error };
+  }
+
   /** A lookup for an ambiguous cancel found the order of the eSIM. */
   cancelFound(answer: OrderAnswer): Settlement {
     const facts = this.#facts;
@@ -284,6 +307,13 @@ export class Verdicts {
         facts.buffered.row,
         `the cancel was refused after an ambiguous attempt, and the order's status is "${answer.status}": ${facts.buffered.message}`,
       );
+    }
+    if (this.#isOverdue()) {
+      // Not every order shows what became of its eSIM, so this is no proof that nothing was cancelled.
+      if (facts.doubtUntilMs !== null && this.#nowMs < facts.doubtUntilMs)
+        return { ...this.#base('accepted'), nextStep: 'lookup', counted: false, dueAtMs: facts.doubtUntilMs };
+      const reason = `its deadline passed while the cancel was in doubt, and the order's status is "${answer.status}"`;
+      return this.review(null, 'accepted', reason, true);
     }
     // Not cancelled so far, and repeating is safe: an eSIM is refunded once (Spec 3).
     return { ...this.#base('accepted'), state: 'unknown', nextStep: 'send', counted: false };

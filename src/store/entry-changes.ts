@@ -57,8 +57,9 @@ export class EntryChanges {
         `INSERT INTO entries (reference, line_id, generation, chunk, operation, variant, plan, iccid, quantity, days, currency,
                               not_after_ms, rules, state, lane, due_at_ms, created_at_ms, updated_at_ms)
          SELECT :reference, line_id, :generation, :chunk, operation, variant, plan, iccid, :quantity, days, :currency,
-                -- A deadline that has passed was that of the first order; nobody orders anew to have it expire.
-                CASE WHEN not_after_ms > :nowMs THEN not_after_ms END, rules, 'pending', :lane, :nowMs, :nowMs, :nowMs
+                -- A deadline that has passed was that of the first order; no person orders anew to have it expire. What
+                -- the worker orders instead by itself keeps it.
+                CASE WHEN :byPerson = 0 OR not_after_ms > :nowMs THEN not_after_ms END, rules, 'pending', :lane, :nowMs, :nowMs, :nowMs
          FROM entries WHERE id = :id`,
       ),
       markReplaced: database.prepare('UPDATE entries SET replaced = 1 WHERE id = ? AND replaced = 0'),
@@ -69,6 +70,9 @@ export class EntryChanges {
       requestOf: database.prepare<[number], number>('SELECT request_id FROM lines WHERE id = ?').pluck(),
       rememberEsim: database.prepare(
         'INSERT INTO esims (iccid, entry_id) VALUES (?, ?) ON CONFLICT (iccid) DO NOTHING',
+      ),
+      askFirst: database.prepare(
+        `UPDATE entries SET next_step = 'lookup', due_at_ms = :nowMs, updated_at_ms = :nowMs WHERE id = :id AND state = 'unknown'`,
       ),
       review: database.prepare(
         `UPDATE entries SET state = 'needs_review', review_reason = :reason, updated_at_ms = :nowMs WHERE id = :id AND state = :from`,
@@ -156,12 +160,13 @@ export class EntryChanges {
     ) {
       this.#statements.learnLimit.run({ variant: row.variant, limit: row.quantity - 1, nowMs });
     }
-    for (const followUp of settlement.followUps) this.#insertFollowUp(row, followUp, nowMs);
+    for (const followUp of settlement.followUps) this.#insertFollowUp(row, followUp, { nowMs, byPerson: false });
     if (settlement.followUps.length > 0) this.#statements.markReplaced.run(row.id);
   }
 
   /** Puts another entry of the same line on disk, with a reference of its own; returns that. */
-  #insertFollowUp(row: EntryRow, followUp: FollowUp, nowMs: number): string {
+  #insertFollowUp(row: EntryRow, followUp: FollowUp, order: { nowMs: number; byPerson: boolean }): string {
+    const { nowMs, byPerson } = order;
     const { generation, chunk, quantity, currency } = followUp;
     const line = this.#statements.lineOf.get(row.line_id);
     assert(line !== undefined, `the line of ${row.reference} exists`);
@@ -177,6 +182,7 @@ export class EntryChanges {
       currency,
       lane,
       nowMs,
+      byPerson: byPerson ? 1 : 0,
     });
     return reference;
   }
@@ -219,7 +225,7 @@ export class EntryChanges {
       chunk *= 2;
     }
     assert(Number.isSafeInteger(chunk), `${row.reference} was not ordered anew too often`);
-    const reference = this.#insertFollowUp(row, { ...row, generation, chunk }, nowMs);
+    const reference = this.#insertFollowUp(row, { ...row, generation, chunk }, { nowMs, byPerson: true });
     const { changes } = this.#statements.markReplaced.run(row.id);
     assert(changes === 1, `${row.reference} is replaced once`);
     this.#report(row, nowMs);
@@ -262,6 +268,12 @@ export class EntryChanges {
     const { changes } = this.#statements.end.run(change);
     assert(changes === 1, `${row.reference} is taken back once`);
     this.#report(row, nowMs);
+  }
+
+  /** What was to be sent again is looked up instead. */
+  askFirst(row: EntryRow, nowMs: number): void {
+    const { changes } = this.#statements.askFirst.run({ id: row.id, nowMs });
+    assert(changes === 1, `${row.reference} is in doubt`);
   }
 
   /** Sets an entry aside that the worker cannot go on with; nothing was sent by this. */

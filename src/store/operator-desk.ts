@@ -75,6 +75,7 @@ export class OperatorDesk {
       doubtUntilMs: row.doubt_until_ms,
       row: outcomeRowFrom(row.outcome_row),
       firstSentAtMs: row.first_sent_at_ms,
+      notAfterMs: row.not_after_ms,
       orderNumber: row.order_number,
       errorCode: row.error_code,
       unitCount: unitsFrom(row.units).length,

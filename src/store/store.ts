@@ -3,6 +3,7 @@ import type { EntryState } from '../core/entry-state.ts';
 import type { Family, Operation } from '../core/operation.ts';
 import type { OrderAnswer, Unit } from '../core/order-answer.ts';
 import type { Outcome } from '../core/outcome.ts';
+import type { ResendVerdict } from '../core/resend.ts';
 import type { ResultDocument } from '../core/result-document.ts';
 import type { RequestOutcome, StorefrontOrder, StorefrontTaken, TakeBack, WholeRequest } from './intake-steps.ts';
 import type { Settlement } from '../core/settlement.ts';
@@ -216,6 +217,8 @@ export interface AttemptClaim {
   readonly pausedCurrencies: readonly string[];
   /** Renders the request of an entry that was never sent; stored with the attempt. */
   readonly render: (entry: Entry) => RenderedRequest;
+  /** Judges whether the reference of an entry in doubt may be sent again now. Called within the claim. */
+  readonly judgeResend: (entry: Entry, originReference: string | null) => ResendVerdict;
 }
 
 export interface OpenAttempt {

@@ -2,8 +2,9 @@ import type { Logger } from 'pino';
 import type { Clock, Random } from '../core/clock.ts';
 import { decideLookup, decideSubmission } from '../core/decision.ts';
 import type { PauseKind } from '../core/decision-table.ts';
-import { familyOf } from '../core/operation.ts';
+import { familyOf, type Operation } from '../core/operation.ts';
 import { withoutAnswer, type LookupOutcome, type Outcome, type OutcomeRow } from '../core/outcome.ts';
+import { judgeResend, type ResendVerdict } from '../core/resend.ts';
 import { outcomeRowFrom, type DecisionPolicy, type EntryFacts, type Settlement } from '../core/settlement.ts';
 import type { AttemptClose, Entry, OpenAttempt, Store } from '../store/store.ts';
 import type { BudgetGate, BudgetLimits, CallKind } from './budget-gate.ts';
@@ -67,16 +68,27 @@ export class AttemptRun {
     this.#deps = deps;
   }
 
-  #canLookUp(attempt: OpenAttempt): boolean {
-    const { operation } = attempt.entry;
+  #canLookUp(operation: Operation, originReference: string | null): boolean {
     // After an ambiguous cancel, the order that the eSIM came from tells what became of it; without it, nothing does.
-    if (operation === 'esim_cancel' && attempt.originReference === null) return false;
+    if (operation === 'esim_cancel' && originReference === null) return false;
     return this.#deps.wholesale.canLookUp(familyOf(operation));
+  }
+
+  /** Whether the reference of an entry in doubt may be sent again now; asked within the claim. */
+  judgeResend(entry: Entry, originReference: string | null): ResendVerdict {
+    const { policy, clock, logger } = this.#deps;
+    const facts = { ...entry, canLookUp: this.#canLookUp(entry.operation, originReference) };
+    const verdict = judgeResend(facts, policy, clock.wallMs());
+    if (verdict.step === 'review')
+      logger.error({ reference: entry.reference, reason: verdict.reason }, 'a person must decide');
+    return verdict;
   }
 
   #policyFor(attempt: OpenAttempt): DecisionPolicy {
     const { policy, lookups } = this.#deps;
-    return { ...policy, canLookUp: this.#canLookUp(attempt), trustsAbsence: lookups.trusts(attempt.entry.operation) };
+    const { operation } = attempt.entry;
+    const canLookUp = this.#canLookUp(operation, attempt.originReference);
+    return { ...policy, canLookUp, trustsAbsence: lookups.trusts(operation) };
   }
 
   async run(attempt: OpenAttempt, keyName: string, signal: AbortSignal): Promise<void> {

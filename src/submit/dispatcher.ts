@@ -158,6 +158,13 @@ export class Dispatcher {
       allowNew: (await store.countInDoubt()) < this.#options.exposureCap,
       pausedCurrencies: pauses.pausedCurrencies(),
       render: (entry) => wholesale.render(entry),
+      judgeResend: (entry, originReference) => {
+        const verdict = this.#attempts.judgeResend(entry, originReference);
+        // It is moved on within this claim: there may be a lookup to make, or a result to tell.
+        if (verdict.step !== 'send') this.#wakeUp.ring();
+        if (verdict.step === 'review') this.#deps.onSettled?.();
+        return verdict;
+      },
     });
     if (attempt === null) {
       gate.giveBack(keyName, kind);

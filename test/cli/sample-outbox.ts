@@ -132,6 +132,7 @@ async function settleNext(
     allowNew: true,
     pausedCurrencies: [],
     render: () => ({ method: 'POST', path: '/orders', body: '{}' }),
+    judgeResend: () => ({ step: 'send' }),
   });
   assert(open !== null, 'an entry is due');
   await store.closeAttempt({

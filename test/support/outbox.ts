@@ -62,6 +62,7 @@ export class Outbox {
       allowNew: true,
       pausedCurrencies: [],
       render: (entry) => ({ method: 'POST', path: '/orders', body: JSON.stringify({ reference: entry.reference }) }),
+      judgeResend: () => ({ step: 'send' }),
       ...changes,
     };
   }

@@ -273,7 +273,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
       reload: desk === null ? null : () => desk.reload('command'),
       logger: logger.child({ component: 'control' }),
       perform: async (command) => {
-        const result = await performCommand(store, command, commandSettings(inUse), clock.wallMs());
+        const result = await performCommand(store, command, commandSettings(inUse), clock);
         if (result.kind === 'scope') await dispatcher.pausesChanged();
         onAccepted();
         webhook?.ring();

@@ -4,6 +4,7 @@ import { controlMark, controlPath, reloadPath } from '../admin/control-routes.ts
 import { performCommand } from '../admin/perform-command.ts';
 import { commandSettings, openOutbox } from '../app.ts';
 import type { Config } from '../config/config.ts';
+import type { Clock } from '../core/clock.ts';
 import { commandResultSchema, type CommandResult, type OperatorCommand } from '../core/operator-command.ts';
 import { hasCode, OrderSyncError, type OrderSyncErrorCode } from '../core/order-sync-error.ts';
 import { readRunFile, type RunFile } from '../ops/run-file.ts';
@@ -41,7 +42,7 @@ export async function sendCommand(
     const answered = run?.control_token === undefined ? null : await askWorker(run, run.control_token, command);
     if (answered !== null) return answered;
     try {
-      return await performHere(config, command, context.clock.wallMs());
+      return await performHere(config, command, context.clock);
     } catch (error) {
       if (!hasCode(error, 'DATABASE_LOCKED')) throw error;
       if (tries < patience.tries) {
@@ -56,10 +57,10 @@ export async function sendCommand(
   }
 }
 
-async function performHere(config: Config, command: OperatorCommand, nowMs: number): Promise<CommandResult> {
+async function performHere(config: Config, command: OperatorCommand, clock: Clock): Promise<CommandResult> {
   const store = openOutbox(config, 'never');
   try {
-    return await performCommand(store, command, commandSettings(config), nowMs);
+    return await performCommand(store, command, commandSettings(config), clock);
   } finally {
     await store.close();
   }

@@ -26,6 +26,8 @@ export interface OperatorFacts extends ActionSubject {
   readonly nextStep: 'send' | 'lookup';
   readonly dueAtMs: number;
   readonly doubtUntilMs: number | null;
+  /** How long the last call may still be processed, in ms. */
+  readonly quietLeftMs: number;
   /** How its last attempt ended; null before the first, or when this version does not know that end. */
   readonly row: OutcomeRow | null;
   readonly firstSentAtMs: number | null;
@@ -141,7 +143,7 @@ export function decideAction(facts: OperatorFacts, order: EntryOrder, policy: Op
     case 'retry':
       return retry(facts, policy);
     case 'resolve':
-      return resolve(facts, order, policy);
+      return resolve(facts, order);
     case 'reorder':
       if (order.confirm !== facts.reference) {
         return refuse(
@@ -182,11 +184,7 @@ function retry(facts: OperatorFacts, policy: OperatorPolicy): OperatorVerdict {
   return { ok: true, move: { ...again, state: 'unknown', nextStep: next.step, inDoubt: true } };
 }
 
-function resolve(
-  facts: OperatorFacts,
-  order: EntryOrder & { action: 'resolve' },
-  policy: OperatorPolicy,
-): OperatorVerdict {
+function resolve(facts: OperatorFacts, order: EntryOrder & { action: 'resolve' }): OperatorVerdict {
   const known = facts.orderNumber;
   if (known !== null && order.orderNumber !== null && order.orderNumber !== known) {
     return refuse(
@@ -226,8 +224,8 @@ function resolve(
       `if nothing was charged for that order, repeat its number with --order-number ${known}`,
     );
   }
-  if (facts.inDoubt && facts.doubtUntilMs !== null && policy.nowMs < facts.doubtUntilMs) {
-    const seconds = Math.ceil((facts.doubtUntilMs - policy.nowMs) / 1000);
+  if (facts.inDoubt && facts.quietLeftMs > 0) {
+    const seconds = Math.ceil(facts.quietLeftMs / 1000);
     return refuse(
       `the last call for ${facts.reference} may still be processed by the API`,
       `an order that is not there yet may still come: look again in ${seconds} s`,

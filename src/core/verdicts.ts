@@ -48,6 +48,11 @@ export class Verdicts {
     return this.#nowMs + retryDelayMs(schedule, tries, this.#policy.timeScale, this.#random);
   }
 
+  #quietFromNow(): Pick<Settlement, 'doubtUntilMs' | 'quietMs'> {
+    const { quietMs } = this.#policy;
+    return { doubtUntilMs: this.#nowMs + quietMs, quietMs };
+  }
+
   /** Tries in a row that ended like this: a run of 429s must not use up the tries of a cancel. */
   #triesOf(row: OutcomeRow): number {
     return this.#facts.lastRow === row ? this.#facts.tries : 0;
@@ -60,6 +65,7 @@ export class Verdicts {
       dueAtMs: this.#nowMs,
       inDoubt: this.#facts.inDoubt,
       doubtUntilMs: this.#facts.doubtUntilMs,
+      quietMs: null,
       tries: this.#facts.tries,
       counted: true,
       row,
@@ -109,7 +115,7 @@ export class Verdicts {
       tries: 0,
       dueAtMs: this.#due('standard', 0),
       // A lookup may not show at once what was just accepted; until then its absence says nothing.
-      doubtUntilMs: this.#nowMs + this.#policy.quietMs,
+      ...this.#quietFromNow(),
     };
   }
 
@@ -135,7 +141,7 @@ export class Verdicts {
           state: 'unknown',
           nextStep: this.#policy.canLookUp ? 'lookup' : 'send',
           inDoubt: true,
-          doubtUntilMs: this.#nowMs + this.#policy.quietMs,
+          ...this.#quietFromNow(),
           tries: (facts.inDoubt ? facts.tries : 0) + 1,
           dueAtMs: this.#due(schedule, facts.inDoubt ? facts.tries : 0),
           error: errorOf(outcome, false),
@@ -218,7 +224,7 @@ export class Verdicts {
     const facts = this.#facts;
     const base = this.#base('not_found');
     if (facts.state === 'placed') {
-      if (facts.doubtUntilMs !== null && this.#nowMs < facts.doubtUntilMs) {
+      if (facts.quietLeftMs > 0) {
         const dueAtMs = this.#due('standard', facts.tries);
         return { ...base, nextStep: 'lookup', counted: false, tries: facts.tries + 1, dueAtMs };
       }
@@ -234,14 +240,13 @@ export class Verdicts {
       // Nothing stands against it: the same reference again buys it, or brings the first answer (Spec 7, retry rule 1).
       return { ...base, nextStep: 'send', counted: false };
     }
-    const quietUntil = facts.doubtUntilMs ?? this.#nowMs;
-    if (this.#nowMs < quietUntil) {
+    if (facts.quietLeftMs > 0) {
       return {
         ...base,
         row: facts.buffered.row,
         nextStep: 'lookup',
         counted: false,
-        dueAtMs: quietUntil,
+        dueAtMs: this.#nowMs + facts.quietLeftMs,
         error: { code: facts.buffered.code ?? facts.buffered.row, message: facts.buffered.message, buffered: true },
       };
     }
@@ -255,7 +260,7 @@ export class Verdicts {
     }
     // Absent after the quiet time: the refusal was meant, as if nothing had gone before it.
     const clean = new Verdicts(
-      { ...facts, inDoubt: false, doubtUntilMs: null, buffered: null, state: 'sending' },
+      { ...facts, inDoubt: false, doubtUntilMs: null, quietLeftMs: 0, buffered: null, state: 'sending' },
       this.#policy,
       this.#nowMs,
       this.#random,
@@ -280,9 +285,8 @@ export class Verdicts {
 
   /** Not found after its deadline: the same reference again would buy it late. */
   #absentTooLate(base: Settlement): Settlement {
-    const { doubtUntilMs } = this.#facts;
-    if (doubtUntilMs !== null && this.#nowMs < doubtUntilMs)
-      return { ...base, nextStep: 'lookup', counted: false, dueAtMs: doubtUntilMs };
+    const { quietLeftMs } = this.#facts;
+    if (quietLeftMs > 0) return { ...base, nextStep: 'lookup', counted: false, dueAtMs: this.#nowMs + quietLeftMs };
     if (!this.#policy.trustsAbsence) {
       const reason =
         'its deadline passed while it was in doubt, and that it is not found proves nothing: no lookup has ever found an order';
@@ -310,8 +314,9 @@ export class Verdicts {
     }
     if (this.#isOverdue()) {
       // Not every order shows what became of its eSIM, so this is no proof that nothing was cancelled.
-      if (facts.doubtUntilMs !== null && this.#nowMs < facts.doubtUntilMs)
-        return { ...this.#base('accepted'), nextStep: 'lookup', counted: false, dueAtMs: facts.doubtUntilMs };
+      const { quietLeftMs } = facts;
+      if (quietLeftMs > 0)
+        return { ...this.#base('accepted'), nextStep: 'lookup', counted: false, dueAtMs: this.#nowMs + quietLeftMs };
       const reason = `its deadline passed while the cancel was in doubt, and the order's status is "${answer.status}"`;
       return this.review(null, 'accepted', reason, true);
     }
@@ -347,7 +352,7 @@ export class Verdicts {
       facts.doubtUntilMs === null
         ? (facts.firstSentAtMs ?? facts.createdAtMs)
         : facts.doubtUntilMs - this.#policy.quietMs;
-    const placed = { ...this.settle('accepted', answer), doubtUntilMs: facts.doubtUntilMs };
+    const placed = { ...this.settle('accepted', answer), doubtUntilMs: facts.doubtUntilMs, quietMs: null };
     if (this.#nowMs - acceptedAtMs >= this.#policy.placedDeadlineMs) {
       return {
         ...placed,

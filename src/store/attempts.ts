@@ -186,10 +186,7 @@ export class AttemptTable {
       });
       assert(changes === 1, `attempt ${close.attemptId} is closed once`);
       this.#budgets.settleAttempt(close.attemptId, close.slotsSettledMono, close.bootId);
-      if (close.rest && close.closedMono !== undefined) {
-        const { closedMono: nowMono, bootId, nowMs } = close;
-        this.#keys.turnedAway(close.rest, { nowMono, bootId, nowMs });
-      }
+      if (close.rest) this.#keys.turnedAway(close.rest, close);
       if (close.pause !== null) this.#pauses.open({ ...close.pause, nowMs: close.nowMs });
       const row = this.#statements.findEntry.get(close.entryId);
       assert(row !== undefined, `entry ${close.entryId} exists`);
@@ -197,7 +194,7 @@ export class AttemptTable {
       if (attempt.purpose === 'lookup' && !lookedUp.includes(row.state)) return;
       this.#entries.settle(row, {
         settlement: close.settlement,
-        nowMs: close.nowMs,
+        now: close,
         expected: attempt.purpose === 'submit' ? ['sending'] : lookedUp,
         sentAtMs: attempt.purpose === 'submit' && close.outcome.sent ? attempt.opened_at_ms : null,
       });

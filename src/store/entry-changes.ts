@@ -9,6 +9,7 @@ import type { Sqlite } from './database.ts';
 import type { DeliveryTable } from './deliveries.ts';
 import { laneOf } from './lanes.ts';
 import { rulesFrom, type EntryRow } from './rows.ts';
+import type { AttemptClose } from './store.ts';
 
 /** States that a shop is told about; the others are on their way to one of them. */
 const reported: ReadonlySet<EntryState> = new Set([
@@ -40,7 +41,10 @@ export class EntryChanges {
     this.#statements = {
       update: database.prepare(
         `UPDATE entries SET state = :state, next_step = :nextStep, due_at_ms = :dueAtMs, in_doubt = :inDoubt,
-           doubt_until_ms = :doubtUntilMs, tries = :tries, attempts = attempts + :counted, outcome_row = :row,
+           doubt_until_ms = :doubtUntilMs, tries = :tries,
+           doubt_until_mono = CASE WHEN :doubtUntilMs IS NULL THEN NULL ELSE coalesce(:quietUntilMono, doubt_until_mono) END,
+           doubt_boot_id = CASE WHEN :quietUntilMono IS NULL THEN doubt_boot_id ELSE :bootId END,
+           attempts = attempts + :counted, outcome_row = :row,
            first_sent_at_ms = coalesce(first_sent_at_ms, :sentAtMs),
            error_code = :errorCode, error_message = :errorMessage, error_buffered = :errorBuffered,
            review_reason = :reviewReason,
@@ -85,7 +89,8 @@ export class EntryChanges {
       ),
       move: database.prepare(
         `UPDATE entries SET state = :state, next_step = :nextStep, due_at_ms = :dueAtMs, in_doubt = :inDoubt,
-           doubt_until_ms = :doubtUntilMs, review_reason = :reviewReason, held_from = :heldFrom,
+           doubt_until_ms = :doubtUntilMs, review_reason = :reviewReason,
+           doubt_until_mono = CASE WHEN :doubtUntilMs IS NULL THEN NULL ELSE doubt_until_mono END, held_from = :heldFrom,
            order_number = coalesce(order_number, :orderNumber), tries = CASE WHEN :afresh = 1 THEN 0 ELSE tries END,
            error_code = CASE WHEN :keepError = 1 THEN error_code ELSE :errorCode END,
            error_message = CASE WHEN :keepError = 1 THEN error_message ELSE :errorMessage END,
@@ -104,9 +109,16 @@ export class EntryChanges {
 
   settle(
     row: EntryRow,
-    change: { settlement: Settlement; nowMs: number; expected: readonly EntryState[]; sentAtMs: number | null },
+    change: {
+      settlement: Settlement;
+      now: Pick<AttemptClose, 'nowMs' | 'nowMono' | 'bootId'>;
+      expected: readonly EntryState[];
+      sentAtMs: number | null;
+    },
   ): void {
-    const { settlement, nowMs } = change;
+    const { settlement } = change;
+    const { nowMs, nowMono, bootId } = change.now;
+    const { quietMs } = settlement;
     assert(
       change.expected.includes(row.state),
       `${row.reference} is in ${change.expected.join(' or ')}, found ${row.state}`,
@@ -124,6 +136,8 @@ export class EntryChanges {
       dueAtMs: Math.round(settlement.dueAtMs),
       inDoubt: settlement.inDoubt ? 1 : 0,
       doubtUntilMs: settlement.doubtUntilMs,
+      quietUntilMono: quietMs === null ? null : nowMono + quietMs,
+      bootId,
       tries: settlement.tries,
       counted: settlement.counted ? 1 : 0,
       row: settlement.row,

@@ -56,6 +56,11 @@ export interface Store {
   closeAttempt(close: AttemptClose): Promise<void>;
   /** Attempts that another run of the worker left open. */
   openAttemptsOfOthers(incarnationId: number): Promise<readonly OpenAttempt[]>;
+  /**
+   * Lets the quiet times that were stamped in another run of the machine end at `untilMono`. Without a boot id nobody
+   * can tell, and all of them do.
+   */
+  restartQuietTimes(restart: { untilMono: number; bootId: string | null }): Promise<void>;
   /** When something is due: a time, or null when nothing waits for one. */
   nextDueAt(step: 'send' | 'lookup'): Promise<number | null>;
   /** Ends entries whose deadline passed while nothing was charged. Returns how many. */
@@ -195,6 +200,8 @@ export interface Entry {
   readonly nextStep: 'send' | 'lookup';
   readonly inDoubt: boolean;
   readonly doubtUntilMs: number | null;
+  /** The same on the monotonic clock of this run of the machine. */
+  readonly doubtUntilMono: number | null;
   readonly attempts: number;
   readonly tries: number;
   readonly firstSentAtMs: number | null;
@@ -246,6 +253,7 @@ export interface AttemptClose {
   readonly attemptId: number;
   readonly entryId: number;
   readonly nowMs: number;
+  readonly nowMono: number;
   readonly durationMs: number | null;
   readonly outcome: { row: string; sent: boolean; http: number | null; code: string | null; message: string };
   readonly settlement: Settlement;
@@ -254,9 +262,8 @@ export interface AttemptClose {
   readonly bootId: string | null;
   /** A scope that stands still from now on because of this outcome, with its reason. */
   readonly pause: Omit<Pause, 'sinceMs' | 'probes'> | null;
-  /** What the server asked of the key, when it turned the call away; stamped at `closedMono`. */
+  /** What the server asked of the key, when it turned the call away. */
   readonly rest?: KeyRest | null;
-  readonly closedMono?: number;
 }
 
 /** After a 429: how long a key is left alone, and how long its calls are spread out. On the monotonic clock. */

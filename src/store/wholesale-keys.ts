@@ -126,7 +126,8 @@ export class WholesaleKeyTable {
 
   /** Called inside the transaction that closes the attempt which was turned away. */
   turnedAway(rest: KeyRest, at: { nowMono: number; bootId: string | null; nowMs: number }): void {
-    this.#statements.rest.run({ ...rest, ...at });
+    const { nowMono, bootId, nowMs } = at;
+    this.#statements.rest.run({ ...rest, nowMono, bootId, nowMs });
   }
 
   turnedAwayAlone(rest: KeyRest, at: { nowMono: number; bootId: string | null; nowMs: number }): void {

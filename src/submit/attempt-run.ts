@@ -5,6 +5,7 @@ import type { PauseKind } from '../core/decision-table.ts';
 import { familyOf, type Operation } from '../core/operation.ts';
 import { assert } from '../core/order-sync-error.ts';
 import { withoutAnswer, type LookupOutcome, type Outcome, type OutcomeRow } from '../core/outcome.ts';
+import { quietLeftMs } from '../core/quiet-time.ts';
 import { judgeResend, type ResendVerdict } from '../core/resend.ts';
 import { outcomeRowFrom, type DecisionPolicy, type EntryFacts, type Settlement } from '../core/settlement.ts';
 import type { AttemptClose, Entry, OpenAttempt, Store } from '../store/store.ts';
@@ -46,7 +47,7 @@ export function callKey(deps: Pick<AttemptDeps, 'keyValue'>, name: string): Call
 /** Ends after which nothing of the call can still be on its way: an answer was read, or the peer hung up. */
 const answered: ReadonlySet<OutcomeRow> = new Set<OutcomeRow>(['accepted', 'answer_mismatch']);
 
-function factsOf(entry: Entry): EntryFacts {
+function factsOf(entry: Entry, clock: Clock): EntryFacts {
   const row = outcomeRowFrom(entry.outcomeRow);
   return {
     operation: entry.operation,
@@ -60,6 +61,7 @@ function factsOf(entry: Entry): EntryFacts {
     iccid: entry.iccid,
     inDoubt: entry.inDoubt,
     doubtUntilMs: entry.doubtUntilMs,
+    quietLeftMs: quietLeftMs(entry, { wallMs: clock.wallMs(), monoMs: clock.monoMs() }),
     buffered:
       entry.errorBuffered && row !== null ? { row, code: entry.errorCode, message: entry.errorMessage ?? '' } : null,
     lastRow: row,
@@ -121,7 +123,7 @@ export class AttemptRun {
 
   judgeSubmission(attempt: OpenAttempt, outcome: Outcome): Settlement {
     return decideSubmission(
-      factsOf(attempt.entry),
+      factsOf(attempt.entry, this.#deps.clock),
       outcome,
       this.#policyFor(attempt),
       this.#deps.clock.wallMs(),
@@ -131,7 +133,7 @@ export class AttemptRun {
 
   judgeLookup(attempt: OpenAttempt, lookup: LookupOutcome): Settlement {
     return decideLookup(
-      factsOf(attempt.entry),
+      factsOf(attempt.entry, this.#deps.clock),
       lookup,
       this.#policyFor(attempt),
       this.#deps.clock.wallMs(),
@@ -196,6 +198,7 @@ export class AttemptRun {
       attemptId: attempt.attemptId,
       entryId: attempt.entry.id,
       nowMs: clock.wallMs(),
+      nowMono: clock.monoMs(),
       durationMs: Math.round(now - end.started),
       outcome,
       settlement,
@@ -203,7 +206,6 @@ export class AttemptRun {
       bootId: clock.bootId ?? null,
       pause: this.#pauseOf(attempt, key, settlement),
       rest,
-      closedMono: now,
     });
     if (settledMs === null) gate.giveBack(keyName, kind);
     else gate.settle(keyName, kind, settledMs);

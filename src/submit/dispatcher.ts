@@ -85,6 +85,8 @@ export class Dispatcher {
     const bootId = clock.bootId ?? null;
     gate.restore(await store.restoreSlots({ settledMono: gate.restartSettlesAtMs(), bootId }));
     gate.restoreRests(await store.restoreRests({ nowMono: clock.monoMs(), bootId }));
+    // What was stamped in another run of the machine means nothing now: such a quiet time begins anew, once.
+    await store.restartQuietTimes({ untilMono: clock.monoMs() + this.#deps.policy.quietMs, bootId });
     const recovered = await recoverOpenAttempts({
       store,
       attempts: this.#attempts,

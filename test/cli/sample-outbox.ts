@@ -139,6 +139,7 @@ async function settleNext(
     attemptId: open.attemptId,
     entryId: open.entry.id,
     nowMs: openedMs + 250,
+    nowMono: afterMs + 250,
     durationMs: 250,
     outcome: {
       row: end.row,
@@ -152,6 +153,7 @@ async function settleNext(
       dueAtMs: openedMs,
       inDoubt: false,
       doubtUntilMs: null,
+      quietMs: null,
       tries: 0,
       counted: true,
       error: null,

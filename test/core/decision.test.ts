@@ -186,19 +186,13 @@ describe('what a lookup does', () => {
     const early = decideLookup(facts({ ...inDoubt, buffered }), { kind: 'absent' }, policy, now, half);
     expect(early).toMatchObject({ state: 'unknown', nextStep: 'lookup', dueAtMs: now + 60_000, row: 'out_of_stock' });
     expect(early.error?.buffered).toBe(true);
-    const late = decideLookup(
-      facts({ ...inDoubt, doubtUntilMs: now, buffered }),
-      { kind: 'absent' },
-      policy,
-      now,
-      half,
-    );
+    const late = decideLookup(facts({ ...inDoubt, quietLeftMs: 0, buffered }), { kind: 'absent' }, policy, now, half);
     expect(late).toMatchObject({ state: 'rejected', inDoubt: false });
     expect(late.error).toEqual({ code: 'out_of_stock', message: buffered.message, buffered: false });
   });
 
   it('does not believe an absence while no lookup has ever found an order: the path may be wrong', () => {
-    const doubtful = facts({ ...inDoubt, doubtUntilMs: now, buffered });
+    const doubtful = facts({ ...inDoubt, quietLeftMs: 0, buffered });
     const settlement = decideLookup(doubtful, { kind: 'absent' }, { ...policy, trustsAbsence: false }, now, half);
     expect(settlement).toMatchObject({ state: 'needs_review', inDoubt: true });
   });
@@ -247,8 +241,11 @@ describe('what a lookup does', () => {
       now,
       half,
     );
+    expect(placed.quietMs).toBe(policy.quietMs);
     const shown = facts({ state: 'placed', doubtUntilMs: placed.doubtUntilMs });
-    expect(decideLookup(shown, { kind: 'absent' }, policy, now + 5000, half)).toMatchObject({
+    expect(
+      decideLookup({ ...shown, quietLeftMs: 115_000 }, { kind: 'absent' }, policy, now + 5000, half),
+    ).toMatchObject({
       state: 'placed',
       nextStep: 'lookup',
       answer: null,

@@ -5,7 +5,7 @@ import { answer, facts, half, inDoubt, now, outcome, policy } from '../support/f
 
 const absent = { kind: 'absent' } as const;
 /** In doubt, its deadline over, and the quiet time too. */
-const late = { ...inDoubt, notAfterMs: now - 1, doubtUntilMs: now } as const;
+const late = { ...inDoubt, notAfterMs: now - 1, doubtUntilMs: now, quietLeftMs: 0 } as const;
 
 describe('a doubt whose deadline has passed', () => {
   it('ends as expired when a lookup after the quiet time proves that nothing was bought', () => {
@@ -15,7 +15,7 @@ describe('a doubt whose deadline has passed', () => {
   });
 
   it('is asked about again while the first call may still arrive', () => {
-    const settlement = decideLookup(facts({ ...late, doubtUntilMs: now + 7000 }), absent, policy, now, half);
+    const settlement = decideLookup(facts({ ...late, quietLeftMs: 7000 }), absent, policy, now, half);
     expect(settlement).toMatchObject({ state: 'unknown', nextStep: 'lookup', dueAtMs: now + 7000, inDoubt: true });
   });
 
@@ -32,7 +32,7 @@ describe('a doubt whose deadline has passed', () => {
     const cancel = facts({ ...late, operation: 'esim_cancel', iccid: '8900000000000000000' });
     const untouched = { kind: 'found', answer: answer({ units: [] }) } as const;
     expect(decideLookup(cancel, untouched, policy, now, half)).toMatchObject({ state: 'needs_review', inDoubt: true });
-    const early = { ...cancel, doubtUntilMs: now + 7000 };
+    const early = { ...cancel, quietLeftMs: 7000 };
     expect(decideLookup(early, untouched, policy, now, half)).toMatchObject({ state: 'unknown', nextStep: 'lookup' });
     const gone = { kind: 'found', answer: answer({ status: 'cancelled', units: [] }) } as const;
     expect(decideLookup(cancel, gone, policy, now, half).state).toBe('fulfilled');

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { familyOf } from '../../src/core/operation.ts';
 import { referenceFor } from '../../src/core/reference.ts';
 import type { AcceptableLine } from '../../src/core/order-request.ts';
 import type { ResultEntry, ResultLine } from '../../src/core/result-document.ts';
@@ -63,9 +64,9 @@ export function checkFile(world: World, database: Database): void {
 /** A shop is told no only because the API said no to this very order, or because its own deadline passed. */
 function checkEnded(world: World, name: string, entry: ResultEntry): void {
   const seen = world.wire.of(entry.reference);
-  const { family } = seen;
+  const family = familyOf(entry.operation);
   // After a doubt only a lookup tells that nothing was bought, and only where lookups are known to find what is there.
-  if (entry.state === 'expired' && seen.doubtful && (family === null || !world.wire.foundBefore(family, seen.lastMs)))
+  if (entry.state === 'expired' && seen.doubtful && !world.wire.foundBefore(family, seen.lastMs))
     world.violate('I4', `${name} is said to have expired, but it may have been bought for all that is known`);
   const deadline = entry.error?.code === 'not_after_passed';
   if (entry.state === 'rejected' && !seen.refused && !deadline)

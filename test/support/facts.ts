@@ -30,6 +30,7 @@ export function facts(changes: Partial<EntryFacts> = {}): EntryFacts {
     iccid: null,
     inDoubt: false,
     doubtUntilMs: null,
+    quietLeftMs: 0,
     buffered: null,
     lastRow: null,
     tries: 0,
@@ -63,5 +64,6 @@ export const inDoubt: Partial<EntryFacts> = {
   state: 'unknown',
   inDoubt: true,
   doubtUntilMs: now + 60_000,
+  quietLeftMs: 60_000,
   firstSentAtMs: now - 1000,
 };

@@ -2,7 +2,8 @@ import { canTransition, type EntryState } from '../core/entry-state.ts';
 import { assert } from '../core/order-sync-error.ts';
 import { inTransaction, type Sqlite } from './database.ts';
 import type { BudgetTable } from './budgets.ts';
-import type { PauseTable } from './pauses.ts';
+import type { PauseTable, StandingStill } from './pauses.ts';
+import type { WholesaleKeyTable } from './wholesale-keys.ts';
 import type { DueEntries } from './due-entries.ts';
 import type { EntryChanges } from './entry-changes.ts';
 import { entryFrom, type EntryRow } from './rows.ts';
@@ -18,6 +19,9 @@ interface AttemptRow {
 /** States in which an entry is looked up. */
 const lookedUp: readonly EntryState[] = ['unknown', 'placed'];
 
+/** How many entries one claim moves on that may not be sent again: it must not hold the others up. */
+const movedAtOnce = 100;
+
 /** Claiming an entry and opening its attempt; closing the attempt and moving the entry. Append-only. */
 export class AttemptTable {
   readonly #database: Sqlite;
@@ -25,17 +29,25 @@ export class AttemptTable {
   readonly #due: DueEntries;
   readonly #entries: EntryChanges;
   readonly #pauses: PauseTable;
+  readonly #keys: WholesaleKeyTable;
   readonly #statements;
 
   constructor(
     database: Sqlite,
-    rooms: { budgets: BudgetTable; due: DueEntries; entries: EntryChanges; pauses: PauseTable },
+    rooms: {
+      budgets: BudgetTable;
+      due: DueEntries;
+      entries: EntryChanges;
+      pauses: PauseTable;
+      keys: WholesaleKeyTable;
+    },
   ) {
     this.#database = database;
     this.#budgets = rooms.budgets;
     this.#due = rooms.due;
     this.#entries = rooms.entries;
     this.#pauses = rooms.pauses;
+    this.#keys = rooms.keys;
     this.#statements = {
       insert: database.prepare(
         `INSERT INTO attempts (entry_id, number, purpose, key_name, incarnation_id, opened_at_ms)
@@ -75,8 +87,8 @@ export class AttemptTable {
     return inTransaction(this.#database, () => {
       const still = this.#pauses.standingStill();
       if (still.account || still.keys.includes(claim.keyName)) return null;
-      const row = claim.step === 'send' ? this.#due.toSend(claim, still) : this.#due.toLookUp(claim.nowMs);
-      if (row === undefined) return null;
+      const row = claim.step === 'send' ? this.#nextToSend(claim, still) : this.#due.toLookUp(claim.nowMs);
+      if (row === null || row === undefined) return null;
       const entry = entryFrom(row, this.#knownLimit(row));
       const purpose = claim.step === 'send' ? 'submit' : 'lookup';
       const request = claim.step === 'send' ? this.#requestOf(row, claim) : null;
@@ -103,6 +115,19 @@ export class AttemptTable {
       });
       return { attemptId, purpose, openedAtMs: claim.nowMs, entry, request, originReference: this.#originOf(row) };
     });
+  }
+
+  /** The next entry to send. What is in doubt and must not be sent again any more is moved on, a few at a time. */
+  #nextToSend(claim: AttemptClaim, still: StandingStill): EntryRow | null {
+    for (let moved = 0; moved < movedAtOnce; moved += 1) {
+      const row = this.#due.toSend(claim, still);
+      if (row?.state !== 'unknown') return row ?? null;
+      const verdict = claim.judgeResend(entryFrom(row), this.#originOf(row));
+      if (verdict.step === 'send') return row;
+      if (verdict.step === 'lookup') this.#entries.askFirst(row, claim.nowMs);
+      else this.#entries.putBeforePerson(row, verdict.reason, claim.nowMs);
+    }
+    return null;
   }
 
   #requestOf(row: EntryRow, claim: AttemptClaim): RenderedRequest | Error {
@@ -161,6 +186,7 @@ export class AttemptTable {
       });
       assert(changes === 1, `attempt ${close.attemptId} is closed once`);
       this.#budgets.settleAttempt(close.attemptId, close.slotsSettledMono, close.bootId);
+      if (close.rest) this.#keys.turnedAway(close.rest, close);
       if (close.pause !== null) this.#pauses.open({ ...close.pause, nowMs: close.nowMs });
       const row = this.#statements.findEntry.get(close.entryId);
       assert(row !== undefined, `entry ${close.entryId} exists`);
@@ -168,7 +194,7 @@ export class AttemptTable {
       if (attempt.purpose === 'lookup' && !lookedUp.includes(row.state)) return;
       this.#entries.settle(row, {
         settlement: close.settlement,
-        nowMs: close.nowMs,
+        now: close,
         expected: attempt.purpose === 'submit' ? ['sending'] : lookedUp,
         sentAtMs: attempt.purpose === 'submit' && close.outcome.sent ? attempt.opened_at_ms : null,
       });

@@ -16,6 +16,7 @@ import { checkStamp } from './meta.ts';
 import { migrate } from './migrate.ts';
 import { OperatorDesk } from './operator-desk.ts';
 import { PauseTable } from './pauses.ts';
+import { QuietTimes } from './quiet-times.ts';
 import { SqliteOutboxReader } from './reader.ts';
 import type { StorefrontOrder, WholeRequest } from './intake-steps.ts';
 import type { OutboxReader } from './outbox-reader.ts';
@@ -23,6 +24,7 @@ import type { AttemptClaim, AttemptClose, DueDelivery, IntakeBatch, Pause, Store
 import { StorefrontOrders } from './storefront-orders.ts';
 import { TakeBackStep } from './take-back.ts';
 import { WholeRequests } from './whole-requests.ts';
+import { WholesaleKeyTable } from './wholesale-keys.ts';
 import { takeWriterLock, type WriterLock } from './writer-lock.ts';
 
 export interface StoreOptions {
@@ -50,8 +52,10 @@ class SqliteStore implements Store {
   readonly #attempts: AttemptTable;
   readonly #due: DueEntries;
   readonly #entries: EntryChanges;
+  readonly #quietTimes: QuietTimes;
   readonly #budgets: BudgetTable;
   readonly #pauses: PauseTable;
+  readonly #keys: WholesaleKeyTable;
   readonly #desk: OperatorDesk;
   readonly #lookups: LookupProofs;
   readonly #deliveries: DeliveryTable;
@@ -67,11 +71,13 @@ class SqliteStore implements Store {
     this.#requests = new WholeRequests(database, this.#intake);
     this.#due = new DueEntries(database);
     this.#entries = new EntryChanges(database, options.namespace, this.#deliveries);
+    this.#quietTimes = new QuietTimes(database);
     this.#budgets = new BudgetTable(database);
     const audit = new AuditTable(database);
     this.#takeBacks = new TakeBackStep(database, this.#entries, audit);
     this.#storefronts = new StorefrontOrders(database, this.#intake, this.#entries, audit);
     this.#pauses = new PauseTable(database, audit);
+    this.#keys = new WholesaleKeyTable(database, { namespace: options.namespace, pauses: this.#pauses });
     this.#desk = new OperatorDesk(database, { entries: this.#entries, audit });
     this.#lookups = new LookupProofs(database);
     this.#attempts = new AttemptTable(database, {
@@ -79,6 +85,7 @@ class SqliteStore implements Store {
       due: this.#due,
       entries: this.#entries,
       pauses: this.#pauses,
+      keys: this.#keys,
     });
     this.read = new SqliteOutboxReader(database, options.upstream === 'sandbox');
   }
@@ -126,6 +133,9 @@ class SqliteStore implements Store {
   async openAttemptsOfOthers(incarnationId: number) {
     return this.#attempts.openOfOthers(incarnationId);
   }
+  async restartQuietTimes(restart: Parameters<Store['restartQuietTimes']>[0]) {
+    this.#quietTimes.restart(restart);
+  }
   async nextDueAt(step: 'send' | 'lookup') {
     return this.#due.nextAt(step);
   }
@@ -151,6 +161,15 @@ class SqliteStore implements Store {
   }
   async restoreSlots(restart: { settledMono: number; bootId: string | null }) {
     return this.#budgets.restore(restart);
+  }
+  async restoreRests(restart: Parameters<Store['restoreRests']>[0]) {
+    return this.#keys.restore(restart);
+  }
+  async recordRest(...[rest, at]: Parameters<Store['recordRest']>) {
+    this.#keys.turnedAwayAlone(rest, at);
+  }
+  async adoptKeys(keys: Parameters<Store['adoptKeys']>[0]) {
+    return this.#keys.adopt(keys);
   }
   async takeSlot(slot: Parameters<Store['takeSlot']>[0]) {
     return this.#budgets.takeAlone(slot);

@@ -3,6 +3,7 @@ import type { EntryState } from '../core/entry-state.ts';
 import type { Family, Operation } from '../core/operation.ts';
 import type { OrderAnswer, Unit } from '../core/order-answer.ts';
 import type { Outcome } from '../core/outcome.ts';
+import type { ResendVerdict } from '../core/resend.ts';
 import type { ResultDocument } from '../core/result-document.ts';
 import type { RequestOutcome, StorefrontOrder, StorefrontTaken, TakeBack, WholeRequest } from './intake-steps.ts';
 import type { Settlement } from '../core/settlement.ts';
@@ -55,6 +56,11 @@ export interface Store {
   closeAttempt(close: AttemptClose): Promise<void>;
   /** Attempts that another run of the worker left open. */
   openAttemptsOfOthers(incarnationId: number): Promise<readonly OpenAttempt[]>;
+  /**
+   * Lets the quiet times that were stamped in another run of the machine end at `untilMono`. Without a boot id nobody
+   * can tell, and all of them do.
+   */
+  restartQuietTimes(restart: { untilMono: number; bootId: string | null }): Promise<void>;
   /** When something is due: a time, or null when nothing waits for one. */
   nextDueAt(step: 'send' | 'lookup'): Promise<number | null>;
   /** Ends entries whose deadline passed while nothing was charged. Returns how many. */
@@ -70,6 +76,16 @@ export interface Store {
    * machine, whose monotonic clock means nothing now, count as settled at `settledMono`.
    */
   restoreSlots(restart: { settledMono: number; bootId: string | null }): Promise<readonly BudgetSlot[]>;
+  /** What the server asked of each key with a 429; in another run of the machine, for as long again from now on. */
+  restoreRests(restart: { nowMono: number; bootId: string | null }): Promise<readonly KeyRest[]>;
+  /** A call without an entry was turned away; that of an attempt is recorded when it is closed. */
+  recordRest(rest: KeyRest, at: { nowMono: number; bootId: string | null; nowMs: number }): Promise<void>;
+  /**
+   * Takes up the keys of the configuration, at the start and when they change. What stands still because of a key whose
+   * value changed is probed at once.
+   * @throws OrderSyncError CONFIG_INVALID while running, when a value comes under another name
+   */
+  adoptKeys(keys: KeysInUse): Promise<KeysAdopted>;
   /** A slot for a call that belongs to no entry, such as the catalogue; returns its id. */
   takeSlot(slot: { keyName: string; nowMono: number; bootId: string | null }): Promise<number>;
   settleSlot(id: number, settledMono: number): Promise<void>;
@@ -184,6 +200,8 @@ export interface Entry {
   readonly nextStep: 'send' | 'lookup';
   readonly inDoubt: boolean;
   readonly doubtUntilMs: number | null;
+  /** The same on the monotonic clock of this run of the machine. */
+  readonly doubtUntilMono: number | null;
   readonly attempts: number;
   readonly tries: number;
   readonly firstSentAtMs: number | null;
@@ -216,6 +234,8 @@ export interface AttemptClaim {
   readonly pausedCurrencies: readonly string[];
   /** Renders the request of an entry that was never sent; stored with the attempt. */
   readonly render: (entry: Entry) => RenderedRequest;
+  /** Judges whether the reference of an entry in doubt may be sent again now. Called within the claim. */
+  readonly judgeResend: (entry: Entry, originReference: string | null) => ResendVerdict;
 }
 
 export interface OpenAttempt {
@@ -233,6 +253,7 @@ export interface AttemptClose {
   readonly attemptId: number;
   readonly entryId: number;
   readonly nowMs: number;
+  readonly nowMono: number;
   readonly durationMs: number | null;
   readonly outcome: { row: string; sent: boolean; http: number | null; code: string | null; message: string };
   readonly settlement: Settlement;
@@ -241,6 +262,28 @@ export interface AttemptClose {
   readonly bootId: string | null;
   /** A scope that stands still from now on because of this outcome, with its reason. */
   readonly pause: Omit<Pause, 'sinceMs' | 'probes'> | null;
+  /** What the server asked of the key, when it turned the call away. */
+  readonly rest?: KeyRest | null;
+}
+
+/** After a 429: how long a key is left alone, and how long its calls are spread out. On the monotonic clock. */
+export interface KeyRest {
+  readonly keyName: string;
+  readonly blockedUntilMono: number;
+  readonly pacedUntilMono: number;
+  readonly pacedLengthMs: number;
+}
+
+export interface KeysInUse {
+  readonly keys: readonly { readonly name: string; readonly value: string }[];
+  readonly nowMs: number;
+  /** Calls may be open: a value must keep its name. */
+  readonly whileRunning: boolean;
+}
+
+export interface KeysAdopted {
+  /** Names that have another value than before. */
+  readonly replaced: readonly string[];
 }
 
 export interface BudgetSlot {

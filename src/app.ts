@@ -4,16 +4,18 @@ import type { Config } from './config/config.ts';
 import { readReferenceSecret } from './config/reference-secret.ts';
 import type { Clock, Random } from './core/clock.ts';
 import { isoTime } from './core/clock.ts';
-import type { OperatorCommand } from './core/operator-command.ts';
-import { assert } from './core/order-sync-error.ts';
+import type { CommandResult, OperatorCommand } from './core/operator-command.ts';
+import { assert, OrderSyncError } from './core/order-sync-error.ts';
 import { controlRoutes } from './admin/control-routes.ts';
 import { performCommand, type CommandSettings } from './admin/perform-command.ts';
 import { createFolderIntake, type FolderIntake } from './intake/folder/folder-intake.ts';
+import type { StorefrontDesk } from './intake/storefronts/storefront-desk.ts';
 import { startWebhookIntake, type WebhookIntake } from './intake/webhook/webhook-intake.ts';
 import { newControlToken } from './ops/control-token.ts';
 import { startHealthServer, type CheckStatus, type HealthCheck } from './ops/health-server.ts';
 import { Lifecycle } from './ops/lifecycle.ts';
 import { removeRunFile, writeRunFile } from './ops/run-file.ts';
+import { Reconcile } from './reconcile/reconcile.ts';
 import { DeliveryLoop } from './results/delivery-loop.ts';
 import { FolderSink } from './results/folder-sink.ts';
 import { openStore } from './store/sqlite-store.ts';
@@ -119,7 +121,12 @@ function attemptDeps(deps: WorkerDeps, store: Store, wholesale: AttemptDeps['who
   };
 }
 
-function healthChecks(store: Store, intake: FolderIntake, webhook: WebhookIntake | null): readonly HealthCheck[] {
+function healthChecks(
+  store: Store,
+  intake: FolderIntake,
+  webhook: WebhookIntake | null,
+  reconcile: Reconcile | null,
+): readonly HealthCheck[] {
   const database = async (): Promise<CheckStatus> => {
     await store.checkHealth();
     return 'pass';
@@ -128,6 +135,7 @@ function healthChecks(store: Store, intake: FolderIntake, webhook: WebhookIntake
     { name: 'database', readiness: true, check: database },
     { name: 'folder', readiness: false, check: () => (intake.status().degraded === null ? 'pass' : 'fail') },
     ...(webhook === null ? [] : [{ name: 'webhook', readiness: true, check: () => webhook.health() }]),
+    ...(reconcile === null ? [] : [{ name: 'reconcile', readiness: false, check: () => reconcile.health() }]),
     {
       name: 'submission',
       readiness: false,
@@ -147,20 +155,75 @@ export function commandSettings(config: Config): CommandSettings {
   };
 }
 
+/** @throws OrderSyncError NOT_FOUND when no such shop is read back */
+export async function performReconcile(
+  reconcile: Reconcile | null,
+  command: Extract<OperatorCommand, { action: 'reconcile' }>,
+): Promise<CommandResult> {
+  if (reconcile === null) {
+    throw new OrderSyncError('NOT_FOUND', 'No shop is configured to be read back', {
+      hint: 'give it a `rest` section, see docs/storefronts.md',
+    });
+  }
+  const { shop, sinceMs } = command;
+  return { kind: 'reconciled', shops: await reconcile.run({ shop, sinceMs }) };
+}
+
 /** What the log says of a command: never its lines, which are the shop's. */
-function loggable(command: OperatorCommand): Record<string, unknown> {
+function loggable(command: Exclude<OperatorCommand, { action: 'reconcile' }>): Record<string, unknown> {
   if (command.action === 'submit') return { action: command.action, lines: command.lines.length };
   if (command.action === 'rewrite_results') return { ...command };
   const { action, actor, reason } = command;
   return { action, subject: 'scope' in command ? command.scope : command.reference, actor, reason };
 }
 
-async function startWebhook(deps: WorkerDeps, store: Store, onAccepted: () => void): Promise<WebhookIntake | null> {
+/** Reads shops back, into the same place that their webhooks lead to. Null when no shop is to be read back. */
+export function createReconcile(
+  deps: Pick<WorkerDeps, 'config' | 'clock' | 'logger' | 'version'>,
+  store: Store,
+  desk: () => StorefrontDesk,
+): Reconcile | null {
+  const { clock, version } = deps;
+  const logger = deps.logger.child({ component: 'reconcile' });
+  const shops = deps.config.intake.readBack;
+  const { woocommerce = [], shopify = [] } = deps.config.intake.webhook ?? {};
+  const blind = woocommerce.length + shopify.length - shops.length;
+  if (blind > 0)
+    logger.warn({ shops: blind }, 'shops without a `rest` section: an order whose webhook is lost is lost');
+  if (shops.length === 0) return null;
+  return new Reconcile({
+    shops,
+    store,
+    clock,
+    logger,
+    version,
+    take: async ({ platform, shop }, value, refunds) => {
+      const counter = desk().counter(platform, shop);
+      assert(counter !== null, `a shop that is read back has a webhook: ${platform} ${shop}`);
+      return await desk().take(counter, { value, isTest: false, refunds });
+    },
+  });
+}
+
+async function startWebhook(
+  deps: WorkerDeps,
+  store: Store,
+  onAccepted: () => void,
+  readBack: Reconcile | null,
+): Promise<WebhookIntake | null> {
   const { clock, version } = deps;
   const config = deps.config.intake.webhook;
   if (config === null) return null;
   const logger = deps.logger.child({ component: 'webhook' });
-  return await startWebhookIntake({ store, clock, logger, config, version, onAccepted });
+  return await startWebhookIntake({
+    store,
+    clock,
+    logger,
+    config,
+    version,
+    onAccepted,
+    ...(readBack === null ? {} : { readBack }),
+  });
 }
 
 /**
@@ -229,10 +292,16 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     await life.push('folder intake', () => intake.stop());
     await intake.start();
 
-    webhook = await startWebhook(deps, store, onAccepted);
+    const reconcile = createReconcile(deps, store, () => {
+      assert(webhook !== null, 'shops are read back only where their webhooks are received');
+      return webhook.desk;
+    });
+    webhook = await startWebhook(deps, store, onAccepted, reconcile);
     if (webhook !== null) await life.push('webhook', () => webhook?.stop());
+    if (reconcile !== null) await life.push('reconcile', () => reconcile.stop());
+    await reconcile?.start();
 
-    const checks = healthChecks(store, intake, webhook);
+    const checks = healthChecks(store, intake, webhook, reconcile);
     const { host, port } = config.admin.listen;
     const draining = (): boolean => life.stopped;
     const token = newControlToken();
@@ -243,6 +312,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
       draining,
       logger: logger.child({ component: 'control' }),
       perform: async (command) => {
+        if (command.action === 'reconcile') return await performReconcile(reconcile, command);
         const result = await performCommand(store, command, settings, clock.wallMs());
         if (result.kind === 'scope') await dispatcher.pausesChanged();
         onAccepted();

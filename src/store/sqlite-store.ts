@@ -21,6 +21,7 @@ import type { StorefrontOrder, WholeRequest } from './intake-steps.ts';
 import type { OutboxReader } from './outbox-reader.ts';
 import type { AttemptClaim, AttemptClose, DueDelivery, IntakeBatch, Pause, Store } from './store.ts';
 import { StorefrontOrders } from './storefront-orders.ts';
+import { StorefrontWatermarks } from './storefront-watermarks.ts';
 import { TakeBackStep } from './take-back.ts';
 import { WholeRequests } from './whole-requests.ts';
 import { takeWriterLock, type WriterLock } from './writer-lock.ts';
@@ -47,6 +48,7 @@ class SqliteStore implements Store {
   readonly #requests: WholeRequests;
   readonly #takeBacks: TakeBackStep;
   readonly #storefronts: StorefrontOrders;
+  readonly #watermarks: StorefrontWatermarks;
   readonly #attempts: AttemptTable;
   readonly #due: DueEntries;
   readonly #entries: EntryChanges;
@@ -71,6 +73,7 @@ class SqliteStore implements Store {
     const audit = new AuditTable(database);
     this.#takeBacks = new TakeBackStep(database, this.#entries, audit);
     this.#storefronts = new StorefrontOrders(database, this.#intake, this.#entries, audit);
+    this.#watermarks = new StorefrontWatermarks(database);
     this.#pauses = new PauseTable(database, audit);
     this.#desk = new OperatorDesk(database, { entries: this.#entries, audit });
     this.#lookups = new LookupProofs(database);
@@ -91,6 +94,12 @@ class SqliteStore implements Store {
   }
   async takeStorefrontOrder(order: StorefrontOrder) {
     return this.#storefronts.take(order);
+  }
+  async storefrontWatermark(source: string) {
+    return this.#watermarks.find(source);
+  }
+  async advanceStorefrontWatermark(step: Parameters<Store['advanceStorefrontWatermark']>[0]) {
+    this.#watermarks.advance(step);
   }
   async cancelUnsent(order: Parameters<Store['cancelUnsent']>[0]) {
     return this.#takeBacks.cancelUnsent(order);

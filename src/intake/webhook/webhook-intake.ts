@@ -3,7 +3,8 @@ import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
 import { hasCode } from '../../core/order-sync-error.ts';
 import type { Store } from '../../store/store.ts';
-import { createStorefronts } from '../storefronts/storefront-routes.ts';
+import { StorefrontDesk } from '../storefronts/storefront-desk.ts';
+import { type ReadBack, storefrontRoutes } from '../storefronts/storefront-routes.ts';
 import { Admission, type Web } from './admission.ts';
 import { CommitQueue, unavailable } from './commit-queue.ts';
 import { documentRoutes } from './document-routes.ts';
@@ -21,12 +22,16 @@ export interface WebhookIntakeOptions {
   readonly version: string;
   /** New lines are in the outbox, or lines were taken back. */
   readonly onAccepted?: () => void;
+  /** Reads shops back for what a delivery does not say. Absent: what is unclear is put before a person. */
+  readonly readBack?: ReadBack;
 }
 
 /** Orders over HTTP. An acknowledgement stands for a commit on disk. */
 export interface WebhookIntake {
   /** `host:port` as it listens. */
   readonly address: string;
+  /** Where the orders of storefronts are taken in, also those that are read back. */
+  readonly desk: StorefrontDesk;
   /** An order may have come to rest: whoever waits for it looks again. */
   ring(): void;
   /**
@@ -58,12 +63,13 @@ export async function startWebhookIntake(options: WebhookIntakeOptions): Promise
   };
   const admission = new Admission(config, clock);
   const { bodyBytes } = config.limits;
-  const storefronts = createStorefronts({ config, store, clock, logger, bodyBytes, onChanged });
+  const desk = new StorefrontDesk({ config, store, clock, logger, onChanged });
+  const readBack = options.readBack ?? null;
   const app = webhookRoutes({
     logger,
     isStopping: () => state === 'stopping',
     routes: [
-      storefronts.routes,
+      storefrontRoutes({ desk, clock, logger, bodyBytes, readBack }),
       orderRoutes({ config, store, clock, logger, admission, commits, watch, onChanged }),
       documentRoutes(options.version),
     ],
@@ -71,11 +77,12 @@ export async function startWebhookIntake(options: WebhookIntakeOptions): Promise
   const server: WebhookServer = await startWebhookServer(app, config, clock);
   return {
     address: server.address,
+    desk,
     ring: () => watch.ring(),
     failed: commits.failed,
     health: () => {
       if (state !== 'open') return 'fail';
-      return commits.fill > 0.5 ? 'warn' : storefronts.health();
+      return commits.fill > 0.5 ? 'warn' : desk.health();
     },
     stop: async () => {
       state = 'stopping';

@@ -86,6 +86,7 @@ class WooWalk implements OrdersWalk {
   #sinceMs: number;
   #offset = 0;
   #anchor: string | null = null;
+  #byTime = true;
   #restarts = 0;
 
   constructor(list: ListCall, pageSize: number, sinceMs: number) {
@@ -101,7 +102,9 @@ class WooWalk implements OrdersWalk {
       const { items, total } = await this.#list(this.#query(), signal);
       const orders = items.map(listedOrder);
       this.#checkFilter(orders);
-      if (this.#anchor !== null && orders[0]?.id !== this.#anchor) {
+      // A page that stays empty is the end, whatever total the shop tells.
+      const isEnd = orders.length === 0 && this.#restarts > 0;
+      if (this.#anchor !== null && orders[0]?.id !== this.#anchor && !isEnd) {
         this.#restart();
         continue;
       }
@@ -128,15 +131,17 @@ class WooWalk implements OrdersWalk {
 
   #goOn(orders: readonly ListedOrder[]): void {
     const last = orders.at(-1);
-    const nextMs = last?.modifiedMs === null || last === undefined ? 0 : last.modifiedMs - 1000;
-    if (nextMs > this.#sinceMs) {
+    // From a page that is not sorted nothing follows about what comes after it: such a list is read by offset.
+    this.#byTime &&= isSorted(orders);
+    const nextMs = (last?.modifiedMs ?? 0) - 1000;
+    if (this.#byTime && nextMs > this.#sinceMs) {
       this.#sinceMs = nextMs;
       this.#offset = 0;
       this.#anchor = null;
       return;
     }
     this.#offset += Math.max(1, orders.length - 1);
-    this.#anchor = last?.id ?? null;
+    this.#anchor = orders.length > 1 ? (last?.id ?? null) : null;
   }
 
   #restart(): void {
@@ -161,6 +166,16 @@ function listedOrder(value: unknown): ListedOrder {
   if (!parsed.success) return { id: null, modifiedMs: null, value };
   const { id, date_modified, date_modified_gmt } = parsed.data;
   return { id, modifiedMs: shopTime(date_modified_gmt) ?? shopTime(date_modified), value };
+}
+
+function isSorted(orders: readonly ListedOrder[]): boolean {
+  let newestMs = Number.NEGATIVE_INFINITY;
+  return orders.every(({ modifiedMs }) => {
+    if (modifiedMs === null) return true;
+    const follows = modifiedMs >= newestMs;
+    newestMs = Math.max(newestMs, modifiedMs);
+    return follows;
+  });
 }
 
 function totalOf(answer: ShopAnswer): number | null {

@@ -313,7 +313,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
       logger: logger.child({ component: 'control' }),
       perform: async (command) => {
         if (command.action === 'reconcile') return await performReconcile(reconcile, command);
-        const result = await performCommand(store, command, settings, clock.wallMs());
+        const result = await performCommand(store, command, settings, clock);
         if (result.kind === 'scope') await dispatcher.pausesChanged();
         onAccepted();
         webhook?.ring();

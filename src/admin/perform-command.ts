@@ -1,3 +1,4 @@
+import type { Clock } from '../core/clock.ts';
 import type { Family } from '../core/operation.ts';
 import type { CommandResult, OperatorCommand } from '../core/operator-command.ts';
 import type { EntryOrder } from '../core/operator-decision.ts';
@@ -49,8 +50,9 @@ export async function performCommand(
   store: Store,
   command: StoreCommand,
   settings: CommandSettings,
-  nowMs: number,
+  clock: Pick<Clock, 'wallMs' | 'monoMs' | 'bootId'>,
 ): Promise<CommandResult> {
+  const nowMs = clock.wallMs();
   switch (command.action) {
     case 'hold':
     case 'release':
@@ -61,7 +63,8 @@ export async function performCommand(
       const { reference, actor, reason } = command;
       const { horizonMs, lookupFamilies } = settings;
       const order = orderOf(command);
-      const done = await store.actOnEntry({ reference, order, actor, reason, nowMs, horizonMs, lookupFamilies });
+      const time = { nowMs, nowMono: clock.monoMs(), bootId: clock.bootId ?? null };
+      const done = await store.actOnEntry({ reference, order, actor, reason, ...time, horizonMs, lookupFamilies });
       return { kind: 'entry', ...done };
     }
     case 'pause': {

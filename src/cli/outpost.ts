@@ -63,11 +63,10 @@ export async function sendCommand(
 }
 
 async function performHere(config: Config, command: OperatorCommand, context: CliContext): Promise<CommandResult> {
-  const nowMs = context.clock.wallMs();
   const store = openOutbox(config, 'never');
   try {
     if (command.action === 'reconcile') return await reconcileHere(config, command, store, context);
-    return await performCommand(store, command, commandSettings(config), nowMs);
+    return await performCommand(store, command, commandSettings(config), context.clock);
   } finally {
     await store.close();
   }

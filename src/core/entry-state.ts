@@ -10,7 +10,8 @@
  *   fulfilled     final: all units are there, or the cancel is confirmed
  *   refunded      final, and a success of the API: the money is back (Spec 7)
  *   rejected      final: a definite refusal, with code, message and what to do
- *   expired       final: its deadline passed before it was ever sent
+ *   expired       final: its deadline passed before it was sent, or before a call that is proven not to have arrived
+ *                 could be repeated
  *   cancelled     final: taken back by a person before it was ever sent
  *   needs_review  stands in front of a person, with the evidence and the actions that are allowed
  *   held          stopped by a person; goes back to where it was
@@ -56,7 +57,7 @@ const transitions: Record<EntryState, readonly EntryState[]> = {
   pending: ['sending', 'held', 'cancelled', 'expired', 'needs_review'],
   sending: ['pending', 'waiting', 'unknown', 'placed', 'fulfilled', 'refunded', 'rejected', 'needs_review'],
   waiting: ['sending', 'held', 'rejected', 'cancelled', 'needs_review'],
-  unknown: ['sending', 'waiting', 'placed', 'fulfilled', 'refunded', 'rejected', 'needs_review', 'held'],
+  unknown: ['sending', 'waiting', 'placed', 'fulfilled', 'refunded', 'rejected', 'expired', 'needs_review', 'held'],
   placed: ['fulfilled', 'refunded', 'needs_review', 'held'],
   fulfilled: [],
   refunded: [],

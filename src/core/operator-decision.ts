@@ -1,6 +1,7 @@
 import { allowedActions, type ActionSubject, type EntryAction, type EntryState } from './entry-state.ts';
 import type { Operation } from './operation.ts';
 import type { OutcomeRow } from './outcome.ts';
+import { isOverdue, judgeResend } from './resend.ts';
 
 export const resolutions = ['fulfilled', 'rejected', 'refunded'] as const;
 export type Resolution = (typeof resolutions)[number];
@@ -25,9 +26,12 @@ export interface OperatorFacts extends ActionSubject {
   readonly nextStep: 'send' | 'lookup';
   readonly dueAtMs: number;
   readonly doubtUntilMs: number | null;
+  /** How long the last call may still be processed, in ms. */
+  readonly quietLeftMs: number;
   /** How its last attempt ended; null before the first, or when this version does not know that end. */
   readonly row: OutcomeRow | null;
   readonly firstSentAtMs: number | null;
+  readonly notAfterMs: number | null;
   readonly orderNumber: string | null;
   readonly errorCode: string | null;
   readonly unitCount: number;
@@ -95,18 +99,17 @@ function unchanged(facts: OperatorFacts): OperatorMove {
 }
 
 const rejectedByPerson = 'rejected_by_person';
-const tooOld =
-  'nobody knows whether its reference is still remembered, so it is not sent again, and it cannot be looked up';
 
 /**
  * How a doubt is taken up again: by asking, and only where nothing can be asked by sending the same reference, as long
- * as the API surely remembers it. Null when neither can be done.
+ * as the API surely remembers it and its deadline has not passed. Says why when neither can be done.
  */
-function reconcile(facts: OperatorFacts, policy: OperatorPolicy): 'send' | 'lookup' | null {
+function reconcile(facts: OperatorFacts, policy: OperatorPolicy): { step: 'send' | 'lookup' } | { why: string } {
   // A lookup would not see what was wrong with the answer; the same reference brings that answer again.
-  if (facts.canLookUp && facts.row !== 'answer_mismatch') return 'lookup';
-  const sentMs = facts.firstSentAtMs ?? policy.nowMs;
-  return policy.nowMs - sentMs < policy.horizonMs ? 'send' : null;
+  if (facts.canLookUp && facts.row !== 'answer_mismatch') return { step: 'lookup' };
+  const overdue = isOverdue(facts, policy.nowMs);
+  const verdict = judgeResend({ ...facts, canLookUp: facts.canLookUp && overdue }, policy, policy.nowMs);
+  return verdict.step === 'review' ? { why: verdict.reason } : verdict;
 }
 
 /**
@@ -140,7 +143,7 @@ export function decideAction(facts: OperatorFacts, order: EntryOrder, policy: Op
     case 'retry':
       return retry(facts, policy);
     case 'resolve':
-      return resolve(facts, order, policy);
+      return resolve(facts, order);
     case 'reorder':
       if (order.confirm !== facts.reference) {
         return refuse(
@@ -162,9 +165,9 @@ function release(facts: OperatorFacts, policy: OperatorPolicy): OperatorVerdict 
   if (facts.heldFrom === 'placed') return { ok: true, move: { ...back, nextStep: 'lookup', dueAtMs: nowMs } };
   if (facts.heldFrom !== 'unknown') return { ok: true, move: back };
   // Time has passed: what was about to be sent again may have become too old for that.
-  const nextStep = reconcile(facts, policy);
-  if (nextStep === null) return { ok: true, move: { ...back, state: 'needs_review', reviewReason: tooOld } };
-  return { ok: true, move: { ...back, nextStep, dueAtMs: nowMs } };
+  const next = reconcile(facts, policy);
+  if ('why' in next) return { ok: true, move: { ...back, state: 'needs_review', reviewReason: next.why } };
+  return { ok: true, move: { ...back, nextStep: next.step, dueAtMs: nowMs } };
 }
 
 function retry(facts: OperatorFacts, policy: OperatorPolicy): OperatorVerdict {
@@ -174,18 +177,14 @@ function retry(facts: OperatorFacts, policy: OperatorPolicy): OperatorVerdict {
   if (!mayBeBought(facts)) return { ok: true, move: { ...again, state: 'waiting', nextStep: 'send' } };
   const isAccepted = !facts.inDoubt && facts.row === 'accepted' && facts.operation !== 'esim_cancel';
   if (isAccepted && facts.canLookUp) return { ok: true, move: { ...again, state: 'placed', nextStep: 'lookup' } };
-  const nextStep = reconcile(facts, policy);
-  if (nextStep === null) {
-    return refuse(`${facts.reference}: ${tooOld}`, 'compare with the list of the supplier, then resolve it');
+  const next = reconcile(facts, policy);
+  if ('why' in next) {
+    return refuse(`${facts.reference}: ${next.why}`, 'compare with the list of the supplier, then resolve it');
   }
-  return { ok: true, move: { ...again, state: 'unknown', nextStep, inDoubt: true } };
+  return { ok: true, move: { ...again, state: 'unknown', nextStep: next.step, inDoubt: true } };
 }
 
-function resolve(
-  facts: OperatorFacts,
-  order: EntryOrder & { action: 'resolve' },
-  policy: OperatorPolicy,
-): OperatorVerdict {
+function resolve(facts: OperatorFacts, order: EntryOrder & { action: 'resolve' }): OperatorVerdict {
   const known = facts.orderNumber;
   if (known !== null && order.orderNumber !== null && order.orderNumber !== known) {
     return refuse(
@@ -225,8 +224,8 @@ function resolve(
       `if nothing was charged for that order, repeat its number with --order-number ${known}`,
     );
   }
-  if (facts.inDoubt && facts.doubtUntilMs !== null && policy.nowMs < facts.doubtUntilMs) {
-    const seconds = Math.ceil((facts.doubtUntilMs - policy.nowMs) / 1000);
+  if (facts.inDoubt && facts.quietLeftMs > 0) {
+    const seconds = Math.ceil(facts.quietLeftMs / 1000);
     return refuse(
       `the last call for ${facts.reference} may still be processed by the API`,
       `an order that is not there yet may still come: look again in ${seconds} s`,

@@ -21,6 +21,8 @@ export interface EntryFacts {
   readonly inDoubt: boolean;
   /** When an answer may be believed again that an ambiguous attempt put in question. */
   readonly doubtUntilMs: number | null;
+  /** How long it is until then, by a clock that does not jump; 0 when nothing is in question. */
+  readonly quietLeftMs: number;
   /** The buffered refusal, if the last definite answer came while in doubt. */
   readonly buffered: { row: OutcomeRow; code: string | null; message: string } | null;
   /** How the last attempt ended, and how many tries in a row were of that kind. */
@@ -60,6 +62,8 @@ export interface Settlement {
   readonly dueAtMs: number;
   readonly inDoubt: boolean;
   readonly doubtUntilMs: number | null;
+  /** How long from now on nothing may be concluded, when that time begins with this; null when it goes on as it was. */
+  readonly quietMs: number | null;
   /** The position in the retry schedule after this. */
   readonly tries: number;
   /** Whether the attempt counts; a call that never left, or was turned away at the door, does not. */

@@ -4,6 +4,7 @@ import { fallbackFor, splitFor } from './follow-up.ts';
 import type { OrderAnswer } from './order-answer.ts';
 import { unreachable } from './order-sync-error.ts';
 import type { Outcome, OutcomeRow } from './outcome.ts';
+import { isOverdue } from './resend.ts';
 import { retryDelayMs, type ScheduleName } from './retry-schedule.ts';
 import type { DecisionPolicy, EntryFacts, Settlement } from './settlement.ts';
 
@@ -47,6 +48,11 @@ export class Verdicts {
     return this.#nowMs + retryDelayMs(schedule, tries, this.#policy.timeScale, this.#random);
   }
 
+  #quietFromNow(): Pick<Settlement, 'doubtUntilMs' | 'quietMs'> {
+    const { quietMs } = this.#policy;
+    return { doubtUntilMs: this.#nowMs + quietMs, quietMs };
+  }
+
   /** Tries in a row that ended like this: a run of 429s must not use up the tries of a cancel. */
   #triesOf(row: OutcomeRow): number {
     return this.#facts.lastRow === row ? this.#facts.tries : 0;
@@ -59,6 +65,7 @@ export class Verdicts {
       dueAtMs: this.#nowMs,
       inDoubt: this.#facts.inDoubt,
       doubtUntilMs: this.#facts.doubtUntilMs,
+      quietMs: null,
       tries: this.#facts.tries,
       counted: true,
       row,
@@ -108,7 +115,7 @@ export class Verdicts {
       tries: 0,
       dueAtMs: this.#due('standard', 0),
       // A lookup may not show at once what was just accepted; until then its absence says nothing.
-      doubtUntilMs: this.#nowMs + this.#policy.quietMs,
+      ...this.#quietFromNow(),
     };
   }
 
@@ -134,7 +141,7 @@ export class Verdicts {
           state: 'unknown',
           nextStep: this.#policy.canLookUp ? 'lookup' : 'send',
           inDoubt: true,
-          doubtUntilMs: this.#nowMs + this.#policy.quietMs,
+          ...this.#quietFromNow(),
           tries: (facts.inDoubt ? facts.tries : 0) + 1,
           dueAtMs: this.#due(schedule, facts.inDoubt ? facts.tries : 0),
           error: errorOf(outcome, false),
@@ -165,8 +172,13 @@ export class Verdicts {
     }
   }
 
+  /** After its deadline nothing more of an order is bought: not by the same reference, and not in another way. */
+  #isOverdue(): boolean {
+    return isOverdue(this.#facts, this.#nowMs);
+  }
+
   #reject(base: Settlement, outcome: Outcome): Settlement {
-    const followUps = outcome.row === 'limit_exceeded' ? splitFor(this.#facts) : [];
+    const followUps = outcome.row === 'limit_exceeded' && !this.#isOverdue() ? splitFor(this.#facts) : [];
     const error = errorOf(outcome, false);
     return { ...base, state: 'rejected', inDoubt: false, doubtUntilMs: null, error, followUps };
   }
@@ -175,7 +187,7 @@ export class Verdicts {
     const facts = this.#facts;
     const error = errorOf(outcome, false);
     const tries = this.#triesOf(outcome.row);
-    const instead = outcome.row === 'insufficient_balance' ? fallbackFor(facts) : [];
+    const instead = outcome.row === 'insufficient_balance' && !this.#isOverdue() ? fallbackFor(facts) : [];
     if (instead.length > 0) return { ...base, state: 'rejected', error, followUps: instead };
     if (outcome.row === 'out_of_stock' && facts.notAfterMs === null) {
       // Without a deadline nobody said how long to wait: the shop is told now.
@@ -212,7 +224,7 @@ export class Verdicts {
     const facts = this.#facts;
     const base = this.#base('not_found');
     if (facts.state === 'placed') {
-      if (facts.doubtUntilMs !== null && this.#nowMs < facts.doubtUntilMs) {
+      if (facts.quietLeftMs > 0) {
         const dueAtMs = this.#due('standard', facts.tries);
         return { ...base, nextStep: 'lookup', counted: false, tries: facts.tries + 1, dueAtMs };
       }
@@ -224,17 +236,17 @@ export class Verdicts {
       return this.review(null, facts.buffered?.row ?? 'not_found', reason, true);
     }
     if (facts.buffered === null) {
+      if (this.#isOverdue()) return this.#absentTooLate(base);
       // Nothing stands against it: the same reference again buys it, or brings the first answer (Spec 7, retry rule 1).
       return { ...base, nextStep: 'send', counted: false };
     }
-    const quietUntil = facts.doubtUntilMs ?? this.#nowMs;
-    if (this.#nowMs < quietUntil) {
+    if (facts.quietLeftMs > 0) {
       return {
         ...base,
         row: facts.buffered.row,
         nextStep: 'lookup',
         counted: false,
-        dueAtMs: quietUntil,
+        dueAtMs: this.#nowMs + facts.quietLeftMs,
         error: { code: facts.buffered.code ?? facts.buffered.row, message: facts.buffered.message, buffered: true },
       };
     }
@@ -248,7 +260,7 @@ export class Verdicts {
     }
     // Absent after the quiet time: the refusal was meant, as if nothing had gone before it.
     const clean = new Verdicts(
-      { ...facts, inDoubt: false, doubtUntilMs: null, buffered: null, state: 'sending' },
+      { ...facts, inDoubt: false, doubtUntilMs: null, quietLeftMs: 0, buffered: null, state: 'sending' },
       this.#policy,
       this.#nowMs,
       this.#random,
@@ -271,6 +283,21 @@ export class Verdicts {
     };
   }
 
+  /** Not found after its deadline: the same reference again would buy it late. */
+  #absentTooLate(base: Settlement): Settlement {
+    const { quietLeftMs } = this.#facts;
+    if (quietLeftMs > 0) return { ...base, nextStep: 'lookup', counted: false, dueAtMs: this.#nowMs + quietLeftMs };
+    if (!this.#policy.trustsAbsence) {
+      const reason =
+        'its deadline passed while it was in doubt, and that it is not found proves nothing: no lookup has ever found an order';
+      return this.review(null, base.row, reason, true);
+    }
+    const message =
+      'the deadline of the order passed while it was not known whether it was bought; a lookup after that does not find it: nothing was bought';
+    const error = { code: 'not_after_passed', message, buffered: false };
+    return { ...base, state: 'expired', inDoubt: false, doubtUntilMs: null, counted: false, error };
+  }
+
   /** A lookup for an ambiguous cancel found the order of the eSIM. */
   cancelFound(answer: OrderAnswer): Settlement {
     const facts = this.#facts;
@@ -284,6 +311,14 @@ export class Verdicts {
         facts.buffered.row,
         `the cancel was refused after an ambiguous attempt, and the order's status is "${answer.status}": ${facts.buffered.message}`,
       );
+    }
+    if (this.#isOverdue()) {
+      // Not every order shows what became of its eSIM, so this is no proof that nothing was cancelled.
+      const { quietLeftMs } = facts;
+      if (quietLeftMs > 0)
+        return { ...this.#base('accepted'), nextStep: 'lookup', counted: false, dueAtMs: this.#nowMs + quietLeftMs };
+      const reason = `its deadline passed while the cancel was in doubt, and the order's status is "${answer.status}"`;
+      return this.review(null, 'accepted', reason, true);
     }
     // Not cancelled so far, and repeating is safe: an eSIM is refunded once (Spec 3).
     return { ...this.#base('accepted'), state: 'unknown', nextStep: 'send', counted: false };
@@ -317,7 +352,7 @@ export class Verdicts {
       facts.doubtUntilMs === null
         ? (facts.firstSentAtMs ?? facts.createdAtMs)
         : facts.doubtUntilMs - this.#policy.quietMs;
-    const placed = { ...this.settle('accepted', answer), doubtUntilMs: facts.doubtUntilMs };
+    const placed = { ...this.settle('accepted', answer), doubtUntilMs: facts.doubtUntilMs, quietMs: null };
     if (this.#nowMs - acceptedAtMs >= this.#policy.placedDeadlineMs) {
       return {
         ...placed,

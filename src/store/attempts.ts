@@ -2,7 +2,7 @@ import { canTransition, type EntryState } from '../core/entry-state.ts';
 import { assert } from '../core/order-sync-error.ts';
 import { inTransaction, type Sqlite } from './database.ts';
 import type { BudgetTable } from './budgets.ts';
-import type { PauseTable } from './pauses.ts';
+import type { PauseTable, StandingStill } from './pauses.ts';
 import type { DueEntries } from './due-entries.ts';
 import type { EntryChanges } from './entry-changes.ts';
 import { entryFrom, type EntryRow } from './rows.ts';
@@ -17,6 +17,9 @@ interface AttemptRow {
 
 /** States in which an entry is looked up. */
 const lookedUp: readonly EntryState[] = ['unknown', 'placed'];
+
+/** How many entries one claim moves on that may not be sent again: it must not hold the others up. */
+const movedAtOnce = 100;
 
 /** Claiming an entry and opening its attempt; closing the attempt and moving the entry. Append-only. */
 export class AttemptTable {
@@ -75,8 +78,8 @@ export class AttemptTable {
     return inTransaction(this.#database, () => {
       const still = this.#pauses.standingStill();
       if (still.account || still.keys.includes(claim.keyName)) return null;
-      const row = claim.step === 'send' ? this.#due.toSend(claim, still) : this.#due.toLookUp(claim.nowMs);
-      if (row === undefined) return null;
+      const row = claim.step === 'send' ? this.#nextToSend(claim, still) : this.#due.toLookUp(claim.nowMs);
+      if (row === null || row === undefined) return null;
       const entry = entryFrom(row, this.#knownLimit(row));
       const purpose = claim.step === 'send' ? 'submit' : 'lookup';
       const request = claim.step === 'send' ? this.#requestOf(row, claim) : null;
@@ -103,6 +106,19 @@ export class AttemptTable {
       });
       return { attemptId, purpose, openedAtMs: claim.nowMs, entry, request, originReference: this.#originOf(row) };
     });
+  }
+
+  /** The next entry to send. What is in doubt and must not be sent again any more is moved on, a few at a time. */
+  #nextToSend(claim: AttemptClaim, still: StandingStill): EntryRow | null {
+    for (let moved = 0; moved < movedAtOnce; moved += 1) {
+      const row = this.#due.toSend(claim, still);
+      if (row?.state !== 'unknown') return row ?? null;
+      const verdict = claim.judgeResend(entryFrom(row), this.#originOf(row));
+      if (verdict.step === 'send') return row;
+      if (verdict.step === 'lookup') this.#entries.askFirst(row, claim.nowMs);
+      else this.#entries.putBeforePerson(row, verdict.reason, claim.nowMs);
+    }
+    return null;
   }
 
   #requestOf(row: EntryRow, claim: AttemptClaim): RenderedRequest | Error {
@@ -168,7 +184,7 @@ export class AttemptTable {
       if (attempt.purpose === 'lookup' && !lookedUp.includes(row.state)) return;
       this.#entries.settle(row, {
         settlement: close.settlement,
-        nowMs: close.nowMs,
+        now: close,
         expected: attempt.purpose === 'submit' ? ['sending'] : lookedUp,
         sentAtMs: attempt.purpose === 'submit' && close.outcome.sent ? attempt.opened_at_ms : null,
       });

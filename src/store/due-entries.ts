@@ -73,7 +73,8 @@ export class DueEntries {
           `SELECT min(at) FROM (
              SELECT (SELECT min(due_at_ms) FROM entries WHERE state = 'unknown' AND next_step = 'send') AS at
              UNION ALL SELECT (SELECT min(due_at_ms) FROM entries WHERE state = 'waiting')
-             UNION ALL SELECT (SELECT min(due_at_ms) FROM entries WHERE state = 'pending'))`,
+             UNION ALL SELECT (SELECT min(due_at_ms) FROM entries e WHERE e.state = 'pending' AND e.lane = pending.lane)
+             FROM (${lanesOf('pending')}) pending)`,
         )
         .pluck(),
       nextLookup: database

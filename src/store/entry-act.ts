@@ -13,6 +13,9 @@ export interface PersonsWish {
 export interface EntryAct extends PersonsWish {
   readonly reference: string;
   readonly order: EntryOrder;
+  /** The clock of the machine, and the run of it in which that means something. */
+  readonly nowMono: number;
+  readonly bootId: string | null;
   /** After this long since the first send a reference is not sent again, in ms. */
   readonly horizonMs: number;
   /** Families whose orders the API can be asked for. */

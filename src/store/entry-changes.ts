@@ -9,6 +9,7 @@ import type { Sqlite } from './database.ts';
 import type { DeliveryTable } from './deliveries.ts';
 import { laneOf } from './lanes.ts';
 import { rulesFrom, type EntryRow } from './rows.ts';
+import type { AttemptClose } from './store.ts';
 
 /** States that a shop is told about; the others are on their way to one of them. */
 const reported: ReadonlySet<EntryState> = new Set([
@@ -40,7 +41,10 @@ export class EntryChanges {
     this.#statements = {
       update: database.prepare(
         `UPDATE entries SET state = :state, next_step = :nextStep, due_at_ms = :dueAtMs, in_doubt = :inDoubt,
-           doubt_until_ms = :doubtUntilMs, tries = :tries, attempts = attempts + :counted, outcome_row = :row,
+           doubt_until_ms = :doubtUntilMs, tries = :tries,
+           doubt_until_mono = CASE WHEN :doubtUntilMs IS NULL THEN NULL ELSE coalesce(:quietUntilMono, doubt_until_mono) END,
+           doubt_boot_id = CASE WHEN :quietUntilMono IS NULL THEN doubt_boot_id ELSE :bootId END,
+           attempts = attempts + :counted, outcome_row = :row,
            first_sent_at_ms = coalesce(first_sent_at_ms, :sentAtMs),
            error_code = :errorCode, error_message = :errorMessage, error_buffered = :errorBuffered,
            review_reason = :reviewReason,
@@ -57,8 +61,9 @@ export class EntryChanges {
         `INSERT INTO entries (reference, line_id, generation, chunk, operation, variant, plan, iccid, quantity, days, currency,
                               not_after_ms, rules, state, lane, due_at_ms, created_at_ms, updated_at_ms)
          SELECT :reference, line_id, :generation, :chunk, operation, variant, plan, iccid, :quantity, days, :currency,
-                -- A deadline that has passed was that of the first order; nobody orders anew to have it expire.
-                CASE WHEN not_after_ms > :nowMs THEN not_after_ms END, rules, 'pending', :lane, :nowMs, :nowMs, :nowMs
+                -- A deadline that has passed was that of the first order; no person orders anew to have it expire. What
+                -- the worker orders instead by itself keeps it.
+                CASE WHEN :byPerson = 0 OR not_after_ms > :nowMs THEN not_after_ms END, rules, 'pending', :lane, :nowMs, :nowMs, :nowMs
          FROM entries WHERE id = :id`,
       ),
       markReplaced: database.prepare('UPDATE entries SET replaced = 1 WHERE id = ? AND replaced = 0'),
@@ -69,6 +74,9 @@ export class EntryChanges {
       requestOf: database.prepare<[number], number>('SELECT request_id FROM lines WHERE id = ?').pluck(),
       rememberEsim: database.prepare(
         'INSERT INTO esims (iccid, entry_id) VALUES (?, ?) ON CONFLICT (iccid) DO NOTHING',
+      ),
+      askFirst: database.prepare(
+        `UPDATE entries SET next_step = 'lookup', due_at_ms = :nowMs, updated_at_ms = :nowMs WHERE id = :id AND state = 'unknown'`,
       ),
       review: database.prepare(
         `UPDATE entries SET state = 'needs_review', review_reason = :reason, updated_at_ms = :nowMs WHERE id = :id AND state = :from`,
@@ -81,7 +89,8 @@ export class EntryChanges {
       ),
       move: database.prepare(
         `UPDATE entries SET state = :state, next_step = :nextStep, due_at_ms = :dueAtMs, in_doubt = :inDoubt,
-           doubt_until_ms = :doubtUntilMs, review_reason = :reviewReason, held_from = :heldFrom,
+           doubt_until_ms = :doubtUntilMs, review_reason = :reviewReason,
+           doubt_until_mono = CASE WHEN :doubtUntilMs IS NULL THEN NULL ELSE doubt_until_mono END, held_from = :heldFrom,
            order_number = coalesce(order_number, :orderNumber), tries = CASE WHEN :afresh = 1 THEN 0 ELSE tries END,
            error_code = CASE WHEN :keepError = 1 THEN error_code ELSE :errorCode END,
            error_message = CASE WHEN :keepError = 1 THEN error_message ELSE :errorMessage END,
@@ -100,9 +109,16 @@ export class EntryChanges {
 
   settle(
     row: EntryRow,
-    change: { settlement: Settlement; nowMs: number; expected: readonly EntryState[]; sentAtMs: number | null },
+    change: {
+      settlement: Settlement;
+      now: Pick<AttemptClose, 'nowMs' | 'nowMono' | 'bootId'>;
+      expected: readonly EntryState[];
+      sentAtMs: number | null;
+    },
   ): void {
-    const { settlement, nowMs } = change;
+    const { settlement } = change;
+    const { nowMs, nowMono, bootId } = change.now;
+    const { quietMs } = settlement;
     assert(
       change.expected.includes(row.state),
       `${row.reference} is in ${change.expected.join(' or ')}, found ${row.state}`,
@@ -120,6 +136,8 @@ export class EntryChanges {
       dueAtMs: Math.round(settlement.dueAtMs),
       inDoubt: settlement.inDoubt ? 1 : 0,
       doubtUntilMs: settlement.doubtUntilMs,
+      quietUntilMono: quietMs === null ? null : nowMono + quietMs,
+      bootId,
       tries: settlement.tries,
       counted: settlement.counted ? 1 : 0,
       row: settlement.row,
@@ -156,12 +174,13 @@ export class EntryChanges {
     ) {
       this.#statements.learnLimit.run({ variant: row.variant, limit: row.quantity - 1, nowMs });
     }
-    for (const followUp of settlement.followUps) this.#insertFollowUp(row, followUp, nowMs);
+    for (const followUp of settlement.followUps) this.#insertFollowUp(row, followUp, { nowMs, byPerson: false });
     if (settlement.followUps.length > 0) this.#statements.markReplaced.run(row.id);
   }
 
   /** Puts another entry of the same line on disk, with a reference of its own; returns that. */
-  #insertFollowUp(row: EntryRow, followUp: FollowUp, nowMs: number): string {
+  #insertFollowUp(row: EntryRow, followUp: FollowUp, order: { nowMs: number; byPerson: boolean }): string {
+    const { nowMs, byPerson } = order;
     const { generation, chunk, quantity, currency } = followUp;
     const line = this.#statements.lineOf.get(row.line_id);
     assert(line !== undefined, `the line of ${row.reference} exists`);
@@ -177,6 +196,7 @@ export class EntryChanges {
       currency,
       lane,
       nowMs,
+      byPerson: byPerson ? 1 : 0,
     });
     return reference;
   }
@@ -219,7 +239,7 @@ export class EntryChanges {
       chunk *= 2;
     }
     assert(Number.isSafeInteger(chunk), `${row.reference} was not ordered anew too often`);
-    const reference = this.#insertFollowUp(row, { ...row, generation, chunk }, nowMs);
+    const reference = this.#insertFollowUp(row, { ...row, generation, chunk }, { nowMs, byPerson: true });
     const { changes } = this.#statements.markReplaced.run(row.id);
     assert(changes === 1, `${row.reference} is replaced once`);
     this.#report(row, nowMs);
@@ -262,6 +282,12 @@ export class EntryChanges {
     const { changes } = this.#statements.end.run(change);
     assert(changes === 1, `${row.reference} is taken back once`);
     this.#report(row, nowMs);
+  }
+
+  /** What was to be sent again is looked up instead. */
+  askFirst(row: EntryRow, nowMs: number): void {
+    const { changes } = this.#statements.askFirst.run({ id: row.id, nowMs });
+    assert(changes === 1, `${row.reference} is in doubt`);
   }
 
   /** Sets an entry aside that the worker cannot go on with; nothing was sent by this. */

@@ -1,6 +1,7 @@
 import { decideAction, type OperatorFacts } from '../core/operator-decision.ts';
 import { familyOf } from '../core/operation.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
+import { quietLeftMs } from '../core/quiet-time.ts';
 import { outcomeRowFrom } from '../core/settlement.ts';
 import { checkedWish, type AuditTable } from './audit.ts';
 import { inTransaction, type Sqlite } from './database.ts';
@@ -73,8 +74,10 @@ export class OperatorDesk {
       nextStep: row.next_step,
       dueAtMs: row.due_at_ms,
       doubtUntilMs: row.doubt_until_ms,
+      quietLeftMs: quietLeftOf(row, act),
       row: outcomeRowFrom(row.outcome_row),
       firstSentAtMs: row.first_sent_at_ms,
+      notAfterMs: row.not_after_ms,
       orderNumber: row.order_number,
       errorCode: row.error_code,
       unitCount: unitsFrom(row.units).length,
@@ -89,6 +92,13 @@ export class OperatorDesk {
     if (row.operation !== 'esim_cancel') return true;
     return row.iccid !== null && this.#statements.origin.get(row.iccid) !== undefined;
   }
+}
+
+/** By the monotonic clock if it is of the same run of the machine; else the wall clock is all there is. */
+function quietLeftOf(row: EntryRow, act: EntryAct): number {
+  const comparable = act.bootId !== null && row.doubt_boot_id === act.bootId;
+  const end = { doubtUntilMs: row.doubt_until_ms, doubtUntilMono: comparable ? row.doubt_until_mono : null };
+  return quietLeftMs(end, { wallMs: act.nowMs, monoMs: act.nowMono });
 }
 
 /** What the audit log keeps of an entry before and after. */

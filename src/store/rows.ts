@@ -25,6 +25,8 @@ export interface EntryRow {
   readonly due_at_ms: number;
   readonly in_doubt: number;
   readonly doubt_until_ms: number | null;
+  readonly doubt_until_mono: number | null;
+  readonly doubt_boot_id: string | null;
   readonly attempts: number;
   readonly tries: number;
   readonly first_sent_at_ms: number | null;
@@ -68,6 +70,7 @@ export function entryFrom(row: EntryRow, knownLimit: number | null = null): Entr
     nextStep: row.next_step,
     inDoubt: row.in_doubt === 1,
     doubtUntilMs: row.doubt_until_ms,
+    doubtUntilMono: row.doubt_until_mono,
     attempts: row.attempts,
     tries: row.tries,
     firstSentAtMs: row.first_sent_at_ms,

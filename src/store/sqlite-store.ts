@@ -16,6 +16,7 @@ import { checkStamp } from './meta.ts';
 import { migrate } from './migrate.ts';
 import { OperatorDesk } from './operator-desk.ts';
 import { PauseTable } from './pauses.ts';
+import { QuietTimes } from './quiet-times.ts';
 import { SqliteOutboxReader } from './reader.ts';
 import type { StorefrontOrder, WholeRequest } from './intake-steps.ts';
 import type { OutboxReader } from './outbox-reader.ts';
@@ -52,6 +53,7 @@ class SqliteStore implements Store {
   readonly #attempts: AttemptTable;
   readonly #due: DueEntries;
   readonly #entries: EntryChanges;
+  readonly #quietTimes: QuietTimes;
   readonly #budgets: BudgetTable;
   readonly #pauses: PauseTable;
   readonly #desk: OperatorDesk;
@@ -69,6 +71,7 @@ class SqliteStore implements Store {
     this.#requests = new WholeRequests(database, this.#intake);
     this.#due = new DueEntries(database);
     this.#entries = new EntryChanges(database, options.namespace, this.#deliveries);
+    this.#quietTimes = new QuietTimes(database);
     this.#budgets = new BudgetTable(database);
     const audit = new AuditTable(database);
     this.#takeBacks = new TakeBackStep(database, this.#entries, audit);
@@ -134,6 +137,9 @@ class SqliteStore implements Store {
   }
   async openAttemptsOfOthers(incarnationId: number) {
     return this.#attempts.openOfOthers(incarnationId);
+  }
+  async restartQuietTimes(restart: Parameters<Store['restartQuietTimes']>[0]) {
+    this.#quietTimes.restart(restart);
   }
   async nextDueAt(step: 'send' | 'lookup') {
     return this.#due.nextAt(step);

@@ -3,6 +3,7 @@ import type { EntryState } from '../core/entry-state.ts';
 import type { Family, Operation } from '../core/operation.ts';
 import type { OrderAnswer, Unit } from '../core/order-answer.ts';
 import type { Outcome } from '../core/outcome.ts';
+import type { ResendVerdict } from '../core/resend.ts';
 import type { ResultDocument } from '../core/result-document.ts';
 import type { RequestOutcome, StorefrontOrder, StorefrontTaken, TakeBack, WholeRequest } from './intake-steps.ts';
 import type { Settlement } from '../core/settlement.ts';
@@ -59,6 +60,11 @@ export interface Store {
   closeAttempt(close: AttemptClose): Promise<void>;
   /** Attempts that another run of the worker left open. */
   openAttemptsOfOthers(incarnationId: number): Promise<readonly OpenAttempt[]>;
+  /**
+   * Lets the quiet times that were stamped in another run of the machine end at `untilMono`. Without a boot id nobody
+   * can tell, and all of them do.
+   */
+  restartQuietTimes(restart: { untilMono: number; bootId: string | null }): Promise<void>;
   /** When something is due: a time, or null when nothing waits for one. */
   nextDueAt(step: 'send' | 'lookup'): Promise<number | null>;
   /** Ends entries whose deadline passed while nothing was charged. Returns how many. */
@@ -188,6 +194,8 @@ export interface Entry {
   readonly nextStep: 'send' | 'lookup';
   readonly inDoubt: boolean;
   readonly doubtUntilMs: number | null;
+  /** The same on the monotonic clock of this run of the machine. */
+  readonly doubtUntilMono: number | null;
   readonly attempts: number;
   readonly tries: number;
   readonly firstSentAtMs: number | null;
@@ -220,6 +228,8 @@ export interface AttemptClaim {
   readonly pausedCurrencies: readonly string[];
   /** Renders the request of an entry that was never sent; stored with the attempt. */
   readonly render: (entry: Entry) => RenderedRequest;
+  /** Judges whether the reference of an entry in doubt may be sent again now. Called within the claim. */
+  readonly judgeResend: (entry: Entry, originReference: string | null) => ResendVerdict;
 }
 
 export interface OpenAttempt {
@@ -237,6 +247,7 @@ export interface AttemptClose {
   readonly attemptId: number;
   readonly entryId: number;
   readonly nowMs: number;
+  readonly nowMono: number;
   readonly durationMs: number | null;
   readonly outcome: { row: string; sent: boolean; http: number | null; code: string | null; message: string };
   readonly settlement: Settlement;

@@ -2,8 +2,10 @@ import type { Logger } from 'pino';
 import type { Clock, Random } from '../core/clock.ts';
 import { decideLookup, decideSubmission } from '../core/decision.ts';
 import type { PauseKind } from '../core/decision-table.ts';
-import { familyOf } from '../core/operation.ts';
+import { familyOf, type Operation } from '../core/operation.ts';
 import { withoutAnswer, type LookupOutcome, type Outcome, type OutcomeRow } from '../core/outcome.ts';
+import { quietLeftMs } from '../core/quiet-time.ts';
+import { judgeResend, type ResendVerdict } from '../core/resend.ts';
 import { outcomeRowFrom, type DecisionPolicy, type EntryFacts, type Settlement } from '../core/settlement.ts';
 import type { AttemptClose, Entry, OpenAttempt, Store } from '../store/store.ts';
 import type { BudgetGate, BudgetLimits, CallKind } from './budget-gate.ts';
@@ -31,7 +33,7 @@ export interface AttemptDeps {
 /** Ends after which nothing of the call can still be on its way: an answer was read, or the peer hung up. */
 const answered: ReadonlySet<OutcomeRow> = new Set<OutcomeRow>(['accepted', 'answer_mismatch']);
 
-function factsOf(entry: Entry): EntryFacts {
+function factsOf(entry: Entry, clock: Clock): EntryFacts {
   const row = outcomeRowFrom(entry.outcomeRow);
   return {
     operation: entry.operation,
@@ -45,6 +47,7 @@ function factsOf(entry: Entry): EntryFacts {
     iccid: entry.iccid,
     inDoubt: entry.inDoubt,
     doubtUntilMs: entry.doubtUntilMs,
+    quietLeftMs: quietLeftMs(entry, { wallMs: clock.wallMs(), monoMs: clock.monoMs() }),
     buffered:
       entry.errorBuffered && row !== null ? { row, code: entry.errorCode, message: entry.errorMessage ?? '' } : null,
     lastRow: row,
@@ -67,16 +70,27 @@ export class AttemptRun {
     this.#deps = deps;
   }
 
-  #canLookUp(attempt: OpenAttempt): boolean {
-    const { operation } = attempt.entry;
+  #canLookUp(operation: Operation, originReference: string | null): boolean {
     // After an ambiguous cancel, the order that the eSIM came from tells what became of it; without it, nothing does.
-    if (operation === 'esim_cancel' && attempt.originReference === null) return false;
+    if (operation === 'esim_cancel' && originReference === null) return false;
     return this.#deps.wholesale.canLookUp(familyOf(operation));
+  }
+
+  /** Whether the reference of an entry in doubt may be sent again now; asked within the claim. */
+  judgeResend(entry: Entry, originReference: string | null): ResendVerdict {
+    const { policy, clock, logger } = this.#deps;
+    const facts = { ...entry, canLookUp: this.#canLookUp(entry.operation, originReference) };
+    const verdict = judgeResend(facts, policy, clock.wallMs());
+    if (verdict.step === 'review')
+      logger.error({ reference: entry.reference, reason: verdict.reason }, 'a person must decide');
+    return verdict;
   }
 
   #policyFor(attempt: OpenAttempt): DecisionPolicy {
     const { policy, lookups } = this.#deps;
-    return { ...policy, canLookUp: this.#canLookUp(attempt), trustsAbsence: lookups.trusts(attempt.entry.operation) };
+    const { operation } = attempt.entry;
+    const canLookUp = this.#canLookUp(operation, attempt.originReference);
+    return { ...policy, canLookUp, trustsAbsence: lookups.trusts(operation) };
   }
 
   async run(attempt: OpenAttempt, keyName: string, signal: AbortSignal): Promise<void> {
@@ -95,7 +109,7 @@ export class AttemptRun {
 
   judgeSubmission(attempt: OpenAttempt, outcome: Outcome): Settlement {
     return decideSubmission(
-      factsOf(attempt.entry),
+      factsOf(attempt.entry, this.#deps.clock),
       outcome,
       this.#policyFor(attempt),
       this.#deps.clock.wallMs(),
@@ -105,7 +119,7 @@ export class AttemptRun {
 
   judgeLookup(attempt: OpenAttempt, lookup: LookupOutcome): Settlement {
     return decideLookup(
-      factsOf(attempt.entry),
+      factsOf(attempt.entry, this.#deps.clock),
       lookup,
       this.#policyFor(attempt),
       this.#deps.clock.wallMs(),
@@ -164,6 +178,7 @@ export class AttemptRun {
       attemptId: attempt.attemptId,
       entryId: attempt.entry.id,
       nowMs: clock.wallMs(),
+      nowMono: clock.monoMs(),
       durationMs: Math.round(now - end.started),
       outcome,
       settlement,

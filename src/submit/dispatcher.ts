@@ -74,6 +74,9 @@ export class Dispatcher {
   async start(): Promise<void> {
     const { store, gate, pauses, clock, logger } = this.#deps;
     gate.restore(await store.restoreSlots({ settledMono: gate.restartSettlesAtMs(), bootId: clock.bootId ?? null }));
+    // What was stamped in another run of the machine means nothing now: such a quiet time begins anew, once.
+    const quietUntilMono = clock.monoMs() + this.#deps.policy.quietMs;
+    await store.restartQuietTimes({ untilMono: quietUntilMono, bootId: clock.bootId ?? null });
     const recovered = await recoverOpenAttempts({
       store,
       attempts: this.#attempts,
@@ -158,6 +161,13 @@ export class Dispatcher {
       allowNew: (await store.countInDoubt()) < this.#options.exposureCap,
       pausedCurrencies: pauses.pausedCurrencies(),
       render: (entry) => wholesale.render(entry),
+      judgeResend: (entry, originReference) => {
+        const verdict = this.#attempts.judgeResend(entry, originReference);
+        // It is moved on within this claim: there may be a lookup to make, or a result to tell.
+        if (verdict.step !== 'send') this.#wakeUp.ring();
+        if (verdict.step === 'review') this.#deps.onSettled?.();
+        return verdict;
+      },
     });
     if (attempt === null) {
       gate.giveBack(keyName, kind);

@@ -25,6 +25,7 @@ export async function recoverOpenAttempts(deps: {
       attemptId: attempt.attemptId,
       entryId: attempt.entry.id,
       nowMs: deps.clock.wallMs(),
+      nowMono: deps.clock.monoMs(),
       durationMs: null,
       outcome,
       settlement,

@@ -132,12 +132,14 @@ async function settleNext(
     allowNew: true,
     pausedCurrencies: [],
     render: () => ({ method: 'POST', path: '/orders', body: '{}' }),
+    judgeResend: () => ({ step: 'send' }),
   });
   assert(open !== null, 'an entry is due');
   await store.closeAttempt({
     attemptId: open.attemptId,
     entryId: open.entry.id,
     nowMs: openedMs + 250,
+    nowMono: afterMs + 250,
     durationMs: 250,
     outcome: {
       row: end.row,
@@ -151,6 +153,7 @@ async function settleNext(
       dueAtMs: openedMs,
       inDoubt: false,
       doubtUntilMs: null,
+      quietMs: null,
       tries: 0,
       counted: true,
       error: null,

@@ -3,71 +3,10 @@ import { decideLookup, decideSubmission } from '../../src/core/decision.ts';
 import { decisionTable } from '../../src/core/decision-table.ts';
 import { canTransition, type EntryState } from '../../src/core/entry-state.ts';
 import { operations, type Operation } from '../../src/core/operation.ts';
-import type { OrderAnswer } from '../../src/core/order-answer.ts';
-import { outcomeRows, withoutAnswer, type Outcome, type OutcomeRow } from '../../src/core/outcome.ts';
-import type { DecisionPolicy, EntryFacts } from '../../src/core/settlement.ts';
+import { outcomeRows, type OutcomeRow } from '../../src/core/outcome.ts';
+import type { EntryFacts } from '../../src/core/settlement.ts';
 import { wholesaleErrors } from '../../src/core/wholesale-errors.ts';
-
-const now = 1_000_000;
-const half = () => 0.5;
-const policy: DecisionPolicy = {
-  quietMs: 120_000,
-  horizonMs: 86_400_000,
-  placedDeadlineMs: 86_400_000,
-  cancelTries: 3,
-  defectTries: 3,
-  timeScale: 1,
-  canLookUp: true,
-  trustsAbsence: true,
-};
-
-function facts(changes: Partial<EntryFacts> = {}): EntryFacts {
-  return {
-    operation: 'gift_card_order',
-    state: 'pending',
-    generation: 0,
-    chunk: 0,
-    quantity: 1,
-    currency: 'USD',
-    rules: {},
-    knownLimit: null,
-    iccid: null,
-    inDoubt: false,
-    doubtUntilMs: null,
-    buffered: null,
-    lastRow: null,
-    tries: 0,
-    firstSentAtMs: null,
-    notAfterMs: null,
-    createdAtMs: 0,
-    ...changes,
-  };
-}
-
-function answer(changes: Partial<OrderAnswer> = {}): OrderAnswer {
-  return {
-    orderNumber: 'GC-1',
-    reference: null,
-    status: 'completed',
-    statusClass: 'done',
-    cost: '10.00',
-    currency: 'USD',
-    units: [{ code: 'A' }],
-    ...changes,
-  };
-}
-
-function outcome(row: OutcomeRow, changes: Partial<Outcome> = {}): Outcome {
-  const accepted = row === 'accepted' ? { answer: answer(), http: 200 } : {};
-  return { ...withoutAnswer(row, true, `the message of ${row}`), ...accepted, ...changes };
-}
-
-const inDoubt: Partial<EntryFacts> = {
-  state: 'unknown',
-  inDoubt: true,
-  doubtUntilMs: now + 60_000,
-  firstSentAtMs: now - 1000,
-};
+import { answer, facts, half, inDoubt, now, outcome, policy } from '../support/facts.ts';
 
 describe('what an outcome does', () => {
   it('has a cell for every row and column, and each leads to a state that may follow "sending"', () => {
@@ -247,19 +186,13 @@ describe('what a lookup does', () => {
     const early = decideLookup(facts({ ...inDoubt, buffered }), { kind: 'absent' }, policy, now, half);
     expect(early).toMatchObject({ state: 'unknown', nextStep: 'lookup', dueAtMs: now + 60_000, row: 'out_of_stock' });
     expect(early.error?.buffered).toBe(true);
-    const late = decideLookup(
-      facts({ ...inDoubt, doubtUntilMs: now, buffered }),
-      { kind: 'absent' },
-      policy,
-      now,
-      half,
-    );
+    const late = decideLookup(facts({ ...inDoubt, quietLeftMs: 0, buffered }), { kind: 'absent' }, policy, now, half);
     expect(late).toMatchObject({ state: 'rejected', inDoubt: false });
     expect(late.error).toEqual({ code: 'out_of_stock', message: buffered.message, buffered: false });
   });
 
   it('does not believe an absence while no lookup has ever found an order: the path may be wrong', () => {
-    const doubtful = facts({ ...inDoubt, doubtUntilMs: now, buffered });
+    const doubtful = facts({ ...inDoubt, quietLeftMs: 0, buffered });
     const settlement = decideLookup(doubtful, { kind: 'absent' }, { ...policy, trustsAbsence: false }, now, half);
     expect(settlement).toMatchObject({ state: 'needs_review', inDoubt: true });
   });
@@ -308,8 +241,11 @@ describe('what a lookup does', () => {
       now,
       half,
     );
+    expect(placed.quietMs).toBe(policy.quietMs);
     const shown = facts({ state: 'placed', doubtUntilMs: placed.doubtUntilMs });
-    expect(decideLookup(shown, { kind: 'absent' }, policy, now + 5000, half)).toMatchObject({
+    expect(
+      decideLookup({ ...shown, quietLeftMs: 115_000 }, { kind: 'absent' }, policy, now + 5000, half),
+    ).toMatchObject({
       state: 'placed',
       nextStep: 'lookup',
       answer: null,

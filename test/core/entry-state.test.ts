@@ -17,7 +17,7 @@ describe('the states of an entry', () => {
   it('reach a refusal or a success only from a call, a lookup, a deadline or a person', () => {
     const into = (to: (typeof entryStates)[number]) => entryStates.filter((from) => canTransition(from, to));
     expect(into('fulfilled')).toEqual(['sending', 'unknown', 'placed', 'needs_review']);
-    expect(into('expired')).toEqual(['pending']);
+    expect(into('expired')).toEqual(['pending', 'unknown']);
     expect(into('rejected')).toEqual(['sending', 'waiting', 'unknown', 'needs_review']);
     // What was sent once is never again "never sent", unless it surely did not leave.
     expect(into('pending')).toEqual(['sending', 'held']);

@@ -87,6 +87,22 @@ Generated from \`src/core/decision-table.ts\`, which is what the worker runs on:
 |---|---|---|---|---|---|
 ${rows.join('\n')}
 
+## An entry in doubt, when it is to be sent again
+
+Judged within the claim that would send it, and again when a lookup answers (\`src/core/resend.ts\`, \`src/core/verdicts.ts\`).
+"Believed": the quiet time is over, and a lookup of this family has found an order before.
+
+| | lookups | no lookups |
+|---|---|---|
+| in time, not found | the same reference again | the same reference again |
+| after \`not_after\`, not found, believed | \`expired\`: nothing was bought | review: the same reference could buy it late |
+| after \`not_after\`, not found, in the quiet time | looked up again at its end | review |
+| after \`not_after\`, not found, no lookup ever found an order | review | review |
+| after \`not_after\`, found | as the answer says, however late | |
+| after \`not_after\`, a cancel, not shown as cancelled | review: an order need not show what became of its eSIM | review |
+| past the idempotency horizon | looked up once more; review unless found | review |
+| after \`not_after\`, a refusal that is believed | final: not in parts, not from another balance, no waiting | review |
+
 | delays | steps; the last repeats | spread |
 |---|---|---|
 ${delays.join('\n')}

@@ -41,9 +41,11 @@ export async function readDocument(
   try {
     const inspection = await inspectOrders(inPieces(bytes, pieceBytes), format, options);
     const withOversized = { ...options, oversized: inspection.oversized };
-    for await (const item of parseOrders(inPieces(bytes, pieceBytes), format, withOversized)) {
-      if (item.kind === 'line') lines.push(item.line);
-      else rejections.push(item.rejection);
+    for await (const items of parseOrders(inPieces(bytes, pieceBytes), format, withOversized)) {
+      for (const item of items) {
+        if (item.kind === 'line') lines.push(item.line);
+        else rejections.push(item.rejection);
+      }
     }
     return { error: null, inspection, lines, rejections };
   } catch (error) {

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { familyOf } from '../../src/core/operation.ts';
 import { referenceFor } from '../../src/core/reference.ts';
 import type { AcceptableLine } from '../../src/core/order-request.ts';
 import type { ResultEntry, ResultLine } from '../../src/core/result-document.ts';
@@ -63,8 +64,10 @@ export function checkFile(world: World, database: Database): void {
 /** A shop is told no only because the API said no to this very order, or because its own deadline passed. */
 function checkEnded(world: World, name: string, entry: ResultEntry): void {
   const seen = world.wire.of(entry.reference);
-  if (entry.state === 'expired' && seen.leftAtMs !== null && seen.doubtful)
-    world.violate('I4', `${name} is said to have expired unsent, but it may have been sent`);
+  const family = familyOf(entry.operation);
+  // After a doubt only a lookup tells that nothing was bought, and only where lookups are known to find what is there.
+  if (entry.state === 'expired' && seen.doubtful && !world.wire.foundBefore(family, seen.lastMs))
+    world.violate('I4', `${name} is said to have expired, but it may have been bought for all that is known`);
   const deadline = entry.error?.code === 'not_after_passed';
   if (entry.state === 'rejected' && !seen.refused && !deadline)
     world.violate('I4', `${name} is rejected, but the API never refused it`);
@@ -81,17 +84,16 @@ function checkPurchase(world: World, line: AcceptableLine, reference: string, sh
   if (!possible.has(reference)) world.violate('I3', `${name} was acknowledged with a reference that is not its own`);
   if (shown.state === 'fulfilled' && bought !== (line.quantity ?? 1))
     world.violate('I5', `${name} is fulfilled with ${bought} instead of ${line.quantity ?? 1}`);
-  const first = world.wire.of(reference).leftAtMs;
-  const lateMs = first === null || line.notAfterMs === null ? 0 : wallStartMs + first - line.notAfterMs;
-  // What may have been bought in time is resolved, whenever that is.
-  const inDoubt = world.wire.of(reference).doubtful;
-  if (lateMs > 1000 && !inDoubt && world.plan.wallJumps.length === 0)
+  // Under any of its references, and also again: a call that never arrived must not be bought late by its repetition.
+  const last = Math.max(...[...possible].map((it) => world.wire.of(it).lastLeftAtMs ?? 0));
+  const lateMs = line.notAfterMs === null ? 0 : wallStartMs + last - line.notAfterMs;
+  if (lateMs > 1000 && world.plan.wallJumps.length === 0)
     world.violate('I4', `${name} was sent ${lateMs} ms after its deadline`);
   const shownReferences = new Set(shown.entries.map((entry) => entry.reference));
   for (const entry of shown.entries) {
     if (!possible.has(entry.reference))
       world.violate('I3', `${name} is shown with the foreign reference ${entry.reference}`);
-    checkEntry(world, name, entry, world.api.ledger.find(entry.reference));
+    checkEntry(world, line, entry, world.api.ledger.find(entry.reference));
   }
   for (const order of orders)
     if (!shownReferences.has(order.reference))
@@ -99,7 +101,8 @@ function checkPurchase(world: World, line: AcceptableLine, reference: string, sh
   return orders;
 }
 
-function checkEntry(world: World, name: string, entry: ResultEntry, order: SimOrder | undefined): void {
+function checkEntry(world: World, line: AcceptableLine, entry: ResultEntry, order: SimOrder | undefined): void {
+  const name = `${line.operation} ${line.orderId}/${line.lineId} (${entry.reference})`;
   switch (entry.state) {
     case 'rejected':
     case 'expired':
@@ -110,7 +113,8 @@ function checkEntry(world: World, name: string, entry: ResultEntry, order: SimOr
     case 'refunded':
       return checkBought(world, name, entry, order);
     case 'needs_review':
-      if (!mayBeReviewed(world, entry.reference, order)) world.violate('I7', `${name} needs a person without a reason`);
+      if (!mayBeReviewed(world, line, entry.reference, order))
+        world.violate('I7', `${name} needs a person without a reason`);
       return;
     default:
       world.violate('I7', `${name} is still ${entry.state}`);
@@ -154,13 +158,14 @@ function checkCancel(world: World, name: string, line: AcceptableLine, shown: Re
 }
 
 /** The cases in which the decision table puts a purchase before a person; in every other, the worker ends it itself. */
-function mayBeReviewed(world: World, reference: string, order: SimOrder | undefined): boolean {
+function mayBeReviewed(world: World, line: AcceptableLine, reference: string, order: SimOrder | undefined): boolean {
   const seen = world.wire.of(reference);
   const { readings, settings } = world.plan;
   if (seen.strange) return true;
   if (seen.doubtful && (!readings.lookup || settings.horizonMs < 3_600_000)) return true;
   // Until a lookup has found an order once, that it finds none proves nothing.
-  if (seen.doubtful && seen.refused && seen.family !== null && !world.wire.foundBefore(seen.family, seen.lastMs))
+  const mattersWhenAbsent = seen.refused || line.notAfterMs !== null;
+  if (seen.doubtful && mattersWhenAbsent && seen.family !== null && !world.wire.foundBefore(seen.family, seen.lastMs))
     return true;
   if (order === undefined) return false;
   const jumpedMs = Math.max(0, ...world.plan.wallJumps.map((jump) => jump.deltaMs));

@@ -12,6 +12,8 @@ export interface SeenOfCall {
   refused: boolean;
   /** When its first byte left for the first time; null if none ever did. */
   leftAtMs: number | null;
+  /** When the first byte of its newest call left. */
+  lastLeftAtMs: number | null;
   body: string | null;
   path: string;
   family: 'gift_card' | 'esim' | null;
@@ -68,6 +70,7 @@ export class WireWatch implements WireObserver {
       strange: false,
       refused: false,
       leftAtMs: null,
+      lastLeftAtMs: null,
       body: null,
       path: '',
       family: null,
@@ -83,6 +86,7 @@ export class WireWatch implements WireObserver {
     const subject = subjectOf(call);
     const seen = this.of(subject);
     seen.leftAtMs ??= this.#nowMs();
+    seen.lastLeftAtMs = this.#nowMs();
     const family = call.path.startsWith('/esim') ? 'esim' : 'gift_card';
     if (seen.path === '') Object.assign(seen, { path: call.path, body: call.body, family });
     else if (seen.path !== call.path || seen.body !== call.body)

@@ -27,6 +27,15 @@ describe('what is due', () => {
     expect(await outbox.store.openAttempt(outbox.claim({ nowMs: 9000, allowNew: false }))).toBeNull();
   });
 
+  it('is told ahead, as the earliest of all shops and balances', async () => {
+    expect(await outbox.store.nextDueAt('send')).toBeNull();
+    await outbox.accept([line({ source: 'a', orderId: 'late' })], null, 3000);
+    expect(await outbox.store.nextDueAt('send')).toBe(3000);
+    await outbox.accept([line({ source: 'b', currency: 'EUR' })], null, 1500);
+    await outbox.accept([line({ source: 'c' })], null, 2500);
+    expect(await outbox.store.nextDueAt('send')).toBe(1500);
+  });
+
   it('leaves out a balance that stands still, while another one flows', async () => {
     await outbox.accept([line(), line({ lineId: '2', currency: 'EUR' })]);
     const attempt = await outbox.store.openAttempt(outbox.claim({ pausedCurrencies: ['USD'] }));

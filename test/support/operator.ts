@@ -10,7 +10,7 @@ export const quietUntilMs = 120_000;
 export const nowMs = 500_000;
 export const horizonMs = 86_400_000;
 
-const clean = { inDoubt: false, doubtUntilMs: null } as const;
+const clean = { inDoubt: false, doubtUntilMs: null, quietMs: null } as const;
 export const outOfStock: Settlement = {
   ...nothing,
   ...clean,
@@ -125,6 +125,9 @@ export function act(box: Outbox, order: EntryOrder, changes: Partial<EntryAct> =
     actor: 'cli:anna',
     reason: 'asked by the shop',
     nowMs,
+    // A command of another run of the machine than that of the attempts.
+    nowMono: 0,
+    bootId: 'later boot',
     horizonMs,
     lookupFamilies: ['gift_card', 'esim'],
     ...changes,

@@ -62,6 +62,7 @@ export class Outbox {
       allowNew: true,
       pausedCurrencies: [],
       render: (entry) => ({ method: 'POST', path: '/orders', body: JSON.stringify({ reference: entry.reference }) }),
+      judgeResend: () => ({ step: 'send' }),
       ...changes,
     };
   }
@@ -119,6 +120,7 @@ export const nothing: Settlement = {
   dueAtMs: 3000,
   inDoubt: true,
   doubtUntilMs: 120_000,
+  quietMs: 118_000,
   tries: 1,
   counted: true,
   row: 'dropped',
@@ -145,6 +147,7 @@ export const fulfilled: Settlement = {
   nextStep: 'send',
   inDoubt: false,
   doubtUntilMs: null,
+  quietMs: null,
   row: 'accepted',
   error: null,
   answer,
@@ -155,6 +158,7 @@ export function close(attempt: OpenAttempt, settlement: Settlement, changes: Par
     attemptId: attempt.attemptId,
     entryId: attempt.entry.id,
     nowMs: 2500,
+    nowMono: 1000,
     durationMs: 500,
     outcome: { row: settlement.row, sent: true, http: 200, code: null, message: '' },
     settlement,

@@ -59,9 +59,11 @@ async function readLines(file: string, format: OrderFormat, config: Config): Pro
   const lines: Line[] = [];
   const rejections: LineRejection[] = [];
   try {
-    for await (const item of parseOrders(chunks, format, { source, limits, columns })) {
-      if (item.kind === 'line') lines.push(item.line);
-      else rejections.push(item.rejection);
+    for await (const items of parseOrders(chunks, format, { source, limits, columns })) {
+      for (const item of items) {
+        if (item.kind === 'line') lines.push(item.line);
+        else rejections.push(item.rejection);
+      }
     }
   } catch (error) {
     if (error instanceof DocumentError) {

@@ -1,7 +1,6 @@
 import { Buffer } from 'node:buffer';
-import { Readable, pipeline } from 'node:stream';
-import { CsvError, parse } from 'csv-parse';
 import { type ColumnMapping, type CsvHeader, readCsvHeader } from './csv-columns.ts';
+import { csvRecords } from './csv-records.ts';
 import { DocumentError } from './document-error.ts';
 import type { ParseLimits } from './parse-limits.ts';
 
@@ -13,44 +12,35 @@ export interface CsvRow {
 }
 
 /**
- * Reads the rows of a CSV document: a header, then one order line in each row. Commas, or the sign that a first line
- * `sep=;` names; lines end in LF, CRLF or CR. Rows without any content are passed over: spreadsheets leave them behind.
- * Throws DocumentError when quotes, header or row lengths make the division into rows doubtful.
+ * Reads the rows of a CSV document, some at a time: a header, then one order line in each row. Commas, or the sign that
+ * a first line `sep=;` names; lines end in LF, CRLF or CR. Rows without any content are passed over: spreadsheets leave
+ * them behind. Throws DocumentError when quotes, header or row lengths make the division into rows doubtful.
  */
 export async function* csvRows(
   pieces: AsyncIterable<Buffer>,
   limits: ParseLimits,
   mapping: ColumnMapping,
-): AsyncGenerator<CsvRow> {
+): AsyncGenerator<readonly CsvRow[]> {
   const { separator, rest } = await readSeparator(pieces);
   const delimiter = separator ?? ',';
   const firstLine = separator === null ? 0 : 1;
-  const parser = parse({
-    columns: false,
-    delimiter,
-    max_record_size: limits.rowBytes,
-    record_delimiter: ['\r\n', '\n', '\r'],
-    relax_column_count: true,
-  });
-  // The parser's own iteration reports the failure; a second report here would be one too many.
-  pipeline(Readable.from(rest, { objectMode: false }), parser, () => undefined);
   let header: CsvHeader | null = null;
   // Counted here: every record is one line, and one more for each line break in its cells.
   let nextLine = firstLine + 1;
-  try {
-    for await (const record of parser as AsyncIterable<string[]>) {
+  for await (const { records, quoted } of csvRecords(rest, { delimiter, firstLine, limits })) {
+    const rows: CsvRow[] = [];
+    for (const record of records) {
       const lineNumber = nextLine;
-      nextLine += 1 + innerLines(record);
+      nextLine += quoted ? 1 + innerLines(record) : 1;
       if (record.every(isBlank)) continue;
       if (header === null) {
         header = readCsvHeader(record, mapping, lineNumber);
         continue;
       }
-      refuseSwallowedRows(record, header, delimiter, lineNumber);
-      yield { cells: record, lineNumber, header };
+      if (quoted) refuseSwallowedRows(record, header, delimiter, lineNumber);
+      rows.push({ cells: record, lineNumber, header });
     }
-  } catch (error) {
-    throw error instanceof CsvError ? explained(error, firstLine, limits) : error;
+    if (rows.length > 0) yield rows;
   }
   if (header === null) {
     throw new DocumentError('missing_column', 'There is no header line.', {
@@ -90,27 +80,6 @@ function refuseSwallowedRows(cells: readonly string[], header: CsvHeader, delimi
       });
     }
   }
-}
-
-function explained(error: CsvError, firstLine: number, limits: ParseLimits): DocumentError {
-  const lines: unknown = error['lines'];
-  const line = firstLine + (typeof lines === 'number' ? lines : 1);
-  if (error.code === 'CSV_MAX_RECORD_SIZE') {
-    return new DocumentError('line_too_long', `Line ${line}: the row is longer than ${limits.rowBytes} bytes.`, {
-      line,
-      hint: 'Look for a quote that is never closed before that line.',
-    });
-  }
-  if (error.code === 'CSV_QUOTE_NOT_CLOSED') {
-    return new DocumentError('unclosed_quote', `A quote is opened before line ${line} and never closed.`, {
-      line,
-      hint: 'Is the file cut off? Send it again, whole; a quote within a cell is written twice ("").',
-    });
-  }
-  return new DocumentError('misplaced_quote', `Line ${line}: a quote stands where none may.`, {
-    line,
-    hint: 'Put the whole cell in quotes; a quote within a cell is written twice ("").',
-  });
 }
 
 /** A spreadsheet's `sep=;` line, when there is one, and the pieces that follow it. */

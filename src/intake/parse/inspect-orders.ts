@@ -65,14 +65,16 @@ async function inspectCsv(
   const oversized = new Set<string>();
   let rows = 0;
   let last: CsvRow | null = null;
-  for await (const row of csvRows(checkedBytes(chunks), options.limits, options.columns)) {
-    rows += 1;
+  for await (const some of csvRows(checkedBytes(chunks), options.limits, options.columns)) {
+    rows += some.length;
     if (rows > options.limits.rows) throw tooManyRows(options.limits);
-    const key = orderKeyOf(row);
-    const lines = (linesOfOrder.get(key) ?? 0) + 1;
-    linesOfOrder.set(key, lines);
-    if (lines > orderLimits.linesPerRequest) oversized.add(key);
-    last = row;
+    for (const row of some) {
+      const key = orderKeyOf(row);
+      const lines = (linesOfOrder.get(key) ?? 0) + 1;
+      linesOfOrder.set(key, lines);
+      if (lines > orderLimits.linesPerRequest) oversized.add(key);
+    }
+    last = some.at(-1) ?? last;
   }
   if (last !== null && !isEnded() && !isWholeRow(last)) throw truncatedTail(last.lineNumber);
   return { rows, oversized };

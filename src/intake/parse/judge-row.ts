@@ -42,14 +42,13 @@ export function rowJudge(defaultSource: string, oversized: ReadonlySet<string>):
     // A cancel names no balance, yet a shop fills the column in every row: it is said of the order.
     const currency = cellOf(row, 'currency');
     const notAfter = cellOf(row, 'not_after');
-    const key = [source, orderId, currency, notAfter].join('\u0000');
+    const key = `${source ?? ''}\u0000${orderId ?? ''}\u0000${currency ?? ''}\u0000${notAfter ?? ''}`;
     if (headJudged === null || key !== headKey) {
-      const head = {
-        ...filled('source', source),
-        ...filled('order_id', orderId),
-        ...filled('currency', currency),
-        ...filled('not_after', notAfter),
-      };
+      const head: Record<string, unknown> = {};
+      if (source !== undefined) head['source'] = source;
+      if (orderId !== undefined) head['order_id'] = orderId;
+      if (currency !== undefined) head['currency'] = currency;
+      if (notAfter !== undefined) head['not_after'] = notAfter;
       headKey = key;
       headJudged = judgeHead(head, nameOf);
     }
@@ -79,10 +78,6 @@ function cellOf(row: CsvRow, column: CsvColumn): string | undefined {
   const index = row.header.known.get(column);
   const cell = index === undefined ? undefined : row.cells[index];
   return cell === '' ? undefined : cell;
-}
-
-function filled(name: string, value: unknown): Record<string, unknown> {
-  return value === undefined ? {} : { [name]: value };
 }
 
 function lineOf(row: CsvRow, nameOf: FieldNames, problems: Problem[]): Record<string, unknown> {

@@ -23,25 +23,25 @@ export interface ParseOptions {
 }
 
 /**
- * Reads a document of orders line by line: what may be accepted, and what may not, in the document's own order.
- * Memory is bounded by the limits. Throws DocumentError when the document as a whole cannot be trusted; that may be
+ * Reads a document of orders line by line, some at a time: what may be accepted, and what may not, in the document's
+ * own order. Memory is bounded by the limits. Throws DocumentError when the document as a whole cannot be trusted; that may be
  * after lines were yielded, so that a document which must be all right or not touched at all is inspected first.
  */
 export async function* parseOrders(
   chunks: AsyncIterable<Uint8Array>,
   format: OrderFormat,
   options: ParseOptions,
-): AsyncGenerator<ParsedItem> {
+): AsyncGenerator<readonly ParsedItem[]> {
   switch (format) {
     case 'json':
-      for (const order of await readJsonDocument(chunks, options.limits)) yield* judgeOrder(order, options.source);
+      for (const order of await readJsonDocument(chunks, options.limits)) yield [...judgeOrder(order, options.source)];
       return;
     case 'ndjson':
-      for await (const line of ndjsonLines(checkedBytes(chunks), options.limits)) yield* judgeNdjson(line, options);
+      for await (const line of ndjsonLines(checkedBytes(chunks), options.limits)) yield [...judgeNdjson(line, options)];
       return;
     case 'csv': {
       const judge = rowJudge(options.source, options.oversized ?? new Set());
-      for await (const row of csvRows(checkedBytes(chunks), options.limits, options.columns)) yield judge(row);
+      for await (const rows of csvRows(checkedBytes(chunks), options.limits, options.columns)) yield rows.map(judge);
     }
   }
 }

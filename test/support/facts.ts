@@ -1,0 +1,69 @@
+import type { OrderAnswer } from '../../src/core/order-answer.ts';
+import { withoutAnswer, type Outcome, type OutcomeRow } from '../../src/core/outcome.ts';
+import type { DecisionPolicy, EntryFacts } from '../../src/core/settlement.ts';
+
+export const now = 1_000_000;
+export const half = (): number => 0.5;
+
+export const policy: DecisionPolicy = {
+  quietMs: 120_000,
+  horizonMs: 86_400_000,
+  placedDeadlineMs: 86_400_000,
+  cancelTries: 3,
+  defectTries: 3,
+  timeScale: 1,
+  canLookUp: true,
+  trustsAbsence: true,
+};
+
+/** An entry that was never sent. */
+export function facts(changes: Partial<EntryFacts> = {}): EntryFacts {
+  return {
+    operation: 'gift_card_order',
+    state: 'pending',
+    generation: 0,
+    chunk: 0,
+    quantity: 1,
+    currency: 'USD',
+    rules: {},
+    knownLimit: null,
+    iccid: null,
+    inDoubt: false,
+    doubtUntilMs: null,
+    quietLeftMs: 0,
+    buffered: null,
+    lastRow: null,
+    tries: 0,
+    firstSentAtMs: null,
+    notAfterMs: null,
+    createdAtMs: 0,
+    ...changes,
+  };
+}
+
+export function answer(changes: Partial<OrderAnswer> = {}): OrderAnswer {
+  return {
+    orderNumber: 'GC-1',
+    reference: null,
+    status: 'completed',
+    statusClass: 'done',
+    cost: '10.00',
+    currency: 'USD',
+    units: [{ code: 'A' }],
+    ...changes,
+  };
+}
+
+export function outcome(row: OutcomeRow, changes: Partial<Outcome> = {}): Outcome {
+  const accepted = row === 'accepted' ? { answer: answer(), http: 200 } : {};
+  return { ...withoutAnswer(row, true, `the message of ${row}`), ...accepted, ...changes };
+}
+
+/** The history of an entry whose last attempt may have been processed. */
+export const inDoubt: Partial<EntryFacts> = {
+  state: 'unknown',
+  inDoubt: true,
+  doubtUntilMs: now + 60_000,
+  quietLeftMs: 60_000,
+  firstSentAtMs: now - 1000,
+};

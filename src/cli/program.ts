@@ -8,6 +8,7 @@ import { addInit } from './commands/init.ts';
 import { addOrders } from './commands/orders.ts';
 import { addQueue } from './commands/queue.ts';
 import { addReconcile } from './commands/reconcile.ts';
+import { addReload } from './commands/reload.ts';
 import { addResults } from './commands/results.ts';
 import { addRun } from './commands/run.ts';
 import { addSandbox } from './commands/sandbox.ts';
@@ -30,6 +31,7 @@ const commands: readonly ((program: Command, context: CliContext) => void)[] = [
   addResults,
   addReconcile,
   addHealth,
+  addReload,
   addDb,
   addWire,
   addSandbox,

@@ -31,18 +31,40 @@ const idleMs = 86_400_000;
  * a slow one keeps nobody waiting, and there is never more than one run of a shop at a time.
  */
 export class Reconcile {
-  readonly #lanes: readonly Lane[];
-  readonly #end = new AbortController();
-  #loops: readonly Promise<void>[] = [];
+  readonly #deps: ReconcileDeps;
+  #lanes: readonly Lane[];
+  /** Shops that were taken out of the config, until their last run has ended. */
+  readonly #leaving = new Set<Promise<void>>();
+  #stopped = false;
 
   constructor(deps: ReconcileDeps) {
-    this.#lanes = deps.shops.map((shop) => new Lane(shop, deps, this.#end.signal));
+    this.#deps = deps;
+    this.#lanes = deps.shops.map((shop) => new Lane(shop, deps));
   }
 
   /** Marks where each shop begins, and starts the loops; the first runs begin at once. */
   async start(): Promise<void> {
     for (const lane of this.#lanes) await lane.reconciler.begin();
-    this.#loops = this.#lanes.map((lane) => lane.loop());
+    for (const lane of this.#lanes) lane.start();
+  }
+
+  /** Makes other shops ready, and returns what puts them to use. A shop whose config is the same goes on as it is. */
+  prepare(shops: readonly ReconciledShop[]): () => void {
+    const known = new Map(this.#lanes.map((lane) => [JSON.stringify(lane.shop), lane]));
+    const next = shops.map((shop) => known.get(JSON.stringify(shop)) ?? new Lane(shop, this.#deps));
+    return () => {
+      if (this.#stopped) return;
+      const before = this.#lanes;
+      this.#lanes = next;
+      for (const lane of next) if (!before.includes(lane)) lane.start();
+      for (const lane of before) if (!next.includes(lane)) this.#leave(lane);
+    };
+  }
+
+  #leave(lane: Lane): void {
+    const left = lane.stop();
+    this.#leaving.add(left);
+    void left.finally(() => this.#leaving.delete(left));
   }
 
   /** Whether a run can be relied on to bring what the shop's API says of an order. */
@@ -73,19 +95,14 @@ export class Reconcile {
       });
     }
     const reports: ReconcileReport[] = [];
-    for (const lane of lanes) {
-      await lane.reconciler.begin();
-      reports.push(await lane.run(filter.sinceMs));
-    }
+    for (const lane of lanes) reports.push(await lane.run(filter.sinceMs));
     return reports;
   }
 
   /** Breaks off calls that are under way; what was read is on disk, the rest is read by the next run. */
   async stop(): Promise<void> {
-    this.#end.abort();
-    for (const lane of this.#lanes) lane.ring();
-    await Promise.all(this.#loops);
-    await Promise.all(this.#lanes.map((lane) => lane.close()));
+    this.#stopped = true;
+    await Promise.all([...this.#lanes.map((lane) => lane.stop()), ...this.#leaving]);
   }
 
   #laneOf(door: Door): Lane | undefined {
@@ -100,16 +117,17 @@ class Lane {
   readonly #api: ShopApi;
   readonly #clock: Clock;
   readonly #wake: WakeUp;
-  readonly #end: AbortSignal;
+  readonly #end = new AbortController();
+  #loop: Promise<void> = Promise.resolve();
   #last: Promise<unknown> = Promise.resolve();
+  #closed: Promise<void> | null = null;
 
-  constructor(shop: ReconciledShop, deps: ReconcileDeps, end: AbortSignal) {
+  constructor(shop: ReconciledShop, deps: ReconcileDeps) {
     const { store, take, clock, logger, version } = deps;
     this.shop = shop;
     this.#api = apiOf(shop, clock, version);
     this.#clock = clock;
     this.#wake = new WakeUp(clock);
-    this.#end = end;
     this.reconciler = new ShopReconciler({ shop, api: this.#api, store, take, clock, logger });
   }
 
@@ -117,15 +135,20 @@ class Lane {
     this.#wake.ring();
   }
 
-  async loop(): Promise<void> {
+  start(): void {
+    this.#loop = this.#run();
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#end;
     const schedule: Schedule = onSchedule(this.shop.rest.schedule, () => this.ring());
     try {
       this.ring();
-      while (!this.#end.aborted) {
+      while (!signal.aborted) {
         await this.#wake.wait(idleMs);
-        if (this.#end.aborted) return;
+        if (signal.aborted) return;
         await this.run(null);
-        await this.#clock.sleep(restMs, this.#end);
+        await this.#clock.sleep(restMs, signal);
       }
     } finally {
       schedule.stop();
@@ -134,12 +157,21 @@ class Lane {
 
   /** Waits for the run that is under way, if there is one. Never throws. */
   async run(sinceMs: number | null): Promise<ReconcileReport> {
-    const mine = this.#last.then(() => this.reconciler.run(this.#end, sinceMs));
+    const mine = this.#last.then(() => this.reconciler.run(this.#end.signal, sinceMs));
     this.#last = mine;
     return await mine;
   }
 
-  async close(): Promise<void> {
+  /** May be called again: waits for the same end. */
+  stop(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    this.#end.abort();
+    this.ring();
+    await this.#loop;
     await this.#last;
     await this.#api.close();
   }

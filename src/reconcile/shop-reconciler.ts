@@ -99,6 +99,7 @@ export class ShopReconciler {
     const counts = newCounts();
     let error: ReconcileReport['error'] = null;
     try {
+      await this.begin();
       await this.#readAll(signal, sinceMs, counts);
     } catch (cause) {
       error = { kind: cause instanceof ShopApiError ? cause.kind : 'internal', message: messageOf(cause) };

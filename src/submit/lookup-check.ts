@@ -2,22 +2,22 @@ import { decisionTable } from '../core/decision-table.ts';
 import { familyOf, type Family, type Operation } from '../core/operation.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { Store } from '../store/store.ts';
-import type { AttemptDeps } from './attempt-run.ts';
+import { callKey, type AttemptDeps } from './attempt-run.ts';
 import { pauseScope } from './pause-board.ts';
+import { heedRateLimit } from './turned-away.ts';
 
 const families: readonly Family[] = ['gift_card', 'esim'];
 /** How long to leave a lookup alone that did not find what was surely bought. */
 const retryMs = 600_000;
-/** How long to leave a key alone after a 429 that does not say how long (Spec 7: "Wait a few seconds, retry."). */
-const turnedAwayMs = 5000;
 
 /** What turns a lookup away also turns orders away: no money is sent to a door that is known to be shut. */
 async function heed(deps: AttemptDeps, keyName: string, outcome: Outcome): Promise<void> {
-  const { store, gate, pauses, clock } = deps;
-  const { row, message, retryAfterMs } = outcome;
-  if (row === 'rate_limited') gate.turnedAway(keyName, clock.monoMs() + (retryAfterMs ?? turnedAwayMs));
+  const { store, pauses, clock } = deps;
+  const { row, message } = outcome;
+  await heedRateLimit(deps, keyName, outcome);
   const { pause } = decisionTable[row].clean;
   if (pause !== 'key' && pause !== 'account') return;
+  if (pause === 'key' && deps.keyValue(keyName) === null) return;
   const probeAtMs = row === 'answer_mismatch' ? null : pauses.firstProbeAtMs(row);
   const scope = pauseScope(pause, keyName, null);
   await store.openPause({ scope, reason: row, message, openedBy: 'worker', probeAtMs, nowMs: clock.wallMs() });
@@ -63,12 +63,13 @@ export class LookupCheck {
       if (reference === null) continue;
       const keyName = gate.tryTake('read');
       if (keyName === null) return;
+      const key = callKey(deps, keyName);
       this.#notBefore.set(family, now + retryMs);
       const slot = await store.takeSlot({ keyName, nowMono: now, bootId: clock.bootId ?? null });
       const lookup = await wholesale.lookUp({
         family,
         key: reference,
-        keyValue: deps.keyValue(keyName),
+        keyValue: key.value,
         expectReference: reference,
         signal,
       });

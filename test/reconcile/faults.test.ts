@@ -242,6 +242,27 @@ describe('a worker that reads a shop back', () => {
     }
   });
 
+  it('takes up changed shops while it runs: what is the same goes on, new keys are used, what is gone is left alone', async () => {
+    const stub = await shopWith(1);
+    const { reconcile, shop, bought } = await reconcileOf('woocommerce', stub, { rest: { schedule: '* * * * * *' } });
+    await reconcile.start();
+    await stub.asks(1);
+    reconcile.prepare([shop])();
+    expect((await reconcile.run({ shop: null, sinceMs: null }))[0]).toMatchObject({ error: null });
+    if (shop.platform !== 'woocommerce') throw new Error('the shop is one of WooCommerce');
+    reconcile.prepare([{ ...shop, rest: { ...shop.rest, consumerSecret: 'cs_wrong' } }])();
+    expect((await reconcile.run({ shop: null, sinceMs: null }))[0]?.error?.kind).toBe('unauthorized');
+    expect(reconcile.health()).toBe('warn');
+    reconcile.prepare([])();
+    expect(reconcile.health()).toBe('pass');
+    await expect(reconcile.run({ shop: null, sinceMs: null })).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await reconcile.stop();
+    const calls = stub.calls.length;
+    // Longer than its schedule.
+    await new Promise((resolve) => void setTimeout(resolve, 1100));
+    expect([stub.calls.length, bought().length]).toEqual([calls, 1]);
+  });
+
   it('does not trust its place in a list that is not sorted, until it has read it to its end', async () => {
     const stub = await shopWith(25);
     stub.misbehave = ({ url, number }, response) => {

@@ -20,6 +20,7 @@ export interface RunningReconcile {
   readonly outbox: Outbox;
   readonly reconcile: Reconcile;
   readonly desk: StorefrontDesk;
+  readonly shop: ReconciledShop;
   /** One run of the only shop. */
   readonly run: (sinceMs?: number) => Promise<ReconcileReport>;
   readonly watermark: () => Promise<number | null>;
@@ -110,6 +111,7 @@ export async function reconcileOf(
     outbox,
     reconcile,
     desk,
+    shop: reconciled,
     run: async (sinceMs) => {
       const [report] = await reconcile.run({ shop: null, sinceMs: sinceMs ?? null });
       if (report === undefined) throw new Error('there is one shop');

@@ -4,6 +4,7 @@ import { decideLookup, decideSubmission } from '../core/decision.ts';
 import type { PauseKind } from '../core/decision-table.ts';
 import { familyOf, type Operation } from '../core/operation.ts';
 import { withoutAnswer, type LookupOutcome, type Outcome, type OutcomeRow } from '../core/outcome.ts';
+import { formRefusals, isRefusedInARow, refusalsInARow } from '../core/refusals-in-a-row.ts';
 import { quietLeftMs } from '../core/quiet-time.ts';
 import { judgeResend, type ResendVerdict } from '../core/resend.ts';
 import { outcomeRowFrom, type DecisionPolicy, type EntryFacts, type Settlement } from '../core/settlement.ts';
@@ -192,8 +193,28 @@ export class AttemptRun {
     if (outcome.row === 'rate_limited')
       gate.turnedAway(keyName, now + Math.max(outcome.retryAfterMs ?? 0, settlement.dueAtMs - clock.wallMs()));
     if (settlement.pause !== null) await this.#deps.pauses.refresh();
+    if (attempt.purpose === 'submit' && formRefusals.has(outcome.row))
+      await this.#stopIfRefusedInARow(attempt, outcome);
     this.#deps.onSettled?.();
     this.#log(attempt, keyName, outcome, settlement, Math.round(now - end.started));
+  }
+
+  /** Counted in the attempts themselves, so that a restart forgets none of them. */
+  async #stopIfRefusedInARow(attempt: OpenAttempt, outcome: Outcome): Promise<void> {
+    const { store, clock, pauses, logger } = this.#deps;
+    const family = familyOf(attempt.entry.operation);
+    if (!isRefusedInARow(await store.judgedCalls(family), clock.wallMs())) return;
+    const message = `${refusalsInARow.entries} orders in a row were refused like this: "${outcome.message}". Does wholesale.wire fit the API?`;
+    await store.openPause({
+      scope: `family:${family}`,
+      reason: 'refused_in_a_row',
+      message,
+      openedBy: 'worker',
+      probeAtMs: pauses.trialAtMs(),
+      nowMs: clock.wallMs(),
+    });
+    await pauses.refresh();
+    logger.error({ family, outcome: outcome.row }, message);
   }
 
   #pauseOf(attempt: OpenAttempt, keyName: string, settlement: Settlement): AttemptClose['pause'] {

@@ -2,6 +2,7 @@ import PQueue from 'p-queue';
 import type { AttemptClaim, OpenAttempt } from '../store/store.ts';
 import { AttemptRun, type AttemptDeps } from './attempt-run.ts';
 import type { CallKind } from './budget-gate.ts';
+import { heedRefusal } from './shut-doors.ts';
 import { DiskGuard } from './disk-guard.ts';
 import { recoverOpenAttempts } from './recovery.ts';
 import { WakeUp } from '../ops/wake-up.ts';
@@ -197,11 +198,14 @@ export class Dispatcher {
     this.#besides.add(done);
   }
 
-  /** Looks again at scopes that stand still. A balance has no probe: its oldest entry tries again. */
+  /**
+   * Looks again at scopes that stand still. Where only an order can tell, there is no probe: the scope goes on, and the
+   * next order in it tells.
+   */
   async #probe(): Promise<void> {
     const { pauses, gate, store, clock, wholesale, logger } = this.#deps;
     for (const pause of pauses.due()) {
-      if (pause.scope.startsWith('balance:')) {
+      if (pause.scope.startsWith('balance:') || pause.scope.startsWith('family:')) {
         await pauses.release(pause, 'tried again');
         this.#wakeUp.ring();
         continue;
@@ -215,6 +219,8 @@ export class Dispatcher {
       const settledMs = clock.monoMs() + (outcome.http === null ? this.#deps.limits.transitMs : 0);
       await store.settleSlot(slot, settledMs);
       gate.settle(keyName, 'read', settledMs);
+      // A probe of the whole account also tells of the key that it was made with.
+      await heedRefusal(this.#deps, keyName, outcome);
       const goesOn = await pauses.judge(pause, outcome);
       this.#wakeUp.ring();
       logger.warn({ scope: pause.scope, outcome: outcome.row }, goesOn ? 'goes on' : 'still stands still');
@@ -241,7 +247,10 @@ export class Dispatcher {
         }
       }
     }
-    for (const at of times) if (at !== null) nap = Math.min(nap, Math.max(1, at - now));
+    // What is due already and was not looked at waits for the budget of a read, or for longer.
+    const readyInMs = Math.max(1, gate.readyAtMs('read') - clock.monoMs());
+    for (const at of times) if (at !== null && at <= now && readyInMs > 1) nap = Math.min(nap, Math.ceil(readyInMs));
+    for (const at of times) if (at !== null && at > now) nap = Math.min(nap, at - now);
     return nap;
   }
 }

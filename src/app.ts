@@ -1,18 +1,19 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import type { Logger } from 'pino';
-import type { Config } from './config/config.ts';
+import type { Config, LoadedConfig } from './config/config.ts';
 import { readReferenceSecret } from './config/reference-secret.ts';
 import type { Clock, Random } from './core/clock.ts';
 import { isoTime } from './core/clock.ts';
 import type { OperatorCommand } from './core/operator-command.ts';
-import { assert } from './core/order-sync-error.ts';
 import { controlRoutes } from './admin/control-routes.ts';
+import { ReloadDesk, type ReloadDeps, type ReloadReport } from './admin/reload-desk.ts';
 import { performCommand, type CommandSettings } from './admin/perform-command.ts';
 import { createFolderIntake, type FolderIntake } from './intake/folder/folder-intake.ts';
 import { startWebhookIntake, type WebhookIntake } from './intake/webhook/webhook-intake.ts';
 import { newControlToken } from './ops/control-token.ts';
 import { startHealthServer, type CheckStatus, type HealthCheck } from './ops/health-server.ts';
 import { Lifecycle } from './ops/lifecycle.ts';
+import { setLogLevel } from './ops/logger.ts';
 import { removeRunFile, writeRunFile } from './ops/run-file.ts';
 import { DeliveryLoop } from './results/delivery-loop.ts';
 import { FolderSink } from './results/folder-sink.ts';
@@ -33,6 +34,8 @@ export interface WorkerDeps {
   readonly random: Random;
   readonly version: string;
   readonly pid: number;
+  /** What `config` was read from, to read it again; without it, a reload is refused. */
+  readonly reading?: { readonly digests: LoadedConfig['digests']; readonly load: () => LoadedConfig };
 }
 
 export interface RunningWorker {
@@ -43,6 +46,8 @@ export interface RunningWorker {
   readonly store: Store;
   /** Rejects when the worker must not go on, for example because what it does cannot be recorded. Never resolves. */
   readonly failed: Promise<never>;
+  /** Reads the configuration again; null when it was not read from anything. Rejects when the new one is refused. */
+  readonly reload: ((asked: string) => Promise<ReloadReport>) | null;
   /** Drains and releases everything; may be called again. */
   stop(): Promise<void>;
 }
@@ -86,16 +91,14 @@ function watchDatabase(store: Store, clock: Clock): { failed: Promise<never>; st
   return { failed: failure.promise, stop: () => end.abort() };
 }
 
-function keyValueOf(config: Config): (keyName: string) => string {
-  const values = new Map(config.wholesale.keys.map((key) => [key.name, key.value]));
-  return (keyName) => {
-    const value = values.get(keyName);
-    assert(value !== undefined, `the key ${keyName} is configured`);
-    return value;
-  };
-}
+const keyNamesOf = (config: Config): string[] => config.wholesale.keys.map((key) => key.name);
 
-function attemptDeps(deps: WorkerDeps, store: Store, wholesale: AttemptDeps['wholesale']): AttemptDeps {
+function attemptDeps(
+  deps: WorkerDeps,
+  store: Store,
+  wholesale: AttemptDeps['wholesale'],
+  inUse: () => Config,
+): AttemptDeps {
   const { config, clock, random, logger } = deps;
   const { windowMs, requests, orders, transitAllowanceMs } = config.wholesale.limits;
   const limits = { windowMs, requests, orders, transitMs: transitAllowanceMs };
@@ -103,11 +106,7 @@ function attemptDeps(deps: WorkerDeps, store: Store, wholesale: AttemptDeps['who
   return {
     store,
     wholesale,
-    gate: new BudgetGate(
-      config.wholesale.keys.map((key) => key.name),
-      limits,
-      clock,
-    ),
+    gate: new BudgetGate(keyNamesOf(config), limits, clock),
     lookups: new LookupCheck(store),
     pauses: new PauseBoard({ store, clock, random, timeScale: retryTimeScale }),
     clock,
@@ -115,11 +114,16 @@ function attemptDeps(deps: WorkerDeps, store: Store, wholesale: AttemptDeps['who
     logger: logger.child({ component: 'submit' }),
     limits,
     policy: { quietMs, horizonMs, placedDeadlineMs, cancelTries, defectTries: 3, timeScale: retryTimeScale },
-    keyValue: keyValueOf(config),
+    keyValue: (name) => inUse().wholesale.keys.find((key) => key.name === name)?.value ?? null,
   };
 }
 
-function healthChecks(store: Store, intake: FolderIntake, webhook: WebhookIntake | null): readonly HealthCheck[] {
+function healthChecks(
+  store: Store,
+  intake: FolderIntake,
+  webhook: WebhookIntake | null,
+  desk: ReloadDesk | null,
+): readonly HealthCheck[] {
   const database = async (): Promise<CheckStatus> => {
     await store.checkHealth();
     return 'pass';
@@ -133,6 +137,7 @@ function healthChecks(store: Store, intake: FolderIntake, webhook: WebhookIntake
       readiness: false,
       check: async () => ((await store.pauses()).length === 0 ? 'pass' : 'warn'),
     },
+    ...(desk === null ? [] : [{ name: 'config', readiness: false, check: () => desk.health() }]),
   ];
 }
 
@@ -141,7 +146,7 @@ export function commandSettings(config: Config): CommandSettings {
   const { lookup } = readWire(config.wholesale.wire);
   const families = ['gift_card', 'esim'] as const;
   return {
-    keyNames: config.wholesale.keys.map((key) => key.name),
+    keyNames: keyNamesOf(config),
     horizonMs: config.submit.horizonMs,
     lookupFamilies: families.filter((family) => lookup[family] !== 'off'),
   };
@@ -161,6 +166,12 @@ async function startWebhook(deps: WorkerDeps, store: Store, onAccepted: () => vo
   if (config === null) return null;
   const logger = deps.logger.child({ component: 'webhook' });
   return await startWebhookIntake({ store, clock, logger, config, version, onAccepted });
+}
+
+function reloadDesk({ config, reading, logger }: WorkerDeps, prepare: ReloadDeps['prepare']): ReloadDesk | null {
+  if (reading === undefined) return null;
+  const { digests, load } = reading;
+  return new ReloadDesk({ inUse: { config, digests }, load, prepare, logger: logger.child({ component: 'config' }) });
 }
 
 /**
@@ -203,8 +214,12 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
       deliveries.ring();
       webhook?.ring();
     };
+    // What a reload changes; everything else keeps the config of the start.
+    let inUse = config;
+    await store.adoptKeys({ keys: config.wholesale.keys, nowMs: clock.wallMs(), whileRunning: false });
+    const submission = attemptDeps(deps, store, wholesale, () => inUse);
     const dispatcher = new Dispatcher(
-      { ...attemptDeps(deps, store, wholesale), onSettled },
+      { ...submission, onSettled },
       {
         incarnationId,
         concurrency: config.submit.concurrency,
@@ -232,18 +247,33 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     webhook = await startWebhook(deps, store, onAccepted);
     if (webhook !== null) await life.push('webhook', () => webhook?.stop());
 
-    const checks = healthChecks(store, intake, webhook);
+    const prepare = async (next: Config): Promise<() => Promise<void>> => {
+      const doors = next.intake.webhook === null ? null : webhook?.prepare(next.intake.webhook);
+      return async () => {
+        const { keys, limits } = next.wholesale;
+        const { replaced } = await store.adoptKeys({ keys, nowMs: clock.wallMs(), whileRunning: true });
+        // From here on nothing waits and nothing fails, so that no call sees one half of it.
+        inUse = next;
+        submission.gate.reload(keyNamesOf(next), limits, replaced);
+        doors?.();
+        intake.reload(next.intake.folder);
+        setLogLevel(logger, next.log.level);
+        await dispatcher.reload(next.submit);
+      };
+    };
+    const desk = reloadDesk(deps, prepare);
+    const checks = healthChecks(store, intake, webhook, desk);
     const { host, port } = config.admin.listen;
     const draining = (): boolean => life.stopped;
     const token = newControlToken();
-    const settings = commandSettings(config);
     const control = controlRoutes({
       token,
       host,
       draining,
+      reload: desk === null ? null : () => desk.reload('command'),
       logger: logger.child({ component: 'control' }),
       perform: async (command) => {
-        const result = await performCommand(store, command, settings, clock);
+        const result = await performCommand(store, command, commandSettings(inUse), clock);
         if (result.kind === 'scope') await dispatcher.pausesChanged();
         onAccepted();
         webhook?.ring();
@@ -275,6 +305,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
       'worker started',
     );
     const webhookAddress = webhook?.address ?? null;
-    return { adminAddress: health.address, webhookAddress, store, failed, stop: () => life.stop() };
+    const reload = desk === null ? null : (asked: string) => desk.reload(asked);
+    return { adminAddress: health.address, webhookAddress, store, failed, reload, stop: () => life.stop() };
   });
 }

@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import { z } from 'zod';
-import { controlMark, controlPath } from '../admin/control-routes.ts';
+import { controlMark, controlPath, reloadPath } from '../admin/control-routes.ts';
 import { performCommand } from '../admin/perform-command.ts';
 import { commandSettings, openOutbox } from '../app.ts';
 import type { Config } from '../config/config.ts';
@@ -73,14 +73,23 @@ const answerSchema = z.object({ result: commandResultSchema });
 
 /** Null when no worker of this run file took the command, and so nothing was done. */
 async function askWorker(run: RunFile, token: string, command: OperatorCommand): Promise<CommandResult | null> {
-  const url = `http://${loopbackAddress(run.admin_address)}${controlPath}`;
+  const body = await postToWorker(run, token, controlPath, command);
+  return body === null ? null : answerSchema.parse(body).result;
+}
+
+/**
+ * What the worker of this run file answers; null when none took it, and so nothing was done.
+ * @throws OrderSyncError what the worker refuses; UNREACHABLE when it may have been done, but was not answered
+ */
+async function postToWorker(run: RunFile, token: string, path: string, content: unknown): Promise<unknown> {
+  const url = `http://${loopbackAddress(run.admin_address)}${path}`;
   let answer: Response;
   let body: unknown;
   try {
     answer = await fetch(url, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify(command),
+      body: JSON.stringify(content),
       signal: AbortSignal.timeout(answerWithinMs),
       redirect: 'manual',
     });
@@ -99,7 +108,29 @@ async function askWorker(run: RunFile, token: string, command: OperatorCommand):
     const { code, message, hint } = failed.data.error;
     throw new OrderSyncError(knownCode(code), message, hint === null || hint === undefined ? {} : { hint });
   }
-  return answerSchema.parse(body).result;
+  return body;
+}
+
+const reloadSchema = z.object({
+  result: z.object({
+    applied: z.array(z.string()),
+    need_restart: z.array(z.string()),
+    warnings: z.array(z.string()),
+  }),
+});
+export type ReloadAnswer = z.infer<typeof reloadSchema>['result'];
+
+/**
+ * Has the running worker read its own configuration again: its own file, variables and flags, not those of the caller.
+ * @throws OrderSyncError CONFIG_INVALID when it is refused; UNREACHABLE when no worker takes commands
+ */
+export async function askForReload(config: Config): Promise<ReloadAnswer> {
+  const run = readRunFile(config.dataDir);
+  const body = run?.control_token === undefined ? null : await postToWorker(run, run.control_token, reloadPath, {});
+  if (body !== null) return reloadSchema.parse(body).result;
+  throw new OrderSyncError('UNREACHABLE', 'No worker of this configuration takes commands', {
+    hint: 'is it running, with this data_dir, as this user? A worker that starts reads its configuration anyway',
+  });
 }
 
 const knownCode = (code: string): OrderSyncErrorCode => (isErrorCode(code) ? code : 'INVARIANT');

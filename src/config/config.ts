@@ -143,6 +143,8 @@ export interface LoadedConfig {
   /** Sentences for the log: nothing is wrong, but something is not as it should be. */
   readonly warnings: readonly string[];
   readonly values: readonly ConfigValue[];
+  /** Dotted path to a digest of its value, secrets included: tells what changed without showing it. */
+  readonly digests: ReadonlyMap<string, string>;
 }
 
 /** One value with its source, as `check-config --explain` shows it; secrets are already masked. */

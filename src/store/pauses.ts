@@ -49,6 +49,9 @@ export class PauseTable {
       postpone: database.prepare(
         'UPDATE pauses SET probe_at_ms = ?, probes = probes + 1 WHERE scope = ? AND probe_at_ms IS NOT NULL',
       ),
+      probeNow: database.prepare(
+        'UPDATE pauses SET probe_at_ms = ?, probes = 0 WHERE scope = ? AND probe_at_ms IS NOT NULL',
+      ),
       // A probe that was under way when a person stopped the scope must not let it go on.
       end: database.prepare(`DELETE FROM pauses WHERE scope = :scope AND (:byWorker = 0 OR reason <> '${byPerson}')`),
     };
@@ -101,6 +104,23 @@ export class PauseTable {
       if (changes === 1) this.#audit.record({ nowMs, actor, action: 'resume', subject: scope, reason });
       return changes === 1;
     });
+  }
+
+  /**
+   * The keys of the configuration changed. What a key with another value is refused for is looked at again at once, by a
+   * probe; what the worker stopped of a key that is gone ends. A person's pause stays. Called inside a transaction.
+   */
+  keysChanged(keys: { configured: readonly string[]; changed: readonly string[]; nowMs: number }): void {
+    const { configured, changed, nowMs } = keys;
+    for (const { scope: text, reason } of this.all()) {
+      const scope = pauseScopeFrom(text);
+      const isConcerned = scope?.kind === 'account' || (scope?.kind === 'key' && changed.includes(scope.name));
+      if (changed.length > 0 && isConcerned) this.#statements.probeNow.run(nowMs, text);
+      if (scope?.kind !== 'key' || configured.includes(scope.name) || reason === byPerson) continue;
+      this.#statements.end.run({ scope: text, byWorker: 1 });
+      const why = 'the key is not configured any more';
+      this.#audit.record({ nowMs, actor: 'worker', action: 'resume', subject: text, reason: why });
+    }
   }
 
   stop(given: PersonsWish & { scope: string }): void {

@@ -25,6 +25,7 @@ import type { AttemptClaim, AttemptClose, DueDelivery, IntakeBatch, Pause, Store
 import { StorefrontOrders } from './storefront-orders.ts';
 import { TakeBackStep } from './take-back.ts';
 import { WholeRequests } from './whole-requests.ts';
+import { WholesaleKeyTable } from './wholesale-keys.ts';
 import { takeWriterLock, type WriterLock } from './writer-lock.ts';
 
 export interface StoreOptions {
@@ -56,6 +57,7 @@ class SqliteStore implements Store {
   readonly #judged: JudgedCalls;
   readonly #budgets: BudgetTable;
   readonly #pauses: PauseTable;
+  readonly #keys: WholesaleKeyTable;
   readonly #desk: OperatorDesk;
   readonly #lookups: LookupProofs;
   readonly #deliveries: DeliveryTable;
@@ -78,6 +80,7 @@ class SqliteStore implements Store {
     this.#takeBacks = new TakeBackStep(database, this.#entries, audit);
     this.#storefronts = new StorefrontOrders(database, this.#intake, this.#entries, audit);
     this.#pauses = new PauseTable(database, audit);
+    this.#keys = new WholesaleKeyTable(database, { namespace: options.namespace, pauses: this.#pauses });
     this.#desk = new OperatorDesk(database, { entries: this.#entries, audit });
     this.#lookups = new LookupProofs(database);
     this.#attempts = new AttemptTable(database, {
@@ -85,6 +88,7 @@ class SqliteStore implements Store {
       due: this.#due,
       entries: this.#entries,
       pauses: this.#pauses,
+      keys: this.#keys,
     });
     this.read = new SqliteOutboxReader(database, options.upstream === 'sandbox');
   }
@@ -163,6 +167,15 @@ class SqliteStore implements Store {
   }
   async restoreSlots(restart: { settledMono: number; bootId: string | null }) {
     return this.#budgets.restore(restart);
+  }
+  async restoreRests(restart: Parameters<Store['restoreRests']>[0]) {
+    return this.#keys.restore(restart);
+  }
+  async recordRest(...[rest, at]: Parameters<Store['recordRest']>) {
+    this.#keys.turnedAwayAlone(rest, at);
+  }
+  async adoptKeys(keys: Parameters<Store['adoptKeys']>[0]) {
+    return this.#keys.adopt(keys);
   }
   async takeSlot(slot: Parameters<Store['takeSlot']>[0]) {
     return this.#budgets.takeAlone(slot);

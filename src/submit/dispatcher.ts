@@ -1,10 +1,11 @@
 import PQueue from 'p-queue';
 import type { AttemptClaim, OpenAttempt } from '../store/store.ts';
-import { AttemptRun, type AttemptDeps } from './attempt-run.ts';
+import { AttemptRun, callKey, type AttemptDeps, type CallKey } from './attempt-run.ts';
 import type { CallKind } from './budget-gate.ts';
-import { heedRefusal } from './shut-doors.ts';
+import { heedShutDoor } from './shut-doors.ts';
 import { DiskGuard } from './disk-guard.ts';
 import { recoverOpenAttempts } from './recovery.ts';
+import { heedRateLimit } from './turned-away.ts';
 import { WakeUp } from '../ops/wake-up.ts';
 
 export interface DispatcherOptions {
@@ -22,6 +23,7 @@ export interface DispatcherOptions {
 }
 
 const longestNapMs = 1000;
+const overdueNapMs = 100;
 
 const defaultMinFreeBytes = 100 * 1024 * 1024;
 
@@ -32,7 +34,7 @@ const defaultMinFreeBytes = 100 * 1024 * 1024;
  */
 export class Dispatcher {
   readonly #deps: AttemptDeps;
-  readonly #options: DispatcherOptions;
+  #options: DispatcherOptions;
   readonly #attempts: AttemptRun;
   readonly #disk: DiskGuard;
   readonly #queue: PQueue;
@@ -72,12 +74,20 @@ export class Dispatcher {
     this.#wakeUp.ring();
   }
 
+  /** The configuration changed. Calls that are open stay open, with the keys that they were made with. */
+  async reload(changed: Pick<DispatcherOptions, 'concurrency' | 'exposureCap'>): Promise<void> {
+    this.#options = { ...this.#options, ...changed };
+    this.#queue.concurrency = changed.concurrency;
+    await this.pausesChanged();
+  }
+
   async start(): Promise<void> {
     const { store, gate, pauses, clock, logger } = this.#deps;
-    gate.restore(await store.restoreSlots({ settledMono: gate.restartSettlesAtMs(), bootId: clock.bootId ?? null }));
+    const bootId = clock.bootId ?? null;
+    gate.restore(await store.restoreSlots({ settledMono: gate.restartSettlesAtMs(), bootId }));
+    gate.restoreRests(await store.restoreRests({ nowMono: clock.monoMs(), bootId }));
     // What was stamped in another run of the machine means nothing now: such a quiet time begins anew, once.
-    const quietUntilMono = clock.monoMs() + this.#deps.policy.quietMs;
-    await store.restartQuietTimes({ untilMono: quietUntilMono, bootId: clock.bootId ?? null });
+    await store.restartQuietTimes({ untilMono: clock.monoMs() + this.#deps.policy.quietMs, bootId });
     const recovered = await recoverOpenAttempts({
       store,
       attempts: this.#attempts,
@@ -152,6 +162,7 @@ export class Dispatcher {
     if (dueAt === null || dueAt > clock.wallMs()) return false;
     const keyName = gate.tryTake(kind);
     if (keyName === null) return false;
+    const key = callKey(this.#deps, keyName);
     const attempt = await store.openAttempt({
       step,
       keyName,
@@ -174,13 +185,13 @@ export class Dispatcher {
       gate.giveBack(keyName, kind);
       return false;
     }
-    this.#start(attempt, keyName);
+    this.#start(attempt, key);
     return true;
   }
 
-  #start(attempt: OpenAttempt, keyName: string): void {
+  #start(attempt: OpenAttempt, key: CallKey): void {
     this.#queue
-      .add(() => this.#attempts.run(attempt, keyName, this.#giveUp.signal))
+      .add(() => this.#attempts.run(attempt, key, this.#giveUp.signal))
       .catch((error: unknown) => this.#fail(error))
       .finally(() => this.#wakeUp.ring());
   }
@@ -214,13 +225,17 @@ export class Dispatcher {
         ? gate.takeForProbe(pause.scope.slice('key:'.length))
         : gate.tryTake('read');
       if (keyName === null) continue;
+      const key = callKey(this.#deps, keyName);
       const slot = await store.takeSlot({ keyName, nowMono: clock.monoMs(), bootId: clock.bootId ?? null });
-      const outcome = await wholesale.probe({ keyValue: this.#deps.keyValue(keyName), signal: this.#giveUp.signal });
+      const outcome = await wholesale.probe({ keyValue: key.value, signal: this.#giveUp.signal });
       const settledMs = clock.monoMs() + (outcome.http === null ? this.#deps.limits.transitMs : 0);
       await store.settleSlot(slot, settledMs);
       gate.settle(keyName, 'read', settledMs);
+      await heedRateLimit(this.#deps, keyName, outcome);
+      // A reload gave the key another value meanwhile: what was said to the old one decides nothing.
+      if (this.#deps.keyValue(keyName) !== key.value) continue;
       // A probe of the whole account also tells of the key that it was made with.
-      await heedRefusal(this.#deps, keyName, outcome);
+      await heedShutDoor(this.#deps, keyName, outcome);
       const goesOn = await pauses.judge(pause, outcome);
       this.#wakeUp.ring();
       logger.warn({ scope: pause.scope, outcome: outcome.row }, goesOn ? 'goes on' : 'still stands still');
@@ -247,10 +262,11 @@ export class Dispatcher {
         }
       }
     }
-    // What is due already and was not looked at waits for the budget of a read, or for longer.
-    const readyInMs = Math.max(1, gate.readyAtMs('read') - clock.monoMs());
-    for (const at of times) if (at !== null && at <= now && readyInMs > 1) nap = Math.min(nap, Math.ceil(readyInMs));
-    for (const at of times) if (at !== null && at > now) nap = Math.min(nap, at - now);
+    for (const at of times) {
+      if (at === null) continue;
+      // A probe that is due and got no slot waits for one; nothing is gained by looking a thousand times a second.
+      nap = Math.min(nap, at > now ? at - now : overdueNapMs);
+    }
     return nap;
   }
 }

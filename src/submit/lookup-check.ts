@@ -1,7 +1,8 @@
 import { familyOf, type Family, type Operation } from '../core/operation.ts';
 import type { Store } from '../store/store.ts';
-import type { AttemptDeps } from './attempt-run.ts';
-import { heedRefusal } from './shut-doors.ts';
+import { callKey, type AttemptDeps } from './attempt-run.ts';
+import { heedShutDoor } from './shut-doors.ts';
+import { heedRateLimit } from './turned-away.ts';
 
 const families: readonly Family[] = ['gift_card', 'esim'];
 /** How long to leave a lookup alone that did not find what was surely bought. */
@@ -45,12 +46,13 @@ export class LookupCheck {
       if (reference === null) continue;
       const keyName = gate.tryTake('read');
       if (keyName === null) return;
+      const key = callKey(deps, keyName);
       this.#notBefore.set(family, now + retryMs);
       const slot = await store.takeSlot({ keyName, nowMono: now, bootId: clock.bootId ?? null });
       const lookup = await wholesale.lookUp({
         family,
         key: reference,
-        keyValue: deps.keyValue(keyName),
+        keyValue: key.value,
         expectReference: reference,
         signal,
       });
@@ -58,7 +60,10 @@ export class LookupCheck {
         clock.monoMs() + (lookup.kind === 'failed' && lookup.outcome.http === null ? deps.limits.transitMs : 0);
       await store.settleSlot(slot, settledMs);
       gate.settle(keyName, 'read', settledMs);
-      if (lookup.kind === 'failed') await heedRefusal(deps, keyName, lookup.outcome);
+      if (lookup.kind === 'failed') {
+        await heedRateLimit(deps, keyName, lookup.outcome);
+        await heedShutDoor(deps, keyName, lookup.outcome);
+      }
       if (lookup.kind === 'found') {
         await store.proveLookup(family);
         await this.refresh();

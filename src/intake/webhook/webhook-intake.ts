@@ -34,6 +34,11 @@ export interface WebhookIntake {
    * `fail` when nothing is accepted.
    */
   health(): 'pass' | 'warn' | 'fail';
+  /**
+   * Makes other doors ready: callers, secrets, shops, limits. The function that it returns opens them, all at once;
+   * requests under way end behind the old ones. The address stays. Throws CONFIG_INVALID when a SKU map cannot be used.
+   */
+  prepare(config: WebhookConfig): () => void;
   /** Turns new requests away with 503, finishes those under way, and closes. May be called twice. */
   stop(): Promise<void>;
   /** Rejects when an acknowledgement could not be recorded: nothing is accepted any more. */
@@ -56,26 +61,38 @@ export async function startWebhookIntake(options: WebhookIntakeOptions): Promise
     options.onAccepted?.();
     watch.ring();
   };
-  const admission = new Admission(config, clock);
-  const { bodyBytes } = config.limits;
-  const storefronts = createStorefronts({ config, store, clock, logger, bodyBytes, onChanged });
-  const app = webhookRoutes({
-    logger,
-    isStopping: () => state === 'stopping',
-    routes: [
-      storefronts.routes,
-      orderRoutes({ config, store, clock, logger, admission, commits, watch, onChanged }),
-      documentRoutes(options.version),
-    ],
-  });
-  const server: WebhookServer = await startWebhookServer(app, config, clock);
+  const doorsOf = (at: WebhookConfig) => {
+    const admission = new Admission(at, clock);
+    const { bodyBytes } = at.limits;
+    const storefronts = createStorefronts({ config: at, store, clock, logger, bodyBytes, onChanged });
+    const app = webhookRoutes({
+      logger,
+      isStopping: () => state === 'stopping',
+      routes: [
+        storefronts.routes,
+        orderRoutes({ config: at, store, clock, logger, admission, commits, watch, onChanged }),
+        documentRoutes(options.version),
+      ],
+    });
+    return { app, health: storefronts.health };
+  };
+  let doors = doorsOf(config);
+  // What is open at the moment of the request, so that the doors can be changed while the address stays.
+  const answer: Hono<Web>['fetch'] = (...request) => doors.app.fetch.apply(doors.app, request);
+  const server: WebhookServer = await startWebhookServer({ fetch: answer }, config, clock);
   return {
     address: server.address,
     ring: () => watch.ring(),
     failed: commits.failed,
     health: () => {
       if (state !== 'open') return 'fail';
-      return commits.fill > 0.5 ? 'warn' : storefronts.health();
+      return commits.fill > 0.5 ? 'warn' : doors.health();
+    },
+    prepare: (changed) => {
+      const made = doorsOf(changed);
+      return () => {
+        doors = made;
+      };
     },
     stop: async () => {
       state = 'stopping';

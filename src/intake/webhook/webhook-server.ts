@@ -18,7 +18,7 @@ export interface WebhookServer {
  * the key to change, when the address cannot be had.
  */
 export async function startWebhookServer(
-  routes: Hono<Web>,
+  routes: Pick<Hono<Web>, 'fetch'>,
   config: Pick<WebhookConfig, 'listen' | 'limits'>,
   clock: Clock,
 ): Promise<WebhookServer> {

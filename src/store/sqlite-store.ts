@@ -11,6 +11,7 @@ import { DueEntries } from './due-entries.ts';
 import { EntryChanges } from './entry-changes.ts';
 import { FileTable } from './files.ts';
 import { IntakeTable } from './intake.ts';
+import { JudgedCalls } from './judged-calls.ts';
 import { LookupProofs } from './lookup-proofs.ts';
 import { checkStamp } from './meta.ts';
 import { migrate } from './migrate.ts';
@@ -55,6 +56,7 @@ class SqliteStore implements Store {
   readonly #due: DueEntries;
   readonly #entries: EntryChanges;
   readonly #quietTimes: QuietTimes;
+  readonly #judged: JudgedCalls;
   readonly #budgets: BudgetTable;
   readonly #pauses: PauseTable;
   readonly #keys: WholesaleKeyTable;
@@ -74,6 +76,7 @@ class SqliteStore implements Store {
     this.#due = new DueEntries(database);
     this.#entries = new EntryChanges(database, options.namespace, this.#deliveries);
     this.#quietTimes = new QuietTimes(database);
+    this.#judged = new JudgedCalls(database);
     this.#budgets = new BudgetTable(database);
     const audit = new AuditTable(database);
     this.#takeBacks = new TakeBackStep(database, this.#entries, audit);
@@ -167,6 +170,9 @@ class SqliteStore implements Store {
   }
   async boughtReference(family: Family) {
     return this.#lookups.boughtReference(family);
+  }
+  async judgedCalls(family: Family) {
+    return this.#judged.newest(family);
   }
   async restoreSlots(restart: { settledMono: number; bootId: string | null }) {
     return this.#budgets.restore(restart);

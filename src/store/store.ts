@@ -3,6 +3,7 @@ import type { EntryState } from '../core/entry-state.ts';
 import type { Family, Operation } from '../core/operation.ts';
 import type { OrderAnswer, Unit } from '../core/order-answer.ts';
 import type { Outcome } from '../core/outcome.ts';
+import type { JudgedCall } from '../core/refusals-in-a-row.ts';
 import type { ResendVerdict } from '../core/resend.ts';
 import type { ResultDocument } from '../core/result-document.ts';
 import type { RequestOutcome, StorefrontOrder, StorefrontTaken, TakeBack, WholeRequest } from './intake-steps.ts';
@@ -94,6 +95,9 @@ export interface Store {
   takeSlot(slot: { keyName: string; nowMono: number; bootId: string | null }): Promise<number>;
   settleSlot(id: number, settledMono: number): Promise<void>;
   forgetSlots(freeBeforeMono: number, bootId: string | null): Promise<void>;
+
+  /** The newest calls of a family that the API judged on their own merits, newest first; as many as make a row. */
+  judgedCalls(family: Family): Promise<readonly JudgedCall[]>;
 
   // --- pauses -------------------------------------------------------------------------------------------------
   pauses(): Promise<readonly Pause[]>;

@@ -91,7 +91,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'no quiet time before an absence is believed',
     file: verdicts,
-    changes: [['if (this.#nowMs < quietUntil) {', 'if (this.#nowMs + 1e9 < quietUntil) {']],
+    changes: [['quietLeftMs > 0', 'quietLeftMs > 1e9']],
   },
   {
     name: 'lookups ask the wrong family',

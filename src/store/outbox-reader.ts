@@ -2,6 +2,7 @@ import type { EntryState } from '../core/entry-state.ts';
 import type { Operation } from '../core/operation.ts';
 import type { ResultDocument } from '../core/result-document.ts';
 import type { Rejection } from './store.ts';
+import type { SkuSighting } from './storefront-skus.ts';
 
 /** What a person asks the outbox; also available on a database that another process writes to. */
 export interface OutboxReader {
@@ -14,6 +15,8 @@ export interface OutboxReader {
   /** The order of that identity, and the version of its result, which rises when the result changes. */
   findOrder(source: string, orderId: string): { requestId: number; version: number } | null;
   backlog(): Backlog;
+  /** The SKUs that the orders of a storefront have, those that no map knew first. */
+  skuSightings(source: string): readonly SkuSighting[];
 }
 
 export interface OrderFilter {

@@ -11,6 +11,7 @@ import { DueEntries } from './due-entries.ts';
 import { EntryChanges } from './entry-changes.ts';
 import { FileTable } from './files.ts';
 import { IntakeTable } from './intake.ts';
+import { JudgedCalls } from './judged-calls.ts';
 import { LookupProofs } from './lookup-proofs.ts';
 import { checkStamp } from './meta.ts';
 import { migrate } from './migrate.ts';
@@ -22,6 +23,7 @@ import type { StorefrontOrder, WholeRequest } from './intake-steps.ts';
 import type { OutboxReader } from './outbox-reader.ts';
 import type { AttemptClaim, AttemptClose, DueDelivery, IntakeBatch, Pause, Store } from './store.ts';
 import { StorefrontOrders } from './storefront-orders.ts';
+import { StorefrontWatermarks } from './storefront-watermarks.ts';
 import { TakeBackStep } from './take-back.ts';
 import { WholeRequests } from './whole-requests.ts';
 import { WholesaleKeyTable } from './wholesale-keys.ts';
@@ -49,10 +51,12 @@ class SqliteStore implements Store {
   readonly #requests: WholeRequests;
   readonly #takeBacks: TakeBackStep;
   readonly #storefronts: StorefrontOrders;
+  readonly #watermarks: StorefrontWatermarks;
   readonly #attempts: AttemptTable;
   readonly #due: DueEntries;
   readonly #entries: EntryChanges;
   readonly #quietTimes: QuietTimes;
+  readonly #judged: JudgedCalls;
   readonly #budgets: BudgetTable;
   readonly #pauses: PauseTable;
   readonly #keys: WholesaleKeyTable;
@@ -72,10 +76,12 @@ class SqliteStore implements Store {
     this.#due = new DueEntries(database);
     this.#entries = new EntryChanges(database, options.namespace, this.#deliveries);
     this.#quietTimes = new QuietTimes(database);
+    this.#judged = new JudgedCalls(database);
     this.#budgets = new BudgetTable(database);
     const audit = new AuditTable(database);
     this.#takeBacks = new TakeBackStep(database, this.#entries, audit);
     this.#storefronts = new StorefrontOrders(database, this.#intake, this.#entries, audit);
+    this.#watermarks = new StorefrontWatermarks(database);
     this.#pauses = new PauseTable(database, audit);
     this.#keys = new WholesaleKeyTable(database, { namespace: options.namespace, pauses: this.#pauses });
     this.#desk = new OperatorDesk(database, { entries: this.#entries, audit });
@@ -98,6 +104,12 @@ class SqliteStore implements Store {
   }
   async takeStorefrontOrder(order: StorefrontOrder) {
     return this.#storefronts.take(order);
+  }
+  async storefrontWatermark(source: string) {
+    return this.#watermarks.find(source);
+  }
+  async advanceStorefrontWatermark(step: Parameters<Store['advanceStorefrontWatermark']>[0]) {
+    this.#watermarks.advance(step);
   }
   async cancelUnsent(order: Parameters<Store['cancelUnsent']>[0]) {
     return this.#takeBacks.cancelUnsent(order);
@@ -158,6 +170,9 @@ class SqliteStore implements Store {
   }
   async boughtReference(family: Family) {
     return this.#lookups.boughtReference(family);
+  }
+  async judgedCalls(family: Family) {
+    return this.#judged.newest(family);
   }
   async restoreSlots(restart: { settledMono: number; bootId: string | null }) {
     return this.#budgets.restore(restart);

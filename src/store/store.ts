@@ -3,6 +3,7 @@ import type { EntryState } from '../core/entry-state.ts';
 import type { Family, Operation } from '../core/operation.ts';
 import type { OrderAnswer, Unit } from '../core/order-answer.ts';
 import type { Outcome } from '../core/outcome.ts';
+import type { JudgedCall } from '../core/refusals-in-a-row.ts';
 import type { ResendVerdict } from '../core/resend.ts';
 import type { ResultDocument } from '../core/result-document.ts';
 import type { RequestOutcome, StorefrontOrder, StorefrontTaken, TakeBack, WholeRequest } from './intake-steps.ts';
@@ -36,6 +37,10 @@ export interface Store {
   }): Promise<TakeBack>;
   /** Takes in the state of a storefront's order as it was delivered: see `StorefrontOrder`. One transaction. */
   takeStorefrontOrder(order: StorefrontOrder): Promise<StorefrontTaken>;
+  /** How far a storefront has been read back, by the shop's clock; null before the first time. */
+  storefrontWatermark(source: string): Promise<number | null>;
+  /** Everything of a storefront that was changed before that time is on disk. It never moves back. */
+  advanceStorefrontWatermark(step: { source: string; modifiedMs: number; nowMs: number }): Promise<void>;
   /** Counts a start of a file before it is read, so that a file which kills the worker is noticed. */
   beginFile(file: { id: string; name: string; sizeBytes: number; nowMs: number }): Promise<FileRow>;
   /** The file has been read to its end: its counts, and its content hash. */
@@ -90,6 +95,9 @@ export interface Store {
   takeSlot(slot: { keyName: string; nowMono: number; bootId: string | null }): Promise<number>;
   settleSlot(id: number, settledMono: number): Promise<void>;
   forgetSlots(freeBeforeMono: number, bootId: string | null): Promise<void>;
+
+  /** The newest calls of a family that the API judged on their own merits, newest first; as many as make a row. */
+  judgedCalls(family: Family): Promise<readonly JudgedCall[]>;
 
   // --- pauses -------------------------------------------------------------------------------------------------
   pauses(): Promise<readonly Pause[]>;

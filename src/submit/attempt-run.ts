@@ -5,6 +5,7 @@ import type { PauseKind } from '../core/decision-table.ts';
 import { familyOf, type Operation } from '../core/operation.ts';
 import { assert } from '../core/order-sync-error.ts';
 import { withoutAnswer, type LookupOutcome, type Outcome, type OutcomeRow } from '../core/outcome.ts';
+import { formRefusals, isRefusedInARow, refusalsInARow } from '../core/refusals-in-a-row.ts';
 import { quietLeftMs } from '../core/quiet-time.ts';
 import { judgeResend, type ResendVerdict } from '../core/resend.ts';
 import { outcomeRowFrom, type DecisionPolicy, type EntryFacts, type Settlement } from '../core/settlement.ts';
@@ -210,8 +211,28 @@ export class AttemptRun {
     if (settledMs === null) gate.giveBack(keyName, kind);
     else gate.settle(keyName, kind, settledMs);
     if (settlement.pause !== null) await this.#deps.pauses.refresh();
+    if (attempt.purpose === 'submit' && formRefusals.has(outcome.row))
+      await this.#stopIfRefusedInARow(attempt, outcome);
     this.#deps.onSettled?.();
     this.#log(attempt, keyName, outcome, settlement, Math.round(now - end.started));
+  }
+
+  /** Counted in the attempts themselves, so that a restart forgets none of them. */
+  async #stopIfRefusedInARow(attempt: OpenAttempt, outcome: Outcome): Promise<void> {
+    const { store, clock, pauses, logger } = this.#deps;
+    const family = familyOf(attempt.entry.operation);
+    if (!isRefusedInARow(await store.judgedCalls(family), clock.wallMs())) return;
+    const message = `${refusalsInARow.entries} orders in a row were refused like this: "${outcome.message}". Does wholesale.wire fit the API?`;
+    await store.openPause({
+      scope: `family:${family}`,
+      reason: 'refused_in_a_row',
+      message,
+      openedBy: 'worker',
+      probeAtMs: pauses.trialAtMs(),
+      nowMs: clock.wallMs(),
+    });
+    await pauses.refresh();
+    logger.error({ family, outcome: outcome.row }, message);
   }
 
   #pauseOf(attempt: OpenAttempt, key: CallKey, settlement: Settlement): AttemptClose['pause'] {

@@ -3,6 +3,7 @@ import { sendingReserveBytes } from '../core/disk-reserve.ts';
 import type { AttemptClaim, OpenAttempt } from '../store/store.ts';
 import { AttemptRun, callKey, type AttemptDeps, type CallKey } from './attempt-run.ts';
 import type { CallKind } from './budget-gate.ts';
+import { heedShutDoor } from './shut-doors.ts';
 import { DiskGuard } from './disk-guard.ts';
 import { recoverOpenAttempts } from './recovery.ts';
 import { heedRateLimit } from './turned-away.ts';
@@ -207,11 +208,14 @@ export class Dispatcher {
     this.#besides.add(done);
   }
 
-  /** Looks again at scopes that stand still. A balance has no probe: its oldest entry tries again. */
+  /**
+   * Looks again at scopes that stand still. Where only an order can tell, there is no probe: the scope goes on, and the
+   * next order in it tells.
+   */
   async #probe(): Promise<void> {
     const { pauses, gate, store, clock, wholesale, logger } = this.#deps;
     for (const pause of pauses.due()) {
-      if (pause.scope.startsWith('balance:')) {
+      if (pause.scope.startsWith('balance:') || pause.scope.startsWith('family:')) {
         await pauses.release(pause, 'tried again');
         this.#wakeUp.ring();
         continue;
@@ -229,6 +233,8 @@ export class Dispatcher {
       await heedRateLimit(this.#deps, keyName, outcome);
       // A reload gave the key another value meanwhile: what was said to the old one decides nothing.
       if (this.#deps.keyValue(keyName) !== key.value) continue;
+      // A probe of the whole account also tells of the key that it was made with.
+      await heedShutDoor(this.#deps, keyName, outcome);
       const goesOn = await pauses.judge(pause, outcome);
       this.#wakeUp.ring();
       logger.warn({ scope: pause.scope, outcome: outcome.row }, goesOn ? 'goes on' : 'still stands still');

@@ -74,7 +74,7 @@ function startedBy(key: KeyFacts, inMs: number, most: number): number {
  */
 export function spendStartsInMs(keys: readonly KeyFacts[], n: number): number {
   if (keys.length === 0) return Number.POSITIVE_INFINITY;
-  const started = (inMs: number): number => keys.reduce((sum, key) => sum + startedBy(key, inMs, n + 1), 0);
+  const started = (inMs: number): number => keys.reduce((total, key) => total + startedBy(key, inMs, n + 1), 0);
   let low = Math.min(...keys.map((key) => keyStartsInMs(key, 0)));
   if (started(low) > n) return low;
   // One key alone would have started it by then.

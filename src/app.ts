@@ -4,17 +4,21 @@ import type { Config, LoadedConfig } from './config/config.ts';
 import { readReferenceSecret } from './config/reference-secret.ts';
 import type { Clock, Random } from './core/clock.ts';
 import { isoTime } from './core/clock.ts';
-import type { OperatorCommand } from './core/operator-command.ts';
+import type { CommandResult, OperatorCommand } from './core/operator-command.ts';
+import { assert } from './core/order-sync-error.ts';
 import { controlRoutes } from './admin/control-routes.ts';
 import { ReloadDesk, type ReloadDeps, type ReloadReport } from './admin/reload-desk.ts';
 import { performCommand, type CommandSettings } from './admin/perform-command.ts';
 import { createFolderIntake, type FolderIntake } from './intake/folder/folder-intake.ts';
+import type { StorefrontDesk } from './intake/storefronts/storefront-desk.ts';
 import { startWebhookIntake, type WebhookIntake } from './intake/webhook/webhook-intake.ts';
 import { newControlToken } from './ops/control-token.ts';
 import { startHealthServer, type CheckStatus, type HealthCheck } from './ops/health-server.ts';
 import { Lifecycle } from './ops/lifecycle.ts';
 import { setLogLevel } from './ops/logger.ts';
 import { removeRunFile, writeRunFile } from './ops/run-file.ts';
+import { Reconcile } from './reconcile/reconcile.ts';
+import type { TakeOrder } from './reconcile/shop-reconciler.ts';
 import { DeliveryLoop } from './results/delivery-loop.ts';
 import { FolderSink } from './results/folder-sink.ts';
 import { openStore } from './store/sqlite-store.ts';
@@ -123,7 +127,7 @@ function healthChecks(
   intake: FolderIntake,
   webhook: WebhookIntake | null,
   desk: ReloadDesk | null,
-): readonly HealthCheck[] {
+): HealthCheck[] {
   const database = async (): Promise<CheckStatus> => {
     await store.checkHealth();
     return 'pass';
@@ -152,20 +156,54 @@ export function commandSettings(config: Config): CommandSettings {
   };
 }
 
+/** @throws OrderSyncError NOT_FOUND when no such shop is read back */
+export async function performReconcile(
+  reconcile: Reconcile,
+  { shop, sinceMs }: Extract<OperatorCommand, { action: 'reconcile' }>,
+): Promise<CommandResult> {
+  return { kind: 'reconciled', shops: await reconcile.run({ shop, sinceMs }) };
+}
+
 /** What the log says of a command: never its lines, which are the shop's. */
-function loggable(command: OperatorCommand): Record<string, unknown> {
+function loggable(command: Exclude<OperatorCommand, { action: 'reconcile' }>): Record<string, unknown> {
   if (command.action === 'submit') return { action: command.action, lines: command.lines.length };
   if (command.action === 'rewrite_results') return { ...command };
   const { action, actor, reason } = command;
   return { action, subject: 'scope' in command ? command.scope : command.reference, actor, reason };
 }
 
-async function startWebhook(deps: WorkerDeps, store: Store, onAccepted: () => void): Promise<WebhookIntake | null> {
+/** Reads shops back, into the same place that their webhooks lead to. */
+export function createReconcile(
+  deps: Pick<WorkerDeps, 'config' | 'clock' | 'logger' | 'version'>,
+  store: Store,
+  desk: () => StorefrontDesk,
+): Reconcile {
+  const { clock, version } = deps;
+  const logger = deps.logger.child({ component: 'reconcile' });
+  const shops = deps.config.intake.readBack;
+  const { woocommerce = [], shopify = [] } = deps.config.intake.webhook ?? {};
+  const blind = woocommerce.length + shopify.length - shops.length;
+  if (blind > 0)
+    logger.warn({ shops: blind }, 'shops without a `rest` section: an order whose webhook is lost is lost');
+  const take: TakeOrder = async ({ platform, shop }, value, refunds) => {
+    const counter = desk().counter(platform, shop);
+    assert(counter !== null, `a shop that is read back has a webhook: ${platform} ${shop}`);
+    return await desk().take(counter, { value, isTest: false, refunds });
+  };
+  return new Reconcile({ shops, store, clock, logger, version, take });
+}
+
+async function startWebhook(
+  deps: WorkerDeps,
+  store: Store,
+  onAccepted: () => void,
+  readBack: Reconcile,
+): Promise<WebhookIntake | null> {
   const { clock, version } = deps;
   const config = deps.config.intake.webhook;
   if (config === null) return null;
   const logger = deps.logger.child({ component: 'webhook' });
-  return await startWebhookIntake({ store, clock, logger, config, version, onAccepted });
+  return await startWebhookIntake({ store, clock, logger, config, version, onAccepted, readBack });
 }
 
 function reloadDesk({ config, reading, logger }: WorkerDeps, prepare: ReloadDeps['prepare']): ReloadDesk | null {
@@ -244,10 +282,18 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     await life.push('folder intake', () => intake.stop());
     await intake.start();
 
-    webhook = await startWebhook(deps, store, onAccepted);
+    const reconcile = createReconcile(deps, store, () => {
+      assert(webhook !== null, 'shops are read back only where their webhooks are received');
+      return webhook.desk;
+    });
+    webhook = await startWebhook(deps, store, onAccepted, reconcile);
     if (webhook !== null) await life.push('webhook', () => webhook?.stop());
+    await life.push('reconcile', () => reconcile.stop());
+    await reconcile.start();
+    const readBackCheck: HealthCheck = { name: 'reconcile', readiness: false, check: () => reconcile.health() };
 
     const prepare = async (next: Config): Promise<() => Promise<void>> => {
+      const lanes = reconcile.prepare(next.intake.readBack);
       const doors = next.intake.webhook === null ? null : webhook?.prepare(next.intake.webhook);
       return async () => {
         const { keys, limits } = next.wholesale;
@@ -256,6 +302,8 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
         inUse = next;
         submission.gate.reload(keyNamesOf(next), limits, replaced);
         doors?.();
+        lanes();
+        if (next.intake.readBack.length > 0 && !checks.includes(readBackCheck)) checks.push(readBackCheck);
         intake.reload(next.intake.folder);
         setLogLevel(logger, next.log.level);
         await dispatcher.reload(next.submit);
@@ -263,6 +311,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     };
     const desk = reloadDesk(deps, prepare);
     const checks = healthChecks(store, intake, webhook, desk);
+    if (config.intake.readBack.length > 0) checks.push(readBackCheck);
     const { host, port } = config.admin.listen;
     const draining = (): boolean => life.stopped;
     const token = newControlToken();
@@ -273,6 +322,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
       reload: desk === null ? null : () => desk.reload('command'),
       logger: logger.child({ component: 'control' }),
       perform: async (command) => {
+        if (command.action === 'reconcile') return await performReconcile(reconcile, command);
         const result = await performCommand(store, command, commandSettings(inUse), clock);
         if (result.kind === 'scope') await dispatcher.pausesChanged();
         onAccepted();

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { currencySchema, sourceSchema } from '../core/order-request.ts';
 import { atStart, count, durationMs, keyName, listenAddress, live, secretText } from './schema-values.ts';
+import { shopifyRest, wooRest } from './shop-rest-schema.ts';
 
 const boundSource = sourceSchema
   .optional()
@@ -105,9 +106,10 @@ const shopFields = {
     .default('iccid')
     .describe('The field of a line in which the customer names the eSIM to top up; capitals do not matter.'),
 };
-const shopifyShop = z.strictObject(shopFields);
+const shopifyShop = z.strictObject({ ...shopFields, rest: shopifyRest });
 const wooShop = z.strictObject({
   ...shopFields,
+  rest: wooRest,
   paid_statuses: z
     .array(z.string().regex(/^[a-z0-9-]{1,40}$/, 'must be a status of WooCommerce, for example "processing"'))
     .min(1)

@@ -23,6 +23,7 @@ import type { StorefrontOrder, WholeRequest } from './intake-steps.ts';
 import type { OutboxReader } from './outbox-reader.ts';
 import type { AttemptClaim, AttemptClose, DueDelivery, IntakeBatch, Pause, Store } from './store.ts';
 import { StorefrontOrders } from './storefront-orders.ts';
+import { StorefrontWatermarks } from './storefront-watermarks.ts';
 import { TakeBackStep } from './take-back.ts';
 import { WholeRequests } from './whole-requests.ts';
 import { WholesaleKeyTable } from './wholesale-keys.ts';
@@ -50,6 +51,7 @@ class SqliteStore implements Store {
   readonly #requests: WholeRequests;
   readonly #takeBacks: TakeBackStep;
   readonly #storefronts: StorefrontOrders;
+  readonly #watermarks: StorefrontWatermarks;
   readonly #attempts: AttemptTable;
   readonly #due: DueEntries;
   readonly #entries: EntryChanges;
@@ -79,6 +81,7 @@ class SqliteStore implements Store {
     const audit = new AuditTable(database);
     this.#takeBacks = new TakeBackStep(database, this.#entries, audit);
     this.#storefronts = new StorefrontOrders(database, this.#intake, this.#entries, audit);
+    this.#watermarks = new StorefrontWatermarks(database);
     this.#pauses = new PauseTable(database, audit);
     this.#keys = new WholesaleKeyTable(database, { namespace: options.namespace, pauses: this.#pauses });
     this.#desk = new OperatorDesk(database, { entries: this.#entries, audit });
@@ -101,6 +104,12 @@ class SqliteStore implements Store {
   }
   async takeStorefrontOrder(order: StorefrontOrder) {
     return this.#storefronts.take(order);
+  }
+  async storefrontWatermark(source: string) {
+    return this.#watermarks.find(source);
+  }
+  async advanceStorefrontWatermark(step: Parameters<Store['advanceStorefrontWatermark']>[0]) {
+    this.#watermarks.advance(step);
   }
   async cancelUnsent(order: Parameters<Store['cancelUnsent']>[0]) {
     return this.#takeBacks.cancelUnsent(order);

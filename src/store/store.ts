@@ -37,6 +37,10 @@ export interface Store {
   }): Promise<TakeBack>;
   /** Takes in the state of a storefront's order as it was delivered: see `StorefrontOrder`. One transaction. */
   takeStorefrontOrder(order: StorefrontOrder): Promise<StorefrontTaken>;
+  /** How far a storefront has been read back, by the shop's clock; null before the first time. */
+  storefrontWatermark(source: string): Promise<number | null>;
+  /** Everything of a storefront that was changed before that time is on disk. It never moves back. */
+  advanceStorefrontWatermark(step: { source: string; modifiedMs: number; nowMs: number }): Promise<void>;
   /** Counts a start of a file before it is read, so that a file which kills the worker is noticed. */
   beginFile(file: { id: string; name: string; sizeBytes: number; nowMs: number }): Promise<FileRow>;
   /** The file has been read to its end: its counts, and its content hash. */

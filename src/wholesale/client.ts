@@ -9,7 +9,7 @@ import { CatalogueWalk, type PageFetch, type WalkCall } from './catalogue-walk.t
 import { classify, type CallPurpose, type SuccessReader } from './classify.ts';
 import { findMismatch, type Expectation } from './echo-check.ts';
 import type { JsonText } from './json-text.ts';
-import { withoutSecret } from './message-text.ts';
+import { withoutSecret } from '../core/message-text.ts';
 import { findDifference, type OrderedFacts } from './order-difference.ts';
 import { readAnswer } from './read-answer.ts';
 import { readLookup } from './read-lookup.ts';

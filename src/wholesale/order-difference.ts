@@ -1,6 +1,6 @@
 import { familyOf, type Operation } from '../core/operation.ts';
 import { firstAt, textOf, type JsonText } from './json-text.ts';
-import { quoted } from './message-text.ts';
+import { quoted } from '../core/message-text.ts';
 import { orderObjectsIn } from './read-answer.ts';
 import { iccidIn } from './read-units.ts';
 import type { ComparedField, Wire } from './wire.ts';

@@ -2,7 +2,7 @@ import type { Family } from '../core/operation.ts';
 import type { OrderAnswer } from '../core/order-answer.ts';
 import type { SuccessReading } from './classify.ts';
 import { isJsonList, valueAt, type JsonText } from './json-text.ts';
-import { quoted } from './message-text.ts';
+import { quoted } from '../core/message-text.ts';
 import { foreignReference, readAnswer, referencesIn } from './read-answer.ts';
 import type { AnswerWire } from './wire-answer.ts';
 

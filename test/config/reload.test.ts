@@ -19,8 +19,16 @@ intake:
     tokens: [{ name: shop, value: a-token-of-the-shop }]
     standard_webhooks: [{ name: signed, secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr }]
     hmac: [{ name: erp, header: X-Sign, secret: a-secret-of-the-erp }]
-    woocommerce: [{ shop: woo, secrets: [{ value: a-secret-of-the-woo }], sku_map: skus.yaml }]
-    shopify: [{ shop: spf, secrets: [{ value: a-secret-of-the-spf }], sku_map: skus.yaml }]
+    woocommerce:
+      - shop: woo
+        secrets: [{ value: a-secret-of-the-woo }]
+        sku_map: skus.yaml
+        rest: { url: https://woo.example.com, consumer_key: ck_1, consumer_secret: cs_1 }
+    shopify:
+      - shop: spf
+        secrets: [{ value: a-secret-of-the-spf }]
+        sku_map: skus.yaml
+        rest: { url: https://spf.example.com, client_id: app, client_secret: shpss_1 }
 results: { callback: { url: https://shop.example.com/results, secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr } }
 admin: { tokens: { viewer: a-token-that-views, operator: a-token-that-acts } }
 `;
@@ -36,6 +44,8 @@ const others: Record<string, string> = {
   currency: 'EUR',
   paid_statuses: '[completed]',
   columns: '{ order_id: Order }',
+  schedule: '0 * * * *',
+  api_version: '2026-07',
   wire: '{ lookup: { gift_card: off } }',
   sandbox: '{ seed: 7 }',
 };
@@ -58,6 +68,8 @@ const leaves = all.filter(
   // A secret in this file is allowed for the sandbox only; the address of the supplier stands for both, below.
   ({ path, node }) =>
     path !== 'wholesale.environment' &&
+    // Stands in place of the credentials above, never beside them.
+    !path.endsWith('.rest.access_token') &&
     node.properties === undefined &&
     node.items?.properties === undefined &&
     !isSecretFile(path, all),

@@ -3,7 +3,8 @@ import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
 import { hasCode } from '../../core/order-sync-error.ts';
 import type { Store } from '../../store/store.ts';
-import { createStorefronts } from '../storefronts/storefront-routes.ts';
+import { StorefrontDesk } from '../storefronts/storefront-desk.ts';
+import { type ReadBack, storefrontRoutes } from '../storefronts/storefront-routes.ts';
 import { Admission, type Web } from './admission.ts';
 import { CommitQueue, unavailable } from './commit-queue.ts';
 import { documentRoutes } from './document-routes.ts';
@@ -21,12 +22,16 @@ export interface WebhookIntakeOptions {
   readonly version: string;
   /** New lines are in the outbox, or lines were taken back. */
   readonly onAccepted?: () => void;
+  /** Reads shops back for what a delivery does not say. Absent: what is unclear is put before a person. */
+  readonly readBack?: ReadBack;
 }
 
 /** Orders over HTTP. An acknowledgement stands for a commit on disk. */
 export interface WebhookIntake {
   /** `host:port` as it listens. */
   readonly address: string;
+  /** Where the orders of storefronts are taken in, also those that are read back. */
+  readonly desk: StorefrontDesk;
   /** An order may have come to rest: whoever waits for it looks again. */
   ring(): void;
   /**
@@ -61,20 +66,21 @@ export async function startWebhookIntake(options: WebhookIntakeOptions): Promise
     options.onAccepted?.();
     watch.ring();
   };
+  const readBack = options.readBack ?? null;
   const doorsOf = (at: WebhookConfig) => {
     const admission = new Admission(at, clock);
     const { bodyBytes } = at.limits;
-    const storefronts = createStorefronts({ config: at, store, clock, logger, bodyBytes, onChanged });
+    const desk = new StorefrontDesk({ config: at, store, clock, logger, onChanged });
     const app = webhookRoutes({
       logger,
       isStopping: () => state === 'stopping',
       routes: [
-        storefronts.routes,
+        storefrontRoutes({ desk, clock, logger, bodyBytes, readBack }),
         orderRoutes({ config: at, store, clock, logger, admission, commits, watch, onChanged }),
         documentRoutes(options.version),
       ],
     });
-    return { app, health: storefronts.health };
+    return { app, desk };
   };
   let doors = doorsOf(config);
   // What is open at the moment of the request, so that the doors can be changed while the address stays.
@@ -82,11 +88,14 @@ export async function startWebhookIntake(options: WebhookIntakeOptions): Promise
   const server: WebhookServer = await startWebhookServer({ fetch: answer }, config, clock);
   return {
     address: server.address,
+    get desk() {
+      return doors.desk;
+    },
     ring: () => watch.ring(),
     failed: commits.failed,
     health: () => {
       if (state !== 'open') return 'fail';
-      return commits.fill > 0.5 ? 'warn' : doors.health();
+      return commits.fill > 0.5 ? 'warn' : doors.desk.health();
     },
     prepare: (changed) => {
       const made = doorsOf(changed);

@@ -51,7 +51,7 @@ export class AttemptTable {
     this.#statements = {
       insert: database.prepare(
         `INSERT INTO attempts (entry_id, number, purpose, key_name, incarnation_id, opened_at_ms)
-         VALUES (:entryId, (SELECT coalesce(max(number), 0) + 1 FROM attempts WHERE entry_id = :entryId), :purpose, :keyName,
+         VALUES (:entryId, (SELECT coalesce(max(number), 0) + 1 FROM attempts WHERE entry_id = +:entryId), :purpose, :keyName,
                  :incarnationId, :nowMs)`,
       ),
       startSending: database.prepare(
@@ -77,7 +77,7 @@ export class AttemptTable {
       // An order whose money came back by itself tells nothing about a cancel of its eSIM: it reads the same before and after.
       origin: database
         .prepare<[string], string>(
-          "SELECT e.reference FROM esims s JOIN entries e ON e.id = s.entry_id WHERE s.iccid = ? AND e.state = 'fulfilled'",
+          "SELECT e.reference FROM esims s JOIN entries e ON e.id = s.entry_id WHERE s.iccid = +? AND e.state = 'fulfilled'",
         )
         .pluck(),
     };

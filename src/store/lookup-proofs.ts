@@ -1,8 +1,10 @@
 import type { Family, Operation } from '../core/operation.ts';
-import { inTransaction, type Sqlite } from './database.ts';
+import { inTransaction, statementOf, type Sqlite } from './database.ts';
 
 const families: readonly Family[] = ['gift_card', 'esim'];
 const nameOf = (family: Family): string => `lookup_proven:${family}`;
+
+const selectMeta = statementOf<[string], string>('SELECT value FROM meta WHERE name = ?');
 
 /**
  * An order that was surely bought. What only a person says was bought may be missing at the API for a good reason, and
@@ -22,7 +24,7 @@ export class LookupProofs {
   }
 
   proven(): readonly Family[] {
-    const find = this.#database.prepare<[string], string>('SELECT value FROM meta WHERE name = ?').pluck();
+    const find = selectMeta(this.#database).pluck();
     return families.filter((family) => find.get(nameOf(family)) !== undefined);
   }
 

@@ -18,8 +18,8 @@ type EntryCommand = Extract<OperatorCommand, { reference: string }>;
 function orderOf(command: EntryCommand): EntryOrder {
   switch (command.action) {
     case 'resolve': {
-      const { action, as, orderNumber, note } = command;
-      return { action, as, orderNumber, note };
+      const { action, as, orderNumber, iccids, note } = command;
+      return { action, as, orderNumber, iccids, note };
     }
     case 'reorder':
       return { action: command.action, confirm: command.confirm };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { entryStates } from './entry-state.ts';
 import { operations } from './operation.ts';
 import { resolutions } from './operator-decision.ts';
-import { orderRulesSchema, sourceSchema } from './order-request.ts';
+import { iccidSchema, orderLimits, orderRulesSchema, sourceSchema } from './order-request.ts';
 
 // What the command line asks a running worker to do. Both are of one version: the shape is no contract with others.
 
@@ -39,6 +39,7 @@ export const operatorCommandSchema = z.discriminatedUnion('action', [
     reference,
     as: z.enum(resolutions),
     orderNumber: text(128).nullable(),
+    iccids: z.array(iccidSchema).max(orderLimits.esimQuantity).default([]),
     note: text(400).nullable(),
     ...who,
   }),

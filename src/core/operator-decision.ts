@@ -1,7 +1,7 @@
 import { allowedActions, type ActionSubject, type EntryAction, type EntryState } from './entry-state.ts';
 import type { Operation } from './operation.ts';
 import type { OutcomeRow } from './outcome.ts';
-import { isOverdue, judgeResend } from './resend.ts';
+import { judgeResend } from './resend.ts';
 
 export const resolutions = ['fulfilled', 'rejected', 'refunded'] as const;
 export type Resolution = (typeof resolutions)[number];
@@ -13,6 +13,8 @@ export type EntryOrder =
       readonly action: 'resolve';
       readonly as: Resolution;
       readonly orderNumber: string | null;
+      /** The eSIMs that the order brought, so that a later cancel knows its order; absent: not told. */
+      readonly iccids?: readonly string[];
       /** A sentence for the shop's result. */
       readonly note: string | null;
     }
@@ -35,6 +37,7 @@ export interface OperatorFacts extends ActionSubject {
   readonly orderNumber: string | null;
   readonly errorCode: string | null;
   readonly unitCount: number;
+  readonly quantity: number | null;
   readonly reviewReason: string | null;
   /** A call is open for it at this moment, also a lookup, which leaves the state as it is. */
   readonly callOpen: boolean;
@@ -105,10 +108,8 @@ const rejectedByPerson = 'rejected_by_person';
  * as the API surely remembers it and its deadline has not passed. Says why when neither can be done.
  */
 function reconcile(facts: OperatorFacts, policy: OperatorPolicy): { step: 'send' | 'lookup' } | { why: string } {
-  // A lookup would not see what was wrong with the answer; the same reference brings that answer again.
-  if (facts.canLookUp && facts.row !== 'answer_mismatch') return { step: 'lookup' };
-  const overdue = isOverdue(facts, policy.nowMs);
-  const verdict = judgeResend({ ...facts, canLookUp: facts.canLookUp && overdue }, policy, policy.nowMs);
+  if (facts.canLookUp) return { step: 'lookup' };
+  const verdict = judgeResend(facts, policy, policy.nowMs);
   return verdict.step === 'review' ? { why: verdict.reason } : verdict;
 }
 
@@ -190,6 +191,16 @@ function resolve(facts: OperatorFacts, order: EntryOrder & { action: 'resolve' }
     return refuse(
       `the supplier's order is ${known}, not ${order.orderNumber}`,
       'an order number that the API gave is never replaced',
+    );
+  }
+  const iccids = order.iccids ?? [];
+  if (iccids.length > 0 && (facts.operation !== 'esim_order' || order.as !== 'fulfilled')) {
+    return refuse(`${facts.reference} brought no eSIMs as ${order.as}`, 'only an eSIM order that was bought has eSIMs');
+  }
+  if (new Set(iccids).size > (facts.quantity ?? 1)) {
+    return refuse(
+      `${iccids.length} eSIMs are more than the ${facts.quantity ?? 1} that were ordered`,
+      'name the eSIMs of this order only',
     );
   }
   const orderNumber = known ?? order.orderNumber;

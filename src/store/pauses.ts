@@ -15,6 +15,8 @@ export interface StandingStill {
   readonly operations: readonly Operation[];
   /** Balances that a person stopped: not charged, even where the order names another one to fall back to. */
   readonly currencies: readonly string[];
+  /** Balances that stand still for whatever reason: orders that name no other one wait for them. */
+  readonly emptyBalances: readonly string[];
 }
 
 /** The reason that a pause of a person carries in place of an outcome. */
@@ -63,14 +65,23 @@ export class PauseTable {
 
   /** Read inside the transaction of a claim, so that nothing is sent after a pause was answered for. */
   standingStill(): StandingStill {
-    const still = { account: false, keys: [] as string[], operations: [] as Operation[], currencies: [] as string[] };
+    const still = {
+      account: false,
+      keys: [] as string[],
+      operations: [] as Operation[],
+      currencies: [] as string[],
+      emptyBalances: [] as string[],
+    };
     for (const { scope: text, reason } of this.all()) {
       const scope = pauseScopeFrom(text);
       if (scope === null) continue;
       if (scope.kind === 'account') still.account = true;
       else if (scope.kind === 'key') still.keys.push(scope.name);
       else if (scope.kind === 'family') still.operations.push(...operationsOf(scope.family));
-      else if (reason === byPerson) still.currencies.push(scope.currency);
+      else {
+        still.emptyBalances.push(scope.currency);
+        if (reason === byPerson) still.currencies.push(scope.currency);
+      }
     }
     return still;
   }

@@ -175,6 +175,8 @@ export class AttemptRun {
       key,
       keyValue,
       expectReference: key,
+      // What the order of an eSIM was is not what is to be cancelled of it.
+      ordered: isCancel ? null : entry,
       signal,
     });
   }

@@ -1,4 +1,5 @@
 import PQueue from 'p-queue';
+import { sendingReserveBytes } from '../core/disk-reserve.ts';
 import type { AttemptClaim, OpenAttempt } from '../store/store.ts';
 import { AttemptRun, callKey, type AttemptDeps, type CallKey } from './attempt-run.ts';
 import type { CallKind } from './budget-gate.ts';
@@ -25,8 +26,6 @@ export interface DispatcherOptions {
 const longestNapMs = 1000;
 const overdueNapMs = 100;
 
-const defaultMinFreeBytes = 100 * 1024 * 1024;
-
 /**
  * Takes what is due, one entry at a time, as the budget allows: what is in doubt first, then what waits, then what is
  * new. It acts at its own pace: intake only rings. Every claim, with its attempt and its slots, is on disk before the
@@ -50,7 +49,7 @@ export class Dispatcher {
     this.#deps = deps;
     this.#options = options;
     this.#attempts = new AttemptRun(deps);
-    this.#disk = new DiskGuard({ ...deps, minFreeBytes: options.minFreeBytes ?? defaultMinFreeBytes });
+    this.#disk = new DiskGuard({ ...deps, minFreeBytes: options.minFreeBytes ?? sendingReserveBytes });
     // Concurrency only. When a call may start is the gate's word: a queue that counts starts overruns a sliding window.
     this.#queue = new PQueue({ concurrency: options.concurrency });
     this.#wakeUp = new WakeUp(deps.clock);

@@ -54,6 +54,7 @@ export class LookupCheck {
         key: reference,
         keyValue: key.value,
         expectReference: reference,
+        ordered: null,
         signal,
       });
       const settledMs =

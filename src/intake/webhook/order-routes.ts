@@ -8,6 +8,7 @@ import type { Store } from '../../store/store.ts';
 import type { Admission, Web } from './admission.ts';
 import { requireSource } from './authenticate.ts';
 import type { CommitQueue } from './commit-queue.ts';
+import { jsonAnswer } from './json-answer.ts';
 import { acknowledgementOf, conflictRefusal, orderAddress } from './order-answers.ts';
 import { preferredWaitS } from './prefer-wait.ts';
 import { Refusal } from './problem.ts';
@@ -40,7 +41,7 @@ export function orderRoutes(deps: OrderRoutesDeps): Hono<Web> {
 async function postOrders(deps: OrderRoutesDeps, context: Context<Web>): Promise<Response> {
   const { config, store, commits, watch } = deps;
   const { caller, body } = await deps.admission.withBody(context);
-  const { lines, single } = await readOrders(body, config.limits, caller.source ?? config.source);
+  const { lines, single } = readOrders(body, config.limits, caller.source ?? config.source);
   for (const line of lines) requireSource(caller, line.source);
   const outcome = await commits.submit(lines);
   if (outcome.kind === 'conflict') {
@@ -58,16 +59,16 @@ async function postOrders(deps: OrderRoutesDeps, context: Context<Web>): Promise
     deps.onChanged();
   }
   const location = single ? addressOf(orders[0]) : {};
-  const waitS = preferredWaitS(context.req.header('prefer'), config.limits.waitS);
+  const waitS = preferredWaitS(preferOf(context), config.limits.waitS);
   if (waitS === null) {
     const acknowledged = orders.map((order) => acknowledgementOf(order, store.read));
-    return context.json(single ? acknowledged[0] : { orders: acknowledged }, isNew ? 202 : 200, location);
+    return jsonAnswer(single ? acknowledged[0] : { orders: acknowledged }, isNew ? 202 : 200, location);
   }
   await watch.wait(orders, waitS * 1000, context.req.raw.signal);
   const documents = orders.map(({ requestId }) => store.read.resultDocument(requestId).document);
   const status = documents.every(isSettled) ? 200 : 202;
   const headers = { ...location, 'preference-applied': `wait=${waitS}` };
-  return context.json(single ? documents[0] : { orders: documents }, status, headers);
+  return jsonAnswer(single ? documents[0] : { orders: documents }, status, headers);
 }
 
 async function getOrder(deps: OrderRoutesDeps, context: Context<Web>): Promise<Response> {
@@ -78,10 +79,10 @@ async function getOrder(deps: OrderRoutesDeps, context: Context<Web>): Promise<R
   const found = store.read.findOrder(named.source, named.orderId);
   if (found === null) throw notFound(named);
   const order: WatchedOrder = { ...named, requestId: found.requestId };
-  const waitS = preferredWaitS(context.req.header('prefer'), config.limits.waitS);
+  const waitS = preferredWaitS(preferOf(context), config.limits.waitS);
   if (waitS !== null) await watch.wait([order], waitS * 1000, context.req.raw.signal);
   const { document } = store.read.resultDocument(order.requestId);
-  return context.json(document, 200, waitS === null ? {} : { 'preference-applied': `wait=${waitS}` });
+  return jsonAnswer(document, 200, waitS === null ? {} : { 'preference-applied': `wait=${waitS}` });
 }
 
 async function takeBack(deps: OrderRoutesDeps, context: Context<Web>): Promise<Response> {
@@ -106,7 +107,13 @@ async function takeBack(deps: OrderRoutesDeps, context: Context<Web>): Promise<R
     logger.info({ caller: name, source: named.source, order_id: named.orderId, lines: taken.cancelled }, 'taken back');
     deps.onChanged();
   }
-  return context.json(store.read.resultDocument(taken.requestId).document);
+  return jsonAnswer(store.read.resultDocument(taken.requestId).document, 200);
+}
+
+/** As Node read it: hono's own reading goes through a copy of all headers. */
+function preferOf(context: Context<Web>): string | undefined {
+  const { prefer } = context.env.incoming.headers;
+  return Array.isArray(prefer) ? prefer.join(', ') : prefer;
 }
 
 function namedOrder(context: Context<Web>): { source: string; orderId: string } {

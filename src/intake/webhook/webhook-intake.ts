@@ -11,7 +11,7 @@ import { orderRoutes } from './order-routes.ts';
 import { type ProblemCode, problemResponse, Refusal } from './problem.ts';
 import { SettlementWatch } from './settlement-watch.ts';
 import type { WebhookConfig } from './webhook-config.ts';
-import { startWebhookServer, type WebhookServer } from './webhook-server.ts';
+import { startWebhookServer, type WebhookAnswers, type WebhookServer } from './webhook-server.ts';
 
 export interface WebhookIntakeOptions {
   readonly store: Store;
@@ -59,7 +59,7 @@ export async function startWebhookIntake(options: WebhookIntakeOptions): Promise
   const admission = new Admission(config, clock);
   const { bodyBytes } = config.limits;
   const storefronts = createStorefronts({ config, store, clock, logger, bodyBytes, onChanged });
-  const app = webhookRoutes({
+  const answers = webhookAnswers({
     logger,
     isStopping: () => state === 'stopping',
     routes: [
@@ -68,7 +68,7 @@ export async function startWebhookIntake(options: WebhookIntakeOptions): Promise
       documentRoutes(options.version),
     ],
   });
-  const server: WebhookServer = await startWebhookServer(app, config, clock);
+  const server: WebhookServer = await startWebhookServer(answers, config, clock);
   return {
     address: server.address,
     ring: () => watch.ring(),
@@ -87,21 +87,27 @@ export async function startWebhookIntake(options: WebhookIntakeOptions): Promise
   };
 }
 
-/** What all routes share: the end, refusals as problem documents, and nothing of an answer kept in any cache. */
-function webhookRoutes(parts: { logger: Logger; isStopping: () => boolean; routes: readonly Hono<Web>[] }): Hono<Web> {
-  const app = new Hono<Web>();
-  app.use(async (context, next) => {
+/** What all routes share: the end, and refusals as problem documents. */
+function webhookAnswers(parts: {
+  logger: Logger;
+  isStopping: () => boolean;
+  routes: readonly Hono<Web>[];
+}): WebhookAnswers {
+  const app = webhookRoutes(parts);
+  return async (request, bindings) => {
     if (parts.isStopping()) {
       const headers = { 'retry-after': '10', connection: 'close' };
-      throw new Refusal('unavailable', 'The worker is stopping; nothing was accepted.', { headers });
+      return problemResponse(new Refusal('unavailable', 'The worker is stopping; nothing was accepted.', { headers }));
     }
-    await next();
-    // Results hold delivered codes.
-    context.header('cache-control', 'no-store');
-    context.header('x-content-type-options', 'nosniff');
+    const response = await app.fetch(request, bindings);
     // A caller that keeps its connection would keep the end waiting.
-    if (parts.isStopping()) context.header('connection', 'close');
-  });
+    if (parts.isStopping()) response.headers.set('connection', 'close');
+    return response;
+  };
+}
+
+function webhookRoutes(parts: { logger: Logger; routes: readonly Hono<Web>[] }): Hono<Web> {
+  const app = new Hono<Web>();
   for (const routes of parts.routes) app.route('/', routes);
   app.all('/webhooks/:platform/:shop', () => methodNotAllowed('POST'));
   app.all('/v1/orders', () => methodNotAllowed('POST'));

@@ -25,7 +25,7 @@ let made = 0;
 
 function nextRequest(): string {
   made += 1;
-  const body = `{"order_id":"${prefix}-${made}${tail}`;
+  const body = `{"order_id":"${prefix}-${String(made).padStart(7, '0')}${tail}`;
   return `${head}${body.length}\r\n\r\n${body}`;
 }
 

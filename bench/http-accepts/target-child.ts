@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { Hono } from 'hono';
 import * as z from 'zod';
+import { pgBossClass } from './pg-boss.ts';
 import type { Web } from '../../src/intake/webhook/admission.ts';
 import type { WebhookConfig } from '../../src/intake/webhook/webhook-config.ts';
 import { startWebhookIntake } from '../../src/intake/webhook/webhook-intake.ts';
@@ -86,7 +87,8 @@ async function bullMq(port: number): Promise<string> {
 }
 
 async function pgBoss(url: string): Promise<string> {
-  const { PgBoss } = await import('pg-boss');
+  const PgBoss = await pgBossClass();
+  if (PgBoss === null) throw new Error('pg-boss is not installed');
   const boss = new PgBoss({ connectionString: url, max: 20, supervise: false, schedule: false });
   await boss.start();
   await boss.createQueue('orders');

@@ -5,6 +5,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { ResultDocument } from '../../core/result-document.ts';
 import type { AcceptedOrder } from '../../store/intake-steps.ts';
 import type { Store } from '../../store/store.ts';
+import type { AcceptedLog } from './accepted-log.ts';
 import type { Admission, Web } from './admission.ts';
 import { requireSource } from './authenticate.ts';
 import type { CommitQueue } from './commit-queue.ts';
@@ -24,6 +25,7 @@ export interface OrderRoutesDeps {
   readonly admission: Admission;
   readonly commits: CommitQueue;
   readonly watch: SettlementWatch;
+  readonly accepted: AcceptedLog;
   /** New lines are in the outbox, or lines were taken back. */
   readonly onChanged: () => void;
 }
@@ -55,7 +57,7 @@ async function postOrders(deps: OrderRoutesDeps, context: Context<Web>): Promise
   const { orders } = outcome;
   const isNew = orders.some((order) => order.status === 'accepted');
   if (isNew) {
-    deps.logger.info({ caller: caller.name, ...summaryOf(orders) }, 'orders accepted');
+    deps.accepted.note(caller.name, orders);
     deps.onChanged();
   }
   const location = single ? addressOf(orders[0]) : {};
@@ -130,10 +132,4 @@ function isSettled(document: ResultDocument): boolean {
 
 function addressOf(order: AcceptedOrder | undefined): Record<string, string> {
   return order === undefined ? {} : { location: orderAddress(order.source, order.orderId) };
-}
-
-function summaryOf(orders: readonly AcceptedOrder[]): Record<string, unknown> {
-  const lines = orders.reduce((sum, order) => sum + order.lines.length, 0);
-  const [first] = orders;
-  return { source: first?.source, order_id: first?.orderId, orders: orders.length, lines };
 }

@@ -4,6 +4,7 @@ import type { Clock } from '../../core/clock.ts';
 import { hasCode } from '../../core/order-sync-error.ts';
 import type { Store } from '../../store/store.ts';
 import { createStorefronts } from '../storefronts/storefront-routes.ts';
+import { AcceptedLog } from './accepted-log.ts';
 import { Admission, type Web } from './admission.ts';
 import { CommitQueue, unavailable } from './commit-queue.ts';
 import { documentRoutes } from './document-routes.ts';
@@ -56,6 +57,7 @@ export async function startWebhookIntake(options: WebhookIntakeOptions): Promise
     options.onAccepted?.();
     watch.ring();
   };
+  const accepted = new AcceptedLog(logger);
   const admission = new Admission(config, clock);
   const { bodyBytes } = config.limits;
   const storefronts = createStorefronts({ config, store, clock, logger, bodyBytes, onChanged });
@@ -64,7 +66,7 @@ export async function startWebhookIntake(options: WebhookIntakeOptions): Promise
     isStopping: () => state === 'stopping',
     routes: [
       storefronts.routes,
-      orderRoutes({ config, store, clock, logger, admission, commits, watch, onChanged }),
+      orderRoutes({ config, store, clock, logger, admission, commits, watch, accepted, onChanged }),
       documentRoutes(options.version),
     ],
   });

@@ -1,19 +1,24 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import type { Logger } from 'pino';
-import type { Config } from './config/config.ts';
+import type { Config, LoadedConfig } from './config/config.ts';
 import { readReferenceSecret } from './config/reference-secret.ts';
 import type { Clock, Random } from './core/clock.ts';
 import { isoTime } from './core/clock.ts';
-import type { OperatorCommand } from './core/operator-command.ts';
+import type { CommandResult, OperatorCommand } from './core/operator-command.ts';
 import { assert } from './core/order-sync-error.ts';
 import { controlRoutes } from './admin/control-routes.ts';
+import { ReloadDesk, type ReloadDeps, type ReloadReport } from './admin/reload-desk.ts';
 import { performCommand, type CommandSettings } from './admin/perform-command.ts';
 import { createFolderIntake, type FolderIntake } from './intake/folder/folder-intake.ts';
+import type { StorefrontDesk } from './intake/storefronts/storefront-desk.ts';
 import { startWebhookIntake, type WebhookIntake } from './intake/webhook/webhook-intake.ts';
 import { newControlToken } from './ops/control-token.ts';
 import { startHealthServer, type CheckStatus, type HealthCheck } from './ops/health-server.ts';
 import { Lifecycle } from './ops/lifecycle.ts';
+import { setLogLevel } from './ops/logger.ts';
 import { removeRunFile, writeRunFile } from './ops/run-file.ts';
+import { Reconcile } from './reconcile/reconcile.ts';
+import type { TakeOrder } from './reconcile/shop-reconciler.ts';
 import { DeliveryLoop } from './results/delivery-loop.ts';
 import { FolderSink } from './results/folder-sink.ts';
 import { openStore } from './store/sqlite-store.ts';
@@ -33,6 +38,8 @@ export interface WorkerDeps {
   readonly random: Random;
   readonly version: string;
   readonly pid: number;
+  /** What `config` was read from, to read it again; without it, a reload is refused. */
+  readonly reading?: { readonly digests: LoadedConfig['digests']; readonly load: () => LoadedConfig };
 }
 
 export interface RunningWorker {
@@ -43,6 +50,8 @@ export interface RunningWorker {
   readonly store: Store;
   /** Rejects when the worker must not go on, for example because what it does cannot be recorded. Never resolves. */
   readonly failed: Promise<never>;
+  /** Reads the configuration again; null when it was not read from anything. Rejects when the new one is refused. */
+  readonly reload: ((asked: string) => Promise<ReloadReport>) | null;
   /** Drains and releases everything; may be called again. */
   stop(): Promise<void>;
 }
@@ -86,16 +95,14 @@ function watchDatabase(store: Store, clock: Clock): { failed: Promise<never>; st
   return { failed: failure.promise, stop: () => end.abort() };
 }
 
-function keyValueOf(config: Config): (keyName: string) => string {
-  const values = new Map(config.wholesale.keys.map((key) => [key.name, key.value]));
-  return (keyName) => {
-    const value = values.get(keyName);
-    assert(value !== undefined, `the key ${keyName} is configured`);
-    return value;
-  };
-}
+const keyNamesOf = (config: Config): string[] => config.wholesale.keys.map((key) => key.name);
 
-function attemptDeps(deps: WorkerDeps, store: Store, wholesale: AttemptDeps['wholesale']): AttemptDeps {
+function attemptDeps(
+  deps: WorkerDeps,
+  store: Store,
+  wholesale: AttemptDeps['wholesale'],
+  inUse: () => Config,
+): AttemptDeps {
   const { config, clock, random, logger } = deps;
   const { windowMs, requests, orders, transitAllowanceMs } = config.wholesale.limits;
   const limits = { windowMs, requests, orders, transitMs: transitAllowanceMs };
@@ -103,11 +110,7 @@ function attemptDeps(deps: WorkerDeps, store: Store, wholesale: AttemptDeps['who
   return {
     store,
     wholesale,
-    gate: new BudgetGate(
-      config.wholesale.keys.map((key) => key.name),
-      limits,
-      clock,
-    ),
+    gate: new BudgetGate(keyNamesOf(config), limits, clock),
     lookups: new LookupCheck(store),
     pauses: new PauseBoard({ store, clock, random, timeScale: retryTimeScale }),
     clock,
@@ -115,11 +118,16 @@ function attemptDeps(deps: WorkerDeps, store: Store, wholesale: AttemptDeps['who
     logger: logger.child({ component: 'submit' }),
     limits,
     policy: { quietMs, horizonMs, placedDeadlineMs, cancelTries, defectTries: 3, timeScale: retryTimeScale },
-    keyValue: keyValueOf(config),
+    keyValue: (name) => inUse().wholesale.keys.find((key) => key.name === name)?.value ?? null,
   };
 }
 
-function healthChecks(store: Store, intake: FolderIntake, webhook: WebhookIntake | null): readonly HealthCheck[] {
+function healthChecks(
+  store: Store,
+  intake: FolderIntake,
+  webhook: WebhookIntake | null,
+  desk: ReloadDesk | null,
+): HealthCheck[] {
   const database = async (): Promise<CheckStatus> => {
     await store.checkHealth();
     return 'pass';
@@ -133,6 +141,7 @@ function healthChecks(store: Store, intake: FolderIntake, webhook: WebhookIntake
       readiness: false,
       check: async () => ((await store.pauses()).length === 0 ? 'pass' : 'warn'),
     },
+    ...(desk === null ? [] : [{ name: 'config', readiness: false, check: () => desk.health() }]),
   ];
 }
 
@@ -141,26 +150,66 @@ export function commandSettings(config: Config): CommandSettings {
   const { lookup } = readWire(config.wholesale.wire);
   const families = ['gift_card', 'esim'] as const;
   return {
-    keyNames: config.wholesale.keys.map((key) => key.name),
+    keyNames: keyNamesOf(config),
     horizonMs: config.submit.horizonMs,
     lookupFamilies: families.filter((family) => lookup[family] !== 'off'),
   };
 }
 
+/** @throws OrderSyncError NOT_FOUND when no such shop is read back */
+export async function performReconcile(
+  reconcile: Reconcile,
+  { shop, sinceMs }: Extract<OperatorCommand, { action: 'reconcile' }>,
+): Promise<CommandResult> {
+  return { kind: 'reconciled', shops: await reconcile.run({ shop, sinceMs }) };
+}
+
 /** What the log says of a command: never its lines, which are the shop's. */
-function loggable(command: OperatorCommand): Record<string, unknown> {
+function loggable(command: Exclude<OperatorCommand, { action: 'reconcile' }>): Record<string, unknown> {
   if (command.action === 'submit') return { action: command.action, lines: command.lines.length };
   if (command.action === 'rewrite_results') return { ...command };
   const { action, actor, reason } = command;
   return { action, subject: 'scope' in command ? command.scope : command.reference, actor, reason };
 }
 
-async function startWebhook(deps: WorkerDeps, store: Store, onAccepted: () => void): Promise<WebhookIntake | null> {
+/** Reads shops back, into the same place that their webhooks lead to. */
+export function createReconcile(
+  deps: Pick<WorkerDeps, 'config' | 'clock' | 'logger' | 'version'>,
+  store: Store,
+  desk: () => StorefrontDesk,
+): Reconcile {
+  const { clock, version } = deps;
+  const logger = deps.logger.child({ component: 'reconcile' });
+  const shops = deps.config.intake.readBack;
+  const { woocommerce = [], shopify = [] } = deps.config.intake.webhook ?? {};
+  const blind = woocommerce.length + shopify.length - shops.length;
+  if (blind > 0)
+    logger.warn({ shops: blind }, 'shops without a `rest` section: an order whose webhook is lost is lost');
+  const take: TakeOrder = async ({ platform, shop }, value, refunds) => {
+    const counter = desk().counter(platform, shop);
+    assert(counter !== null, `a shop that is read back has a webhook: ${platform} ${shop}`);
+    return await desk().take(counter, { value, isTest: false, refunds });
+  };
+  return new Reconcile({ shops, store, clock, logger, version, take });
+}
+
+async function startWebhook(
+  deps: WorkerDeps,
+  store: Store,
+  onAccepted: () => void,
+  readBack: Reconcile,
+): Promise<WebhookIntake | null> {
   const { clock, version } = deps;
   const config = deps.config.intake.webhook;
   if (config === null) return null;
   const logger = deps.logger.child({ component: 'webhook' });
-  return await startWebhookIntake({ store, clock, logger, config, version, onAccepted });
+  return await startWebhookIntake({ store, clock, logger, config, version, onAccepted, readBack });
+}
+
+function reloadDesk({ config, reading, logger }: WorkerDeps, prepare: ReloadDeps['prepare']): ReloadDesk | null {
+  if (reading === undefined) return null;
+  const { digests, load } = reading;
+  return new ReloadDesk({ inUse: { config, digests }, load, prepare, logger: logger.child({ component: 'config' }) });
 }
 
 /**
@@ -203,8 +252,12 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
       deliveries.ring();
       webhook?.ring();
     };
+    // What a reload changes; everything else keeps the config of the start.
+    let inUse = config;
+    await store.adoptKeys({ keys: config.wholesale.keys, nowMs: clock.wallMs(), whileRunning: false });
+    const submission = attemptDeps(deps, store, wholesale, () => inUse);
     const dispatcher = new Dispatcher(
-      { ...attemptDeps(deps, store, wholesale), onSettled },
+      { ...submission, onSettled },
       {
         incarnationId,
         concurrency: config.submit.concurrency,
@@ -229,21 +282,48 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     await life.push('folder intake', () => intake.stop());
     await intake.start();
 
-    webhook = await startWebhook(deps, store, onAccepted);
+    const reconcile = createReconcile(deps, store, () => {
+      assert(webhook !== null, 'shops are read back only where their webhooks are received');
+      return webhook.desk;
+    });
+    webhook = await startWebhook(deps, store, onAccepted, reconcile);
     if (webhook !== null) await life.push('webhook', () => webhook?.stop());
+    await life.push('reconcile', () => reconcile.stop());
+    await reconcile.start();
+    const readBackCheck: HealthCheck = { name: 'reconcile', readiness: false, check: () => reconcile.health() };
 
-    const checks = healthChecks(store, intake, webhook);
+    const prepare = async (next: Config): Promise<() => Promise<void>> => {
+      const lanes = reconcile.prepare(next.intake.readBack);
+      const doors = next.intake.webhook === null ? null : webhook?.prepare(next.intake.webhook);
+      return async () => {
+        const { keys, limits } = next.wholesale;
+        const { replaced } = await store.adoptKeys({ keys, nowMs: clock.wallMs(), whileRunning: true });
+        // From here on nothing waits and nothing fails, so that no call sees one half of it.
+        inUse = next;
+        submission.gate.reload(keyNamesOf(next), limits, replaced);
+        doors?.();
+        lanes();
+        if (next.intake.readBack.length > 0 && !checks.includes(readBackCheck)) checks.push(readBackCheck);
+        intake.reload(next.intake.folder);
+        setLogLevel(logger, next.log.level);
+        await dispatcher.reload(next.submit);
+      };
+    };
+    const desk = reloadDesk(deps, prepare);
+    const checks = healthChecks(store, intake, webhook, desk);
+    if (config.intake.readBack.length > 0) checks.push(readBackCheck);
     const { host, port } = config.admin.listen;
     const draining = (): boolean => life.stopped;
     const token = newControlToken();
-    const settings = commandSettings(config);
     const control = controlRoutes({
       token,
       host,
       draining,
+      reload: desk === null ? null : () => desk.reload('command'),
       logger: logger.child({ component: 'control' }),
       perform: async (command) => {
-        const result = await performCommand(store, command, settings, clock);
+        if (command.action === 'reconcile') return await performReconcile(reconcile, command);
+        const result = await performCommand(store, command, commandSettings(inUse), clock);
         if (result.kind === 'scope') await dispatcher.pausesChanged();
         onAccepted();
         webhook?.ring();
@@ -275,6 +355,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
       'worker started',
     );
     const webhookAddress = webhook?.address ?? null;
-    return { adminAddress: health.address, webhookAddress, store, failed, stop: () => life.stop() };
+    const reload = desk === null ? null : (asked: string) => desk.reload(asked);
+    return { adminAddress: health.address, webhookAddress, store, failed, reload, stop: () => life.stop() };
   });
 }

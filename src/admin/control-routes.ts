@@ -4,7 +4,9 @@ import { bodyLimit } from 'hono/body-limit';
 import type { Logger } from 'pino';
 import { operatorCommandSchema, type CommandResult, type OperatorCommand } from '../core/operator-command.ts';
 import { OrderSyncError, type OrderSyncErrorCode } from '../core/order-sync-error.ts';
+import { ConfigInvalidError } from '../config/config-issue.ts';
 import { isControlToken } from '../ops/control-token.ts';
+import type { ReloadReport } from './reload-desk.ts';
 
 export interface ControlOptions {
   /** What the worker wrote into its run file. */
@@ -13,18 +15,22 @@ export interface ControlOptions {
   readonly host: string;
   readonly draining: () => boolean;
   readonly perform: (command: OperatorCommand) => Promise<CommandResult>;
+  /** Reads the configuration again. Null: this worker cannot. */
+  readonly reload: (() => Promise<ReloadReport>) | null;
   readonly logger: Logger;
 }
 
 /** Marks an answer as the worker's own: a stale run file may lead the command line to any other program. */
 export const controlMark = 'x-order-sync-control';
 export const controlPath = '/control/commands';
+export const reloadPath = '/control/reload';
 const bodyBytes = 1_048_576;
 
 const statusOf: Partial<Record<OrderSyncErrorCode, 404 | 409 | 422>> = {
   NOT_FOUND: 404,
   REFUSED: 409,
   INVALID_INPUT: 422,
+  CONFIG_INVALID: 422,
 };
 
 /**
@@ -53,32 +59,53 @@ export function controlRoutes(options: ControlOptions): Hono<{ Bindings: HttpBin
     onError: (context) =>
       context.json({ error: { code: 'INVALID_INPUT', message: `A command has at most ${bodyBytes} bytes.` } }, 413),
   });
-  routes.post(controlPath, limit, async (context) => {
+  routes.use('/control/*', async (context, next) => {
     if (options.draining()) {
       const hint = 'try again when it has ended';
       return context.json({ error: { code: 'UNREACHABLE', message: 'The worker is stopping', hint } }, 503);
     }
+    await next();
+    return undefined;
+  });
+  routes.post(reloadPath, limit, (context) =>
+    answer(context, options, 'reload', async () => {
+      if (options.reload === null) {
+        throw new OrderSyncError('REFUSED', 'This worker does not read its configuration again', {
+          hint: 'the demo does not; start it again',
+        });
+      }
+      const { applied, needRestart, warnings } = await options.reload();
+      return { applied, need_restart: needRestart, warnings };
+    }),
+  );
+  routes.post(controlPath, limit, async (context) => {
     const parsed = operatorCommandSchema.safeParse(await context.req.json().catch(() => null));
     if (!parsed.success) {
       const hint = 'are worker and command line of the same version?';
       return context.json({ error: { code: 'INVALID_INPUT', message: 'This is no command', hint } }, 422);
     }
-    return await answer(context, options, parsed.data);
+    return await answer(context, options, parsed.data.action, () => options.perform(parsed.data));
   });
   return routes;
 }
 
-async function answer(context: Context, options: ControlOptions, command: OperatorCommand): Promise<Response> {
+async function answer(
+  context: Context,
+  options: ControlOptions,
+  action: string,
+  perform: () => Promise<unknown>,
+): Promise<Response> {
   try {
-    return context.json({ result: await options.perform(command) });
+    return context.json({ result: await perform() });
   } catch (error) {
     if (error instanceof OrderSyncError) {
       const { code, message, hint } = error;
       const status = statusOf[code] ?? 500;
-      if (status === 500) options.logger.error({ err: error, action: command.action }, 'a command failed');
-      return context.json({ error: { code, message, hint: hint ?? null } }, status);
+      if (status === 500) options.logger.error({ err: error, action }, 'a command failed');
+      const issues = error instanceof ConfigInvalidError ? { issues: error.issues } : {};
+      return context.json({ error: { code, message, hint: hint ?? null, ...issues } }, status);
     }
-    options.logger.error({ err: error, action: command.action }, 'a command failed');
+    options.logger.error({ err: error, action }, 'a command failed');
     return context.json(
       { error: { code: 'INVARIANT', message: 'The worker failed; its log says why', hint: null } },
       500,

@@ -13,6 +13,8 @@ export interface CommandSettings {
   readonly lookupFamilies: readonly Family[];
 }
 
+/** Everything but reading shops back, which the store cannot do. */
+type StoreCommand = Exclude<OperatorCommand, { action: 'reconcile' }>;
 type EntryCommand = Extract<OperatorCommand, { reference: string }>;
 
 function orderOf(command: EntryCommand): EntryOrder {
@@ -46,7 +48,7 @@ function checkKey(text: string, settings: CommandSettings): void {
  */
 export async function performCommand(
   store: Store,
-  command: OperatorCommand,
+  command: StoreCommand,
   settings: CommandSettings,
   clock: Pick<Clock, 'wallMs' | 'monoMs' | 'bootId'>,
 ): Promise<CommandResult> {

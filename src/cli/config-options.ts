@@ -1,6 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { LoadedConfig } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
+import { readWire } from '../wholesale/read-wire.ts';
+import { readSandboxSection } from './sandbox-section.ts';
 
 /** What every command that reads the configuration takes. */
 export interface ConfigOptions {
@@ -18,6 +20,14 @@ export function addConfigOptions(command: Command, file?: string): Command {
 
 export function configFrom(options: ConfigOptions): LoadedConfig {
   return loadConfig({ file: options.config, flags: options.set ?? {} });
+}
+
+/** The configuration, also in what only the rooms know that read it. Throws CONFIG_INVALID, as `check-config` does. */
+export function checkedConfigFrom(options: ConfigOptions): LoadedConfig {
+  const loaded = configFrom(options);
+  readWire(loaded.config.wholesale.wire);
+  if (loaded.config.sandbox !== undefined) readSandboxSection(loaded.config.sandbox, loaded.config.dataDir);
+  return loaded;
 }
 
 function collect(text: string, before: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {

@@ -1,19 +1,24 @@
 import { userInfo } from 'node:os';
 import { z } from 'zod';
-import { controlMark, controlPath } from '../admin/control-routes.ts';
+import { controlMark, controlPath, reloadPath } from '../admin/control-routes.ts';
 import { performCommand } from '../admin/perform-command.ts';
-import { commandSettings, openOutbox } from '../app.ts';
+import { commandSettings, createReconcile, openOutbox, performReconcile } from '../app.ts';
 import type { Config } from '../config/config.ts';
-import type { Clock } from '../core/clock.ts';
 import { commandResultSchema, type CommandResult, type OperatorCommand } from '../core/operator-command.ts';
 import { hasCode, OrderSyncError, type OrderSyncErrorCode } from '../core/order-sync-error.ts';
+import { StorefrontDesk } from '../intake/storefronts/storefront-desk.ts';
+import { createLogger } from '../ops/logger.ts';
+import { programVersion } from '../ops/program-version.ts';
 import { readRunFile, type RunFile } from '../ops/run-file.ts';
+import type { Store } from '../store/store.ts';
 import type { CliContext } from './context.ts';
 import { isErrorCode } from './exit-codes.ts';
 import { loopbackAddress } from './worker-address.ts';
 
 /** The worker commits within a few ms; a disk that takes this long is ill. */
 const answerWithinMs = 20_000;
+/** Reading shops back takes as long as the shops take. */
+const reconcileWithinMs = 290_000;
 /** A worker that starts holds the outbox before it listens, and one that stops holds it after. */
 const patience = { tries: 20, everyMs: 250 };
 
@@ -42,7 +47,7 @@ export async function sendCommand(
     const answered = run?.control_token === undefined ? null : await askWorker(run, run.control_token, command);
     if (answered !== null) return answered;
     try {
-      return await performHere(config, command, context.clock);
+      return await performHere(config, command, context);
     } catch (error) {
       if (!hasCode(error, 'DATABASE_LOCKED')) throw error;
       if (tries < patience.tries) {
@@ -57,12 +62,34 @@ export async function sendCommand(
   }
 }
 
-async function performHere(config: Config, command: OperatorCommand, clock: Clock): Promise<CommandResult> {
+async function performHere(config: Config, command: OperatorCommand, context: CliContext): Promise<CommandResult> {
   const store = openOutbox(config, 'never');
   try {
-    return await performCommand(store, command, commandSettings(config), clock);
+    if (command.action === 'reconcile') return await reconcileHere(config, command, store, context);
+    return await performCommand(store, command, commandSettings(config), context.clock);
   } finally {
     await store.close();
+  }
+}
+
+/** What is bought is bought by the next worker: here it is only put on disk. */
+async function reconcileHere(
+  config: Config,
+  command: Extract<OperatorCommand, { action: 'reconcile' }>,
+  store: Store,
+  context: CliContext,
+): Promise<CommandResult> {
+  const { clock } = context;
+  const told = { level: 'silent', format: 'json', version: programVersion, instance: config.instance } as const;
+  const logger = createLogger(told, context.stderr);
+  const { webhook } = config.intake;
+  const shops = webhook ?? { woocommerce: [], shopify: [] };
+  const desk = new StorefrontDesk({ config: shops, store, clock, logger, onChanged: () => undefined });
+  const reconcile = createReconcile({ config, clock, logger, version: programVersion }, store, () => desk);
+  try {
+    return await performReconcile(reconcile, command);
+  } finally {
+    await reconcile.stop();
   }
 }
 
@@ -73,15 +100,31 @@ const answerSchema = z.object({ result: commandResultSchema });
 
 /** Null when no worker of this run file took the command, and so nothing was done. */
 async function askWorker(run: RunFile, token: string, command: OperatorCommand): Promise<CommandResult | null> {
-  const url = `http://${loopbackAddress(run.admin_address)}${controlPath}`;
+  const withinMs = command.action === 'reconcile' ? reconcileWithinMs : answerWithinMs;
+  const body = await postToWorker(run, token, controlPath, command, withinMs);
+  return body === null ? null : answerSchema.parse(body).result;
+}
+
+/**
+ * What the worker of this run file answers; null when none took it, and so nothing was done.
+ * @throws OrderSyncError what the worker refuses; UNREACHABLE when it may have been done, but was not answered
+ */
+async function postToWorker(
+  run: RunFile,
+  token: string,
+  path: string,
+  content: unknown,
+  withinMs = answerWithinMs,
+): Promise<unknown> {
+  const url = `http://${loopbackAddress(run.admin_address)}${path}`;
   let answer: Response;
   let body: unknown;
   try {
     answer = await fetch(url, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify(command),
-      signal: AbortSignal.timeout(answerWithinMs),
+      body: JSON.stringify(content),
+      signal: AbortSignal.timeout(withinMs),
       redirect: 'manual',
     });
     // Whoever this is, it is not the worker that wrote the file.
@@ -99,7 +142,29 @@ async function askWorker(run: RunFile, token: string, command: OperatorCommand):
     const { code, message, hint } = failed.data.error;
     throw new OrderSyncError(knownCode(code), message, hint === null || hint === undefined ? {} : { hint });
   }
-  return answerSchema.parse(body).result;
+  return body;
+}
+
+const reloadSchema = z.object({
+  result: z.object({
+    applied: z.array(z.string()),
+    need_restart: z.array(z.string()),
+    warnings: z.array(z.string()),
+  }),
+});
+export type ReloadAnswer = z.infer<typeof reloadSchema>['result'];
+
+/**
+ * Has the running worker read its own configuration again: its own file, variables and flags, not those of the caller.
+ * @throws OrderSyncError CONFIG_INVALID when it is refused; UNREACHABLE when no worker takes commands
+ */
+export async function askForReload(config: Config): Promise<ReloadAnswer> {
+  const run = readRunFile(config.dataDir);
+  const body = run?.control_token === undefined ? null : await postToWorker(run, run.control_token, reloadPath, {});
+  if (body !== null) return reloadSchema.parse(body).result;
+  throw new OrderSyncError('UNREACHABLE', 'No worker of this configuration takes commands', {
+    hint: 'is it running, with this data_dir, as this user? A worker that starts reads its configuration anyway',
+  });
 }
 
 const knownCode = (code: string): OrderSyncErrorCode => (isErrorCode(code) ? code : 'INVARIANT');

@@ -7,6 +7,8 @@ import { addHealth } from './commands/health.ts';
 import { addInit } from './commands/init.ts';
 import { addOrders } from './commands/orders.ts';
 import { addQueue } from './commands/queue.ts';
+import { addReconcile } from './commands/reconcile.ts';
+import { addReload } from './commands/reload.ts';
 import { addResults } from './commands/results.ts';
 import { addRun } from './commands/run.ts';
 import { addSandbox } from './commands/sandbox.ts';
@@ -27,7 +29,9 @@ const commands: readonly ((program: Command, context: CliContext) => void)[] = [
   addOrders,
   addQueue,
   addResults,
+  addReconcile,
   addHealth,
+  addReload,
   addDb,
   addWire,
   addSandbox,

@@ -1,31 +1,10 @@
-import type { Config } from '../config/config.ts';
 import { isoTime } from '../core/clock.ts';
+import { sendingReserveBytes } from '../core/disk-reserve.ts';
 import { isFinal } from '../core/entry-state.ts';
 import { familyOf, operations } from '../core/operation.ts';
-import { callsAhead, drainsInMs, forecast, spendStartsInMs, type LimitFacts } from '../core/queue-forecast.ts';
-import type { HeldSlot, QueuedEntry, QueueFacts } from '../store/queue-facts.ts';
-import type { Pause } from '../store/store.ts';
-
-/** The moment that an explanation is for. */
-export interface Moment {
-  readonly nowMs: number;
-  readonly nowMono: number;
-  readonly bootId: string | null;
-}
-
-export interface Situation extends Moment {
-  readonly config: Config;
-  readonly facts: QueueFacts;
-  readonly pauses: readonly Pause[];
-}
-
-/** What is used of one limit by all keys that may be used, and when the next slot comes. */
-export interface LimitUse {
-  readonly limit: 'orders' | 'requests';
-  readonly used: number;
-  readonly capacity: number;
-  readonly nextFreeAt: string;
-}
+import { callsAhead, drainsInMs, forecast, spendStartsInMs, type KeyFacts } from '../core/queue-forecast.ts';
+import type { QueuedEntry } from '../store/queue-facts.ts';
+import { keyViews, limitUses, stoppedBy, usableKeys, type Situation } from './queue-situation.ts';
 
 export interface EntryExplanation {
   readonly reference: string;
@@ -37,45 +16,20 @@ export interface EntryExplanation {
   readonly startsAt: string | null;
 }
 
-/** Keys that are configured and do not stand still. */
-function usableKeys({ config, pauses }: Situation): readonly string[] {
-  return config.wholesale.keys
-    .map((key) => key.name)
-    .filter((name) => !pauses.some((it) => it.scope === `key:${name}`));
-}
-
-function limitOf(situation: Situation, limit: 'orders' | 'requests'): LimitFacts {
-  const { windowMs, transitAllowanceMs, ...limits } = situation.config.wholesale.limits;
-  const keys = usableKeys(situation);
-  const freeIn = (slot: HeldSlot): number => {
-    // A call that is open, or was made before the machine was restarted, holds its slot for a window from now.
-    if (slot.settledMono === null || slot.bootId !== situation.bootId || slot.bootId === null) return windowMs;
-    return Math.min(slot.settledMono + windowMs - situation.nowMono, windowMs + transitAllowanceMs);
-  };
-  const held = situation.facts.slots
-    .filter((slot) => slot.limitName === limit && keys.includes(slot.keyName))
-    .map(freeIn);
-  return { capacity: Math.max(1, limits[limit] * keys.length), windowMs, freeInMs: held.filter((ms) => ms > 0) };
-}
-
-export function limitUses(situation: Situation): readonly LimitUse[] {
-  return (['orders', 'requests'] as const).map((limit) => {
-    const facts = limitOf(situation, limit);
-    const nextFreeAt = isoTime(situation.nowMs + Math.ceil(spendStartsInMs([facts], 0)));
-    return { limit, used: facts.freeInMs.length, capacity: facts.capacity, nextFreeAt };
-  });
-}
-
-const limitsOf = (situation: Situation): readonly LimitFacts[] => [
-  limitOf(situation, 'orders'),
-  limitOf(situation, 'requests'),
-];
+const factsOf = (situation: Situation): readonly KeyFacts[] => usableKeys(situation).map((key) => key.facts);
 
 /** What keeps everything from being called, also questions. */
 function standingReasons(situation: Situation): readonly string[] {
+  const { freeBytes } = situation.facts;
   const account = situation.pauses.find((pause) => pause.scope === 'account');
-  const reasons = account === undefined ? [] : [stopped(account)];
-  return usableKeys(situation).length === 0 ? [...reasons, 'every key stands still'] : reasons;
+  const reasons = account === undefined ? [] : [stoppedBy(account)];
+  if (freeBytes < sendingReserveBytes) {
+    reasons.push(
+      `the disk of the outbox is nearly full: ${freeBytes} bytes are free, ${sendingReserveBytes} are needed`,
+    );
+  }
+  if (usableKeys(situation).length > 0) return reasons;
+  return [...reasons, ...keyViews(situation).flatMap((key) => key.why ?? []), 'every key stands still'];
 }
 
 /** What keeps anything new from being bought. */
@@ -88,15 +42,29 @@ export function generalReasons(situation: Situation): readonly string[] {
     : [...standing, `${inDoubt} entries are in doubt, and nothing new is bought while there are ${cap}`];
 }
 
-function stopped(pause: Pause): string {
-  return `${pause.scope} stands still since ${isoTime(pause.sinceMs)}, by ${pause.openedBy}: ${pause.reason}: ${pause.message}`;
+/** What makes everything slower without stopping it. */
+export function slowingReasons(situation: Situation): readonly string[] {
+  const { openCalls } = situation.facts;
+  const { concurrency } = situation.config.submit;
+  return [
+    ...(situation.workerAnswers
+      ? []
+      : ['no worker answers: nothing is sent until one runs, and times count from then']),
+    ...usableKeys(situation).flatMap((key) => key.why ?? []),
+    ...(openCalls < concurrency ? [] : [`${openCalls} calls are open, and submit.concurrency allows ${concurrency}`]),
+  ];
 }
 
-/** When everything that may be sent will have been sent; null when nothing is to send, or something must happen first. */
+/** When everything that is to be sent will have been sent; null when that is nothing, or something must happen first. */
 export function drainedAt(situation: Situation): string | null {
-  const { count, lastDueMs } = situation.facts.toSend;
+  return situation.facts.toSend.standing > 0 ? null : movingDrainedAt(situation);
+}
+
+/** When everything will have been sent that does not stand still. */
+export function movingDrainedAt(situation: Situation): string | null {
+  const { count, standing, lastDueMs } = situation.facts.toSend;
   if (generalReasons(situation).length > 0) return null;
-  const inMs = drainsInMs(limitsOf(situation), count);
+  const inMs = drainsInMs(factsOf(situation), count - standing);
   return inMs === null ? null : isoTime(Math.max(situation.nowMs + Math.ceil(inMs), lastDueMs ?? 0));
 }
 
@@ -108,20 +76,19 @@ export function explainEntry(entry: QueuedEntry, situation: Situation): EntryExp
   const isDoubt = state === 'unknown';
   const isAsked = state === 'placed' || entry.nextStep === 'lookup';
   const due = entry.dueAtMs > nowMs ? [`it is due at ${isoTime(entry.dueAtMs)}`] : [];
-  if (isAsked) {
-    // A question is no purchase: only the account and the keys can stop it.
-    const reasons = ['the API is asked what became of it', ...standingReasons(situation), ...due];
-    return { reference, state, reasons, callsAhead: null, startsAt: isoTime(Math.max(nowMs, entry.dueAtMs)) };
-  }
+  const slowing = slowingReasons(situation);
+  if (isAsked) return explainQuestion(entry, situation, [...due, ...slowing]);
   // A doubt is what the cap waits for, so the cap does not stop it.
   const general = isDoubt ? standingReasons(situation) : generalReasons(situation);
   const standing = [...general, ...scopeReasons(entry, situation)];
   if (entry.blockedBy !== null && !isDoubt) standing.push(`${entry.blockedBy}, for the same eSIM, comes first`);
   const own = { source: entry.source, name: `${state} ${entry.lane}`, before: entry.before };
   const ahead = isDoubt ? entry.before : facts.doubtfulSends + callsAhead(facts.lanes, own);
-  const { inMs } = forecast({ limits: limitsOf(situation), ahead, dueInMs: entry.dueAtMs - nowMs });
+  const { inMs } = forecast({ keys: factsOf(situation), ahead, dueInMs: entry.dueAtMs - nowMs });
+  const reasons = [...standing, ...due, ...slowing];
+  // Without a key nothing can be foreseen, and that stands among the reasons already.
+  if (!Number.isFinite(inMs)) return { reference, state, reasons, callsAhead: ahead, startsAt: null };
   const startMs = nowMs + Math.ceil(inMs);
-  const reasons = [...standing, ...due];
   if (inMs > 0 && entry.dueAtMs < startMs) reasons.push(budgetReason(situation));
   if (entry.notAfterMs !== null && (startMs > entry.notAfterMs || standing.length > 0)) {
     reasons.push(`its deadline is ${isoTime(entry.notAfterMs)}; it is not bought after that`);
@@ -129,7 +96,19 @@ export function explainEntry(entry: QueuedEntry, situation: Situation): EntryExp
   return { reference, state, reasons, callsAhead: ahead, startsAt: standing.length > 0 ? null : isoTime(startMs) };
 }
 
+/** A question is no purchase: only the account, the keys and the disk can stop it. */
+function explainQuestion(entry: QueuedEntry, situation: Situation, slowing: readonly string[]): EntryExplanation {
+  const { reference, state } = entry;
+  const standing = standingReasons(situation);
+  const requests = factsOf(situation).map((facts) => ({ ...facts, limits: facts.limits.slice(1) }));
+  const inMs = Math.max(entry.dueAtMs - situation.nowMs, spendStartsInMs(requests, 0));
+  const startsAt = standing.length > 0 ? null : isoTime(situation.nowMs + Math.ceil(inMs));
+  const reasons = ['the API is asked what became of it', ...standing, ...slowing];
+  return { reference, state, reasons, callsAhead: null, startsAt };
+}
+
 function restingReason(entry: QueuedEntry): string | null {
+  if (entry.replacedBy.length > 0) return `others took its place: ${entry.replacedBy.join(', ')}`;
   if (isFinal(entry.state)) return `it is ${entry.state}, which is final`;
   if (entry.state === 'sending') return 'its call is open at this moment';
   const why = entry.reviewReason === null ? '' : `: ${entry.reviewReason}`;
@@ -145,11 +124,13 @@ function scopeReasons(entry: QueuedEntry, { pauses }: Situation): readonly strin
   ];
   // Without its first balance an order may still be charged to the other one, unless a person stopped it.
   const hasOther = entry.lane.includes('/');
-  return pauses.filter((pause) => scopes.includes(pause.scope) && !(hasOther && pause.probeAtMs !== null)).map(stopped);
+  return pauses
+    .filter((pause) => scopes.includes(pause.scope) && !(hasOther && pause.probeAtMs !== null))
+    .map(stoppedBy);
 }
 
 function budgetReason(situation: Situation): string {
   const uses = limitUses(situation).map(({ limit, used, capacity }) => `${used} of ${capacity} ${limit}`);
-  const next = Math.ceil(spendStartsInMs(limitsOf(situation), 0));
-  return `the budget: ${uses.join(' and ')} are used, the next slot is free at ${isoTime(situation.nowMs + next)}`;
+  const nextMs = spendStartsInMs(factsOf(situation), 0);
+  return `the budget: ${uses.join(' and ')} are used, the next slot is free at ${isoTime(situation.nowMs + Math.ceil(nextMs))}`;
 }

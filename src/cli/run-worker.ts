@@ -1,9 +1,10 @@
 import type { Logger } from 'pino';
-import { startWorker, type RunningWorker } from '../app.ts';
+import { startWorker, type RunningWorker, type WorkerDeps } from '../app.ts';
 import type { Config } from '../config/config.ts';
 import { systemRandom } from '../ops/system-clock.ts';
 import type { CliContext } from './context.ts';
 import { programVersion } from '../ops/program-version.ts';
+import { listenForReload } from '../ops/reload-signal.ts';
 import { listenForStop } from '../ops/stop-signals.ts';
 import { exitCodes } from './exit-codes.ts';
 
@@ -18,12 +19,15 @@ export async function runWorker(
   run: {
     config: Config;
     logger: Logger;
+    /** Where the config came from: then SIGHUP has it read again. */
+    reading?: WorkerDeps['reading'];
     whileRunning?: (worker: RunningWorker, stop: AbortSignal) => Promise<'end' | 'go on'>;
   },
   context: CliContext,
 ): Promise<void> {
-  const { config, logger } = run;
+  const { config, logger, reading } = run;
   const stop = listenForStop();
+  const hangUp = reading === undefined ? null : listenForReload();
   try {
     const worker = await startWorker({
       config,
@@ -32,7 +36,10 @@ export async function runWorker(
       random: systemRandom,
       version: programVersion,
       pid: process.pid,
+      ...(reading === undefined ? {} : { reading }),
     });
+    // What is refused stands in the log.
+    hangUp?.listen(() => void worker.reload?.('SIGHUP').catch(() => undefined));
     const asked = new Promise<string>((resolve) => {
       if (stop.signal.aborted) resolve(String(stop.signal.reason));
       else stop.signal.addEventListener('abort', () => resolve(String(stop.signal.reason)), { once: true });
@@ -46,6 +53,7 @@ export async function runWorker(
     }
   } finally {
     stop.release();
+    hangUp?.release();
   }
 }
 

@@ -56,6 +56,39 @@ export interface StorefrontConfig {
   readonly iccidField: string;
 }
 
+/** How a shop is read back through its REST API. */
+export interface ShopRestConfig {
+  /** Without a slash at its end. */
+  readonly url: string;
+  readonly schedule: string;
+  readonly lookbackMs: number;
+  readonly overlapMs: number;
+  readonly pageSize: number;
+  readonly pagesPerRun: number;
+  readonly intervalMs: number;
+  readonly bodyBytes: number;
+  readonly connectMs: number;
+  readonly totalMs: number;
+}
+
+export interface WooRestConfig extends ShopRestConfig {
+  readonly consumerKey: string;
+  readonly consumerSecret: string;
+}
+
+export interface ShopifyRestConfig extends ShopRestConfig {
+  readonly apiVersion: string;
+  readonly access:
+    | { readonly kind: 'token'; readonly token: string }
+    | { readonly kind: 'credentials'; readonly clientId: string; readonly clientSecret: string };
+}
+
+/** A shop that is read back, by the name of its webhook. */
+export type ReadBackShop = { readonly shop: string; readonly source: string } & (
+  | { readonly platform: 'woocommerce'; readonly rest: WooRestConfig }
+  | { readonly platform: 'shopify'; readonly rest: ShopifyRestConfig }
+);
+
 export interface WebhookIntakeConfig {
   readonly listen: ListenAddress;
   readonly source: string;
@@ -124,6 +157,8 @@ export interface Config {
     readonly folder: FolderIntakeConfig;
     /** Null: nothing listens. */
     readonly webhook: WebhookIntakeConfig | null;
+    /** Shops that are read back through their REST API. */
+    readonly readBack: readonly ReadBackShop[];
   };
   readonly wholesale: WholesaleConfig;
   readonly submit: SubmitConfig;
@@ -143,6 +178,8 @@ export interface LoadedConfig {
   /** Sentences for the log: nothing is wrong, but something is not as it should be. */
   readonly warnings: readonly string[];
   readonly values: readonly ConfigValue[];
+  /** Dotted path to a digest of its value, secrets included: tells what changed without showing it. */
+  readonly digests: ReadonlyMap<string, string>;
 }
 
 /** One value with its source, as `check-config --explain` shows it; secrets are already masked. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { ConfigValue } from './config.ts';
 import type { Origins } from './layers.ts';
 import type { ResolvedDocument } from './resolve.ts';
@@ -15,6 +16,18 @@ export function explainValues(document: ResolvedDocument, origins: Origins): Con
     };
   });
 }
+
+/**
+ * A digest of every effective value, by its path, so that two readings of a configuration can be compared. A secret is
+ * compared by what it is, also when it stands in a file whose name stays the same.
+ */
+export function digestValues(document: ResolvedDocument, secrets: ReadonlyMap<string, string>): Map<string, string> {
+  const digests = new Map(leaves(document, []).map(({ path, value }) => [path.join('.'), digest(value)]));
+  for (const [path, secret] of secrets) digests.set(path, digest(secret));
+  return digests;
+}
+
+const digest = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex');
 
 function leaves(value: unknown, path: ConfigPath): { path: ConfigPath; value: unknown }[] {
   const node = schemaNodeAt(path);

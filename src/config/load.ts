@@ -4,10 +4,10 @@ import { OrderSyncError } from '../core/order-sync-error.ts';
 import { ConfigInvalidError, type ConfigIssue } from './config-issue.ts';
 import type { LoadedConfig } from './config.ts';
 import { processEnvironment } from './environment.ts';
-import { explainValues } from './explain.ts';
+import { digestValues, explainValues } from './explain.ts';
 import { layerSources } from './layers.ts';
 import { toConfig, withDerivedDefaults } from './resolve.ts';
-import { checkRules } from './rules.ts';
+import { checkKeyValues, checkRules } from './rules.ts';
 import { explainSchemaIssues } from './schema-issues.ts';
 import { configSchema } from './schema.ts';
 import { readSecrets } from './secrets.ts';
@@ -47,6 +47,7 @@ export function loadConfig(sources: ConfigSources = {}): LoadedConfig {
     ...(parsed.error === undefined ? [] : explainSchemaIssues(parsed.error, tree, origins)),
     ...checkRules(tree, origins),
     ...secrets.issues,
+    ...checkKeyValues(tree, origins, secrets),
     ...checkWebhookRules(tree, origins, secrets),
   ];
   if (!parsed.success || issues.length > 0) throw new ConfigInvalidError(file, issues.toSorted(byPlace));
@@ -57,6 +58,7 @@ export function loadConfig(sources: ConfigSources = {}): LoadedConfig {
     file,
     warnings: [...secrets.warnings, ...reservedKeys(tree)],
     values: explainValues(document, origins),
+    digests: digestValues(document, secrets.all),
   };
 }
 

@@ -4,7 +4,7 @@ import type { ConfigDocument } from './schema.ts';
 import type { Secrets } from './secrets.ts';
 
 type WebhookDocument = ConfigDocument['intake']['webhook'];
-type ShopDocument = NonNullable<WebhookDocument>['shopify'][number];
+type ShopDocument = Omit<NonNullable<WebhookDocument>['shopify'][number], 'rest'>;
 
 /** The section with the paths of its files absolute. */
 export function withAbsoluteSkuMaps(webhook: WebhookDocument, absolute: (path: string) => string): WebhookDocument {

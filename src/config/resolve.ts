@@ -3,6 +3,7 @@ import type { Config } from './config.ts';
 import { toListenAddress } from './listen-address.ts';
 import type { ConfigDocument } from './schema.ts';
 import type { Secrets } from './secrets.ts';
+import { toReadBack } from './resolve-read-back.ts';
 import { toWebhookConfig, withAbsoluteSkuMaps } from './resolve-webhook.ts';
 
 /** The document with the defaults that depend on other keys; paths are absolute. This is what `--explain` shows. */
@@ -70,6 +71,7 @@ export function toConfig(document: ResolvedDocument, secrets: Secrets): Config {
         },
       },
       webhook: toWebhookConfig(intake.webhook, secrets),
+      readBack: toReadBack(intake.webhook, secrets),
     },
     wholesale: {
       environment: wholesale.environment,

@@ -1,6 +1,7 @@
 import type { ConfigIssue } from './config-issue.ts';
 import type { Origins } from './layers.ts';
 import type { ConfigPath } from './schema-tree.ts';
+import type { Secrets } from './secrets.ts';
 import { valueAt } from './tree.ts';
 import { isHttpUrl, isLoopback } from './upstream-address.ts';
 
@@ -55,6 +56,25 @@ export function checkRules(tree: unknown, origins: Origins): ConfigIssue[] {
     if (typeof name === 'string' && seen.has(name))
       report(path, `must differ from the other keys' names, got "${name}"`);
     seen.add(name);
+  }
+  return issues;
+}
+
+/** One key under two names would be spent at twice the pace that the server allows it. No value is part of a message. */
+export function checkKeyValues(tree: unknown, origins: Origins, secrets: Secrets): ConfigIssue[] {
+  const issues: ConfigIssue[] = [];
+  const keys = valueAt(tree, ['wholesale', 'keys']);
+  const seen = new Map<string, number>();
+  for (const index of Array.isArray(keys) ? keys.keys() : []) {
+    const path = ['wholesale', 'keys', index, 'value'];
+    const value = secrets.get(path.join('.'));
+    if (value === undefined) continue;
+    const first = seen.get(value);
+    if (first !== undefined) {
+      const problem = `is the key of wholesale.keys.${first}, too: a budget belongs to a key, not to its name`;
+      issues.push({ place: origins.placeFor(path), path: path.join('.'), problem });
+    }
+    seen.set(value, first ?? index);
   }
   return issues;
 }

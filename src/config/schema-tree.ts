@@ -17,6 +17,7 @@ export interface SchemaNode {
   readonly propertyNames?: { readonly enum?: readonly string[] };
   readonly additionalProperties?: SchemaNode | boolean;
   readonly secret?: 'required' | 'optional';
+  readonly reload?: 'live' | 'restart';
 }
 
 export type ConfigPath = readonly (string | number)[];
@@ -41,6 +42,15 @@ export function schemaNodeAt(path: ConfigPath): SchemaNode | undefined {
     else node = typeof node.additionalProperties === 'object' ? node.additionalProperties : undefined;
   }
   return node;
+}
+
+/** Whether a reload changes what stands at a path: by its own mark, or by that of the nearest section above it. */
+export function isLive(path: ConfigPath): boolean {
+  let mark: SchemaNode['reload'];
+  for (let length = 1; length <= path.length; length += 1) {
+    mark = schemaNodeAt(path.slice(0, length))?.reload ?? mark;
+  }
+  return mark === 'live';
 }
 
 /** True when a secret stands at this node or anywhere below it. */

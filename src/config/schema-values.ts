@@ -41,3 +41,10 @@ export const secretText = (need: 'required' | 'optional') =>
     .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
     .optional()
     .meta({ secret: need });
+
+/**
+ * Marks a key, or a whole section, as one that a reload changes without a restart. A part of it that needs a restart
+ * all the same carries the other mark. What has no mark needs one. `reload.ts` takes exactly the marked keys over.
+ */
+export const live = { reload: 'live' } as const;
+export const atStart = { reload: 'restart' } as const;

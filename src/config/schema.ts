@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { sourceSchema } from '../core/order-request.ts';
-import { count, durationMs, folderPath, httpUrl, keyName, listenAddress, secretText } from './schema-values.ts';
+import { count, durationMs, folderPath, httpUrl, keyName, listenAddress, live, secretText } from './schema-values.ts';
 import { webhookIntake } from './webhook-schema.ts';
 
 /** The columns of an order file that may be named otherwise. */
@@ -31,7 +31,7 @@ const folderIntake = z
     rejected: folderPath(
       'Where unusable files go, each with a `.error.json` that says why. Default: `<data_dir>/rejected`.',
     ),
-    scan_interval_ms: durationMs(10, 3_600_000).default(1000).describe('How often the inbox is looked at.'),
+    scan_interval_ms: durationMs(10, 3_600_000).default(1000).describe('How often the inbox is looked at.').meta(live),
     stable_observations: count(1, 100)
       .default(3)
       .describe('How many scans in a row must see the same size and time before a file is taken.'),
@@ -50,7 +50,8 @@ const folderIntake = z
     columns: z
       .partialRecord(z.enum(fileColumns), z.string().min(1).max(200).nullable())
       .default({})
-      .describe('CSV headers that are named otherwise: our column to the name in the file, or null where it has none.'),
+      .describe('CSV headers that are named otherwise: our column to the name in the file, or null where it has none.')
+      .meta(live),
     limits: z
       .strictObject({
         document_bytes: count(1, 1_073_741_824)
@@ -68,7 +69,8 @@ const folderIntake = z
           .describe('With less room on the disk no further file is taken.'),
       })
       .prefault({})
-      .describe('Limits on what is read.'),
+      .describe('Limits on what is read.')
+      .meta(live),
   })
   .prefault({})
   .describe('The watched folder.');
@@ -94,14 +96,16 @@ const wholesale = z
       )
       .min(1)
       .max(5)
-      .describe('One to five API keys; each brings its own budget.'),
+      .describe('One to five API keys of one account; each brings its own budget.')
+      .meta(live),
     limits: z
       .strictObject({
         window_ms: durationMs(1, 86_400_000).default(60_000).describe('The span in which calls are counted.'),
-        requests: count(1, 100_000).default(60).describe('Calls per window and key.'),
+        requests: count(1, 100_000).default(60).describe('Calls per window and key.').meta(live),
         orders: count(1, 100_000)
           .default(20)
-          .describe('Spending calls per window and key; never more than `requests`.'),
+          .describe('Spending calls per window and key; never more than `requests`.')
+          .meta(live),
         transit_allowance_ms: durationMs(0, 600_000)
           .default(5000)
           .describe('How long a call that was given up may still be under way to the server.'),
@@ -125,8 +129,11 @@ const wholesale = z
 
 const submit = z
   .strictObject({
-    concurrency: count(1, 100).default(8).describe('Calls under way at once.'),
-    exposure_cap: count(1, 1000).default(5).describe('Entries in doubt at once; above it nothing new is bought.'),
+    concurrency: count(1, 100).default(8).describe('Calls under way at once.').meta(live),
+    exposure_cap: count(1, 1000)
+      .default(5)
+      .describe('Entries in doubt at once; above it nothing new is bought.')
+      .meta(live),
     quiet_ms: durationMs(0, 86_400_000)
       .default(120_000)
       .describe('How long after an unclear call the API may still process it; before that, absence proves nothing.'),
@@ -214,7 +221,8 @@ export const configSchema = z.strictObject({
       level: z
         .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
         .default('info')
-        .describe('The least severe lines that are written.'),
+        .describe('The least severe lines that are written.')
+        .meta(live),
       format: z
         .enum(['auto', 'json', 'pretty'])
         .default('auto')

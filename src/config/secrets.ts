@@ -11,6 +11,7 @@ export interface Secrets {
   readonly warnings: readonly string[];
   /** The secret of a dotted path, without the `_file` of its key. */
   get(path: string): string | undefined;
+  readonly all: ReadonlyMap<string, string>;
 }
 
 /**
@@ -48,7 +49,7 @@ export function readSecrets(tree: unknown, origins: Origins, cwd: string): Secre
       report(path, `is required: ${instead}`);
     }
   }
-  return { issues, warnings, get: (path) => found.get(path) };
+  return { issues, warnings, get: (path) => found.get(path), all: found };
 }
 
 function* secretPaths(

@@ -4,6 +4,7 @@ import type { Origins } from './layers.ts';
 import type { ConfigPath } from './schema-tree.ts';
 import type { Secrets } from './secrets.ts';
 import { valueAt } from './tree.ts';
+import { isHttpUrl, isLoopback } from './upstream-address.ts';
 
 const webhook = ['intake', 'webhook'] as const;
 const platforms = ['woocommerce', 'shopify'] as const;
@@ -79,6 +80,7 @@ function checkShops(
         );
       }
       sources.add(source);
+      if (valueAt(tree, [...at, 'rest']) !== undefined) checkRest(tree, [...at, 'rest'], platform, secrets, report);
       const listed = valueAt(tree, [...at, 'secrets']);
       for (const place of Array.isArray(listed) ? listed.keys() : []) {
         const path = [...at, 'secrets', place, 'value'];
@@ -91,6 +93,33 @@ function checkShops(
         values.add(secret);
       }
     }
+  }
+}
+
+/** What opens a shop's API never crosses a network in the clear, also not to a shop that the sandbox stands in for. */
+function checkRest(
+  tree: unknown,
+  at: ConfigPath,
+  platform: (typeof platforms)[number],
+  secrets: Secrets,
+  report: (path: ConfigPath, problem: string) => void,
+): void {
+  const url = valueAt(tree, [...at, 'url']);
+  if (typeof url === 'string' && isHttpUrl(url)) {
+    const { protocol, hostname } = new URL(url);
+    if (protocol === 'http:' && !isLoopback(hostname)) {
+      report(
+        [...at, 'url'],
+        `must be https, because the keys of the shop would cross the network in the clear, got "${url}"`,
+      );
+    }
+  }
+  if (platform !== 'shopify') return;
+  const has = (key: string): boolean => secrets.get([...at, key].join('.')) !== undefined;
+  const isApp = has('client_secret') && valueAt(tree, [...at, 'client_id']) !== undefined;
+  const isHalf = has('client_secret') !== (valueAt(tree, [...at, 'client_id']) !== undefined);
+  if (has('access_token') === isApp || isHalf) {
+    report(at, 'must have either an `access_token`, or both `client_id` and `client_secret`');
   }
 }
 

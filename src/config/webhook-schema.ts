@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { currencySchema, sourceSchema } from '../core/order-request.ts';
-import { count, durationMs, keyName, listenAddress, secretText } from './schema-values.ts';
+import { atStart, count, durationMs, keyName, listenAddress, live, secretText } from './schema-values.ts';
+import { shopifyRest, wooRest } from './shop-rest-schema.ts';
 
 const boundSource = sourceSchema
   .optional()
@@ -19,7 +20,8 @@ const tokens = z
   )
   .max(100)
   .default([])
-  .describe('Bearer tokens. Several at once, so that each caller has its own and one can be replaced.');
+  .describe('Bearer tokens. Several at once, so that each caller has its own and one can be replaced.')
+  .meta(live);
 
 const standardWebhooks = z
   .array(
@@ -34,7 +36,8 @@ const standardWebhooks = z
   )
   .max(100)
   .default([])
-  .describe('Secrets of the Standard Webhooks scheme. During a rotation the old and the new one stand here together.');
+  .describe('Secrets of the Standard Webhooks scheme. During a rotation the old and the new one stand here together.')
+  .meta(live);
 
 const hmac = z
   .array(
@@ -63,7 +66,8 @@ const hmac = z
   )
   .max(100)
   .default([])
-  .describe('Signatures of home-made shops: HMAC-SHA256 over the raw body, in a header of their choice.');
+  .describe('Signatures of home-made shops: HMAC-SHA256 over the raw body, in a header of their choice.')
+  .meta(live);
 
 const shopFields = {
   shop: keyName.describe('Names the shop in the address of its webhook.'),
@@ -102,9 +106,10 @@ const shopFields = {
     .default('iccid')
     .describe('The field of a line in which the customer names the eSIM to top up; capitals do not matter.'),
 };
-const shopifyShop = z.strictObject(shopFields);
+const shopifyShop = z.strictObject({ ...shopFields, rest: shopifyRest });
 const wooShop = z.strictObject({
   ...shopFields,
+  rest: wooRest,
   paid_statuses: z
     .array(z.string().regex(/^[a-z0-9-]{1,40}$/, 'must be a status of WooCommerce, for example "processing"'))
     .min(1)
@@ -122,17 +127,26 @@ const limits = z
     burst: count(1, 100_000).default(200).describe('How many of them may come at once.'),
     uncommitted: count(1, 100_000)
       .default(1000)
-      .describe('Requests that wait for the disk at once. Beyond that: 503 and Retry-After.'),
-    connections: count(1, 65_535).default(512).describe('Open connections. Beyond that they are closed.'),
-    headers_ms: durationMs(1, 600_000).default(10_000).describe('Until the headers of a request are there.'),
-    request_ms: durationMs(1, 600_000).default(30_000).describe('Until a request with its body is there.'),
+      .describe('Requests that wait for the disk at once. Beyond that: 503 and Retry-After.')
+      .meta(atStart),
+    connections: count(1, 65_535).default(512).describe('Open connections. Beyond that they are closed.').meta(atStart),
+    headers_ms: durationMs(1, 600_000)
+      .default(10_000)
+      .describe('Until the headers of a request are there.')
+      .meta(atStart),
+    request_ms: durationMs(1, 600_000)
+      .default(30_000)
+      .describe('Until a request with its body is there.')
+      .meta(atStart),
     wait_s: count(0, 300).default(60).describe('The longest that `Prefer: wait` is honoured, in seconds.'),
     waiting: count(0, 100_000)
       .default(256)
-      .describe('Requests that wait for a result at once. Beyond that the answer comes at once.'),
+      .describe('Requests that wait for a result at once. Beyond that the answer comes at once.')
+      .meta(atStart),
   })
   .prefault({})
-  .describe('Limits on what is received.');
+  .describe('Limits on what is received.')
+  .meta(live);
 
 /** The section of the HTTP intake. It listens only when the section is there. */
 export const webhookIntake = z
@@ -142,7 +156,8 @@ export const webhookIntake = z
     ),
     source: sourceSchema
       .default('webhook')
-      .describe('The shop that orders belong to when neither the order nor its token says.'),
+      .describe('The shop that orders belong to when neither the order nor its token says.')
+      .meta(live),
     tokens,
     standard_webhooks: standardWebhooks,
     hmac,
@@ -150,12 +165,14 @@ export const webhookIntake = z
       .array(wooShop)
       .max(100)
       .default([])
-      .describe('WooCommerce shops, whose webhooks are received. See docs/storefronts.md.'),
+      .describe('WooCommerce shops, whose webhooks are received. See docs/storefronts.md.')
+      .meta(live),
     shopify: z
       .array(shopifyShop)
       .max(100)
       .default([])
-      .describe('Shopify shops, whose webhooks are received. See docs/storefronts.md.'),
+      .describe('Shopify shops, whose webhooks are received. See docs/storefronts.md.')
+      .meta(live),
     limits,
   })
   .optional()

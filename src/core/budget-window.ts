@@ -8,17 +8,27 @@ import { assert } from './order-sync-error.ts';
  * Times are milliseconds of the monotonic clock. The class holds arithmetic only: it reads no clock.
  */
 export class BudgetWindow {
-  readonly capacity: number;
   readonly windowMs: number;
+  #capacity: number;
   #inFlight = 0;
   /** When each settled slot comes back, ascending. */
   #freeAt: number[] = [];
 
   constructor(capacity: number, windowMs: number) {
-    assert(Number.isInteger(capacity) && capacity >= 1, `a budget has at least one slot, got ${capacity}`);
+    assert(isCapacity(capacity), `a budget has at least one slot, got ${capacity}`);
     assert(windowMs >= 0, `a window is not negative, got ${windowMs}`);
-    this.capacity = capacity;
+    this.#capacity = capacity;
     this.windowMs = windowMs;
+  }
+
+  get capacity(): number {
+    return this.#capacity;
+  }
+
+  /** What is held stays held: after a smaller capacity nothing is free until enough of it has come back. */
+  resize(capacity: number): void {
+    assert(isCapacity(capacity), `a budget has at least one slot, got ${capacity}`);
+    this.#capacity = capacity;
   }
 
   #sweep(nowMs: number): void {
@@ -76,4 +86,8 @@ export class BudgetWindow {
     while (at > 0 && (this.#freeAt[at - 1] ?? 0) > freeAtMs) at -= 1;
     this.#freeAt.splice(at, 0, freeAtMs);
   }
+}
+
+function isCapacity(capacity: number): boolean {
+  return Number.isInteger(capacity) && capacity >= 1;
 }

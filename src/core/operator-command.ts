@@ -51,6 +51,13 @@ export const operatorCommandSchema = z.discriminatedUnion('action', [
     orderId: z.string().nullable(),
   }),
   z.strictObject({
+    action: z.literal('reconcile'),
+    /** The name of a shop; null: every shop that is read back. */
+    shop: text(64).nullable(),
+    /** From this time of the shop on, instead of from where the last run ended. */
+    sinceMs: z.number().nullable(),
+  }),
+  z.strictObject({
     action: z.literal('submit'),
     lines: z.array(lineSchema).max(1000),
   }),
@@ -70,6 +77,28 @@ export const commandResultSchema = z.discriminatedUnion('kind', [
   }),
   z.object({ kind: z.literal('scope'), scope: z.string(), paused: z.boolean() }),
   z.object({ kind: z.literal('results'), due: z.number() }),
+  z.object({
+    kind: z.literal('reconciled'),
+    shops: z
+      .array(
+        z
+          .object({
+            platform: z.enum(['woocommerce', 'shopify']),
+            shop: z.string(),
+            complete: z.boolean(),
+            pages: z.number(),
+            orders: z.number(),
+            accepted: z.number(),
+            takenBack: z.number(),
+            told: z.number(),
+            unreadable: z.number(),
+            readToMs: z.number().nullable(),
+            error: z.object({ kind: z.string(), message: z.string() }).readonly().nullable(),
+          })
+          .readonly(),
+      )
+      .readonly(),
+  }),
   z.object({
     kind: z.literal('submitted'),
     lines: z

@@ -1,7 +1,7 @@
 import { allowedActions, type ActionSubject, type EntryAction, type EntryState } from './entry-state.ts';
 import type { Operation } from './operation.ts';
 import type { OutcomeRow } from './outcome.ts';
-import { isOverdue, judgeResend } from './resend.ts';
+import { judgeResend } from './resend.ts';
 
 export const resolutions = ['fulfilled', 'rejected', 'refunded'] as const;
 export type Resolution = (typeof resolutions)[number];
@@ -105,10 +105,8 @@ const rejectedByPerson = 'rejected_by_person';
  * as the API surely remembers it and its deadline has not passed. Says why when neither can be done.
  */
 function reconcile(facts: OperatorFacts, policy: OperatorPolicy): { step: 'send' | 'lookup' } | { why: string } {
-  // A lookup would not see what was wrong with the answer; the same reference brings that answer again.
-  if (facts.canLookUp && facts.row !== 'answer_mismatch') return { step: 'lookup' };
-  const overdue = isOverdue(facts, policy.nowMs);
-  const verdict = judgeResend({ ...facts, canLookUp: facts.canLookUp && overdue }, policy, policy.nowMs);
+  if (facts.canLookUp) return { step: 'lookup' };
+  const verdict = judgeResend(facts, policy, policy.nowMs);
   return verdict.step === 'review' ? { why: verdict.reason } : verdict;
 }
 

@@ -73,6 +73,11 @@ export function withoutAnswer(row: OutcomeRow, sent: boolean, message: string): 
 
 /** What a lookup of a reference brought. Only `absent` is the API saying so, with its own error body. */
 export type LookupOutcome =
-  | { readonly kind: 'found'; readonly answer: OrderAnswer }
+  | {
+      readonly kind: 'found';
+      readonly answer: OrderAnswer;
+      /** What the found order says otherwise than what was ordered, with both; absent when nothing does. */
+      readonly differs?: string;
+    }
   | { readonly kind: 'absent' }
   | { readonly kind: 'failed'; readonly outcome: Outcome };

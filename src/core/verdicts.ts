@@ -219,6 +219,12 @@ export class Verdicts {
     };
   }
 
+  /** Another purchase stands under our reference: its units are not this order's, and nothing is believed. */
+  foundOther(answer: OrderAnswer, differs: string): Settlement {
+    const shown = { ...answer, units: [], cost: null, currency: null };
+    return { ...this.review(null, 'answer_mismatch', differs, true), answer: shown };
+  }
+
   /** A lookup found nothing: perhaps not yet. */
   absent(): Settlement {
     const facts = this.#facts;

@@ -66,9 +66,11 @@ export const redactedPaths = [
  */
 export function createLogger(options: LogOptions, stream: LogStream): Logger {
   const pretty = options.format === 'pretty' || (options.format === 'auto' && stream.isTTY === true);
-  return pino(
+  const children: Logger[] = [];
+  const logger = pino(
     {
       level: options.level,
+      onChild: (child) => void children.push(child),
       base: pretty ? {} : { instance: options.instance, version: options.version },
       timestamp: () => `,"time":"${new Date().toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
@@ -76,6 +78,16 @@ export function createLogger(options: LogOptions, stream: LogStream): Logger {
     },
     pretty ? prettyLines(stream) : stream,
   );
+  families.set(logger, children);
+  return logger;
+}
+
+/** The children of a logger: each has a level of its own. They are made once, at the start, one for each component. */
+const families = new WeakMap<Logger, readonly Logger[]>();
+
+/** Changes which lines are written, by the logger and by those that were made from it. */
+export function setLogLevel(logger: Logger, level: string): void {
+  for (const each of [logger, ...(families.get(logger) ?? [])]) each.level = level;
 }
 
 /**

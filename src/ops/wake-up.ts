@@ -1,5 +1,8 @@
 import type { Clock } from '../core/clock.ts';
 
+/** Why a sleep ends early. Made once: the error that is made where no reason is given costs more than the ring. */
+const rung = 'rung';
+
 /** Lets a loop sleep until something happens or a time has come, and never miss what happened in between. */
 export class WakeUp {
   readonly #clock: Clock;
@@ -20,7 +23,7 @@ export class WakeUp {
   async wait(ms: number): Promise<void> {
     if (!this.#rung && ms > 0) {
       const aborter = new AbortController();
-      this.#ring = () => aborter.abort();
+      this.#ring = () => aborter.abort(rung);
       await this.#clock.sleep(ms, aborter.signal);
       this.#ring = null;
     }

@@ -61,9 +61,11 @@ export class DeliveryLoop {
     for (;;) {
       const { store, sink, clock } = this.#deps;
       const due = await store.dueDeliveries(sink.name, clock.wallMs(), batch);
-      const queue = new PQueue({ concurrency: parallel });
-      await queue.addAll(due.map((delivery) => () => this.#deliver(delivery)));
-      if (due.length > 0) continue;
+      if (due.length > 0) {
+        const queue = new PQueue({ concurrency: parallel });
+        await queue.addAll(due.map((delivery) => () => this.#deliver(delivery)));
+        continue;
+      }
       // What is due was delivered, also what the last attempts left: only now it may end.
       if (this.#stopping) return;
       const nextAt = await store.nextDeliveryAt(sink.name);

@@ -3,6 +3,7 @@ import { assert } from '../core/order-sync-error.ts';
 import { inTransaction, type Sqlite } from './database.ts';
 import type { BudgetTable } from './budgets.ts';
 import type { PauseTable, StandingStill } from './pauses.ts';
+import type { WholesaleKeyTable } from './wholesale-keys.ts';
 import type { DueEntries } from './due-entries.ts';
 import type { EntryChanges } from './entry-changes.ts';
 import { entryFrom, type EntryRow } from './rows.ts';
@@ -28,21 +29,29 @@ export class AttemptTable {
   readonly #due: DueEntries;
   readonly #entries: EntryChanges;
   readonly #pauses: PauseTable;
+  readonly #keys: WholesaleKeyTable;
   readonly #statements;
 
   constructor(
     database: Sqlite,
-    rooms: { budgets: BudgetTable; due: DueEntries; entries: EntryChanges; pauses: PauseTable },
+    rooms: {
+      budgets: BudgetTable;
+      due: DueEntries;
+      entries: EntryChanges;
+      pauses: PauseTable;
+      keys: WholesaleKeyTable;
+    },
   ) {
     this.#database = database;
     this.#budgets = rooms.budgets;
     this.#due = rooms.due;
     this.#entries = rooms.entries;
     this.#pauses = rooms.pauses;
+    this.#keys = rooms.keys;
     this.#statements = {
       insert: database.prepare(
         `INSERT INTO attempts (entry_id, number, purpose, key_name, incarnation_id, opened_at_ms)
-         VALUES (:entryId, (SELECT coalesce(max(number), 0) + 1 FROM attempts WHERE entry_id = :entryId), :purpose, :keyName,
+         VALUES (:entryId, (SELECT coalesce(max(number), 0) + 1 FROM attempts WHERE entry_id = +:entryId), :purpose, :keyName,
                  :incarnationId, :nowMs)`,
       ),
       startSending: database.prepare(
@@ -68,7 +77,7 @@ export class AttemptTable {
       // An order whose money came back by itself tells nothing about a cancel of its eSIM: it reads the same before and after.
       origin: database
         .prepare<[string], string>(
-          "SELECT e.reference FROM esims s JOIN entries e ON e.id = s.entry_id WHERE s.iccid = ? AND e.state = 'fulfilled'",
+          "SELECT e.reference FROM esims s JOIN entries e ON e.id = s.entry_id WHERE s.iccid = +? AND e.state = 'fulfilled'",
         )
         .pluck(),
     };
@@ -177,6 +186,7 @@ export class AttemptTable {
       });
       assert(changes === 1, `attempt ${close.attemptId} is closed once`);
       this.#budgets.settleAttempt(close.attemptId, close.slotsSettledMono, close.bootId);
+      if (close.rest) this.#keys.turnedAway(close.rest, close);
       if (close.pause !== null) this.#pauses.open({ ...close.pause, nowMs: close.nowMs });
       const row = this.#statements.findEntry.get(close.entryId);
       assert(row !== undefined, `entry ${close.entryId} exists`);

@@ -134,6 +134,35 @@ export function fileIdentity(path: string): string {
   }
 }
 
+/** Makes the wrapper of a transaction once for a connection: it takes longer to make than many a step takes to run. */
+const runners = new WeakMap<Sqlite, SqliteDatabase.Transaction<(step: () => unknown) => unknown>>();
+
+function runnerOf(database: Sqlite): SqliteDatabase.Transaction<(step: () => unknown) => unknown> {
+  const known = runners.get(database);
+  if (known !== undefined) return known;
+  const made = database.transaction((step: () => unknown) => step());
+  runners.set(database, made);
+  return made;
+}
+
+/**
+ * A statement that is compiled at its first use on a connection, and kept: SQLite takes longer to compile most of ours
+ * than to run them. A parameter beside an equals sign or a LIMIT is written `+?`: beside a bare one, SQLite compiles the
+ * statement anew at every run, to see whether the value changes its plan. It never does here, without statistics.
+ */
+export function statementOf<Parameters extends unknown[] | {}, Row>(
+  sql: string,
+): (database: Sqlite) => SqliteDatabase.Statement<Parameters, Row> {
+  const made = new WeakMap<Sqlite, SqliteDatabase.Statement<Parameters, Row>>();
+  return (database) => {
+    const known = made.get(database);
+    if (known !== undefined) return known;
+    const compiled = database.prepare<Parameters, Row>(sql);
+    made.set(database, compiled);
+    return compiled;
+  };
+}
+
 const writeFailures = /^SQLITE_(FULL|IOERR|CORRUPT|NOTADB|READONLY|CANTOPEN)/;
 
 /**
@@ -142,7 +171,12 @@ const writeFailures = /^SQLITE_(FULL|IOERR|CORRUPT|NOTADB|READONLY|CANTOPEN)/;
  */
 export function inTransaction<T>(database: Sqlite, step: () => T): T {
   try {
-    return database.transaction(step).immediate();
+    let result!: T;
+    runnerOf(database).immediate(() => {
+      result = step();
+      return result;
+    });
+    return result;
   } catch (error) {
     if (error instanceof SqliteDatabase.SqliteError && writeFailures.test(error.code)) {
       throw new OrderSyncError(

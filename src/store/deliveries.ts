@@ -22,6 +22,23 @@ export class DeliveryTable {
         `INSERT INTO deliveries (request_id, sink, due_version, due_at_ms) VALUES (?, ?, ?, ?)
          ON CONFLICT (request_id, sink) DO UPDATE SET due_version = excluded.due_version, due_at_ms = excluded.due_at_ms, tries = 0`,
       ),
+      dueNow: database.prepare<[string, number, number], { requestId: number; tries: number }>(
+        `SELECT request_id AS requestId, tries FROM deliveries
+         WHERE done_version < due_version AND sink = +? AND due_at_ms <= ? ORDER BY due_at_ms LIMIT +?`,
+      ),
+      nextAt: database
+        .prepare<[string], number | null>(
+          'SELECT min(due_at_ms) FROM deliveries WHERE done_version < due_version AND sink = +?',
+        )
+        .pluck(),
+      close: database.prepare(
+        `UPDATE deliveries SET done_version = max(done_version, :version), done_at_ms = :nowMs, last_error = NULL, tries = 0
+         WHERE request_id = :requestId AND sink = :sink`,
+      ),
+      fail: database.prepare(
+        `UPDATE deliveries SET tries = tries + 1, last_error = :error, due_at_ms = :retryAtMs
+         WHERE request_id = :requestId AND sink = :sink AND done_version < due_version`,
+      ),
       hasDelivery: database.prepare('SELECT 1 FROM deliveries WHERE request_id = ? LIMIT 1').pluck(),
     };
   }
@@ -44,44 +61,23 @@ export class DeliveryTable {
   }
 
   due(sink: string, nowMs: number, limit: number): readonly { requestId: number; tries: number }[] {
-    return this.#database
-      .prepare<[string, number, number], { requestId: number; tries: number }>(
-        `SELECT request_id AS requestId, tries FROM deliveries
-         WHERE done_version < due_version AND sink = ? AND due_at_ms <= ? ORDER BY due_at_ms LIMIT ?`,
-      )
-      .all(sink, nowMs, limit);
+    return this.#statements.dueNow.all(sink, nowMs, limit);
   }
 
   nextAt(sink: string): number | null {
-    const at = this.#database
-      .prepare<[string], number | null>(
-        'SELECT min(due_at_ms) FROM deliveries WHERE done_version < due_version AND sink = ?',
-      )
-      .pluck()
-      .get(sink);
-    return at ?? null;
+    return this.#statements.nextAt.get(sink) ?? null;
   }
 
   /** A version that is older than the one now due leaves the delivery due: it changed while it was written. */
   close(done: { requestId: number; sink: string; version: number; nowMs: number }): void {
     inTransaction(this.#database, () => {
-      this.#database
-        .prepare(
-          `UPDATE deliveries SET done_version = max(done_version, :version), done_at_ms = :nowMs, last_error = NULL, tries = 0
-           WHERE request_id = :requestId AND sink = :sink`,
-        )
-        .run(done);
+      this.#statements.close.run(done);
     });
   }
 
   fail(failed: { requestId: number; sink: string; error: string; retryAtMs: number }): void {
     inTransaction(this.#database, () => {
-      this.#database
-        .prepare(
-          `UPDATE deliveries SET tries = tries + 1, last_error = :error, due_at_ms = :retryAtMs
-           WHERE request_id = :requestId AND sink = :sink AND done_version < due_version`,
-        )
-        .run({ ...failed, error: failed.error.slice(0, 500) });
+      this.#statements.fail.run({ ...failed, error: failed.error.slice(0, 500) });
     });
   }
 

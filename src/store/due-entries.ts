@@ -14,15 +14,15 @@ const iccidIsFree = `(e.iccid IS NULL OR NOT EXISTS (
 const mayStart = `(e.not_after_ms IS NULL OR e.not_after_ms > :nowMs)`;
 const notOpen = 'NOT EXISTS (SELECT 1 FROM attempts a WHERE a.entry_id = e.id AND a.closed_at_ms IS NULL)';
 
-/** What a person stopped. The lists are read once for a query, and are nearly always empty. */
+/** What a person stopped, as lists. Where nothing is stopped, a query without them takes half the time. */
 const notStopped = `e.operation NOT IN (SELECT value FROM json_each(:operations))
   AND (e.currency IS NULL OR e.currency NOT IN (SELECT value FROM json_each(:currencies)))`;
 
 interface SendParameters {
   nowMs: number;
-  /** JSON lists. */
-  operations: string;
-  currencies: string;
+  /** JSON lists; not there where nothing is stopped. */
+  operations?: string;
+  currencies?: string;
 }
 
 interface QueueParameters extends SendParameters {
@@ -37,29 +37,35 @@ const lanesOf = (state: Queue['state']): string => `
     SELECT (SELECT min(lane) FROM entries WHERE state = '${state}' AND lane > found.lane) FROM found WHERE found.lane IS NOT NULL)
   SELECT lane FROM found WHERE lane IS NOT NULL`;
 
-const headOf = (state: Queue['state']): string => `
+const headOf = (state: Queue['state'], allowed: string): string => `
   SELECT e.* FROM entries e INDEXED BY entries_${state}_lanes
-  WHERE e.state = '${state}' AND e.lane = :lane AND e.due_at_ms <= :nowMs AND ${mayStart} AND ${notStopped}
+  WHERE e.state = '${state}' AND e.lane = +:lane AND e.due_at_ms <= :nowMs AND ${mayStart} AND ${allowed}
     AND ${iccidIsFree}
   ORDER BY e.due_at_ms, e.id LIMIT 1`;
+
+/** The queries of what may be sent; `allowed` says what may. */
+function sendStatements(database: Sqlite, allowed: string) {
+  return {
+    doubtful: database.prepare<SendParameters, EntryRow>(
+      `SELECT e.* FROM entries e WHERE e.state = 'unknown' AND e.next_step = 'send' AND e.due_at_ms <= :nowMs
+       AND ${allowed} ORDER BY e.due_at_ms, e.id LIMIT 1`,
+    ),
+    waiting: database.prepare<QueueParameters, EntryRow>(headOf('waiting', allowed)),
+    pending: database.prepare<QueueParameters, EntryRow>(headOf('pending', allowed)),
+  };
+}
 
 /** What is due, in the order in which it is taken: what is in doubt first, then the shops in turn. */
 export class DueEntries {
   readonly #statements;
-  readonly #database: Sqlite;
   readonly #turns = new Turns();
 
   constructor(database: Sqlite) {
-    this.#database = database;
     this.#statements = {
-      doubtful: database.prepare<SendParameters, EntryRow>(
-        `SELECT e.* FROM entries e WHERE e.state = 'unknown' AND e.next_step = 'send' AND e.due_at_ms <= :nowMs
-         AND ${notStopped} ORDER BY e.due_at_ms, e.id LIMIT 1`,
-      ),
+      all: sendStatements(database, 'true'),
+      notStopped: sendStatements(database, notStopped),
       waitingLanes: database.prepare<[], string>(lanesOf('waiting')).pluck(),
       pendingLanes: database.prepare<[], string>(lanesOf('pending')).pluck(),
-      waiting: database.prepare<QueueParameters, EntryRow>(headOf('waiting')),
-      pending: database.prepare<QueueParameters, EntryRow>(headOf('pending')),
       lookUpDoubtful: database.prepare<{ nowMs: number }, EntryRow>(
         `SELECT e.* FROM entries e WHERE e.state = 'unknown' AND e.next_step = 'lookup' AND e.due_at_ms <= :nowMs
          AND ${notOpen} ORDER BY e.due_at_ms, e.id LIMIT 1`,
@@ -84,6 +90,9 @@ export class DueEntries {
              UNION ALL SELECT (SELECT min(e.due_at_ms) FROM entries e WHERE e.state = 'placed' AND ${notOpen}))`,
         )
         .pluck(),
+      overdue: database.prepare<[number], EntryRow>(
+        `SELECT * FROM entries WHERE state IN ('pending', 'waiting') AND not_after_ms IS NOT NULL AND not_after_ms <= ? LIMIT 500`,
+      ),
       inDoubt: database
         .prepare<[], number>(
           `SELECT (SELECT count(*) FROM entries WHERE state = 'unknown')
@@ -94,11 +103,15 @@ export class DueEntries {
   }
 
   toSend(claim: AttemptClaim, still: Pick<StandingStill, 'operations' | 'currencies'>): EntryRow | undefined {
-    const stopped = { operations: JSON.stringify(still.operations), currencies: JSON.stringify(still.currencies) };
-    const doubtful = this.#statements.doubtful.get({ nowMs: claim.nowMs, ...stopped });
+    const nothing = still.operations.length === 0 && still.currencies.length === 0;
+    const statements = nothing ? this.#statements.all : this.#statements.notStopped;
+    const stopped = nothing
+      ? {}
+      : { operations: JSON.stringify(still.operations), currencies: JSON.stringify(still.currencies) };
+    const doubtful = statements.doubtful.get({ nowMs: claim.nowMs, ...stopped });
     if (doubtful !== undefined || !claim.allowNew) return doubtful;
     for (const queue of this.#turns.order(this.#queues(), claim.pausedCurrencies)) {
-      const row = this.#statements[queue.state].get({ nowMs: claim.nowMs, lane: queue.lane, ...stopped });
+      const row = statements[queue.state].get({ nowMs: claim.nowMs, lane: queue.lane, ...stopped });
       if (row === undefined) continue;
       this.#turns.served(queue);
       return row;
@@ -126,10 +139,6 @@ export class DueEntries {
 
   /** Entries whose deadline passed while nothing was charged for them; a few at a time. */
   overdue(nowMs: number): readonly EntryRow[] {
-    return this.#database
-      .prepare<[number], EntryRow>(
-        `SELECT * FROM entries WHERE state IN ('pending', 'waiting') AND not_after_ms IS NOT NULL AND not_after_ms <= ? LIMIT 500`,
-      )
-      .all(nowMs);
+    return this.#statements.overdue.all(nowMs);
   }
 }

@@ -55,7 +55,7 @@ export class EntryChanges {
          WHERE id = :id AND state = :from`,
       ),
       lineOf: database.prepare<[number], { source: string; order_id: string; line_id: string }>(
-        'SELECT r.source, r.order_id, l.line_id FROM lines l JOIN requests r ON r.id = l.request_id WHERE l.id = ?',
+        'SELECT r.source, r.order_id, l.line_id FROM lines l JOIN requests r ON r.id = l.request_id WHERE l.id = +?',
       ),
       insertFollowUp: database.prepare(
         `INSERT INTO entries (reference, line_id, generation, chunk, operation, variant, plan, iccid, quantity, days, currency,

@@ -54,7 +54,7 @@ export class IntakeTable {
       findLine: database.prepare<[number, string], LineRow>(
         `SELECT l.id, l.operation, l.variant, l.plan, l.iccid, l.quantity, l.days, l.currency, l.fingerprint, l.file_id, e.reference
          FROM lines l JOIN entries e ON e.line_id = l.id
-         WHERE l.request_id = ? AND l.line_id = ? ORDER BY e.id DESC LIMIT 1`,
+         WHERE l.request_id = +? AND l.line_id = +? ORDER BY e.id DESC LIMIT 1`,
       ),
       insertLine: database.prepare(
         `INSERT INTO lines (request_id, line_id, operation, variant, plan, iccid, quantity, days, currency, not_after_ms, extra,

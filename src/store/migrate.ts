@@ -9,8 +9,15 @@ interface Migration {
   readonly sql: string;
 }
 
-/** The numbered files of `migrations/`, in order and without a gap. */
+let read: readonly Migration[] | null = null;
+
+/** The numbered files of `migrations/`, in order and without a gap; read once, as the program is. */
 export function migrations(): readonly Migration[] {
+  read ??= readMigrations();
+  return read;
+}
+
+function readMigrations(): readonly Migration[] {
   const folder = join(import.meta.dirname, 'migrations');
   const found = readdirSync(folder)
     .filter((name) => /^\d{4}_[a-z0-9_]+\.sql$/.test(name))

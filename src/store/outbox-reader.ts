@@ -1,7 +1,8 @@
 import type { EntryState } from '../core/entry-state.ts';
 import type { Operation } from '../core/operation.ts';
 import type { ResultDocument } from '../core/result-document.ts';
-import type { Rejection } from './store.ts';
+import type { QueuedEntry, QueueFacts } from './queue-facts.ts';
+import type { Pause, Rejection } from './store.ts';
 
 /** What a person asks the outbox; also available on a database that another process writes to. */
 export interface OutboxReader {
@@ -14,6 +15,13 @@ export interface OutboxReader {
   /** The order of that identity, and the version of its result, which rises when the result changes. */
   findOrder(source: string, orderId: string): { requestId: number; version: number } | null;
   backlog(): Backlog;
+  pauses(): readonly Pause[];
+  /** What decides when things are sent. */
+  queueFacts(nowMs: number): QueueFacts;
+  /** Where one entry stands among the others; null for a reference that is not known. */
+  queuedEntry(reference: string): QueuedEntry | null;
+  /** References of entries in a state, the longest unchanged first. */
+  referencesIn(state: EntryState, limit: number): readonly string[];
 }
 
 export interface OrderFilter {

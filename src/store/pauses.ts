@@ -15,6 +15,8 @@ export interface StandingStill {
   readonly operations: readonly Operation[];
   /** Balances that a person stopped: not charged, even where the order names another one to fall back to. */
   readonly currencies: readonly string[];
+  /** Balances that stand still for whatever reason: orders that name no other one wait for them. */
+  readonly emptyBalances: readonly string[];
 }
 
 /** The reason that a pause of a person carries in place of an outcome. */
@@ -49,6 +51,9 @@ export class PauseTable {
       postpone: database.prepare(
         'UPDATE pauses SET probe_at_ms = ?, probes = probes + 1 WHERE scope = ? AND probe_at_ms IS NOT NULL',
       ),
+      probeNow: database.prepare(
+        'UPDATE pauses SET probe_at_ms = ?, probes = 0 WHERE scope = ? AND probe_at_ms IS NOT NULL',
+      ),
       // A probe that was under way when a person stopped the scope must not let it go on.
       end: database.prepare(`DELETE FROM pauses WHERE scope = :scope AND (:byWorker = 0 OR reason <> '${byPerson}')`),
     };
@@ -60,14 +65,23 @@ export class PauseTable {
 
   /** Read inside the transaction of a claim, so that nothing is sent after a pause was answered for. */
   standingStill(): StandingStill {
-    const still = { account: false, keys: [] as string[], operations: [] as Operation[], currencies: [] as string[] };
+    const still = {
+      account: false,
+      keys: [] as string[],
+      operations: [] as Operation[],
+      currencies: [] as string[],
+      emptyBalances: [] as string[],
+    };
     for (const { scope: text, reason } of this.all()) {
       const scope = pauseScopeFrom(text);
       if (scope === null) continue;
       if (scope.kind === 'account') still.account = true;
       else if (scope.kind === 'key') still.keys.push(scope.name);
       else if (scope.kind === 'family') still.operations.push(...operationsOf(scope.family));
-      else if (reason === byPerson) still.currencies.push(scope.currency);
+      else {
+        still.emptyBalances.push(scope.currency);
+        if (reason === byPerson) still.currencies.push(scope.currency);
+      }
     }
     return still;
   }
@@ -101,6 +115,23 @@ export class PauseTable {
       if (changes === 1) this.#audit.record({ nowMs, actor, action: 'resume', subject: scope, reason });
       return changes === 1;
     });
+  }
+
+  /**
+   * The keys of the configuration changed. What a key with another value is refused for is looked at again at once, by a
+   * probe; what the worker stopped of a key that is gone ends. A person's pause stays. Called inside a transaction.
+   */
+  keysChanged(keys: { configured: readonly string[]; changed: readonly string[]; nowMs: number }): void {
+    const { configured, changed, nowMs } = keys;
+    for (const { scope: text, reason } of this.all()) {
+      const scope = pauseScopeFrom(text);
+      const isConcerned = scope?.kind === 'account' || (scope?.kind === 'key' && changed.includes(scope.name));
+      if (changed.length > 0 && isConcerned) this.#statements.probeNow.run(nowMs, text);
+      if (scope?.kind !== 'key' || configured.includes(scope.name) || reason === byPerson) continue;
+      this.#statements.end.run({ scope: text, byWorker: 1 });
+      const why = 'the key is not configured any more';
+      this.#audit.record({ nowMs, actor: 'worker', action: 'resume', subject: text, reason: why });
+    }
   }
 
   stop(given: PersonsWish & { scope: string }): void {

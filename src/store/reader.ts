@@ -1,9 +1,10 @@
+import { dirname } from 'node:path';
 import { isoTime } from '../core/clock.ts';
 import { zeroCounts, type EntryState } from '../core/entry-state.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import type { ResultDocument } from '../core/result-document.ts';
 import { AuditTable } from './audit.ts';
-import { openReadOnly, type Sqlite } from './database.ts';
+import { freeBytesOf, openReadOnly, type Sqlite } from './database.ts';
 import { readOrderDetail } from './order-detail.ts';
 import { refuseNewer } from './migrate.ts';
 import { readQueuedEntry, readQueueFacts, type QueuedEntry, type QueueFacts } from './queue-facts.ts';
@@ -147,7 +148,6 @@ export class SqliteOutboxReader implements OutboxReader {
     return { open: open?.open ?? 0, oldestOpenMs: open?.oldest ?? null, dueDeliveries: due ?? 0 };
   }
 
-  /** References of entries in a state, the longest unchanged first. */
   referencesIn(state: EntryState, limit: number): readonly string[] {
     return this.#database
       .prepare<[string, number], string>(
@@ -165,12 +165,11 @@ export class SqliteOutboxReader implements OutboxReader {
     return new PauseTable(this.#database, new AuditTable(this.#database));
   }
 
-  /** What decides when things are sent. */
   queueFacts(nowMs: number): QueueFacts {
-    return readQueueFacts(this.#database, nowMs, this.#pauseTable().standingStill());
+    const freeBytes = freeBytesOf(dirname(this.#database.name));
+    return readQueueFacts(this.#database, nowMs, this.#pauseTable().standingStill(), freeBytes);
   }
 
-  /** Where one entry stands among the others; null for a reference that is not known. */
   queuedEntry(reference: string): QueuedEntry | null {
     return readQueuedEntry(this.#database, reference, this.#pauseTable().standingStill());
   }

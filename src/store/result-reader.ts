@@ -10,7 +10,7 @@ import {
   type ResultLine,
 } from '../core/result-document.ts';
 import { clientActionFor } from '../core/wholesale-errors.ts';
-import type { Sqlite } from './database.ts';
+import { statementOf, type Sqlite } from './database.ts';
 import { recordFrom, textsFrom, unitsFrom } from './rows.ts';
 
 interface RequestRow {
@@ -45,6 +45,17 @@ interface RejectedRow {
   readonly rule: string;
   readonly value: string | null;
 }
+
+const selectRequest = statementOf<[number], RequestRow>(
+  'SELECT source, order_id, metadata, version, updated_at_ms FROM requests WHERE id = ?',
+);
+const selectEntries = statementOf<[number], LineEntryRow>(`
+  SELECT l.line_id, l.extra, e.reference, e.operation, e.state, e.replaced, e.order_number, e.currency, e.charged_currency, e.cost, e.units,
+         e.error_code, e.error_message, e.review_reason
+  FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = +? ORDER BY l.id, e.generation, e.chunk`);
+const selectRejected = statementOf<[string, string], RejectedRow>(`
+  SELECT line_id, code, field, rule, value FROM rejections
+  WHERE source = +? AND order_id = +? AND code <> 'conflict' ORDER BY id`);
 
 const inReview: readonly EntryState[] = ['needs_review', 'held'];
 
@@ -95,25 +106,10 @@ export function readResultDocument(
   requestId: number,
   sandbox: boolean,
 ): { version: number; document: ResultDocument } {
-  const request = database
-    .prepare<[number], RequestRow>(
-      'SELECT source, order_id, metadata, version, updated_at_ms FROM requests WHERE id = ?',
-    )
-    .get(requestId);
+  const request = selectRequest(database).get(requestId);
   assert(request !== undefined, `request ${requestId} exists`);
-  const rows = database
-    .prepare<[number], LineEntryRow>(
-      `SELECT l.line_id, l.extra, e.reference, e.operation, e.state, e.replaced, e.order_number, e.currency, e.charged_currency, e.cost, e.units,
-              e.error_code, e.error_message, e.review_reason
-       FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = ? ORDER BY l.id, e.generation, e.chunk`,
-    )
-    .all(requestId);
-  const rejected = database
-    .prepare<[string, string], RejectedRow>(
-      `SELECT line_id, code, field, rule, value FROM rejections
-       WHERE source = ? AND order_id = ? AND code <> 'conflict' ORDER BY id`,
-    )
-    .all(request.source, request.order_id);
+  const rows = selectEntries(database).all(requestId);
+  const rejected = selectRejected(database).all(request.source, request.order_id);
   const lines = new Map<string, { extra: string; entries: ResultEntry[]; states: EntryState[] }>();
   for (const row of rows) {
     const line = lines.get(row.line_id) ?? { extra: row.extra, entries: [], states: [] };

@@ -11,6 +11,7 @@ import { DueEntries } from './due-entries.ts';
 import { EntryChanges } from './entry-changes.ts';
 import { FileTable } from './files.ts';
 import { IntakeTable } from './intake.ts';
+import { JudgedCalls } from './judged-calls.ts';
 import { LookupProofs } from './lookup-proofs.ts';
 import { checkStamp } from './meta.ts';
 import { migrate } from './migrate.ts';
@@ -22,8 +23,10 @@ import type { StorefrontOrder, WholeRequest } from './intake-steps.ts';
 import type { OutboxReader } from './outbox-reader.ts';
 import type { AttemptClaim, AttemptClose, DueDelivery, IntakeBatch, Pause, Store } from './store.ts';
 import { StorefrontOrders } from './storefront-orders.ts';
+import { StorefrontWatermarks } from './storefront-watermarks.ts';
 import { TakeBackStep } from './take-back.ts';
 import { WholeRequests } from './whole-requests.ts';
+import { WholesaleKeyTable } from './wholesale-keys.ts';
 import { takeWriterLock, type WriterLock } from './writer-lock.ts';
 
 export interface StoreOptions {
@@ -48,12 +51,15 @@ class SqliteStore implements Store {
   readonly #requests: WholeRequests;
   readonly #takeBacks: TakeBackStep;
   readonly #storefronts: StorefrontOrders;
+  readonly #watermarks: StorefrontWatermarks;
   readonly #attempts: AttemptTable;
   readonly #due: DueEntries;
   readonly #entries: EntryChanges;
   readonly #quietTimes: QuietTimes;
+  readonly #judged: JudgedCalls;
   readonly #budgets: BudgetTable;
   readonly #pauses: PauseTable;
+  readonly #keys: WholesaleKeyTable;
   readonly #desk: OperatorDesk;
   readonly #lookups: LookupProofs;
   readonly #deliveries: DeliveryTable;
@@ -70,11 +76,14 @@ class SqliteStore implements Store {
     this.#due = new DueEntries(database);
     this.#entries = new EntryChanges(database, options.namespace, this.#deliveries);
     this.#quietTimes = new QuietTimes(database);
+    this.#judged = new JudgedCalls(database);
     this.#budgets = new BudgetTable(database);
     const audit = new AuditTable(database);
     this.#takeBacks = new TakeBackStep(database, this.#entries, audit);
     this.#storefronts = new StorefrontOrders(database, this.#intake, this.#entries, audit);
+    this.#watermarks = new StorefrontWatermarks(database);
     this.#pauses = new PauseTable(database, audit);
+    this.#keys = new WholesaleKeyTable(database, { namespace: options.namespace, pauses: this.#pauses });
     this.#desk = new OperatorDesk(database, { entries: this.#entries, audit });
     this.#lookups = new LookupProofs(database);
     this.#attempts = new AttemptTable(database, {
@@ -82,6 +91,7 @@ class SqliteStore implements Store {
       due: this.#due,
       entries: this.#entries,
       pauses: this.#pauses,
+      keys: this.#keys,
     });
     this.read = new SqliteOutboxReader(database, options.upstream === 'sandbox');
   }
@@ -94,6 +104,12 @@ class SqliteStore implements Store {
   }
   async takeStorefrontOrder(order: StorefrontOrder) {
     return this.#storefronts.take(order);
+  }
+  async storefrontWatermark(source: string) {
+    return this.#watermarks.find(source);
+  }
+  async advanceStorefrontWatermark(step: Parameters<Store['advanceStorefrontWatermark']>[0]) {
+    this.#watermarks.advance(step);
   }
   async cancelUnsent(order: Parameters<Store['cancelUnsent']>[0]) {
     return this.#takeBacks.cancelUnsent(order);
@@ -155,8 +171,20 @@ class SqliteStore implements Store {
   async boughtReference(family: Family) {
     return this.#lookups.boughtReference(family);
   }
+  async judgedCalls(family: Family) {
+    return this.#judged.newest(family);
+  }
   async restoreSlots(restart: { settledMono: number; bootId: string | null }) {
     return this.#budgets.restore(restart);
+  }
+  async restoreRests(restart: Parameters<Store['restoreRests']>[0]) {
+    return this.#keys.restore(restart);
+  }
+  async recordRest(...[rest, at]: Parameters<Store['recordRest']>) {
+    this.#keys.turnedAwayAlone(rest, at);
+  }
+  async adoptKeys(keys: Parameters<Store['adoptKeys']>[0]) {
+    return this.#keys.adopt(keys);
   }
   async takeSlot(slot: Parameters<Store['takeSlot']>[0]) {
     return this.#budgets.takeAlone(slot);

@@ -3,6 +3,7 @@ import type { EntryState } from '../core/entry-state.ts';
 import type { Family, Operation } from '../core/operation.ts';
 import type { OrderAnswer, Unit } from '../core/order-answer.ts';
 import type { Outcome } from '../core/outcome.ts';
+import type { JudgedCall } from '../core/refusals-in-a-row.ts';
 import type { ResendVerdict } from '../core/resend.ts';
 import type { ResultDocument } from '../core/result-document.ts';
 import type { RequestOutcome, StorefrontOrder, StorefrontTaken, TakeBack, WholeRequest } from './intake-steps.ts';
@@ -36,6 +37,10 @@ export interface Store {
   }): Promise<TakeBack>;
   /** Takes in the state of a storefront's order as it was delivered: see `StorefrontOrder`. One transaction. */
   takeStorefrontOrder(order: StorefrontOrder): Promise<StorefrontTaken>;
+  /** How far a storefront has been read back, by the shop's clock; null before the first time. */
+  storefrontWatermark(source: string): Promise<number | null>;
+  /** Everything of a storefront that was changed before that time is on disk. It never moves back. */
+  advanceStorefrontWatermark(step: { source: string; modifiedMs: number; nowMs: number }): Promise<void>;
   /** Counts a start of a file before it is read, so that a file which kills the worker is noticed. */
   beginFile(file: { id: string; name: string; sizeBytes: number; nowMs: number }): Promise<FileRow>;
   /** The file has been read to its end: its counts, and its content hash. */
@@ -76,10 +81,23 @@ export interface Store {
    * machine, whose monotonic clock means nothing now, count as settled at `settledMono`.
    */
   restoreSlots(restart: { settledMono: number; bootId: string | null }): Promise<readonly BudgetSlot[]>;
+  /** What the server asked of each key with a 429; in another run of the machine, for as long again from now on. */
+  restoreRests(restart: { nowMono: number; bootId: string | null }): Promise<readonly KeyRest[]>;
+  /** A call without an entry was turned away; that of an attempt is recorded when it is closed. */
+  recordRest(rest: KeyRest, at: { nowMono: number; bootId: string | null; nowMs: number }): Promise<void>;
+  /**
+   * Takes up the keys of the configuration, at the start and when they change. What stands still because of a key whose
+   * value changed is probed at once.
+   * @throws OrderSyncError CONFIG_INVALID while running, when a value comes under another name
+   */
+  adoptKeys(keys: KeysInUse): Promise<KeysAdopted>;
   /** A slot for a call that belongs to no entry, such as the catalogue; returns its id. */
   takeSlot(slot: { keyName: string; nowMono: number; bootId: string | null }): Promise<number>;
   settleSlot(id: number, settledMono: number): Promise<void>;
   forgetSlots(freeBeforeMono: number, bootId: string | null): Promise<void>;
+
+  /** The newest calls of a family that the API judged on their own merits, newest first; as many as make a row. */
+  judgedCalls(family: Family): Promise<readonly JudgedCall[]>;
 
   // --- pauses -------------------------------------------------------------------------------------------------
   pauses(): Promise<readonly Pause[]>;
@@ -252,6 +270,28 @@ export interface AttemptClose {
   readonly bootId: string | null;
   /** A scope that stands still from now on because of this outcome, with its reason. */
   readonly pause: Omit<Pause, 'sinceMs' | 'probes'> | null;
+  /** What the server asked of the key, when it turned the call away. */
+  readonly rest?: KeyRest | null;
+}
+
+/** After a 429: how long a key is left alone, and how long its calls are spread out. On the monotonic clock. */
+export interface KeyRest {
+  readonly keyName: string;
+  readonly blockedUntilMono: number;
+  readonly pacedUntilMono: number;
+  readonly pacedLengthMs: number;
+}
+
+export interface KeysInUse {
+  readonly keys: readonly { readonly name: string; readonly value: string }[];
+  readonly nowMs: number;
+  /** Calls may be open: a value must keep its name. */
+  readonly whileRunning: boolean;
+}
+
+export interface KeysAdopted {
+  /** Names that have another value than before. */
+  readonly replaced: readonly string[];
 }
 
 export interface BudgetSlot {

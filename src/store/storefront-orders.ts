@@ -46,6 +46,10 @@ export class StorefrontOrders {
         `SELECT l.id, l.extra FROM lines l JOIN requests r ON r.id = l.request_id
          WHERE r.source = ? AND r.order_id = ? AND l.line_id = ?`,
       ),
+      isLeftToPerson: database.prepare<[string, string, string], number>(
+        `SELECT 1 FROM rejections WHERE file_id IS NULL AND source = ? AND order_id = ? AND line_id = ?
+         AND code = 'partially_refunded'`,
+      ),
       entries: database.prepare<[number], TakeBackRow>('SELECT * FROM entries WHERE line_id = ? ORDER BY id'),
       esims: database
         .prepare<[number], string>(
@@ -70,7 +74,7 @@ export class StorefrontOrders {
   #takeLine(order: StorefrontOrder, line: StorefrontLine, taken: Counts): void {
     const known = this.#statements.line.get(order.source, order.orderId, line.lineId);
     if (known === undefined) {
-      if (line.buy !== null) {
+      if (line.buy !== null && !this.#isLeftToPerson(order, line)) {
         this.#intake.insertNew({ ...line.buy, lineNumber: null }, order.nowMs);
         taken.accepted += 1;
       } else if (line.hold !== null && this.#tell(order, line.lineId, line.hold)) taken.told += 1;
@@ -93,6 +97,12 @@ export class StorefrontOrders {
         taken.told += 1;
       }
     }
+  }
+
+  /** Somebody who was told that it was not bought may have bought it elsewhere since. */
+  #isLeftToPerson(order: StorefrontOrder, line: StorefrontLine): boolean {
+    if (!order.refundsRead) return false;
+    return this.#statements.isLeftToPerson.get(order.source, order.orderId, line.lineId) !== undefined;
   }
 
   #hasPurchase(known: KnownLine): boolean {

@@ -3,7 +3,9 @@ import type { Clock, Random } from '../core/clock.ts';
 import { decideLookup, decideSubmission } from '../core/decision.ts';
 import type { PauseKind } from '../core/decision-table.ts';
 import { familyOf, type Operation } from '../core/operation.ts';
+import { assert } from '../core/order-sync-error.ts';
 import { withoutAnswer, type LookupOutcome, type Outcome, type OutcomeRow } from '../core/outcome.ts';
+import { formRefusals, isRefusedInARow, refusalsInARow } from '../core/refusals-in-a-row.ts';
 import { quietLeftMs } from '../core/quiet-time.ts';
 import { judgeResend, type ResendVerdict } from '../core/resend.ts';
 import { outcomeRowFrom, type DecisionPolicy, type EntryFacts, type Settlement } from '../core/settlement.ts';
@@ -26,8 +28,21 @@ export interface AttemptDeps {
   readonly policy: Omit<DecisionPolicy, 'canLookUp' | 'trustsAbsence'>;
   /** Called after every attempt that was closed: there may be a result to deliver. */
   readonly onSettled?: () => void;
-  /** The secret of a key, by its name. */
-  readonly keyValue: (keyName: string) => string;
+  /** The secret of a key as it is configured now, by its name; null when the key is not configured any more. */
+  readonly keyValue: (keyName: string) => string | null;
+}
+
+/** The key of one call, with the value that it had when its slot was taken: the call is made with that one. */
+export interface CallKey {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** The key of a slot that was just taken. Read at once: a reload may remove the key while the attempt is recorded. */
+export function callKey(deps: Pick<AttemptDeps, 'keyValue'>, name: string): CallKey {
+  const value = deps.keyValue(name);
+  assert(value !== null, `the key ${name} is configured`);
+  return { name, value };
 }
 
 /** Ends after which nothing of the call can still be on its way: an answer was read, or the peer hung up. */
@@ -93,17 +108,17 @@ export class AttemptRun {
     return { ...policy, canLookUp, trustsAbsence: lookups.trusts(operation) };
   }
 
-  async run(attempt: OpenAttempt, keyName: string, signal: AbortSignal): Promise<void> {
+  async run(attempt: OpenAttempt, key: CallKey, signal: AbortSignal): Promise<void> {
     const started = this.#deps.clock.monoMs();
     if (attempt.purpose === 'submit') {
-      const outcome = await this.#submit(attempt, keyName, signal);
+      const outcome = await this.#submit(attempt, key, signal);
       const settlement = this.judgeSubmission(attempt, outcome);
-      await this.#close(attempt, { keyName, outcome, settlement, started });
+      await this.#close(attempt, { key, outcome, settlement, started });
     } else {
-      const lookup = await this.#lookUp(attempt, keyName, signal);
+      const lookup = await this.#lookUp(attempt, key, signal);
       if (lookup.kind === 'found') await this.#deps.lookups.found(attempt.entry.operation);
       const settlement = this.judgeLookup(attempt, lookup);
-      await this.#close(attempt, { keyName, outcome: outcomeOfLookup(lookup), settlement, started });
+      await this.#close(attempt, { key, outcome: outcomeOfLookup(lookup), settlement, started });
     }
   }
 
@@ -127,13 +142,13 @@ export class AttemptRun {
     );
   }
 
-  async #submit(attempt: OpenAttempt, keyName: string, signal: AbortSignal): Promise<Outcome> {
+  async #submit(attempt: OpenAttempt, key: CallKey, signal: AbortSignal): Promise<Outcome> {
     const { entry, request } = attempt;
     if (request === null) return withoutAnswer('local_defect', false, 'the attempt was opened without a request');
     return await this.#deps.wholesale.submit({
       operation: entry.operation,
       ...request,
-      keyValue: this.#deps.keyValue(keyName),
+      keyValue: key.value,
       expect: {
         reference: entry.operation === 'esim_cancel' ? null : entry.reference,
         quantity: entry.quantity,
@@ -145,7 +160,7 @@ export class AttemptRun {
     });
   }
 
-  async #lookUp(attempt: OpenAttempt, keyName: string, signal: AbortSignal): Promise<LookupOutcome> {
+  async #lookUp(attempt: OpenAttempt, { value: keyValue }: CallKey, signal: AbortSignal): Promise<LookupOutcome> {
     const { entry } = attempt;
     const isCancel = entry.operation === 'esim_cancel';
     const key = isCancel ? attempt.originReference : entry.reference;
@@ -158,22 +173,30 @@ export class AttemptRun {
     return await this.#deps.wholesale.lookUp({
       family: familyOf(entry.operation),
       key,
-      keyValue: this.#deps.keyValue(keyName),
+      keyValue,
       expectReference: key,
+      // What the order of an eSIM was is not what is to be cancelled of it.
+      ordered: isCancel ? null : entry,
       signal,
     });
   }
 
   async #close(
     attempt: OpenAttempt,
-    end: { keyName: string; outcome: Outcome; settlement: Settlement; started: number },
+    end: { key: CallKey; outcome: Outcome; settlement: Settlement; started: number },
   ): Promise<void> {
     const { clock, gate, store, limits } = this.#deps;
-    const { keyName, outcome, settlement } = end;
+    const { key, outcome, settlement } = end;
+    const keyName = key.name;
     const kind: CallKind = attempt.purpose === 'submit' ? 'spend' : 'read';
     const now = clock.monoMs();
     const arrived = outcome.http !== null || answered.has(outcome.row);
     const settledMs = outcome.sent ? (arrived ? now : now + limits.transitMs) : null;
+    // The whole key waits after a 429, not only this entry: the limit is the key's (Spec 8).
+    const rest =
+      outcome.row === 'rate_limited'
+        ? gate.turnedAway(keyName, now + Math.max(outcome.retryAfterMs ?? 0, settlement.dueAtMs - clock.wallMs()))
+        : null;
     await store.closeAttempt({
       attemptId: attempt.attemptId,
       entryId: attempt.entry.id,
@@ -184,28 +207,50 @@ export class AttemptRun {
       settlement,
       slotsSettledMono: settledMs,
       bootId: clock.bootId ?? null,
-      pause: this.#pauseOf(attempt, keyName, settlement),
+      pause: this.#pauseOf(attempt, key, settlement),
+      rest,
     });
     if (settledMs === null) gate.giveBack(keyName, kind);
     else gate.settle(keyName, kind, settledMs);
-    // The whole key waits after a 429, not only this entry: the limit is the key's (Spec 8).
-    if (outcome.row === 'rate_limited')
-      gate.turnedAway(keyName, now + Math.max(outcome.retryAfterMs ?? 0, settlement.dueAtMs - clock.wallMs()));
     if (settlement.pause !== null) await this.#deps.pauses.refresh();
+    if (attempt.purpose === 'submit' && formRefusals.has(outcome.row))
+      await this.#stopIfRefusedInARow(attempt, outcome);
     this.#deps.onSettled?.();
     this.#log(attempt, keyName, outcome, settlement, Math.round(now - end.started));
   }
 
-  #pauseOf(attempt: OpenAttempt, keyName: string, settlement: Settlement): AttemptClose['pause'] {
+  /** Counted in the attempts themselves, so that a restart forgets none of them. */
+  async #stopIfRefusedInARow(attempt: OpenAttempt, outcome: Outcome): Promise<void> {
+    const { store, clock, pauses, logger } = this.#deps;
+    const family = familyOf(attempt.entry.operation);
+    if (!isRefusedInARow(await store.judgedCalls(family), clock.wallMs())) return;
+    const message = `${refusalsInARow.entries} orders in a row were refused like this: "${outcome.message}". Does wholesale.wire fit the API?`;
+    await store.openPause({
+      scope: `family:${family}`,
+      reason: 'refused_in_a_row',
+      message,
+      openedBy: 'worker',
+      probeAtMs: pauses.trialAtMs(),
+      nowMs: clock.wallMs(),
+    });
+    await pauses.refresh();
+    logger.error({ family, outcome: outcome.row }, message);
+  }
+
+  #pauseOf(attempt: OpenAttempt, key: CallKey, settlement: Settlement): AttemptClose['pause'] {
     const { pause } = settlement;
     if (pause === null) return null;
+    const present = this.#deps.keyValue(key.name);
+    // A key that was removed meanwhile has nothing left to stop.
+    if (pause.kind === 'key' && present === null) return null;
     const row = outcomeRowFrom(pause.reason) ?? 'unreachable';
     return {
-      scope: pauseScope(pause.kind, keyName, attempt.entry.currency),
+      scope: pauseScope(pause.kind, key.name, attempt.entry.currency),
       reason: pause.reason,
       message: pause.message,
       openedBy: 'worker',
-      probeAtMs: this.#probeAtMs(pause.kind, row, settlement),
+      // What was said to the old value of a key may not be true of its new one: that is looked at at once.
+      probeAtMs: present === key.value ? this.#probeAtMs(pause.kind, row, settlement) : this.#deps.clock.wallMs(),
     };
   }
 

@@ -2,7 +2,7 @@ import { BudgetWindow } from '../core/budget-window.ts';
 import type { Clock } from '../core/clock.ts';
 import { assert } from '../core/order-sync-error.ts';
 import { isPacing, pacedDistanceMs, pacingAfterSurprise, type Pacing } from '../core/pacing.ts';
-import type { BudgetSlot } from '../store/store.ts';
+import type { BudgetSlot, KeyRest } from '../store/store.ts';
 
 export interface BudgetLimits {
   readonly windowMs: number;
@@ -24,8 +24,13 @@ export interface KeyUsage {
   readonly pacedForMs: number;
 }
 
+/** No server is believed that asks for more; see `retryAfterMs`. */
+const longestBlockMs = 3_600_000;
+
 interface KeyBudget {
   readonly name: string;
+  /** Removed from the configuration: nothing new is sent with it, but its slots are remembered. */
+  retired: boolean;
   readonly requests: BudgetWindow;
   readonly orders: BudgetWindow;
   /** Until when the server asked to be left alone. */
@@ -42,23 +47,52 @@ interface KeyBudget {
  */
 export class BudgetGate {
   readonly #clock: Clock;
-  readonly #limits: BudgetLimits;
-  readonly #keys: readonly KeyBudget[];
+  #limits: BudgetLimits;
+  /** Keys that may be used, and those that were removed while slots of theirs are held. */
+  #keys: readonly KeyBudget[];
   #isPaused: (keyName: string) => boolean = () => false;
 
   constructor(keyNames: readonly string[], limits: BudgetLimits, clock: Clock) {
     assert(keyNames.length > 0, 'a budget belongs to at least one key');
     this.#clock = clock;
     this.#limits = limits;
-    this.#keys = keyNames.map((name) => ({
+    this.#keys = keyNames.map((name) => this.#newKey(name, false));
+  }
+
+  #newKey(name: string, retired: boolean): KeyBudget {
+    const { requests, orders, windowMs } = this.#limits;
+    return {
       name,
-      requests: new BudgetWindow(limits.requests, limits.windowMs),
-      orders: new BudgetWindow(limits.orders, limits.windowMs),
+      retired,
+      requests: new BudgetWindow(requests, windowMs),
+      orders: new BudgetWindow(orders, windowMs),
       blockedUntilMs: Number.NEGATIVE_INFINITY,
       pacing: null,
       lastSpendAtMs: Number.NEGATIVE_INFINITY,
       lastCallAtMs: Number.NEGATIVE_INFINITY,
-    }));
+    };
+  }
+
+  /**
+   * Takes up the keys of a changed configuration. A name keeps its slots, also when its value is another one now: that
+   * never allows more than before. A key that is gone is remembered until its last slot is free, in case it comes back.
+   * @param replaced names with another value: what the server asked of the old one does not bind the new one
+   */
+  reload(keyNames: readonly string[], limits: { requests: number; orders: number }, replaced: readonly string[]): void {
+    assert(keyNames.length > 0, 'a budget belongs to at least one key');
+    const now = this.#clock.monoMs();
+    this.#limits = { ...this.#limits, requests: limits.requests, orders: limits.orders };
+    for (const key of this.#keys) {
+      key.retired = !keyNames.includes(key.name);
+      key.requests.resize(limits.requests);
+      key.orders.resize(limits.orders);
+      if (!replaced.includes(key.name)) continue;
+      key.blockedUntilMs = Number.NEGATIVE_INFINITY;
+      key.pacing = null;
+    }
+    const kept = this.#keys.filter((key) => !key.retired || key.requests.used(now) > 0 || key.blockedUntilMs > now);
+    const added = keyNames.filter((name) => !kept.some((key) => key.name === name));
+    this.#keys = [...kept, ...added.map((name) => this.#newKey(name, false))];
   }
 
   /** A paused key is passed over, as if it had no slots. */
@@ -75,11 +109,34 @@ export class BudgetGate {
   restore(slots: readonly BudgetSlot[]): void {
     const now = this.#clock.monoMs();
     for (const slot of slots) {
-      const key = this.#keys.find((it) => it.name === slot.keyName);
+      const key = this.#findOrRetire(slot.keyName);
       // A stamp ahead of the clock would block for longer than any real call can.
       const settledMs = Math.min(slot.settledMono, now + this.#limits.transitMs);
-      if (settledMs + this.#limits.windowMs > now) key?.[slot.limitName].restore(settledMs + this.#limits.windowMs);
+      if (settledMs + this.#limits.windowMs > now) key[slot.limitName].restore(settledMs + this.#limits.windowMs);
+      // Spread-out calls keep their distance from the last one, also from that of an earlier process.
+      const calledMs = Math.min(settledMs, now);
+      if (slot.limitName === 'requests') key.lastCallAtMs = Math.max(key.lastCallAtMs, calledMs);
+      else key.lastSpendAtMs = Math.max(key.lastSpendAtMs, calledMs);
     }
+  }
+
+  /** Takes up what the server asked of the keys before a restart. */
+  restoreRests(rests: readonly KeyRest[]): void {
+    const now = this.#clock.monoMs();
+    for (const { keyName, blockedUntilMono, pacedUntilMono, pacedLengthMs } of rests) {
+      const key = this.#findOrRetire(keyName);
+      key.blockedUntilMs = Math.min(blockedUntilMono, now + longestBlockMs);
+      key.pacing = { untilMs: Math.min(pacedUntilMono, now + pacedLengthMs), lengthMs: pacedLengthMs };
+    }
+  }
+
+  /** A key that is not configured now may come back within the window: its slots wait for it. */
+  #findOrRetire(name: string): KeyBudget {
+    const found = this.#keys.find((it) => it.name === name);
+    if (found !== undefined) return found;
+    const retired = this.#newKey(name, true);
+    this.#keys = [...this.#keys, retired];
+    return retired;
   }
 
   /** The key to call with now, its slots taken; null when no key has any free. */
@@ -100,7 +157,7 @@ export class BudgetGate {
   takeForProbe(keyName: string): string | null {
     const now = this.#clock.monoMs();
     const key = this.#keys.find((it) => it.name === keyName);
-    if (key === undefined || key.blockedUntilMs > now || this.#room(key, 'read', now) <= 0) return null;
+    if (key === undefined || key.retired || key.blockedUntilMs > now || this.#room(key, 'read', now) <= 0) return null;
     key.requests.take(now);
     return key.name;
   }
@@ -109,7 +166,10 @@ export class BudgetGate {
     return this.#keys
       .filter(
         (key) =>
-          !this.#isPaused(key.name) && this.#notBeforeMs(key, kind, now) <= now && this.#room(key, kind, now) > 0,
+          !key.retired &&
+          !this.#isPaused(key.name) &&
+          this.#notBeforeMs(key, kind, now) <= now &&
+          this.#room(key, kind, now) > 0,
       )
       .toSorted((a, b) => this.#room(b, kind, now) - this.#room(a, kind, now));
   }
@@ -136,7 +196,7 @@ export class BudgetGate {
   readyAtMs(kind: CallKind): number {
     const now = this.#clock.monoMs();
     const times = this.#keys
-      .filter((key) => !this.#isPaused(key.name))
+      .filter((key) => !key.retired && !this.#isPaused(key.name))
       .map((key) => {
         const free =
           kind === 'spend'
@@ -169,24 +229,33 @@ export class BudgetGate {
 
   /**
    * The server answered 429, although the budget allowed the call: nothing is sent with this key before `untilMs`, and
-   * after that its calls are spread out for a while.
+   * after that its calls are spread out for a while. Returns what a restart must remember of it.
    */
-  turnedAway(keyName: string, untilMs: number): void {
+  turnedAway(keyName: string, untilMs: number): KeyRest {
     const key = this.#find(keyName);
     key.blockedUntilMs = Math.max(key.blockedUntilMs, untilMs);
-    key.pacing = pacingAfterSurprise(key.pacing, this.#clock.monoMs(), this.#limits.windowMs);
+    const pacing = pacingAfterSurprise(key.pacing, this.#clock.monoMs(), this.#limits.windowMs);
+    key.pacing = pacing;
+    return {
+      keyName,
+      blockedUntilMono: key.blockedUntilMs,
+      pacedUntilMono: pacing.untilMs,
+      pacedLengthMs: pacing.lengthMs,
+    };
   }
 
   /** What people look at: how much of each limit is used. */
   usage(): readonly KeyUsage[] {
     const now = this.#clock.monoMs();
-    return this.#keys.map((key) => ({
-      keyName: key.name,
-      requests: key.requests.used(now),
-      orders: key.orders.used(now),
-      blockedForMs: Math.max(0, key.blockedUntilMs - now),
-      pacedForMs: isPacing(key.pacing, now) ? key.pacing.untilMs - now : 0,
-    }));
+    return this.#keys
+      .filter((key) => !key.retired)
+      .map((key) => ({
+        keyName: key.name,
+        requests: key.requests.used(now),
+        orders: key.orders.used(now),
+        blockedForMs: Math.max(0, key.blockedUntilMs - now),
+        pacedForMs: isPacing(key.pacing, now) ? key.pacing.untilMs - now : 0,
+      }));
   }
 
   #find(keyName: string): KeyBudget {

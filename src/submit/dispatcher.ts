@@ -1,9 +1,12 @@
 import PQueue from 'p-queue';
+import { sendingReserveBytes } from '../core/disk-reserve.ts';
 import type { AttemptClaim, OpenAttempt } from '../store/store.ts';
-import { AttemptRun, type AttemptDeps } from './attempt-run.ts';
+import { AttemptRun, callKey, type AttemptDeps, type CallKey } from './attempt-run.ts';
 import type { CallKind } from './budget-gate.ts';
+import { heedShutDoor } from './shut-doors.ts';
 import { DiskGuard } from './disk-guard.ts';
 import { recoverOpenAttempts } from './recovery.ts';
+import { heedRateLimit } from './turned-away.ts';
 import { WakeUp } from '../ops/wake-up.ts';
 
 export interface DispatcherOptions {
@@ -21,8 +24,7 @@ export interface DispatcherOptions {
 }
 
 const longestNapMs = 1000;
-
-const defaultMinFreeBytes = 100 * 1024 * 1024;
+const overdueNapMs = 100;
 
 /**
  * Takes what is due, one entry at a time, as the budget allows: what is in doubt first, then what waits, then what is
@@ -31,7 +33,7 @@ const defaultMinFreeBytes = 100 * 1024 * 1024;
  */
 export class Dispatcher {
   readonly #deps: AttemptDeps;
-  readonly #options: DispatcherOptions;
+  #options: DispatcherOptions;
   readonly #attempts: AttemptRun;
   readonly #disk: DiskGuard;
   readonly #queue: PQueue;
@@ -47,7 +49,7 @@ export class Dispatcher {
     this.#deps = deps;
     this.#options = options;
     this.#attempts = new AttemptRun(deps);
-    this.#disk = new DiskGuard({ ...deps, minFreeBytes: options.minFreeBytes ?? defaultMinFreeBytes });
+    this.#disk = new DiskGuard({ ...deps, minFreeBytes: options.minFreeBytes ?? sendingReserveBytes });
     // Concurrency only. When a call may start is the gate's word: a queue that counts starts overruns a sliding window.
     this.#queue = new PQueue({ concurrency: options.concurrency });
     this.#wakeUp = new WakeUp(deps.clock);
@@ -71,12 +73,20 @@ export class Dispatcher {
     this.#wakeUp.ring();
   }
 
+  /** The configuration changed. Calls that are open stay open, with the keys that they were made with. */
+  async reload(changed: Pick<DispatcherOptions, 'concurrency' | 'exposureCap'>): Promise<void> {
+    this.#options = { ...this.#options, ...changed };
+    this.#queue.concurrency = changed.concurrency;
+    await this.pausesChanged();
+  }
+
   async start(): Promise<void> {
     const { store, gate, pauses, clock, logger } = this.#deps;
-    gate.restore(await store.restoreSlots({ settledMono: gate.restartSettlesAtMs(), bootId: clock.bootId ?? null }));
+    const bootId = clock.bootId ?? null;
+    gate.restore(await store.restoreSlots({ settledMono: gate.restartSettlesAtMs(), bootId }));
+    gate.restoreRests(await store.restoreRests({ nowMono: clock.monoMs(), bootId }));
     // What was stamped in another run of the machine means nothing now: such a quiet time begins anew, once.
-    const quietUntilMono = clock.monoMs() + this.#deps.policy.quietMs;
-    await store.restartQuietTimes({ untilMono: quietUntilMono, bootId: clock.bootId ?? null });
+    await store.restartQuietTimes({ untilMono: clock.monoMs() + this.#deps.policy.quietMs, bootId });
     const recovered = await recoverOpenAttempts({
       store,
       attempts: this.#attempts,
@@ -151,6 +161,7 @@ export class Dispatcher {
     if (dueAt === null || dueAt > clock.wallMs()) return false;
     const keyName = gate.tryTake(kind);
     if (keyName === null) return false;
+    const key = callKey(this.#deps, keyName);
     const attempt = await store.openAttempt({
       step,
       keyName,
@@ -173,13 +184,13 @@ export class Dispatcher {
       gate.giveBack(keyName, kind);
       return false;
     }
-    this.#start(attempt, keyName);
+    this.#start(attempt, key);
     return true;
   }
 
-  #start(attempt: OpenAttempt, keyName: string): void {
+  #start(attempt: OpenAttempt, key: CallKey): void {
     this.#queue
-      .add(() => this.#attempts.run(attempt, keyName, this.#giveUp.signal))
+      .add(() => this.#attempts.run(attempt, key, this.#giveUp.signal))
       .catch((error: unknown) => this.#fail(error))
       .finally(() => this.#wakeUp.ring());
   }
@@ -197,11 +208,14 @@ export class Dispatcher {
     this.#besides.add(done);
   }
 
-  /** Looks again at scopes that stand still. A balance has no probe: its oldest entry tries again. */
+  /**
+   * Looks again at scopes that stand still. Where only an order can tell, there is no probe: the scope goes on, and the
+   * next order in it tells.
+   */
   async #probe(): Promise<void> {
     const { pauses, gate, store, clock, wholesale, logger } = this.#deps;
     for (const pause of pauses.due()) {
-      if (pause.scope.startsWith('balance:')) {
+      if (pause.scope.startsWith('balance:') || pause.scope.startsWith('family:')) {
         await pauses.release(pause, 'tried again');
         this.#wakeUp.ring();
         continue;
@@ -210,11 +224,17 @@ export class Dispatcher {
         ? gate.takeForProbe(pause.scope.slice('key:'.length))
         : gate.tryTake('read');
       if (keyName === null) continue;
+      const key = callKey(this.#deps, keyName);
       const slot = await store.takeSlot({ keyName, nowMono: clock.monoMs(), bootId: clock.bootId ?? null });
-      const outcome = await wholesale.probe({ keyValue: this.#deps.keyValue(keyName), signal: this.#giveUp.signal });
+      const outcome = await wholesale.probe({ keyValue: key.value, signal: this.#giveUp.signal });
       const settledMs = clock.monoMs() + (outcome.http === null ? this.#deps.limits.transitMs : 0);
       await store.settleSlot(slot, settledMs);
       gate.settle(keyName, 'read', settledMs);
+      await heedRateLimit(this.#deps, keyName, outcome);
+      // A reload gave the key another value meanwhile: what was said to the old one decides nothing.
+      if (this.#deps.keyValue(keyName) !== key.value) continue;
+      // A probe of the whole account also tells of the key that it was made with.
+      await heedShutDoor(this.#deps, keyName, outcome);
       const goesOn = await pauses.judge(pause, outcome);
       this.#wakeUp.ring();
       logger.warn({ scope: pause.scope, outcome: outcome.row }, goesOn ? 'goes on' : 'still stands still');
@@ -241,7 +261,11 @@ export class Dispatcher {
         }
       }
     }
-    for (const at of times) if (at !== null) nap = Math.min(nap, Math.max(1, at - now));
+    for (const at of times) {
+      if (at === null) continue;
+      // A probe that is due and got no slot waits for one; nothing is gained by looking a thousand times a second.
+      nap = Math.min(nap, at > now ? at - now : overdueNapMs);
+    }
     return nap;
   }
 }

@@ -1,29 +1,12 @@
-import { decisionTable } from '../core/decision-table.ts';
 import { familyOf, type Family, type Operation } from '../core/operation.ts';
-import type { Outcome } from '../core/outcome.ts';
 import type { Store } from '../store/store.ts';
-import type { AttemptDeps } from './attempt-run.ts';
-import { pauseScope } from './pause-board.ts';
+import { callKey, type AttemptDeps } from './attempt-run.ts';
+import { heedShutDoor } from './shut-doors.ts';
+import { heedRateLimit } from './turned-away.ts';
 
 const families: readonly Family[] = ['gift_card', 'esim'];
 /** How long to leave a lookup alone that did not find what was surely bought. */
 const retryMs = 600_000;
-/** How long to leave a key alone after a 429 that does not say how long (Spec 7: "Wait a few seconds, retry."). */
-const turnedAwayMs = 5000;
-
-/** What turns a lookup away also turns orders away: no money is sent to a door that is known to be shut. */
-async function heed(deps: AttemptDeps, keyName: string, outcome: Outcome): Promise<void> {
-  const { store, gate, pauses, clock } = deps;
-  const { row, message, retryAfterMs } = outcome;
-  if (row === 'rate_limited') gate.turnedAway(keyName, clock.monoMs() + (retryAfterMs ?? turnedAwayMs));
-  const { pause } = decisionTable[row].clean;
-  if (pause !== 'key' && pause !== 'account') return;
-  const probeAtMs = row === 'answer_mismatch' ? null : pauses.firstProbeAtMs(row);
-  const scope = pauseScope(pause, keyName, null);
-  await store.openPause({ scope, reason: row, message, openedBy: 'worker', probeAtMs, nowMs: clock.wallMs() });
-  await pauses.refresh();
-}
-
 /**
  * Whether "not found" can be believed. The path of a lookup is an assumption (the spec shows none), and an API that
  * answers any unknown path with its own `not_found` would make every order look absent. So a family's lookups count
@@ -63,20 +46,25 @@ export class LookupCheck {
       if (reference === null) continue;
       const keyName = gate.tryTake('read');
       if (keyName === null) return;
+      const key = callKey(deps, keyName);
       this.#notBefore.set(family, now + retryMs);
       const slot = await store.takeSlot({ keyName, nowMono: now, bootId: clock.bootId ?? null });
       const lookup = await wholesale.lookUp({
         family,
         key: reference,
-        keyValue: deps.keyValue(keyName),
+        keyValue: key.value,
         expectReference: reference,
+        ordered: null,
         signal,
       });
       const settledMs =
         clock.monoMs() + (lookup.kind === 'failed' && lookup.outcome.http === null ? deps.limits.transitMs : 0);
       await store.settleSlot(slot, settledMs);
       gate.settle(keyName, 'read', settledMs);
-      if (lookup.kind === 'failed') await heed(deps, keyName, lookup.outcome);
+      if (lookup.kind === 'failed') {
+        await heedRateLimit(deps, keyName, lookup.outcome);
+        await heedShutDoor(deps, keyName, lookup.outcome);
+      }
       if (lookup.kind === 'found') {
         await store.proveLookup(family);
         await this.refresh();

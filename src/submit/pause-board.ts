@@ -10,6 +10,8 @@ const probeDelays: Partial<Record<OutcomeRow, { firstMs: number; maxMs: number }
   ip_not_allowed: { firstMs: 300_000, maxMs: 300_000 },
   account_not_allowed: { firstMs: 300_000, maxMs: 300_000 },
 };
+/** How long a family stands still whose orders are refused one after the other, until one more is tried. */
+const trialAfterMs = 300_000;
 const otherDelay = { firstMs: 60_000, maxMs: 300_000 };
 
 /** What a probe must bring for a scope to go on: the API spoke, and did not turn the account, the key or us away. */
@@ -98,6 +100,11 @@ export class PauseBoard {
     return this.#clock.wallMs() + this.#jittered((probeDelays[row] ?? otherDelay).firstMs);
   }
 
+  /** When one more order of a family is tried that stands still. */
+  trialAtMs(): number {
+    return this.#clock.wallMs() + this.#jittered(trialAfterMs);
+  }
+
   #jittered(ms: number): number {
     return Math.round(ms * this.#timeScale * (0.9 + 0.2 * this.#random()));
   }
@@ -113,7 +120,7 @@ export class PauseBoard {
     return this.#pauses.filter((pause) => pause.probeAtMs !== null && pause.probeAtMs <= now);
   }
 
-  /** A balance is not probed: the oldest entry that waits for it is the probe. */
+  /** A balance and a family are not probed: the next entry of theirs is the probe. */
   async release(pause: Pause, reason: string): Promise<void> {
     await this.#store.endPause(pause.scope, 'worker', reason, this.#clock.wallMs());
     await this.refresh();

@@ -44,6 +44,8 @@ export interface WholesalePort {
     key: string;
     keyValue: string;
     expectReference: string | null;
+    /** What was ordered under the reference, to compare the found order with; null where that is not known. */
+    ordered: RenderableEntry | null;
     signal: AbortSignal;
   }): Promise<LookupOutcome>;
   /** One cheap GET that spends nothing: does the API take this key now? */

@@ -6,8 +6,8 @@ import { findErrorRow, isListedCode, wholesaleErrors } from '../core/wholesale-e
 import type { AnswerHeaders, CallEnd } from './call-end.ts';
 import { readErrorBody, type ErrorBody } from './error-body.ts';
 import { isJsonList, isJsonObject, parseJsonBytes, type JsonObject, type JsonText } from './json-text.ts';
-import { messageText, quoted } from './message-text.ts';
-import { retryAfterMs } from './retry-after.ts';
+import { messageText, quoted } from '../core/message-text.ts';
+import { retryAfterMs } from '../core/retry-after.ts';
 
 /** What a call was for: some codes mean something else where an order was placed. */
 export type CallPurpose =

@@ -9,7 +9,8 @@ import { CatalogueWalk, type PageFetch, type WalkCall } from './catalogue-walk.t
 import { classify, type CallPurpose, type SuccessReader } from './classify.ts';
 import { findMismatch, type Expectation } from './echo-check.ts';
 import type { JsonText } from './json-text.ts';
-import { withoutSecret } from './message-text.ts';
+import { withoutSecret } from '../core/message-text.ts';
+import { findDifference, type OrderedFacts } from './order-difference.ts';
 import { readAnswer } from './read-answer.ts';
 import { readLookup } from './read-lookup.ts';
 import { renderRequest, type RenderedCall, type RequestFacts } from './render-request.ts';
@@ -54,6 +55,8 @@ export interface LookupCall extends Keyed {
   readonly key: string;
   /** The reference that the found order must have, if it shows one; null when it is not known. */
   readonly expectReference: string | null;
+  /** What was ordered, to compare the found order with; absent or null where that is not known. */
+  readonly ordered?: OrderedFacts | null;
 }
 
 export interface EsimLookupCall extends Keyed {
@@ -155,9 +158,15 @@ export class WholesaleClient {
     // An order number comes from outside: what it looks like is no mistake of ours.
     if (!isPathPart(call.key)) return impossibleLookup('an order cannot be looked up by this key');
     const path = fillPath(lookup.path, { key: call.key });
-    return this.#lookUp(path, call, call.family, (body) =>
-      readLookup(body, call.family, call.expectReference, this.#wire.answer),
-    );
+    let differs: string | null = null;
+    const found = await this.#lookUp(path, call, call.family, (body) => {
+      const reading = readLookup(body, call.family, call.expectReference, this.#wire.answer);
+      if (reading.kind === 'read' && call.ordered) differs = findDifference(reading.order, call.ordered, this.#wire);
+      return reading;
+    });
+    return found.kind === 'found' && differs !== null
+      ? { ...found, differs: withoutSecret(differs, call.keyValue) }
+      : found;
   }
 
   /** Reads one eSIM; its state stands in `answer.status` and in its unit. Only while `canLookUpEsim()`. */

@@ -3,7 +3,7 @@ import type { OrderAnswer } from '../core/order-answer.ts';
 import { firstAt, textOf, type JsonText } from './json-text.ts';
 import { iccidIn } from './read-units.ts';
 import { foreignReference, orderObjectsIn } from './read-answer.ts';
-import { quoted } from './message-text.ts';
+import { quoted } from '../core/message-text.ts';
 import type { Wire } from './wire.ts';
 
 /** What was asked for, as far as an answer may repeat it. */

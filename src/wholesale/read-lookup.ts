@@ -2,9 +2,14 @@ import type { Family } from '../core/operation.ts';
 import type { OrderAnswer } from '../core/order-answer.ts';
 import type { SuccessReading } from './classify.ts';
 import { isJsonList, valueAt, type JsonText } from './json-text.ts';
-import { quoted } from './message-text.ts';
+import { quoted } from '../core/message-text.ts';
 import { foreignReference, readAnswer, referencesIn } from './read-answer.ts';
 import type { AnswerWire } from './wire-answer.ts';
+
+/** A success, with the order in it that is ours. */
+export type LookupReading =
+  | Exclude<SuccessReading, { kind: 'read' }>
+  | { readonly kind: 'read'; readonly answer: OrderAnswer; readonly order: JsonText };
 
 /** Where an API that filters by reference puts the orders that it found. */
 const listPlaces = ['$', 'data', 'orders', 'items', 'results', 'list', 'data.orders', 'data.items'];
@@ -32,7 +37,7 @@ export function readLookup(
   family: Family,
   expectReference: string | null,
   wire: AnswerWire,
-): SuccessReading {
+): LookupReading {
   const whole = readAnswer(body, family, wire);
   const list = saysNothing(whole) ? listOf(body) : null;
   if (list !== null) {
@@ -40,7 +45,8 @@ export function readLookup(
       (order) => expectReference !== null && referencesIn(order, family, wire).includes(expectReference),
     );
     const [only] = ours;
-    if (only !== undefined && ours.length === 1) return { kind: 'read', answer: readAnswer(only, family, wire) };
+    if (only !== undefined && ours.length === 1)
+      return { kind: 'read', answer: readAnswer(only, family, wire), order: only };
     return { kind: 'unreadable', message: `a list of ${list.length} orders, of which ${ours.length} are ours` };
   }
   if (saysNothing(whole)) return { kind: 'unreadable', message: 'an answer in which no order can be recognised' };
@@ -49,5 +55,5 @@ export function readLookup(
     const message = `the found order has the reference ${quoted(foreign)}, not ${quoted(expectReference ?? '')}`;
     return { kind: 'mismatch', answer: whole, message };
   }
-  return { kind: 'read', answer: whole };
+  return { kind: 'read', answer: whole, order: body };
 }

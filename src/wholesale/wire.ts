@@ -81,12 +81,18 @@ const esimCancel = z
 
 const read = (placeholder: string) => z.strictObject({ path: pathTemplate(placeholder).includes(`{${placeholder}}`) });
 
+/** What of a found order is compared with what was ordered. */
+const comparedFields = ['product', 'quantity', 'days', 'currency', 'iccid'] as const;
+export type ComparedField = (typeof comparedFields)[number];
+
 /** How one order, or one eSIM, is read back; `off` where the API has no such call. */
 const lookup = z.strictObject({
   gift_card: z.union([z.literal('off'), read('key')]).default({ path: '/orders/{key}' }),
   esim: z.union([z.literal('off'), read('key')]).default({ path: '/esim/orders/{key}' }),
   /** The specification names no such call: it stays off until a config names its path. */
   get_sim: z.union([z.literal('off'), read('iccid')]).default('off'),
+  /** Leave one out where the API shows something else under the same name, for example the currency of a card. */
+  compare: z.array(z.enum(comparedFields)).default([...comparedFields]),
 });
 
 /**

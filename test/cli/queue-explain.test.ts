@@ -21,16 +21,31 @@ describe('order-sync queue explain', () => {
     const outbox = await filled();
     expect(await explained(outbox)).toMatchInlineSnapshot(`
       "1 to send, 0 in doubt; all of it can be sent now
+      balance:EUR stands still since 2026-11-21T11:00:00.000Z, by worker: insufficient_balance: Balance too low
+      note: no worker answers: nothing is sent until one runs, and times count from then
 
       LIMIT     USED     NEXT SLOT
       orders    3 of 20  2026-11-21 12:00:00Z
       requests  3 of 60  2026-11-21 12:00:00Z
+
+      KEY   STATE  UNTIL  ORDERS  REQUESTS
+      main  ready  -      3       3
       "
     `);
     expect(JSON.parse(await explained(outbox, '--json'))).toMatchInlineSnapshot(`
       {
         "drained_at": "2026-11-21T12:00:00.000Z",
         "in_doubt": 0,
+        "keys": [
+          {
+            "name": "main",
+            "orders_used": 3,
+            "requests_used": 3,
+            "since": null,
+            "state": "ready",
+            "until": null,
+          },
+        ],
         "limits": [
           {
             "capacity": 20,
@@ -45,7 +60,10 @@ describe('order-sync queue explain', () => {
             "used": 3,
           },
         ],
-        "reasons": [],
+        "reasons": [
+          "no worker answers: nothing is sent until one runs, and times count from then",
+        ],
+        "standing_still": 0,
         "to_send": 1,
       }
     `);
@@ -55,6 +73,7 @@ describe('order-sync queue explain', () => {
     const outbox = await filled();
     expect(await explained(outbox, pending)).toMatchInlineSnapshot(`
       "os-cjrz4rvldsto2jmhrsscc3j6lo is pending
+        why     no worker answers: nothing is sent until one runs, and times count from then
         place   1 (at most 0 calls come before it)
         starts  now
       "
@@ -62,7 +81,9 @@ describe('order-sync queue explain', () => {
     expect(JSON.parse(await explained(outbox, pending, '--json'))).toMatchInlineSnapshot(`
       {
         "calls_ahead": 0,
-        "reasons": [],
+        "reasons": [
+          "no worker answers: nothing is sent until one runs, and times count from then",
+        ],
         "reference": "os-cjrz4rvldsto2jmhrsscc3j6lo",
         "starts_at": "2026-11-21T12:00:00.000Z",
         "state": "pending",
@@ -106,7 +127,9 @@ describe('order-sync queue explain', () => {
     // One of the other shop may come before it; three of the twenty slots are held by what was bought before.
     expect(last).toMatchObject({ calls_ahead: 25, starts_at: '2026-11-21T12:01:00.000Z' });
     const first = JSON.parse(await explained(outbox, submitted.lines[0].reference, '--json'));
-    expect(first).toMatchObject({ calls_ahead: 1, starts_at: '2026-11-21T12:00:00.000Z', reasons: [] });
+    expect(first).toMatchObject({ calls_ahead: 1, starts_at: '2026-11-21T12:00:00.000Z' });
+    const others = first.reasons.filter((reason: string) => !reason.startsWith('no worker answers'));
+    expect(others).toEqual([]);
   });
 
   it('ends with 4 for a reference that is not there', async () => {

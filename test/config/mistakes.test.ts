@@ -23,13 +23,14 @@ log: { level: loud }
 `;
     const environment = { ORDER_SYNC__SHUTDOWN__GRACE_MS: '-1', ORDER_SYNC__SUBMITT__X: '1' };
     expect(mistakesOf(text, { environment, flags: { 'admin.listen': 'here' } })).toEqual([
-      'c.yaml has 13 mistakes:',
+      'c.yaml has 14 mistakes:',
       '--set admin.listen must be host:port, for example "127.0.0.1:9090", got "here" (string)',
       'c.yaml:1:11 instance must be text (in quotes, if it looks like a number), got 12 (number)',
       'c.yaml:2:1 data_dri is not a known key; did you mean "data_dir"?',
       'c.yaml:5:23 intake.folder.scan_interval_ms must be at least 10, got 1 (number)',
       'c.yaml:6:16 intake.folder.stable_ms must be a whole number, got "soon" (string)',
       'c.yaml:8:13 wholesale.base_url must be an http or https address without user, query or fragment, for example "https://api.example.com/v1", got "api.example.com" (string)',
+      'c.yaml:12:7 wholesale.keys.1.value is the key of wholesale.keys.0, too: a budget belongs to a key, not to its name',
       `c.yaml:12:13 wholesale.keys.1.name must differ from the other keys' names, got "main"`,
       'c.yaml:14:21 wholesale.limits.orders must be at most `requests` (60), because an order is a request, got 99',
       'c.yaml:15:25 wholesale.timeouts.total_ms must be at least `response_ms` (30000), got 10',
@@ -45,7 +46,7 @@ log: { level: loud }
       'c.yaml has 3 mistakes:',
       'c.yaml:1:1 instance is required: names this installation. Part of every reference: never change it.',
       'c.yaml:1:1 wholesale.base_url is required: the address of the Wholesale Ordering API. https, unless it is this machine or a sandbox.',
-      'c.yaml:1:1 wholesale.keys is required: one to five API keys; each brings its own budget.',
+      'c.yaml:1:1 wholesale.keys is required: one to five API keys of one account; each brings its own budget.',
     ]);
   });
 

@@ -177,6 +177,21 @@ describe('what a lookup does', () => {
     expect(settlement).toMatchObject({ state: 'fulfilled', inDoubt: false });
   });
 
+  it('puts another purchase under our reference before a person, with both, and gives its units to nobody', () => {
+    const differs = 'the order found under this reference has the product "b", asked was "a"';
+    for (const state of ['unknown', 'placed'] as const) {
+      const settlement = decideLookup(
+        facts({ ...inDoubt, state }),
+        { kind: 'found', answer: answer(), differs },
+        policy,
+        now,
+        half,
+      );
+      expect(settlement).toMatchObject({ state: 'needs_review', inDoubt: true, reviewReason: differs });
+      expect(settlement.answer).toMatchObject({ orderNumber: 'GC-1', units: [], cost: null });
+    }
+  });
+
   it('sends the same reference again when the order is absent and nothing was refused (Spec 7, retry rule 1)', () => {
     const settlement = decideLookup(facts(inDoubt), { kind: 'absent' }, policy, now, half);
     expect(settlement).toMatchObject({ state: 'unknown', nextStep: 'send', inDoubt: true });

@@ -1,10 +1,23 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BudgetWindow } from '../../src/core/budget-window.ts';
-import { callsAhead, callStartsInMs, drainsInMs, forecast, spendStartsInMs } from '../../src/core/queue-forecast.ts';
+import {
+  callsAhead,
+  callStartsInMs,
+  drainsInMs,
+  forecast,
+  spendStartsInMs,
+  type KeyFacts,
+} from '../../src/core/queue-forecast.ts';
 import { Turns, type Queue } from '../../src/store/lanes.ts';
 
 const orders = { capacity: 20, windowMs: 60_000, freeInMs: [] };
+const key = (facts: Partial<KeyFacts> = {}): KeyFacts => ({
+  limits: [orders],
+  blockedForMs: 0,
+  pacing: null,
+  ...facts,
+});
 
 describe('when a call starts', () => {
   it.each([
@@ -33,10 +46,70 @@ describe('when a call starts', () => {
 
   it('needs a slot of every limit', () => {
     const requests = { capacity: 60, windowMs: 60_000, freeInMs: Array.from({ length: 60 }, () => 9000) };
-    expect(spendStartsInMs([orders, requests], 0)).toBe(9000);
-    expect(drainsInMs([orders, requests], 0)).toBeNull();
-    expect(drainsInMs([orders], 21)).toBe(60_000);
-    expect(forecast({ limits: [orders], ahead: 3, dueInMs: 70_000 })).toEqual({ ahead: 3, inMs: 70_000 });
+    expect(spendStartsInMs([key({ limits: [orders, requests] })], 0)).toBe(9000);
+    expect(drainsInMs([key({ limits: [orders, requests] })], 0)).toBeNull();
+    expect(drainsInMs([key()], 21)).toBe(60_000);
+    expect(forecast({ keys: [key()], ahead: 3, dueInMs: 70_000 })).toEqual({ ahead: 3, inMs: 70_000 });
+  });
+
+  it('is taken from whichever key is free first, and never without a key', () => {
+    const used = key({ limits: [{ ...orders, freeInMs: Array.from({ length: 20 }, () => 5000) }] });
+    expect(spendStartsInMs([], 0)).toBe(Number.POSITIVE_INFINITY);
+    expect(spendStartsInMs([used, key()], 19)).toBe(0);
+    expect(spendStartsInMs([used, key()], 20)).toBe(5000);
+    expect(spendStartsInMs([used, key()], 40)).toBe(60_000);
+    expect(
+      spendStartsInMs(
+        Array.from({ length: 5 }, () => key()),
+        100,
+      ),
+    ).toBe(60_000);
+    const blocked = key({ blockedForMs: 90_000 });
+    expect(spendStartsInMs([blocked], 0)).toBe(90_000);
+    expect(spendStartsInMs([blocked], 20)).toBe(150_000);
+    expect(spendStartsInMs([blocked, key()], 39)).toBe(60_000);
+  });
+
+  it('keeps its distance from the one before while calls are spread out, and then follows the slots alone', () => {
+    const paced = key({ pacing: { forMs: 10_000, distanceMs: 3000 } });
+    expect([0, 1, 3, 4, 19, 20].map((n) => spendStartsInMs([paced], n))).toEqual([
+      0, 3000, 9000, 10_000, 10_000, 60_000,
+    ]);
+    const both = key({ blockedForMs: 4000, pacing: { forMs: 10_000, distanceMs: 3000 } });
+    expect([0, 1, 2, 3].map((n) => spendStartsInMs([both], n))).toEqual([4000, 7000, 10_000, 10_000]);
+  });
+
+  it('is what counting one call after the other would say, with any keys', () => {
+    const someKey = fc.record({
+      capacity: fc.integer({ min: 1, max: 4 }),
+      freeInMs: fc.array(fc.integer({ min: 1, max: 900 }), { maxLength: 4 }),
+      blockedForMs: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 3000 })),
+    });
+    fc.assert(
+      fc.property(fc.array(someKey, { minLength: 1, maxLength: 5 }), fc.integer({ min: 0, max: 40 }), (drawn, n) => {
+        const windowMs = 1000;
+        const budgets = drawn.map(({ capacity, freeInMs, blockedForMs }) => {
+          const budget = new BudgetWindow(capacity, windowMs);
+          for (const ms of freeInMs) budget.restore(ms);
+          return { budget, blockedForMs };
+        });
+        let now = 0;
+        for (let call = 0; ; call += 1) {
+          const at = ({ budget, blockedForMs }: (typeof budgets)[number]) =>
+            Math.max(blockedForMs, budget.freeAtMs(now));
+          const first = budgets.toSorted((a, b) => at(a) - at(b))[0];
+          if (first === undefined) throw new Error('there is a key');
+          now = Math.max(now, at(first));
+          if (call === n) break;
+          first.budget.take(now);
+          first.budget.settle(now);
+        }
+        const keys = drawn.map(({ capacity, freeInMs, blockedForMs }) =>
+          key({ limits: [{ capacity, windowMs, freeInMs }], blockedForMs }),
+        );
+        expect(spendStartsInMs(keys, n)).toBe(now);
+      }),
+    );
   });
 
   it('is what the budget itself would say, whatever was used before', () => {

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { configKeys, type SchemaNode } from '../../src/config/schema-tree.ts';
+import { configKeys, isLive, type SchemaNode } from '../../src/config/schema-tree.ts';
 
 const page = resolve(import.meta.dirname, '../../docs/config.md');
 const marked = /<!-- keys -->\n[\s\S]*<!-- \/keys -->/;
@@ -31,6 +31,20 @@ function renderKeys(): string {
   return ['| key | value | default | what it does |', '|---|---|---|---|', ...rows].join('\n');
 }
 
+const markedLive = /<!-- live -->\n[\s\S]*<!-- \/live -->/;
+
+/** What a reload changes: whole sections where all of their keys do, and single keys otherwise. */
+function renderLive(): string {
+  const all = configKeys().map(({ path }) => path);
+  const lives = (path: string): boolean => isLive(path.split('.').flatMap(segments));
+  const wholly = all.filter((path) => all.every((below) => below === path || !isWithin(below, path) || lives(below)));
+  const shown = wholly.filter((path) => lives(path) && !wholly.some((above) => isWithin(path, above) && lives(above)));
+  return shown.map((path) => `- \`${path}\``).join('\n');
+}
+const segments = (part: string): (string | number)[] => (part.endsWith('[]') ? [part.slice(0, -2), 0] : [part]);
+const isWithin = (path: string, above: string): boolean =>
+  path.startsWith(`${above}.`) || path.startsWith(`${above}[]`);
+
 describe('docs/config.md', () => {
   it('has every key as the schema has it', () => {
     const expected = `<!-- keys -->\n${renderKeys()}\n<!-- /keys -->`;
@@ -41,6 +55,17 @@ describe('docs/config.md', () => {
       );
     }
     expect(marked.exec(readFileSync(page, 'utf8'))?.[0]).toBe(expected);
+  });
+
+  it('lists what a reload changes, as the schema marks it', () => {
+    const expected = `<!-- live -->\n${renderLive()}\n<!-- /live -->`;
+    if (process.env['UPDATE_DOCS'] === '1') {
+      writeFileSync(
+        page,
+        readFileSync(page, 'utf8').replace(markedLive, () => expected),
+      );
+    }
+    expect(markedLive.exec(readFileSync(page, 'utf8'))?.[0]).toBe(expected);
   });
 
   it('leaves no key without a word on what it does', () => {

@@ -212,6 +212,8 @@ export function drawPlan(seed: number): RunPlan {
     faultProfile: profile,
     faultsOffMs,
     resultsFail: random.chance(0.1),
+    // They take longer, and only SQLite itself could make a difference.
+    ownFiles: seed % 8 === 0,
     diskFull: random.chance(0.1)
       ? { fromMs: random.int(0, faultsOffMs), untilMs: faultsOffMs }
       : { fromMs: 0, untilMs: 0 },

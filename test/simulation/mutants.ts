@@ -256,7 +256,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a pause is not recorded',
     file: run,
-    changes: [['pause: this.#pauseOf(attempt, keyName, settlement),', 'pause: null,']],
+    changes: [['pause: this.#pauseOf(attempt, key, settlement),', 'pause: null,']],
   },
   {
     name: 'a probe that fails ends the pause',

@@ -9,17 +9,23 @@ import type { SimOrder } from './api-ledger.ts';
 import { namespace } from './sim-disk.ts';
 import type { World } from './world.ts';
 
+/** Worked out once for a line, which is looked at twice. */
+const possibleReferences = new WeakMap<AcceptableLine, ReadonlySet<string>>();
+
 /**
  * Every reference that may ever stand for a line, worked out without asking the worker: a line that may be split or
  * charged to another balance has some more.
  */
 function referencesOf(line: AcceptableLine): ReadonlySet<string> {
+  const known = possibleReferences.get(line);
+  if (known !== undefined) return known;
   const { source, orderId, lineId } = line;
   const deepest = Object.keys(line.rules ?? {}).length === 0 ? 0 : 4;
   const references = new Set<string>();
   for (let generation = 0; generation <= deepest; generation += 1)
     for (let chunk = 0; chunk < 2 ** generation; chunk += 1)
       references.add(referenceFor(namespace, { source, orderId, lineId, generation, chunk }));
+  possibleReferences.set(line, references);
   return references;
 }
 

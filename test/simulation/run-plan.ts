@@ -48,6 +48,8 @@ export interface RunPlan {
   readonly faultProfile: FaultProfile;
   readonly faultsOffMs: number;
   readonly resultsFail: boolean;
+  /** Whether a crash leaves copies of the outbox's files to the next worker, rather than the connection to them. */
+  readonly ownFiles: boolean;
   /** When the disk of the outbox is nearly full. */
   readonly diskFull: Span;
   /** Says what happens to a call, instead of drawing it. */
@@ -87,6 +89,7 @@ export const quietPlan: RunPlan = {
   faultProfile: 'mixed',
   faultsOffMs: 0,
   resultsFail: false,
+  ownFiles: true,
   diskFull: { fromMs: 0, untilMs: 0 },
   script: null,
 };

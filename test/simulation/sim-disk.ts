@@ -14,7 +14,7 @@ import type { Database } from 'better-sqlite3';
 import { openStore, type StoreOptions } from '../../src/store/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { SeededRandom } from './seeded-random.ts';
-import { connectionTo, forgetConnection, synchronousOf, tapSqlite } from './sqlite-tap.ts';
+import { closeKept, connectionTo, forgetConnection, keepOpen, synchronousOf, tapSqlite } from './sqlite-tap.ts';
 
 export type CrashKind = 'kill' | 'power';
 
@@ -33,15 +33,56 @@ const options = (path: string): StoreOptions => ({
   sinks: ['folder'],
 });
 
+/** The guards of rows that are never deleted; they step aside while the simulation empties an outbox. */
+const guards = ['attempts_are_kept', 'entries_are_kept', 'audit_is_kept'] as const;
+const emptying = 'simulation_empties';
+
+/** Lets the guards against deleting know when the simulation, and nobody else, empties the outbox. */
+function letBeEmptied(database: Database): void {
+  for (const name of guards) {
+    const sql = String(database.prepare('SELECT sql FROM sqlite_schema WHERE name = ?').pluck().get(name));
+    const [head, body] = sql.split(/\sBEGIN /);
+    if (body === undefined) throw new Error(`the guard ${name} is not written as the simulation knows it`);
+    database.exec(`DROP TRIGGER ${name}`);
+    database.exec(`${head} WHEN NOT EXISTS (SELECT 1 FROM meta WHERE name = '${emptying}')\nBEGIN ${body}`);
+  }
+}
+
+/** The tables in an order in which they can be emptied: those that refer to others before those. */
+function childrenFirst(database: Database): readonly string[] {
+  const rows = database
+    .prepare<[], { name: string; parent: string | null }>(
+      `SELECT s.name, f."table" AS parent FROM sqlite_schema s LEFT JOIN pragma_foreign_key_list(s.name) f
+       WHERE s.type = 'table' AND s.name NOT LIKE 'sqlite_%' AND s.name <> 'meta'`,
+    )
+    .all();
+  const left = new Set(rows.map((row) => row.name));
+  const ordered: string[] = [];
+  while (left.size > 0) {
+    const free = [...left].filter((name) => !rows.some((row) => row.parent === name && left.has(row.name)));
+    if (free.length === 0) throw new Error(`the tables ${[...left].join(', ')} refer to each other`);
+    for (const name of free) left.delete(name);
+    ordered.push(...free);
+  }
+  return ordered;
+}
+
 /**
  * The disk under the outbox: real SQLite files in memory. A kill leaves the bytes as they are. A power loss also keeps
  * every commit as long as the store syncs at each one, and else only what the last checkpoint had made durable, with
  * some of what came after it.
+ *
+ * A run with files of its own starts with a copy of an empty outbox, and its crashes leave copies of bytes that the next
+ * worker opens with their write-ahead log. The others share one file, which is emptied before each run; a crash that
+ * loses no commit leaves its connection to the next worker. To SQLite, both are the same: what was committed is there.
  */
 export class SimDisk {
   readonly #folder: string;
   readonly #template: string;
+  readonly #shared: string;
+  readonly #emptied: readonly string[];
   #generation = 0;
+  #path = '';
   #store: Store | null = null;
 
   constructor() {
@@ -50,19 +91,55 @@ export class SimDisk {
     this.#template = join(this.#folder, 'template.db');
     void openStore(options(this.#template)).close();
     writeFileSync(this.#template, readFileSync(this.#template));
+    this.#shared = join(this.#folder, 'shared.db');
+    copyFileSync(this.#template, this.#shared);
+    this.#emptied = this.#share();
   }
 
-  get #path(): string {
-    return join(this.#folder, `outbox-${this.#generation}.db`);
+  /** Opens the shared outbox for good. Returns the statements that empty it. */
+  #share(): readonly string[] {
+    const store = openStore(options(this.#shared));
+    const database = connectionTo(this.#shared);
+    const lock = connectionTo(`${this.#shared}-lock`);
+    if (database === undefined || lock === undefined) throw new Error('the shared outbox cannot be opened');
+    letBeEmptied(database);
+    keepOpen(database);
+    keepOpen(lock);
+    void store.close();
+    const stamps = database.prepare<[], string>('SELECT name FROM meta').pluck().all();
+    return [
+      `INSERT INTO meta (name, value) VALUES ('${emptying}', 'yes')`,
+      ...childrenFirst(database).map((name) => `DELETE FROM ${name}`),
+      `DELETE FROM meta WHERE name NOT IN (${stamps.map((name) => `'${name}'`).join(', ')})`,
+    ];
   }
 
-  /** A new installation: an empty outbox. */
-  format(): void {
+  /** A new installation: an empty outbox, in files of its own or in the shared one. */
+  format(ownFiles: boolean): void {
     this.release();
-    this.#remove(this.#path);
+    if (this.#path !== this.#shared) this.#remove(this.#path);
     this.#generation = 0;
-    this.#remove(this.#path);
+    if (!ownFiles) return this.#empty();
+    this.#path = this.#next();
     copyFileSync(this.#template, this.#path);
+  }
+
+  #empty(): void {
+    this.#path = this.#shared;
+    const { connection } = this;
+    connection
+      .transaction(() => {
+        for (const sql of this.#emptied) connection.prepare(sql).run();
+      })
+      .immediate();
+    connection.pragma('wal_checkpoint(TRUNCATE)');
+  }
+
+  #next(): string {
+    this.#generation += 1;
+    const path = join(this.#folder, `outbox-${this.#generation}.db`);
+    this.#remove(path);
+    return path;
   }
 
   open(): Store {
@@ -71,7 +148,7 @@ export class SimDisk {
   }
 
   get isOpen(): boolean {
-    return connectionTo(this.#path)?.open === true;
+    return this.#store !== null && connectionTo(this.#path)?.open === true;
   }
 
   /** What the oracle looks at: the files as the worker's own connection sees them. */
@@ -86,9 +163,8 @@ export class SimDisk {
     const old = this.#path;
     const connection = connectionTo(old);
     const synchronous = connection?.open ? synchronousOf(connection) : 2;
-    this.#generation += 1;
-    const path = this.#path;
-    this.#remove(path);
+    if (old === this.#shared && (kind === 'kill' || synchronous === 2)) return this.#dropShared();
+    const path = this.#next();
     copyFileSync(old, path);
     const wal = `${old}-wal`;
     if (existsSync(wal)) {
@@ -96,7 +172,15 @@ export class SimDisk {
       if (kind === 'power' && synchronous < 2) loseFrames(`${path}-wal`, random);
     }
     this.release();
-    this.#remove(old);
+    if (old !== this.#shared) this.#remove(old);
+    this.#path = path;
+  }
+
+  /** The process is gone, and with it its lock; every commit of it stays. */
+  #dropShared(): void {
+    this.#store = null;
+    const lock = connectionTo(`${this.#shared}-lock`);
+    if (lock?.inTransaction === true) lock.exec('ROLLBACK');
   }
 
   /** A stop in good order. */
@@ -113,6 +197,8 @@ export class SimDisk {
 
   destroy(): void {
     this.release();
+    closeKept(this.#shared);
+    closeKept(`${this.#shared}-lock`);
     rmSync(this.#folder, { recursive: true, force: true });
   }
 }

@@ -8,7 +8,6 @@ import { LookupCheck } from '../../src/submit/lookup-check.ts';
 import { PauseBoard } from '../../src/submit/pause-board.ts';
 import { createWholesaleClient } from '../../src/wholesale/client.ts';
 import type { HttpPort } from '../../src/wholesale/transport.ts';
-import { readWire } from '../../src/wholesale/read-wire.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { SimProcess } from './sim-process.ts';
 import { responseMs, totalMs } from './sim-network.ts';
@@ -77,7 +76,7 @@ export class SimWorker {
       baseUrl: 'https://api.example',
       clock,
       timeouts: { response_ms: responseMs, total_ms: totalMs },
-      wire: readWire(settings.lookup ? {} : { lookup: { gift_card: 'off', esim: 'off' } }),
+      ...(settings.lookup ? {} : { wire: { lookup: { gift_card: 'off', esim: 'off' } } }),
       network: this.#world.networkOf(clock),
     });
     const { longestNapMs } = settings;

@@ -3,6 +3,7 @@ import { sweep } from './crash-sweep.ts';
 import { runSeed } from './run-seed.ts';
 import { runSeeds } from './run-seeds.ts';
 import { scenarios } from './scenarios.ts';
+import { sourceVersion } from './source-version.ts';
 import { SimDisk } from './sim-disk.ts';
 import { describeCoverage, missingPlaces } from './expected-places.ts';
 
@@ -34,6 +35,7 @@ async function showSeed(seed: number): Promise<void> {
 
 async function runMany(): Promise<void> {
   const count = Number(values.seeds);
+  const commit = sourceVersion();
   let said = 0;
   const report = await runSeeds({
     from: Number(values.from),
@@ -60,6 +62,10 @@ async function runMany(): Promise<void> {
       `${report.repeated} repeated with the same trace, ${report.failures.length} with violations, ` +
       `${missing.length} places not reached`,
   );
+  // The closing line of a range: a million seeds are run as many of them.
+  const from = Number(values.from);
+  const range = { from, to: from + count - 1, seeds: report.seeds, violations: report.failures.length };
+  say(JSON.stringify({ ...range, repeated: report.repeated, seconds: Math.round(report.seconds), commit }));
   if (report.failures.length > 0) say('repeat one with: npm run simulate -- --seed N');
   if (report.failures.length > 0 || (mustReachAll && missing.length > 0)) process.exitCode = 1;
 }

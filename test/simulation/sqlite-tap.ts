@@ -1,3 +1,5 @@
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 
 type Database = SqliteDatabase.Database;
@@ -5,12 +7,21 @@ type Statement = SqliteDatabase.Statement;
 
 const connections = new Map<string, Database>();
 const statements = new WeakMap<Database, Map<string, LazyStatement>>();
+/** A connection that is taken up again by whoever opens its path, with what was compiled for it. */
+interface Kept {
+  readonly native: object;
+  readonly statements: Map<string, LazyStatement>;
+  /** How each setting was last made: to make it once more would change nothing, and let every statement expire. */
+  readonly settings: Map<string, string>;
+}
+const kept = new Map<string, Kept>();
 // Kept as they are, and only ever called on a connection: the prototype gets others in their place.
 const pragma: (this: Database, source: string, options?: SqliteDatabase.PragmaOptions) => unknown = Reflect.get(
   SqliteDatabase.prototype,
   'pragma',
 );
 const prepare: (this: Database, sql: string) => Statement = Reflect.get(SqliteDatabase.prototype, 'prepare');
+const close: (this: Database) => Database = Reflect.get(SqliteDatabase.prototype, 'close');
 
 /** A statement that is compiled when it is first used: a run opens the outbox often and uses a part of them. */
 class LazyStatement {
@@ -51,23 +62,80 @@ class LazyStatement {
   }
 }
 
+interface Addon {
+  Database: new (path: string, ...rest: readonly unknown[]) => object;
+}
+
+function isAddon(value: unknown): value is Addon {
+  return typeof value === 'object' && value !== null && 'Database' in value && typeof value.Database === 'function';
+}
+
+/** What the package loads to speak with SQLite: the only place where a connection can be taken up again. */
+function loadAddon(): Addon {
+  const require = createRequire(import.meta.url);
+  const binding: { getBinding(): unknown } = require(join(dirname(require.resolve('better-sqlite3')), 'binding.js'));
+  const addon = binding.getBinding();
+  if (!isAddon(addon)) throw new Error('better-sqlite3 is not built as the simulation knows it');
+  return addon;
+}
+
 /**
  * Looks into the connections that the store opens, which only themselves know whether they sync, and compiles a
- * statement once for a connection, when it is needed. What SQLite does is not changed.
+ * statement once for a connection, when it is needed. What SQLite does is not changed, but for its locks: a connection
+ * holds them instead of asking for them at each statement, since nobody else opens the file.
  */
 export function tapSqlite(): void {
-  const prototype: { prepare: unknown; pragma: unknown } = SqliteDatabase.prototype;
+  const addon = loadAddon();
+  addon.Database = new Proxy(addon.Database, {
+    construct: (Native, values: readonly unknown[]) => {
+      const [path, ...rest] = values;
+      return kept.get(String(path))?.native ?? new Native(String(path), ...rest);
+    },
+  });
+  const prototype: { prepare: unknown; pragma: unknown; close: unknown } = SqliteDatabase.prototype;
   prototype.pragma = function tappedPragma(this: Database, source: string, options?: SqliteDatabase.PragmaOptions) {
-    connections.set(this.name, this);
-    return pragma.call(this, source, options);
+    if (connections.get(this.name) !== this) {
+      connections.set(this.name, this);
+      if (!this.inTransaction) pragma.call(this, 'locking_mode = EXCLUSIVE');
+    }
+    const keptOpen = kept.get(this.name);
+    if (keptOpen === undefined) return pragma.call(this, source, options);
+    const [name = '', value] = source.split(' = ');
+    if (value !== undefined && keptOpen.settings.get(name) === value) return undefined;
+    if (value !== undefined) {
+      keptOpen.settings.set(name, value);
+      return pragma.call(this, source, options);
+    }
+    return options?.simple === true
+      ? this.prepare(`PRAGMA ${source}`).pluck().get()
+      : this.prepare(`PRAGMA ${source}`).all();
   };
   prototype.prepare = function tappedPrepare(this: Database, sql: string) {
-    const known = statements.get(this) ?? new Map<string, LazyStatement>();
+    const known = statements.get(this) ?? kept.get(this.name)?.statements ?? new Map<string, LazyStatement>();
     statements.set(this, known);
     const found = known.get(sql) ?? new LazyStatement(this, sql);
     known.set(sql, found);
     return found;
   };
+  prototype.close = function tappedClose(this: Database) {
+    return kept.has(this.name) ? this : close.call(this);
+  };
+}
+
+/** From now on this connection stays open when it is closed, and is taken up again when its path is opened. */
+export function keepOpen(database: Database): void {
+  const [symbol] = Object.getOwnPropertySymbols(database);
+  const native: unknown = symbol === undefined ? undefined : Reflect.get(database, symbol);
+  if (typeof native !== 'object' || native === null) throw new Error('better-sqlite3 is not made as expected');
+  const compiled = statements.get(database) ?? new Map<string, LazyStatement>();
+  kept.set(database.name, { native, statements: compiled, settings: new Map() });
+}
+
+/** Closes a connection that was kept open. */
+export function closeKept(path: string): void {
+  const database = connections.get(path);
+  kept.delete(path);
+  if (database?.open === true) close.call(database);
 }
 
 export function connectionTo(path: string): Database | undefined {

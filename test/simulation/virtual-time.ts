@@ -14,7 +14,7 @@ function comesBefore(a: TimedEvent, b: TimedEvent): boolean {
 /** Everything that microtasks lead to has happened when this resolves: the worker's promises use nothing slower. */
 function quiescence(): Promise<void> {
   return new Promise((resolve) => {
-    setImmediate(resolve);
+    process.nextTick(resolve);
   });
 }
 
@@ -57,9 +57,8 @@ export class VirtualTime {
     for (;;) {
       await quiescence();
       if (done()) return true;
-      const event = this.#pop();
+      const event = this.#next();
       if (event === undefined) return false;
-      if (event.cancelled) continue;
       if (event.atMs > limitMs) {
         this.#push(event);
         this.#nowMs = Math.max(this.#nowMs, limitMs);
@@ -68,6 +67,13 @@ export class VirtualTime {
       this.#nowMs = event.atMs;
       event.fire();
     }
+  }
+
+  /** The next event that was not taken back: one that was moves nothing, so nothing need come to rest after it. */
+  #next(): TimedEvent | undefined {
+    let event = this.#pop();
+    while (event?.cancelled === true) event = this.#pop();
+    return event;
   }
 
   #push(event: TimedEvent): void {

@@ -123,8 +123,7 @@ export class WireWatch implements WireObserver {
       `worker sees ${call.method} ${call.path}: ${end.kind === 'fault' ? `${end.row}${end.sent ? '' : ', not sent'}` : ''} ${http ?? ''} ${code ?? ''}`,
     );
     if (code !== null && accountWide.has(code)) this.#shut.set('account', { atMs: this.#nowMs(), recorded: false });
-    // What a probe of the whole account learns about the one key that it uses is nothing to hold against the others.
-    if (code !== null && keyWide.has(code) && call.path !== '/products')
+    if (code !== null && keyWide.has(code))
       this.#shut.set(call.authorization, { atMs: this.#nowMs(), recorded: false });
     if (!spends) {
       if (call.path === '/products' && letIn(end, code)) {

@@ -155,7 +155,7 @@ export class World {
   /** Lets the run happen, to its end: everything is settled, or should have been. */
   async run(): Promise<void> {
     const { plan } = this;
-    this.disk.format();
+    this.disk.format(plan.ownFiles);
     this.results.failing = plan.resultsFail;
     this.time.after(plan.faultsOffMs, () => {
       this.results.failing = false;

@@ -60,7 +60,15 @@ const changes: Partial<Record<`${Situation}: ${EntryAction}`, Row>> = {
     tries: 0,
   },
   'needs_review, accepted: resolve': done,
-  'needs_review, mismatch: retry': { state: 'unknown', in_doubt: 1, due_at_ms: nowMs, review_reason: null, tries: 0 },
+  // The lookup compares what it finds with what was ordered, and buys nothing.
+  'needs_review, mismatch: retry': {
+    state: 'unknown',
+    next_step: 'lookup',
+    in_doubt: 1,
+    due_at_ms: nowMs,
+    review_reason: null,
+    tries: 0,
+  },
   'needs_review, mismatch: resolve': done,
   'rejected: reorder': { replaced: 1 },
   'expired: reorder': { replaced: 1 },

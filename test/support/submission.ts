@@ -14,6 +14,7 @@ import { Dispatcher } from '../../src/submit/dispatcher.ts';
 import { LookupCheck } from '../../src/submit/lookup-check.ts';
 import { PauseBoard } from '../../src/submit/pause-board.ts';
 import { createWholesaleClient } from '../../src/wholesale/client.ts';
+import type { WireOverrides } from '../../src/wholesale/wire.ts';
 
 export interface SubmissionOptions {
   readonly sandbox?: SandboxConfig;
@@ -24,6 +25,7 @@ export interface SubmissionOptions {
   readonly concurrency?: number;
   readonly minFreeBytes?: number;
   readonly keys?: Readonly<Record<string, string>>;
+  readonly wire?: WireOverrides;
   readonly timeouts?: { connect_ms?: number; response_ms?: number; total_ms?: number };
 }
 
@@ -82,7 +84,12 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
       version: '0',
       nowMs: clock.wallMs(),
     });
-    const wholesale = createWholesaleClient({ baseUrl: sandbox.url, clock, timeouts: options.timeouts ?? {} });
+    const wholesale = createWholesaleClient({
+      baseUrl: sandbox.url,
+      clock,
+      timeouts: options.timeouts ?? {},
+      wire: options.wire ?? {},
+    });
     const timeScale = options.timeScale ?? 0.002;
     const dispatcher = new Dispatcher(
       {

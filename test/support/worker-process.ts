@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import SqliteDatabase from 'better-sqlite3';
-import { stringify } from 'yaml';
+import { parse, stringify } from 'yaml';
 import { createSandbox, type Sandbox } from '../../src/sandbox/create-sandbox.ts';
 import type { SandboxConfig } from '../../src/sandbox/config.ts';
 
@@ -17,6 +17,7 @@ export interface HouseOptions {
   readonly submit?: Record<string, number>;
   readonly folder?: Record<string, unknown>;
   readonly webhook?: Record<string, unknown>;
+  readonly keys?: readonly Record<string, string>[];
 }
 
 /** A line of the worker's log. */
@@ -59,7 +60,7 @@ export class House {
       wholesale: {
         environment: 'sandbox',
         base_url: sandbox.url,
-        keys: [{ name: 'main', value: 'sandbox-key-main' }],
+        keys: options.keys ?? [{ name: 'main', value: 'sandbox-key-main' }],
         limits: options.limits ?? { window_ms: 50, requests: 6000, orders: 2000, transit_allowance_ms: 50 },
       },
       submit: { retry_time_scale: 0.002, quiet_ms: 300, ...options.submit },
@@ -74,6 +75,15 @@ export class House {
     return join(this.folder, 'order-sync.db');
   }
 
+  /** Changes the config file, as an editor does. What runs notices it at its next reload. */
+  // The tree of a file, before anything is known about it.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  configure(change: (config: any) => void): void {
+    const config: unknown = parse(readFileSync(this.configFile, 'utf8'));
+    change(config);
+    writeFileSync(this.configFile, stringify(config));
+  }
+
   /** Drops an order file as a shop should: written under another name, then renamed. */
   drop(name: string, text: string): void {
     const draft = join(this.folder, 'inbox', `.${name}.tmp`);
@@ -82,9 +92,9 @@ export class House {
   }
 
   /** Starts the worker; `wrapper` is a command that runs it, such as strace. */
-  start(wrapper: readonly string[] = []): WorkerProcess {
+  start(wrapper: readonly string[] = [], configFile = this.configFile): WorkerProcess {
     // As the container starts it.
-    const own = ['--max-semi-space-size=4', 'bin/order-sync.js', 'run', '--config', this.configFile];
+    const own = ['--max-semi-space-size=4', 'bin/order-sync.js', 'run', '--config', configFile];
     const [command, args] =
       wrapper.length === 0
         ? [process.execPath, own]
@@ -176,6 +186,13 @@ export class WorkerProcess {
 
   started(): Promise<LogLine> {
     return this.line((line) => line.msg === 'worker started');
+  }
+
+  /** Has it read its configuration again; resolves with the line that says what came of it. */
+  async reload(): Promise<LogLine> {
+    const before = this.log.length;
+    this.#child.kill('SIGHUP');
+    return await this.line((line) => this.log.indexOf(line) >= before && line['asked'] === 'SIGHUP');
   }
 
   /** Sends a signal and waits for the end; the exit code, or null after a signal that cannot be caught. */

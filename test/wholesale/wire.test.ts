@@ -11,6 +11,7 @@ describe('the wire mapping', () => {
       gift_card: { path: '/orders/{key}' },
       esim: { path: '/esim/orders/{key}' },
       get_sim: 'off',
+      compare: ['product', 'quantity', 'days', 'currency', 'iccid'],
     });
     expect(defaultWire.catalogue.paging.mode).toBe('off');
   });

@@ -1,10 +1,8 @@
 import type { Command } from 'commander';
 import type { ConfigValue } from '../../config/config.ts';
-import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
+import { addConfigOptions, checkedConfigFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { renderTable } from '../plain-text.ts';
-import { readSandboxSection } from '../sandbox-section.ts';
-import { readWire } from '../../wholesale/read-wire.ts';
 
 export function addCheckConfig(program: Command, context: CliContext): void {
   const command = program
@@ -13,10 +11,7 @@ export function addCheckConfig(program: Command, context: CliContext): void {
     .option('--explain', 'print every value and where it comes from; secrets are masked')
     .option('--json', 'print JSON');
   addConfigOptions(command).action((options: ConfigOptions & { explain?: boolean; json?: boolean }) => {
-    const { file, config, warnings, values } = configFrom(options);
-    // The rooms that read these sections know their rules.
-    readWire(config.wholesale.wire);
-    if (config.sandbox !== undefined) readSandboxSection(config.sandbox, config.dataDir);
+    const { file, warnings, values } = checkedConfigFrom(options);
     if (options.json) {
       const report = { file, valid: true, warnings, ...(options.explain ? { values } : {}) };
       context.stdout.write(`${JSON.stringify(report)}\n`);

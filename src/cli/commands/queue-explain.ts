@@ -7,11 +7,13 @@ import {
   drainedAt,
   explainEntry,
   generalReasons,
-  limitUses,
+  movingDrainedAt,
+  slowingReasons,
   type EntryExplanation,
-  type Situation,
 } from '../queue-explanation.ts';
+import { keyViews, limitUses, stoppedBy, type Situation } from '../queue-situation.ts';
 import { withReader } from '../with-reader.ts';
+import { workerAnswers } from '../worker-address.ts';
 
 export function addExplain(queue: Command, context: CliContext): void {
   const explain = queue
@@ -19,42 +21,57 @@ export function addExplain(queue: Command, context: CliContext): void {
     .description('say why an entry is not sent yet and when it will be, or when all is sent')
     .addArgument(new Argument('[reference]', 'an entry; without it, the queue as a whole'))
     .option('--json', 'print JSON');
-  addConfigOptions(explain).action((reference: string | undefined, options: ConfigOptions & { json?: boolean }) =>
-    withReader(options, (reader) => {
-      const { clock } = context;
-      const nowMs = clock.wallMs();
-      const situation: Situation = {
-        nowMs,
-        nowMono: clock.monoMs(),
-        bootId: clock.bootId ?? null,
-        config: configFrom(options).config,
-        facts: reader.queueFacts(nowMs),
-        pauses: reader.pauses(),
-      };
-      if (reference === undefined) {
-        const whole = wholeAsJson(situation);
-        context.stdout.write(options.json ? `${JSON.stringify(whole)}\n` : wholeAsText(situation));
-        return;
-      }
-      const entry = reader.queuedEntry(reference);
-      if (entry === null) {
-        throw new OrderSyncError('NOT_FOUND', `No reference "${reference}" is in the outbox`, {
-          hint: 'look for it with `order-sync orders list --search`',
-        });
-      }
-      const explanation = explainEntry(entry, situation);
-      context.stdout.write(
-        options.json ? `${JSON.stringify(entryAsJson(explanation))}\n` : entryAsText(explanation, nowMs),
-      );
-    }),
+  addConfigOptions(explain).action(
+    async (reference: string | undefined, options: ConfigOptions & { json?: boolean }) => {
+      const { config } = configFrom(options);
+      const isAlive = await workerAnswers(config.dataDir);
+      withReader(options, (reader) => {
+        const { clock } = context;
+        const nowMs = clock.wallMs();
+        const situation: Situation = {
+          nowMs,
+          nowMono: clock.monoMs(),
+          bootId: clock.bootId ?? null,
+          config,
+          workerAnswers: isAlive,
+          facts: reader.queueFacts(nowMs),
+          pauses: reader.pauses(),
+        };
+        if (reference === undefined) {
+          const whole = wholeAsJson(situation);
+          context.stdout.write(options.json ? `${JSON.stringify(whole)}\n` : wholeAsText(situation));
+          return;
+        }
+        const entry = reader.queuedEntry(reference);
+        if (entry === null) {
+          throw new OrderSyncError('NOT_FOUND', `No reference "${reference}" is in the outbox`, {
+            hint: 'look for it with `order-sync orders list --search`',
+          });
+        }
+        const explanation = explainEntry(entry, situation);
+        context.stdout.write(
+          options.json ? `${JSON.stringify(entryAsJson(explanation))}\n` : entryAsText(explanation, nowMs),
+        );
+      });
+    },
   );
 }
 
 function wholeAsJson(situation: Situation): Record<string, unknown> {
+  const { toSend, inDoubt } = situation.facts;
   return {
-    to_send: situation.facts.toSend.count,
-    in_doubt: situation.facts.inDoubt,
-    reasons: generalReasons(situation),
+    to_send: toSend.count,
+    standing_still: toSend.standing,
+    in_doubt: inDoubt,
+    reasons: [...generalReasons(situation), ...slowingReasons(situation)],
+    keys: keyViews(situation).map(({ name, state, since, until, orders, requests }) => ({
+      name,
+      state,
+      since,
+      until,
+      orders_used: orders,
+      requests_used: requests,
+    })),
     limits: limitUses(situation).map(({ limit, used, capacity, nextFreeAt }) => ({
       limit,
       used,
@@ -67,21 +84,41 @@ function wholeAsJson(situation: Situation): Record<string, unknown> {
 
 function wholeAsText(situation: Situation): string {
   const { nowMs, facts } = situation;
-  const drained = drainedAt(situation);
+  const { count, standing } = facts.toSend;
+  const drained = movingDrainedAt(situation);
+  const moving = standing === 0 ? 'all of it' : 'the rest';
   const end =
-    facts.toSend.count === 0
+    count === 0
       ? 'nothing is to be sent'
       : drained === null
-        ? 'when all is sent cannot be foreseen'
+        ? `when ${count === standing ? 'it' : moving} is sent cannot be foreseen`
         : Date.parse(drained) <= nowMs
-          ? 'all of it can be sent now'
-          : `all is sent by ${shortTime(drained)}, in ${shortDuration(Date.parse(drained) - nowMs)}, at the earliest`;
-  const rows = limitUses(situation).map((it) => [it.limit, `${it.used} of ${it.capacity}`, shortTime(it.nextFreeAt)]);
+          ? `${moving} can be sent now`
+          : `${moving} is sent by ${shortTime(drained)}, in ${shortDuration(Date.parse(drained) - nowMs)}, at the earliest`;
+  const general = generalReasons(situation);
+  const stopped = situation.pauses.map(stoppedBy);
+  const still = standing === 0 ? '' : `, of which ${standing} stand still`;
+  const limits = limitUses(situation).map((it) => [
+    it.limit,
+    `${it.used} of ${it.capacity}`,
+    it.nextFreeAt === null ? '-' : shortTime(it.nextFreeAt),
+  ]);
+  const keys = keyViews(situation).map((key) => [
+    key.name,
+    key.state.replace('_', ' '),
+    key.until === null ? '-' : shortTime(key.until),
+    String(key.orders),
+    String(key.requests),
+  ]);
   return [
-    `${facts.toSend.count} to send, ${facts.inDoubt} in doubt; ${end}\n`,
-    ...generalReasons(situation).map((reason) => `nothing new is sent: ${plainText(reason)}\n`),
+    `${count} to send${still}, ${facts.inDoubt} in doubt; ${end}\n`,
+    ...general.map((reason) => `nothing new is sent: ${plainText(reason)}\n`),
+    ...stopped.filter((reason) => !general.includes(reason)).map((reason) => `${plainText(reason)}\n`),
+    ...slowingReasons(situation).map((reason) => `note: ${plainText(reason)}\n`),
     '\n',
-    renderTable(['LIMIT', 'USED', 'NEXT SLOT'], rows),
+    renderTable(['LIMIT', 'USED', 'NEXT SLOT'], limits),
+    '\n',
+    renderTable(['KEY', 'STATE', 'UNTIL', 'ORDERS', 'REQUESTS'], keys),
   ].join('');
 }
 

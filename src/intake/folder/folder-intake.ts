@@ -55,6 +55,8 @@ export interface FolderIntake {
   /** Looks once, and brings every file that is ready to its end. */
   scanOnce(): Promise<ScanReport>;
   status(): FolderIntakeStatus;
+  /** Takes up another pace, other limits and columns, from the next file on. The folders stay. */
+  reload(config: FolderIntakeConfig): void;
   /** Rejects when the intake has stopped on an error of the store or of its own: nothing is taken in any more. */
   readonly failed: Promise<never>;
 }
@@ -77,7 +79,7 @@ const shortestPauseMs = 100;
 
 /** A folder that is looked into again and again; what is true is where a file is, never which event was seen. */
 class PolledFolder implements FolderIntake {
-  readonly #options: FolderIntakeOptions;
+  #options: FolderIntakeOptions;
   readonly #reporter: FolderReporter;
   readonly #stable: StableFiles;
   readonly #watcher: InboxWatcher;
@@ -136,6 +138,11 @@ class PolledFolder implements FolderIntake {
     return this.#failure.promise;
   }
 
+  reload(config: FolderIntakeConfig): void {
+    this.#options = { ...this.#options, config };
+    this.#wakeUp.ring();
+  }
+
   status(): FolderIntakeStatus {
     const problems = this.#reporter.problems();
     const degraded = problems.length === 0 ? null : problems.slice(0, 5).join(' ');
@@ -149,7 +156,6 @@ class PolledFolder implements FolderIntake {
   }
 
   async #loop(signal: AbortSignal): Promise<void> {
-    const { clock, config } = this.#options;
     while (!signal.aborted) {
       this.#watcher.listen();
       try {
@@ -160,6 +166,7 @@ class PolledFolder implements FolderIntake {
         this.#failure.reject(error);
         return;
       }
+      const { clock, config } = this.#options;
       const pauseMs = Math.min(shortestPauseMs, config.scanIntervalMs);
       await clock.sleep(pauseMs, signal);
       if (!signal.aborted) await this.#wakeUp.wait(config.scanIntervalMs - pauseMs);

@@ -1,20 +1,7 @@
 import { type Buffer, isUtf8 } from 'node:buffer';
+import { readExactJson } from '../../core/exact-json.ts';
 
-/**
- * Reads JSON with every number as the text that was sent: ids of storefronts are larger than a JavaScript number can
- * hold, and two of them would become the same. Null when it is not JSON in UTF-8.
- */
+/** Reads a body with every number as the text that was sent. Null when it is not JSON in UTF-8. */
 export function parseExactJson(body: Buffer): { readonly value: unknown } | null {
-  if (!isUtf8(body)) return null;
-  try {
-    return { value: JSON.parse(body.toString('utf8'), asWritten) };
-  } catch {
-    // Not JSON, or nested so deep that reading it is not worth it.
-    return null;
-  }
-}
-
-/** Node tells a reviver what stood in the text; the type of its library does not know yet. */
-function asWritten(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
-  return typeof value === 'number' ? (context?.source ?? String(value)) : value;
+  return isUtf8(body) ? readExactJson(body.toString('utf8')) : null;
 }

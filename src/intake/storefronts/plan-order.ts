@@ -17,6 +17,7 @@ export function planOrder(
     modifiedMs: order.modifiedMs,
     closed: order.state === 'closed',
     refundUnclear: order.refundUnclear,
+    refundsRead: order.refundsRead,
     onRefund: shop.onRefund,
     actor: context.actor,
     nowMs: context.nowMs,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type Delivery, type DeliveredLine, type DeliveredOrder, storefrontTime } from './storefront-order.ts';
+import { shopTime } from '../../core/shop-time.ts';
+import type { Delivery, DeliveredLine, DeliveredOrder } from './storefront-order.ts';
 
 const id = z.string().regex(/^\d{1,20}$/);
 const quantity = z.string().regex(/^\d{1,9}$/);
@@ -52,11 +53,12 @@ export function readShopifyOrder(value: unknown, testHeader: boolean, iccidField
       orderId: order.id,
       number: order.name ?? null,
       currency: order.currency,
-      modifiedMs: storefrontTime(order.updated_at) ?? 0,
-      paidMs: storefrontTime(order.processed_at) ?? storefrontTime(order.created_at),
+      modifiedMs: shopTime(order.updated_at) ?? 0,
+      paidMs: shopTime(order.processed_at) ?? shopTime(order.created_at),
       state,
       // An amount that was refunded without a line, for example for the shipping, takes no line away.
       refundUnclear: false,
+      refundsRead: false,
       lines: order.line_items.map((item) =>
         lineOf(item, state === 'closed' ? Number(item.quantity) : (refunded.get(item.id) ?? 0), iccidField),
       ),

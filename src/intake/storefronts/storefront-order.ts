@@ -14,6 +14,8 @@ export interface DeliveredOrder {
   readonly state: 'paid' | 'unpaid' | 'closed' | 'test';
   /** Refunded in part, and the delivery does not say which line. */
   readonly refundUnclear: boolean;
+  /** Which lines were refunded has been read from the shop, because the order itself does not say it. */
+  readonly refundsRead: boolean;
   readonly lines: readonly DeliveredLine[];
 }
 
@@ -28,10 +30,3 @@ export interface DeliveredLine {
 
 /** `other`: signed by the shop, and not an order, for example a product. */
 export type Delivery = { readonly kind: 'order'; readonly order: DeliveredOrder } | { readonly kind: 'other' };
-
-/** ISO 8601 as storefronts write it; without a zone it is UTC. Null when it is no time. */
-export function storefrontTime(text: string | null | undefined): number | null {
-  if (text === null || text === undefined || text === '') return null;
-  const ms = Date.parse(/(?:Z|[+-]\d{2}:?\d{2})$/.test(text) ? text : `${text}Z`);
-  return Number.isFinite(ms) ? ms : null;
-}

@@ -3,45 +3,31 @@ import type { Context } from 'hono';
 import { Hono } from 'hono';
 import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
-import type { StorefrontTaken } from '../../store/intake-steps.ts';
-import type { Store } from '../../store/store.ts';
 import type { Web } from '../webhook/admission.ts';
 import { hmacSha256, isSignature } from '../webhook/hmac-signature.ts';
 import { Refusal } from '../webhook/problem.ts';
 import { readRawBody } from '../webhook/raw-body.ts';
 import { parseExactJson } from './exact-json.ts';
-import { planOrder } from './plan-order.ts';
-import { readShopifyOrder } from './shopify.ts';
-import { SkuFile } from './sku-file.ts';
-import type { StorefrontShop, StorefrontsConfig } from './storefront-config.ts';
-import type { Delivery } from './storefront-order.ts';
-import { readWooOrder } from './woocommerce.ts';
+import type { StorefrontShop } from './storefront-config.ts';
+import type { Counter, DeskAnswer, Platform, StorefrontDesk } from './storefront-desk.ts';
+
+/** Reading a shop back through its API, for what a delivery does not say. */
+export interface ReadBack {
+  /** Whether it can be relied on now. */
+  isReady(door: { readonly platform: Platform; readonly shop: string }): boolean;
+  soon(door: { readonly platform: Platform; readonly shop: string }): void;
+}
 
 export interface StorefrontDeps {
-  readonly config: StorefrontsConfig;
-  readonly store: Store;
+  readonly desk: StorefrontDesk;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly bodyBytes: number;
-  /** New lines are in the outbox, or lines were taken back. */
-  readonly onChanged: () => void;
+  /** Null: no shop can be read back. */
+  readonly readBack: ReadBack | null;
 }
 
-export interface Storefronts {
-  readonly routes: Hono<Web>;
-  /** `warn` while a changed SKU map cannot be used and the last good one stands in for it. */
-  readonly health: () => 'pass' | 'warn';
-}
-
-interface Door {
-  readonly shop: StorefrontShop;
-  readonly skus: SkuFile;
-  readonly platform: 'woocommerce' | 'shopify';
-  readonly signatureHeader: string;
-  /** When a wrong signature was last told, on the monotonic clock. */
-  warnedAtMs: number;
-  read(value: unknown, context: Context<Web>): Delivery;
-}
+const signatureHeaders = { woocommerce: 'x-wc-webhook-signature', shopify: 'x-shopify-hmac-sha256' } as const;
 
 const warnEveryMs = 60_000;
 
@@ -50,79 +36,64 @@ const wooPing = /^webhook_id=\d{1,20}$/;
 
 /**
  * The webhooks of the shops. What is signed is answered 200 once it is on disk, whether or not it leads to a purchase:
- * WooCommerce never sends a failed delivery again and disables a webhook that fails too often. Throws CONFIG_INVALID
- * when a SKU map cannot be used.
+ * WooCommerce never sends a failed delivery again and disables a webhook that fails too often.
  */
-export function createStorefronts(deps: StorefrontDeps): Storefronts {
-  const { config, clock, logger } = deps;
-  const skus = (shop: StorefrontShop): SkuFile => new SkuFile(shop.skuMap, clock, logger);
-  const doors = new Map<string, Door>();
-  for (const shop of config.woocommerce) {
-    doors.set(`woocommerce/${shop.shop}`, {
-      shop,
-      skus: skus(shop),
-      platform: 'woocommerce',
-      signatureHeader: 'x-wc-webhook-signature',
-      warnedAtMs: Number.NEGATIVE_INFINITY,
-      read: (value) => readWooOrder(value, shop.paidStatuses, shop.iccidField),
-    });
-  }
-  for (const shop of config.shopify) {
-    doors.set(`shopify/${shop.shop}`, {
-      shop,
-      skus: skus(shop),
-      platform: 'shopify',
-      signatureHeader: 'x-shopify-hmac-sha256',
-      warnedAtMs: Number.NEGATIVE_INFINITY,
-      read: (value, context) => readShopifyOrder(value, isTest(context), shop.iccidField),
-    });
-  }
+export function storefrontRoutes(deps: StorefrontDeps): Hono<Web> {
+  const warnedAtMs = new Map<Counter, number>();
   const routes = new Hono<Web>();
   routes.post('/webhooks/:platform/:shop', async (context) => {
-    const door = doors.get(`${context.req.param('platform')}/${context.req.param('shop')}`);
-    if (door === undefined) throw new Refusal('not_found', 'There is no such shop.');
-    return await receive(deps, door, context);
+    const counter = deps.desk.counter(context.req.param('platform'), context.req.param('shop'));
+    if (counter === null) throw new Refusal('not_found', 'There is no such shop.');
+    return await receive(deps, counter, warnedAtMs, context);
   });
-  return {
-    routes,
-    health: () => ([...doors.values()].some((door) => door.skus.problem !== null) ? 'warn' : 'pass'),
-  };
+  return routes;
 }
 
-async function receive(deps: StorefrontDeps, door: Door, context: Context<Web>): Promise<Response> {
-  const { store, clock, logger } = deps;
-  const { shop, platform } = door;
+async function receive(
+  deps: StorefrontDeps,
+  counter: Counter,
+  warnedAtMs: Map<Counter, number>,
+  context: Context<Web>,
+): Promise<Response> {
+  const { desk, clock, logger } = deps;
+  const { shop, platform } = counter;
   const body = await readRawBody(context.env.incoming, deps.bodyBytes);
-  const signature = context.env.incoming.headers[door.signatureHeader];
+  const signature = context.env.incoming.headers[signatureHeaders[platform]];
   if (platform === 'woocommerce' && signature === undefined && wooPing.test(body.subarray(0, 64).toString('latin1'))) {
     return context.json({ result: 'ping' });
   }
   if (!isSignedBy(shop, body, signature)) {
     // Anybody can send these: one line a minute tells the person who set a wrong secret, and fills no disk.
-    if (clock.monoMs() - door.warnedAtMs >= warnEveryMs) {
-      door.warnedAtMs = clock.monoMs();
+    if (clock.monoMs() - (warnedAtMs.get(counter) ?? Number.NEGATIVE_INFINITY) >= warnEveryMs) {
+      warnedAtMs.set(counter, clock.monoMs());
       logger.warn({ platform, shop: shop.shop }, 'a delivery with a wrong signature was refused: is the secret right?');
     }
     throw new Refusal('unauthorized', 'The signature does not fit the body.');
   }
   const parsed = parseExactJson(body);
   if (parsed === null) throw new Refusal('invalid_json', 'The body is not JSON in UTF-8.');
-  const delivery = door.read(parsed.value, context);
-  if (delivery.kind === 'other') return context.json({ result: 'not_an_order' });
-  const { order } = delivery;
-  if (order.state === 'test') return context.json({ result: 'test_order', order_id: order.orderId });
-  const planned = planOrder(order, shop, door.skus.current(), {
-    actor: `${platform}:${shop.shop}`,
-    nowMs: clock.wallMs(),
-  });
-  const taken = await store.takeStorefrontOrder(planned);
-  if (isNews(taken)) {
-    logger.info({ platform, shop: shop.shop, order_id: order.orderId, ...taken }, 'storefront order taken in');
-    deps.onChanged();
+  const delivered = { value: parsed.value, isTest: platform === 'shopify' && isTest(context) };
+  const door = { platform, shop: shop.shop };
+  const canAsk = deps.readBack?.isReady(door) ?? false;
+  const answer = await desk.take(counter, { ...delivered, refunds: canAsk ? 'ask' : 'unknown' });
+  if (answer.kind === 'needs_refunds') deps.readBack?.soon(door);
+  return context.json(answerBody(answer));
+}
+
+function answerBody(answer: DeskAnswer): Record<string, string | number> {
+  switch (answer.kind) {
+    case 'other':
+      return { result: 'not_an_order' };
+    case 'test':
+      return { result: 'test_order', order_id: answer.order.orderId };
+    case 'needs_refunds':
+      return { result: 'read_back', order_id: answer.order.orderId };
+    case 'taken': {
+      const { accepted, known, takenBack, told, stale } = answer.taken;
+      const result = stale ? 'older_than_known' : answer.order.state;
+      return { result, order_id: answer.order.orderId, accepted, known, taken_back: takenBack, held: told };
+    }
   }
-  const { accepted, known, takenBack, told, stale } = taken;
-  const result = stale ? 'older_than_known' : order.state;
-  return context.json({ result, order_id: order.orderId, accepted, known, taken_back: takenBack, held: told });
 }
 
 function isSignedBy(shop: StorefrontShop, body: Buffer, signature: string | string[] | undefined): boolean {
@@ -136,8 +107,4 @@ function isSignedBy(shop: StorefrontShop, body: Buffer, signature: string | stri
 function isTest(context: Context<Web>): boolean {
   const header = context.env.incoming.headers['x-shopify-test'];
   return header !== undefined && header !== 'false';
-}
-
-function isNews(taken: StorefrontTaken): boolean {
-  return taken.accepted + taken.takenBack + taken.told > 0;
 }

@@ -3,7 +3,8 @@ import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
 import { hasCode } from '../../core/order-sync-error.ts';
 import type { Store } from '../../store/store.ts';
-import { createStorefronts } from '../storefronts/storefront-routes.ts';
+import { StorefrontDesk } from '../storefronts/storefront-desk.ts';
+import { type ReadBack, storefrontRoutes } from '../storefronts/storefront-routes.ts';
 import { AcceptedLog } from './accepted-log.ts';
 import { Admission, type Web } from './admission.ts';
 import { CommitQueue, unavailable } from './commit-queue.ts';
@@ -22,12 +23,16 @@ export interface WebhookIntakeOptions {
   readonly version: string;
   /** New lines are in the outbox, or lines were taken back. */
   readonly onAccepted?: () => void;
+  /** Reads shops back for what a delivery does not say. Absent: what is unclear is put before a person. */
+  readonly readBack?: ReadBack;
 }
 
 /** Orders over HTTP. An acknowledgement stands for a commit on disk. */
 export interface WebhookIntake {
   /** `host:port` as it listens. */
   readonly address: string;
+  /** Where the orders of storefronts are taken in, also those that are read back. */
+  readonly desk: StorefrontDesk;
   /** An order may have come to rest: whoever waits for it looks again. */
   ring(): void;
   /**
@@ -35,6 +40,11 @@ export interface WebhookIntake {
    * `fail` when nothing is accepted.
    */
   health(): 'pass' | 'warn' | 'fail';
+  /**
+   * Makes other doors ready: callers, secrets, shops, limits. The function that it returns opens them, all at once;
+   * requests under way end behind the old ones. The address stays. Throws CONFIG_INVALID when a SKU map cannot be used.
+   */
+  prepare(config: WebhookConfig): () => void;
   /** Turns new requests away with 503, finishes those under way, and closes. May be called twice. */
   stop(): Promise<void>;
   /** Rejects when an acknowledgement could not be recorded: nothing is accepted any more. */
@@ -58,26 +68,42 @@ export async function startWebhookIntake(options: WebhookIntakeOptions): Promise
     watch.ring();
   };
   const accepted = new AcceptedLog(logger);
-  const admission = new Admission(config, clock);
-  const { bodyBytes } = config.limits;
-  const storefronts = createStorefronts({ config, store, clock, logger, bodyBytes, onChanged });
-  const answers = webhookAnswers({
-    logger,
-    isStopping: () => state === 'stopping',
-    routes: [
-      storefronts.routes,
-      orderRoutes({ config, store, clock, logger, admission, commits, watch, accepted, onChanged }),
-      documentRoutes(options.version),
-    ],
-  });
+  const readBack = options.readBack ?? null;
+  const doorsOf = (at: WebhookConfig) => {
+    const admission = new Admission(at, clock);
+    const { bodyBytes } = at.limits;
+    const desk = new StorefrontDesk({ config: at, store, clock, logger, onChanged });
+    const answers = webhookAnswers({
+      logger,
+      isStopping: () => state === 'stopping',
+      routes: [
+        storefrontRoutes({ desk, clock, logger, bodyBytes, readBack }),
+        orderRoutes({ config: at, store, clock, logger, admission, commits, watch, accepted, onChanged }),
+        documentRoutes(options.version),
+      ],
+    });
+    return { answers, desk };
+  };
+  let doors = doorsOf(config);
+  // What is open at the moment of the request, so that the doors can be changed while the address stays.
+  const answers: WebhookAnswers = (request, bindings) => doors.answers(request, bindings);
   const server: WebhookServer = await startWebhookServer(answers, config, clock);
   return {
     address: server.address,
+    get desk() {
+      return doors.desk;
+    },
     ring: () => watch.ring(),
     failed: commits.failed,
     health: () => {
       if (state !== 'open') return 'fail';
-      return commits.fill > 0.5 ? 'warn' : storefronts.health();
+      return commits.fill > 0.5 ? 'warn' : doors.desk.health();
+    },
+    prepare: (changed) => {
+      const made = doorsOf(changed);
+      return () => {
+        doors = made;
+      };
     },
     stop: async () => {
       state = 'stopping';
@@ -95,13 +121,13 @@ function webhookAnswers(parts: {
   isStopping: () => boolean;
   routes: readonly Hono<Web>[];
 }): WebhookAnswers {
-  const app = webhookRoutes(parts);
+  const respond = webhookRoutes(parts).fetch;
   return async (request, bindings) => {
     if (parts.isStopping()) {
       const headers = { 'retry-after': '10', connection: 'close' };
       return problemResponse(new Refusal('unavailable', 'The worker is stopping; nothing was accepted.', { headers }));
     }
-    const response = await app.fetch(request, bindings);
+    const response = await respond(request, bindings);
     // A caller that keeps its connection would keep the end waiting.
     if (parts.isStopping()) response.headers.set('connection', 'close');
     return response;

@@ -1,0 +1,170 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import type { LoadedConfig } from '../../src/config/config.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { planReload, readSteadily } from '../../src/config/reload.ts';
+import { configKeys, isLive, type ConfigKey } from '../../src/config/schema-tree.ts';
+
+/** Something of everything, so that each key of the schema can be given another value. */
+const full = `instance: acme
+wholesale:
+  environment: sandbox
+  base_url: https://api.example.com/v1
+  keys: [{ name: main, value: sk-main }]
+intake:
+  webhook:
+    listen: 127.0.0.1:0
+    tokens: [{ name: shop, value: a-token-of-the-shop }]
+    standard_webhooks: [{ name: signed, secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr }]
+    hmac: [{ name: erp, header: X-Sign, secret: a-secret-of-the-erp }]
+    woocommerce:
+      - shop: woo
+        secrets: [{ value: a-secret-of-the-woo }]
+        sku_map: skus.yaml
+        rest: { url: https://woo.example.com, consumer_key: ck_1, consumer_secret: cs_1 }
+    shopify:
+      - shop: spf
+        secrets: [{ value: a-secret-of-the-spf }]
+        sku_map: skus.yaml
+        rest: { url: https://spf.example.com, client_id: app, client_secret: shpss_1 }
+results: { callback: { url: https://shop.example.com/results, secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr } }
+admin: { tokens: { viewer: a-token-that-views, operator: a-token-that-acts } }
+`;
+
+/** Another value for keys of text and lists; numbers and choices follow from the schema. */
+const others: Record<string, string> = {
+  listen: '127.0.0.1:1',
+  base_url: 'https://other.example.com',
+  url: 'https://other.example.com/results',
+  secret: 'whsec_AAAA9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr',
+  header: 'X-Other',
+  prefix: 'other',
+  currency: 'EUR',
+  paid_statuses: '[completed]',
+  columns: '{ order_id: Order }',
+  schedule: '0 * * * *',
+  api_version: '2026-07',
+  wire: '{ lookup: { gift_card: off } }',
+  sandbox: '{ seed: 7 }',
+};
+
+function otherValue({ path, node }: ConfigKey): string {
+  const name = path.split('.').at(-1) ?? '';
+  if (others[name] !== undefined) return others[name];
+  if (node.enum !== undefined) return String(node.enum.find((value) => value !== (node.default ?? 'sandbox')));
+  if (node.type === 'integer' || node.type === 'number') {
+    const now = typeof node.default === 'number' ? node.default : (node.minimum ?? 0);
+    return String(now < (node.maximum ?? now) ? now + 1 : now - 1);
+  }
+  return 'another-value-than-before';
+}
+
+const isSecretFile = (path: string, all: readonly ConfigKey[]): boolean =>
+  path.endsWith('_file') && all.some((key) => `${key.path}_file` === path && key.node.secret !== undefined);
+const all = configKeys();
+const leaves = all.filter(
+  // A secret in this file is allowed for the sandbox only; the address of the supplier stands for both, below.
+  ({ path, node }) =>
+    path !== 'wholesale.environment' &&
+    // Stands in place of the credentials above, never beside them.
+    !path.endsWith('.rest.access_token') &&
+    node.properties === undefined &&
+    node.items?.properties === undefined &&
+    !isSecretFile(path, all),
+);
+const pathOf = (path: string): (string | number)[] =>
+  path.split('.').flatMap((part) => (part.endsWith('[]') ? [part.slice(0, -2), 0] : [part]));
+
+/** One folder for all, because paths are part of a configuration. */
+const cwd = mkdtempSync(join(tmpdir(), 'order-sync-reload-'));
+afterAll(() => rmSync(cwd, { recursive: true }));
+function read(text: string, environment: Record<string, string> = {}): LoadedConfig {
+  writeFileSync(join(cwd, 'c.yaml'), text);
+  return loadConfig({ file: 'c.yaml', cwd, environment });
+}
+const running = read(full);
+
+/** The whole configuration with one value changed, by a variable because a secret is never a flag. */
+function changed(key: ConfigKey): LoadedConfig {
+  const name = `ORDER_SYNC__${pathOf(key.path).join('__').toUpperCase()}`;
+  return read(full, { [name]: otherValue(key) });
+}
+
+describe('a reload', () => {
+  it.each(leaves.map((key) => [key.path, key] as const))(
+    'takes over %s, or says that it needs a restart',
+    (path, key) => {
+      const next = changed(key);
+      expect(next.digests).not.toEqual(running.digests);
+      const plan = planReload(running, next);
+      const live = isLive(pathOf(path));
+      const told = live ? plan.applied : plan.needRestart;
+      expect(told.filter((name) => name.startsWith(path))).not.toEqual([]);
+      expect(live ? plan.needRestart : plan.applied).toEqual([]);
+      // Nothing is taken over in part: the mark in the schema, and what is done, are the same.
+      expect(plan.config).toEqual(live ? next.config : running.config);
+      // What needs a restart is named again at the next reload, and what was taken over is not.
+      const again = planReload(plan, next);
+      expect({ applied: again.applied, needRestart: again.needRestart }).toEqual({
+        applied: [],
+        needRestart: plan.needRestart,
+      });
+    },
+  );
+
+  it('takes nothing of a supplier over when its address changed, and no door when the section came or went', () => {
+    const elsewhere = read(full.replace('api.example.com', 'else.example.com').replace('sk-main', 'sk-other'));
+    expect(planReload(running, elsewhere)).toMatchObject({
+      applied: [],
+      needRestart: ['wholesale.base_url', 'wholesale.keys[].value'],
+      config: running.config,
+    });
+    const closed = read(full.replace(/intake:[\s\S]*results:/, 'results:'));
+    const plan = planReload(running, closed);
+    expect(plan.applied).toEqual([]);
+    expect(plan.config).toEqual(running.config);
+  });
+
+  it('tells a secret that changed in its file, without showing it', () => {
+    const text = full.replace('value: sk-main', 'value_file: key');
+    writeFileSync(join(cwd, 'key'), 'sk-before\n');
+    const before = read(text);
+    writeFileSync(join(cwd, 'key'), 'sk-next\n');
+    const after = read(text);
+    const plan = planReload(before, after);
+    expect(plan).toMatchObject({ applied: ['wholesale.keys[].value'], needRestart: [] });
+    expect(plan.config.wholesale.keys).toEqual([{ name: 'main', value: 'sk-next' }]);
+    expect(JSON.stringify([...after.digests])).not.toContain('sk-next');
+  });
+});
+
+describe('reading the configuration', () => {
+  it('goes on until two readings agree, so that a swap of files is never seen half done', () => {
+    const next = full.replace('sk-main', 'sk-next');
+    const readings = [full, next, next];
+    const steady = readSteadily(() => read(readings.shift() ?? 'instance: "read more often than needed"'));
+    expect(steady.config.wholesale.keys[0]?.value).toBe('sk-next');
+  });
+
+  it('is repeated once when it fails, and given up when it never comes to rest', () => {
+    let failures = 1;
+    expect(
+      readSteadily(() => {
+        if (failures > 0) {
+          failures -= 1;
+          throw new Error('missing for a moment');
+        }
+        return running;
+      }),
+    ).toBe(running);
+    let count = 0;
+    const restless = () => {
+      count += 1;
+      return { ...running, digests: new Map([['log.level', String(count)]]) };
+    };
+    expect(() => readSteadily(restless)).toThrow('again and again');
+    expect(count).toBe(5);
+  });
+});

@@ -1,0 +1,251 @@
+import { mkdirSync, renameSync, symlinkSync, writeFileSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { House, type WorkerProcess } from '../support/worker-process.ts';
+
+let house: House | null = null;
+afterEach(async () => {
+  await house?.close();
+  house = null;
+});
+
+const order = (id: number) =>
+  JSON.stringify({
+    source: 'shop',
+    order_id: String(id),
+    currency: 'USD',
+    lines: [{ line_id: '1', type: 'gift_card_order', variant: 'steam-usd-5', quantity: 1 }],
+  });
+const orders = (from: number, to: number) =>
+  Array.from({ length: to - from }, (_, index) => `${order(from + index)}\n`).join('');
+
+const keys = {
+  main: { name: 'main', value: 'sandbox-key-main' },
+  spare: { name: 'spare', value: 'sandbox-key-spare' },
+  next: { name: 'next', value: 'sandbox-key-next' },
+};
+const account = { id: 'acme', email: 'owner@acme.example', keys: Object.values(keys) };
+
+async function until(holds: () => boolean, what: string): Promise<void> {
+  const deadline = performance.now() + 30_000;
+  while (!holds()) {
+    if (performance.now() > deadline) throw new Error(`it did not come to this: ${what}`);
+    await new Promise((resolve) => void setTimeout(resolve, 10));
+  }
+}
+
+const healthSchema = z.object({ status: z.string(), checks: z.record(z.string(), z.string()) });
+async function health(worker: WorkerProcess): Promise<z.infer<typeof healthSchema>> {
+  const { admin } = await worker.started();
+  const answer = await fetch(`http://${String(admin)}/healthz`);
+  return healthSchema.parse(await answer.json());
+}
+
+describe('a key that is revoked and replaced while the worker runs', () => {
+  it('loses no order, buys none twice, and meets no 429: its work moves on, and the new key is tried before money', {
+    timeout: 90_000,
+  }, async () => {
+    const limits = { window_ms: 2000, requests: 60, orders: 20 };
+    house = await House.open({
+      sandbox: {
+        accounts: [account],
+        limits: { enabled: true, ...limits },
+        latency: { before_ms: [0, 30], after_ms: [0, 30] },
+      },
+      limits: { ...limits, transit_allowance_ms: 200 },
+      keys: [keys.main, keys.spare],
+      // By itself it would be looked at again after five minutes.
+      submit: { retry_time_scale: 1 },
+    });
+    const { sandbox } = house;
+    house.drop('a.ndjson', orders(0, 160));
+    const worker = house.start();
+    await worker.started();
+    await until(() => sandbox.ledger().orders.length >= 10, 'some orders are bought');
+    await sandbox.operate((operator) => operator.revokeKey('acme', 'main'));
+    const paused = await worker.line((line) => line.msg === 'paused: key');
+    expect(paused).toMatchObject({ key: 'main', outcome: 'invalid_key' });
+    const boughtBefore = sandbox.ledger().orders.length;
+    await until(() => sandbox.ledger().orders.length >= boughtBefore + 20, 'the other key goes on');
+
+    house.configure((config) => {
+      config.wholesale.keys[0].value = keys.next.value;
+    });
+    expect(await worker.reload()).toMatchObject({ applied: ['wholesale.keys[].value'], need_restart: [] });
+    expect(await worker.line((line) => line.msg === 'goes on')).toMatchObject({ scope: 'key:main' });
+    await until(() => house?.query("SELECT 1 FROM outbox WHERE state <> 'fulfilled'").length === 0, 'all is bought');
+    expect(await worker.end('SIGTERM'), worker.stderr).toBe(0);
+
+    const ledger = sandbox.ledger();
+    const references = house.query<{ reference: string }>('SELECT reference FROM outbox').map((row) => row.reference);
+    expect(references).toHaveLength(160);
+    expect(ledger.orders.map((each) => String(each.reference)).toSorted()).toEqual(references.toSorted());
+    expect(ledger.keys.map((key) => key.limited)).toEqual([0, 0, 0]);
+    const [, , next] = ledger.keys;
+    expect(next?.orders_at.length).toBeGreaterThan(0);
+    // The first call with the new value asked, and spent nothing.
+    expect(next?.requests_at[0]).toBeLessThan(Math.min(...(next?.orders_at ?? [])));
+    expect(house.query("SELECT action, actor FROM audit_log WHERE subject = 'key:main'")).toEqual([
+      { action: 'pause', actor: 'worker' },
+      { action: 'resume', actor: 'worker' },
+    ]);
+    expect(JSON.stringify(worker.log)).not.toContain('sandbox-key');
+  });
+
+  it('is left alone when it is removed, and its budget waits for it when it comes back', {
+    timeout: 60_000,
+  }, async () => {
+    const limits = { window_ms: 4000, requests: 60, orders: 10 };
+    house = await House.open({
+      sandbox: { accounts: [account], limits: { enabled: true, ...limits } },
+      limits: { ...limits, transit_allowance_ms: 200 },
+      keys: [keys.main],
+    });
+    const { sandbox } = house;
+    house.drop('a.ndjson', orders(0, 10));
+    const worker = house.start();
+    await worker.started();
+    await until(() => sandbox.ledger().orders.length === 10, 'the budget of the first key is used');
+    house.configure((config) => {
+      config.wholesale.keys = [keys.spare];
+    });
+    expect(await worker.reload()).toMatchObject({ applied: ['wholesale.keys[].name', 'wholesale.keys[].value'] });
+    house.drop('b.ndjson', orders(10, 20));
+    await until(() => sandbox.ledger().orders.length === 20, 'the second key is used');
+    house.configure((config) => {
+      config.wholesale.keys = [keys.main, keys.spare];
+    });
+    await worker.reload();
+    house.drop('c.ndjson', orders(20, 40));
+    await until(() => sandbox.ledger().orders.length === 40, 'both keys are used');
+    const ledger = sandbox.ledger();
+    expect(ledger.keys.map((key) => key.limited)).toEqual([0, 0, 0]);
+    expect(ledger.keys.map((key) => key.max_orders_in_window)).toEqual([10, 10, 0]);
+  });
+});
+
+describe('SIGHUP', () => {
+  it('is refused with the messages of check-config when the file is not valid, and what runs stays', async () => {
+    house = await House.open();
+    const worker = house.start();
+    await worker.started();
+    expect((await health(worker)).checks['config']).toBe('pass');
+    const good = readFileSync(house.configFile, 'utf8');
+    house.configure((config) => {
+      config.wholesale.keys.push({ name: 'main', value: 'sandbox-key-main' });
+      config.log = { level: 'loud' };
+    });
+    const refused = await worker.reload();
+    expect(refused).toMatchObject({ level: 'error', msg: 'the reload was refused: the configuration in use stays' });
+    const told = JSON.stringify(refused);
+    expect(told).toContain('log.level');
+    expect(told).toContain('is the key of wholesale.keys.0, too');
+    expect(told).not.toContain('sandbox-key-main');
+    expect(await health(worker)).toMatchObject({ status: 'warn', checks: { config: 'warn' } });
+    house.drop('a.ndjson', orders(0, 1));
+    await worker.line((line) => line.msg === 'result written');
+    writeFileSync(house.configFile, good);
+    expect(await worker.reload()).toMatchObject({ msg: 'reloaded: nothing changed' });
+    expect((await health(worker)).checks['config']).toBe('pass');
+    expect(await worker.end('SIGTERM')).toBe(0);
+  });
+
+  it('opens the doors of the webhook anew: another token at once, and the address stays', async () => {
+    const token = (value: string) => [{ name: 'shop', value }];
+    house = await House.open({ webhook: { tokens: token('the-first-token-of-all') } });
+    const worker = house.start();
+    const { webhook } = await worker.started();
+    const post = async (bearer: string, id: number): Promise<number> => {
+      const headers = { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' };
+      const answer = await fetch(`http://${String(webhook)}/v1/orders`, { method: 'POST', headers, body: order(id) });
+      return answer.status;
+    };
+    expect(await post('the-first-token-of-all', 1)).toBe(202);
+    house.configure((config) => {
+      config.intake.webhook.tokens = token('the-second-token-of-all');
+      config.intake.webhook.listen = '127.0.0.1:1';
+    });
+    expect(await worker.reload()).toMatchObject({
+      applied: ['intake.webhook.tokens[].value'],
+      need_restart: ['intake.webhook.listen'],
+    });
+    expect(await post('the-first-token-of-all', 2)).toBe(401);
+    expect(await post('the-second-token-of-all', 3)).toBe(202);
+    // A SKU map that cannot be used: nothing of the change is taken up.
+    house.configure((config) => {
+      config.intake.webhook.tokens = token('the-third-token-of-all');
+      const secrets = [{ value: 'a-secret-of-the-shop' }];
+      config.intake.webhook.shopify = [{ shop: 'main', secrets, sku_map: '/nowhere/skus.yaml' }];
+    });
+    expect(await worker.reload()).toMatchObject({ level: 'error' });
+    expect(await post('the-second-token-of-all', 4)).toBe(202);
+    expect(await post('the-third-token-of-all', 5)).toBe(401);
+  });
+
+  it('names what needs a restart, each time, and takes up the rest', async () => {
+    house = await House.open();
+    const worker = house.start();
+    await worker.started();
+    house.configure((config) => {
+      config.submit.quiet_ms = 400;
+      config.log = { level: 'debug' };
+      config.submit.exposure_cap = 7;
+    });
+    const expected = { level: 'warn', need_restart: ['submit.quiet_ms'] };
+    expect(await worker.reload()).toMatchObject({ ...expected, applied: ['log.level', 'submit.exposure_cap'] });
+    expect(await worker.reload()).toMatchObject({ ...expected, applied: [] });
+  });
+
+  it('never sends the keys of another address to the one in use', async () => {
+    house = await House.open({ sandbox: { accounts: [account] } });
+    const worker = house.start();
+    await worker.started();
+    house.configure((config) => {
+      config.wholesale.base_url = 'http://127.0.0.1:9/another';
+      config.wholesale.keys[0].value = keys.next.value;
+    });
+    expect(await worker.reload()).toMatchObject({
+      applied: [],
+      need_restart: ['wholesale.base_url', 'wholesale.keys[].value'],
+    });
+    house.drop('a.ndjson', orders(0, 1));
+    await worker.line((line) => line.msg === 'result written');
+    expect(house.sandbox.ledger().keys.map((key) => key.requests_at.length > 0)).toEqual([true, false, false]);
+  });
+
+  it('follows a mounted secret whose folder is swapped as a whole, as Kubernetes does it', async () => {
+    house = await House.open({ sandbox: { accounts: [account] } });
+    house.configure((config) => {
+      config.wholesale.keys = [{ name: 'main', value_file: join(house?.folder ?? '', 'mount/wholesale_key') }];
+    });
+    const mount = join(house.folder, 'mount');
+    const version = (name: string, key: string): void => {
+      mkdirSync(join(mount, name), { recursive: true });
+      writeFileSync(join(mount, name, 'worker.yaml'), readFileSync(house?.configFile ?? ''));
+      writeFileSync(join(mount, name, 'wholesale_key'), `${key}\n`);
+      symlinkSync(name, join(mount, '..data_tmp'));
+      renameSync(join(mount, '..data_tmp'), join(mount, '..data'));
+    };
+    version('..2026_11_21_1', keys.main.value);
+    for (const name of ['worker.yaml', 'wholesale_key']) symlinkSync(join('..data', name), join(mount, name));
+    const worker = house.start([], join(mount, 'worker.yaml'));
+    await worker.started();
+    await house.sandbox.operate((operator) => operator.revokeKey('acme', 'main'));
+    house.drop('a.ndjson', orders(0, 3));
+    await worker.line((line) => line.msg === 'paused: key');
+    version('..2026_11_21_2', keys.next.value);
+    expect(await worker.reload()).toMatchObject({ applied: ['wholesale.keys[].value'], need_restart: [] });
+    await until(() => house?.sandbox.ledger().orders.length === 3, 'the new key is used');
+    await until(() => house?.query("SELECT 1 FROM outbox WHERE state <> 'fulfilled'").length === 0, 'all is bought');
+  });
+
+  it('that comes while the worker starts is served when it has started', async () => {
+    house = await House.open();
+    const worker = house.start();
+    await worker.line(() => true).catch(() => undefined);
+    await worker.reload();
+    await worker.started();
+    expect(await worker.end('SIGTERM')).toBe(0);
+  });
+});

@@ -1,0 +1,268 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { onTestFinished } from 'vitest';
+
+/** What a stub does with a call instead of answering it; `null`: it answers. */
+export type Misbehaviour = (call: ShopCallSeen, response: ServerResponse) => boolean | Promise<boolean>;
+
+export interface ShopCallSeen {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+  /** Counts from 1. */
+  readonly number: number;
+}
+
+export interface StubOrder {
+  /** Exact, also beyond 2^53. */
+  id: string;
+  modifiedMs: number;
+  /** The rest of the order, without id and times. */
+  body: Record<string, unknown>;
+  refunds: Record<string, unknown>[];
+}
+
+/** The part that both stubs share: a real socket, a log of calls, and faults. */
+export abstract class StubShop {
+  readonly calls: ShopCallSeen[] = [];
+  readonly orders: StubOrder[] = [];
+  /** Set by a test; returns true when it has answered, or will not. */
+  misbehave: Misbehaviour = () => false;
+  /** How far the clock of the shop is ahead of ours. */
+  clockAheadMs = 0;
+  url = '';
+  #onCall: () => void = () => undefined;
+
+  async open(): Promise<this> {
+    const server = createServer((request, response) => void this.#serve(request, response));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    if (address === null || typeof address === 'string') throw new Error('the stub listens on a port');
+    this.url = `http://127.0.0.1:${address.port}`;
+    onTestFinished(async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    });
+    return this;
+  }
+
+  put(order: Partial<StubOrder> & { id: string; modifiedMs: number }): StubOrder {
+    const full: StubOrder = { body: {}, refunds: [], ...order };
+    const at = this.orders.findIndex(({ id }) => id === full.id);
+    if (at >= 0) this.orders.splice(at, 1);
+    this.orders.push(full);
+    return full;
+  }
+
+  /** Resolves when that many calls have been made. */
+  async asks(number: number): Promise<void> {
+    while (this.calls.length < number) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#onCall = resolve;
+      await promise;
+    }
+  }
+
+  /** Paths and queries that were asked for. */
+  asked(): string[] {
+    return this.calls.map(({ url }) => `${url.pathname}${url.search}`);
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    let body = '';
+    for await (const chunk of request.setEncoding('utf8')) body += chunk;
+    const url = new URL(request.url ?? '/', this.url);
+    const call = { method: request.method ?? '', url, headers: request.headers, body, number: this.calls.length + 1 };
+    this.calls.push(call);
+    this.#onCall();
+    response.setHeader('date', new Date(Date.now() + this.clockAheadMs).toUTCString());
+    if (await this.misbehave(call, response)) return;
+    this.answer(call, response);
+  }
+
+  protected abstract answer(call: ShopCallSeen, response: ServerResponse): void;
+
+  /** By the time of change, then by id, as both shops sort when they are asked to. */
+  protected sorted(): StubOrder[] {
+    return this.orders.toSorted((a, b) => a.modifiedMs - b.modifiedMs || Number(BigInt(a.id) - BigInt(b.id)));
+  }
+}
+
+export function send(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): true {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  response.writeHead(status, { 'content-type': 'application/json; charset=UTF-8', ...headers }).end(text);
+  return true;
+}
+
+/** JSON with ids as numbers, however large: `"id":"820982911946154508"` becomes a number in the text. */
+export function withNumericIds(value: unknown): string {
+  return JSON.stringify(value).replace(/"(id|line_item_id)":"(\d+)"/g, '"$1":$2');
+}
+
+export const woo = { key: 'ck_0123456789abcdef', secret: 'cs_fedcba9876543210' };
+
+/**
+ * The orders of a WooCommerce shop, as the REST API v3 documents them: Basic auth, `modified_after`, `dates_are_gmt`,
+ * `orderby=modified`, `per_page` up to 100, `offset`, `X-WP-Total`, refunds of an order. Times as WordPress reads them:
+ * one with a zone is turned into the time of the shop, and then compared with the column that was chosen.
+ */
+export class StubWooCommerce extends StubShop {
+  /** The time zone of the shop. */
+  zoneMs = 5.5 * 3_600_000;
+  /** A shop may show fewer on a page than it was asked for. */
+  pageCap = 100;
+  showsTotal = true;
+
+  protected answer(call: ShopCallSeen, response: ServerResponse): void {
+    const { url, headers } = call;
+    const pair = Buffer.from(`${woo.key}:${woo.secret}`).toString('base64');
+    if (headers.authorization !== `Basic ${pair}`) {
+      const body = {
+        code: 'woocommerce_rest_cannot_view',
+        message: 'Sorry, you cannot list resources.',
+        data: { status: 401 },
+      };
+      return void send(response, 401, body);
+    }
+    const [, refundsOf] = /^\/wp-json\/wc\/v3\/orders\/(\d+)\/refunds$/.exec(url.pathname) ?? [];
+    if (refundsOf !== undefined) {
+      const order = this.orders.find(({ id }) => id === refundsOf);
+      if (order === undefined) {
+        return void send(response, 404, {
+          code: 'woocommerce_rest_shop_order_invalid_id',
+          message: 'Invalid ID.',
+          data: {},
+        });
+      }
+      return this.#list(call, response, order.refunds);
+    }
+    if (url.pathname !== '/wp-json/wc/v3/orders') {
+      return void send(response, 404, { code: 'rest_no_route', message: 'No route was found.', data: { status: 404 } });
+    }
+    const gmt = url.searchParams.get('dates_are_gmt') === 'true';
+    const after = this.#wordPressTime(url.searchParams.get('modified_after') ?? '1970-01-01T00:00:00');
+    const found = this.sorted()
+      .filter(({ modifiedMs }) => secondsOf(modifiedMs + (gmt ? 0 : this.zoneMs)) > after)
+      .map((order) => this.shown(order));
+    this.#list(call, response, url.searchParams.get('orderby') === 'modified' ? found : found.toReversed());
+  }
+
+  shown(order: StubOrder): Record<string, unknown> {
+    const iso = (ms: number): string => new Date(ms).toISOString().slice(0, 19);
+    return {
+      id: order.id,
+      ...order.body,
+      date_modified: iso(order.modifiedMs + this.zoneMs),
+      date_modified_gmt: iso(order.modifiedMs),
+      refunds: order.refunds.map(({ id }) => ({ id, reason: '', total: '-1.00' })),
+    };
+  }
+
+  #list({ url }: ShopCallSeen, response: ServerResponse, items: readonly unknown[]): void {
+    const perPage = Number(url.searchParams.get('per_page') ?? 10);
+    if (perPage > 100) {
+      const body = { code: 'rest_invalid_param', message: 'Invalid parameter(s): per_page', data: { status: 400 } };
+      return void send(response, 400, body);
+    }
+    const size = Math.min(perPage, this.pageCap);
+    const offset = Number(url.searchParams.get('offset') ?? (Number(url.searchParams.get('page') ?? 1) - 1) * size);
+    const headers = { 'x-wp-total': String(items.length), 'x-wp-totalpages': String(Math.ceil(items.length / size)) };
+    send(response, 200, withNumericIds(items.slice(offset, offset + size)), this.showsTotal ? headers : {});
+  }
+
+  #wordPressTime(text: string): number {
+    const hasZone = /(?:Z|[+-]\d{2}:\d{2})$/.test(text);
+    return secondsOf(Date.parse(hasZone ? text : `${text}Z`) + (hasZone ? this.zoneMs : 0));
+  }
+}
+
+const secondsOf = (ms: number): number => Math.floor(ms / 1000);
+
+export const shopifyApp = {
+  token: 'shpat_0123456789abcdef',
+  clientId: 'app-1',
+  clientSecret: 'shpss_fedcba9876543210',
+};
+
+/**
+ * The orders of a Shopify shop, as the REST Admin API documents them: a token in a header, `updated_at_min`, cursors in
+ * the `Link` header that stand alone with `limit`, the call limit, and tokens of a day for an app's own credentials.
+ */
+export class StubShopify extends StubShop {
+  tokens = new Set([shopifyApp.token]);
+  granted = 0;
+  callLimit = '1/40';
+  #cursors = new Map<string, { afterMs: number; afterId: string }>();
+
+  protected answer(call: ShopCallSeen, response: ServerResponse): void {
+    const { url, headers, method } = call;
+    if (method === 'POST' && url.pathname === '/admin/oauth/access_token') {
+      const form = new URLSearchParams(call.body);
+      const { clientId, clientSecret } = shopifyApp;
+      if (
+        form.get('grant_type') !== 'client_credentials' ||
+        form.get('client_id') !== clientId ||
+        form.get('client_secret') !== clientSecret
+      ) {
+        return void send(response, 401, { errors: 'invalid_client' });
+      }
+      this.granted += 1;
+      const token = `shpat_granted_${this.granted}`;
+      this.tokens.add(token);
+      return void send(response, 200, { access_token: token, scope: 'read_orders', expires_in: 86_399 });
+    }
+    if (!this.tokens.has(String(headers['x-shopify-access-token']))) {
+      return void send(response, 401, {
+        errors: '[API] Invalid API key or access token (unrecognized login or wrong password)',
+      });
+    }
+    if (url.pathname !== '/admin/api/2026-10/orders.json') return void send(response, 404, { errors: 'Not Found' });
+    this.#orders(url, response);
+  }
+
+  #orders(url: URL, response: ServerResponse): void {
+    const limit = Number(url.searchParams.get('limit') ?? 50);
+    const cursor = url.searchParams.get('page_info');
+    if (cursor !== null && url.searchParams.has('updated_at_min')) {
+      return void send(response, 400, { errors: { updated_at_min: 'cannot be passed when page_info is present.' } });
+    }
+    let found = this.sorted();
+    if (cursor === null) {
+      const min = Date.parse(url.searchParams.get('updated_at_min') ?? '1970-01-01T00:00:00Z');
+      found = found.filter(({ modifiedMs }) => modifiedMs >= min);
+      // Archived orders are only shown to those who ask for any.
+      if (url.searchParams.get('status') !== 'any') found = found.filter(({ body }) => body['closed_at'] === null);
+      if (url.searchParams.get('order') !== 'updated_at asc') found = found.toReversed();
+    } else {
+      const after = this.#cursors.get(cursor);
+      if (after === undefined) return void send(response, 400, { errors: { page_info: 'Invalid value.' } });
+      found = found.filter(
+        ({ modifiedMs, id }) =>
+          modifiedMs > after.afterMs || (modifiedMs === after.afterMs && BigInt(id) > BigInt(after.afterId)),
+      );
+    }
+    const page = found.slice(0, limit);
+    const last = page.at(-1);
+    const headers: Record<string, string> = { 'x-shopify-shop-api-call-limit': this.callLimit };
+    if (found.length > limit && last !== undefined) {
+      const name = `cursor-${this.#cursors.size + 1}`;
+      this.#cursors.set(name, { afterMs: last.modifiedMs, afterId: last.id });
+      const address = `${this.url}/admin/api/2026-10/orders.json?limit=${limit}&page_info=`;
+      headers['link'] = `<${address}before>; rel="previous", <${address}${name}>; rel="next"`;
+    }
+    send(response, 200, withNumericIds({ orders: page.map((order) => this.shown(order)) }), headers);
+  }
+
+  shown(order: StubOrder): Record<string, unknown> {
+    const updated = `${new Date(order.modifiedMs - 4 * 3_600_000).toISOString().slice(0, 19)}-04:00`;
+    return { id: order.id, ...order.body, updated_at: updated, refunds: order.refunds };
+  }
+}

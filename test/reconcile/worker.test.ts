@@ -1,0 +1,205 @@
+import { createHmac } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { runCommandLine } from '../../src/cli/program.ts';
+import { SystemClock } from '../../src/ops/system-clock.ts';
+import { House, type WorkerProcess } from '../support/worker-process.ts';
+import { minutesAgo, wooBody } from './running-reconcile.ts';
+import { send, StubWooCommerce, withNumericIds, woo } from './stub-shop.ts';
+
+const secret = 'a-webhook-secret-of-the-shop';
+
+async function houseOf(stub: StubWooCommerce, rest: Record<string, unknown> = {}): Promise<House> {
+  const house = await House.open({
+    webhook: {
+      woocommerce: [
+        {
+          shop: 'main',
+          secrets: [{ value: secret }],
+          sku_map: 'SKUS',
+          rest: {
+            url: stub.url,
+            consumer_key: woo.key,
+            consumer_secret: woo.secret,
+            lookback_h: 24,
+            request_interval_ms: 0,
+            schedule: '0 0 1 1 *',
+            ...rest,
+          },
+        },
+      ],
+    },
+  });
+  onTestFinished(() => house.close());
+  const skus = join(house.folder, 'skus.yaml');
+  writeFileSync(skus, 'skus: { STEAM-20: { type: gift_card_order, variant: steam-usd-20 } }\n');
+  writeFileSync(house.configFile, readFileSync(house.configFile, 'utf8').replace('SKUS', skus));
+  return house;
+}
+
+async function deliver(worker: WorkerProcess, order: Record<string, unknown>): Promise<unknown> {
+  const { webhook } = await worker.started();
+  const body = withNumericIds(order);
+  const response = await fetch(`http://${String(webhook)}/webhooks/woocommerce/main`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'x-wc-webhook-signature': createHmac('sha256', secret).update(body).digest('base64'),
+    },
+    body,
+  });
+  return await response.json();
+}
+
+const one = (id: string) => ({ line_items: [{ id, sku: 'STEAM-20', quantity: 1, meta_data: [] }] });
+
+/** Runs the command line beside the worker, or without one. */
+async function cli(house: House, ...argv: string[]): Promise<{ code: number; stdout: string }> {
+  let stdout = '';
+  const code = await runCommandLine([...argv, '--config', house.configFile], {
+    stdout: { write: (text) => (stdout += text) },
+    stderr: { write: () => undefined },
+    clock: new SystemClock(),
+  });
+  return { code, stdout };
+}
+
+const readBack = (line: { msg: string }): boolean => line.msg.startsWith('orders that no webhook had brought');
+const bought = (house: House): number => house.sandbox.ledger().orders.length;
+
+/** Every entry has come to its end. */
+async function settled(house: House): Promise<void> {
+  const open = "SELECT count(*) AS n FROM entries WHERE state NOT IN ('fulfilled', 'cancelled', 'rejected')";
+  while ((house.query<{ n: number }>(open)[0]?.n ?? 1) > 0)
+    await new Promise((resolve) => void setTimeout(resolve, 20));
+}
+
+describe('a worker whose shop lost a webhook', () => {
+  it('reads the order back when it is up again, buys it once, and the webhook that comes late buys nothing more', async () => {
+    const stub = await new StubWooCommerce().open();
+    const house = await houseOf(stub);
+    const first = house.start();
+    await first.started();
+    await first.end('SIGTERM');
+    // Paid while nobody listened: WooCommerce never sends it again.
+    const order = stub.put({ id: '727', modifiedMs: minutesAgo(5), body: wooBody('315') });
+    const worker = house.start();
+    await worker.line(readBack);
+    await settled(house);
+    expect(await deliver(worker, stub.shown(order))).toMatchObject({ result: 'paid', accepted: 0, known: 1 });
+    order.modifiedMs = minutesAgo(1);
+    expect((await cli(house, 'reconcile')).stdout).toContain('0 lines taken in');
+    await settled(house);
+    expect(bought(house)).toBe(1);
+    expect(await worker.end('SIGTERM')).toBe(0);
+  });
+
+  it('dies while it reads back, and the next one buys everything once', async () => {
+    const stub = await new StubWooCommerce().open();
+    const house = await houseOf(stub, { page_size: 10 });
+    for (let id = 1; id <= 25; id += 1) {
+      stub.put({ id: String(id), modifiedMs: minutesAgo(60) + id * 1000, body: wooBody(`${id}1`, one(`${id}1`)) });
+    }
+    const died = Promise.withResolvers<void>();
+    stub.misbehave = async ({ number }) => {
+      // The second page is asked for, so the first one is on disk; whether the watermark is does not matter.
+      if (number === 2) await died.promise;
+      return false;
+    };
+    const worker = house.start();
+    await worker.started();
+    await stub.asks(2);
+    await worker.end('SIGKILL');
+    died.resolve();
+    stub.misbehave = () => false;
+    const next = house.start();
+    await next.line(readBack);
+    await settled(house);
+    expect(bought(house)).toBe(25);
+    expect(await next.end('SIGTERM')).toBe(0);
+  });
+
+  it('asks the shop which line was refunded when a webhook does not say, and buys what is left', async () => {
+    const stub = await new StubWooCommerce().open();
+    const house = await houseOf(stub);
+    const worker = house.start();
+    await worker.started();
+    await stub.asks(1);
+    await cli(house, 'reconcile');
+    const order = stub.put({ id: '727', modifiedMs: minutesAgo(1), body: wooBody('315') });
+    order.refunds = [
+      { id: '9', line_items: [{ quantity: -1, meta_data: [{ key: '_refunded_item_id', value: '315' }] }] },
+    ];
+    expect(await deliver(worker, stub.shown(order))).toEqual({ result: 'read_back', order_id: '727' });
+    await worker.line(readBack);
+    await settled(house);
+    const rows = house.query<{ quantity: number; state: string }>('SELECT quantity, state FROM entries');
+    expect(rows).toEqual([{ quantity: 1, state: 'fulfilled' }]);
+    // An older state that comes late is nothing.
+    const older = {
+      ...stub.shown(order),
+      refunds: [],
+      date_modified_gmt: new Date(minutesAgo(3)).toISOString().slice(0, 19),
+    };
+    expect(await deliver(worker, older)).toMatchObject({ result: 'older_than_known' });
+    await worker.end('SIGTERM');
+  });
+
+  it('says that it is degraded when the keys of the shop are refused, and tells no key', async () => {
+    const stub = await new StubWooCommerce().open();
+    stub.misbehave = (_, response) => send(response, 401, { code: 'woocommerce_rest_cannot_view', message: 'no' });
+    const house = await houseOf(stub);
+    const worker = house.start();
+    await worker.line((line) => line.msg === 'the shop could not be read back');
+    const { code, stdout } = await cli(house, 'health', '--json');
+    expect([code, JSON.parse(stdout)]).toMatchObject([
+      0,
+      { status: 'warn', checks: { reconcile: 'warn', database: 'pass' } },
+    ]);
+    expect(JSON.stringify(worker.log)).not.toMatch(new RegExp(`${woo.key}|${woo.secret}`));
+    await worker.end('SIGTERM');
+  });
+});
+
+describe('order-sync reconcile', () => {
+  it('works without a worker: it puts on disk what the next worker buys, and keeps its JSON contract', async () => {
+    const stub = await new StubWooCommerce().open();
+    stub.put({ id: '727', modifiedMs: minutesAgo(5), body: wooBody('315') });
+    const house = await houseOf(stub);
+    expect((await cli(house, 'init')).code).toBe(0);
+    const { code, stdout } = await cli(house, 'reconcile', 'main', '--json');
+    expect([code, JSON.parse(stdout)]).toEqual([
+      0,
+      {
+        shops: [
+          {
+            platform: 'woocommerce',
+            shop: 'main',
+            complete: true,
+            pages: 1,
+            orders: 1,
+            accepted: 1,
+            taken_back: 0,
+            told: 0,
+            unreadable: 0,
+            read_to: new Date(stub.orders[0]?.modifiedMs ?? 0).toISOString(),
+            error: null,
+          },
+        ],
+      },
+    ]);
+    expect(house.query<{ state: string }>('SELECT state FROM entries')).toEqual([{ state: 'pending' }]);
+  });
+
+  it('ends with 8 when a shop cannot be read, with 4 when there is no such shop, with 2 for no time', async () => {
+    const stub = await new StubWooCommerce().open();
+    const house = await houseOf(stub);
+    await cli(house, 'init');
+    stub.misbehave = (_, response) => send(response, 500, '');
+    const failed = await cli(house, 'reconcile');
+    expect([failed.code, failed.stdout]).toEqual([8, expect.stringMatching(/; then: GET .*: 500\n$/)]);
+    expect((await cli(house, 'reconcile', 'other')).code).toBe(4);
+    expect((await cli(house, 'reconcile', '--since', 'yesterday')).code).toBe(2);
+  });
+});

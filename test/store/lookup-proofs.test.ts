@@ -1,0 +1,29 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import SqliteDatabase from 'better-sqlite3';
+import { boughtOrderSql } from '../../src/store/lookup-proofs.ts';
+import { answer, close, fulfilled, line, Outbox } from '../support/outbox.ts';
+
+describe('an order to try a lookup with', () => {
+  it('is one that was surely bought, of the family, and no top-up', async () => {
+    const box = await Outbox.open();
+    onTestFinished(() => box.close());
+    await box.accept([line({ operation: 'esim_topup', variant: null, plan: 'p', iccid: '8988211000000000001' })]);
+    await box.store.closeAttempt(close(await box.opened(), { ...fulfilled, answer: { ...answer, units: [] } }));
+    expect(await box.store.boughtReference('esim')).toBeNull();
+    await box.accept([line({ lineId: '2', operation: 'esim_order', variant: null, plan: 'p' })]);
+    const attempt = await box.opened();
+    await box.store.closeAttempt(close(attempt, fulfilled));
+    expect(await box.store.boughtReference('esim')).toBe(attempt.entry.reference);
+    expect(await box.store.boughtReference('gift_card')).toBeNull();
+  });
+
+  it('is found without a search through what the other family bought', async () => {
+    const box = await Outbox.open();
+    onTestFinished(() => box.close());
+    const database = new SqliteDatabase(box.path, { readonly: true });
+    const plan = database.prepare<[string], { detail: string }>(`EXPLAIN QUERY PLAN ${boughtOrderSql}`);
+    const steps = plan.all('esim_order').map((step) => step.detail);
+    database.close();
+    expect(steps).toEqual(['SEARCH entries USING INDEX entries_bought (operation=?)']);
+  });
+});

@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { findDifference, type OrderedFacts } from '../../src/wholesale/order-difference.ts';
+import { parseJsonBytes } from '../../src/wholesale/json-text.ts';
+import { defaultWire, wireSchema, type Wire } from '../../src/wholesale/wire.ts';
+
+const card: OrderedFacts = {
+  operation: 'gift_card_order',
+  variant: 'steam-10',
+  plan: null,
+  iccid: null,
+  quantity: 2,
+  days: null,
+  currency: 'USD',
+};
+const daily = { ...card, operation: 'esim_order', variant: null, plan: 'fr-1gb', days: 7 } as const;
+const topup = {
+  ...card,
+  operation: 'esim_topup',
+  variant: null,
+  plan: 'p',
+  quantity: null,
+  iccid: '8988211000000000001',
+} as const;
+
+function difference(body: unknown, ordered: OrderedFacts = card, wire: Wire = defaultWire): string | null {
+  const json = parseJsonBytes(Buffer.from(JSON.stringify(body)));
+  if (json === undefined) throw new Error('not JSON');
+  return findDifference(json, ordered, wire);
+}
+
+describe('the order that a lookup found', () => {
+  it.each([
+    ['another product', { reference: 'os-1', variant: 'steam-20' }, card, 'product "steam-20", asked was "steam-10"'],
+    ['another quantity', { data: { reference: 'os-1', quantity: 3 } }, card, 'quantity "3", asked was "2"'],
+    ['another balance', { reference: 'os-1', currency: 'eur' }, card, 'currency "EUR", asked was "USD"'],
+    ['another plan', { reference: 'os-1', plan: 'de-1gb' }, daily, 'product "de-1gb", asked was "fr-1gb"'],
+    ['other days', { reference: 'os-1', days: 30 }, daily, 'days "30", asked was "7"'],
+    ['another eSIM', { reference: 'os-1', iccid: '8988211000000000002' }, topup, 'iccid "8988211000000000002"'],
+  ])('is not believed to be ours when it shows %s', (_what, body, ordered, sentence) => {
+    expect(difference(body, ordered)).toContain(sentence);
+  });
+
+  it.each([
+    ['everything as it was asked', { reference: 'os-1', variant: 'steam-10', quantity: '2.0', currency: 'usd' }, card],
+    ['nothing of it', { reference: 'os-1', status: 'completed' }, card],
+    ['the product as an object', { reference: 'os-1', variant: { id: 7, name: 'Steam 10' } }, card],
+    ['the product under another name', { reference: 'os-1', product: 'Steam Wallet 10 USD' }, card],
+    ['a quantity in words', { reference: 'os-1', quantity: 'two' }, card],
+    ['a balance by its name', { reference: 'os-1', currency: 'US dollars' }, card],
+    ['the eSIMs that it brought', { reference: 'os-1', iccid: '8988211000000000002' }, daily],
+    ['something else, for a cancel', { reference: 'os-1', plan: 'x' }, { ...topup, operation: 'esim_cancel' } as const],
+  ])('is ours when it shows %s', (_what, body, ordered) => {
+    expect(difference(body, ordered)).toBeNull();
+  });
+
+  it('is compared only in what the mapping says', () => {
+    const wire = wireSchema.parse({ lookup: { compare: ['quantity'] } });
+    expect(difference({ reference: 'os-1', variant: 'other', quantity: 2 }, card, wire)).toBeNull();
+    expect(difference({ reference: 'os-1', variant: 'other', quantity: 1 }, card, wire)).toContain('quantity');
+  });
+});

@@ -71,7 +71,7 @@ describe('order-sync skus check', () => {
     const house = await houseWith(good + bad);
     await cli(house, 'init');
     const { code, problems } = await check(house);
-    expect([code, problems.map((it) => `${it.sku} ${it.code}`)]).toEqual([
+    expect([code, problems.map(({ sku, code: why }) => `${sku} ${why}`)]).toEqual([
       8,
       [
         'TYPO invalid_variant',

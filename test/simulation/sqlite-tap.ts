@@ -132,10 +132,10 @@ export function tapSqlite(): void {
   const prototype: { prepare: unknown; pragma: unknown; close: unknown; transaction: unknown } =
     SqliteDatabase.prototype;
   prototype.transaction = function tappedTransaction(this: Database, step: Step) {
-    const { immediate } = transaction.call(this, step);
+    const made = transaction.call(this, step);
     return {
       immediate: (...values: unknown[]): unknown => {
-        const result = immediate(...values);
+        const result: unknown = made.immediate(...values);
         strike('commit');
         return result;
       },

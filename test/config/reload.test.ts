@@ -56,7 +56,9 @@ const others: Record<string, string> = {
 };
 
 /** What a SKU map says stands in place of these, never beside it. */
-const withoutMap = full.replace(', sku: /sku', ', variant: /card, plan: /plan').replace('sku_map: skus-of-erp.yaml', '');
+const withoutMap = full
+  .replace(', sku: /sku', ', variant: /card, plan: /plan')
+  .replace('sku_map: skus-of-erp.yaml', '');
 const fullFor = (path: string): string =>
   /hmac\[\]\.fields\.(?:type|variant|plan|days)$/.test(path) ? withoutMap : full;
 

@@ -19,8 +19,7 @@ import { setLogLevel } from './ops/logger.ts';
 import { removeRunFile, writeRunFile } from './ops/run-file.ts';
 import { Reconcile } from './reconcile/reconcile.ts';
 import type { TakeOrder } from './reconcile/shop-reconciler.ts';
-import { DeliveryLoop } from './results/delivery-loop.ts';
-import { FolderSink } from './results/folder-sink.ts';
+import { WriteBack } from './results/write-back.ts';
 import { openStore } from './store/sqlite-store.ts';
 import type { Store } from './store/store.ts';
 import type { AttemptDeps } from './submit/attempt-run.ts';
@@ -76,7 +75,7 @@ export function openOutbox(config: Config, init: Config['init']): Store {
       secret: readReferenceSecret(config.reference.secretFile, mayInit),
     },
     upstream: config.wholesale.upstream,
-    sinks: ['folder'],
+    sinks: ['folder', ...(config.results.callback === null ? [] : ['callback'])],
   });
 }
 
@@ -206,6 +205,21 @@ async function startWebhook(
   return await startWebhookIntake({ store, clock, logger, config, version, onAccepted, readBack });
 }
 
+function writeBack(deps: WorkerDeps, store: Store, inUse: () => Config): WriteBack {
+  const { config, clock, version } = deps;
+  const { folder, callback } = config.results;
+  return new WriteBack({
+    store,
+    clock,
+    logger: deps.logger.child({ component: 'results' }),
+    folder,
+    // It neither comes nor goes with a reload, but where it leads to and what signs it may change.
+    callback: callback === null ? null : () => inUse().results.callback ?? callback,
+    version,
+    timeScale: config.submit.retryTimeScale,
+  });
+}
+
 function reloadDesk({ config, reading, logger }: WorkerDeps, prepare: ReloadDeps['prepare']): ReloadDesk | null {
   if (reading === undefined) return null;
   const { digests, load } = reading;
@@ -242,18 +256,17 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     await life.push('wholesale client', () => wholesale.close());
 
     mkdirSync(config.results.folder, { recursive: true, mode: 0o750 });
-    const sink = new FolderSink(config.results.folder);
-    const deliveries = new DeliveryLoop({ store, sink, clock, logger: logger.child({ component: 'results' }) });
-    deliveries.start();
+    // What a reload changes; everything else keeps the config of the start.
+    let inUse = config;
+    const deliveries = writeBack(deps, store, () => inUse);
     await life.push('deliveries', () => deliveries.stop());
+    await deliveries.start();
 
     let webhook: WebhookIntake | null = null;
     const onSettled = (): void => {
       deliveries.ring();
       webhook?.ring();
     };
-    // What a reload changes; everything else keeps the config of the start.
-    let inUse = config;
     await store.adoptKeys({ keys: config.wholesale.keys, nowMs: clock.wallMs(), whileRunning: false });
     const submission = attemptDeps(deps, store, wholesale, () => inUse);
     const dispatcher = new Dispatcher(

@@ -7,6 +7,7 @@ const benches: Readonly<Record<string, () => Promise<{ measure(): Promise<readon
   restart: () => import('./restart/restart.ts'),
   'accept-to-send': () => import('./accept-to-send.ts'),
   'drain-rate': () => import('./drain-rate.ts'),
+  'http-accepts': () => import('./http-accepts/http-accepts.ts'),
   'csv-intake': () => import('./csv-intake.ts'),
 };
 

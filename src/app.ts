@@ -4,11 +4,12 @@ import type { Config, LoadedConfig } from './config/config.ts';
 import { readReferenceSecret } from './config/reference-secret.ts';
 import type { Clock, Random } from './core/clock.ts';
 import { isoTime } from './core/clock.ts';
-import type { CommandResult, OperatorCommand } from './core/operator-command.ts';
+import { isCalling, type CallingCommand, type CommandResult, type StoreCommand } from './core/operator-command.ts';
 import { assert } from './core/order-sync-error.ts';
 import { controlRoutes } from './admin/control-routes.ts';
 import { ReloadDesk, type ReloadDeps, type ReloadReport } from './admin/reload-desk.ts';
 import { performCommand, type CommandSettings } from './admin/perform-command.ts';
+import { readCatalogue, type CatalogueDeps } from './catalogue/read-catalogue.ts';
 import { createFolderIntake, type FolderIntake } from './intake/folder/folder-intake.ts';
 import type { StorefrontDesk } from './intake/storefronts/storefront-desk.ts';
 import { startWebhookIntake, type WebhookIntake } from './intake/webhook/webhook-intake.ts';
@@ -16,18 +17,21 @@ import { newControlToken } from './ops/control-token.ts';
 import { startHealthServer, type CheckStatus, type HealthCheck } from './ops/health-server.ts';
 import { Lifecycle } from './ops/lifecycle.ts';
 import { setLogLevel } from './ops/logger.ts';
+import { OpenCalls } from './ops/open-calls.ts';
 import { removeRunFile, writeRunFile } from './ops/run-file.ts';
 import { Reconcile } from './reconcile/reconcile.ts';
 import type { TakeOrder } from './reconcile/shop-reconciler.ts';
 import { WriteBack } from './results/write-back.ts';
 import { openStore } from './store/sqlite-store.ts';
+import { watchDatabase } from './store/watch-database.ts';
 import type { Store } from './store/store.ts';
 import type { AttemptDeps } from './submit/attempt-run.ts';
 import { BudgetGate } from './submit/budget-gate.ts';
 import { Dispatcher } from './submit/dispatcher.ts';
 import { LookupCheck } from './submit/lookup-check.ts';
 import { PauseBoard } from './submit/pause-board.ts';
-import { createWholesaleClient } from './wholesale/client.ts';
+import { heedRateLimit } from './submit/turned-away.ts';
+import { createWholesaleClient, type WholesaleClient } from './wholesale/client.ts';
 import { readWire } from './wholesale/read-wire.ts';
 
 export interface WorkerDeps {
@@ -55,8 +59,6 @@ export interface RunningWorker {
   stop(): Promise<void>;
 }
 
-const healthCheckIntervalMs = 30_000;
-
 /**
  * Opens the outbox of a configuration as its only writer: for the worker, or for one step of the command line while no
  * worker runs.
@@ -77,21 +79,6 @@ export function openOutbox(config: Config, init: Config['init']): Store {
     upstream: config.wholesale.upstream,
     sinks: ['folder', ...(config.results.callback === null ? [] : ['callback'])],
   });
-}
-
-/** Looks at the database file from time to time: what is written into a file that was removed is lost. */
-function watchDatabase(store: Store, clock: Clock): { failed: Promise<never>; stop(): void } {
-  const end = new AbortController();
-  const failure = Promise.withResolvers<never>();
-  failure.promise.catch(() => undefined);
-  const watch = async (): Promise<void> => {
-    while (!end.signal.aborted) {
-      await clock.sleep(healthCheckIntervalMs, end.signal);
-      if (!end.signal.aborted) await store.checkHealth();
-    }
-  };
-  watch().catch((error: unknown) => failure.reject(error));
-  return { failed: failure.promise, stop: () => end.abort() };
 }
 
 const keyNamesOf = (config: Config): string[] => config.wholesale.keys.map((key) => key.name);
@@ -155,16 +142,63 @@ export function commandSettings(config: Config): CommandSettings {
   };
 }
 
+function clientOf({ config, clock, version }: WorkerDeps): WholesaleClient {
+  const { timeouts, baseUrl, wire } = config.wholesale;
+  const { connectMs, responseMs, totalMs } = timeouts;
+  const limits = { connect_ms: connectMs, response_ms: responseMs, total_ms: totalMs };
+  return createWholesaleClient({ baseUrl, wire: readWire(wire), timeouts: limits, clock, version });
+}
+
+function catalogueDeps(submission: AttemptDeps, wholesale: WholesaleClient): CatalogueDeps {
+  const { gate, store, clock, keyValue, limits } = submission;
+  const onFailure: CatalogueDeps['onFailure'] = (keyName, outcome) => heedRateLimit(submission, keyName, outcome);
+  return { wholesale, budget: gate, store, clock, keyValue, transitMs: limits.transitMs, onFailure };
+}
+
+/** What a command that calls others needs: in the worker, or beside the outbox while none runs. */
+export interface Callers {
+  readonly reconcile: Reconcile;
+  readonly catalogue: CatalogueDeps;
+  readonly signal: AbortSignal;
+}
+
 /** @throws OrderSyncError NOT_FOUND when no such shop is read back */
-export async function performReconcile(
-  reconcile: Reconcile,
-  { shop, sinceMs }: Extract<OperatorCommand, { action: 'reconcile' }>,
+export async function performCalls(callers: Callers, command: CallingCommand): Promise<CommandResult> {
+  if (command.action === 'read_catalogue') {
+    const { variants, plans, withinMs } = command;
+    const question = { variants, plans, withinMs, signal: callers.signal };
+    return { kind: 'catalogue', ...(await readCatalogue(callers.catalogue, question)) };
+  }
+  const { shop, sinceMs } = command;
+  return { kind: 'reconciled', shops: await callers.reconcile.run({ shop, sinceMs }) };
+}
+
+/** Does such a command while no worker runs, on the budget that the last one left. */
+export async function performCallsHere(
+  deps: WorkerDeps,
+  store: Store,
+  desk: StorefrontDesk,
+  command: CallingCommand,
 ): Promise<CommandResult> {
-  return { kind: 'reconciled', shops: await reconcile.run({ shop, sinceMs }) };
+  const { config, clock } = deps;
+  const bootId = clock.bootId ?? null;
+  const wholesale = clientOf(deps);
+  const submission = attemptDeps(deps, store, wholesale, () => config);
+  const { gate } = submission;
+  gate.restore(await store.restoreSlots({ settledMono: gate.restartSettlesAtMs(), bootId }));
+  gate.restoreRests(await store.restoreRests({ nowMono: clock.monoMs(), bootId }));
+  const reconcile = createReconcile(deps, store, () => desk);
+  const { signal } = new AbortController();
+  try {
+    return await performCalls({ reconcile, catalogue: catalogueDeps(submission, wholesale), signal }, command);
+  } finally {
+    await reconcile.stop();
+    await wholesale.close();
+  }
 }
 
 /** What the log says of a command: never its lines, which are the shop's. */
-function loggable(command: Exclude<OperatorCommand, { action: 'reconcile' }>): Record<string, unknown> {
+function loggable(command: StoreCommand): Record<string, unknown> {
   if (command.action === 'submit') return { action: command.action, lines: command.lines.length };
   if (command.action === 'rewrite_results') return { ...command };
   const { action, actor, reason } = command;
@@ -172,7 +206,7 @@ function loggable(command: Exclude<OperatorCommand, { action: 'reconcile' }>): R
 }
 
 /** Reads shops back, into the same place that their webhooks lead to. */
-export function createReconcile(
+function createReconcile(
   deps: Pick<WorkerDeps, 'config' | 'clock' | 'logger' | 'version'>,
   store: Store,
   desk: () => StorefrontDesk,
@@ -245,14 +279,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     const watch = watchDatabase(store, clock);
     await life.push('database watch', () => watch.stop());
 
-    const { timeouts, baseUrl, wire } = config.wholesale;
-    const wholesale = createWholesaleClient({
-      baseUrl,
-      wire: readWire(wire),
-      timeouts: { connect_ms: timeouts.connectMs, response_ms: timeouts.responseMs, total_ms: timeouts.totalMs },
-      clock,
-      version: deps.version,
-    });
+    const wholesale = clientOf(deps);
     await life.push('wholesale client', () => wholesale.close());
 
     mkdirSync(config.results.folder, { recursive: true, mode: 0o750 });
@@ -303,6 +330,9 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     if (webhook !== null) await life.push('webhook', () => webhook?.stop());
     await life.push('reconcile', () => reconcile.stop());
     await reconcile.start();
+    const catalogue = catalogueDeps(submission, wholesale);
+    const calls = new OpenCalls();
+    await life.push('calls of people', () => calls.stop());
     const readBackCheck: HealthCheck = { name: 'reconcile', readiness: false, check: () => reconcile.health() };
 
     const prepare = async (next: Config): Promise<() => Promise<void>> => {
@@ -335,7 +365,9 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
       reload: desk === null ? null : () => desk.reload('command'),
       logger: logger.child({ component: 'control' }),
       perform: async (command) => {
-        if (command.action === 'reconcile') return await performReconcile(reconcile, command);
+        if (isCalling(command)) {
+          return await calls.run((signal) => performCalls({ reconcile, catalogue, signal }, command));
+        }
         const result = await performCommand(store, command, commandSettings(inUse), clock);
         if (result.kind === 'scope') await dispatcher.pausesChanged();
         onAccepted();

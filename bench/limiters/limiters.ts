@@ -117,7 +117,7 @@ function rowOf(contender: Contender, mode: Mode, found: KeyReport): Row {
 export async function measure(): Promise<readonly Row[]> {
   const modes: readonly Mode[] = ['steady', 'killed'];
   return await withFolder(async (folder) => {
-    const redis = await startRedis(folder);
+    const redis = await startRedis(folder, { durable: false });
     const sandbox = await startSandbox(folder, {
       limits: { ...limits, model: 'sliding_log' },
       latency: { before_ms: [10, 120], after_ms: [5, 60] },

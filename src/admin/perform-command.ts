@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.ts';
 import type { Family } from '../core/operation.ts';
-import type { CommandResult, OperatorCommand } from '../core/operator-command.ts';
+import type { CommandResult, OperatorCommand, StoreCommand } from '../core/operator-command.ts';
 import type { EntryOrder } from '../core/operator-decision.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { readPauseScope } from '../core/pause-scope.ts';
@@ -13,15 +13,13 @@ export interface CommandSettings {
   readonly lookupFamilies: readonly Family[];
 }
 
-/** Everything but reading shops back, which the store cannot do. */
-type StoreCommand = Exclude<OperatorCommand, { action: 'reconcile' }>;
 type EntryCommand = Extract<OperatorCommand, { reference: string }>;
 
 function orderOf(command: EntryCommand): EntryOrder {
   switch (command.action) {
     case 'resolve': {
-      const { action, as, orderNumber, note } = command;
-      return { action, as, orderNumber, note };
+      const { action, as, orderNumber, iccids, note } = command;
+      return { action, as, orderNumber, iccids, note };
     }
     case 'reorder':
       return { action: command.action, confirm: command.confirm };

@@ -2,12 +2,19 @@ import { userInfo } from 'node:os';
 import { z } from 'zod';
 import { controlMark, controlPath, reloadPath } from '../admin/control-routes.ts';
 import { performCommand } from '../admin/perform-command.ts';
-import { commandSettings, createReconcile, openOutbox, performReconcile } from '../app.ts';
+import { commandSettings, openOutbox, performCallsHere } from '../app.ts';
 import type { Config } from '../config/config.ts';
-import { commandResultSchema, type CommandResult, type OperatorCommand } from '../core/operator-command.ts';
+import {
+  commandResultSchema,
+  isCalling,
+  type CallingCommand,
+  type CommandResult,
+  type OperatorCommand,
+} from '../core/operator-command.ts';
 import { hasCode, OrderSyncError, type OrderSyncErrorCode } from '../core/order-sync-error.ts';
 import { StorefrontDesk } from '../intake/storefronts/storefront-desk.ts';
 import { createLogger } from '../ops/logger.ts';
+import { systemRandom } from '../ops/system-clock.ts';
 import { programVersion } from '../ops/program-version.ts';
 import { readRunFile, type RunFile } from '../ops/run-file.ts';
 import type { Store } from '../store/store.ts';
@@ -17,8 +24,8 @@ import { loopbackAddress } from './worker-address.ts';
 
 /** The worker commits within a few ms; a disk that takes this long is ill. */
 const answerWithinMs = 20_000;
-/** Reading shops back takes as long as the shops take. */
-const reconcileWithinMs = 290_000;
+/** Calls to others take as long as the others take. */
+const callsWithinMs = 290_000;
 /** A worker that starts holds the outbox before it listens, and one that stops holds it after. */
 const patience = { tries: 20, everyMs: 250 };
 
@@ -65,32 +72,27 @@ export async function sendCommand(
 async function performHere(config: Config, command: OperatorCommand, context: CliContext): Promise<CommandResult> {
   const store = openOutbox(config, 'never');
   try {
-    if (command.action === 'reconcile') return await reconcileHere(config, command, store, context);
+    if (isCalling(command)) return await callHere(config, command, store, context);
     return await performCommand(store, command, commandSettings(config), context.clock);
   } finally {
     await store.close();
   }
 }
 
-/** What is bought is bought by the next worker: here it is only put on disk. */
-async function reconcileHere(
+/** What is taken in is bought by the next worker: here it is only put on disk. */
+async function callHere(
   config: Config,
-  command: Extract<OperatorCommand, { action: 'reconcile' }>,
+  command: CallingCommand,
   store: Store,
   context: CliContext,
 ): Promise<CommandResult> {
-  const { clock } = context;
-  const told = { level: 'silent', format: 'json', version: programVersion, instance: config.instance } as const;
-  const logger = createLogger(told, context.stderr);
-  const { webhook } = config.intake;
-  const shops = webhook ?? { woocommerce: [], shopify: [] };
+  const { clock, stderr } = context;
+  const options = { level: 'silent', format: 'json', version: programVersion, instance: config.instance } as const;
+  const logger = createLogger(options, stderr);
+  const shops = config.intake.webhook ?? { woocommerce: [], shopify: [] };
   const desk = new StorefrontDesk({ config: shops, store, clock, logger, onChanged: () => undefined });
-  const reconcile = createReconcile({ config, clock, logger, version: programVersion }, store, () => desk);
-  try {
-    return await performReconcile(reconcile, command);
-  } finally {
-    await reconcile.stop();
-  }
+  const deps = { config, logger, clock, random: systemRandom, version: programVersion, pid: process.pid };
+  return await performCallsHere(deps, store, desk, command);
 }
 
 const errorSchema = z.object({
@@ -100,7 +102,7 @@ const answerSchema = z.object({ result: commandResultSchema });
 
 /** Null when no worker of this run file took the command, and so nothing was done. */
 async function askWorker(run: RunFile, token: string, command: OperatorCommand): Promise<CommandResult | null> {
-  const withinMs = command.action === 'reconcile' ? reconcileWithinMs : answerWithinMs;
+  const withinMs = isCalling(command) ? callsWithinMs : answerWithinMs;
   const body = await postToWorker(run, token, controlPath, command, withinMs);
   return body === null ? null : answerSchema.parse(body).result;
 }

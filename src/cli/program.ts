@@ -12,6 +12,7 @@ import { addReload } from './commands/reload.ts';
 import { addResults } from './commands/results.ts';
 import { addRun } from './commands/run.ts';
 import { addSandbox } from './commands/sandbox.ts';
+import { addSkus } from './commands/skus.ts';
 import { addSubmit } from './commands/submit.ts';
 import { addVersion } from './commands/version.ts';
 import { addWire } from './commands/wire.ts';
@@ -30,6 +31,7 @@ const commands: readonly ((program: Command, context: CliContext) => void)[] = [
   addQueue,
   addResults,
   addReconcile,
+  addSkus,
   addHealth,
   addReload,
   addDb,

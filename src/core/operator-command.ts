@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { entryStates } from './entry-state.ts';
 import { operations } from './operation.ts';
 import { resolutions } from './operator-decision.ts';
-import { orderRulesSchema, sourceSchema } from './order-request.ts';
+import { iccidSchema, orderLimits, orderRulesSchema, sourceSchema } from './order-request.ts';
 
 // What the command line asks a running worker to do. Both are of one version: the shape is no contract with others.
 
@@ -39,6 +39,7 @@ export const operatorCommandSchema = z.discriminatedUnion('action', [
     reference,
     as: z.enum(resolutions),
     orderNumber: text(128).nullable(),
+    iccids: z.array(iccidSchema).max(orderLimits.esimQuantity).default([]),
     note: text(400).nullable(),
     ...who,
   }),
@@ -58,11 +59,25 @@ export const operatorCommandSchema = z.discriminatedUnion('action', [
     sinceMs: z.number().nullable(),
   }),
   z.strictObject({
+    action: z.literal('read_catalogue'),
+    variants: z.array(text(128)).max(10_000),
+    plans: z.array(text(128)).max(10_000),
+    withinMs: z.int().min(1).max(600_000),
+  }),
+  z.strictObject({
     action: z.literal('submit'),
     lines: z.array(lineSchema).max(1000),
   }),
 ]);
 export type OperatorCommand = z.infer<typeof operatorCommandSchema>;
+/** Commands that ask others over the network; the rest are single steps of the store. */
+export type CallingCommand = Extract<OperatorCommand, { action: 'reconcile' | 'read_catalogue' }>;
+export type StoreCommand = Exclude<OperatorCommand, CallingCommand>;
+
+/** How long an answer to a command may take: the worker commits within ms, others take their time. */
+export function isCalling(command: OperatorCommand): command is CallingCommand {
+  return command.action === 'reconcile' || command.action === 'read_catalogue';
+}
 
 const state = z.enum(entryStates);
 
@@ -98,6 +113,37 @@ export const commandResultSchema = z.discriminatedUnion('kind', [
           .readonly(),
       )
       .readonly(),
+  }),
+  z.object({
+    kind: z.literal('catalogue'),
+    products: z
+      .array(
+        z
+          .object({
+            variant: z.string(),
+            sellable: z.boolean(),
+            maxQuantity: z.number().nullable(),
+            currencies: z.array(z.string()).readonly(),
+          })
+          .readonly(),
+      )
+      .readonly(),
+    plans: z
+      .array(
+        z
+          .object({
+            plan: z.string(),
+            sellable: z.boolean(),
+            daily: z.boolean(),
+            minDays: z.number().nullable(),
+            maxDays: z.number().nullable(),
+            currencies: z.array(z.string()).readonly(),
+          })
+          .readonly(),
+      )
+      .readonly(),
+    productsProblem: z.string().nullable(),
+    plansProblem: z.string().nullable(),
   }),
   z.object({
     kind: z.literal('submitted'),

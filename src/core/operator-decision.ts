@@ -13,6 +13,8 @@ export type EntryOrder =
       readonly action: 'resolve';
       readonly as: Resolution;
       readonly orderNumber: string | null;
+      /** The eSIMs that the order brought, so that a later cancel knows its order; absent: not told. */
+      readonly iccids?: readonly string[];
       /** A sentence for the shop's result. */
       readonly note: string | null;
     }
@@ -35,6 +37,7 @@ export interface OperatorFacts extends ActionSubject {
   readonly orderNumber: string | null;
   readonly errorCode: string | null;
   readonly unitCount: number;
+  readonly quantity: number | null;
   readonly reviewReason: string | null;
   /** A call is open for it at this moment, also a lookup, which leaves the state as it is. */
   readonly callOpen: boolean;
@@ -188,6 +191,16 @@ function resolve(facts: OperatorFacts, order: EntryOrder & { action: 'resolve' }
     return refuse(
       `the supplier's order is ${known}, not ${order.orderNumber}`,
       'an order number that the API gave is never replaced',
+    );
+  }
+  const iccids = order.iccids ?? [];
+  if (iccids.length > 0 && (facts.operation !== 'esim_order' || order.as !== 'fulfilled')) {
+    return refuse(`${facts.reference} brought no eSIMs as ${order.as}`, 'only an eSIM order that was bought has eSIMs');
+  }
+  if (new Set(iccids).size > (facts.quantity ?? 1)) {
+    return refuse(
+      `${iccids.length} eSIMs are more than the ${facts.quantity ?? 1} that were ordered`,
+      'name the eSIMs of this order only',
     );
   }
   const orderNumber = known ?? order.orderNumber;

@@ -56,6 +56,8 @@ export interface StorefrontOrder {
 export interface StorefrontLine {
   readonly lineId: string;
   readonly sku: string;
+  /** Whether the SKU map knows it. */
+  readonly isMapped: boolean;
   /** How many the customer keeps: ordered, less refunded. */
   readonly remaining: number;
   /** Bought if the line is not known yet; null: not paid, or nothing of ours. Its `extra` has `sku` and `shop_quantity`. */

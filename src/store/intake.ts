@@ -92,6 +92,16 @@ export class IntakeTable {
     return { requestId, reference };
   }
 
+  /** Accepts all lines of an order that is not known yet; as `insertNew`. */
+  insertOrder(lines: readonly [Line, ...Line[]], nowMs: number): { requestId: number; references: readonly string[] } {
+    const [{ source, orderId, metadata }] = lines;
+    const { requestId } = this.#requestFor(source, orderId, metadata, nowMs);
+    return {
+      requestId,
+      references: lines.map((line) => this.#insert(line, requestId, { nowMs, fileId: null }).reference),
+    };
+  }
+
   /** Puts something about an order before a person, unless that stands there already. Called inside a transaction. */
   tellOnce(rejection: IntakeBatch['rejections'][number] & { source: string; orderId: string }, nowMs: number): boolean {
     if (this.#statements.isTold.get(rejection) !== undefined) return false;

@@ -1,5 +1,6 @@
 import type { Family, Operation } from '../core/operation.ts';
 import { inTransaction, statementOf, type Sqlite } from './database.ts';
+import type { LookupProof } from './store.ts';
 
 const families: readonly Family[] = ['gift_card', 'esim'];
 const nameOf = (family: Family): string => `lookup_proven:${family}`;
@@ -23,16 +24,19 @@ export class LookupProofs {
     this.#bought = database.prepare<[Operation], string>(boughtOrderSql).pluck();
   }
 
-  proven(): readonly Family[] {
+  proven(): readonly LookupProof[] {
     const find = selectMeta(this.#database).pluck();
-    return families.filter((family) => find.get(nameOf(family)) !== undefined);
+    return families.flatMap((family) => {
+      const path = find.get(nameOf(family));
+      return path === undefined ? [] : [{ family, path }];
+    });
   }
 
-  prove(family: Family): void {
+  prove({ family, path }: LookupProof): void {
     inTransaction(this.#database, () => {
       this.#database
-        .prepare("INSERT INTO meta (name, value) VALUES (?, 'yes') ON CONFLICT DO NOTHING")
-        .run(nameOf(family));
+        .prepare('INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value')
+        .run(nameOf(family), path);
     });
   }
 

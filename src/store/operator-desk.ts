@@ -25,6 +25,12 @@ export class OperatorDesk {
       openCall: database
         .prepare<[number], number>('SELECT 1 FROM attempts WHERE entry_id = ? AND closed_at_ms IS NULL')
         .pluck(),
+      ownerOf: database.prepare<[string], { id: number; reference: string }>(
+        'SELECT e.id, e.reference FROM esims s JOIN entries e ON e.id = s.entry_id WHERE s.iccid = ?',
+      ),
+      rememberEsim: database.prepare(
+        'INSERT INTO esims (iccid, entry_id) VALUES (?, ?) ON CONFLICT (iccid) DO NOTHING',
+      ),
       origin: database.prepare<[string], number>('SELECT 1 FROM esims WHERE iccid = ?').pluck(),
     };
   }
@@ -43,6 +49,7 @@ export class OperatorDesk {
       const { move } = verdict;
       const newReference = move.reorders ? this.#entries.reorder(row, act.nowMs) : null;
       if (!move.reorders) this.#entries.moveByPerson(row, this.#explained(move, act), act.nowMs);
+      if (act.order.action === 'resolve') this.#rememberEsims(row, act.order.iccids ?? []);
       this.#audit.record({
         ...act,
         action: act.order.action,
@@ -50,12 +57,27 @@ export class OperatorDesk {
         detail: {
           before: shown(row),
           after: shown(this.#statements.find.get(act.reference) ?? row),
-          ...(act.order.action === 'resolve' ? { as: act.order.as, note: act.order.note } : {}),
+          ...(act.order.action === 'resolve'
+            ? { as: act.order.as, note: act.order.note, iccids: act.order.iccids ?? [] }
+            : {}),
           ...(newReference === null ? {} : { new_reference: newReference }),
         },
       });
       return { reference: row.reference, before: row.state, after: move.state, newReference };
     });
+  }
+
+  /** A wrong order of an eSIM would answer for its cancel, so what an answer of the API said is never replaced. */
+  #rememberEsims(row: EntryRow, iccids: readonly string[]): void {
+    for (const iccid of iccids) {
+      const owner = this.#statements.ownerOf.get(iccid);
+      if (owner !== undefined && owner.id !== row.id) {
+        throw new OrderSyncError('REFUSED', `The eSIM ${iccid} came with the order ${owner.reference}`, {
+          hint: 'compare the ICCIDs with the list of the supplier; nothing was changed',
+        });
+      }
+      this.#statements.rememberEsim.run(iccid, row.id);
+    }
   }
 
   /** Whoever meets a held entry reads why. */
@@ -81,6 +103,7 @@ export class OperatorDesk {
       orderNumber: row.order_number,
       errorCode: row.error_code,
       unitCount: unitsFrom(row.units).length,
+      quantity: row.quantity,
       reviewReason: row.review_reason,
       callOpen: this.#statements.openCall.get(row.id) !== undefined,
       canLookUp: act.lookupFamilies.includes(familyOf(row.operation)) && this.#originKnown(row),

@@ -1,6 +1,7 @@
 import type { EntryState } from '../core/entry-state.ts';
 import type { Operation } from '../core/operation.ts';
 import type { ResultDocument } from '../core/result-document.ts';
+import type { SkuSighting } from './storefront-skus.ts';
 import type { QueuedEntry, QueueFacts } from './queue-facts.ts';
 import type { Pause, Rejection } from './store.ts';
 
@@ -15,6 +16,8 @@ export interface OutboxReader {
   /** The order of that identity, and the version of its result, which rises when the result changes. */
   findOrder(source: string, orderId: string): { requestId: number; version: number } | null;
   backlog(): Backlog;
+  /** The SKUs that the orders of a storefront have, those that no map knew first. */
+  skuSightings(source: string): readonly SkuSighting[];
   pauses(): readonly Pause[];
   /** What decides when things are sent. */
   queueFacts(nowMs: number): QueueFacts;

@@ -12,6 +12,7 @@ import { readResultDocument } from './result-reader.ts';
 import { stateCountsFrom } from './rows.ts';
 import type { Attention, Backlog, OrderDetail, OrderFilter, OrderSummary, OutboxReader } from './outbox-reader.ts';
 import type { Pause } from './store.ts';
+import { readSkuSightings, type SkuSighting } from './storefront-skus.ts';
 import { PauseTable } from './pauses.ts';
 
 interface SummaryRow {
@@ -74,6 +75,10 @@ export class SqliteOutboxReader implements OutboxReader {
       receivedAt: isoTime(row.received_at_ms),
       updatedAt: isoTime(row.updated_at_ms),
     }));
+  }
+
+  skuSightings(source: string): readonly SkuSighting[] {
+    return readSkuSightings(this.#database, source);
   }
 
   /** @throws OrderSyncError USAGE when several shops have an order of that id and none was named */

@@ -21,7 +21,7 @@ import { QuietTimes } from './quiet-times.ts';
 import { SqliteOutboxReader } from './reader.ts';
 import type { StorefrontOrder, WholeRequest } from './intake-steps.ts';
 import type { OutboxReader } from './outbox-reader.ts';
-import type { AttemptClaim, AttemptClose, DueDelivery, IntakeBatch, Pause, Store } from './store.ts';
+import type { AttemptClaim, AttemptClose, DueDelivery, IntakeBatch, LookupProof, Pause, Store } from './store.ts';
 import { StorefrontOrders } from './storefront-orders.ts';
 import { StorefrontWatermarks } from './storefront-watermarks.ts';
 import { TakeBackStep } from './take-back.ts';
@@ -165,8 +165,8 @@ class SqliteStore implements Store {
   async provenLookups() {
     return this.#lookups.proven();
   }
-  async proveLookup(family: Family) {
-    this.#lookups.prove(family);
+  async proveLookup(proof: LookupProof) {
+    this.#lookups.prove(proof);
   }
   async boughtReference(family: Family) {
     return this.#lookups.boughtReference(family);

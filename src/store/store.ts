@@ -72,8 +72,8 @@ export interface Store {
   expireOverdue(nowMs: number): Promise<number>;
   countInDoubt(): Promise<number>;
   /** Families in which a lookup has found an order, so that "not found" can be believed. */
-  provenLookups(): Promise<readonly Family[]>;
-  proveLookup(family: Family): Promise<void>;
+  provenLookups(): Promise<readonly LookupProof[]>;
+  proveLookup(proof: LookupProof): Promise<void>;
   /** The reference of an order that was surely bought, to try a lookup with; null while there is none. */
   boughtReference(family: Family): Promise<string | null>;
   /**
@@ -155,6 +155,12 @@ export interface Store {
   /** Throws when the file on disk is not the one that was opened, or when it cannot be written any more. */
   checkHealth(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** A lookup of this family has found an order under this path; another path has yet to. */
+export interface LookupProof {
+  readonly family: Family;
+  readonly path: string;
 }
 
 export interface IntakeBatch {

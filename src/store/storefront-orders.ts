@@ -6,6 +6,7 @@ import type { EntryChanges } from './entry-changes.ts';
 import type { IntakeTable } from './intake.ts';
 import { textsFrom, type EntryRow } from './rows.ts';
 import type { StorefrontLine, StorefrontOrder, StorefrontTaken } from './intake-steps.ts';
+import { UnmappedSkus } from './storefront-skus.ts';
 import { isUnsent, type TakeBackRow } from './take-back.ts';
 
 interface KnownLine {
@@ -26,6 +27,7 @@ export class StorefrontOrders {
   readonly #intake: IntakeTable;
   readonly #entries: EntryChanges;
   readonly #audit: AuditTable;
+  readonly #unmapped: UnmappedSkus;
   readonly #statements;
 
   constructor(database: Sqlite, intake: IntakeTable, entries: EntryChanges, audit: AuditTable) {
@@ -33,6 +35,7 @@ export class StorefrontOrders {
     this.#database = database;
     this.#intake = intake;
     this.#entries = entries;
+    this.#unmapped = new UnmappedSkus(database);
     this.#statements = {
       seen: database.prepare<[string, string], { modified_ms: number; closed: number }>(
         'SELECT modified_ms, closed FROM storefront_orders WHERE source = ? AND order_id = ?',
@@ -65,6 +68,10 @@ export class StorefrontOrders {
       if (seen !== undefined && isOlder(order, seen)) return { ...nothing, stale: true };
       const { source, orderId, modifiedMs, nowMs } = order;
       this.#statements.remember.run({ source, orderId, modifiedMs, closed: order.closed ? 1 : 0, nowMs });
+      if (seen === undefined) {
+        const skus = order.lines.filter((line) => !line.isMapped).map((line) => line.sku);
+        this.#unmapped.seen(order, skus);
+      }
       const taken = { ...nothing };
       for (const line of order.lines) this.#takeLine(order, line, taken);
       return taken;

@@ -102,10 +102,10 @@ export class AttemptRun {
   }
 
   #policyFor(attempt: OpenAttempt): DecisionPolicy {
-    const { policy, lookups } = this.#deps;
+    const { policy, lookups, wholesale } = this.#deps;
     const { operation } = attempt.entry;
     const canLookUp = this.#canLookUp(operation, attempt.originReference);
-    return { ...policy, canLookUp, trustsAbsence: lookups.trusts(operation) };
+    return { ...policy, canLookUp, trustsAbsence: lookups.trusts(operation, wholesale) };
   }
 
   async run(attempt: OpenAttempt, key: CallKey, signal: AbortSignal): Promise<void> {
@@ -116,7 +116,9 @@ export class AttemptRun {
       await this.#close(attempt, { key, outcome, settlement, started });
     } else {
       const lookup = await this.#lookUp(attempt, key, signal);
-      if (lookup.kind === 'found') await this.#deps.lookups.found(attempt.entry.operation);
+      // What is another order than ours proves nothing but that the path finds something.
+      if (lookup.kind === 'found' && lookup.differs === undefined)
+        await this.#deps.lookups.found(attempt.entry.operation, this.#deps.wholesale);
       const settlement = this.judgeLookup(attempt, lookup);
       await this.#close(attempt, { key, outcome: outcomeOfLookup(lookup), settlement, started });
     }

@@ -1,8 +1,9 @@
 import { familyOf, type Family, type Operation } from '../core/operation.ts';
-import type { Store } from '../store/store.ts';
+import type { LookupProof, Store } from '../store/store.ts';
 import { callKey, type AttemptDeps } from './attempt-run.ts';
 import { heedShutDoor } from './shut-doors.ts';
 import { heedRateLimit } from './turned-away.ts';
+import type { WholesalePort } from './wholesale-port.ts';
 
 const families: readonly Family[] = ['gift_card', 'esim'];
 /** How long to leave a lookup alone that did not find what was surely bought. */
@@ -10,11 +11,11 @@ const retryMs = 600_000;
 /**
  * Whether "not found" can be believed. The path of a lookup is an assumption (the spec shows none), and an API that
  * answers any unknown path with its own `not_found` would make every order look absent. So a family's lookups count
- * only after one of them has found an order; as soon as something was bought, one is tried.
+ * only after one of them has found an order under the very path that is configured now; as soon as something was bought, one is tried.
  */
 export class LookupCheck {
   readonly #store: Store;
-  #proven: ReadonlySet<Family> = new Set();
+  #proven: readonly LookupProof[] = [];
   readonly #notBefore = new Map<Family, number>();
 
   constructor(store: Store) {
@@ -22,16 +23,24 @@ export class LookupCheck {
   }
 
   async refresh(): Promise<void> {
-    this.#proven = new Set(await this.#store.provenLookups());
+    this.#proven = await this.#store.provenLookups();
   }
 
-  trusts(operation: Operation): boolean {
-    return this.#proven.has(familyOf(operation));
+  #isProven(family: Family, path: string | null): boolean {
+    return this.#proven.some((proof) => proof.family === family && proof.path === path);
   }
 
-  async found(operation: Operation): Promise<void> {
-    if (this.trusts(operation)) return;
-    await this.#store.proveLookup(familyOf(operation));
+  /** Whether a lookup of this operation's family has found an order under the path that is asked now. */
+  trusts(operation: Operation, wholesale: Pick<WholesalePort, 'lookupPath'>): boolean {
+    const family = familyOf(operation);
+    return this.#isProven(family, wholesale.lookupPath(family));
+  }
+
+  async found(operation: Operation, wholesale: Pick<WholesalePort, 'lookupPath'>): Promise<void> {
+    const family = familyOf(operation);
+    const path = wholesale.lookupPath(family);
+    if (path === null || this.#isProven(family, path)) return;
+    await this.#store.proveLookup({ family, path });
     await this.refresh();
   }
 
@@ -40,8 +49,8 @@ export class LookupCheck {
     const { store, gate, clock, wholesale, logger } = deps;
     for (const family of families) {
       const now = clock.monoMs();
-      if (this.#proven.has(family) || !wholesale.canLookUp(family) || now < (this.#notBefore.get(family) ?? 0))
-        continue;
+      const path = wholesale.lookupPath(family);
+      if (path === null || this.#isProven(family, path) || now < (this.#notBefore.get(family) ?? 0)) continue;
       const reference = await store.boughtReference(family);
       if (reference === null) continue;
       const keyName = gate.tryTake('read');
@@ -66,7 +75,7 @@ export class LookupCheck {
         await heedShutDoor(deps, keyName, lookup.outcome);
       }
       if (lookup.kind === 'found') {
-        await store.proveLookup(family);
+        await store.proveLookup({ family, path });
         await this.refresh();
         logger.info({ family }, 'lookups work: an order that was bought was found by its reference');
       } else if (lookup.kind === 'absent') {

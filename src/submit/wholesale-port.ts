@@ -39,6 +39,8 @@ export interface WholesalePort {
     signal: AbortSignal;
   }): Promise<Outcome>;
   canLookUp(family: Family): boolean;
+  /** The path template of such a lookup, by which its proof is told apart; null where there is none. */
+  lookupPath(family: Family): string | null;
   lookUp(call: {
     family: Family;
     key: string;

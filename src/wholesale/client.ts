@@ -143,6 +143,12 @@ export class WholesaleClient {
     return this.#wire.lookup[family] !== 'off';
   }
 
+  /** The path of such a lookup as the mapping writes it; null where there is none. */
+  lookupPath(family: Family): string | null {
+    const lookup = this.#wire.lookup[family];
+    return lookup === 'off' ? null : lookup.path;
+  }
+
   /** Whether an eSIM can be read by its ICCID; the specification names no such call. */
   canLookUpEsim(): boolean {
     return this.#wire.lookup.get_sim !== 'off';

@@ -10,6 +10,7 @@ import {
   quietPlan,
   topupLine,
   type CrashPlan,
+  type DiskErrorPlan,
   type FollowUp,
   type OrderBatch,
   type RunPlan,
@@ -145,6 +146,23 @@ function drawCrashes(random: SeededRandom): CrashPlan[] {
   return crashes;
 }
 
+function drawDiskErrors(random: SeededRandom): DiskErrorPlan[] {
+  const errors: DiskErrorPlan[] = [];
+  while (random.chance(errors.length === 0 ? 0.15 : 0.4)) {
+    const atCommit = random.chance(0.4);
+    errors.push({
+      afterCalls: random.chance(0.4) ? random.int(1, 60) : random.int(1, 600),
+      where: atCommit ? 'commit' : 'statement',
+      code: atCommit
+        ? random.pick('SQLITE_IOERR_FSYNC', 'SQLITE_IOERR_WRITE')
+        : random.pick('SQLITE_FULL', 'SQLITE_IOERR_WRITE', 'SQLITE_IOERR_READ'),
+      skip: random.pick(0, 1, 2, 4),
+      times: random.pick(1, 1, 1, 3),
+    });
+  }
+  return errors;
+}
+
 /** Draws the whole run that a seed stands for. */
 export function drawPlan(seed: number): RunPlan {
   const random = new SeededRandom(seed);
@@ -178,6 +196,7 @@ export function drawPlan(seed: number): RunPlan {
     }
   }
   const scarce = random.chance(0.2);
+  const later = random.fork();
   return {
     ...quietPlan,
     name: `seed ${seed}`,
@@ -217,5 +236,6 @@ export function drawPlan(seed: number): RunPlan {
     diskFull: random.chance(0.1)
       ? { fromMs: random.int(0, faultsOffMs), untilMs: faultsOffMs }
       : { fromMs: 0, untilMs: 0 },
+    diskErrors: drawDiskErrors(later),
   };
 }

@@ -91,7 +91,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'no quiet time before an absence is believed',
     file: verdicts,
-    changes: [['if (this.#nowMs < quietUntil) {', 'if (this.#nowMs + 1e9 < quietUntil) {']],
+    changes: [['if (facts.quietLeftMs > 0) {\n      return {', 'if (facts.quietLeftMs > 1e9) {\n      return {']],
   },
   {
     name: 'lookups ask the wrong family',
@@ -307,6 +307,21 @@ export const mutants: readonly Mutant[] = [
     name: 'sending goes on while the disk is full',
     file: dispatcher,
     changes: [['if (!(await this.#disk.look())) return false;', 'await this.#disk.look();']],
+  },
+  {
+    name: 'an outcome that could not be recorded stops nothing',
+    file: dispatcher,
+    changes: [
+      [
+        '.catch((error: unknown) => this.#fail(error))\n      .finally(() => this.#wakeUp',
+        '.catch(() => undefined)\n      .finally(() => this.#wakeUp',
+      ],
+    ],
+  },
+  {
+    name: 'a delivery that could not be recorded stops nothing',
+    file: 'results/delivery-loop.ts',
+    changes: [['.catch((error: unknown) => this.#failure.reject(error))', '.catch(() => undefined)']],
   },
   {
     name: 'the key is logged',

@@ -171,8 +171,7 @@ function mayBeReviewed(world: World, line: AcceptableLine, reference: string, or
   if (seen.doubtful && (!readings.lookup || settings.horizonMs < 3_600_000)) return true;
   // Until a lookup has found an order once, that it finds none proves nothing.
   const mattersWhenAbsent = seen.refused || line.notAfterMs !== null;
-  if (seen.doubtful && mattersWhenAbsent && seen.family !== null && !world.wire.foundBefore(seen.family, seen.lastMs))
-    return true;
+  if (seen.doubtful && mattersWhenAbsent && !world.wire.foundBefore(familyOf(line.operation), seen.lastMs)) return true;
   if (order === undefined) return false;
   const jumpedMs = Math.max(0, ...world.plan.wallJumps.map((jump) => jump.deltaMs));
   const late = order.completeAtMs - order.atMs + (order.completeAtMs > order.atMs ? jumpedMs : 0);

@@ -4,6 +4,7 @@ import { plainReadings, type ApiReadings } from './api-readings.ts';
 import type { Fate, FaultProfile } from './fates.ts';
 import type { MarketPlan, Product, Span } from './market.ts';
 import type { CrashKind } from './sim-disk.ts';
+import type { SqliteFault } from './sqlite-tap.ts';
 import { usualSettings, type WorkerSettings } from './sim-worker.ts';
 
 /** The death of a worker, counted in calls to its ports since it was started. */
@@ -12,6 +13,13 @@ export interface CrashPlan {
   readonly kind: CrashKind;
   /** How long until it is started again. */
   readonly downMs: number;
+}
+
+/** An error of SQLite, counted in calls of the store since the one before it. */
+export interface DiskErrorPlan extends SqliteFault {
+  readonly afterCalls: number;
+  /** How many calls meet it. */
+  readonly times: number;
 }
 
 export interface OrderBatch {
@@ -50,6 +58,8 @@ export interface RunPlan {
   readonly resultsFail: boolean;
   /** Whether a crash leaves copies of the outbox's files to the next worker, rather than the connection to them. */
   readonly ownFiles: boolean;
+  /** Errors of SQLite itself, one after the other. */
+  readonly diskErrors: readonly DiskErrorPlan[];
   /** When the disk of the outbox is nearly full. */
   readonly diskFull: Span;
   /** Says what happens to a call, instead of drawing it. */
@@ -90,6 +100,7 @@ export const quietPlan: RunPlan = {
   faultsOffMs: 0,
   resultsFail: false,
   ownFiles: true,
+  diskErrors: [],
   diskFull: { fromMs: 0, untilMs: 0 },
   script: null,
 };

@@ -12,6 +12,9 @@ interface Parcel {
   givenTo: SimWorker | null;
 }
 
+/** When what was answered by an error is sent again. */
+const againMs = 20_000;
+
 /** The customer: sends orders, again if nobody acknowledged them, and cancels some of what it got. */
 export class Shop {
   readonly #time: VirtualTime;
@@ -19,6 +22,7 @@ export class Shop {
   readonly #wallMs: () => number;
   readonly #worker: () => SimWorker | null;
   readonly #onAcknowledged: (line: AcceptableLine, reference: string) => void;
+  readonly #onRefused: (error: unknown) => void;
   readonly #parcels: Parcel[] = [];
   #expected = 0;
 
@@ -28,12 +32,14 @@ export class Shop {
     wallMs: () => number;
     worker: () => SimWorker | null;
     onAcknowledged: (line: AcceptableLine, reference: string) => void;
+    onRefused: (error: unknown) => void;
   }) {
     this.#time = options.time;
     this.#results = options.results;
     this.#wallMs = options.wallMs;
     this.#worker = options.worker;
     this.#onAcknowledged = options.onAcknowledged;
+    this.#onRefused = options.onRefused;
   }
 
   open(plan: RunPlan): void {
@@ -62,12 +68,21 @@ export class Shop {
         lines: parcel.lines.map((line) => ({ ...line, lineNumber: null })),
         rejections: [],
       };
-      void worker.accept(batch).then((accepted) => {
-        parcel.acknowledged = true;
-        for (const [index, line] of parcel.lines.entries()) {
-          this.#onAcknowledged(line, accepted[index]?.reference ?? '');
-        }
-      });
+      worker.accept(batch).then(
+        (accepted) => {
+          parcel.acknowledged = true;
+          for (const [index, line] of parcel.lines.entries()) {
+            this.#onAcknowledged(line, accepted[index]?.reference ?? '');
+          }
+        },
+        (error: unknown) => {
+          this.#onRefused(error);
+          this.#time.after(againMs, () => {
+            parcel.givenTo = null;
+            this.offer();
+          });
+        },
+      );
     }
   }
 

@@ -4,6 +4,7 @@ import SqliteDatabase from 'better-sqlite3';
 
 type Database = SqliteDatabase.Database;
 type Statement = SqliteDatabase.Statement;
+type Step = (...values: unknown[]) => unknown;
 
 const connections = new Map<string, Database>();
 const statements = new WeakMap<Database, Map<string, LazyStatement>>();
@@ -21,7 +22,40 @@ const pragma: (this: Database, source: string, options?: SqliteDatabase.PragmaOp
   'pragma',
 );
 const prepare: (this: Database, sql: string) => Statement = Reflect.get(SqliteDatabase.prototype, 'prepare');
+const transaction: (this: Database, step: Step) => SqliteDatabase.Transaction<Step> = Reflect.get(
+  SqliteDatabase.prototype,
+  'transaction',
+);
 const close: (this: Database) => Database = Reflect.get(SqliteDatabase.prototype, 'close');
+
+/** An error that SQLite will give, once: in the middle of a call, or at its commit, which is on the disk all the same. */
+export interface SqliteFault {
+  readonly where: 'statement' | 'commit';
+  readonly code: 'SQLITE_FULL' | 'SQLITE_IOERR_WRITE' | 'SQLITE_IOERR_FSYNC' | 'SQLITE_IOERR_READ';
+  /** How many statements of the call go well before. */
+  readonly skip: number;
+}
+
+let armed: { readonly fault: SqliteFault; left: number } | null = null;
+
+function strike(where: SqliteFault['where']): void {
+  if (armed === null || armed.fault.where !== where) return;
+  armed.left -= 1;
+  if (armed.left >= 0) return;
+  const { code } = armed.fault;
+  armed = null;
+  throw new SqliteDatabase.SqliteError(code === 'SQLITE_FULL' ? 'database or disk is full' : 'disk I/O error', code);
+}
+
+/** Makes a call into the store that may meet the fault. Returns whether it did. */
+export function withFault<T>(fault: SqliteFault, call: () => T): { result: T; struck: boolean } {
+  armed = { fault, left: fault.where === 'commit' ? 0 : fault.skip };
+  // Everything that a call does to the database happens before it first waits.
+  const result = call();
+  const struck = armed === null;
+  armed = null;
+  return { result, struck };
+}
 
 /** A statement that is compiled when it is first used: a run opens the outbox often and uses a part of them. */
 class LazyStatement {
@@ -50,14 +84,17 @@ class LazyStatement {
   }
 
   run(...values: unknown[]): SqliteDatabase.RunResult {
+    strike('statement');
     return this.#statement().run(...values);
   }
 
   get(...values: unknown[]): unknown {
+    strike('statement');
     return this.#statement().get(...values);
   }
 
   all(...values: unknown[]): unknown[] {
+    strike('statement');
     return this.#statement().all(...values);
   }
 }
@@ -92,7 +129,18 @@ export function tapSqlite(): void {
       return kept.get(String(path))?.native ?? new Native(String(path), ...rest);
     },
   });
-  const prototype: { prepare: unknown; pragma: unknown; close: unknown } = SqliteDatabase.prototype;
+  const prototype: { prepare: unknown; pragma: unknown; close: unknown; transaction: unknown } =
+    SqliteDatabase.prototype;
+  prototype.transaction = function tappedTransaction(this: Database, step: Step) {
+    const made = transaction.call(this, step);
+    return {
+      immediate: (...values: unknown[]): unknown => {
+        const result: unknown = made.immediate(...values);
+        strike('commit');
+        return result;
+      },
+    };
+  };
   prototype.pragma = function tappedPragma(this: Database, source: string, options?: SqliteDatabase.PragmaOptions) {
     if (connections.get(this.name) !== this) {
       connections.set(this.name, this);

@@ -2,6 +2,7 @@ import type { AttemptClose, OpenAttempt, Store } from '../../src/store/store.ts'
 import type { Coverage } from './coverage.ts';
 import type { SimDisk } from './sim-disk.ts';
 import type { SimProcess } from './sim-process.ts';
+import { withFault, type SqliteFault } from './sqlite-tap.ts';
 
 /** The drawing of the states, written down a second time: the program's own table is not asked. */
 const legal: Readonly<Record<string, string>> = {
@@ -11,7 +12,7 @@ const legal: Readonly<Record<string, string>> = {
   unknown: 'sending waiting placed fulfilled refunded rejected expired needs_review held',
   placed: 'fulfilled refunded needs_review held',
   needs_review: 'unknown waiting placed fulfilled refunded rejected cancelled',
-  held: 'pending waiting unknown placed cancelled',
+  held: 'pending waiting unknown placed cancelled needs_review',
 };
 
 /** Calls that change nothing: to die beside one of them is to die beside the port call before it. */
@@ -38,6 +39,9 @@ export class StoreWatch {
   readonly #freeBytes: () => number;
   /** A call that a process had open when it died may have been processed, even if it never left. */
   readonly #onCrashedCall: (subject: string) => void;
+  /** What SQLite does to this call of the store; null for nothing. */
+  readonly #faultOf: (process: SimProcess) => SqliteFault | null;
+  readonly #onFault: (process: SimProcess, name: string) => void;
   readonly #states = new Map<string, string>();
   readonly #open = new Map<number, OpenAttempt>();
   /** Something changed since the last look: whether all is done is worth asking again. */
@@ -51,6 +55,8 @@ export class StoreWatch {
     unknownLimit: number;
     freeBytes: () => number;
     onCrashedCall: (subject: string) => void;
+    faultOf: (process: SimProcess) => SqliteFault | null;
+    onFault: (process: SimProcess, name: string) => void;
   }) {
     this.#disk = options.disk;
     this.#coverage = options.coverage;
@@ -59,6 +65,8 @@ export class StoreWatch {
     this.#unknownLimit = options.unknownLimit;
     this.#freeBytes = options.freeBytes;
     this.#onCrashedCall = options.onCrashedCall;
+    this.#faultOf = options.faultOf;
+    this.#onFault = options.onFault;
   }
 
   wrap(store: Store, process: SimProcess, onRecorded: () => void): Store {
@@ -67,9 +75,20 @@ export class StoreWatch {
         const value: unknown = Reflect.get(target, name);
         if (typeof value !== 'function' || typeof name !== 'string' || name === 'close') return value;
         if (name === 'freeBytes') return () => process.whileAlive(() => this.#freeBytes());
+        const call = (values: readonly unknown[]): unknown => {
+          const fault = this.#faultOf(process);
+          if (fault === null) return Reflect.apply(value, target, values);
+          const { result, struck } = withFault<unknown>(fault, () => Reflect.apply(value, target, values));
+          if (struck) {
+            this.#onFault(process, name);
+            // It is on the disk, although the worker believes that it failed.
+            if (fault.where === 'commit') onRecorded();
+          }
+          return result;
+        };
         if (reads.has(name)) {
           return async (...values: unknown[]) => {
-            const result: unknown = await process.whileAlive(() => Reflect.apply(value, target, values));
+            const result: unknown = await process.whileAlive(() => call(values));
             if (process.alive) this.#look(name, values[0], result);
             if (name === 'expireOverdue' && result !== 0) await process.port('store.expireOverdue', () => undefined);
             return result;
@@ -77,7 +96,7 @@ export class StoreWatch {
         }
         return (...values: unknown[]) =>
           process.port(`store.${name}`, async () => {
-            const result: unknown = await Reflect.apply(value, target, values);
+            const result: unknown = await call(values);
             // Another call of the process may have been its last in the meantime.
             if (!process.alive) return result;
             this.#look(name, values[0], result);
@@ -111,6 +130,11 @@ export class StoreWatch {
   /** What the spending calls that are open now are for. */
   openSubjects(): readonly string[] {
     return [...this.#open.values()].filter((attempt) => attempt.purpose === 'submit').map(subjectOfEntry);
+  }
+
+  /** A process is gone: what it left open is found by the next one. */
+  forgetOpen(): void {
+    this.#open.clear();
   }
 
   #closed(close: AttemptClose): void {

@@ -15,10 +15,15 @@ import type { CrashKind, SimDisk } from './sim-disk.ts';
 import { SimNetwork, type WireCall } from './sim-network.ts';
 import { SimProcess, type MachineClocks } from './sim-process.ts';
 import { SimWorker } from './sim-worker.ts';
+import type { SqliteFault } from './sqlite-tap.ts';
 import { StoreWatch } from './store-watch.ts';
 import { Trace } from './trace.ts';
 import { VirtualTime } from './virtual-time.ts';
 import { subjectOf, WireWatch } from './wire-watch.ts';
+
+function isDiskError(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && /^(DATABASE_WRITE_FAILED|SQLITE_)/.test(String(error.code));
+}
 
 export interface Violation {
   readonly invariant: string;
@@ -53,6 +58,11 @@ export class World {
   ports = 0;
   #portsOfProcess = 0;
   #stopping = false;
+  #diskErrors = 0;
+  #callsSinceError = 0;
+  #faultTimes = 0;
+  /** A process whose outbox failed, and which must end itself by that. */
+  #mustFail: SimProcess | null = null;
   /** Nothing befalls the worker any more. */
   #calm = false;
 
@@ -113,6 +123,8 @@ export class World {
       onCrashedCall: (subject) => {
         this.wire.of(subject).doubtful = true;
       },
+      faultOf: (process) => this.#faultOf(process),
+      onFault: (process, name) => this.#onFault(process, name),
       freeBytes: () => (this.#diskFullForMs > 0 ? 1024 ** 2 : 1024 ** 3),
     });
     this.shop = new Shop({
@@ -122,6 +134,9 @@ export class World {
       worker: () => this.#worker,
       onAcknowledged: (line, reference) => {
         this.acknowledged.set(`${line.orderId}/${line.lineId}`, { line, reference });
+      },
+      onRefused: (error) => {
+        if (!isDiskError(error)) this.violate('I0', `an order was answered by an error: ${String(error)}`);
       },
     });
   }
@@ -246,7 +261,7 @@ export class World {
       },
       networkOf: (caller) => this.#network.portOf(caller),
       sinkOf: (caller) => this.results.sinkOf(caller),
-      onFailure: (_caller, error) => this.violate('I0', `the worker stopped by itself: ${String(error)}`),
+      onFailure: (caller, error) => this.#onFailure(caller, error),
     });
     this.#process = process;
     this.#worker = worker;
@@ -255,7 +270,7 @@ export class World {
         this.#storeWatch.changed = true;
         this.shop.offer();
       },
-      (error: unknown) => this.violate('I0', `the worker did not start: ${String(error)}`),
+      (error: unknown) => this.#onFailure(process, error),
     );
   }
 
@@ -270,10 +285,55 @@ export class World {
     this.#crash(process, crash.kind, crash.downMs);
   }
 
+  /** An error of SQLite for this call, if it is time for one. */
+  #faultOf(process: SimProcess): SqliteFault | null {
+    const error = this.plan.diskErrors[this.#diskErrors];
+    if (error === undefined || this.#calm || !process.alive) return null;
+    this.#callsSinceError += 1;
+    return this.#callsSinceError < error.afterCalls ? null : error;
+  }
+
+  #onFault(process: SimProcess, name: string): void {
+    const error = this.plan.diskErrors[this.#diskErrors];
+    this.trace.add(`${error?.code} at a ${error?.where} of ${name}`);
+    this.coverage.hit(`disk error ${error?.where} ${name}`);
+    this.#faultTimes += 1;
+    if (this.#faultTimes >= (error?.times ?? 1)) {
+      this.#diskErrors += 1;
+      this.#callsSinceError = 0;
+      this.#faultTimes = 0;
+    }
+    // Whoever asked is told: a shop sends again. What the worker does for itself must not go on without being recorded.
+    if (name === 'acceptBatch') return;
+    this.#mustFail = process;
+    this.time.after(1000, () => {
+      if (process.alive && !this.#stopping)
+        this.violate('I0', `the worker went on after ${name} had failed in its outbox`);
+    });
+  }
+
+  /** It must not go on: it ends as the program does, and is started again. */
+  #onFailure(process: SimProcess, error: unknown): void {
+    if (!process.alive) return;
+    if (this.#mustFail !== process || !isDiskError(error))
+      return this.violate('I0', `the worker stopped by itself: ${String(error)}`);
+    // Each of its loops may meet the error; the first one ends it.
+    if (this.#stopping) return;
+    this.#stopping = true;
+    this.trace.add(`the worker stops by itself: ${String(error)}`);
+    const end = (): void => {
+      if (!process.alive) return;
+      this.#crash(process, 'kill', 5000);
+    };
+    void this.#worker?.stop().then(end, end);
+    this.time.after(9000, end);
+  }
+
   #crash(process: SimProcess, kind: CrashKind, downMs: number): void {
     this.trace.add(`${kind}, for ${downMs} ms`);
     process.die();
     this.wire.crashed(process, this.#storeWatch.openSubjects());
+    this.#storeWatch.forgetOpen();
     this.#storeWatch.lookAtTheEnd();
     this.disk.crash(kind, this.#random);
     this.results.crash(kind);

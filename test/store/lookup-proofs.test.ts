@@ -3,6 +3,16 @@ import SqliteDatabase from 'better-sqlite3';
 import { boughtOrderSql } from '../../src/store/lookup-proofs.ts';
 import { answer, close, fulfilled, line, Outbox } from '../support/outbox.ts';
 
+describe('the proof that lookups work', () => {
+  it('is of one path, and the newest counts', async () => {
+    const box = await Outbox.open();
+    onTestFinished(() => box.close());
+    await box.store.proveLookup({ family: 'esim', path: '/esim/orders/{key}' });
+    await box.store.proveLookup({ family: 'esim', path: '/v2/esim/orders/{key}' });
+    expect(await box.store.provenLookups()).toEqual([{ family: 'esim', path: '/v2/esim/orders/{key}' }]);
+  });
+});
+
 describe('an order to try a lookup with', () => {
   it('is one that was surely bought, of the family, and no top-up', async () => {
     const box = await Outbox.open();

@@ -1,9 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { EntryAction } from '../../src/core/entry-state.ts';
-import { answer, fulfilled, nothing } from '../support/outbox.ts';
+import { answer, close, fulfilled, line, nothing, Outbox } from '../support/outbox.ts';
 import {
   act,
   entries,
+  everything,
   horizonMs,
   names,
   nowMs,
@@ -142,5 +143,48 @@ describe('an order made anew', () => {
       [1, 1, 'rejected'],
       [2, 2, 'pending'],
     ]);
+  });
+});
+
+describe('the eSIMs of an order that a person settled', () => {
+  const iccid = '8988211000000000001';
+  const order = { action: 'resolve', as: 'fulfilled', orderNumber: 'ES-7', note: null, iccids: [iccid] } as const;
+  const cancelOf = (target: string) =>
+    line({ orderId: 'c', operation: 'esim_cancel', variant: null, iccid: target, quantity: null, currency: null });
+
+  async function doubtfulEsim(): Promise<Outbox> {
+    const box = await Outbox.open();
+    onTestFinished(() => box.close());
+    await box.accept([line({ operation: 'esim_order', variant: null, plan: 'p', quantity: 1 })]);
+    await settle(box, review({ inDoubt: true, row: 'dropped' }));
+    return box;
+  }
+
+  it('are known to a later cancel', async () => {
+    const box = await doubtfulEsim();
+    await act(box, order);
+    await box.accept([cancelOf(iccid)]);
+    expect((await box.opened()).originReference).toBe(referenceOf(box));
+  });
+
+  it.each([
+    ['of an order that was not bought', { ...order, as: 'rejected' as const }],
+    ['when there are more than were ordered', { ...order, iccids: [iccid, '8988211000000000019'] }],
+  ])('are refused %s, and nothing changes', async (_why, wrong) => {
+    const box = await doubtfulEsim();
+    const before = everything(box);
+    await expect(act(box, wrong)).rejects.toMatchObject({ code: 'REFUSED' });
+    expect(everything(box)).toEqual(before);
+  });
+
+  it('are refused when the API said that they came with another order, and nothing changes', async () => {
+    const box = await doubtfulEsim();
+    await box.accept([line({ orderId: 'other', operation: 'esim_order', variant: null, plan: 'p' })]);
+    await box.store.closeAttempt(
+      close(await box.opened(), { ...fulfilled, answer: { ...answer, units: [{ iccid }] } }),
+    );
+    const before = everything(box);
+    await expect(act(box, order)).rejects.toMatchObject({ code: 'REFUSED' });
+    expect(everything(box)).toEqual(before);
   });
 });

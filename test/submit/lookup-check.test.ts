@@ -28,6 +28,7 @@ async function checked(row: OutcomeRow): Promise<AttemptDeps> {
       render: () => ({ method: 'POST', path: '/orders', body: '{}' }),
       submit: async () => withoutAnswer('dropped', true, ''),
       canLookUp: () => true,
+      lookupPath: () => '/orders/{key}',
       lookUp: async () => ({ kind: 'failed', outcome: { ...withoutAnswer(row, true, 'no'), http: 403 } }),
       probe: async () => withoutAnswer('dropped', true, ''),
     },

@@ -141,6 +141,28 @@ describe('an answer that does not come', () => {
     expect(worker.sandbox.ledger().orders).toHaveLength(1);
   });
 
+  it('is not taken for absent because the path of lookups was changed to one that the API does not have', async () => {
+    const body = '{"error":{"code":"out_of_stock","message":"Fewer than 1 are available."}}';
+    const match = { operation: 'gift_card_order' } as const;
+    const worker = await submission({
+      ...faults(
+        { fault: { fault: 'lost_answer' }, match, at: [2] },
+        { fault: { fault: 'answer', status: 409, body, when: 'before' }, match, at: [3] },
+      ),
+      quietMs: 50,
+    });
+    await worker.accept([{ variant: 'steam-usd-10' }]);
+    await worker.settled();
+    while ((await worker.store.provenLookups()).length === 0)
+      await new Promise((resolve) => void setImmediate(resolve));
+    await worker.restart({ lookup: { gift_card: { path: '/orders/by-reference/{key}' } } });
+    await worker.accept([{ variant: 'steam-usd-10' }]);
+    await worker.settled();
+    // It was bought, and the API answers not_found to the path that it does not know.
+    expect(worker.sandbox.ledger().orders).toHaveLength(2);
+    expect(worker.counts()).toMatchObject({ fulfilled: 1, needs_review: 1, rejected: 0 });
+  });
+
   it('of a cancel is settled by the order that the eSIM came from, never by the second answer', async () => {
     const worker = await submission(
       faults({ fault: { fault: 'lost_answer' }, match: { operation: 'esim_cancel' }, at: [1] }),

@@ -42,7 +42,7 @@ export interface Submission {
   /** Resolves with the log line of that message, once it is written. */
   logged(message: string): Promise<string>;
   /** Stops the worker's half and starts another on the same files, as after a restart. */
-  restart(): Promise<void>;
+  restart(wire?: WireOverrides): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -71,6 +71,8 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
   );
   let changed: () => void = () => undefined;
 
+  let wire = options.wire ?? {};
+
   async function startHalf() {
     const store = openStore({
       path: databasePath,
@@ -88,7 +90,7 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
       baseUrl: sandbox.url,
       clock,
       timeouts: options.timeouts ?? {},
-      wire: options.wire ?? {},
+      wire,
     });
     const timeScale = options.timeScale ?? 0.002;
     const dispatcher = new Dispatcher(
@@ -190,7 +192,8 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
         await Promise.race([promise, half.dispatcher.failed]);
       }
     },
-    async restart() {
+    async restart(otherWire) {
+      wire = otherWire ?? wire;
       await stopHalf();
       half = await startHalf();
     },

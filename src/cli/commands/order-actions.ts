@@ -1,5 +1,6 @@
 import { Argument, type Command, Option } from 'commander';
 import type { CommandResult, OperatorCommand } from '../../core/operator-command.ts';
+import { iccidSchema } from '../../core/order-request.ts';
 import { resolutions, type Resolution } from '../../core/operator-decision.ts';
 import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
@@ -12,6 +13,13 @@ import { withReader } from '../with-reader.ts';
 interface ActionOptions extends ConfigOptions {
   readonly reason: string;
   readonly json?: boolean;
+}
+
+interface ResolveOptions extends ActionOptions {
+  readonly as: Resolution;
+  readonly orderNumber?: string;
+  readonly iccid?: readonly string[];
+  readonly note?: string;
 }
 
 /** How many entries one command may touch. */
@@ -53,17 +61,25 @@ function addResolve(orders: Command, context: CliContext): void {
     .addArgument(referenceArgument())
     .addOption(new Option('--as <end>', 'what became of it').choices(resolutions).makeOptionMandatory())
     .option('--order-number <number>', "the supplier's number of the order")
+    .option('--iccid <iccid...>', 'the eSIMs that the order brought, so that a later cancel finds its order')
     .option('--note <text>', 'a sentence for the result that the shop gets');
-  addReason(command).action(
-    async (reference: string, options: ActionOptions & { as: Resolution; orderNumber?: string; note?: string }) => {
-      const { as, orderNumber = null, note = null, reason } = options;
-      await actOnOne(
-        { action: 'resolve', reference, as, orderNumber, note, actor: cliActor(), reason },
-        options,
-        context,
-      );
-    },
-  );
+  addReason(command).action(async (reference: string, options: ResolveOptions) => {
+    const { as, orderNumber = null, note = null, reason } = options;
+    const iccids = (options.iccid ?? []).map(checkedIccid);
+    await actOnOne(
+      { action: 'resolve', reference, as, orderNumber, iccids, note, actor: cliActor(), reason },
+      options,
+      context,
+    );
+  });
+}
+
+function checkedIccid(text: string): string {
+  const iccid = iccidSchema.safeParse(text);
+  if (iccid.success) return iccid.data;
+  throw new OrderSyncError('USAGE', `--iccid "${text.slice(0, 40)}" ${iccid.error.issues[0]?.message ?? 'is none'}`, {
+    hint: "copy it from the supplier's list",
+  });
 }
 
 function addReorder(orders: Command, context: CliContext): void {

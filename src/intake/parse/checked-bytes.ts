@@ -8,55 +8,80 @@ const utf8Hint = 'Save it as UTF-8 (in a spreadsheet: "CSV UTF-8") and send it a
  * UTF-8 text: a decoder that replaces what it does not know would buy something else than was asked for.
  */
 export async function* checkedBytes(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
-  let carry: Buffer = Buffer.alloc(0);
-  let started = false;
-  let bytes = 0;
-  let lines = 1;
-
-  const check = (piece: Buffer): void => {
-    const nul = piece.indexOf(0);
-    if (nul >= 0) {
-      const line = lines + countNewlines(piece.subarray(0, nul));
-      throw new DocumentError('nul_bytes', `Byte ${bytes + nul} (line ${line}) is NUL, which text never holds.`, {
-        line,
-        byte: bytes + nul,
-        hint: 'The file looks half written or is not text. Write it again, under a temporary name, then rename it.',
-      });
-    }
-    if (!isUtf8(piece)) throw notUtf8(piece, bytes, lines);
-    bytes += piece.length;
-    lines += countNewlines(piece);
-  };
-
+  const check = new ByteCheck();
   for await (const chunk of chunks) {
+    const checked = check.next(chunk);
+    if (checked.length > 0) yield checked;
+  }
+  const last = check.end();
+  if (last.length > 0) yield last;
+}
+
+/** The text of a document that is in memory as a whole, by the same rules. Throws DocumentError. */
+export function checkedText(bytes: Buffer): string {
+  const check = new ByteCheck();
+  const text = check.next(bytes).toString('utf8');
+  const last = check.end();
+  return last.length === 0 ? text : text + last.toString('utf8');
+}
+
+class ByteCheck {
+  #carry = nothing;
+  #started = false;
+  #bytes = 0;
+  #lines = 1;
+
+  /** What of the chunk, and of what was kept back before, is whole characters. A view of the chunk where that will do. */
+  next(chunk: Uint8Array): Buffer {
     const bufferOfChunk = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-    let piece = carry.length === 0 ? bufferOfChunk : Buffer.concat([carry, bufferOfChunk]);
-    if (!started) {
+    let piece = this.#carry.length === 0 ? bufferOfChunk : Buffer.concat([this.#carry, bufferOfChunk]);
+    if (!this.#started) {
       if (piece.length < 4) {
-        carry = Buffer.from(piece);
-        continue;
+        this.#carry = Buffer.from(piece);
+        return nothing;
       }
-      started = true;
+      this.#started = true;
       refuseUtf16(piece);
       if (hasByteOrderMark(piece)) {
         piece = piece.subarray(3);
-        bytes = 3;
+        this.#bytes = 3;
       }
     }
     const whole = wholeCharacters(piece);
     // A copy: the source may fill its buffer again before the next piece is asked for.
-    carry = Buffer.from(piece.subarray(whole));
+    this.#carry = whole === piece.length ? nothing : Buffer.from(piece.subarray(whole));
     const checked = piece.subarray(0, whole);
-    check(checked);
-    if (checked.length > 0) yield checked;
+    this.#check(checked);
+    return checked;
   }
-  if (!started) {
-    refuseUtf16(carry);
-    if (hasByteOrderMark(carry)) carry = carry.subarray(3);
+
+  end(): Buffer {
+    if (!this.#started) {
+      refuseUtf16(this.#carry);
+      if (hasByteOrderMark(this.#carry)) this.#carry = this.#carry.subarray(3);
+    }
+    this.#check(this.#carry);
+    return this.#carry;
   }
-  check(carry);
-  if (carry.length > 0) yield carry;
+
+  #check(piece: Buffer): void {
+    const nul = piece.indexOf(0);
+    if (nul >= 0) {
+      const line = this.#lines + countNewlines(piece.subarray(0, nul));
+      const byte = this.#bytes + nul;
+      throw new DocumentError('nul_bytes', `Byte ${byte} (line ${line}) is NUL, which text never holds.`, {
+        line,
+        byte,
+        hint: 'The file looks half written or is not text. Write it again, under a temporary name, then rename it.',
+      });
+    }
+    if (!isUtf8(piece)) throw notUtf8(piece, this.#bytes, this.#lines);
+    this.#bytes += piece.length;
+    this.#lines += countNewlines(piece);
+  }
 }
+
+const nothing: Buffer = Buffer.alloc(0);
 
 function hasByteOrderMark(piece: Buffer): boolean {
   return piece[0] === 0xef && piece[1] === 0xbb && piece[2] === 0xbf;

@@ -1,7 +1,14 @@
 import { orderLimits } from '../../core/order-request.ts';
 import { isObject, judgeHead, judgeLine } from './judge-line.ts';
 import { jsonPointer } from './json-pointer.ts';
-import { type ParsedItem, type Problem, rejectionOf, identityOf, shownValue } from './parsed-item.ts';
+import {
+  type LineIdentity,
+  type ParsedItem,
+  type Problem,
+  rejectionOf,
+  identityOf,
+  shownValue,
+} from './parsed-item.ts';
 import type { JsonFinding } from './strict-json.ts';
 
 /** An order object as it was read from JSON, with the place it was read from. */
@@ -29,38 +36,44 @@ export function* judgeOrder(order: FoundOrder, defaultSource: string): Generator
     return;
   }
   const { lines, ...rest } = value;
-  const whose = { source: rest['source'], orderId: rest['order_id'], lineId: undefined };
-  const identity = identityOf(whose, order.lineNumberOf(value), defaultSource);
+  // Whose line it was is only asked of a line that is refused.
+  let identity: LineIdentity | null = null;
+  const identify = (): LineIdentity => {
+    const whose = { source: rest['source'], orderId: rest['order_id'], lineId: undefined };
+    identity ??= identityOf(whose, order.lineNumberOf(value), defaultSource);
+    return identity;
+  };
   const found = findingsBelow(order);
   const problems = found.filter((finding) => !isInLine(finding.path, path.length)).map(problemOf);
   const head = judgeHead(rest, (at) => jsonPointer([...path, ...at]));
   if (!head.ok)
     problems.push(...head.problems.filter((problem) => !problems.some((known) => known.field === problem.field)));
-  const badLines = problemOfLines(lines, jsonPointer([...path, 'lines']));
+  const badLines = problemOfLines(lines, () => jsonPointer([...path, 'lines']));
   if (badLines !== null) problems.push(badLines);
 
   if (!Array.isArray(lines) || lines.length === 0 || lines.length > orderLimits.linesPerRequest) {
-    yield rejectionOf(identity, problems);
+    yield rejectionOf(identify(), problems);
     return;
   }
   for (const [index, line] of (lines as unknown[]).entries()) {
     const linePath = [...path, 'lines', index];
-    const ofLine = {
-      ...identity,
-      lineNumber: isObject(line) ? order.lineNumberOf(line) : identity.lineNumber,
+    const lineNumber = order.lineNumberOf(isObject(line) ? line : value);
+    const ofLine = (): LineIdentity => ({
+      ...identify(),
+      lineNumber,
       lineId: isObject(line) && typeof line['line_id'] === 'string' ? shownValue(line['line_id']) : null,
-    };
+    });
     if (problems.length > 0 || !head.ok) {
-      yield rejectionOf(ofLine, problems);
+      yield rejectionOf(ofLine(), problems);
       continue;
     }
     const strict = found.filter((finding) => isInLine(finding.path, path.length, index)).map(problemOf);
     const judged = judgeLine(head.value, line, (at) => jsonPointer([...linePath, ...at]), defaultSource);
     if (judged.ok && strict.length === 0) {
-      yield { kind: 'line', line: { ...judged.value, lineNumber: ofLine.lineNumber } };
+      yield { kind: 'line', line: { ...judged.value, lineNumber } };
     } else {
       const others = judged.ok ? [] : judged.problems;
-      yield rejectionOf(ofLine, [
+      yield rejectionOf(ofLine(), [
         ...strict,
         ...others.filter((problem) => !strict.some((known) => known.field === problem.field)),
       ]);
@@ -89,15 +102,14 @@ function problemOf(finding: JsonFinding): Problem {
   };
 }
 
-function problemOfLines(lines: unknown, field: string): Problem | null {
+function problemOfLines(lines: unknown, fieldOf: () => string): Problem | null {
+  if (Array.isArray(lines) && lines.length > 0 && lines.length <= orderLimits.linesPerRequest) return null;
+  const field = fieldOf();
   if (lines === undefined) return { code: 'missing_field', field, rule: 'is required', value: null };
   if (!Array.isArray(lines)) {
     return { code: 'invalid_field', field, rule: 'must be an array of lines', value: shownValue(lines) };
   }
   if (lines.length === 0) return { code: 'invalid_field', field, rule: 'must hold at least one line', value: '[]' };
-  if (lines.length > orderLimits.linesPerRequest) {
-    const rule = `must hold at most ${orderLimits.linesPerRequest} lines: divide the order`;
-    return { code: 'too_many_lines', field, rule, value: String(lines.length) };
-  }
-  return null;
+  const rule = `must hold at most ${orderLimits.linesPerRequest} lines: divide the order`;
+  return { code: 'too_many_lines', field, rule, value: String(lines.length) };
 }

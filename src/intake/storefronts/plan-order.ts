@@ -32,10 +32,10 @@ function planLine(
   skus: SkuMap,
   nowMs: number,
 ): StorefrontLine {
-  const facts = { lineId: line.lineId, sku: line.sku, remaining: line.remaining };
+  const sku = skus.get(line.sku);
+  const facts = { lineId: line.lineId, sku: line.sku, isMapped: sku !== undefined, remaining: line.remaining };
   const nothing: StorefrontLine = { ...facts, buy: null, hold: null };
   if (order.state !== 'paid' || line.remaining === 0) return nothing;
-  const sku = skus.get(line.sku);
   if (sku === undefined) {
     if (shop.unmatched === 'ignore') return nothing;
     return held(facts, 'unknown_sku', `has the SKU "${line.sku}", which the SKU map does not know; nothing was bought`);
@@ -89,6 +89,8 @@ function acceptable(order: DeliveredOrder, line: DeliveredLine, shop: Storefront
     : { ok: false, code: 'invalid_line', rule: `${joined.field} ${joined.rule}` };
 }
 
-function held(facts: Pick<StorefrontLine, 'lineId' | 'sku' | 'remaining'>, code: string, rule: string): StorefrontLine {
+type LineFacts = Pick<StorefrontLine, 'lineId' | 'sku' | 'isMapped' | 'remaining'>;
+
+function held(facts: LineFacts, code: string, rule: string): StorefrontLine {
   return { ...facts, buy: null, hold: { code, field: null, rule, value: null } };
 }

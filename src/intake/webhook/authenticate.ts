@@ -1,5 +1,5 @@
 import type { Buffer } from 'node:buffer';
-import { hmacSha256, isSameSecret, isSignature } from './hmac-signature.ts';
+import { hmacSha256, isSecretWithDigest, isSignature, secretDigest } from './hmac-signature.ts';
 import { Refusal } from './problem.ts';
 import { standardWebhookHeaders, verifyStandardWebhook } from './standard-webhook.ts';
 import type { HmacCaller, WebhookCaller, WebhookConfig } from './webhook-config.ts';
@@ -23,7 +23,10 @@ export function callerByToken(header: HeaderReader, tokens: readonly WebhookCall
   if (authorization === undefined) return null;
   const sent = /^Bearer +([\x21-\x7e]{1,4096})$/i.exec(authorization)?.[1];
   let found: WebhookCaller | null = null;
-  if (sent !== undefined) for (const token of tokens) if (isSameSecret(sent, token.secret)) found = token;
+  if (sent !== undefined) {
+    const digest = secretDigest(sent);
+    for (const token of tokens) if (isSecretWithDigest(token.secret, digest)) found = token;
+  }
   if (found === null) throw unauthorized('The bearer token is not known.');
   return { name: found.name, source: found.source };
 }

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 
 /** HMAC-SHA256 over bytes as they arrived: a text that was decoded and encoded again may have other bytes. */
 export function hmacSha256(secret: string | Buffer, ...parts: readonly (string | Buffer)[]): Buffer {
@@ -15,11 +15,23 @@ export function isSignature(sent: string, expected: Buffer, encoding: 'base64' |
   return timingSafeEqual(Buffer.from(sent, encoding), expected);
 }
 
-/** Whether two texts are the same, in a time that depends on neither. */
-export function isSameSecret(sent: string, expected: string): boolean {
-  return timingSafeEqual(digestOf(sent), digestOf(expected));
+/** Secrets are compared by their digests, which all have one length, in a time that depends on neither. */
+export function secretDigest(text: string): Buffer {
+  return hash('sha256', text, 'buffer');
 }
 
-function digestOf(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
+/** Digests of the few secrets that are configured; a caller's text is never kept. */
+const digests = new Map<string, Buffer>();
+const digestsLimit = 1000;
+
+/** Whether this configured secret has that digest. */
+export function isSecretWithDigest(secret: string, digest: Buffer): boolean {
+  let own = digests.get(secret);
+  if (own === undefined) {
+    own = secretDigest(secret);
+    // Secrets change when the configuration is read again; nobody has as many as this at once.
+    if (digests.size >= digestsLimit) digests.clear();
+    digests.set(secret, own);
+  }
+  return timingSafeEqual(own, digest);
 }

@@ -5,9 +5,11 @@ import type { Clock } from '../../core/clock.ts';
 import type { ResultDocument } from '../../core/result-document.ts';
 import type { AcceptedOrder } from '../../store/intake-steps.ts';
 import type { Store } from '../../store/store.ts';
+import type { AcceptedLog } from './accepted-log.ts';
 import type { Admission, Web } from './admission.ts';
 import { requireSource } from './authenticate.ts';
 import type { CommitQueue } from './commit-queue.ts';
+import { jsonAnswer } from './json-answer.ts';
 import { acknowledgementOf, conflictRefusal, orderAddress } from './order-answers.ts';
 import { preferredWaitS } from './prefer-wait.ts';
 import { Refusal } from './problem.ts';
@@ -23,6 +25,7 @@ export interface OrderRoutesDeps {
   readonly admission: Admission;
   readonly commits: CommitQueue;
   readonly watch: SettlementWatch;
+  readonly accepted: AcceptedLog;
   /** New lines are in the outbox, or lines were taken back. */
   readonly onChanged: () => void;
 }
@@ -40,7 +43,7 @@ export function orderRoutes(deps: OrderRoutesDeps): Hono<Web> {
 async function postOrders(deps: OrderRoutesDeps, context: Context<Web>): Promise<Response> {
   const { config, store, commits, watch } = deps;
   const { caller, body } = await deps.admission.withBody(context);
-  const { lines, single } = await readOrders(body, config.limits, caller.source ?? config.source);
+  const { lines, single } = readOrders(body, config.limits, caller.source ?? config.source);
   for (const line of lines) requireSource(caller, line.source);
   const outcome = await commits.submit(lines);
   if (outcome.kind === 'conflict') {
@@ -54,20 +57,20 @@ async function postOrders(deps: OrderRoutesDeps, context: Context<Web>): Promise
   const { orders } = outcome;
   const isNew = orders.some((order) => order.status === 'accepted');
   if (isNew) {
-    deps.logger.info({ caller: caller.name, ...summaryOf(orders) }, 'orders accepted');
+    deps.accepted.note(caller.name, orders);
     deps.onChanged();
   }
   const location = single ? addressOf(orders[0]) : {};
-  const waitS = preferredWaitS(context.req.header('prefer'), config.limits.waitS);
+  const waitS = preferredWaitS(preferOf(context), config.limits.waitS);
   if (waitS === null) {
     const acknowledged = orders.map((order) => acknowledgementOf(order, store.read));
-    return context.json(single ? acknowledged[0] : { orders: acknowledged }, isNew ? 202 : 200, location);
+    return jsonAnswer(single ? acknowledged[0] : { orders: acknowledged }, isNew ? 202 : 200, location);
   }
   await watch.wait(orders, waitS * 1000, context.req.raw.signal);
   const documents = orders.map(({ requestId }) => store.read.resultDocument(requestId).document);
   const status = documents.every(isSettled) ? 200 : 202;
   const headers = { ...location, 'preference-applied': `wait=${waitS}` };
-  return context.json(single ? documents[0] : { orders: documents }, status, headers);
+  return jsonAnswer(single ? documents[0] : { orders: documents }, status, headers);
 }
 
 async function getOrder(deps: OrderRoutesDeps, context: Context<Web>): Promise<Response> {
@@ -78,10 +81,10 @@ async function getOrder(deps: OrderRoutesDeps, context: Context<Web>): Promise<R
   const found = store.read.findOrder(named.source, named.orderId);
   if (found === null) throw notFound(named);
   const order: WatchedOrder = { ...named, requestId: found.requestId };
-  const waitS = preferredWaitS(context.req.header('prefer'), config.limits.waitS);
+  const waitS = preferredWaitS(preferOf(context), config.limits.waitS);
   if (waitS !== null) await watch.wait([order], waitS * 1000, context.req.raw.signal);
   const { document } = store.read.resultDocument(order.requestId);
-  return context.json(document, 200, waitS === null ? {} : { 'preference-applied': `wait=${waitS}` });
+  return jsonAnswer(document, 200, waitS === null ? {} : { 'preference-applied': `wait=${waitS}` });
 }
 
 async function takeBack(deps: OrderRoutesDeps, context: Context<Web>): Promise<Response> {
@@ -106,7 +109,13 @@ async function takeBack(deps: OrderRoutesDeps, context: Context<Web>): Promise<R
     logger.info({ caller: name, source: named.source, order_id: named.orderId, lines: taken.cancelled }, 'taken back');
     deps.onChanged();
   }
-  return context.json(store.read.resultDocument(taken.requestId).document);
+  return jsonAnswer(store.read.resultDocument(taken.requestId).document, 200);
+}
+
+/** As Node read it: hono's own reading goes through a copy of all headers. */
+function preferOf(context: Context<Web>): string | undefined {
+  const { prefer } = context.env.incoming.headers;
+  return Array.isArray(prefer) ? prefer.join(', ') : prefer;
 }
 
 function namedOrder(context: Context<Web>): { source: string; orderId: string } {
@@ -123,10 +132,4 @@ function isSettled(document: ResultDocument): boolean {
 
 function addressOf(order: AcceptedOrder | undefined): Record<string, string> {
   return order === undefined ? {} : { location: orderAddress(order.source, order.orderId) };
-}
-
-function summaryOf(orders: readonly AcceptedOrder[]): Record<string, unknown> {
-  const lines = orders.reduce((sum, order) => sum + order.lines.length, 0);
-  const [first] = orders;
-  return { source: first?.source, order_id: first?.orderId, orders: orders.length, lines };
 }

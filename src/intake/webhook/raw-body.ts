@@ -11,17 +11,27 @@ export async function readRawBody(incoming: IncomingMessage, maxBytes: number): 
   return await new Promise<Buffer>((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
-    const end = (act: () => void) => {
-      incoming.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
-      act();
-    };
+    let settled = false;
     const onData = (chunk: Buffer): void => {
       size += chunk.length;
-      chunks.push(chunk);
-      if (size > maxBytes) end(() => reject(tooLarge(maxBytes)));
+      if (settled) return;
+      if (size > maxBytes) {
+        settled = true;
+        chunks.length = 0;
+        reject(tooLarge(maxBytes));
+      } else chunks.push(chunk);
     };
-    const onEnd = (): void => end(() => resolve(Buffer.concat(chunks)));
-    const onClose = (): void => end(() => reject(new Refusal('incomplete', 'The body did not arrive completely.')));
+    const onEnd = (): void => {
+      settled = true;
+      const [first] = chunks;
+      resolve(first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks));
+    };
+    // It comes after the end, too: to make its refusal then would cost more than the rest.
+    const onClose = (): void => {
+      if (settled) return;
+      settled = true;
+      reject(new Refusal('incomplete', 'The body did not arrive completely.'));
+    };
     incoming.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
     if (incoming.destroyed && !incoming.readableEnded) onClose();
   });

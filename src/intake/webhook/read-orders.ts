@@ -1,6 +1,6 @@
-import { Buffer } from 'node:buffer';
+import type { Buffer } from 'node:buffer';
 import type { WholeRequest } from '../../store/intake-steps.ts';
-import { checkedBytes } from '../parse/checked-bytes.ts';
+import { checkedText } from '../parse/checked-bytes.ts';
 import { DocumentError } from '../parse/document-error.ts';
 import { syntaxMessage } from '../parse/json-document.ts';
 import { jsonPointer } from '../parse/json-pointer.ts';
@@ -25,12 +25,12 @@ const shownMistakes = 100;
  * Reads one order, an array of orders, or `{"orders": […]}`. All or nothing: the caller is there to correct what is
  * wrong, and half an order in the outbox would make it ask which half. Throws the refusal, with every mistake found.
  */
-export async function readOrders(
+export function readOrders(
   body: Buffer,
   limits: Pick<WebhookLimits, 'depth' | 'batchLines'>,
   defaultSource: string,
-): Promise<ReadOrders> {
-  const { orders, single, mistakes } = ordersIn(await textOf(body), limits.depth);
+): ReadOrders {
+  const { orders, single, mistakes } = ordersIn(textOf(body), limits.depth);
   const lines: WholeRequest['lines'][number][] = [];
   if (mistakes.length === 0) {
     const counted = orders.reduce((sum, order) => sum + lineCount(order.value), 0);
@@ -48,19 +48,13 @@ export async function readOrders(
   return { lines, single };
 }
 
-async function textOf(body: Buffer): Promise<string> {
+function textOf(body: Buffer): string {
   try {
-    const pieces: Buffer[] = [];
-    for await (const piece of checkedBytes(oneChunk(body))) pieces.push(Buffer.from(piece));
-    return Buffer.concat(pieces).toString('utf8');
+    return checkedText(body);
   } catch (error) {
     if (error instanceof DocumentError) throw new Refusal('invalid_json', error.message);
     throw error;
   }
-}
-
-async function* oneChunk(body: Buffer): AsyncGenerator<Buffer> {
-  yield body;
 }
 
 function ordersIn(text: string, depth: number): { orders: FoundOrder[]; single: boolean; mistakes: DocumentMistake[] } {

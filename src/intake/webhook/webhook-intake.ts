@@ -5,6 +5,7 @@ import { hasCode } from '../../core/order-sync-error.ts';
 import type { Store } from '../../store/store.ts';
 import { StorefrontDesk } from '../storefronts/storefront-desk.ts';
 import { type ReadBack, storefrontRoutes } from '../storefronts/storefront-routes.ts';
+import { AcceptedLog } from './accepted-log.ts';
 import { Admission, type Web } from './admission.ts';
 import { CommitQueue, unavailable } from './commit-queue.ts';
 import { documentRoutes } from './document-routes.ts';
@@ -12,7 +13,7 @@ import { orderRoutes } from './order-routes.ts';
 import { type ProblemCode, problemResponse, Refusal } from './problem.ts';
 import { SettlementWatch } from './settlement-watch.ts';
 import type { WebhookConfig } from './webhook-config.ts';
-import { startWebhookServer, type WebhookServer } from './webhook-server.ts';
+import { startWebhookServer, type WebhookAnswers, type WebhookServer } from './webhook-server.ts';
 
 export interface WebhookIntakeOptions {
   readonly store: Store;
@@ -66,26 +67,27 @@ export async function startWebhookIntake(options: WebhookIntakeOptions): Promise
     options.onAccepted?.();
     watch.ring();
   };
+  const accepted = new AcceptedLog(logger);
   const readBack = options.readBack ?? null;
   const doorsOf = (at: WebhookConfig) => {
     const admission = new Admission(at, clock);
     const { bodyBytes } = at.limits;
     const desk = new StorefrontDesk({ config: at, store, clock, logger, onChanged });
-    const app = webhookRoutes({
+    const answers = webhookAnswers({
       logger,
       isStopping: () => state === 'stopping',
       routes: [
         storefrontRoutes({ desk, clock, logger, bodyBytes, readBack }),
-        orderRoutes({ config: at, store, clock, logger, admission, commits, watch, onChanged }),
+        orderRoutes({ config: at, store, clock, logger, admission, commits, watch, accepted, onChanged }),
         documentRoutes(options.version),
       ],
     });
-    return { app, desk };
+    return { answers, desk };
   };
   let doors = doorsOf(config);
   // What is open at the moment of the request, so that the doors can be changed while the address stays.
-  const answer: Hono<Web>['fetch'] = (...request) => doors.app.fetch.apply(doors.app, request);
-  const server: WebhookServer = await startWebhookServer({ fetch: answer }, config, clock);
+  const answers: WebhookAnswers = (request, bindings) => doors.answers(request, bindings);
+  const server: WebhookServer = await startWebhookServer(answers, config, clock);
   return {
     address: server.address,
     get desk() {
@@ -113,21 +115,27 @@ export async function startWebhookIntake(options: WebhookIntakeOptions): Promise
   };
 }
 
-/** What all routes share: the end, refusals as problem documents, and nothing of an answer kept in any cache. */
-function webhookRoutes(parts: { logger: Logger; isStopping: () => boolean; routes: readonly Hono<Web>[] }): Hono<Web> {
-  const app = new Hono<Web>();
-  app.use(async (context, next) => {
+/** What all routes share: the end, and refusals as problem documents. */
+function webhookAnswers(parts: {
+  logger: Logger;
+  isStopping: () => boolean;
+  routes: readonly Hono<Web>[];
+}): WebhookAnswers {
+  const respond = webhookRoutes(parts).fetch;
+  return async (request, bindings) => {
     if (parts.isStopping()) {
       const headers = { 'retry-after': '10', connection: 'close' };
-      throw new Refusal('unavailable', 'The worker is stopping; nothing was accepted.', { headers });
+      return problemResponse(new Refusal('unavailable', 'The worker is stopping; nothing was accepted.', { headers }));
     }
-    await next();
-    // Results hold delivered codes.
-    context.header('cache-control', 'no-store');
-    context.header('x-content-type-options', 'nosniff');
+    const response = await respond(request, bindings);
     // A caller that keeps its connection would keep the end waiting.
-    if (parts.isStopping()) context.header('connection', 'close');
-  });
+    if (parts.isStopping()) response.headers.set('connection', 'close');
+    return response;
+  };
+}
+
+function webhookRoutes(parts: { logger: Logger; routes: readonly Hono<Web>[] }): Hono<Web> {
+  const app = new Hono<Web>();
   for (const routes of parts.routes) app.route('/', routes);
   app.all('/webhooks/:platform/:shop', () => methodNotAllowed('POST'));
   app.all('/v1/orders', () => methodNotAllowed('POST'));

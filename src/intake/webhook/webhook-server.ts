@@ -1,9 +1,7 @@
 import { createServer, type Server } from 'node:http';
-import { getRequestListener } from '@hono/node-server';
-import type { Hono } from 'hono';
+import { getRequestListener, type Http2Bindings, type HttpBindings } from '@hono/node-server';
 import type { Clock } from '../../core/clock.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import type { Web } from './admission.ts';
 import type { WebhookConfig } from './webhook-config.ts';
 
 export interface WebhookServer {
@@ -13,17 +11,20 @@ export interface WebhookServer {
   close(graceMs: number): Promise<void>;
 }
 
+/** What answers a request; it deals with its own failures. */
+export type WebhookAnswers = (request: Request, bindings: HttpBindings | Http2Bindings) => Promise<Response>;
+
 /**
  * Starts to listen, with a limit on everything that a slow or greedy client could hold. Throws LISTEN_FAILED, naming
  * the key to change, when the address cannot be had.
  */
 export async function startWebhookServer(
-  routes: Pick<Hono<Web>, 'fetch'>,
+  answers: WebhookAnswers,
   config: Pick<WebhookConfig, 'listen' | 'limits'>,
   clock: Clock,
 ): Promise<WebhookServer> {
   const { listen, limits } = config;
-  const answer = getRequestListener(routes.fetch);
+  const answer = getRequestListener((request, bindings) => answers(request, bindings));
   const server = createServer(
     {
       headersTimeout: limits.headersMs,
@@ -33,8 +34,13 @@ export async function startWebhookServer(
       keepAliveTimeout: 15_000,
       maxHeaderSize: 16_384,
     },
-    // It answers its own failures, so nothing is lost by not waiting for it.
-    (incoming, outgoing) => void answer(incoming, outgoing),
+    (incoming, outgoing) => {
+      // Results hold delivered codes: no answer is kept in any cache, or taken for something else than it says.
+      outgoing.setHeader('cache-control', 'no-store');
+      outgoing.setHeader('x-content-type-options', 'nosniff');
+      // It answers its own failures, so nothing is lost by not waiting for it.
+      void answer(incoming, outgoing);
+    },
   );
   server.maxConnections = limits.connections;
   await new Promise<void>((resolve, reject) => {

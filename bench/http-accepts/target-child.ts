@@ -1,0 +1,119 @@
+import { createWriteStream } from 'node:fs';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { Hono } from 'hono';
+import * as z from 'zod';
+import { pgBossClass } from './pg-boss.ts';
+import type { Web } from '../../src/intake/webhook/admission.ts';
+import type { WebhookConfig } from '../../src/intake/webhook/webhook-config.ts';
+import { startWebhookIntake } from '../../src/intake/webhook/webhook-intake.ts';
+import { startWebhookServer } from '../../src/intake/webhook/webhook-server.ts';
+import { createLogger } from '../../src/ops/logger.ts';
+import { SystemClock } from '../../src/ops/system-clock.ts';
+import { openStore } from '../../src/store/sqlite-store.ts';
+
+/** What the orders are posted to, in a process of its own: our intake, or a route of the same server beside it. */
+const start = z.object({
+  kind: z.enum(['intake', 'no-op', 'bullmq', 'pg-boss']),
+  folder: z.string(),
+  token: z.string(),
+  redisPort: z.number().nullable(),
+  postgresUrl: z.string().nullable(),
+});
+
+const clock = new SystemClock();
+const listen = { host: '127.0.0.1', port: 0 };
+const limits: WebhookConfig['limits'] = {
+  bodyBytes: 1_048_576,
+  batchLines: 1000,
+  depth: 16,
+  requestsPerMinute: 100_000_000,
+  burst: 1_000_000,
+  uncommitted: 1000,
+  connections: 512,
+  headersMs: 10_000,
+  requestMs: 30_000,
+  waitS: 60,
+  waiting: 256,
+};
+
+/** The intake as the worker runs it, log included; who sends what was accepted is not part of accepting it. */
+async function intake(folder: string, token: string): Promise<string> {
+  const store = openStore({
+    path: join(folder, 'order-sync.db'),
+    init: 'if-missing',
+    namespace: { instance: 'bench', prefix: 'os', secret: Buffer.alloc(32, 7) },
+    upstream: 'sandbox',
+    sinks: ['folder'],
+  });
+  const log = createWriteStream(join(folder, 'log'));
+  const { address } = await startWebhookIntake({
+    store,
+    clock,
+    logger: createLogger({ level: 'info', format: 'json', version: '0', instance: 'bench' }, log),
+    version: '0',
+    config: {
+      listen,
+      source: 'webhook',
+      tokens: [{ name: 'shop', secret: token, source: null }],
+      standardWebhooks: [],
+      hmac: [],
+      woocommerce: [],
+      shopify: [],
+      limits,
+    },
+  });
+  return address;
+}
+
+async function route(answer: (body: unknown) => Promise<unknown>, readsBody: boolean): Promise<string> {
+  const app = new Hono<Web>();
+  if (readsBody) app.post('/v1/orders', async (context) => context.json(await answer(await context.req.json()), 202));
+  else app.post('/v1/orders', async (context) => context.json(await answer(null), 202));
+  const { address } = await startWebhookServer(
+    async (request, bindings) => await app.fetch(request, bindings),
+    { listen, limits },
+    clock,
+  );
+  return address;
+}
+
+async function bullMq(port: number): Promise<string> {
+  // Loaded where it is compared: what is measured must not carry the modules of the others.
+  const { Queue } = await import('bullmq');
+  const queue = new Queue('orders', { connection: { host: '127.0.0.1', port, maxRetriesPerRequest: null } });
+  await queue.waitUntilReady();
+  return await route(async (body) => ({ id: (await queue.add('order', body)).id }), true);
+}
+
+async function pgBoss(url: string): Promise<string> {
+  const PgBoss = await pgBossClass();
+  if (PgBoss === null) throw new Error('pg-boss is not installed');
+  const boss = new PgBoss({ connectionString: url, max: 20, supervise: false, schedule: false });
+  await boss.start();
+  await boss.createQueue('orders');
+  return await route(async (body) => {
+    if (typeof body !== 'object' || body === null) throw new TypeError('an order is an object');
+    return { id: await boss.send('orders', body) };
+  }, true);
+}
+
+async function target(given: z.infer<typeof start>): Promise<string> {
+  switch (given.kind) {
+    case 'intake':
+      return await intake(given.folder, given.token);
+    case 'no-op':
+      return await route(async () => ({ status: 'accepted' }), false);
+    case 'bullmq':
+      if (given.redisPort === null) throw new Error('BullMQ needs Redis');
+      return await bullMq(given.redisPort);
+    case 'pg-boss':
+      if (given.postgresUrl === null) throw new Error('pg-boss needs PostgreSQL');
+      return await pgBoss(given.postgresUrl);
+  }
+}
+
+process.once('disconnect', () => process.exit(0));
+const [first] = await once(process, 'message');
+const address = await target(start.parse(first));
+process.send?.({ port: Number(address.split(':').at(-1)) });

@@ -1,0 +1,88 @@
+import { orderLimits } from '../core/order-request.ts';
+import type { CatalogueFacts, PlanFacts, ProductFacts } from './catalogue-facts.ts';
+
+/** What one piece in a shop's cart stands for. */
+export type SoldItem =
+  | {
+      readonly type: 'gift_card_order';
+      readonly variant: string;
+      readonly quantity: number;
+      readonly currency: string | null;
+    }
+  | {
+      readonly type: 'esim_order';
+      readonly plan: string;
+      readonly quantity: number;
+      readonly days: number | null;
+      readonly currency: string | null;
+    }
+  | {
+      readonly type: 'esim_topup';
+      readonly plan: string;
+      readonly days: number | null;
+      readonly currency: string | null;
+    };
+
+/** `problem`: an order of it would be refused; `unknown`: the catalogue does not tell. */
+export type SkuVerdict =
+  | { readonly kind: 'good' }
+  | { readonly kind: 'problem' | 'unknown'; readonly code: string; readonly message: string };
+
+const good: SkuVerdict = { kind: 'good' };
+const problem = (code: string, message: string): SkuVerdict => ({ kind: 'problem', code, message });
+const unknown = (code: string, message: string): SkuVerdict => ({ kind: 'unknown', code, message });
+
+/** Whether the supplier would sell what a SKU stands for, as far as its catalogue says. Codes are those of Spec 7. */
+export function checkSku(item: SoldItem, catalogue: CatalogueFacts): SkuVerdict {
+  switch (item.type) {
+    case 'gift_card_order': {
+      const product = catalogue.products.find(({ variant }) => variant === item.variant);
+      if (product !== undefined) return checkProduct(item, product);
+      if (catalogue.productsProblem !== null) return unknown('not_read', catalogue.productsProblem);
+      return problem('invalid_variant', `the catalogue has no variant "${item.variant}"`);
+    }
+    case 'esim_order': {
+      const plan = catalogue.plans.find((it) => it.plan === item.plan);
+      if (plan !== undefined) return checkPlan(item, plan);
+      if (catalogue.plansProblem !== null) return unknown('not_read', catalogue.plansProblem);
+      return problem('invalid_plan', `no destination of the catalogue has a plan "${item.plan}"`);
+    }
+    case 'esim_topup':
+      return unknown('per_esim', 'which top-ups there are depends on the eSIM: nothing to compare with');
+  }
+}
+
+function checkProduct(item: Extract<SoldItem, { type: 'gift_card_order' }>, product: ProductFacts): SkuVerdict {
+  if (!product.sellable) return problem('not_api_sellable', `"${item.variant}" is sold on the website only`);
+  if (product.maxQuantity !== null && item.quantity > product.maxQuantity) {
+    const rule = `one piece stands for ${item.quantity}, and one order may hold ${product.maxQuantity} of "${item.variant}"`;
+    return problem('limit_exceeded', rule);
+  }
+  return checkCurrency(item.currency, product.currencies, item.variant);
+}
+
+function checkPlan(item: Extract<SoldItem, { type: 'esim_order' }>, plan: PlanFacts): SkuVerdict {
+  const { days } = item;
+  if (!plan.sellable) return problem('not_api_sellable', `"${item.plan}" cannot be ordered`);
+  if (plan.daily && days === null) return problem('days_missing', `"${item.plan}" is sold by the day: give \`days\``);
+  if (!plan.daily && days !== null) {
+    return unknown('days_not_daily', `the catalogue does not call "${item.plan}" a daily plan, but \`days\` is given`);
+  }
+  if (item.quantity > orderLimits.esimQuantity) {
+    const rule = `one piece stands for ${item.quantity} eSIMs, and one order may hold ${orderLimits.esimQuantity}`;
+    return problem('limit_exceeded', rule);
+  }
+  const isShort = days !== null && plan.minDays !== null && days < plan.minDays;
+  const isLong = days !== null && plan.maxDays !== null && days > plan.maxDays;
+  if (isShort || isLong) {
+    const range = `${plan.minDays ?? 1} to ${plan.maxDays ?? 'any number of'}`;
+    return problem('days_out_of_range', `"${item.plan}" is sold for ${range} days, not for ${days}`);
+  }
+  return checkCurrency(item.currency, plan.currencies, item.plan);
+}
+
+/** Without a currency of its own it is that of each order: nothing to compare with. */
+function checkCurrency(currency: string | null, known: readonly string[], name: string): SkuVerdict {
+  if (currency === null || known.length === 0 || known.includes(currency)) return good;
+  return problem('currency_unavailable', `"${name}" has no price in ${currency}, only in ${known.join(', ')}`);
+}

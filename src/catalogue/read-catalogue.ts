@@ -1,0 +1,135 @@
+import type { Clock } from '../core/clock.ts';
+import type { Outcome } from '../core/outcome.ts';
+import type { Store } from '../store/store.ts';
+import type { WholesaleClient } from '../wholesale/client.ts';
+import type { WalkCall, WalkStep } from '../wholesale/catalogue-walk.ts';
+import type { CatalogueFacts, PlanFacts, ProductFacts } from './catalogue-facts.ts';
+
+/** The budget that every call to the API is made on. */
+export interface ReadBudget {
+  /** The key to read with now, its slot taken; null when none is free. Reading leaves room for every order. */
+  tryTake(kind: 'read'): string | null;
+  settle(keyName: string, kind: 'read', settledMs: number): void;
+}
+
+export interface CatalogueDeps {
+  readonly wholesale: Pick<WholesaleClient, 'products' | 'destinations' | 'plans'>;
+  readonly budget: ReadBudget;
+  readonly store: Pick<Store, 'takeSlot' | 'settleSlot'>;
+  readonly clock: Clock;
+  readonly keyValue: (keyName: string) => string | null;
+  /** A call that was given up may still be under way to the server for this long. */
+  readonly transitMs: number;
+  /** The server turned a call away: whoever owns the budget heeds it. */
+  readonly onFailure: (keyName: string, outcome: Outcome) => Promise<void>;
+}
+
+export interface CatalogueQuestion {
+  readonly variants: readonly string[];
+  readonly plans: readonly string[];
+  /** When to give up, in ms from now: a big catalogue on a small budget takes long. */
+  readonly withinMs: number;
+  readonly signal?: AbortSignal;
+}
+
+interface Walk<T> {
+  readonly done: boolean;
+  readonly incomplete: string | null;
+  read(call: WalkCall): Promise<WalkStep<T>>;
+}
+
+/** How often a full budget is looked at again. */
+const lookEveryMs = 250;
+
+/**
+ * Looks items up in the supplier's catalogue, on the request budget, and no further than needed. Spends no money.
+ * Never throws because of what the API answers: what could not be read is told.
+ */
+export async function readCatalogue(deps: CatalogueDeps, question: CatalogueQuestion): Promise<CatalogueFacts> {
+  const reading = new Reading(deps, question);
+  const wantedVariants = new Set(question.variants);
+  const products = new Map<string, ProductFacts>();
+  const productsProblem = await reading.search(deps.wholesale.products(), wantedVariants, (product) => {
+    if (!wantedVariants.delete(product.variant)) return;
+    const { variant, sellable, maxQuantity } = product;
+    products.set(variant, { variant, sellable, maxQuantity, currencies: Object.keys(product.prices) });
+  });
+  const wantedPlans = new Set(question.plans);
+  const plans = new Map<string, PlanFacts>();
+  const plansProblem = await searchPlans(deps, reading, wantedPlans, plans);
+  return { products: [...products.values()], plans: [...plans.values()], productsProblem, plansProblem };
+}
+
+/** Plans stand below their destinations, so every destination is looked through until all of them are found. */
+async function searchPlans(
+  deps: CatalogueDeps,
+  reading: Reading,
+  wanted: Set<string>,
+  found: Map<string, PlanFacts>,
+): Promise<string | null> {
+  const destinations: string[] = [];
+  const problem = await reading.search(deps.wholesale.destinations(), wanted, ({ destination }) => {
+    destinations.push(destination);
+  });
+  if (problem !== null) return problem;
+  for (const destination of destinations) {
+    const trouble = await reading.search(deps.wholesale.plans(destination), wanted, (item) => {
+      if (!wanted.delete(item.plan)) return;
+      const { plan, sellable, daily, minDays, maxDays } = item;
+      found.set(plan, { plan, sellable, daily, minDays, maxDays, currencies: Object.keys(item.prices) });
+    });
+    if (trouble !== null) return trouble;
+  }
+  return null;
+}
+
+class Reading {
+  readonly #deps: CatalogueDeps;
+  readonly #signal: AbortSignal | undefined;
+  readonly #deadlineMs: number;
+
+  constructor(deps: CatalogueDeps, question: CatalogueQuestion) {
+    this.#deps = deps;
+    this.#signal = question.signal;
+    this.#deadlineMs = deps.clock.monoMs() + question.withinMs;
+  }
+
+  /** Reads a list to its end, or until nothing is wanted any more. Returns why it stopped before; null when it did not. */
+  async search<T>(walk: Walk<T>, wanted: ReadonlySet<string>, onItem: (item: T) => void): Promise<string | null> {
+    while (!walk.done && wanted.size > 0) {
+      const key = await this.#slot();
+      if (key === null) return 'the request budget had no room left for it in time';
+      const step = await this.#read(walk, key);
+      if (step.kind === 'failed') {
+        if (step.outcome.row === 'rate_limited') continue;
+        return step.outcome.message;
+      }
+      for (const item of step.items) onItem(item);
+    }
+    return wanted.size > 0 ? walk.incomplete : null;
+  }
+
+  async #slot(): Promise<{ name: string; value: string } | null> {
+    const { budget, clock, keyValue } = this.#deps;
+    for (;;) {
+      if (this.#signal?.aborted || clock.monoMs() >= this.#deadlineMs) return null;
+      const name = budget.tryTake('read');
+      // Read at once: a reload may remove the key while its slot is recorded.
+      if (name !== null) return { name, value: keyValue(name) ?? '' };
+      await clock.sleep(lookEveryMs, this.#signal);
+    }
+  }
+
+  async #read<T>(walk: Walk<T>, key: { name: string; value: string }): Promise<WalkStep<T>> {
+    const { store, clock, budget, transitMs, onFailure } = this.#deps;
+    const { name: keyName, value: keyValue } = key;
+    const slot = await store.takeSlot({ keyName, nowMono: clock.monoMs(), bootId: clock.bootId ?? null });
+    const step = await walk.read({ keyValue, ...(this.#signal === undefined ? {} : { signal: this.#signal }) });
+    const unanswered = step.kind === 'failed' && step.outcome.http === null;
+    const settledMs = clock.monoMs() + (unanswered ? transitMs : 0);
+    await store.settleSlot(slot, settledMs);
+    budget.settle(keyName, 'read', settledMs);
+    if (step.kind === 'failed') await onFailure(keyName, step.outcome);
+    return step;
+  }
+}

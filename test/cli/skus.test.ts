@@ -1,0 +1,183 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { runCommandLine } from '../../src/cli/program.ts';
+import { SystemClock } from '../../src/ops/system-clock.ts';
+import { SqliteOutboxReader } from '../../src/store/reader.ts';
+import { House } from '../support/worker-process.ts';
+import { shopifyOrder, startShops, wooOrder } from '../webhook/storefront-shops.ts';
+
+const good = `
+  STEAM: { type: gift_card_order, variant: steam-usd-20 }
+  DAILY: { type: esim_order, plan: es-daily-unlimited, days: 3 }
+  TOPUP: { type: esim_topup, plan: es-1gb-7d }
+`;
+const bad = `
+  TYPO: { type: gift_card_order, variant: steam-usd-21 }
+  WEB: { type: gift_card_order, variant: test-website-only }
+  EURO: { type: gift_card_order, variant: test-usd-only, currency: EUR }
+  MANY: { type: gift_card_order, variant: steam-usd-100, quantity: 11 }
+  NODAYS: { type: esim_order, plan: es-daily-1gb }
+  LONG: { type: esim_order, plan: es-daily-unlimited, days: 16 }
+  CROWD: { type: esim_order, plan: es-1gb-7d, quantity: 31 }
+  GONE: { type: esim_order, plan: es-2gb-7d }
+`;
+
+interface Findings {
+  problems: { sku: string; code: string }[];
+  unknown: { sku: string; code: string }[];
+  unmapped: { sku: string; orders: number }[];
+}
+
+async function houseWith(skus: string, options: Parameters<typeof House.open>[0] = {}, more = {}): Promise<House> {
+  const shop = { shop: 'main', secrets: [{ value: 'a-secret-of-the-shop' }], sku_map: 'SKUS', ...more };
+  const house = await House.open({ ...options, webhook: { woocommerce: [shop] } });
+  onTestFinished(() => house.close());
+  const file = join(house.folder, 'skus.yaml');
+  writeFileSync(file, `skus:${skus}`);
+  writeFileSync(house.configFile, readFileSync(house.configFile, 'utf8').replace('SKUS', file));
+  return house;
+}
+
+async function cli(house: House, ...argv: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  let stdout = '';
+  let stderr = '';
+  const code = await runCommandLine([...argv, '--config', house.configFile], {
+    stdout: { write: (text) => (stdout += text) },
+    stderr: { write: (text) => (stderr += text) },
+    clock: new SystemClock(),
+  });
+  return { code, stdout, stderr };
+}
+
+async function check(house: House, ...argv: string[]): Promise<Findings & { code: number }> {
+  const { code, stdout } = await cli(house, 'skus', 'check', '--json', ...argv);
+  const [found]: Findings[] = JSON.parse(stdout).shops;
+  if (found === undefined) throw new Error('there is one shop');
+  return { ...found, code };
+}
+
+describe('order-sync skus check', () => {
+  it('finds nothing wrong with what the supplier sells, and says what it cannot know', async () => {
+    const house = await houseWith(good);
+    expect((await cli(house, 'init')).code).toBe(0);
+    expect(await check(house)).toMatchObject({ code: 0, problems: [], unknown: [{ sku: 'TOPUP', code: 'per_esim' }] });
+    expect((await cli(house, 'skus', 'check')).stdout).toMatch(
+      /^woocommerce main: 3 SKUs, 0 problems\n {2}unknown {2}TOPUP: /,
+    );
+  });
+
+  it('names every entry that an order would be refused for, by the code of the refusal, and ends with 8', async () => {
+    const house = await houseWith(good + bad);
+    await cli(house, 'init');
+    const { code, problems } = await check(house);
+    expect([code, problems.map(({ sku, code: why }) => `${sku} ${why}`)]).toEqual([
+      8,
+      [
+        'TYPO invalid_variant',
+        'WEB not_api_sellable',
+        'EURO currency_unavailable',
+        'MANY limit_exceeded',
+        'NODAYS days_missing',
+        'LONG days_out_of_range',
+        'CROWD limit_exceeded',
+        'GONE invalid_plan',
+      ],
+    ]);
+    const calls = house.sandbox.ledger().calls.map(({ operation }) => operation);
+    expect(calls.filter((operation) => /order|topup|cancel/.test(operation ?? ''))).toEqual([]);
+  });
+
+  it('asks the running worker, whose budget it is: no call is turned away, and orders keep their room', async () => {
+    const limits = { window_ms: 1000, requests: 12, orders: 4, transit_allowance_ms: 50 };
+    const house = await houseWith(good + bad, {
+      limits,
+      sandbox: { limits: { enabled: true, window_ms: 1000, requests: 12, orders: 4 } },
+    });
+    const worker = house.start();
+    await worker.started();
+    house.drop(
+      'order.json',
+      JSON.stringify({
+        order_id: '1',
+        currency: 'USD',
+        lines: [{ line_id: '1', type: 'gift_card_order', variant: 'steam-usd-20', quantity: 1 }],
+      }),
+    );
+    const { code, problems } = await check(house);
+    expect([code, problems.length]).toEqual([8, 8]);
+    const turnedAway = house.sandbox.ledger().calls.filter(({ status }) => status === 429);
+    expect(turnedAway).toEqual([]);
+    expect(house.query<{ n: number }>("SELECT count(*) AS n FROM entries WHERE state = 'fulfilled'")).toEqual([
+      { n: 1 },
+    ]);
+    await worker.end('SIGTERM');
+  });
+
+  it('counts what orders had that the map does not know, each order once', async () => {
+    const shops = await startShops();
+    const shirt = (id: number, more: object[] = []) =>
+      wooOrder({
+        id,
+        line_items: [
+          { id: id * 10, sku: 'SHIRT', quantity: 2 },
+          { id: id * 10 + 1, sku: 'SHIRT', quantity: 1 },
+          ...more,
+        ],
+      });
+    await shops.woo(shirt(1));
+    await shops.woo(shirt(1));
+    await shops.woo(
+      shirt(2, [
+        { id: 29, sku: 'STEAM-20', quantity: 1 },
+        { id: 30, sku: '', quantity: 1 },
+      ]),
+    );
+    await shops.shopify(shopifyOrder());
+    const { read } = shops.outbox.store;
+    expect(read).toBeInstanceOf(SqliteOutboxReader);
+    expect(read.skuSightings('woo')).toMatchObject([
+      { sku: 'SHIRT', unmappedOrders: 2, boughtLines: 0, lastOrderId: '2' },
+      { sku: '', unmappedOrders: 1 },
+      { sku: 'STEAM-20', unmappedOrders: 0, boughtLines: 1 },
+    ]);
+    expect(read.skuSightings('shopify').map(({ sku }) => sku)).toEqual(['FR-7D', 'STEAM-20']);
+  });
+
+  it('tells of them without a call to the API, and finds them a problem only where a person is told of each', async () => {
+    for (const [unmatched, problems] of [
+      ['ignore', []],
+      ['hold', [{ sku: 'SHIRT', code: 'unknown_sku' }]],
+    ] as const) {
+      const house = await houseWith(good, {}, { unmatched });
+      const worker = house.start();
+      const { webhook } = await worker.started();
+      const body = JSON.stringify(wooOrder({ line_items: [{ id: 1, sku: 'SHIRT', quantity: 1 }] }));
+      const { createHmac } = await import('node:crypto');
+      const signature = createHmac('sha256', 'a-secret-of-the-shop').update(body).digest('base64');
+      const headers = { 'content-type': 'application/json', 'x-wc-webhook-signature': signature };
+      await fetch(`http://${String(webhook)}/webhooks/woocommerce/main`, { method: 'POST', headers, body });
+      const found = await check(house, '--offline');
+      expect(found).toMatchObject({
+        code: problems.length > 0 ? 8 : 0,
+        problems,
+        unmapped: [{ sku: 'SHIRT', orders: 1 }],
+      });
+      expect(found.unknown.map(({ code }) => code)).toEqual(['not_read', 'not_read', 'per_esim']);
+      await worker.end('SIGTERM');
+    }
+  });
+
+  it('ends with 6 when the supplier cannot be read, with 3 for a map with a mistake, with 4 without a shop', async () => {
+    const house = await houseWith(good);
+    await cli(house, 'init');
+    await house.sandbox.close();
+    const unread = await cli(house, 'skus', 'check');
+    expect([unread.code, unread.stderr]).toEqual([6, expect.stringContaining('--offline')]);
+    writeFileSync(join(house.folder, 'skus.yaml'), 'skus: { A: { type: gift_card } }');
+    expect((await cli(house, 'skus', 'check')).code).toBe(3);
+    const none = await House.open();
+    onTestFinished(() => none.close());
+    expect((await cli(none, 'skus', 'check')).code).toBe(4);
+  });
+});

@@ -7,14 +7,15 @@ import { isoTime } from './core/clock.ts';
 import { isCalling, type CallingCommand, type CommandResult, type StoreCommand } from './core/operator-command.ts';
 import { assert } from './core/order-sync-error.ts';
 import { controlRoutes } from './admin/control-routes.ts';
+import { healthChecks } from './admin/health-checks.ts';
 import { ReloadDesk, type ReloadDeps, type ReloadReport } from './admin/reload-desk.ts';
 import { performCommand, type CommandSettings } from './admin/perform-command.ts';
 import { readCatalogue, type CatalogueDeps } from './catalogue/read-catalogue.ts';
-import { createFolderIntake, type FolderIntake } from './intake/folder/folder-intake.ts';
+import { createFolderIntake } from './intake/folder/folder-intake.ts';
 import type { StorefrontDesk } from './intake/storefronts/storefront-desk.ts';
 import { startWebhookIntake, type WebhookIntake } from './intake/webhook/webhook-intake.ts';
 import { newControlToken } from './ops/control-token.ts';
-import { startHealthServer, type CheckStatus, type HealthCheck } from './ops/health-server.ts';
+import { startHealthServer, type HealthCheck } from './ops/health-server.ts';
 import { Lifecycle } from './ops/lifecycle.ts';
 import { setLogLevel } from './ops/logger.ts';
 import { OpenCalls } from './ops/open-calls.ts';
@@ -106,29 +107,6 @@ function attemptDeps(
     policy: { quietMs, horizonMs, placedDeadlineMs, cancelTries, defectTries: 3, timeScale: retryTimeScale },
     keyValue: (name) => inUse().wholesale.keys.find((key) => key.name === name)?.value ?? null,
   };
-}
-
-function healthChecks(
-  store: Store,
-  intake: FolderIntake,
-  webhook: WebhookIntake | null,
-  desk: ReloadDesk | null,
-): HealthCheck[] {
-  const database = async (): Promise<CheckStatus> => {
-    await store.checkHealth();
-    return 'pass';
-  };
-  return [
-    { name: 'database', readiness: true, check: database },
-    { name: 'folder', readiness: false, check: () => (intake.status().degraded === null ? 'pass' : 'fail') },
-    ...(webhook === null ? [] : [{ name: 'webhook', readiness: true, check: () => webhook.health() }]),
-    {
-      name: 'submission',
-      readiness: false,
-      check: async () => ((await store.pauses()).length === 0 ? 'pass' : 'warn'),
-    },
-    ...(desk === null ? [] : [{ name: 'config', readiness: false, check: () => desk.health() }]),
-  ];
 }
 
 /** What a command needs to know of a configuration. */
@@ -353,7 +331,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
       };
     };
     const desk = reloadDesk(deps, prepare);
-    const checks = healthChecks(store, intake, webhook, desk);
+    const checks = healthChecks({ store, intake, webhook, desk });
     if (config.intake.readBack.length > 0) checks.push(readBackCheck);
     const { host, port } = config.admin.listen;
     const draining = (): boolean => life.stopped;

@@ -75,6 +75,10 @@ export class EntryChanges {
       rememberEsim: database.prepare(
         'INSERT INTO esims (iccid, entry_id) VALUES (?, ?) ON CONFLICT (iccid) DO NOTHING',
       ),
+      lowerUnsent: database.prepare(
+        `UPDATE entries SET quantity = :quantity, updated_at_ms = :nowMs WHERE id = :id AND quantity > :quantity
+         AND state IN ('pending', 'held') AND attempts = 0 AND request_body IS NULL AND in_doubt = 0 AND generation = 0`,
+      ),
       askFirst: database.prepare(
         `UPDATE entries SET next_step = 'lookup', due_at_ms = :nowMs, updated_at_ms = :nowMs WHERE id = :id AND state = 'unknown'`,
       ),
@@ -282,6 +286,13 @@ export class EntryChanges {
     const { changes } = this.#statements.end.run(change);
     assert(changes === 1, `${row.reference} is taken back once`);
     this.#report(row, nowMs);
+  }
+
+  /** Lowers the quantity of an entry whose request was never made. False when one was: it stands for that, for ever. */
+  lowerUnsent(row: EntryRow, quantity: number, nowMs: number): boolean {
+    const { changes } = this.#statements.lowerUnsent.run({ id: row.id, quantity, nowMs });
+    if (changes === 1) this.#report(row, nowMs);
+    return changes === 1;
   }
 
   /** What was to be sent again is looked up instead. */

@@ -77,6 +77,7 @@ describe('the callback sink', () => {
     delivered.catch(() => undefined);
     await once(lines, 'line');
     child.kill('SIGKILL');
+    await once(child, 'exit');
     await expect(delivered).rejects.toMatchObject({ code: 'UNREACHABLE' });
     await expect(sink.deliver(document, delivery(1))).rejects.toThrow('could not be reached: ECONNREFUSED');
   });

@@ -7,7 +7,7 @@ import type { JudgedCall } from '../core/refusals-in-a-row.ts';
 import type { ResendVerdict } from '../core/resend.ts';
 import type { ResultDocument } from '../core/result-document.ts';
 import type { RequestOutcome, StorefrontOrder, StorefrontTaken, TakeBack, WholeRequest } from './intake-steps.ts';
-import type { Settlement } from '../core/settlement.ts';
+import type { LookFirst, Settlement } from '../core/settlement.ts';
 import type { EntryAct, EntryActDone, PersonsWish } from './entry-act.ts';
 import type { OutboxReader } from './outbox-reader.ts';
 
@@ -152,6 +152,11 @@ export interface Store {
   endIncarnation(id: number, nowMs: number): Promise<void>;
   /** Room on the disk of the database, in bytes: an outcome that cannot be recorded must not be created. */
   freeBytes(): Promise<number>;
+  /**
+   * This outbox follows one that was lost, or is an older copy: what comes in until `untilMs`, and what is in it, is
+   * looked up before it is sent.
+   */
+  lookFirst(wish: PersonsWish & { untilMs: number }): Promise<void>;
   /** Throws when the file on disk is not the one that was opened, or when it cannot be written any more. */
   checkHealth(): Promise<void>;
   close(): Promise<void>;
@@ -232,6 +237,7 @@ export interface Entry {
   readonly doubtUntilMs: number | null;
   /** The same on the monotonic clock of this run of the machine. */
   readonly doubtUntilMono: number | null;
+  readonly lookFirst: LookFirst;
   readonly attempts: number;
   readonly tries: number;
   readonly firstSentAtMs: number | null;
@@ -277,6 +283,8 @@ export interface OpenAttempt {
   readonly request: RenderedRequest | null;
   /** The order that an eSIM came from, for a lookup of a cancel. */
   readonly originReference: string | null;
+  /** The reference of what would take the entry's place, where that is what is looked up. */
+  readonly successorReference: string | null;
 }
 
 export interface AttemptClose {

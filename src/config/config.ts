@@ -159,6 +159,14 @@ export interface SubmitConfig {
   readonly retryTimeScale: number;
 }
 
+/** Where results are posted, besides the folder. */
+export interface CallbackConfig {
+  readonly url: string;
+  readonly secret: string;
+  readonly connectMs: number;
+  readonly totalMs: number;
+}
+
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
 
 /** The configuration, complete: every path absolute, every secret read, every default filled in. Never changes. */
@@ -177,7 +185,7 @@ export interface Config {
   };
   readonly wholesale: WholesaleConfig;
   readonly submit: SubmitConfig;
-  readonly results: { readonly folder: string };
+  readonly results: { readonly folder: string; readonly callback: CallbackConfig | null };
   readonly admin: { readonly listen: ListenAddress };
   readonly log: { readonly level: LogLevel; readonly format: 'auto' | 'json' | 'pretty' };
   readonly shutdown: { readonly graceMs: number };

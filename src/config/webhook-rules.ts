@@ -75,6 +75,14 @@ function checkForm(tree: unknown, at: ConfigPath, report: (path: ConfigPath, pro
   }
 }
 
+/** What signs the results that are posted must be a secret of the scheme, because the receiver's library reads it so. */
+export function checkCallbackRules(origins: Origins, secrets: Secrets): ConfigIssue[] {
+  const path = ['results', 'callback', 'secret'];
+  const secret = secrets.get(path.join('.'));
+  const problem = secret === undefined ? null : problemOfWhsec(secret);
+  return problem === null ? [] : [{ place: origins.placeFor(path), path: path.join('.'), problem }];
+}
+
 /** Shops whose orders would be taken for each other's, because they share a name, a source or a secret. */
 function checkShops(
   tree: unknown,

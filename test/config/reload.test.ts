@@ -66,6 +66,7 @@ function otherValue({ path, node }: ConfigKey): string {
   if (path.includes('.fields.')) return '/another/place';
   const name = path.split('.').at(-1) ?? '';
   if (others[name] !== undefined) return others[name];
+  if (node.type === 'boolean') return String(node.default !== true);
   if (node.enum !== undefined) return String(node.enum.find((value) => value !== (node.default ?? 'sandbox')));
   if (node.type === 'integer' || node.type === 'number') {
     const now = typeof node.default === 'number' ? node.default : (node.minimum ?? 0);

@@ -50,7 +50,8 @@ export interface StorefrontOrder {
   readonly onRefund: 'hold' | 'cancel_esim' | 'ignore';
   readonly actor: string;
   readonly nowMs: number;
-  readonly lines: readonly StorefrontLine[];
+  /** Null: only that this state was seen is remembered, so that no older one counts any more. */
+  readonly lines: readonly StorefrontLine[] | null;
 }
 
 export interface StorefrontLine {
@@ -66,7 +67,7 @@ export interface StorefrontLine {
   readonly hold: Pick<Rejection, 'code' | 'field' | 'rule' | 'value'> | null;
 }
 
-/** What became of it: lines that are new, known, taken back, and things a person was told. */
+/** What became of it: lines that are new, known, taken back in whole or in part, and things a person was told. */
 export interface StorefrontTaken {
   readonly accepted: number;
   readonly known: number;

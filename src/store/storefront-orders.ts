@@ -1,5 +1,5 @@
 import type { EntryState } from '../core/entry-state.ts';
-import type { AcceptableLine } from '../core/order-request.ts';
+import { fingerprintOf, type AcceptableLine } from '../core/order-request.ts';
 import type { AuditTable } from './audit.ts';
 import { inTransaction, type Sqlite } from './database.ts';
 import type { EntryChanges } from './entry-changes.ts';
@@ -7,12 +7,15 @@ import type { IntakeTable } from './intake.ts';
 import { textsFrom, type EntryRow } from './rows.ts';
 import type { StorefrontLine, StorefrontOrder, StorefrontTaken } from './intake-steps.ts';
 import { UnmappedSkus } from './storefront-skus.ts';
+import type { LookFirst } from './look-first.ts';
 import { isUnsent, type TakeBackRow } from './take-back.ts';
 
 interface KnownLine {
   readonly id: number;
   readonly extra: string;
 }
+
+const boughtFields = ['operation', 'variant', 'plan', 'iccid', 'days', 'currency'] as const;
 
 /** Ends in which nothing was bought: a refund asks for nothing more. */
 const nothingBought: ReadonlySet<EntryState> = new Set(['cancelled', 'expired', 'rejected', 'refunded']);
@@ -27,14 +30,20 @@ export class StorefrontOrders {
   readonly #intake: IntakeTable;
   readonly #entries: EntryChanges;
   readonly #audit: AuditTable;
+  readonly #lookFirst: LookFirst;
   readonly #unmapped: UnmappedSkus;
   readonly #statements;
 
-  constructor(database: Sqlite, intake: IntakeTable, entries: EntryChanges, audit: AuditTable) {
-    this.#audit = audit;
+  constructor(
+    database: Sqlite,
+    intake: IntakeTable,
+    rooms: { entries: EntryChanges; audit: AuditTable; lookFirst: LookFirst },
+  ) {
+    this.#audit = rooms.audit;
+    this.#lookFirst = rooms.lookFirst;
     this.#database = database;
     this.#intake = intake;
-    this.#entries = entries;
+    this.#entries = rooms.entries;
     this.#unmapped = new UnmappedSkus(database);
     this.#statements = {
       seen: database.prepare<[string, string], { modified_ms: number; closed: number }>(
@@ -53,6 +62,13 @@ export class StorefrontOrders {
         `SELECT 1 FROM rejections WHERE file_id IS NULL AND source = ? AND order_id = ? AND line_id = ?
          AND code = 'partially_refunded'`,
       ),
+      lines: database.prepare<[string, string], KnownLine & { line_id: string }>(
+        `SELECT l.id, l.line_id, l.extra FROM lines l JOIN requests r ON r.id = l.request_id
+         WHERE r.source = ? AND r.order_id = ? AND json_extract(l.extra, '$.sku') IS NOT NULL`,
+      ),
+      lowerLine: database.prepare(
+        'UPDATE lines SET quantity = :quantity, extra = :extra, fingerprint = :fingerprint WHERE id = :id',
+      ),
       entries: database.prepare<[number], TakeBackRow>('SELECT * FROM entries WHERE line_id = ? ORDER BY id'),
       esims: database
         .prepare<[number], string>(
@@ -68,12 +84,14 @@ export class StorefrontOrders {
       if (seen !== undefined && isOlder(order, seen)) return { ...nothing, stale: true };
       const { source, orderId, modifiedMs, nowMs } = order;
       this.#statements.remember.run({ source, orderId, modifiedMs, closed: order.closed ? 1 : 0, nowMs });
+      const taken = { ...nothing };
+      if (order.lines === null) return taken;
       if (seen === undefined) {
         const skus = order.lines.filter((line) => !line.isMapped).map((line) => line.sku);
         this.#unmapped.seen(order, skus);
       }
-      const taken = { ...nothing };
       for (const line of order.lines) this.#takeLine(order, line, taken);
+      if (seen !== undefined) this.#takeRemoved(order, order.lines, taken);
       return taken;
     });
   }
@@ -106,6 +124,17 @@ export class StorefrontOrders {
     }
   }
 
+  /** What was ordered for a line that somebody has removed from the shop's order is like what was refunded. */
+  #takeRemoved(order: StorefrontOrder, lines: readonly StorefrontLine[], taken: Counts): void {
+    const there = new Set(lines.map((line) => line.lineId));
+    for (const known of this.#statements.lines.all(order.source, order.orderId)) {
+      if (there.has(known.line_id)) continue;
+      const was = factsFrom(known.extra);
+      const gone = { lineId: known.line_id, sku: was.sku, isMapped: true, remaining: 0, buy: null, hold: null };
+      this.#refund(order, gone, known, was.quantity, taken);
+    }
+  }
+
   /** Somebody who was told that it was not bought may have bought it elsewhere since. */
   #isLeftToPerson(order: StorefrontOrder, line: StorefrontLine): boolean {
     if (!order.refundsRead) return false;
@@ -121,18 +150,42 @@ export class StorefrontOrders {
     const open = this.#statements.entries.all(known.id).filter((row) => !nothingBought.has(row.state));
     if (open.length === 0) return;
     const isWhole = line.remaining === 0;
-    if (isWhole && open.every(isUnsent)) {
+    if (isWhole && open.every((row) => this.#isSurelyUnsent(row))) {
       for (const row of open) this.#entries.takeBack(row, 'the storefront refunded it before it was sent', order.nowMs);
       this.#record(order, 'cancel', open, 'refunded or cancelled in the storefront before it was sent');
       taken.takenBack += open.length;
       return;
     }
     if (isWhole && order.onRefund === 'cancel_esim' && this.#cancelEsims(order, line, known, open, taken)) return;
+    if (!isWhole && this.#lowerUnsent(order, line, known, open)) {
+      taken.takenBack += 1;
+      return;
+    }
     const references = open.map((row) => row.reference).join(', ');
     const rule = `${was - line.remaining} of ${was} were refunded in the storefront after it was ordered under ${references}: decide what becomes of it`;
     if (this.#tell(order, line.lineId, { code: 'refunded_in_storefront', field: null, rule, value: null })) {
       taken.told += 1;
     }
+  }
+
+  /** Unsent by this outbox, and by no other one that was lost. */
+  #isSurelyUnsent(row: TakeBackRow): boolean {
+    return isUnsent(row) && !this.#lookFirst.appliesTo(row);
+  }
+
+  /** What was surely not sent yet is ordered with what is left. False when something speaks against it. */
+  #lowerUnsent(order: StorefrontOrder, line: StorefrontLine, known: KnownLine, open: readonly TakeBackRow[]): boolean {
+    const [row] = open;
+    const { buy } = line;
+    if (row === undefined || open.length > 1 || buy === null || buy.quantity === null) return false;
+    if (!this.#isSurelyUnsent(row)) return false;
+    // With another SKU map it would become another purchase: that is for a person.
+    const isSame = boughtFields.every((field) => row[field] === buy[field]);
+    if (!isSame || !this.#entries.lowerUnsent(row, buy.quantity, order.nowMs)) return false;
+    const extra = JSON.stringify(buy.extra);
+    this.#statements.lowerLine.run({ id: known.id, quantity: buy.quantity, extra, fingerprint: fingerprintOf(buy) });
+    this.#record(order, 'lower', open, `the storefront's order has ${line.remaining} left, and it was not sent yet`);
+    return true;
   }
 
   /** Orders the cancel of each eSIM of a line. False when that cannot be done for all of them: a person is told then. */

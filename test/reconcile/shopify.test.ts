@@ -54,13 +54,14 @@ describe('reading a Shopify shop back', () => {
       { id: '12', sku: 'FR-7D', quantity: 1 },
     ];
     const order = stub.put({ id: '1', modifiedMs: minutesAgo(9), body: shopifyBody('11', { line_items: items }) });
-    const { run, bought, told } = await reconcileOf('shopify', stub);
+    const { run, bought, told, outbox } = await reconcileOf('shopify', stub);
     await run();
+    await outbox.opened({ nowMs: Date.now() });
     order.modifiedMs = minutesAgo(1);
     order.body['financial_status'] = 'partially_refunded';
     order.refunds = [refund('12', 1), refund('11', 1)];
     expect(await run()).toMatchObject({ takenBack: 1, told: 1 });
-    expect(bought()).toEqual(['1/11 3 x steam-usd-20 pending', '1/12 1 x fr-daily-1gb for 7 days cancelled']);
+    expect(bought()).toEqual(['1/11 3 x steam-usd-20 sending', '1/12 1 x fr-daily-1gb for 7 days cancelled']);
     expect(told()).toEqual(['1/11 refunded_in_storefront']);
   });
 

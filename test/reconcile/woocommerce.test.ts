@@ -188,8 +188,9 @@ describe('refunds of a WooCommerce shop', () => {
       { id: '13', sku: 'STEAM-20', quantity: 1 },
     ];
     const order = stub.put({ id: '1', modifiedMs: minutesAgo(9), body: wooBody('11', { line_items: items }) });
-    const { run, bought, told } = await reconcileOf('woocommerce', stub);
+    const { run, bought, told, outbox } = await reconcileOf('woocommerce', stub);
     await run();
+    await outbox.opened({ nowMs: Date.now() });
     order.modifiedMs = minutesAgo(1);
     order.refunds = [
       refund('901', [
@@ -199,7 +200,7 @@ describe('refunds of a WooCommerce shop', () => {
     ];
     expect(await run()).toMatchObject({ told: 1, takenBack: 1 });
     expect(bought()).toEqual([
-      '1/11 2 x steam-usd-20 pending',
+      '1/11 2 x steam-usd-20 sending',
       '1/12 1 x fr-daily-1gb for 7 days pending',
       '1/13 1 x steam-usd-20 cancelled',
     ]);
@@ -255,5 +256,26 @@ describe('refunds of a WooCommerce shop', () => {
     expect(first).toBeNull();
     expect(bought()).toEqual(['2/21 2 x steam-usd-20 pending']);
     expect([told(), reconcile.health()]).toEqual([['1/11 partially_refunded'], 'pass']);
+  });
+
+  it('that are to be asked for: no older state counts from then on, and nothing else has happened yet', async () => {
+    const stub = await open();
+    const order = stub.put({ id: '1', modifiedMs: minutesAgo(9), body: wooBody('11'), refunds: [refund('901', [])] });
+    const { desk, bought, told } = await reconcileOf('woocommerce', stub);
+    const counter = desk.counter('woocommerce', 'main');
+    if (counter === null) throw new Error('the shop is configured');
+    // As the shop's JSON is read: numbers as text.
+    const asRead = <T>(value: T): T =>
+      JSON.parse(JSON.stringify(value), (_, part: unknown) => (typeof part === 'number' ? String(part) : part));
+    const take = async (shown: Record<string, unknown>, refunds: 'ask' | unknown[]) =>
+      await desk.take(counter, { value: asRead(shown), isTest: false, refunds: asRead(refunds) });
+    const newest = stub.shown(order);
+    expect(await take(newest, 'ask')).toMatchObject({ kind: 'needs_refunds' });
+    const older = { ...newest, refunds: [], date_modified_gmt: new Date(minutesAgo(20)).toISOString().slice(0, 19) };
+    expect(await take(older, 'ask')).toMatchObject({ kind: 'taken', taken: { stale: true } });
+    expect([bought(), told()]).toEqual([[], []]);
+    const lines = [refund('901', [{ line: '11', quantity: -1 }])];
+    expect(await take(newest, lines)).toMatchObject({ kind: 'taken', taken: { accepted: 1 } });
+    expect(bought()).toEqual(['1/11 1 x steam-usd-20 pending']);
   });
 });

@@ -81,18 +81,42 @@ describe('a refund in Shopify', () => {
     expect(told()).toEqual([]);
   });
 
-  it('of a part of a line that was ordered is told to a person, once for each further part', async () => {
-    const { shopify, bought, told } = await startShops();
+  const parts = [
+    [1, [refund(11, 1)]],
+    [2, [refund(11, 1)]],
+    [3, [refund(11, 1), refund(11, 1)]],
+  ] as const;
+
+  it('of a part of a line that was sent is told to a person, once for each further part', async () => {
+    const { shopify, bought, told, outbox } = await startShops();
     await shopify(shopifyOrder());
-    for (const [minute, refunds] of [
-      [1, [refund(11, 1)]],
-      [2, [refund(11, 1)]],
-      [3, [refund(11, 1), refund(11, 1)]],
-    ] as const) {
+    await outbox.opened({ nowMs: Date.now() });
+    for (const [minute, refunds] of parts) {
       await shopify(shopifyOrder({ financial_status: 'partially_refunded', refunds }, minute));
     }
-    expect(bought()[0]).toBe('11 3 x steam-usd-20 pending');
+    expect(bought()[0]).toBe('11 3 x steam-usd-20 sending');
     expect(told()).toEqual(['11 refunded_in_storefront', '11 refunded_in_storefront']);
+  });
+
+  it('of a part of a line that was not sent yet leaves the rest, under the same reference', async () => {
+    const { shopify, bought, told, outbox } = await startShops();
+    await shopify(shopifyOrder());
+    const referenceOf = () => outbox.store.read.showOrder('shopify', '5678901234567')?.entries[0]?.reference;
+    const before = referenceOf();
+    const taken = [];
+    for (const [minute, refunds] of parts) {
+      const answer = await shopify(shopifyOrder({ financial_status: 'partially_refunded', refunds }, minute));
+      taken.push(answer.json.taken_back);
+    }
+    expect(taken).toEqual([1, 0, 1]);
+    expect([bought()[0], told(), referenceOf()]).toEqual(['11 1 x steam-usd-20 pending', [], before]);
+    expect(outbox.auditLog().map(({ action }) => action)).toEqual(['lower', 'lower']);
+    const attempt = await outbox.opened({ nowMs: Date.now() });
+    expect(attempt.entry).toMatchObject({ reference: before, quantity: 1 });
+    const found = outbox.store.read.findOrder('shopify', '5678901234567');
+    expect(outbox.store.read.resultDocument(found?.requestId ?? 0).document).toMatchObject({
+      lines: [{ extra: { sku: 'STEAM-20', shop_quantity: '1' } }, {}],
+    });
   });
 
   it('of an eSIM that was delivered orders its cancel when that is configured, and only once', async () => {

@@ -21,6 +21,8 @@ const orderSchema = z.looseObject({
       id,
       sku: z.string().nullish(),
       quantity,
+      /** After removals; since 2024-01. */
+      current_quantity: quantity.nullish(),
       properties: z.array(z.looseObject({ name: z.string(), value: z.unknown() })).nullish(),
     }),
   ),
@@ -78,7 +80,8 @@ function lineOf(item: Order['line_items'][number], refunded: number, iccidField:
   return {
     lineId: item.id,
     sku: item.sku ?? '',
-    remaining: Math.max(0, Number(item.quantity) - refunded),
+    // An edit of the order shows in the one, a refund in both, and in old versions there is only the other.
+    remaining: Math.max(0, Math.min(Number(item.quantity) - refunded, Number(item.current_quantity ?? item.quantity))),
     iccid: typeof iccid === 'string' ? iccid.trim() : null,
   };
 }

@@ -96,7 +96,7 @@ export class StorefrontDesk {
     const { order } = delivery;
     if (order.state === 'test') return { kind: 'test', order };
     if (order.refundUnclear && refunds === 'ask') {
-      const { stale } = await store.takeStorefrontOrder({ ...this.#planned(counter, order), lines: [] });
+      const { stale } = await store.takeStorefrontOrder({ ...this.#planned(counter, order), lines: null });
       return stale ? { kind: 'taken', order, taken: staleNews } : { kind: 'needs_refunds', order };
     }
     const taken = await store.takeStorefrontOrder(this.#planned(counter, order));

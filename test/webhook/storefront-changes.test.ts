@@ -1,0 +1,241 @@
+import { describe, expect, it } from 'vitest';
+import { answer as delivered, close, fulfilled } from '../support/outbox.ts';
+import { shopifyOrder, type Shops, startShops, wooOrder } from './storefront-shops.ts';
+
+const iccid = '8999901000000000013';
+const modes = ['hold', 'cancel_esim', 'ignore'] as const;
+type Mode = (typeof modes)[number];
+
+/** One order with a gift card (11) and an eSIM (12), as both shops would send it. */
+const platforms = {
+  woocommerce: {
+    source: 'woo',
+    deliver: (shops: Shops, body: Record<string, unknown>) => shops.woo(body),
+    order: (changes: Record<string, unknown> = {}, minute = 0) =>
+      wooOrder({ line_items: items({ 11: 2, 12: 1 }), ...changes }, minute),
+    refunded: { status: 'refunded' },
+    cancelled: { status: 'cancelled' },
+  },
+  shopify: {
+    source: 'shopify',
+    deliver: (shops: Shops, body: Record<string, unknown>) => shops.shopify(body),
+    order: (changes: Record<string, unknown> = {}, minute = 0) =>
+      shopifyOrder({ line_items: items({ 11: 2, 12: 1 }), ...changes }, minute),
+    refunded: { financial_status: 'refunded' },
+    cancelled: { cancelled_at: '2026-11-21T12:00:00Z' },
+  },
+} as const;
+type Platform = (typeof platforms)[keyof typeof platforms];
+const both = Object.values(platforms);
+
+function items(quantities: Record<number, number>): object[] {
+  return Object.entries(quantities).map(([id, quantity]) => ({
+    id: Number(id),
+    sku: id === '11' ? 'STEAM-20' : 'FR-7D',
+    quantity,
+    properties: [],
+    meta_data: [],
+  }));
+}
+
+const start = (onRefund: Mode): Promise<Shops> => startShops({ woo: { onRefund }, shopify: { onRefund } });
+
+/** The gift card is delivered, and so is the eSIM. */
+async function deliverBoth({ outbox }: Shops): Promise<void> {
+  const card = await outbox.opened({ nowMs: Date.now() });
+  await outbox.store.closeAttempt(close(card, fulfilled));
+  const esim = await outbox.opened({ nowMs: Date.now() });
+  await outbox.store.closeAttempt(close(esim, { ...fulfilled, answer: { ...delivered, units: [{ iccid }] } }));
+}
+
+const cases = (platform: Platform) =>
+  modes.flatMap((mode) => [
+    [platform.source, mode, 'refunded', platform] as const,
+    [platform.source, mode, 'cancelled', platform] as const,
+  ]);
+
+describe.each(both.flatMap(cases))('an order of %s, with on_refund %s, that is %s', (_, mode, end, platform) => {
+  const { deliver, order } = platform;
+  const closed = platform[end];
+
+  it('before it was known is not bought', async () => {
+    const shops = await start(mode);
+    await deliver(shops, order(closed));
+    expect([shops.bought(), shops.told()]).toEqual([[], []]);
+  });
+
+  it('before it was sent is taken back, or goes on when refunds are ignored', async () => {
+    const shops = await start(mode);
+    await deliver(shops, order());
+    await deliver(shops, order(closed, 1));
+    await deliver(shops, order(closed, 2));
+    const state = mode === 'ignore' ? 'pending' : 'cancelled';
+    const expected = [`11 2 x steam-usd-20 ${state}`, `12 1 x fr-daily-1gb for 7 days ${state}`];
+    expect([shops.bought(), shops.told()]).toEqual([expected, []]);
+  });
+
+  it('after it was delivered is told, cancelled or left, as configured, and once', async () => {
+    const shops = await start(mode);
+    await deliver(shops, order());
+    await deliverBoth(shops);
+    await deliver(shops, order(closed, 1));
+    await deliver(shops, order(closed, 2));
+    const told = {
+      hold: ['11 refunded_in_storefront', '12 refunded_in_storefront'],
+      cancel_esim: ['11 refunded_in_storefront'],
+      ignore: [],
+    };
+    expect(shops.told()).toEqual(told[mode]);
+    const cancels = shops.bought().filter((text) => text.startsWith(`12:cancel:${iccid}`));
+    expect(cancels).toHaveLength(mode === 'cancel_esim' ? 1 : 0);
+  });
+
+  it('while its eSIM is under way is told, not cancelled: nobody knows its ICCID yet', async () => {
+    const shops = await start(mode);
+    await deliver(shops, order({ line_items: items({ 12: 1 }) }));
+    await shops.outbox.opened({ nowMs: Date.now() });
+    await deliver(shops, order({ line_items: items({ 12: 1 }), ...closed }, 1));
+    expect(shops.told()).toEqual(mode === 'ignore' ? [] : ['12 refunded_in_storefront']);
+    expect(shops.bought()).toEqual(['12 1 x fr-daily-1gb for 7 days sending']);
+  });
+});
+
+describe.each(both.flatMap((platform) => modes.map((mode) => [platform.source, mode, platform] as const)))(
+  'an order of %s, with on_refund %s, that somebody edits',
+  (_, mode, { deliver, order }) => {
+    it('buys a line that is added, and nothing more of one that is raised or made another: a person is told', async () => {
+      const shops = await start(mode);
+      await deliver(shops, order({ line_items: items({ 11: 2 }) }));
+      await deliver(shops, order({ line_items: items({ 11: 3, 12: 1 }) }, 1));
+      const other = [{ ...items({ 11: 3 })[0], sku: 'STEAM-3PACK' }, ...items({ 12: 1 })];
+      await deliver(shops, order({ line_items: other }, 2));
+      await deliver(shops, order({ line_items: other }, 3));
+      expect(shops.bought()).toEqual(['11 2 x steam-usd-20 pending', '12 1 x fr-daily-1gb for 7 days pending']);
+      expect(shops.told()).toEqual(['11 changed_after_purchase', '11 changed_after_purchase']);
+    });
+
+    it('takes back a line that is removed before it was sent, and tells of one that was, once', async () => {
+      const shops = await start(mode);
+      await deliver(shops, order());
+      await shops.outbox.opened({ nowMs: Date.now() });
+      await deliver(shops, order({ line_items: [] }, 1));
+      await deliver(shops, order({ line_items: [] }, 2));
+      const left = mode === 'ignore' ? 'pending' : 'cancelled';
+      expect(shops.bought()).toEqual(['11 2 x steam-usd-20 sending', `12 1 x fr-daily-1gb for 7 days ${left}`]);
+      expect(shops.told()).toEqual(mode === 'ignore' ? [] : ['11 refunded_in_storefront']);
+    });
+
+    it('is ordered with less when it is lowered before it was sent; after that a person is told', async () => {
+      const shops = await start(mode);
+      await deliver(shops, order());
+      await deliver(shops, order({ line_items: items({ 11: 1, 12: 1 }) }, 1));
+      const lowered = mode === 'ignore' ? 2 : 1;
+      expect(shops.bought()[0]).toBe(`11 ${lowered} x steam-usd-20 pending`);
+      const sent = await start(mode);
+      await deliver(sent, order());
+      await sent.outbox.opened({ nowMs: Date.now() });
+      await deliver(sent, order({ line_items: items({ 11: 1, 12: 1 }) }, 1));
+      expect(sent.bought()[0]).toBe('11 2 x steam-usd-20 sending');
+      expect([shops.told(), sent.told()]).toEqual([[], mode === 'ignore' ? [] : ['11 refunded_in_storefront']]);
+    });
+  },
+);
+
+describe.each(modes)(
+  'a WooCommerce order that is refunded in part, by nobody knows which line, with on_refund %s',
+  (mode) => {
+    const partly = (minute: number) => platforms.woocommerce.order({ refunds: [{ id: 9, total: '-5.00' }] }, minute);
+
+    it('is put before a person when it was not bought yet', async () => {
+      const shops = await start(mode);
+      await shops.woo(partly(0));
+      expect([shops.bought(), shops.told()]).toEqual([[], ['11 partially_refunded', '12 partially_refunded']]);
+    });
+
+    it('is put before a person when it was bought, unless refunds are ignored', async () => {
+      const shops = await start(mode);
+      await shops.woo(platforms.woocommerce.order());
+      await shops.woo(partly(1));
+      await shops.woo(partly(2));
+      expect(shops.bought()).toHaveLength(2);
+      const lines = ['11 refunded_in_storefront', '12 refunded_in_storefront'];
+      expect(shops.told()).toEqual(mode === 'ignore' ? [] : lines);
+    });
+  },
+);
+
+describe('what is lowered before it was sent', () => {
+  it('is left to a person when the SKU stands for something else by now', async () => {
+    const shops = await startShops();
+    await shops.shopify(shopifyOrder({ line_items: items({ 11: 2 }) }));
+    await new Promise((resolve) => void setTimeout(resolve, 1050));
+    const { writeFileSync } = await import('node:fs');
+    writeFileSync(shops.skuFile, 'skus: { STEAM-20: { type: gift_card_order, variant: steam-usd-50 } }');
+    await shops.shopify(shopifyOrder({ line_items: items({ 11: 1 }) }, 1));
+    expect([shops.bought(), shops.told()]).toEqual([['11 2 x steam-usd-20 pending'], ['11 refunded_in_storefront']]);
+  });
+
+  it('is what an edit of Shopify leaves, which shows in no refund', async () => {
+    const shops = await startShops();
+    const edited = [{ id: 11, sku: 'STEAM-20', quantity: 3, current_quantity: 1, properties: [] }];
+    await shops.shopify(shopifyOrder({ line_items: edited }));
+    expect(shops.bought()).toEqual(['11 1 x steam-usd-20 pending']);
+    const refunded = [{ id: 11, sku: 'STEAM-20', quantity: 3, current_quantity: 0, properties: [] }];
+    const refunds = [{ id: 1, refund_line_items: [{ line_item_id: 11, quantity: 1 }] }];
+    await shops.shopify(shopifyOrder({ line_items: refunded, refunds }, 1));
+    expect(shops.bought()).toEqual(['11 1 x steam-usd-20 cancelled']);
+  });
+});
+
+describe('both shops alike', () => {
+  it('keep two lines of one SKU apart, and a rotated secret, bytes and references as they are', async () => {
+    const shops = await startShops({ shopify: { secrets: ['an-older-shopify-secret', 'shopify-client-secret-1'] } });
+    const two = [
+      { id: 21, sku: 'STEAM-20', quantity: 1 },
+      { id: 22, sku: 'STEAM-20', quantity: 2 },
+    ];
+    const body = shopifyOrder({ line_items: two, note: 'Grüße \u6ce8\u6587 /' });
+    const text = JSON.stringify(body).replaceAll('/', '\\/');
+    const deliver = (secret: string) => shops.shopify(text, {}, secret);
+    expect((await deliver('an-older-shopify-secret')).json.accepted).toBe(2);
+    expect((await deliver('shopify-client-secret-1')).json.known).toBe(2);
+    expect((await deliver('a-secret-that-was-never-ours')).status).toBe(401);
+    expect(shops.bought()).toEqual(['21 1 x steam-usd-20 pending', '22 2 x steam-usd-20 pending']);
+    const again = await startShops();
+    await again.shopify(body);
+    const referencesOf = ({ outbox }: Shops) =>
+      outbox.store.read.showOrder('shopify', '5678901234567')?.entries.map(({ reference }) => reference);
+    expect(referencesOf(again)).toEqual(referencesOf(shops));
+  });
+
+  it('let the newest state of a Shopify order count, whenever it arrives, and buy nothing that was paid long ago', async () => {
+    const shops = await startShops();
+    await shops.shopify(shopifyOrder({ financial_status: 'refunded' }, 10));
+    expect((await shops.shopify(shopifyOrder({}, 1))).json.result).toBe('older_than_known');
+    const old = { id: 7, processed_at: '2020-01-01T00:00:00Z' };
+    await shops.shopify(shopifyOrder(old));
+    expect([shops.bought(), shops.told()]).toEqual([[], ['11 too_old', '12 too_old']]);
+  });
+
+  it('buy in the statuses that are configured, top up what a Shopify customer named, and hold what cannot be', async () => {
+    const shops = await startShops({ woo: { paidStatuses: ['wc-ready'] } });
+    await shops.woo(wooOrder());
+    await shops.woo(wooOrder({ id: 728, status: 'wc-ready' }));
+    expect(shops.bought()).toHaveLength(1);
+    const topup = (id: number, value: unknown) => ({
+      id,
+      sku: 'TOPUP',
+      quantity: 1,
+      properties: [{ name: 'ICCID', value }],
+    });
+    await shops.shopify(shopifyOrder({ line_items: [topup(31, ` ${iccid} `), topup(32, '8999'), topup(33, null)] }));
+    expect(shops.bought().slice(1)).toEqual([expect.stringMatching(/^31 .* pending$/)]);
+    expect(shops.told()).toEqual(['32 invalid_line', '33 invalid_line']);
+  });
+
+  it('buy a completed WooCommerce order that has a date of payment, without having seen it before', async () => {
+    const shops = await startShops();
+    await shops.woo(wooOrder({ status: 'completed' }));
+    expect(shops.bought()).toEqual(['315 2 x steam-usd-20 pending']);
+  });
+});

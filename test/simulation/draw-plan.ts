@@ -211,6 +211,24 @@ function withEagerPerson(random: SeededRandom, plan: RunPlan): RunPlan {
   };
 }
 
+/**
+ * The outbox is gone, and with it what it knew of refusals, deadlines and people. What is left to promise is that no
+ * reference buys twice, as far as the API answers a known reference before anything else.
+ */
+function withLostDisk(random: SeededRandom, plan: RunPlan): RunPlan {
+  const batches = plan.batches.map((batch) => ({
+    ...batch,
+    lines: batch.lines.map((line) => ({ ...line, notAfterMs: null, rules: {} })),
+  }));
+  return {
+    ...plan,
+    readings: { ...plan.readings, replay: 'first' },
+    batches,
+    acts: [],
+    lostDiskAtMs: random.int(1000, plan.faultsOffMs + 60_000),
+  };
+}
+
 /** Draws the whole run that a seed stands for. */
 export function drawPlan(seed: number): RunPlan {
   const random = new SeededRandom(seed);
@@ -287,5 +305,7 @@ export function drawPlan(seed: number): RunPlan {
     diskErrors: drawDiskErrors(later),
     acts: drawActs(later, Object.keys(settings.keys), faultsOffMs),
   };
-  return later.chance(0.06) ? withEagerPerson(later, plan) : plan;
+  const special = later.next();
+  if (special < 0.06) return withEagerPerson(later, plan);
+  return special < 0.12 ? withLostDisk(later, plan) : plan;
 }

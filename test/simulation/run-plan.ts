@@ -11,6 +11,8 @@ import { usualSettings, type WorkerSettings } from './sim-worker.ts';
 /** The death of a worker, counted in calls to its ports since it was started. */
 export interface CrashPlan {
   readonly afterPorts: number;
+  /** Comes at the first of these calls after that; null: right then. */
+  readonly atPlace?: string;
   readonly kind: CrashKind;
   /** How long until it is started again. */
   readonly downMs: number;

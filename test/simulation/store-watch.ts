@@ -27,6 +27,7 @@ const reads = new Set([
   'expireOverdue',
   'provenLookups',
   'boughtReference',
+  'judgedCalls',
 ]);
 const changesEntries = new Set(['acceptBatch', 'openAttempt', 'closeAttempt', 'expireOverdue', 'actOnEntry']);
 

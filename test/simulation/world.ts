@@ -26,7 +26,7 @@ import { subjectOf, WireWatch } from './wire-watch.ts';
 const newDiskMs = 120_000;
 
 /** Calls of the store that somebody outside asked for, who is told when they fail. */
-const asked = new Set(['acceptBatch', 'actOnEntry', 'pauseScope', 'resumeScope']);
+const asked = new Set(['acceptBatch', 'actOnEntry', 'pauseScope', 'resumeScope', 'pauses']);
 
 export interface Violation {
   readonly invariant: string;
@@ -308,6 +308,7 @@ export class World {
     this.trace.add(name);
     const crash = this.plan.crashes[this.#crashes];
     if (crash === undefined || this.#calm || this.#portsOfProcess < crash.afterPorts) return;
+    if (crash.atPlace !== undefined && crash.atPlace !== name) return;
     this.#crashes += 1;
     this.coverage.hit(`crash ${crash.kind} ${name}`);
     this.#crash(process, crash.kind, crash.downMs);
@@ -315,9 +316,9 @@ export class World {
 
   #onFault(process: SimProcess, name: string): void {
     this.#diskErrors.struck(name);
+    this.#mustFail = process;
     // Whoever asked is told: a shop sends again. What the worker does for itself must not go on without being recorded.
     if (asked.has(name)) return;
-    this.#mustFail = process;
     this.time.after(1000, () => {
       if (process.alive && !this.#stopping)
         this.violate('I0', `the worker went on after ${name} had failed in its outbox`);

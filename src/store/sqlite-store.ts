@@ -246,6 +246,12 @@ class SqliteStore implements Store {
   async failDelivery(failed: Parameters<Store['failDelivery']>[0]) {
     this.#deliveries.fail(failed);
   }
+  async giveUpDelivery(given: Parameters<Store['giveUpDelivery']>[0]) {
+    this.#deliveries.giveUp(given);
+  }
+  async retireSinks(nowMs: number) {
+    return this.#deliveries.retireOthers(nowMs);
+  }
   async redeliver(filter: { source?: string; orderId?: string }, nowMs: number) {
     return this.#deliveries.redeliver(filter, nowMs);
   }

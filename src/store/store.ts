@@ -124,7 +124,23 @@ export interface Store {
   dueDeliveries(sink: string, nowMs: number, limit: number): Promise<readonly DueDelivery[]>;
   nextDeliveryAt(sink: string): Promise<number | null>;
   closeDelivery(done: { requestId: number; sink: string; version: number; nowMs: number }): Promise<void>;
-  failDelivery(failed: { requestId: number; sink: string; error: string; retryAtMs: number }): Promise<void>;
+  failDelivery(failed: {
+    requestId: number;
+    sink: string;
+    version: number;
+    error: string;
+    retryAtMs: number;
+  }): Promise<void>;
+  /** This version is not tried again by itself; a person is told. A newer version is tried from the start. */
+  giveUpDelivery(given: {
+    requestId: number;
+    sink: string;
+    version: number;
+    error: string;
+    nowMs: number;
+  }): Promise<void>;
+  /** Gives up what is due at sinks that are not configured any more. Returns how many. */
+  retireSinks(nowMs: number): Promise<number>;
   /** Marks the results of an order, or of all, as due again. Returns how many. */
   redeliver(filter: { source?: string; orderId?: string }, nowMs: number): Promise<number>;
 

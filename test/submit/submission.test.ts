@@ -309,7 +309,7 @@ describe('what an order allows the worker to do by itself', () => {
     const { orders } = worker.sandbox.ledger();
     expect(orders.map((order) => order.quantity).toSorted((a, b) => a - b)).toEqual([6, 24, 48]);
     const due = await worker.store.dueDeliveries('folder', Date.now(), 2);
-    const document = due.find((it) => it.document.order_id === 'some')?.document;
+    const document = due.find((found) => found.document.order_id === 'some')?.document;
     expect(document).toMatchObject({ state: 'partial', lines: [{ state: 'partial' }] });
     expect(document?.lines[0]?.entries.flatMap((entry) => entry.units)).toHaveLength(30);
     expect(attemptsOf(worker).filter((attempt) => attempt.outcome === 'out_of_stock').length).toBeLessThanOrEqual(15);

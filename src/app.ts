@@ -7,22 +7,22 @@ import { isoTime } from './core/clock.ts';
 import { isCalling, type CallingCommand, type CommandResult, type StoreCommand } from './core/operator-command.ts';
 import { assert } from './core/order-sync-error.ts';
 import { controlRoutes } from './admin/control-routes.ts';
+import { healthChecks } from './admin/health-checks.ts';
 import { ReloadDesk, type ReloadDeps, type ReloadReport } from './admin/reload-desk.ts';
 import { performCommand, type CommandSettings } from './admin/perform-command.ts';
 import { readCatalogue, type CatalogueDeps } from './catalogue/read-catalogue.ts';
-import { createFolderIntake, type FolderIntake } from './intake/folder/folder-intake.ts';
+import { createFolderIntake } from './intake/folder/folder-intake.ts';
 import type { StorefrontDesk } from './intake/storefronts/storefront-desk.ts';
 import { startWebhookIntake, type WebhookIntake } from './intake/webhook/webhook-intake.ts';
 import { newControlToken } from './ops/control-token.ts';
-import { startHealthServer, type CheckStatus, type HealthCheck } from './ops/health-server.ts';
+import { startHealthServer, type HealthCheck } from './ops/health-server.ts';
 import { Lifecycle } from './ops/lifecycle.ts';
 import { setLogLevel } from './ops/logger.ts';
 import { OpenCalls } from './ops/open-calls.ts';
 import { removeRunFile, writeRunFile } from './ops/run-file.ts';
 import { Reconcile } from './reconcile/reconcile.ts';
 import type { TakeOrder } from './reconcile/shop-reconciler.ts';
-import { DeliveryLoop } from './results/delivery-loop.ts';
-import { FolderSink } from './results/folder-sink.ts';
+import { WriteBack } from './results/write-back.ts';
 import { openStore } from './store/sqlite-store.ts';
 import { watchDatabase } from './store/watch-database.ts';
 import type { Store } from './store/store.ts';
@@ -78,7 +78,7 @@ export function openOutbox(config: Config, init: Config['init']): Store {
       secret: readReferenceSecret(config.reference.secretFile, mayInit),
     },
     upstream: config.wholesale.upstream,
-    sinks: ['folder'],
+    sinks: ['folder', ...(config.results.callback === null ? [] : ['callback'])],
   });
 }
 
@@ -107,29 +107,6 @@ function attemptDeps(
     policy: { quietMs, horizonMs, placedDeadlineMs, cancelTries, defectTries: 3, timeScale: retryTimeScale },
     keyValue: (name) => inUse().wholesale.keys.find((key) => key.name === name)?.value ?? null,
   };
-}
-
-function healthChecks(
-  store: Store,
-  intake: FolderIntake,
-  webhook: WebhookIntake | null,
-  desk: ReloadDesk | null,
-): HealthCheck[] {
-  const database = async (): Promise<CheckStatus> => {
-    await store.checkHealth();
-    return 'pass';
-  };
-  return [
-    { name: 'database', readiness: true, check: database },
-    { name: 'folder', readiness: false, check: () => (intake.status().degraded === null ? 'pass' : 'fail') },
-    ...(webhook === null ? [] : [{ name: 'webhook', readiness: true, check: () => webhook.health() }]),
-    {
-      name: 'submission',
-      readiness: false,
-      check: async () => ((await store.pauses()).length === 0 ? 'pass' : 'warn'),
-    },
-    ...(desk === null ? [] : [{ name: 'config', readiness: false, check: () => desk.health() }]),
-  ];
 }
 
 /** What a command needs to know of a configuration. */
@@ -240,6 +217,21 @@ async function startWebhook(
   return await startWebhookIntake({ store, clock, logger, config, version, onAccepted, readBack });
 }
 
+function writeBack(deps: WorkerDeps, store: Store, inUse: () => Config): WriteBack {
+  const { config, clock, version } = deps;
+  const { folder, callback } = config.results;
+  return new WriteBack({
+    store,
+    clock,
+    logger: deps.logger.child({ component: 'results' }),
+    folder,
+    // It neither comes nor goes with a reload, but where it leads to and what signs it may change.
+    callback: callback === null ? null : () => inUse().results.callback ?? callback,
+    version,
+    timeScale: config.submit.retryTimeScale,
+  });
+}
+
 function reloadDesk({ config, reading, logger }: WorkerDeps, prepare: ReloadDeps['prepare']): ReloadDesk | null {
   if (reading === undefined) return null;
   const { digests, load } = reading;
@@ -269,18 +261,17 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     await life.push('wholesale client', () => wholesale.close());
 
     mkdirSync(config.results.folder, { recursive: true, mode: 0o750 });
-    const sink = new FolderSink(config.results.folder);
-    const deliveries = new DeliveryLoop({ store, sink, clock, logger: logger.child({ component: 'results' }) });
-    deliveries.start();
+    // What a reload changes; everything else keeps the config of the start.
+    let inUse = config;
+    const deliveries = writeBack(deps, store, () => inUse);
     await life.push('deliveries', () => deliveries.stop());
+    await deliveries.start();
 
     let webhook: WebhookIntake | null = null;
     const onSettled = (): void => {
       deliveries.ring();
       webhook?.ring();
     };
-    // What a reload changes; everything else keeps the config of the start.
-    let inUse = config;
     await store.adoptKeys({ keys: config.wholesale.keys, nowMs: clock.wallMs(), whileRunning: false });
     const submission = attemptDeps(deps, store, wholesale, () => inUse);
     const dispatcher = new Dispatcher(
@@ -340,7 +331,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
       };
     };
     const desk = reloadDesk(deps, prepare);
-    const checks = healthChecks(store, intake, webhook, desk);
+    const checks = healthChecks({ store, intake, webhook, desk });
     if (config.intake.readBack.length > 0) checks.push(readBackCheck);
     const { host, port } = config.admin.listen;
     const draining = (): boolean => life.stopped;

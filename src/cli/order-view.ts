@@ -15,11 +15,12 @@ export function orderAsJson(order: OrderDetail): Record<string, unknown> {
     updated_at: order.updatedAt,
     entries: order.entries.map(entryAsJson),
     rejections: order.rejections.map(rejectionAsJson),
-    deliveries: order.deliveries.map(({ sink, done, doneAt, lastError }) => ({
+    deliveries: order.deliveries.map(({ sink, done, doneAt, lastError, givenUpAt }) => ({
       sink,
       done,
       done_at: doneAt,
       last_error: lastError,
+      given_up_at: givenUpAt,
     })),
   };
 }
@@ -87,7 +88,8 @@ export function orderAsText(order: OrderDetail): string {
     `Order ${order.orderId} of ${order.source}`,
     `received ${shortTime(order.receivedAt)}, changed ${shortTime(order.updatedAt)}`,
   ];
-  const results = order.deliveries.map(({ sink, done, doneAt, lastError }) => {
+  const results = order.deliveries.map(({ sink, done, doneAt, lastError, givenUpAt }) => {
+    if (givenUpAt !== null) return `result (${sink}): given up ${shortTime(givenUpAt)}: ${lastError ?? ''}`;
     if (lastError !== null) return `result (${sink}): failed, will be tried again: ${lastError}`;
     return `result (${sink}): ${done && doneAt !== null ? `written ${shortTime(doneAt)}` : 'due'}`;
   });

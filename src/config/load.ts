@@ -12,7 +12,7 @@ import { explainSchemaIssues } from './schema-issues.ts';
 import { configSchema } from './schema.ts';
 import { readSecrets } from './secrets.ts';
 import { valueAt } from './tree.ts';
-import { checkWebhookRules } from './webhook-rules.ts';
+import { checkCallbackRules, checkWebhookRules } from './webhook-rules.ts';
 import { readYaml } from './yaml-file.ts';
 
 export interface ConfigSources {
@@ -49,6 +49,7 @@ export function loadConfig(sources: ConfigSources = {}): LoadedConfig {
     ...secrets.issues,
     ...checkKeyValues(tree, origins, secrets),
     ...checkWebhookRules(tree, origins, secrets),
+    ...checkCallbackRules(origins, secrets),
   ];
   if (!parsed.success || issues.length > 0) throw new ConfigInvalidError(file, issues.toSorted(byPlace));
 
@@ -82,10 +83,7 @@ function readConfigFile(path: string, name: string): string {
 
 /** Keys that a later version acts on must not be taken for granted in this one. */
 function reservedKeys(tree: unknown): string[] {
-  return [
-    ['results', 'callback'],
-    ['admin', 'tokens'],
-  ]
+  return [['admin', 'tokens']]
     .filter((path) => valueAt(tree, path) !== undefined)
     .map((path) => `${path.join('.')} is reserved: this version reads it and does nothing with it`);
 }

@@ -77,7 +77,12 @@ function heldBackSections(running: Config, next: Config): readonly string[] {
     running.wholesale.baseUrl === next.wholesale.baseUrl &&
     running.wholesale.environment === next.wholesale.environment;
   const isSameDoor = (running.intake.webhook === null) === (next.intake.webhook === null);
-  return [...(isSameSupplier ? [] : ['wholesale']), ...(isSameDoor ? [] : ['intake.webhook'])];
+  const isSamePost = (running.results.callback === null) === (next.results.callback === null);
+  return [
+    ...(isSameSupplier ? [] : ['wholesale']),
+    ...(isSameDoor ? [] : ['intake.webhook']),
+    ...(isSamePost ? [] : ['results.callback']),
+  ];
 }
 
 function liveConfig(running: Config, next: Config, heldBack: readonly string[]): Config {
@@ -100,6 +105,9 @@ function liveConfig(running: Config, next: Config, heldBack: readonly string[]):
     },
     wholesale,
     submit: { ...running.submit, concurrency, exposureCap },
+    results: heldBack.includes('results.callback')
+      ? running.results
+      : { ...running.results, callback: next.results.callback },
     log: { ...running.log, level: next.log.level },
   };
 }

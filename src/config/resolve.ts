@@ -1,5 +1,5 @@
 import { dirname, join, resolve } from 'node:path';
-import type { Config } from './config.ts';
+import type { CallbackConfig, Config } from './config.ts';
 import { toListenAddress } from './listen-address.ts';
 import type { ConfigDocument } from './schema.ts';
 import type { Secrets } from './secrets.ts';
@@ -103,10 +103,16 @@ export function toConfig(document: ResolvedDocument, secrets: Secrets): Config {
       cancelTries: submit.cancel_tries,
       retryTimeScale: submit.retry_time_scale,
     },
-    results: { folder: document.results.folder },
+    results: { folder: document.results.folder, callback: toCallback(document, secrets) },
     admin: { listen: toListenAddress(document.admin.listen) },
     log: document.log,
     shutdown: { graceMs: document.shutdown.grace_ms },
     sandbox: document.sandbox,
   };
+}
+
+function toCallback({ results }: ResolvedDocument, secrets: Secrets): CallbackConfig | null {
+  if (results.callback === undefined) return null;
+  const { url, connect_ms: connectMs, total_ms: totalMs } = results.callback;
+  return { url, secret: secrets.get('results.callback.secret') ?? '', connectMs, totalMs };
 }

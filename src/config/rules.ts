@@ -24,7 +24,9 @@ export function checkRules(tree: unknown, origins: Origins): ConfigIssue[] {
     ['results', 'callback', 'url'],
   ]) {
     const url = valueAt(tree, path);
-    if (typeof url !== 'string' || !isHttpUrl(url) || sandbox) continue;
+    const isAllowed =
+      sandbox || (path[0] === 'results' && valueAt(tree, ['results', 'callback', 'allow_http']) === true);
+    if (typeof url !== 'string' || !isHttpUrl(url) || isAllowed) continue;
     const { protocol, hostname } = new URL(url);
     if (protocol === 'http:' && !isLoopback(hostname)) {
       report(path, `must be https, because what it carries would cross the network in the clear, got "${url}"`);

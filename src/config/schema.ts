@@ -161,14 +161,21 @@ const results = z
     folder: folderPath('Where results are written, as `<source>/<order_id>.json`. Default: `<data_dir>/results`.'),
     callback: z
       .strictObject({
-        url: httpUrl.describe('Where each result is posted.'),
+        url: httpUrl.describe('Where each result is posted. https, unless it is this machine or a sandbox.'),
         secret: secretText('required').describe(
-          'Signs each post. In production from the environment, or use `secret_file`.',
+          'Signs each post: `whsec_` and base64 of 24 to 64 bytes. In production from the environment, or use `secret_file`.',
         ),
         secret_file: z.string().min(1).optional().describe('A file that holds the secret.'),
+        allow_http: z
+          .boolean()
+          .default(false)
+          .describe('Whether `url` may be http to another machine: only within a network that nobody else can read.'),
+        connect_ms: durationMs(1, 60_000).default(5000).describe('Until the connection stands.'),
+        total_ms: durationMs(1, 60_000).default(15_000).describe('Until the receiver has answered; a hard end.'),
       })
       .optional()
-      .describe('Posts each result. Reserved: this version reads the keys and says that it does not post yet.'),
+      .describe('Posts each result, signed by the Standard Webhooks scheme. See docs/callback.md.')
+      .meta(live),
   })
   .prefault({})
   .describe('Where results go.');

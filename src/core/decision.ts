@@ -47,6 +47,7 @@ function judgeLookup(verdicts: Verdicts, facts: EntryFacts, lookup: LookupOutcom
   switch (lookup.kind) {
     case 'found': {
       if (facts.operation === 'esim_cancel') return verdicts.cancelFound(lookup.answer);
+      if (facts.lookFirst === 2) return verdicts.foundInItsPlace();
       if (lookup.differs !== undefined) return verdicts.foundOther(lookup.answer, lookup.differs);
       const settled = verdicts.settle('accepted', lookup.answer);
       return settled.state === 'placed' && facts.state === 'placed' ? verdicts.stillPlaced(lookup.answer) : settled;

@@ -5,7 +5,7 @@
  *   pending       on disk, never sent (or surely never sent: the connection failed before a byte left)
  *   sending       an attempt row is open; committed before the socket is used
  *   waiting       answered or surely not processed, nothing charged; due again at next_attempt_at
- *   unknown       perhaps processed: reconciled by a lookup, or by sending the same reference again
+ *   unknown       perhaps processed, by this outbox or by one that was lost: reconciled by a lookup, or by sending the same reference again
  *   placed        accepted, but not all units are there yet: polled until a deadline
  *   fulfilled     final: all units are there, or the cancel is confirmed
  *   refunded      final, and a success of the API: the money is back (Spec 7)
@@ -54,9 +54,9 @@ export const finalStates = ['fulfilled', 'refunded', 'rejected', 'expired', 'can
 export type FinalState = (typeof finalStates)[number];
 
 const transitions: Record<EntryState, readonly EntryState[]> = {
-  pending: ['sending', 'held', 'cancelled', 'expired', 'needs_review'],
+  pending: ['sending', 'unknown', 'held', 'cancelled', 'expired', 'needs_review'],
   sending: ['pending', 'waiting', 'unknown', 'placed', 'fulfilled', 'refunded', 'rejected', 'needs_review'],
-  waiting: ['sending', 'held', 'rejected', 'cancelled', 'needs_review'],
+  waiting: ['sending', 'unknown', 'held', 'rejected', 'cancelled', 'needs_review'],
   unknown: ['sending', 'waiting', 'placed', 'fulfilled', 'refunded', 'rejected', 'expired', 'needs_review', 'held'],
   placed: ['fulfilled', 'refunded', 'needs_review', 'held'],
   fulfilled: [],

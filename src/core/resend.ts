@@ -1,7 +1,10 @@
+import type { LookFirst } from './settlement.ts';
+
 /** What decides whether the reference of an entry in doubt may be sent again at this moment. */
 export interface ResendFacts {
   readonly notAfterMs: number | null;
   readonly firstSentAtMs: number | null;
+  readonly lookFirst: LookFirst;
   /** Whether the API can be asked what became of it. */
   readonly canLookUp: boolean;
 }
@@ -28,7 +31,8 @@ export const tooOld =
 export function judgeResend(facts: ResendFacts, policy: { readonly horizonMs: number }, nowMs: number): ResendVerdict {
   const late = isOverdue(facts, nowMs);
   const old = facts.firstSentAtMs !== null && nowMs - facts.firstSentAtMs >= policy.horizonMs;
-  if (!late && !old) return { step: 'send' };
+  const unasked = facts.lookFirst === 1 && facts.canLookUp;
+  if (!late && !old && !unasked) return { step: 'send' };
   if (facts.canLookUp) return { step: 'lookup' };
   return { step: 'review', reason: late ? overdueInDoubt : tooOld };
 }

@@ -6,6 +6,12 @@ import type { OrderAnswer } from './order-answer.ts';
 import type { OrderRules } from './order-request.ts';
 import { outcomeRows, type OutcomeRow } from './outcome.ts';
 
+/**
+ * After the loss of an outbox, what is looked up before an entry is sent. 0: nothing so far; 1: its own reference; 2: the
+ * reference of what may have taken its place; 3: all of it was looked up.
+ */
+export type LookFirst = 0 | 1 | 2 | 3;
+
 /** What is known about an entry when the end of an attempt is judged. */
 export interface EntryFacts {
   readonly operation: Operation;
@@ -19,6 +25,7 @@ export interface EntryFacts {
   readonly knownLimit: number | null;
   readonly iccid: string | null;
   readonly inDoubt: boolean;
+  readonly lookFirst: LookFirst;
   /** When an answer may be believed again that an ambiguous attempt put in question. */
   readonly doubtUntilMs: number | null;
   /** How long it is until then, by a clock that does not jump; 0 when nothing is in question. */
@@ -64,6 +71,7 @@ export interface Settlement {
   readonly doubtUntilMs: number | null;
   /** How long from now on nothing may be concluded, when that time begins with this; null when it goes on as it was. */
   readonly quietMs: number | null;
+  readonly lookFirst: LookFirst;
   /** The position in the retry schedule after this. */
   readonly tries: number;
   /** Whether the attempt counts; a call that never left, or was turned away at the door, does not. */

@@ -1,3 +1,4 @@
+import { isComplete, showsCancelled } from './answer-signs.ts';
 import type { Random } from './clock.ts';
 import { decisionTable, type Cell, type Column } from './decision-table.ts';
 import { fallbackFor, splitFor } from './follow-up.ts';
@@ -11,23 +12,6 @@ import type { DecisionPolicy, EntryFacts, Settlement } from './settlement.ts';
 export function columnFor(facts: EntryFacts): Column {
   if (facts.operation === 'esim_cancel') return facts.inDoubt ? 'cancelInDoubt' : 'cancelClean';
   return facts.inDoubt ? 'inDoubt' : 'clean';
-}
-
-/**
- * Whether everything that was ordered is there. Decided by the units, not by a status word: suppliers use many, and
- * the spec names only `refunded` (Spec 3).
- */
-function isComplete(facts: EntryFacts, answer: OrderAnswer): boolean {
-  switch (facts.operation) {
-    case 'gift_card_order':
-    case 'esim_order':
-      return answer.units.length >= (facts.quantity ?? 1);
-    case 'esim_topup':
-      // A top-up delivers nothing but its own acceptance.
-      return answer.statusClass !== 'pending';
-    case 'esim_cancel':
-      return true;
-  }
 }
 
 /** Turns a cell of the table, or the end of a lookup, into what becomes of one entry. Pure. */
@@ -66,6 +50,7 @@ export class Verdicts {
       inDoubt: this.#facts.inDoubt,
       doubtUntilMs: this.#facts.doubtUntilMs,
       quietMs: null,
+      lookFirst: this.#facts.lookFirst,
       tries: this.#facts.tries,
       counted: true,
       row,
@@ -241,6 +226,11 @@ export class Verdicts {
       const reason = 'the cancel may have worked, but the order of its eSIM is not found';
       return this.review(null, facts.buffered?.row ?? 'not_found', reason, true);
     }
+    if (facts.lookFirst === 1) {
+      // Not under its own reference. Before it is sent: is what would have taken its place there?
+      return { ...base, nextStep: 'lookup', counted: false, lookFirst: 2 };
+    }
+    if (facts.lookFirst === 2) return this.#nothingInItsPlace();
     if (facts.buffered === null) {
       if (this.#isOverdue()) return this.#absentTooLate(base);
       // Nothing stands against it: the same reference again buys it, or brings the first answer (Spec 7, retry rule 1).
@@ -287,6 +277,37 @@ export class Verdicts {
       doubtUntilMs: null,
       counted: false,
     };
+  }
+
+  /** What may have taken its place is not there either. */
+  #nothingInItsPlace(): Settlement {
+    const facts: EntryFacts = { ...this.#facts, lookFirst: 3 };
+    const changes = facts.rules.split === true || facts.rules.fallback_currency !== undefined;
+    if (changes && !this.#policy.trustsAbsence) {
+      const reason =
+        'the outbox was lost, its order may have been charged to another balance or bought in parts, and no lookup has ever found an order';
+      return this.review(null, 'not_found', reason, true);
+    }
+    return new Verdicts(facts, this.#policy, this.#nowMs, this.#random).absent();
+  }
+
+  /**
+   * After the loss of an outbox: an order is there under the reference that takes the place of this one. Where that can
+   * only be the other balance, it is taken up; parts, or an order that a person made anew, only a person can tell apart.
+   */
+  foundInItsPlace(): Settlement {
+    const facts = this.#facts;
+    const followUps = facts.rules.split === true ? [] : fallbackFor(facts);
+    const message = 'an order is there under the reference that takes the place of this one';
+    if (followUps.length === 0) return this.review(null, 'accepted', `the outbox was lost, and ${message}`, true);
+    const done = { inDoubt: false, doubtUntilMs: null, counted: false, lookFirst: 3 } as const;
+    const row = 'insufficient_balance';
+    const error = {
+      code: row,
+      message: `charged to the other balance before the outbox was lost: ${message}`,
+      buffered: false,
+    };
+    return { ...this.#base(row), ...done, state: 'rejected', error, followUps };
   }
 
   /** Not found after its deadline: the same reference again would buy it late. */
@@ -368,17 +389,6 @@ export class Verdicts {
     }
     return { ...placed, tries: facts.tries + 1, dueAtMs: this.#due('standard', facts.tries) };
   }
-}
-
-/**
- * Whether an order shows that one of its eSIMs was cancelled. The word of the eSIM itself counts; the word of the order
- * only where the order holds no other eSIM, whose cancel it might be telling of.
- */
-function showsCancelled(answer: OrderAnswer, iccid: string | null): boolean {
-  const gone = /^(cancel|refund)/i;
-  const word = answer.units.find((unit) => unit.iccid === iccid)?.status;
-  if (word !== undefined) return gone.test(word);
-  return answer.units.length <= 1 && (answer.statusClass === 'refunded' || gone.test(answer.status ?? ''));
 }
 
 function errorOf(outcome: Outcome, buffered: boolean): Settlement['error'] {

@@ -5,6 +5,7 @@ import type { BudgetTable } from './budgets.ts';
 import type { PauseTable, StandingStill } from './pauses.ts';
 import type { WholesaleKeyTable } from './wholesale-keys.ts';
 import type { DueEntries } from './due-entries.ts';
+import type { LookFirst } from './look-first.ts';
 import type { EntryChanges } from './entry-changes.ts';
 import { entryFrom, type EntryRow } from './rows.ts';
 import type { AttemptClaim, AttemptClose, OpenAttempt, RenderedRequest } from './store.ts';
@@ -30,6 +31,7 @@ export class AttemptTable {
   readonly #entries: EntryChanges;
   readonly #pauses: PauseTable;
   readonly #keys: WholesaleKeyTable;
+  readonly #lookFirst: LookFirst;
   readonly #statements;
 
   constructor(
@@ -40,6 +42,7 @@ export class AttemptTable {
       entries: EntryChanges;
       pauses: PauseTable;
       keys: WholesaleKeyTable;
+      lookFirst: LookFirst;
     },
   ) {
     this.#database = database;
@@ -48,6 +51,7 @@ export class AttemptTable {
     this.#entries = rooms.entries;
     this.#pauses = rooms.pauses;
     this.#keys = rooms.keys;
+    this.#lookFirst = rooms.lookFirst;
     this.#statements = {
       insert: database.prepare(
         `INSERT INTO attempts (entry_id, number, purpose, key_name, incarnation_id, opened_at_ms)
@@ -113,15 +117,25 @@ export class AttemptTable {
         takenMono: claim.nowMono,
         bootId: claim.bootId,
       });
-      return { attemptId, purpose, openedAtMs: claim.nowMs, entry, request, originReference: this.#originOf(row) };
+      const successorReference = row.look_first === 2 ? this.#entries.successorOf(row) : null;
+      const originReference = this.#originOf(row);
+      return { attemptId, purpose, openedAtMs: claim.nowMs, entry, request, originReference, successorReference };
     });
   }
 
   /** The next entry to send. What is in doubt and must not be sent again any more is moved on, a few at a time. */
   #nextToSend(claim: AttemptClaim, still: StandingStill): EntryRow | null {
+    let { allowNew } = claim;
     for (let moved = 0; moved < movedAtOnce; moved += 1) {
-      const row = this.#due.toSend(claim, still);
-      if (row?.state !== 'unknown') return row ?? null;
+      const row = this.#due.toSend({ ...claim, allowNew }, still);
+      if (row === undefined) return null;
+      if (row.state !== 'unknown') {
+        if (!this.#lookFirst.appliesTo(row)) return row;
+        this.#entries.lookFirst(row, claim.nowMs);
+        // One at a time: each counts as in doubt, and those are limited.
+        allowNew = false;
+        continue;
+      }
       const verdict = claim.judgeResend(entryFrom(row), this.#originOf(row));
       if (verdict.step === 'send') return row;
       if (verdict.step === 'lookup') this.#entries.askFirst(row, claim.nowMs);
@@ -212,6 +226,7 @@ export class AttemptTable {
         entry: entryFrom(row, this.#knownLimit(row)),
         request: null,
         originReference: this.#originOf(row),
+        successorReference: null,
       };
     });
   }

@@ -1,5 +1,8 @@
 import { inTransaction, type Sqlite } from './database.ts';
 
+/** Later than any time that is ever due. */
+const never = 9_000_000_000_000_000;
+
 /** Which results are to be written back where. A delivery is done for a version of its request. */
 export class DeliveryTable {
   readonly #database: Sqlite;
@@ -20,7 +23,8 @@ export class DeliveryTable {
         .pluck(),
       due: database.prepare(
         `INSERT INTO deliveries (request_id, sink, due_version, due_at_ms) VALUES (?, ?, ?, ?)
-         ON CONFLICT (request_id, sink) DO UPDATE SET due_version = excluded.due_version, due_at_ms = excluded.due_at_ms, tries = 0`,
+         ON CONFLICT (request_id, sink) DO UPDATE SET due_version = excluded.due_version, due_at_ms = excluded.due_at_ms, tries = 0,
+           given_up_at_ms = NULL`,
       ),
       dueNow: database.prepare<[string, number, number], { requestId: number; tries: number }>(
         `SELECT request_id AS requestId, tries FROM deliveries
@@ -28,16 +32,28 @@ export class DeliveryTable {
       ),
       nextAt: database
         .prepare<[string], number | null>(
-          'SELECT min(due_at_ms) FROM deliveries WHERE done_version < due_version AND sink = +?',
+          'SELECT min(due_at_ms) FROM deliveries WHERE done_version < due_version AND sink = +? AND given_up_at_ms IS NULL',
         )
         .pluck(),
       close: database.prepare(
         `UPDATE deliveries SET done_version = max(done_version, :version), done_at_ms = :nowMs, last_error = NULL, tries = 0
          WHERE request_id = :requestId AND sink = :sink`,
       ),
+      // What has changed meanwhile does not wait for what failed before.
       fail: database.prepare(
         `UPDATE deliveries SET tries = tries + 1, last_error = :error, due_at_ms = :retryAtMs
-         WHERE request_id = :requestId AND sink = :sink AND done_version < due_version`,
+         WHERE request_id = :requestId AND sink = :sink AND done_version < due_version AND due_version = :version`,
+      ),
+      // Set aside, it is never due again by itself: only a change of the result, or a person, makes it due.
+      giveUp: database.prepare(
+        `UPDATE deliveries SET tries = tries + 1, last_error = :error, given_up_at_ms = :nowMs, due_at_ms = ${never}
+         WHERE request_id = :requestId AND sink = :sink AND done_version < due_version AND due_version = :version`,
+      ),
+      retire: database.prepare(
+        `UPDATE deliveries SET last_error = 'this place is not configured any more', given_up_at_ms = :nowMs,
+           due_at_ms = ${never}
+         WHERE done_version < due_version AND given_up_at_ms IS NULL
+           AND sink NOT IN (SELECT value FROM json_each(:sinks))`,
       ),
       hasDelivery: database.prepare('SELECT 1 FROM deliveries WHERE request_id = ? LIMIT 1').pluck(),
     };
@@ -75,10 +91,23 @@ export class DeliveryTable {
     });
   }
 
-  fail(failed: { requestId: number; sink: string; error: string; retryAtMs: number }): void {
+  fail(failed: { requestId: number; sink: string; version: number; error: string; retryAtMs: number }): void {
     inTransaction(this.#database, () => {
       this.#statements.fail.run({ ...failed, error: failed.error.slice(0, 500) });
     });
+  }
+
+  /** Unless the result has changed meanwhile: then the newer one is tried from the start. */
+  giveUp(given: { requestId: number; sink: string; version: number; error: string; nowMs: number }): void {
+    inTransaction(this.#database, () => {
+      this.#statements.giveUp.run({ ...given, error: given.error.slice(0, 500) });
+    });
+  }
+
+  /** What is due at places that are not configured any more. Returns how many. */
+  retireOthers(nowMs: number): number {
+    const sinks = JSON.stringify(this.#sinks);
+    return inTransaction(this.#database, () => this.#statements.retire.run({ sinks, nowMs }).changes);
   }
 
   redeliver(filter: { source?: string; orderId?: string }, nowMs: number): number {

@@ -41,7 +41,7 @@ export class EntryChanges {
     this.#statements = {
       update: database.prepare(
         `UPDATE entries SET state = :state, next_step = :nextStep, due_at_ms = :dueAtMs, in_doubt = :inDoubt,
-           doubt_until_ms = :doubtUntilMs, tries = :tries,
+           doubt_until_ms = :doubtUntilMs, tries = :tries, look_first = :lookFirst,
            doubt_until_mono = CASE WHEN :doubtUntilMs IS NULL THEN NULL ELSE coalesce(:quietUntilMono, doubt_until_mono) END,
            doubt_boot_id = CASE WHEN :quietUntilMono IS NULL THEN doubt_boot_id ELSE :bootId END,
            attempts = attempts + :counted, outcome_row = :row,
@@ -81,6 +81,10 @@ export class EntryChanges {
       ),
       askFirst: database.prepare(
         `UPDATE entries SET next_step = 'lookup', due_at_ms = :nowMs, updated_at_ms = :nowMs WHERE id = :id AND state = 'unknown'`,
+      ),
+      lookFirst: database.prepare(
+        `UPDATE entries SET state = 'unknown', in_doubt = 1, next_step = 'send', look_first = 1, due_at_ms = :nowMs,
+           updated_at_ms = :nowMs WHERE id = :id AND state = :from`,
       ),
       review: database.prepare(
         `UPDATE entries SET state = 'needs_review', review_reason = :reason, updated_at_ms = :nowMs WHERE id = :id AND state = :from`,
@@ -143,6 +147,7 @@ export class EntryChanges {
       quietUntilMono: quietMs === null ? null : nowMono + quietMs,
       bootId,
       tries: settlement.tries,
+      lookFirst: settlement.lookFirst,
       counted: settlement.counted ? 1 : 0,
       row: settlement.row,
       sentAtMs: change.sentAtMs,
@@ -286,6 +291,27 @@ export class EntryChanges {
     const { changes } = this.#statements.end.run(change);
     assert(changes === 1, `${row.reference} is taken back once`);
     this.#report(row, nowMs);
+  }
+
+  /** What another outbox may have sent is in doubt: it is looked up before it is sent, or sent as such. */
+  lookFirst(row: EntryRow, nowMs: number): void {
+    assert(canTransition(row.state, 'unknown'), `${row.reference} may be looked up from the state ${row.state}`);
+    const { changes } = this.#statements.lookFirst.run({ id: row.id, from: row.state, nowMs });
+    assert(changes === 1, `${row.reference} is looked up first once`);
+  }
+
+  /** The reference of the first entry that takes the place of this one, however it was parted or charged. */
+  successorOf(row: EntryRow): string {
+    const line = this.#statements.lineOf.get(row.line_id);
+    assert(line !== undefined, `the line of ${row.reference} exists`);
+    const { source, order_id: orderId, line_id: lineId } = line;
+    return referenceFor(this.#namespace, {
+      source,
+      orderId,
+      lineId,
+      generation: row.generation + 1,
+      chunk: row.chunk * 2,
+    });
   }
 
   /** Lowers the quantity of an entry whose request was never made. False when one was: it stands for that, for ever. */

@@ -6,6 +6,7 @@ import { outcomeRowFrom } from '../core/settlement.ts';
 import { checkedWish, type AuditTable } from './audit.ts';
 import { inTransaction, type Sqlite } from './database.ts';
 import type { EntryChanges } from './entry-changes.ts';
+import type { LookFirst } from './look-first.ts';
 import { unitsFrom, type EntryRow } from './rows.ts';
 import type { EntryAct, EntryActDone } from './entry-act.ts';
 
@@ -14,12 +15,14 @@ export class OperatorDesk {
   readonly #database: Sqlite;
   readonly #entries: EntryChanges;
   readonly #audit: AuditTable;
+  readonly #lookFirst: LookFirst;
   readonly #statements;
 
-  constructor(database: Sqlite, rooms: { entries: EntryChanges; audit: AuditTable }) {
+  constructor(database: Sqlite, rooms: { entries: EntryChanges; audit: AuditTable; lookFirst: LookFirst }) {
     this.#database = database;
     this.#entries = rooms.entries;
     this.#audit = rooms.audit;
+    this.#lookFirst = rooms.lookFirst;
     this.#statements = {
       find: database.prepare<[string], EntryRow>('SELECT * FROM entries WHERE reference = ?'),
       openCall: database
@@ -90,7 +93,8 @@ export class OperatorDesk {
       reference: row.reference,
       operation: row.operation,
       state: row.state,
-      inDoubt: row.in_doubt === 1,
+      // What an outbox that was lost may have sent is as much in doubt as what this one did.
+      inDoubt: row.in_doubt === 1 || this.#lookFirst.appliesTo(row),
       heldFrom: row.held_from,
       replaced: row.replaced === 1,
       nextStep: row.next_step,

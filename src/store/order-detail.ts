@@ -97,8 +97,18 @@ export function readOrderDetail(database: Sqlite, requestId: number): OrderDetai
     )
     .all(request.source, request.order_id);
   const deliveries = database
-    .prepare<[number], { sink: string; done: number; done_at_ms: number | null; last_error: string | null }>(
-      'SELECT sink, done_version >= due_version AS done, done_at_ms, last_error FROM deliveries WHERE request_id = ?',
+    .prepare<
+      [number],
+      {
+        sink: string;
+        done: number;
+        done_at_ms: number | null;
+        last_error: string | null;
+        given_up_at_ms: number | null;
+      }
+    >(
+      `SELECT sink, done_version >= due_version AS done, done_at_ms, last_error, given_up_at_ms FROM deliveries
+       WHERE request_id = ?`,
     )
     .all(requestId);
   return {
@@ -114,6 +124,7 @@ export function readOrderDetail(database: Sqlite, requestId: number): OrderDetai
       done: row.done === 1,
       doneAt: row.done_at_ms === null ? null : isoTime(row.done_at_ms),
       lastError: row.last_error,
+      givenUpAt: row.given_up_at_ms === null ? null : isoTime(row.given_up_at_ms),
     })),
   };
 }

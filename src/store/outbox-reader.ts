@@ -93,11 +93,18 @@ export interface OrderDetail {
   readonly updatedAt: string;
   readonly entries: readonly EntryDetail[];
   readonly rejections: readonly Rejection[];
-  readonly deliveries: readonly { sink: string; done: boolean; doneAt: string | null; lastError: string | null }[];
+  readonly deliveries: readonly {
+    sink: string;
+    done: boolean;
+    doneAt: string | null;
+    lastError: string | null;
+    /** Tried for days in vain; only a person, or a change of the result, has it tried again. */
+    givenUpAt: string | null;
+  }[];
 }
 
 export interface Attention {
-  readonly kind: 'entry' | 'rejection' | 'file';
+  readonly kind: 'entry' | 'rejection' | 'file' | 'delivery';
   readonly reference: string | null;
   readonly source: string | null;
   readonly orderId: string | null;

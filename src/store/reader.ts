@@ -49,7 +49,8 @@ export class SqliteOutboxReader implements OutboxReader {
            AND (:state IS NULL OR EXISTS (SELECT 1 FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = r.id AND e.state = :state))
            AND (:attention = 0
              OR EXISTS (SELECT 1 FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = r.id AND e.state IN ('needs_review', 'held'))
-             OR EXISTS (SELECT 1 FROM rejections j WHERE j.source = r.source AND j.order_id = r.order_id))
+             OR EXISTS (SELECT 1 FROM rejections j WHERE j.source = r.source AND j.order_id = r.order_id)
+             OR EXISTS (SELECT 1 FROM deliveries d WHERE d.request_id = r.id AND d.given_up_at_ms IS NOT NULL))
            AND (:search IS NULL OR r.order_id = :search OR EXISTS (
              SELECT 1 FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = r.id
              AND (e.reference = :search OR e.order_number = :search OR e.iccid = :search
@@ -147,7 +148,9 @@ export class SqliteOutboxReader implements OutboxReader {
       )
       .get();
     const due = this.#database
-      .prepare<[], number>('SELECT count(*) FROM deliveries WHERE done_version < due_version')
+      .prepare<[], number>(
+        'SELECT count(*) FROM deliveries WHERE done_version < due_version AND given_up_at_ms IS NULL',
+      )
       .pluck()
       .get();
     return { open: open?.open ?? 0, oldestOpenMs: open?.oldest ?? null, dueDeliveries: due ?? 0 };

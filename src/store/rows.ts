@@ -2,6 +2,7 @@ import type { EntryState } from '../core/entry-state.ts';
 import type { Operation } from '../core/operation.ts';
 import type { OrderRules } from '../core/order-request.ts';
 import type { Unit } from '../core/order-answer.ts';
+import type { LookFirst } from '../core/settlement.ts';
 import type { Entry, FileRow } from './store.ts';
 
 /** A row of `entries`, as SQLite returns it. */
@@ -27,6 +28,7 @@ export interface EntryRow {
   readonly doubt_until_ms: number | null;
   readonly doubt_until_mono: number | null;
   readonly doubt_boot_id: string | null;
+  readonly look_first: LookFirst;
   readonly attempts: number;
   readonly tries: number;
   readonly first_sent_at_ms: number | null;
@@ -71,6 +73,7 @@ export function entryFrom(row: EntryRow, knownLimit: number | null = null): Entr
     inDoubt: row.in_doubt === 1,
     doubtUntilMs: row.doubt_until_ms,
     doubtUntilMono: row.doubt_until_mono,
+    lookFirst: row.look_first,
     attempts: row.attempts,
     tries: row.tries,
     firstSentAtMs: row.first_sent_at_ms,

@@ -12,6 +12,7 @@ import { EntryChanges } from './entry-changes.ts';
 import { FileTable } from './files.ts';
 import { IntakeTable } from './intake.ts';
 import { JudgedCalls } from './judged-calls.ts';
+import { LookFirst } from './look-first.ts';
 import { LookupProofs } from './lookup-proofs.ts';
 import { checkStamp } from './meta.ts';
 import { migrate } from './migrate.ts';
@@ -39,6 +40,9 @@ export interface StoreOptions {
   readonly sinks: readonly string[];
 }
 
+/** How many overdue entries are looked up at a time after the loss of an outbox. */
+const overdueAskedAtOnce = 5;
+
 /** The outbox in one SQLite file, with this process as its only writer. */
 class SqliteStore implements Store {
   readonly read: OutboxReader;
@@ -56,6 +60,7 @@ class SqliteStore implements Store {
   readonly #due: DueEntries;
   readonly #entries: EntryChanges;
   readonly #quietTimes: QuietTimes;
+  readonly #lookFirst: LookFirst;
   readonly #judged: JudgedCalls;
   readonly #budgets: BudgetTable;
   readonly #pauses: PauseTable;
@@ -79,18 +84,21 @@ class SqliteStore implements Store {
     this.#judged = new JudgedCalls(database);
     this.#budgets = new BudgetTable(database);
     const audit = new AuditTable(database);
-    this.#takeBacks = new TakeBackStep(database, this.#entries, audit);
-    this.#storefronts = new StorefrontOrders(database, this.#intake, this.#entries, audit);
+    this.#lookFirst = new LookFirst(database, audit);
+    const rooms = { entries: this.#entries, audit, lookFirst: this.#lookFirst };
+    this.#takeBacks = new TakeBackStep(database, rooms);
+    this.#storefronts = new StorefrontOrders(database, this.#intake, rooms);
     this.#watermarks = new StorefrontWatermarks(database);
     this.#pauses = new PauseTable(database, audit);
     this.#keys = new WholesaleKeyTable(database, { namespace: options.namespace, pauses: this.#pauses });
-    this.#desk = new OperatorDesk(database, { entries: this.#entries, audit });
+    this.#desk = new OperatorDesk(database, rooms);
     this.#lookups = new LookupProofs(database);
     this.#attempts = new AttemptTable(database, {
       budgets: this.#budgets,
       due: this.#due,
       entries: this.#entries,
       pauses: this.#pauses,
+      lookFirst: this.#lookFirst,
       keys: this.#keys,
     });
     this.read = new SqliteOutboxReader(database, options.upstream === 'sandbox');
@@ -155,8 +163,13 @@ class SqliteStore implements Store {
     const overdue = this.#due.overdue(nowMs);
     if (overdue.length === 0) return 0;
     return inTransaction(this.#database, () => {
-      for (const row of overdue) this.#entries.endOverdue(row, nowMs);
-      return overdue.length;
+      const unsure = new Set(overdue.filter((row) => this.#lookFirst.appliesTo(row)));
+      // Nobody is told "expired" of what an outbox that was lost may have bought in time.
+      const room = Math.max(0, overdueAskedAtOnce - this.#due.countInDoubt());
+      for (const row of [...unsure].slice(0, room)) this.#entries.lookFirst(row, nowMs);
+      const ended = overdue.filter((row) => !unsure.has(row));
+      for (const row of ended) this.#entries.endOverdue(row, nowMs);
+      return ended.length;
     });
   }
   async countInDoubt() {
@@ -233,6 +246,12 @@ class SqliteStore implements Store {
   async failDelivery(failed: Parameters<Store['failDelivery']>[0]) {
     this.#deliveries.fail(failed);
   }
+  async giveUpDelivery(given: Parameters<Store['giveUpDelivery']>[0]) {
+    this.#deliveries.giveUp(given);
+  }
+  async retireSinks(nowMs: number) {
+    return this.#deliveries.retireOthers(nowMs);
+  }
   async redeliver(filter: { source?: string; orderId?: string }, nowMs: number) {
     return this.#deliveries.redeliver(filter, nowMs);
   }
@@ -248,6 +267,9 @@ class SqliteStore implements Store {
     inTransaction(this.#database, () => update.run(nowMs, id));
   }
 
+  async lookFirst(wish: Parameters<Store['lookFirst']>[0]) {
+    this.#lookFirst.begin(wish);
+  }
   async freeBytes() {
     return freeBytesOf(dirname(this.#path));
   }

@@ -7,7 +7,7 @@ import type { JudgedCall } from '../core/refusals-in-a-row.ts';
 import type { ResendVerdict } from '../core/resend.ts';
 import type { ResultDocument } from '../core/result-document.ts';
 import type { RequestOutcome, StorefrontOrder, StorefrontTaken, TakeBack, WholeRequest } from './intake-steps.ts';
-import type { Settlement } from '../core/settlement.ts';
+import type { LookFirst, Settlement } from '../core/settlement.ts';
 import type { EntryAct, EntryActDone, PersonsWish } from './entry-act.ts';
 import type { OutboxReader } from './outbox-reader.ts';
 
@@ -124,7 +124,23 @@ export interface Store {
   dueDeliveries(sink: string, nowMs: number, limit: number): Promise<readonly DueDelivery[]>;
   nextDeliveryAt(sink: string): Promise<number | null>;
   closeDelivery(done: { requestId: number; sink: string; version: number; nowMs: number }): Promise<void>;
-  failDelivery(failed: { requestId: number; sink: string; error: string; retryAtMs: number }): Promise<void>;
+  failDelivery(failed: {
+    requestId: number;
+    sink: string;
+    version: number;
+    error: string;
+    retryAtMs: number;
+  }): Promise<void>;
+  /** This version is not tried again by itself; a person is told. A newer version is tried from the start. */
+  giveUpDelivery(given: {
+    requestId: number;
+    sink: string;
+    version: number;
+    error: string;
+    nowMs: number;
+  }): Promise<void>;
+  /** Gives up what is due at sinks that are not configured any more. Returns how many. */
+  retireSinks(nowMs: number): Promise<number>;
   /** Marks the results of an order, or of all, as due again. Returns how many. */
   redeliver(filter: { source?: string; orderId?: string }, nowMs: number): Promise<number>;
 
@@ -136,6 +152,11 @@ export interface Store {
   endIncarnation(id: number, nowMs: number): Promise<void>;
   /** Room on the disk of the database, in bytes: an outcome that cannot be recorded must not be created. */
   freeBytes(): Promise<number>;
+  /**
+   * This outbox follows one that was lost, or is an older copy: what comes in until `untilMs`, and what is in it, is
+   * looked up before it is sent.
+   */
+  lookFirst(wish: PersonsWish & { untilMs: number }): Promise<void>;
   /** Throws when the file on disk is not the one that was opened, or when it cannot be written any more. */
   checkHealth(): Promise<void>;
   close(): Promise<void>;
@@ -216,6 +237,7 @@ export interface Entry {
   readonly doubtUntilMs: number | null;
   /** The same on the monotonic clock of this run of the machine. */
   readonly doubtUntilMono: number | null;
+  readonly lookFirst: LookFirst;
   readonly attempts: number;
   readonly tries: number;
   readonly firstSentAtMs: number | null;
@@ -261,6 +283,8 @@ export interface OpenAttempt {
   readonly request: RenderedRequest | null;
   /** The order that an eSIM came from, for a lookup of a cancel. */
   readonly originReference: string | null;
+  /** The reference of what would take the entry's place, where that is what is looked up. */
+  readonly successorReference: string | null;
 }
 
 export interface AttemptClose {

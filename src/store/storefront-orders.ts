@@ -7,6 +7,7 @@ import type { IntakeTable } from './intake.ts';
 import { textsFrom, type EntryRow } from './rows.ts';
 import type { StorefrontLine, StorefrontOrder, StorefrontTaken } from './intake-steps.ts';
 import { UnmappedSkus } from './storefront-skus.ts';
+import type { LookFirst } from './look-first.ts';
 import { isUnsent, type TakeBackRow } from './take-back.ts';
 
 interface KnownLine {
@@ -29,14 +30,20 @@ export class StorefrontOrders {
   readonly #intake: IntakeTable;
   readonly #entries: EntryChanges;
   readonly #audit: AuditTable;
+  readonly #lookFirst: LookFirst;
   readonly #unmapped: UnmappedSkus;
   readonly #statements;
 
-  constructor(database: Sqlite, intake: IntakeTable, entries: EntryChanges, audit: AuditTable) {
-    this.#audit = audit;
+  constructor(
+    database: Sqlite,
+    intake: IntakeTable,
+    rooms: { entries: EntryChanges; audit: AuditTable; lookFirst: LookFirst },
+  ) {
+    this.#audit = rooms.audit;
+    this.#lookFirst = rooms.lookFirst;
     this.#database = database;
     this.#intake = intake;
-    this.#entries = entries;
+    this.#entries = rooms.entries;
     this.#unmapped = new UnmappedSkus(database);
     this.#statements = {
       seen: database.prepare<[string, string], { modified_ms: number; closed: number }>(
@@ -143,7 +150,7 @@ export class StorefrontOrders {
     const open = this.#statements.entries.all(known.id).filter((row) => !nothingBought.has(row.state));
     if (open.length === 0) return;
     const isWhole = line.remaining === 0;
-    if (isWhole && open.every(isUnsent)) {
+    if (isWhole && open.every((row) => this.#isSurelyUnsent(row))) {
       for (const row of open) this.#entries.takeBack(row, 'the storefront refunded it before it was sent', order.nowMs);
       this.#record(order, 'cancel', open, 'refunded or cancelled in the storefront before it was sent');
       taken.takenBack += open.length;
@@ -161,11 +168,17 @@ export class StorefrontOrders {
     }
   }
 
+  /** Unsent by this outbox, and by no other one that was lost. */
+  #isSurelyUnsent(row: TakeBackRow): boolean {
+    return isUnsent(row) && !this.#lookFirst.appliesTo(row);
+  }
+
   /** What was surely not sent yet is ordered with what is left. False when something speaks against it. */
   #lowerUnsent(order: StorefrontOrder, line: StorefrontLine, known: KnownLine, open: readonly TakeBackRow[]): boolean {
     const [row] = open;
     const { buy } = line;
-    if (row === undefined || open.length > 1 || buy === null || buy.quantity === null || !isUnsent(row)) return false;
+    if (row === undefined || open.length > 1 || buy === null || buy.quantity === null) return false;
+    if (!this.#isSurelyUnsent(row)) return false;
     // With another SKU map it would become another purchase: that is for a person.
     const isSame = boughtFields.every((field) => row[field] === buy[field]);
     if (!isSame || !this.#entries.lowerUnsent(row, buy.quantity, order.nowMs)) return false;

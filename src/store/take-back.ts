@@ -2,6 +2,7 @@ import type { EntryState } from '../core/entry-state.ts';
 import type { AuditTable } from './audit.ts';
 import { inTransaction, type Sqlite } from './database.ts';
 import type { EntryChanges } from './entry-changes.ts';
+import type { LookFirst } from './look-first.ts';
 import type { EntryRow } from './rows.ts';
 import type { TakeBack } from './intake-steps.ts';
 import type { Store } from './store.ts';
@@ -17,12 +18,14 @@ export class TakeBackStep {
   readonly #database: Sqlite;
   readonly #entries: EntryChanges;
   readonly #audit: AuditTable;
+  readonly #lookFirst: LookFirst;
   readonly #statements;
 
-  constructor(database: Sqlite, entries: EntryChanges, audit: AuditTable) {
-    this.#audit = audit;
+  constructor(database: Sqlite, rooms: { entries: EntryChanges; audit: AuditTable; lookFirst: LookFirst }) {
+    this.#audit = rooms.audit;
     this.#database = database;
-    this.#entries = entries;
+    this.#entries = rooms.entries;
+    this.#lookFirst = rooms.lookFirst;
     this.#statements = {
       request: database
         .prepare<[string, string], number>('SELECT id FROM requests WHERE source = ? AND order_id = ?')
@@ -41,8 +44,9 @@ export class TakeBackStep {
       const rows = this.#statements.entries.all(requestId);
       // An order of which every line was refused when it came in has nothing that could be taken back.
       if (rows.length === 0) return { kind: 'not_found' };
-      const unsent = rows.filter(isUnsent);
-      if (rows.some((row) => !nothingBought.has(row.state) && !isUnsent(row))) {
+      const isSurelyUnsent = (row: Row): boolean => isUnsent(row) && !this.#lookFirst.appliesTo(row);
+      const unsent = rows.filter(isSurelyUnsent);
+      if (rows.some((row) => !nothingBought.has(row.state) && !isSurelyUnsent(row))) {
         const lines = rows.map((row) => ({ lineId: row.shop_line_id, reference: row.reference, state: row.state }));
         return { kind: 'refused', requestId, lines };
       }

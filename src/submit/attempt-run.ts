@@ -61,6 +61,7 @@ function factsOf(entry: Entry, clock: Clock): EntryFacts {
     knownLimit: entry.knownLimit,
     iccid: entry.iccid,
     inDoubt: entry.inDoubt,
+    lookFirst: entry.lookFirst,
     doubtUntilMs: entry.doubtUntilMs,
     quietLeftMs: quietLeftMs(entry, { wallMs: clock.wallMs(), monoMs: clock.monoMs() }),
     buffered:
@@ -165,7 +166,7 @@ export class AttemptRun {
   async #lookUp(attempt: OpenAttempt, { value: keyValue }: CallKey, signal: AbortSignal): Promise<LookupOutcome> {
     const { entry } = attempt;
     const isCancel = entry.operation === 'esim_cancel';
-    const key = isCancel ? attempt.originReference : entry.reference;
+    const key = isCancel ? attempt.originReference : (attempt.successorReference ?? entry.reference);
     if (key === null) {
       return {
         kind: 'failed',
@@ -178,7 +179,8 @@ export class AttemptRun {
       keyValue,
       expectReference: key,
       // What the order of an eSIM was is not what is to be cancelled of it.
-      ordered: isCancel ? null : entry,
+      // What took its place was charged or parted in another way.
+      ordered: isCancel || attempt.successorReference !== null ? null : entry,
       signal,
     });
   }

@@ -166,6 +166,7 @@ describe('order-sync orders show', () => {
           {
             "done": false,
             "done_at": null,
+            "given_up_at": null,
             "last_error": null,
             "sink": "folder",
           },

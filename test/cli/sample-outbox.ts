@@ -154,6 +154,7 @@ async function settleNext(
       inDoubt: false,
       doubtUntilMs: null,
       quietMs: null,
+      lookFirst: 0,
       tries: 0,
       counted: true,
       error: null,

@@ -226,8 +226,8 @@ export const mutants: readonly Mutant[] = [
     file: 'results/delivery-loop.ts',
     changes: [
       [
-        'await sink.deliver(document);',
-        'await store.closeDelivery({ requestId, sink: sink.name, version, nowMs: clock.wallMs() });\n      await sink.deliver(document);',
+        'await sink.deliver(document, { version, signal });',
+        'await store.closeDelivery({ requestId, sink: sink.name, version, nowMs: clock.wallMs() });\n      await sink.deliver(document, { version, signal });',
       ],
     ],
   },
@@ -236,7 +236,7 @@ export const mutants: readonly Mutant[] = [
     file: 'results/delivery-loop.ts',
     changes: [
       [
-        'await store.failDelivery({ requestId, sink: sink.name, error: message, retryAtMs: clock.wallMs() + delayMs });',
+        'await store.failDelivery({ requestId, sink: sink.name, version, error: message, retryAtMs });',
         'await store.closeDelivery({ requestId, sink: sink.name, version, nowMs: clock.wallMs() });',
       ],
     ],

@@ -6,9 +6,9 @@ import { withFault, type SqliteFault } from './sqlite-tap.ts';
 
 /** The drawing of the states, written down a second time: the program's own table is not asked. */
 const legal: Readonly<Record<string, string>> = {
-  pending: 'sending held cancelled expired needs_review',
+  pending: 'sending unknown held cancelled expired needs_review',
   sending: 'pending waiting unknown placed fulfilled refunded rejected needs_review',
-  waiting: 'sending held rejected cancelled needs_review',
+  waiting: 'sending unknown held rejected cancelled needs_review',
   unknown: 'sending waiting placed fulfilled refunded rejected expired needs_review held',
   placed: 'fulfilled refunded needs_review held',
   needs_review: 'unknown waiting placed fulfilled refunded rejected cancelled',

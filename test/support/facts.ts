@@ -29,6 +29,7 @@ export function facts(changes: Partial<EntryFacts> = {}): EntryFacts {
     knownLimit: null,
     iccid: null,
     inDoubt: false,
+    lookFirst: 0,
     doubtUntilMs: null,
     quietLeftMs: 0,
     buffered: null,

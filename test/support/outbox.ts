@@ -121,6 +121,7 @@ export const nothing: Settlement = {
   inDoubt: true,
   doubtUntilMs: 120_000,
   quietMs: 118_000,
+  lookFirst: 0,
   tries: 1,
   counted: true,
   row: 'dropped',

@@ -43,6 +43,8 @@ export interface Submission {
   logged(message: string): Promise<string>;
   /** Stops the worker's half and starts another on the same files, as after a restart. */
   restart(wire?: WireOverrides): Promise<void>;
+  /** Stops the worker's half, loses its outbox and starts another, which may know of the loss. */
+  loseOutbox(options: { looksFirst: boolean }): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -73,7 +75,7 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
 
   let wire = options.wire ?? {};
 
-  async function startHalf() {
+  async function startHalf(looksFirst = false) {
     const store = openStore({
       path: databasePath,
       init: 'if-missing',
@@ -81,6 +83,10 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
       upstream: 'sandbox',
       sinks: ['folder'],
     });
+    if (looksFirst) {
+      const untilMs = clock.wallMs() + 86_400_000;
+      await store.lookFirst({ actor: 'test', reason: 'the disk was lost', nowMs: clock.wallMs(), untilMs });
+    }
     const incarnationId = await store.beginIncarnation({
       bootId: clock.bootId ?? null,
       version: '0',
@@ -191,6 +197,11 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
         if (!isMoving()) return;
         await Promise.race([promise, half.dispatcher.failed]);
       }
+    },
+    async loseOutbox({ looksFirst }) {
+      await stopHalf();
+      for (const end of ['', '-wal', '-shm']) rmSync(`${databasePath}${end}`, { force: true });
+      half = await startHalf(looksFirst);
     },
     async restart(otherWire) {
       wire = otherWire ?? wire;

@@ -17,6 +17,7 @@ export interface HouseOptions {
   readonly submit?: Record<string, number>;
   readonly folder?: Record<string, unknown>;
   readonly webhook?: Record<string, unknown>;
+  readonly callback?: Record<string, unknown>;
   readonly keys?: readonly Record<string, string>[];
 }
 
@@ -64,6 +65,7 @@ export class House {
         limits: options.limits ?? { window_ms: 50, requests: 6000, orders: 2000, transit_allowance_ms: 50 },
       },
       submit: { retry_time_scale: 0.002, quiet_ms: 300, ...options.submit },
+      ...(options.callback === undefined ? {} : { results: { callback: options.callback } }),
       admin: { listen: '127.0.0.1:0' },
     };
     writeFileSync(configFile, stringify(config));

@@ -6,12 +6,21 @@ import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { openStore } from '../../store/sqlite-store.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
+import { cliActor } from '../outpost.ts';
+
+/** How long after a loss shops may send their orders again. */
+const lookFirstMs = 7 * 86_400_000;
+const lookedUpFirst = 'orders that come in within 7 days, and those that are here, are looked up before they are sent';
 
 export function addInit(program: Command, context: CliContext): void {
   const command = program
     .command('init')
     .description('make the folders, the reference secret and the database of a new installation; keeps what is there');
-  addConfigOptions(command).action(async (options: ConfigOptions) => {
+  command.option(
+    '--after-loss',
+    'the outbox was lost or restored: look up what may have been bought before it is sent',
+  );
+  addConfigOptions(command).action(async (options: ConfigOptions & { afterLoss?: boolean }) => {
     const { config } = configFrom(options);
     const hadDatabase = existsSync(config.databasePath);
     for (const folder of foldersOf(config)) tell(context, makeFolder(folder), folder);
@@ -29,8 +38,17 @@ export function addInit(program: Command, context: CliContext): void {
       upstream: wholesale.upstream,
       sinks: ['folder'],
     });
-    await store.close();
+    try {
+      if (options.afterLoss === true) {
+        const nowMs = context.clock.wallMs();
+        const reason = 'the outbox before this one was lost, or this is an older copy of it';
+        await store.lookFirst({ actor: cliActor(), reason, nowMs, untilMs: nowMs + lookFirstMs });
+      }
+    } finally {
+      await store.close();
+    }
     tell(context, !hadDatabase, databasePath);
+    if (options.afterLoss === true) context.stdout.write(`${lookedUpFirst}\n`);
     if (!hadSecret) {
       context.stderr.write(
         `Keep a copy of ${config.reference.secretFile} outside this machine: with it, a lost disk and redelivered orders buy nothing twice.\n`,

@@ -1,0 +1,29 @@
+import type { CheckStatus, HealthCheck } from '../ops/health-server.ts';
+import type { Store } from '../store/store.ts';
+
+/** What the checks look at, besides the outbox. */
+export interface CheckedParts {
+  readonly store: Store;
+  readonly intake: { status(): { readonly degraded: string | null } };
+  readonly webhook: { health(): CheckStatus } | null;
+  readonly desk: { health(): CheckStatus } | null;
+}
+
+/** What `/healthz` answers, by name. Only what keeps the worker from accepting and recording makes it unready. */
+export function healthChecks({ store, intake, webhook, desk }: CheckedParts): HealthCheck[] {
+  const database = async (): Promise<CheckStatus> => {
+    await store.checkHealth();
+    return 'pass';
+  };
+  return [
+    { name: 'database', readiness: true, check: database },
+    { name: 'folder', readiness: false, check: () => (intake.status().degraded === null ? 'pass' : 'fail') },
+    ...(webhook === null ? [] : [{ name: 'webhook', readiness: true, check: () => webhook.health() }]),
+    {
+      name: 'submission',
+      readiness: false,
+      check: async () => ((await store.pauses()).length === 0 ? 'pass' : 'warn'),
+    },
+    ...(desk === null ? [] : [{ name: 'config', readiness: false, check: () => desk.health() }]),
+  ];
+}

@@ -1,0 +1,42 @@
+import { checkedWish, type AuditTable } from './audit.ts';
+import { inTransaction, statementOf, type Sqlite } from './database.ts';
+import type { PersonsWish } from './entry-act.ts';
+import type { EntryRow } from './rows.ts';
+
+const untilName = 'look_first_until_ms';
+const selectUntil = statementOf<[string], string>('SELECT value FROM meta WHERE name = ?');
+
+/**
+ * Whether this outbox follows one that was lost, or is an older copy of it: then what it calls "never sent" may have
+ * been bought, and is looked up before it is sent. It holds for entries that come in until a time; later ones are new.
+ */
+export class LookFirst {
+  readonly #database: Sqlite;
+  readonly #audit: AuditTable;
+  #untilMs: number | null;
+
+  constructor(database: Sqlite, audit: AuditTable) {
+    this.#database = database;
+    this.#audit = audit;
+    const until = selectUntil(database).pluck().get(untilName);
+    this.#untilMs = until === undefined ? null : Number(until);
+  }
+
+  begin(given: PersonsWish & { untilMs: number }): void {
+    const wish = checkedWish(given);
+    inTransaction(this.#database, () => {
+      this.#database
+        .prepare('INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value')
+        .run(untilName, String(wish.untilMs));
+      this.#audit.record({ ...wish, action: 'look_first', subject: 'outbox', detail: { until_ms: wish.untilMs } });
+    });
+    this.#untilMs = wish.untilMs;
+  }
+
+  /** Whether nothing may be sent or ended for this entry before it was looked up. */
+  appliesTo(row: EntryRow): boolean {
+    if (this.#untilMs === null || row.look_first !== 0 || row.created_at_ms >= this.#untilMs) return false;
+    const state = row.state === 'held' ? row.held_from : row.state;
+    return state === 'pending' || state === 'waiting';
+  }
+}

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { decideLookup } from '../../src/core/decision.ts';
+import { judgeResend } from '../../src/core/resend.ts';
+import type { EntryFacts } from '../../src/core/settlement.ts';
+import { answer, facts, half, now, policy } from '../support/facts.ts';
+
+const absent = { kind: 'absent' } as const;
+const found = { kind: 'found', answer: answer() } as const;
+const stage = (lookFirst: 1 | 2, changes: Partial<EntryFacts> = {}): EntryFacts =>
+  facts({ state: 'unknown', inDoubt: true, lookFirst, ...changes });
+
+describe('an entry of an outbox that follows a lost one', () => {
+  it('is looked up before it is sent, wherever that can be done', () => {
+    const unsent = { notAfterMs: null, firstSentAtMs: null, lookFirst: 1, canLookUp: true } as const;
+    expect(judgeResend(unsent, policy, now)).toEqual({ step: 'lookup' });
+    expect(judgeResend({ ...unsent, canLookUp: false }, policy, now)).toEqual({ step: 'send' });
+    expect(judgeResend({ ...unsent, lookFirst: 3 }, policy, now)).toEqual({ step: 'send' });
+  });
+
+  it('is looked up under its own reference, then under that which takes its place, and sent after both', () => {
+    const own = decideLookup(stage(1), absent, policy, now, half);
+    expect(own).toMatchObject({ state: 'unknown', nextStep: 'lookup', lookFirst: 2, inDoubt: true });
+    const other = decideLookup(stage(2), absent, policy, now, half);
+    expect(other).toMatchObject({ state: 'unknown', nextStep: 'send', lookFirst: 3, inDoubt: true });
+    expect(decideLookup(stage(1), found, policy, now, half).state).toBe('fulfilled');
+  });
+
+  it('that is found on its other balance gives way to it', () => {
+    const rules = { fallback_currency: 'EUR' };
+    const settlement = decideLookup(stage(2, { rules }), found, policy, now, half);
+    expect(settlement).toMatchObject({ state: 'rejected', row: 'insufficient_balance', answer: null });
+    expect(settlement.followUps).toEqual([{ generation: 1, chunk: 0, quantity: 1, currency: 'EUR' }]);
+  });
+
+  it.each([
+    ['a person ordered it anew', {}],
+    ['it was bought in parts', { split: true }],
+    ['it may have been either', { split: true, fallback_currency: 'EUR' }],
+  ])('goes before a person when something else is found in its place: %s', (_why, rules) => {
+    const settlement = decideLookup(stage(2, { rules, quantity: 4 }), found, policy, now, half);
+    expect(settlement).toMatchObject({ state: 'needs_review', inDoubt: true, followUps: [] });
+  });
+
+  it('that may be charged in another way is not sent while no lookup has ever found an order', () => {
+    const blind = { ...policy, trustsAbsence: false };
+    const rules = { fallback_currency: 'EUR' };
+    expect(decideLookup(stage(2, { rules }), absent, blind, now, half).state).toBe('needs_review');
+    expect(decideLookup(stage(2), absent, blind, now, half)).toMatchObject({ state: 'unknown', nextStep: 'send' });
+  });
+
+  it('ends as expired only when neither is there', () => {
+    const late = { notAfterMs: now - 1 };
+    expect(decideLookup(stage(1, late), absent, policy, now, half)).toMatchObject({ state: 'unknown', lookFirst: 2 });
+    expect(decideLookup(stage(2, late), absent, policy, now, half).state).toBe('expired');
+  });
+});

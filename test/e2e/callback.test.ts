@@ -1,0 +1,189 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Webhook } from 'standardwebhooks';
+import { afterEach, describe, expect, it } from 'vitest';
+import { runHere } from '../cli/installation.ts';
+import { answers, cutsOff, hangs, Receiver, takes, talksForEver } from '../support/receiver.ts';
+import { House } from '../support/worker-process.ts';
+
+const open: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const each of open.splice(0).toReversed()) await each.close();
+});
+
+const secret = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
+const order = (id: number) =>
+  JSON.stringify({
+    source: 'shop',
+    order_id: String(id),
+    currency: 'USD',
+    lines: [{ line_id: '1', type: 'gift_card_order', variant: 'steam-usd-5', quantity: 1 }],
+  });
+
+async function receiver(...given: Parameters<typeof Receiver.open>): Promise<Receiver> {
+  const made = await Receiver.open(...given);
+  open.push(made);
+  return made;
+}
+
+async function houseTo(
+  url: string,
+  changes: { callback?: object; submit?: Record<string, number> } = {},
+): Promise<House> {
+  const house = await House.open({
+    callback: { url, secret, total_ms: 500, ...changes.callback },
+    ...(changes.submit === undefined ? {} : { submit: changes.submit }),
+  });
+  open.push(house);
+  return house;
+}
+
+const written = (line: { msg: string; sink?: unknown }): boolean =>
+  line.msg === 'result written' && line.sink === 'callback';
+const deliveries = (house: House) =>
+  house.query<Record<string, unknown>>('SELECT sink, done, tries, last_error FROM delivery_log ORDER BY sink');
+
+describe('the callback', () => {
+  it('posts the result as it stands in the folder, signed so that the library of the scheme accepts it', async () => {
+    const shop = await receiver(takes);
+    const house = await houseTo(`${shop.url}/results/of/me`);
+    house.drop('a.ndjson', `${order(1)}\n`);
+    const worker = house.start();
+    const isWrittenBy = (sink: string) => worker.line((line) => line['sink'] === sink && line['state'] === 'completed');
+    await isWrittenBy('folder');
+    await isWrittenBy('callback');
+    const last = shop.posts.at(-1);
+    expect(last?.path).toBe('/results/of/me');
+    expect(last?.headers['content-type']).toBe('application/json');
+    expect(last?.body).toBe(readFileSync(join(house.folder, 'results/shop/1.json'), 'utf8'));
+    const headers = Object.fromEntries(
+      Object.entries(last?.headers ?? {}).map(([name, value]) => [name, String(value)]),
+    );
+    expect(new Webhook(secret).verify(last?.body ?? '', headers)).toMatchObject({ order_id: '1', state: 'completed' });
+    // Codes are in the post, and in no line of the log.
+    expect(JSON.stringify(worker.log)).not.toContain(secret);
+    expect(await worker.end('SIGTERM')).toBe(0);
+    expect(deliveries(house)).toMatchObject([
+      { sink: 'callback', done: 1 },
+      { sink: 'folder', done: 1 },
+    ]);
+  });
+
+  it.each([
+    ['refuses it', answers(500), 'the receiver answered 500'],
+    ['does not answer', hangs, 'the receiver could not be reached: did not answer within 500 ms'],
+    ['breaks the connection off', cutsOff, /^the receiver could not be reached: (ECONNRESET|UND_ERR_SOCKET)$/],
+  ])('is tried again when the receiver %s', async (_name, answer, error) => {
+    const shop = await receiver(answer, takes);
+    const house = await houseTo(shop.url);
+    const worker = house.start();
+    await worker.started();
+    house.drop('a.ndjson', `${order(1)}\n`);
+    const failed = await worker.line((line) => line.msg === 'a result could not be written back');
+    expect(failed['err']).toMatch(error);
+    await worker.line((line) => written(line) && line['state'] === 'completed');
+    await worker.end('SIGTERM');
+  });
+
+  it('never follows a redirect: what it carries would go to an address that nobody named', async () => {
+    const elsewhere = await receiver(takes);
+    const shop = await receiver(answers(307, { location: elsewhere.url }));
+    const house = await houseTo(shop.url);
+    house.drop('a.ndjson', `${order(1)}\n`);
+    const worker = house.start();
+    const failed = await worker.line((line) => line.msg === 'a result could not be written back');
+    expect(failed['err']).toBe('the receiver answered 307: a redirect is never followed, name the address itself');
+    await worker.line(
+      (line) => line.msg === 'result written' && line['sink'] === 'folder' && line['state'] === 'completed',
+    );
+    expect(elsewhere.posts).toEqual([]);
+    await worker.end('SIGTERM');
+  });
+
+  it('is done with the status, however long the receiver goes on talking', async () => {
+    const shop = await receiver(talksForEver);
+    const house = await houseTo(shop.url, { callback: { total_ms: 5000 } });
+    house.drop('a.ndjson', `${order(1)}\n`);
+    const worker = house.start();
+    await worker.line((line) => written(line) && line['state'] === 'completed');
+    expect(await worker.end('SIGTERM')).toBe(0);
+  });
+
+  it('is given up in the end, told to a person, and tried again when the person asks; buying goes on', async () => {
+    const shop = await receiver(answers(503));
+    const house = await houseTo(shop.url, { submit: { retry_time_scale: 0 } });
+    house.drop('a.ndjson', `${order(1)}\n`);
+    const worker = house.start();
+    const given = await worker.line((line) => line.msg.startsWith('a result is given up') && line['tries'] === 10);
+    expect(given).toMatchObject({ sink: 'callback', order_id: '1', err: 'the receiver answered 503' });
+    await worker.line((line) => line.msg === 'result written' && line['state'] === 'completed');
+    const cli = async (...argv: string[]) => (await runHere([...argv, '--config', house.configFile])).stdout;
+    const attention = JSON.parse(await cli('queue', 'status', '--json'));
+    expect(attention.attention).toMatchObject([
+      { kind: 'delivery', source: 'shop', order_id: '1', state: 'given_up', reason: 'callback' },
+    ]);
+    expect(JSON.parse(await cli('orders', 'list', '--attention', '--json')).orders).toHaveLength(1);
+    expect(await cli('orders', 'show', '1')).toContain('result (callback): given up');
+    expect(attention.results_due).toBe(0);
+    const before = shop.posts.length;
+    expect(await cli('results', 'rewrite', '--source', 'shop', '--order', '1')).toContain('1');
+    await shop.arrived(before + 1);
+    expect(await worker.end('SIGTERM')).toBe(0);
+  });
+
+  it('is made again at the next start when the worker was killed in the middle of it', async () => {
+    const shop = await receiver(hangs, takes);
+    const house = await houseTo(shop.url, { callback: { total_ms: 60_000 } });
+    house.drop('a.ndjson', `${order(1)}\n`);
+    const worker = house.start();
+    await shop.arrived(1);
+    await worker.end('SIGKILL');
+    const next = house.start();
+    await next.line((line) => written(line) && line['state'] === 'completed');
+    expect(await next.end('SIGTERM')).toBe(0);
+  });
+
+  it('does not hold up the end of the worker: what hangs stays due', async () => {
+    const shop = await receiver(hangs);
+    const house = await houseTo(shop.url, { callback: { total_ms: 60_000 } });
+    house.drop('a.ndjson', `${order(1)}\n`);
+    const worker = house.start();
+    await shop.arrived(1);
+    await shop.arrived(1);
+    await worker.line((line) => line.msg === 'result written' && line['state'] === 'completed');
+    const asked = performance.now();
+    expect(await worker.end('SIGTERM')).toBe(0);
+    expect(performance.now() - asked).toBeLessThan(8000);
+    expect(deliveries(house)).toMatchObject([
+      { sink: 'callback', done: 0, last_error: null },
+      { sink: 'folder', done: 1 },
+    ]);
+  });
+
+  it('goes to the address of a reload, and is given up when it is not configured any more', async () => {
+    const [old, next] = [await receiver(answers(500)), await receiver(takes)];
+    const house = await houseTo(old.url);
+    const worker = house.start();
+    await worker.started();
+    house.configure((config) => {
+      config.results.callback.url = next.url;
+    });
+    expect(await worker.reload()).toMatchObject({ applied: ['results.callback.url'] });
+    house.drop('a.ndjson', `${order(1)}\n`);
+    await worker.line((line) => written(line) && line['state'] === 'completed');
+    expect(old.posts).toEqual([]);
+    house.configure((config) => {
+      config.results.callback.url = old.url;
+    });
+    await worker.reload();
+    house.drop('b.ndjson', `${order(2)}\n`);
+    await worker.line((line) => line.msg === 'a result could not be written back');
+    await worker.end('SIGTERM');
+    house.configure((config) => {
+      delete config.results;
+    });
+    const last = house.start();
+    await last.line((line) => line.msg === 'results were due at a place that is not configured any more');
+    expect(await last.end('SIGTERM')).toBe(0);
+  });
+});

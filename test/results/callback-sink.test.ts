@@ -1,0 +1,93 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { Webhook } from 'standardwebhooks';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { ResultDocument } from '../../src/core/result-document.ts';
+import { SystemClock } from '../../src/ops/system-clock.ts';
+import { CallbackSink } from '../../src/results/callback-sink.ts';
+import { answers, Receiver, takes } from '../support/receiver.ts';
+
+const secret = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
+const document: ResultDocument = {
+  source: 'shop',
+  order_id: '1001',
+  state: 'completed',
+  sandbox: true,
+  metadata: {},
+  lines: [],
+  updated_at: '2026-11-21T12:00:00.000Z',
+};
+const clock = new SystemClock();
+
+function sinkTo(url: string): CallbackSink {
+  return new CallbackSink({
+    target: () => ({ url, secret, connectMs: 1000, totalMs: 5000 }),
+    clock,
+    version: '0.0.0',
+    timeScale: 1,
+  });
+}
+
+const delivery = (version: number) => ({ version, signal: new AbortController().signal });
+
+async function receiver(...given: Parameters<typeof Receiver.open>): Promise<Receiver> {
+  const made = await Receiver.open(...given);
+  onTestFinished(() => made.close());
+  return made;
+}
+
+describe('the callback sink', () => {
+  it('names a version of a result the same at each try, and another version otherwise', async () => {
+    const shop = await receiver(answers(500), takes);
+    const sink = sinkTo(shop.url);
+    await expect(sink.deliver(document, delivery(7))).rejects.toThrow('the receiver answered 500');
+    await sink.deliver(document, delivery(7));
+    await sink.deliver(document, delivery(8));
+    const [first, second, third] = shop.posts.map((post) => post.headers['webhook-id']);
+    expect(first).toMatch(/^msg_[0-9a-f]{32}$/);
+    expect(second).toBe(first);
+    expect(third).not.toBe(first);
+    for (const { headers, body } of shop.posts) {
+      const given = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+      expect(() => new Webhook(secret).verify(body, given)).not.toThrow();
+      expect(() => new Webhook(secret).verify(`${body} `, given)).toThrow('No matching signature');
+    }
+  });
+
+  it.each([300, 301, 302, 303, 307, 308, 400, 401, 404, 410, 429, 500, 503])(
+    'does not take %s for taken',
+    async (status) => {
+      const elsewhere = await receiver(takes);
+      const shop = await receiver(answers(status, { location: elsewhere.url }));
+      await expect(sinkTo(shop.url).deliver(document, delivery(1))).rejects.toThrow(`the receiver answered ${status}`);
+      expect(elsewhere.posts).toEqual([]);
+    },
+  );
+
+  it('fails when the receiver is killed in the middle of it, and when none is there', async () => {
+    const code = `require('node:http').createServer(() => console.log('got it'))
+      .listen(0, '127.0.0.1', function () { console.log(this.address().port) })`;
+    const child = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const lines = createInterface({ input: child.stdout });
+    const [port]: unknown[] = await once(lines, 'line');
+    const sink = sinkTo(`http://127.0.0.1:${String(port)}/`);
+    const delivered = sink.deliver(document, delivery(1));
+    delivered.catch(() => undefined);
+    await once(lines, 'line');
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    await expect(delivered).rejects.toMatchObject({ code: 'UNREACHABLE' });
+    await expect(sink.deliver(document, delivery(1))).rejects.toThrow('could not be reached: ECONNREFUSED');
+  });
+
+  it('waits longer after each failure, and gives up after the tenth', () => {
+    const sink = sinkTo('http://127.0.0.1:1');
+    const delays = Array.from({ length: 10 }, (_, index) => sink.retryDelayMs(index + 1));
+    const given = delays.filter((delay) => delay !== null);
+    expect(given).toEqual(given.toSorted((a, b) => a - b));
+    expect(given.reduce((sum, delay) => sum + delay, 0)).toBeGreaterThan(3 * 86_400_000);
+    expect(delays[9]).toBeNull();
+  });
+});

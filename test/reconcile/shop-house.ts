@@ -60,7 +60,7 @@ export async function deliver(worker: WorkerProcess, order: Record<string, unkno
 export async function settled(house: House): Promise<void> {
   const open = "SELECT count(*) AS n FROM entries WHERE state NOT IN ('fulfilled', 'cancelled', 'rejected')";
   while ((house.query<{ n: number }>(open)[0]?.n ?? 1) > 0)
-    await new Promise((resolve) => void setTimeout(resolve, 20));
+    await new Promise((resolve) => void setTimeout(resolve, 100));
 }
 
 /** The worker has said that it read orders back. */

@@ -56,6 +56,20 @@ export interface StorefrontConfig {
   readonly iccidField: string;
 }
 
+/** Where a home-made shop's own JSON has what an order needs. */
+export interface ShopFormConfig {
+  readonly fields: Readonly<
+    Record<'orderId' | 'lines' | 'quantity', string> &
+      Record<
+        'currency' | 'notAfter' | 'metadata' | 'lineId' | 'sku' | 'type' | 'variant' | 'plan' | 'iccid' | 'days',
+        string | null
+      >
+  >;
+  readonly skuMap: string | null;
+  readonly currency: string | null;
+  readonly unmatched: 'refuse' | 'ignore';
+}
+
 /** How a shop is read back through its REST API. */
 export interface ShopRestConfig {
   /** Without a slash at its end. */
@@ -98,6 +112,7 @@ export interface WebhookIntakeConfig {
     readonly header: string;
     readonly encoding: 'base64' | 'hex';
     readonly prefix: string;
+    readonly form: ShopFormConfig | null;
   })[];
   readonly woocommerce: readonly (StorefrontConfig & { readonly paidStatuses: readonly string[] })[];
   readonly shopify: readonly StorefrontConfig[];

@@ -1,9 +1,10 @@
-import type { StorefrontConfig, WebhookIntakeConfig } from './config.ts';
+import type { ShopFormConfig, StorefrontConfig, WebhookIntakeConfig } from './config.ts';
 import { toListenAddress } from './listen-address.ts';
 import type { ConfigDocument } from './schema.ts';
 import type { Secrets } from './secrets.ts';
 
 type WebhookDocument = ConfigDocument['intake']['webhook'];
+type HmacDocument = NonNullable<WebhookDocument>['hmac'][number];
 type ShopDocument = Omit<NonNullable<WebhookDocument>['shopify'][number], 'rest'>;
 
 /** The section with the paths of its files absolute. */
@@ -13,6 +14,9 @@ export function withAbsoluteSkuMaps(webhook: WebhookDocument, absolute: (path: s
     ...webhook,
     woocommerce: webhook.woocommerce.map((shop) => ({ ...shop, sku_map: absolute(shop.sku_map) })),
     shopify: webhook.shopify.map((shop) => ({ ...shop, sku_map: absolute(shop.sku_map) })),
+    hmac: webhook.hmac.map((entry) =>
+      entry.sku_map === undefined ? entry : { ...entry, sku_map: absolute(entry.sku_map) },
+    ),
   };
 }
 
@@ -41,7 +45,7 @@ export function toWebhookConfig(webhook: WebhookDocument, secrets: Secrets): Web
     ),
     hmac: webhook.hmac.map((entry, index) => {
       const { header, encoding, prefix } = entry;
-      return { ...callerAt('hmac', index, 'secret', entry), header, encoding, prefix };
+      return { ...callerAt('hmac', index, 'secret', entry), header, encoding, prefix, form: toForm(entry) };
     }),
     woocommerce: webhook.woocommerce.map((shop, index) => ({
       ...toStorefront(shop, secretsOf('woocommerce', index, shop.secrets)),
@@ -61,6 +65,31 @@ export function toWebhookConfig(webhook: WebhookDocument, secrets: Secrets): Web
       waitS: limits.wait_s,
       waiting: limits.waiting,
     },
+  };
+}
+
+function toForm(entry: HmacDocument): ShopFormConfig | null {
+  const { fields } = entry;
+  if (fields === undefined) return null;
+  return {
+    fields: {
+      orderId: fields.order_id,
+      lines: fields.lines,
+      quantity: fields.quantity,
+      currency: fields.currency ?? null,
+      notAfter: fields.not_after ?? null,
+      metadata: fields.metadata ?? null,
+      lineId: fields.line_id ?? null,
+      sku: fields.sku ?? null,
+      type: fields.type ?? null,
+      variant: fields.variant ?? null,
+      plan: fields.plan ?? null,
+      iccid: fields.iccid ?? null,
+      days: fields.days ?? null,
+    },
+    skuMap: entry.sku_map ?? null,
+    currency: entry.currency ?? null,
+    unmatched: entry.unmatched,
   };
 }
 

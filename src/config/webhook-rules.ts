@@ -50,8 +50,29 @@ export function checkWebhookRules(tree: unknown, origins: Origins, secrets: Secr
       values.add(secret);
     }
   }
+  for (let index = 0; index < sizeOf('hmac'); index += 1) checkForm(tree, [...webhook, 'hmac', index], report);
   checkShops(tree, secrets, report, values);
   return issues;
+}
+
+/** A form that could never make an order. */
+function checkForm(tree: unknown, at: ConfigPath, report: (path: ConfigPath, problem: string) => void): void {
+  const fields = valueAt(tree, [...at, 'fields']);
+  const has = (name: string): boolean => valueAt(tree, [...at, 'fields', name]) !== undefined;
+  const skuMap = valueAt(tree, [...at, 'sku_map']);
+  if (fields === undefined) {
+    for (const key of ['sku_map', 'currency']) {
+      if (valueAt(tree, [...at, key]) !== undefined) report([...at, key], 'belongs to fields, which is not set');
+    }
+    return;
+  }
+  if (has('sku') !== (skuMap !== undefined)) {
+    report([...at, 'sku_map'], 'and fields.sku belong together: set both, or none of them');
+  } else if (skuMap !== undefined && ['type', 'variant', 'plan', 'days'].some(has)) {
+    report([...at, 'fields'], 'type, variant, plan and days are said by the SKU map: remove them, or sku and sku_map');
+  } else if (skuMap === undefined && !has('variant') && !has('plan')) {
+    report([...at, 'fields'], 'names nothing to buy: set sku with sku_map, variant or plan');
+  }
 }
 
 /** What signs the results that are posted must be a secret of the scheme, because the receiver's library reads it so. */

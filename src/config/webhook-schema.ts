@@ -39,6 +39,31 @@ const standardWebhooks = z
   .describe('Secrets of the Standard Webhooks scheme. During a rotation the old and the new one stand here together.')
   .meta(live);
 
+const inDocument = z
+  .string()
+  .max(256)
+  .regex(/^(?:\/[^/]*)+$/, 'must be a JSON pointer, for example "/order/number"');
+const inLine = inDocument.optional();
+
+const fields = z
+  .strictObject({
+    order_id: inDocument.describe('Where the order has its id, for example `/order/number`.'),
+    lines: inDocument.describe('Where it has the list of its lines, for example `/order/items`.'),
+    currency: inDocument.optional().describe('Where it names the balance to charge.'),
+    not_after: inDocument.optional().describe('Where it says until when it may be bought.'),
+    metadata: inDocument.optional().describe('Where it has an object that comes back with the result.'),
+    line_id: inLine.describe('Where a line has its id, from the line. Default: its place in the list, from 1.'),
+    sku: inLine.describe('Where a line has its SKU; needs `sku_map`.'),
+    type: inLine.describe('Where a line has its type. Default: by what it names, and never a cancel.'),
+    variant: inLine.describe('Where a line names a gift card or key.'),
+    plan: inLine.describe('Where a line names an eSIM plan.'),
+    iccid: inLine.describe('Where a line names the eSIM to top up.'),
+    quantity: inDocument.describe('Where a line says how many.'),
+    days: inLine.describe('Where a line says for how many days.'),
+  })
+  .optional()
+  .describe("Where the shop's own JSON has what an order needs, as JSON pointers. Unset: it sends our form.");
+
 const hmac = z
   .array(
     z.strictObject({
@@ -62,6 +87,20 @@ const hmac = z
       ),
       secret_file: z.string().min(1).optional().describe('A file that holds the secret.'),
       source: boundSource,
+      fields,
+      sku_map: z
+        .string()
+        .min(1)
+        .max(4096)
+        .optional()
+        .describe('The file (YAML or CSV) that says what each SKU stands for; with `fields.sku`.'),
+      currency: currencySchema
+        .optional()
+        .describe('With `fields`: the balance to charge where neither the SKU map nor the order names one.'),
+      unmatched: z
+        .enum(['refuse', 'ignore'])
+        .default('refuse')
+        .describe('Lines whose SKU is not in the map: `refuse` the order, or `ignore` them: they are not ours.'),
     }),
   )
   .max(100)

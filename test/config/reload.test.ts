@@ -18,7 +18,12 @@ intake:
     listen: 127.0.0.1:0
     tokens: [{ name: shop, value: a-token-of-the-shop }]
     standard_webhooks: [{ name: signed, secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr }]
-    hmac: [{ name: erp, header: X-Sign, secret: a-secret-of-the-erp }]
+    hmac:
+      - name: erp
+        header: X-Sign
+        secret: a-secret-of-the-erp
+        fields: { order_id: /id, lines: /lines, quantity: /n, sku: /sku }
+        sku_map: skus-of-erp.yaml
     woocommerce:
       - shop: woo
         secrets: [{ value: a-secret-of-the-woo }]
@@ -50,7 +55,15 @@ const others: Record<string, string> = {
   sandbox: '{ seed: 7 }',
 };
 
+/** What a SKU map says stands in place of these, never beside it. */
+const withoutMap = full
+  .replace(', sku: /sku', ', variant: /card, plan: /plan')
+  .replace('sku_map: skus-of-erp.yaml', '');
+const fullFor = (path: string): string =>
+  /hmac\[\]\.fields\.(?:type|variant|plan|days)$/.test(path) ? withoutMap : full;
+
 function otherValue({ path, node }: ConfigKey): string {
+  if (path.includes('.fields.')) return '/another/place';
   const name = path.split('.').at(-1) ?? '';
   if (others[name] !== undefined) return others[name];
   if (node.type === 'boolean') return String(node.default !== true);
@@ -90,22 +103,23 @@ const running = read(full);
 /** The whole configuration with one value changed, by a variable because a secret is never a flag. */
 function changed(key: ConfigKey): LoadedConfig {
   const name = `ORDER_SYNC__${pathOf(key.path).join('__').toUpperCase()}`;
-  return read(full, { [name]: otherValue(key) });
+  return read(fullFor(key.path), { [name]: otherValue(key) });
 }
 
 describe('a reload', () => {
   it.each(leaves.map((key) => [key.path, key] as const))(
     'takes over %s, or says that it needs a restart',
     (path, key) => {
+      const before = fullFor(path) === full ? running : read(fullFor(path));
       const next = changed(key);
-      expect(next.digests).not.toEqual(running.digests);
-      const plan = planReload(running, next);
+      expect(next.digests).not.toEqual(before.digests);
+      const plan = planReload(before, next);
       const live = isLive(pathOf(path));
       const told = live ? plan.applied : plan.needRestart;
       expect(told.filter((name) => name.startsWith(path))).not.toEqual([]);
       expect(live ? plan.needRestart : plan.applied).toEqual([]);
       // Nothing is taken over in part: the mark in the schema, and what is done, are the same.
-      expect(plan.config).toEqual(live ? next.config : running.config);
+      expect(plan.config).toEqual(live ? next.config : before.config);
       // What needs a restart is named again at the next reload, and what was taken over is not.
       const again = planReload(plan, next);
       expect({ applied: again.applied, needRestart: again.needRestart }).toEqual({

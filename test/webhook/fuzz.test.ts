@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { bodyOf } from '../fuzz/strange-inputs.ts';
 import { problemSchema } from '../../src/intake/webhook/openapi.ts';
 import { boundToken, token } from './running-intake-config.ts';
 import { order, startIntake } from './running-intake.ts';
@@ -8,62 +9,6 @@ import { shopifyOrder, shopifySecret, startShops, wooOrder, wooSecret } from './
 
 const runs = Number(process.env['FUZZ_RUNS'] ?? 400);
 const json = { 'content-type': 'application/json' };
-
-/** A document in which some values were replaced, left out, doubled or nested. */
-function mutated(document: unknown): fc.Arbitrary<string> {
-  const strange = fc.oneof(
-    fc.jsonValue(),
-    fc.string({ unit: 'binary' }),
-    fc.constantFrom(
-      0,
-      -1,
-      1e308,
-      9_007_199_254_740_992,
-      '',
-      ' ',
-      '__proto__',
-      [],
-      {},
-      null,
-      true,
-      '8999901000000000013',
-    ),
-  );
-  return fc
-    .array(fc.tuple(fc.nat(), strange, fc.constantFrom('replace', 'remove', 'add')), { minLength: 1, maxLength: 4 })
-    .map((changes) => {
-      const copy: unknown = structuredClone(document);
-      for (const [at, value, how] of changes) {
-        const places = placesIn(copy);
-        const place = places[at % Math.max(1, places.length)];
-        if (place === undefined) continue;
-        if (how === 'remove') Reflect.deleteProperty(place.holder, place.key);
-        else Reflect.set(place.holder, how === 'add' ? `${place.key}x` : place.key, value);
-      }
-      return JSON.stringify(copy);
-    });
-}
-
-function placesIn(value: unknown): { holder: object; key: string }[] {
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([key, child]) => [{ holder: value, key }, ...placesIn(child)]);
-}
-
-/** Text that was cut, or in which a piece was doubled or replaced. */
-const damaged = (text: fc.Arbitrary<string>): fc.Arbitrary<Buffer> =>
-  fc.tuple(text, fc.nat(), fc.nat(), fc.uint8Array({ maxLength: 8 })).map(([whole, from, length, bytes]) => {
-    const buffer = Buffer.from(whole);
-    const start = from % (buffer.length + 1);
-    return Buffer.concat([buffer.subarray(0, start), bytes, buffer.subarray(start + (length % 9))]);
-  });
-
-const bodyOf = (document: unknown): fc.Arbitrary<Buffer> =>
-  fc.oneof(
-    { weight: 4, arbitrary: mutated(document).map((text) => Buffer.from(text)) },
-    { weight: 2, arbitrary: damaged(mutated(document)) },
-    { weight: 1, arbitrary: fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)) },
-    { weight: 1, arbitrary: fc.json().map((text) => Buffer.from(text)) },
-  );
 
 describe('whatever is posted', () => {
   it(`is accepted and then on disk, or refused with a problem and then not: ${runs} inputs`, async () => {

@@ -70,6 +70,7 @@ export async function startIntake(changes: IntakeChanges = {}): Promise<RunningI
           header: 'X-Erp-Signature',
           encoding: 'hex',
           prefix: 'sha256=',
+          form: null,
         },
       ],
       woocommerce: [],

@@ -2,12 +2,14 @@ import type { Buffer } from 'node:buffer';
 import { hmacSha256, isSecretWithDigest, isSignature, secretDigest } from './hmac-signature.ts';
 import { Refusal } from './problem.ts';
 import { standardWebhookHeaders, verifyStandardWebhook } from './standard-webhook.ts';
-import type { HmacCaller, WebhookCaller, WebhookConfig } from './webhook-config.ts';
+import type { HmacCaller, ShopForm, WebhookCaller, WebhookConfig } from './webhook-config.ts';
 
 /** Who is calling, as far as it matters: how it is called in logs, and whose orders it may touch. */
 export interface Caller {
   readonly name: string;
   readonly source: string | null;
+  /** The form of its orders; null: ours. */
+  readonly form: ShopForm | null;
 }
 
 export type HeaderReader = (name: string) => string | undefined;
@@ -28,7 +30,7 @@ export function callerByToken(header: HeaderReader, tokens: readonly WebhookCall
     for (const token of tokens) if (isSecretWithDigest(token.secret, digest)) found = token;
   }
   if (found === null) throw unauthorized('The bearer token is not known.');
-  return { name: found.name, source: found.source };
+  return { name: found.name, source: found.source, form: null };
 }
 
 /** Whether the request claims to be signed: only then its body is read before it is known who sent it. */
@@ -43,11 +45,11 @@ export function callerBySignature(header: HeaderReader, body: Buffer, doors: Doo
   if (headers !== null && doors.standardWebhooks.length > 0) {
     const signed = verifyStandardWebhook(headers, body, doors.standardWebhooks, nowMs);
     if (!signed.ok) throw unauthorized(`The signature is not valid: ${signed.why}.`);
-    return { name: signed.caller.name, source: signed.caller.source };
+    return { name: signed.caller.name, source: signed.caller.source, form: null };
   }
   const caller = hmacCaller(header, body, doors.hmac);
   if (caller === null) throw unauthorized('The signature does not fit the body.');
-  return { name: caller.name, source: caller.source };
+  return { name: caller.name, source: caller.source, form: caller.form };
 }
 
 function hmacCaller(header: HeaderReader, body: Buffer, callers: readonly HmacCaller[]): HmacCaller | null {
@@ -66,7 +68,7 @@ export function narrower(token: Caller, signed: Caller): Caller {
   if (token.source !== null && signed.source !== null && token.source !== signed.source) {
     throw new Refusal('source_not_allowed', 'The token and the signature belong to different sources.');
   }
-  return { name: token.name, source: token.source ?? signed.source };
+  return { name: token.name, source: token.source ?? signed.source, form: signed.form };
 }
 
 export function unauthorized(detail: string): Refusal {

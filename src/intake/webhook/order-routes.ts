@@ -13,7 +13,7 @@ import { jsonAnswer } from './json-answer.ts';
 import { acknowledgementOf, conflictRefusal, orderAddress } from './order-answers.ts';
 import { preferredWaitS } from './prefer-wait.ts';
 import { Refusal } from './problem.ts';
-import { readOrders } from './read-orders.ts';
+import type { ShopForms } from './shop-forms.ts';
 import type { SettlementWatch, WatchedOrder } from './settlement-watch.ts';
 import type { WebhookConfig } from './webhook-config.ts';
 
@@ -26,6 +26,7 @@ export interface OrderRoutesDeps {
   readonly commits: CommitQueue;
   readonly watch: SettlementWatch;
   readonly accepted: AcceptedLog;
+  readonly forms: ShopForms;
   /** New lines are in the outbox, or lines were taken back. */
   readonly onChanged: () => void;
 }
@@ -43,7 +44,9 @@ export function orderRoutes(deps: OrderRoutesDeps): Hono<Web> {
 async function postOrders(deps: OrderRoutesDeps, context: Context<Web>): Promise<Response> {
   const { config, store, commits, watch } = deps;
   const { caller, body } = await deps.admission.withBody(context);
-  const { lines, single } = readOrders(body, config.limits, caller.source ?? config.source);
+  const { lines, single } = deps.forms.read(body, caller.form, caller.source ?? config.source);
+  // A shop of its own form also sends orders of which nothing is ours.
+  if (lines.length === 0) return jsonAnswer({ result: 'nothing_to_buy' }, 200);
   for (const line of lines) requireSource(caller, line.source);
   const outcome = await commits.submit(lines);
   if (outcome.kind === 'conflict') {

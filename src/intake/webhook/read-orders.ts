@@ -58,7 +58,6 @@ function textOf(body: Buffer): string {
 }
 
 function ordersIn(text: string, depth: number): { orders: FoundOrder[]; single: boolean; mistakes: DocumentMistake[] } {
-  if (text.trim() === '') throw new Refusal('invalid_json', 'The body is empty.');
   const { value, findings } = parsed(text, depth);
   const shared = { findings, lineNumberOf: () => 1 };
   if (!isObject(value) || !Object.hasOwn(value, 'orders') || Object.hasOwn(value, 'lines')) {
@@ -86,7 +85,13 @@ function ordersIn(text: string, depth: number): { orders: FoundOrder[]; single: 
   return { orders: found, single: false, mistakes };
 }
 
+/** The JSON of a body, as the strict reader found it. Throws the refusal of what is none. */
+export function documentOf(body: Buffer, depth: number): ReturnType<typeof parseStrictJson> {
+  return parsed(textOf(body), depth);
+}
+
 function parsed(text: string, depth: number): ReturnType<typeof parseStrictJson> {
+  if (text.trim() === '') throw new Refusal('invalid_json', 'The body is empty.');
   try {
     return parseStrictJson(text, depth);
   } catch (error) {
@@ -116,7 +121,7 @@ function repeatedOrder(order: FoundOrder, defaultSource: string, seen: Map<strin
 }
 
 /** Two lines of one id would be one line to buy, and the other one lost in silence. */
-function repeatedLines(order: FoundOrder): DocumentMistake[] {
+export function repeatedLines(order: FoundOrder): DocumentMistake[] {
   const { value, path } = order;
   if (!isObject(value) || !Array.isArray(value['lines'])) return [];
   const seen = new Map<string, number>();
@@ -135,7 +140,7 @@ function repeatedLines(order: FoundOrder): DocumentMistake[] {
   return mistakes;
 }
 
-function mistakeOf(rejection: {
+export function mistakeOf(rejection: {
   field: string | null;
   code: string;
   rule: string;
@@ -145,7 +150,7 @@ function mistakeOf(rejection: {
   return { pointer: fragment(field ?? ''), code, detail: rule, ...(value === null ? {} : { value }) };
 }
 
-function mistakeOfFinding(finding: JsonFinding): DocumentMistake {
+export function mistakeOfFinding(finding: JsonFinding): DocumentMistake {
   const { path, code, rule, value } = finding;
   return { pointer: fragment(jsonPointer(path)), code, detail: rule, ...shownAs(value) };
 }
@@ -154,7 +159,7 @@ function noOrders(pointer: string): DocumentMistake {
   return { pointer: fragment(pointer), code: 'no_orders', detail: 'must hold at least one order' };
 }
 
-function tooManyLines(counted: number, limit: number): DocumentMistake {
+export function tooManyLines(counted: number, limit: number): DocumentMistake {
   const detail = `holds ${counted} order lines, and a request may hold ${limit}: divide it`;
   return { pointer: '#', code: 'too_many_lines', detail };
 }
@@ -165,12 +170,12 @@ function shownAs(value: unknown): { value?: string } {
 }
 
 /** A JSON pointer as the fragment of a URI (RFC 6901, section 6). */
-function fragment(pointer: string): string {
+export function fragment(pointer: string): string {
   return `#${encodeURI(pointer.toWellFormed()).replaceAll('#', '%23')}`;
 }
 
 /** What is wrong with an order is wrong with each of its lines; once is enough to tell. */
-function invalid(mistakes: readonly DocumentMistake[]): Refusal {
+export function invalid(mistakes: readonly DocumentMistake[]): Refusal {
   const distinct = [...new Map(mistakes.map((mistake) => [JSON.stringify(mistake), mistake])).values()];
   const errors = distinct.slice(0, shownMistakes);
   const count = distinct.length === 1 ? 'one mistake' : `${distinct.length} mistakes`;

@@ -14,6 +14,36 @@ export interface HmacCaller extends WebhookCaller {
   readonly encoding: 'base64' | 'hex';
   /** What stands before the signature in the header. */
   readonly prefix: string;
+  /** Where its own JSON has what an order needs; null: it sends our form. */
+  readonly form: ShopForm | null;
+}
+
+/** The form of a home-made shop's orders. */
+export interface ShopForm {
+  readonly fields: FieldPointers;
+  /** The file that says what each SKU stands for; null: the shop names variants and plans itself. */
+  readonly skuMap: string | null;
+  /** The balance to charge where neither the SKU map nor the order names one. */
+  readonly currency: string | null;
+  /** A line whose SKU the map does not know refuses the order, or is not ours and passed over. */
+  readonly unmatched: 'refuse' | 'ignore';
+}
+
+/** JSON pointers (RFC 6901), for the order from the document, for a line from the line; null: the shop has no such field. */
+export interface FieldPointers {
+  readonly orderId: string;
+  readonly lines: string;
+  readonly currency: string | null;
+  readonly notAfter: string | null;
+  readonly metadata: string | null;
+  readonly lineId: string | null;
+  readonly sku: string | null;
+  readonly type: string | null;
+  readonly variant: string | null;
+  readonly plan: string | null;
+  readonly iccid: string | null;
+  readonly quantity: string;
+  readonly days: string | null;
 }
 
 /** A limit on everything that a caller can make grow, or make wait. */

@@ -11,6 +11,7 @@ import { CommitQueue, unavailable } from './commit-queue.ts';
 import { documentRoutes } from './document-routes.ts';
 import { orderRoutes } from './order-routes.ts';
 import { type ProblemCode, problemResponse, Refusal } from './problem.ts';
+import { ShopForms } from './shop-forms.ts';
 import { SettlementWatch } from './settlement-watch.ts';
 import type { WebhookConfig } from './webhook-config.ts';
 import { startWebhookServer, type WebhookAnswers, type WebhookServer } from './webhook-server.ts';
@@ -71,6 +72,7 @@ export async function startWebhookIntake(options: WebhookIntakeOptions): Promise
   const readBack = options.readBack ?? null;
   const doorsOf = (at: WebhookConfig) => {
     const admission = new Admission(at, clock);
+    const forms = new ShopForms(at, clock, logger);
     const { bodyBytes } = at.limits;
     const desk = new StorefrontDesk({ config: at, store, clock, logger, onChanged });
     const answers = webhookAnswers({
@@ -78,11 +80,11 @@ export async function startWebhookIntake(options: WebhookIntakeOptions): Promise
       isStopping: () => state === 'stopping',
       routes: [
         storefrontRoutes({ desk, clock, logger, bodyBytes, readBack }),
-        orderRoutes({ config: at, store, clock, logger, admission, commits, watch, accepted, onChanged }),
+        orderRoutes({ config: at, store, clock, logger, admission, commits, watch, accepted, forms, onChanged }),
         documentRoutes(options.version),
       ],
     });
-    return { answers, desk };
+    return { answers, desk, forms };
   };
   let doors = doorsOf(config);
   // What is open at the moment of the request, so that the doors can be changed while the address stays.
@@ -97,7 +99,8 @@ export async function startWebhookIntake(options: WebhookIntakeOptions): Promise
     failed: commits.failed,
     health: () => {
       if (state !== 'open') return 'fail';
-      return commits.fill > 0.5 ? 'warn' : doors.desk.health();
+      if (commits.fill > 0.5 || doors.forms.health() === 'warn') return 'warn';
+      return doors.desk.health();
     },
     prepare: (changed) => {
       const made = doorsOf(changed);

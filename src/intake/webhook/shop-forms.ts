@@ -1,0 +1,35 @@
+import type { Buffer } from 'node:buffer';
+import type { Logger } from 'pino';
+import type { Clock } from '../../core/clock.ts';
+import { SkuFile } from '../storefronts/sku-file.ts';
+import { type ReadOrders, readOrders } from './read-orders.ts';
+import { readShopOrder } from './read-shop-order.ts';
+import type { ShopForm, WebhookConfig } from './webhook-config.ts';
+
+/** The forms in which orders come: ours, and those of home-made shops. */
+export class ShopForms {
+  readonly #config: WebhookConfig;
+  readonly #skus = new Map<ShopForm, SkuFile>();
+
+  /** Throws CONFIG_INVALID when a SKU map cannot be used. */
+  constructor(config: WebhookConfig, clock: Clock, logger: Logger) {
+    this.#config = config;
+    for (const { form } of config.hmac) {
+      if (form !== null && form.skuMap !== null) this.#skus.set(form, new SkuFile(form.skuMap, clock, logger));
+    }
+  }
+
+  /** `warn` while a changed SKU map cannot be used and the last good one stands in for it. */
+  health(): 'pass' | 'warn' {
+    return [...this.#skus.values()].some((file) => file.problem !== null) ? 'warn' : 'pass';
+  }
+
+  /** Reads the orders of a body in the form of its caller; null: our own. Throws the refusal. */
+  read(body: Buffer, form: ShopForm | null, source: string): ReadOrders {
+    const { limits } = this.#config;
+    if (form === null) return readOrders(body, limits, source);
+    const { fields, currency, unmatched } = form;
+    const skus = this.#skus.get(form)?.current() ?? null;
+    return readShopOrder(body, limits, source, { fields, currency, unmatched, skus });
+  }
+}

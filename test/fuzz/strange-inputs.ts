@@ -1,0 +1,71 @@
+import { Buffer } from 'node:buffer';
+import fc from 'fast-check';
+
+/**
+ * How many inputs there are over all kinds: JSON half of them, CSV and raw requests a quarter each. `FUZZ_RUNS=100000`
+ * makes it the long run whose figures stand in docs/reliability.md.
+ */
+const total = Number(process.env['FUZZ_RUNS'] ?? 2400);
+export const runs = { json: Math.ceil(total / 2), csv: Math.ceil(total / 4), requests: Math.ceil(total / 4) };
+
+/** Inputs that are on their way at once. */
+export const together = 32;
+
+/** A long run takes its time. */
+export const fuzzTimeoutMs = 120_000 + total * 60;
+
+/** A document in which some values were replaced, left out, doubled or nested. */
+export function mutated(document: unknown): fc.Arbitrary<string> {
+  const strange = fc.oneof(
+    fc.jsonValue(),
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom(
+      0,
+      -1,
+      1e308,
+      9_007_199_254_740_992,
+      '',
+      ' ',
+      '__proto__',
+      [],
+      {},
+      null,
+      true,
+      '8999901000000000013',
+    ),
+  );
+  return fc
+    .array(fc.tuple(fc.nat(), strange, fc.constantFrom('replace', 'remove', 'add')), { minLength: 1, maxLength: 4 })
+    .map((changes) => {
+      const copy: unknown = structuredClone(document);
+      for (const [at, value, how] of changes) {
+        const places = placesIn(copy);
+        const place = places[at % Math.max(1, places.length)];
+        if (place === undefined) continue;
+        if (how === 'remove') Reflect.deleteProperty(place.holder, place.key);
+        else Reflect.set(place.holder, how === 'add' ? `${place.key}x` : place.key, value);
+      }
+      return JSON.stringify(copy);
+    });
+}
+
+function placesIn(value: unknown): { holder: object; key: string }[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, child]) => [{ holder: value, key }, ...placesIn(child)]);
+}
+
+/** Bytes that were cut, or in which a piece was doubled or replaced. */
+export const damaged = (whole: fc.Arbitrary<string | Buffer>): fc.Arbitrary<Buffer> =>
+  fc.tuple(whole, fc.nat(), fc.nat(), fc.uint8Array({ maxLength: 8 })).map(([text, from, length, bytes]) => {
+    const buffer = Buffer.from(text);
+    const start = from % (buffer.length + 1);
+    return Buffer.concat([buffer.subarray(0, start), bytes, buffer.subarray(start + (length % 9))]);
+  });
+
+export const bodyOf = (document: unknown): fc.Arbitrary<Buffer> =>
+  fc.oneof(
+    { weight: 4, arbitrary: mutated(document).map((text) => Buffer.from(text)) },
+    { weight: 2, arbitrary: damaged(mutated(document)) },
+    { weight: 1, arbitrary: fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)) },
+    { weight: 1, arbitrary: fc.json().map((text) => Buffer.from(text)) },
+  );

@@ -6,11 +6,15 @@ import type { AttemptClaim } from './store.ts';
 
 /**
  * An eSIM is spent on by one call at a time, in the order in which the calls were asked for: while an earlier entry
- * of the same ICCID is open, a later one waits.
+ * of the same ICCID is open, a later one waits. A person may hold the earlier one, and let it go on while the later one
+ * is being sent: then it is the earlier one that waits.
  */
 const iccidIsFree = `(e.iccid IS NULL OR NOT EXISTS (
-  SELECT 1 FROM entries o WHERE o.iccid = e.iccid AND o.id < e.id
+  SELECT 1 FROM entries o WHERE o.iccid = e.iccid AND o.id <> e.id AND (o.id < e.id OR o.state = 'sending')
     AND o.iccid IS NOT NULL AND o.state IN ('pending', 'sending', 'waiting', 'unknown', 'placed')))`;
+/** The same for an entry in doubt, which is open already: the later ones wait for it. */
+const iccidIsIdle = `(e.iccid IS NULL OR NOT EXISTS (
+  SELECT 1 FROM entries o WHERE o.iccid = e.iccid AND o.iccid IS NOT NULL AND o.state = 'sending'))`;
 const mayStart = `(e.not_after_ms IS NULL OR e.not_after_ms > :nowMs)`;
 const notOpen = 'NOT EXISTS (SELECT 1 FROM attempts a WHERE a.entry_id = e.id AND a.closed_at_ms IS NULL)';
 
@@ -48,7 +52,7 @@ function sendStatements(database: Sqlite, allowed: string) {
   return {
     doubtful: database.prepare<SendParameters, EntryRow>(
       `SELECT e.* FROM entries e WHERE e.state = 'unknown' AND e.next_step = 'send' AND e.due_at_ms <= :nowMs
-       AND ${allowed} ORDER BY e.due_at_ms, e.id LIMIT 1`,
+       AND ${allowed} AND ${iccidIsIdle} ORDER BY e.due_at_ms, e.id LIMIT 1`,
     ),
     waiting: database.prepare<QueueParameters, EntryRow>(headOf('waiting', allowed)),
     pending: database.prepare<QueueParameters, EntryRow>(headOf('pending', allowed)),

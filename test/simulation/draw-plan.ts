@@ -1,6 +1,7 @@
 import type { AcceptableLine } from '../../src/core/order-request.ts';
 import { drawReadings, type ApiReadings } from './api-readings.ts';
 import type { FaultProfile } from './fates.ts';
+import type { ActPlan } from './person.ts';
 import type { ClosedDoor, Product, Refusal, Span } from './market.ts';
 import {
   cancelLine,
@@ -163,6 +164,53 @@ function drawDiskErrors(random: SeededRandom): DiskErrorPlan[] {
   return errors;
 }
 
+function drawActs(random: SeededRandom, keys: readonly string[], faultsOffMs: number): ActPlan[] {
+  const acts: ActPlan[] = [];
+  const most = random.chance(0.3) ? random.int(1, 8) : 0;
+  for (let count = 0; count < most; count += 1) {
+    const key = keys[random.int(0, keys.length - 1)] ?? '';
+    acts.push({
+      atMs: random.int(0, faultsOffMs + 240_000),
+      action: random.pick(
+        'hold',
+        'hold',
+        'release',
+        'cancel',
+        'retry',
+        'resolve',
+        'resolve',
+        'reorder',
+        'reorder',
+        'pause',
+        'resume',
+      ),
+      pick: random.next(),
+      scope: random.pick('account', `key:${key}`, 'family:gift_card', 'family:esim', 'balance:USD', 'balance:EUR'),
+    });
+  }
+  return acts;
+}
+
+/**
+ * Somebody who answers every question at once, and may be wrong to answer so soon; where nothing can be looked up, so
+ * that there are questions.
+ */
+function withEagerPerson(random: SeededRandom, plan: RunPlan): RunPlan {
+  const everyMs = random.int(2000, 10_000);
+  const count = Math.floor((plan.faultsOffMs + 120_000) / everyMs);
+  const acts = Array.from({ length: count }, (_, index): ActPlan => {
+    return { atMs: (index + 1) * everyMs, action: 'resolve', pick: random.next() * 0.9, scope: '' };
+  });
+  return {
+    ...plan,
+    settings: { ...plan.settings, lookup: false },
+    readings: { ...plan.readings, lookup: false },
+    faultProfile: random.pick('doubtful', 'late'),
+    faultShare: 0.9,
+    acts: [...plan.acts, ...acts],
+  };
+}
+
 /** Draws the whole run that a seed stands for. */
 export function drawPlan(seed: number): RunPlan {
   const random = new SeededRandom(seed);
@@ -197,7 +245,7 @@ export function drawPlan(seed: number): RunPlan {
   }
   const scarce = random.chance(0.2);
   const later = random.fork();
-  return {
+  const plan: RunPlan = {
     ...quietPlan,
     name: `seed ${seed}`,
     seed,
@@ -237,5 +285,7 @@ export function drawPlan(seed: number): RunPlan {
       ? { fromMs: random.int(0, faultsOffMs), untilMs: faultsOffMs }
       : { fromMs: 0, untilMs: 0 },
     diskErrors: drawDiskErrors(later),
+    acts: drawActs(later, Object.keys(settings.keys), faultsOffMs),
   };
+  return later.chance(0.06) ? withEagerPerson(later, plan) : plan;
 }

@@ -143,8 +143,9 @@ function drawTrap(random: SeededRandom, first: boolean): Fate {
 /**
  * `doubtful` gathers its faults where they hurt most: on the second and third call for something that is in doubt.
  * `trap` lets the first call succeed unseen, so that a refusal of the second is the doing of the first.
+ * `late` takes longer over the first call than anybody waits, and refuses the second meanwhile.
  */
-export type FaultProfile = 'mixed' | 'doubtful' | 'trap';
+export type FaultProfile = 'mixed' | 'doubtful' | 'trap' | 'late';
 
 /** Draws what happens to a call while faults are on. */
 export function drawFate(
@@ -153,6 +154,10 @@ export function drawFate(
   profile: FaultProfile,
 ): Fate {
   if (profile === 'trap') return drawTrap(random, call.spends && call.first);
+  if (profile === 'late' && call.spends)
+    return call.first
+      ? { kind: 'slow', processMs: 90_000 }
+      : { kind: 'instead', processed: false, answer: refusal(random, call.path) };
   if (profile === 'doubtful') return drawDoubtfulFate(random, call);
   const end = random.pick<LostEnd>('reset', 'reset', 'timeout', 'deadline');
   const kind = random.next();

@@ -324,6 +324,46 @@ export const mutants: readonly Mutant[] = [
     changes: [['.catch((error: unknown) => this.#failure.reject(error))', '.catch(() => undefined)']],
   },
   {
+    name: 'what a person holds goes on',
+    file: 'core/operator-decision.ts',
+    changes: [["state: 'held', heldFrom: facts.state", 'state: facts.state, heldFrom: null']],
+  },
+  {
+    name: 'what a person stops goes on',
+    file: 'store/pauses.ts',
+    changes: [['still.operations.push(...operationsOf(scope.family))', 'still.operations.push()']],
+  },
+  {
+    name: 'an order that was made anew can be made anew again',
+    file: 'core/entry-state.ts',
+    changes: [['entry.inDoubt || entry.replaced ? []', 'entry.inDoubt ? []']],
+  },
+  {
+    name: 'what a person retries counts as clean',
+    file: 'core/operator-decision.ts',
+    changes: [
+      [
+        "if (!mayBeBought(facts)) return { ok: true, move: { ...again, state: 'waiting'",
+        "if (facts.reference !== '') return { ok: true, move: { ...again, inDoubt: false, state: 'waiting'",
+      ],
+    ],
+  },
+  {
+    name: 'a person may call an order rejected while its call is still under way',
+    file: 'core/operator-decision.ts',
+    changes: [['facts.inDoubt && facts.quietLeftMs > 0', 'facts.inDoubt && facts.quietLeftMs > 1e9']],
+  },
+  {
+    name: 'what a person lets go on after a doubt counts as clean',
+    file: 'core/operator-decision.ts',
+    changes: [
+      [
+        'return { ok: true, move: { ...back, nextStep: next.step, dueAtMs: nowMs } };',
+        "return { ok: true, move: { ...back, inDoubt: false, doubtUntilMs: null, nextStep: 'send', dueAtMs: nowMs } };",
+      ],
+    ],
+  },
+  {
     name: 'the key is logged',
     file: run,
     changes: [['key: keyName,\n      outcome', 'key: this.#deps.keyValue(keyName),\n      outcome']],

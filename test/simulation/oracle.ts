@@ -10,22 +10,26 @@ import { namespace } from './sim-disk.ts';
 import type { World } from './world.ts';
 
 /** Worked out once for a line, which is looked at twice. */
-const possibleReferences = new WeakMap<AcceptableLine, ReadonlySet<string>>();
+const possibleReferences = new WeakMap<
+  AcceptableLine,
+  { readonly deepest: number; readonly all: ReadonlySet<string> }
+>();
 
 /**
  * Every reference that may ever stand for a line, worked out without asking the worker: a line that may be split or
- * charged to another balance has some more.
+ * charged to another balance has some more, and so has one that a person orders anew.
  */
-function referencesOf(line: AcceptableLine): ReadonlySet<string> {
-  const known = possibleReferences.get(line);
-  if (known !== undefined) return known;
+function referencesOf(world: World, line: AcceptableLine): ReadonlySet<string> {
   const { source, orderId, lineId } = line;
-  const deepest = Object.keys(line.rules ?? {}).length === 0 ? 0 : 4;
+  const byItself = Object.keys(line.rules ?? {}).length === 0 ? 0 : 4;
+  const deepest = Math.min(8, byItself + 2 * world.person.reordersOf(source, orderId, lineId));
+  const known = possibleReferences.get(line);
+  if (known?.deepest === deepest) return known.all;
   const references = new Set<string>();
   for (let generation = 0; generation <= deepest; generation += 1)
     for (let chunk = 0; chunk < 2 ** generation; chunk += 1)
       references.add(referenceFor(namespace, { source, orderId, lineId, generation, chunk }));
-  possibleReferences.set(line, references);
+  possibleReferences.set(line, { deepest, all: references });
   return references;
 }
 
@@ -57,7 +61,7 @@ export function checkAtEnd(world: World): void {
   }
   for (const order of api.ledger.orders)
     if (!explained.has(order)) world.violate('I1', `nobody asked for the order ${order.reference}`);
-  checkMoney(world, told, anyReview);
+  checkMoney(world, told, anyReview || world.person.resolved.size > 0);
   checkSecrets(world);
 }
 
@@ -75,14 +79,14 @@ function checkEnded(world: World, name: string, entry: ResultEntry): void {
   if (entry.state === 'expired' && seen.doubtful && !world.wire.foundBefore(family, seen.lastMs))
     world.violate('I4', `${name} is said to have expired, but it may have been bought for all that is known`);
   const deadline = entry.error?.code === 'not_after_passed';
-  if (entry.state === 'rejected' && !seen.refused && !deadline)
+  if (entry.state === 'rejected' && !seen.refused && !deadline && !world.person.resolved.has(entry.reference))
     world.violate('I4', `${name} is rejected, but the API never refused it`);
 }
 
 /** Returns what the API sold for the line. */
 function checkPurchase(world: World, line: AcceptableLine, reference: string, shown: ResultLine): readonly SimOrder[] {
   const name = `${line.operation} ${line.orderId}/${line.lineId} (${reference})`;
-  const possible = referencesOf(line);
+  const possible = referencesOf(world, line);
   const orders = [...possible].map((it) => world.api.ledger.find(it)).filter((order) => order !== undefined);
   const bought = orders.reduce((sum, order) => sum + order.quantity, 0);
   if (bought > (line.quantity ?? 1) || (line.rules?.split !== true && orders.length > 1))
@@ -93,7 +97,9 @@ function checkPurchase(world: World, line: AcceptableLine, reference: string, sh
   // Under any of its references, and also again: a call that never arrived must not be bought late by its repetition.
   const last = Math.max(...[...possible].map((it) => world.wire.of(it).lastLeftAtMs ?? 0));
   const lateMs = line.notAfterMs === null ? 0 : wallStartMs + last - line.notAfterMs;
-  if (lateMs > 1000 && world.plan.wallJumps.length === 0)
+  // What a person orders anew after its deadline has none any more.
+  const anew = world.person.reordersOf(line.source, line.orderId, line.lineId) > 0;
+  if (lateMs > 1000 && !anew && world.plan.wallJumps.length === 0)
     world.violate('I4', `${name} was sent ${lateMs} ms after its deadline`);
   const shownReferences = new Set(shown.entries.map((entry) => entry.reference));
   for (const entry of shown.entries) {
@@ -114,6 +120,10 @@ function checkEntry(world: World, line: AcceptableLine, entry: ResultEntry, orde
     case 'expired':
       if (order !== undefined) world.violate('I4', `${name} is ${entry.state}, but the API sold it`);
       checkEnded(world, name, entry);
+      return;
+    case 'cancelled':
+      if (order !== undefined) world.violate('I4', `${name} is cancelled, but the API sold it`);
+      if (!world.person.cancelled.has(entry.reference)) world.violate('I4', `${name} is cancelled by nobody`);
       return;
     case 'fulfilled':
     case 'refunded':
@@ -139,6 +149,8 @@ function checkBought(world: World, name: string, entry: ResultEntry, order: SimO
     world.violate('I5', `${name} is said to cost ${entry.cost}, charged was ${moneyText(order.cost)}`);
   // A top-up delivers nothing of its own; an answer may name the eSIM that it was for.
   if (order.operation === 'esim_topup') return;
+  // A person says that it was bought, and not what it brought.
+  if (world.person.resolved.has(entry.reference) && entry.units.length === 0) return;
   const units = entry.units.map((unit) => unit.code ?? unit.iccid ?? '');
   if (units.toSorted().join() !== order.units.toSorted().join())
     world.violate('I5', `${name} was given ${units.join()}, sold were ${order.units.join()}`);
@@ -154,20 +166,21 @@ function checkCancel(world: World, name: string, line: AcceptableLine, shown: Re
     (it) => it.line.iccid === iccid && it.line.operation === 'esim_cancel',
   );
   // Of two cancels of one eSIM, the second is refused with right.
-  if ((shown.state === 'rejected' || shown.state === 'expired') && ours && others.length === 1)
+  if (['rejected', 'expired', 'cancelled'].includes(shown.state) && ours && others.length === 1)
     world.violate('I6', `${name} is said to be refused, but the eSIM was cancelled and refunded`);
-  const open = ['pending', 'sending', 'waiting', 'unknown', 'placed'].includes(shown.state);
+  const open = ['pending', 'sending', 'waiting', 'unknown', 'placed', 'held'].includes(shown.state);
   if (open) world.violate('I7', `${name} is still ${shown.state}`);
   if (shown.state !== 'needs_review') return;
   const seen = world.wire.of(`cancel:${iccid}`);
-  if (!seen.doubtful && !seen.strange) world.violate('I7', `${name} needs a person without a reason`);
+  if (!seen.doubtful && !seen.strange && !shown.entries.some((entry) => world.person.touched.has(entry.reference)))
+    world.violate('I7', `${name} needs a person without a reason`);
 }
 
 /** The cases in which the decision table puts a purchase before a person; in every other, the worker ends it itself. */
 function mayBeReviewed(world: World, line: AcceptableLine, reference: string, order: SimOrder | undefined): boolean {
   const seen = world.wire.of(reference);
   const { readings, settings } = world.plan;
-  if (seen.strange) return true;
+  if (seen.strange || world.person.touched.has(reference)) return true;
   if (seen.doubtful && (!readings.lookup || settings.horizonMs < 3_600_000)) return true;
   // Until a lookup has found an order once, that it finds none proves nothing.
   const mattersWhenAbsent = seen.refused || line.notAfterMs !== null;

@@ -3,6 +3,7 @@ import type { ApiCall } from './api-call.ts';
 import { plainReadings, type ApiReadings } from './api-readings.ts';
 import type { Fate, FaultProfile } from './fates.ts';
 import type { MarketPlan, Product, Span } from './market.ts';
+import type { ActPlan } from './person.ts';
 import type { CrashKind } from './sim-disk.ts';
 import type { SqliteFault } from './sqlite-tap.ts';
 import { usualSettings, type WorkerSettings } from './sim-worker.ts';
@@ -58,6 +59,8 @@ export interface RunPlan {
   readonly resultsFail: boolean;
   /** Whether a crash leaves copies of the outbox's files to the next worker, rather than the connection to them. */
   readonly ownFiles: boolean;
+  /** What people do to the worker's orders. */
+  readonly acts: readonly ActPlan[];
   /** Errors of SQLite itself, one after the other. */
   readonly diskErrors: readonly DiskErrorPlan[];
   /** When the disk of the outbox is nearly full. */
@@ -100,6 +103,7 @@ export const quietPlan: RunPlan = {
   faultsOffMs: 0,
   resultsFail: false,
   ownFiles: true,
+  acts: [],
   diskErrors: [],
   diskFull: { fromMs: 0, untilMs: 0 },
   script: null,

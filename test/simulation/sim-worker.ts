@@ -1,4 +1,6 @@
 import type { Logger } from 'pino';
+import { performCommand } from '../../src/admin/perform-command.ts';
+import type { StoreCommand } from '../../src/core/operator-command.ts';
 import { DeliveryLoop } from '../../src/results/delivery-loop.ts';
 import type { Sink } from '../../src/results/sink.ts';
 import type { AcceptedLine, IntakeBatch, Store } from '../../src/store/store.ts';
@@ -138,6 +140,26 @@ export class SimWorker {
     dispatcher.ring();
     deliveries.ring();
     return accepted;
+  }
+
+  /** What the command line asks of a running worker. */
+  async command(command: StoreCommand): Promise<void> {
+    if (this.#parts === null) throw new Error('the worker has not started');
+    const { store, dispatcher, deliveries } = this.#parts;
+    const { settings } = this.#world;
+    const done = await performCommand(
+      store,
+      command,
+      {
+        keyNames: Object.keys(settings.keys),
+        horizonMs: settings.horizonMs,
+        lookupFamilies: settings.lookup ? ['gift_card', 'esim'] : [],
+      },
+      this.#process,
+    );
+    if (done.kind === 'scope') await dispatcher.pausesChanged();
+    dispatcher.ring();
+    deliveries.ring();
   }
 
   ringDeliveries(): void {

@@ -27,7 +27,7 @@ const reads = new Set([
   'provenLookups',
   'boughtReference',
 ]);
-const changesEntries = new Set(['acceptBatch', 'openAttempt', 'closeAttempt', 'expireOverdue']);
+const changesEntries = new Set(['acceptBatch', 'openAttempt', 'closeAttempt', 'expireOverdue', 'actOnEntry']);
 
 /** Makes every call of the real store a port call, and looks at what it did. */
 export class StoreWatch {
@@ -35,7 +35,7 @@ export class StoreWatch {
   readonly #coverage: Coverage;
   readonly #violate: (invariant: string, sentence: string) => void;
   readonly #trace: (what: string) => void;
-  readonly #unknownLimit: number;
+  readonly #unknownLimit: () => number;
   readonly #freeBytes: () => number;
   /** A call that a process had open when it died may have been processed, even if it never left. */
   readonly #onCrashedCall: (subject: string) => void;
@@ -52,7 +52,7 @@ export class StoreWatch {
     coverage: Coverage;
     violate: (invariant: string, sentence: string) => void;
     trace: (what: string) => void;
-    unknownLimit: number;
+    unknownLimit: () => number;
     freeBytes: () => number;
     onCrashedCall: (subject: string) => void;
     faultOf: (process: SimProcess) => SqliteFault | null;
@@ -166,8 +166,8 @@ export class StoreWatch {
         this.#violate('I15', `${reference} went from ${before} to ${state}`);
       this.#states.set(reference, state);
     }
-    if (unknown > this.#unknownLimit)
-      this.#violate('I13', `${unknown} entries are in doubt, the limit is ${this.#unknownLimit}`);
+    if (unknown > this.#unknownLimit())
+      this.#violate('I13', `${unknown} entries are in doubt, the limit is ${this.#unknownLimit()}`);
   }
 }
 

@@ -170,6 +170,11 @@ export class WireWatch implements WireObserver {
     for (const [family, found] of this.#found) if (!found.recorded) this.#found.delete(family);
   }
 
+  /** A person says that the account or this key may go on. */
+  letIn(scope: string): void {
+    this.#shut.delete(scope);
+  }
+
   /** What the worker has seen so far is in its outbox. */
   recorded(): void {
     for (const shut of this.#shut.values()) shut.recorded = true;

@@ -2,10 +2,12 @@ import { pino } from 'pino';
 import type { AcceptableLine } from '../../src/core/order-request.ts';
 import { Arrivals } from './arrivals.ts';
 import { Coverage } from './coverage.ts';
+import { DiskErrors, isDiskError } from './disk-errors.ts';
 import { wallStartMs } from './draw-plan.ts';
 import { clean, drawFate } from './fates.ts';
 import { Market } from './market.ts';
 import { checkAtEnd, checkFile } from './oracle.ts';
+import { Person } from './person.ts';
 import { ResultsDisk } from './results-disk.ts';
 import type { RunPlan } from './run-plan.ts';
 import { SeededRandom } from './seeded-random.ts';
@@ -15,15 +17,13 @@ import type { CrashKind, SimDisk } from './sim-disk.ts';
 import { SimNetwork, type WireCall } from './sim-network.ts';
 import { SimProcess, type MachineClocks } from './sim-process.ts';
 import { SimWorker } from './sim-worker.ts';
-import type { SqliteFault } from './sqlite-tap.ts';
 import { StoreWatch } from './store-watch.ts';
 import { Trace } from './trace.ts';
 import { VirtualTime } from './virtual-time.ts';
 import { subjectOf, WireWatch } from './wire-watch.ts';
 
-function isDiskError(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && /^(DATABASE_WRITE_FAILED|SQLITE_)/.test(String(error.code));
-}
+/** Calls of the store that somebody outside asked for, who is told when they fail. */
+const asked = new Set(['acceptBatch', 'actOnEntry', 'pauseScope', 'resumeScope']);
 
 export interface Violation {
   readonly invariant: string;
@@ -50,6 +50,8 @@ export class World {
   readonly #network: SimNetwork;
   readonly #storeWatch: StoreWatch;
   readonly #clocks: MachineClocks;
+  readonly #diskErrors: DiskErrors;
+  readonly person: Person;
   #process: SimProcess | null = null;
   #worker: SimWorker | null = null;
   #processes = 0;
@@ -58,9 +60,6 @@ export class World {
   ports = 0;
   #portsOfProcess = 0;
   #stopping = false;
-  #diskErrors = 0;
-  #callsSinceError = 0;
-  #faultTimes = 0;
   /** A process whose outbox failed, and which must end itself by that. */
   #mustFail: SimProcess | null = null;
   /** Nothing befalls the worker any more. */
@@ -114,16 +113,29 @@ export class World {
       },
       observer: this.wire,
     });
+    this.#diskErrors = new DiskErrors(plan.diskErrors, this.coverage, trace);
+    const { coverage } = this;
+    this.person = new Person({
+      disk,
+      ledger: this.api.ledger,
+      coverage,
+      nowMs,
+      keys: plan.settings.keys,
+      trace,
+      violate,
+      onResumed: (scope) => this.#onResumed(scope),
+    });
     this.#storeWatch = new StoreWatch({
       disk,
       coverage: this.coverage,
       violate,
       trace,
-      unknownLimit: plan.settings.exposureCap + plan.settings.concurrency,
+      // What a person lets go on may be in doubt, too.
+      unknownLimit: () => plan.settings.exposureCap + plan.settings.concurrency + this.person.touched.size,
       onCrashedCall: (subject) => {
         this.wire.of(subject).doubtful = true;
       },
-      faultOf: (process) => this.#faultOf(process),
+      faultOf: (process) => (this.#calm || !process.alive ? null : this.#diskErrors.forCall()),
       onFault: (process, name) => this.#onFault(process, name),
       freeBytes: () => (this.#diskFullForMs > 0 ? 1024 ** 2 : 1024 ** 3),
     });
@@ -147,19 +159,25 @@ export class World {
     return this.time.nowMs >= fromMs && this.time.nowMs < untilMs ? this.time.nowMs - fromMs + 1 : 0;
   }
 
+  /** Lets somebody do something to a worker that is there, as soon as one is. */
+  #withWorker(act: (worker: SimWorker) => void): void {
+    const worker = this.#worker;
+    if (this.#calm) return;
+    if (worker === null || !worker.ready || this.#stopping) this.time.after(5000, () => this.#withWorker(act));
+    else act(worker);
+  }
+
   /** A person comes after the faults, and lets go on what only a person may. */
   #letGoOn(): void {
-    const store = this.#worker?.store ?? null;
-    const held = this.disk.isOpen
-      ? this.disk.connection.prepare<[], string>('SELECT scope FROM pauses WHERE probe_at_ms IS NULL').pluck().all()
-      : [];
-    if (store === null || this.#stopping) return void this.time.after(5000, () => this.#letGoOn());
-    this.time.after(60_000, () => this.#letGoOn());
-    if (held.length === 0) return;
-    this.trace.add(`a person ends ${held.join()}`);
-    for (const scope of held) {
-      void store.endPause(scope, 'a person', 'the supplier says it is over', wallStartMs).then(() => this.#stop(1000));
-    }
+    this.#withWorker((worker) => {
+      this.person.letGoOn(worker);
+      this.time.after(60_000, () => this.#letGoOn());
+    });
+  }
+
+  #onResumed(scope: string): void {
+    const key = this.plan.settings.keys[scope.slice('key:'.length)];
+    this.wire.letIn(scope.startsWith('key:') ? `Bearer ${key}` : scope);
   }
 
   violate(invariant: string, sentence: string): void {
@@ -184,6 +202,8 @@ export class World {
         this.trace.add(`wall clock jumps by ${jump.deltaMs} ms`);
       });
     }
+    for (const act of plan.acts)
+      this.time.after(act.atMs, () => this.#withWorker((worker) => this.person.act(worker, act)));
     this.shop.open(plan);
     this.#start();
     const lines = plan.batches.reduce((sum, batch) => sum + batch.lines.length, plan.followUps.length);
@@ -226,7 +246,7 @@ export class World {
     this.#storeWatch.changed = false;
     const open = this.disk.connection
       .prepare<[], number>(
-        `SELECT (SELECT count(*) FROM entries WHERE state IN ('pending', 'sending', 'waiting', 'unknown', 'placed'))
+        `SELECT (SELECT count(*) FROM entries WHERE state IN ('pending', 'sending', 'waiting', 'unknown', 'placed', 'held'))
               + (SELECT count(*) FROM deliveries WHERE done_version < due_version)
               + (SELECT count(*) FROM attempts WHERE closed_at_ms IS NULL)`,
       )
@@ -285,26 +305,10 @@ export class World {
     this.#crash(process, crash.kind, crash.downMs);
   }
 
-  /** An error of SQLite for this call, if it is time for one. */
-  #faultOf(process: SimProcess): SqliteFault | null {
-    const error = this.plan.diskErrors[this.#diskErrors];
-    if (error === undefined || this.#calm || !process.alive) return null;
-    this.#callsSinceError += 1;
-    return this.#callsSinceError < error.afterCalls ? null : error;
-  }
-
   #onFault(process: SimProcess, name: string): void {
-    const error = this.plan.diskErrors[this.#diskErrors];
-    this.trace.add(`${error?.code} at a ${error?.where} of ${name}`);
-    this.coverage.hit(`disk error ${error?.where} ${name}`);
-    this.#faultTimes += 1;
-    if (this.#faultTimes >= (error?.times ?? 1)) {
-      this.#diskErrors += 1;
-      this.#callsSinceError = 0;
-      this.#faultTimes = 0;
-    }
+    this.#diskErrors.struck(name);
     // Whoever asked is told: a shop sends again. What the worker does for itself must not go on without being recorded.
-    if (name === 'acceptBatch') return;
+    if (asked.has(name)) return;
     this.#mustFail = process;
     this.time.after(1000, () => {
       if (process.alive && !this.#stopping)
@@ -365,6 +369,7 @@ export class World {
 
   /** The last moment at which nothing has left: what must be on disk is looked for on disk. */
   #beforeLeaving(wire: WireCall, subject: string): void {
+    this.person.onLeaving(wire.call, subject);
     const { connection } = this.disk;
     const found = connection
       .prepare<[string, string], { body: string | null; path: string; state: string }>(

@@ -188,3 +188,28 @@ describe('the eSIMs of an order that a person settled', () => {
     expect(everything(box)).toEqual(before);
   });
 });
+
+describe('an eSIM', () => {
+  const iccid = '8988211000000000001';
+  const cancelLine = { operation: 'esim_cancel', variant: null, iccid, quantity: null, currency: null } as const;
+
+  it('is not spent on by two calls, when a person lets an earlier order for it go on beside a later one', async () => {
+    for (const state of ['unknown', 'waiting'] as const) {
+      const box = await Outbox.open();
+      onTestFinished(() => box.close());
+      await box.accept([line({ ...cancelLine }), line({ ...cancelLine, orderId: '1002' })]);
+      const first = await box.opened();
+      await box.store.closeAttempt(
+        close(first, state === 'unknown' ? { ...nothing, nextStep: 'send' } : { ...outOfStock, dueAtMs: 3000 }),
+      );
+      const { reference } = first.entry;
+      await act(box, { action: 'hold' }, { reference });
+      const second = await box.opened({ nowMs });
+      expect(second.entry.reference).not.toBe(reference);
+      await act(box, { action: 'release' }, { reference, lookupFamilies: [] });
+      expect(await box.store.openAttempt(box.claim({ nowMs: nowMs + 1 }))).toBeNull();
+      await box.store.closeAttempt(close(second, fulfilled));
+      expect((await box.opened({ nowMs: nowMs + 2 })).entry.reference).toBe(reference);
+    }
+  });
+});

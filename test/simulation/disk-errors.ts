@@ -1,0 +1,44 @@
+import type { Coverage } from './coverage.ts';
+import type { DiskErrorPlan } from './run-plan.ts';
+import type { SqliteFault } from './sqlite-tap.ts';
+
+/** Whether this is what a caller sees of an error of SQLite. */
+export function isDiskError(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && /^(DATABASE_WRITE_FAILED|SQLITE_)/.test(String(error.code));
+}
+
+/** Hands out the errors of a plan, one after the other. */
+export class DiskErrors {
+  readonly #plan: readonly DiskErrorPlan[];
+  readonly #coverage: Coverage;
+  readonly #trace: (what: string) => void;
+  #next = 0;
+  #calls = 0;
+  #times = 0;
+
+  constructor(plan: readonly DiskErrorPlan[], coverage: Coverage, trace: (what: string) => void) {
+    this.#plan = plan;
+    this.#coverage = coverage;
+    this.#trace = trace;
+  }
+
+  /** The error for the next call of the store, if it is time for one. */
+  forCall(): SqliteFault | null {
+    const error = this.#plan[this.#next];
+    if (error === undefined) return null;
+    this.#calls += 1;
+    return this.#calls < error.afterCalls ? null : error;
+  }
+
+  struck(name: string): void {
+    const error = this.#plan[this.#next];
+    if (error === undefined) return;
+    this.#trace(`${error.code} at a ${error.where} of ${name}`);
+    this.#coverage.hit(`disk error ${error.where} ${name}`);
+    this.#times += 1;
+    if (this.#times < error.times) return;
+    this.#next += 1;
+    this.#calls = 0;
+    this.#times = 0;
+  }
+}

@@ -348,7 +348,7 @@ export class Verdicts {
       return this.review(null, 'accepted', reason, true);
     }
     // Not cancelled so far, and repeating is safe: an eSIM is refunded once (Spec 3).
-    return { ...this.#base('accepted'), state: 'unknown', nextStep: 'send', counted: false };
+    return { ...this.#base('accepted'), state: 'unknown', nextStep: 'send', counted: false, lookFirst: 3 };
   }
 
   lookupFailed(outcome: Outcome): Settlement {

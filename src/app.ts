@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import type { Config, LoadedConfig } from './config/config.ts';
 import { readReferenceSecret } from './config/reference-secret.ts';
@@ -315,7 +316,9 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
 
     const prepare = async (next: Config): Promise<() => Promise<void>> => {
       const lanes = reconcile.prepare(next.intake.readBack);
-      const doors = next.intake.webhook === null ? null : webhook?.prepare(next.intake.webhook);
+      // Doors that stay as they are keep their count of who called how often, and a SKU map that waits to be repaired.
+      const isSameDoor = isDeepStrictEqual(next.intake.webhook, inUse.intake.webhook);
+      const doors = next.intake.webhook === null || isSameDoor ? null : webhook?.prepare(next.intake.webhook);
       return async () => {
         const { keys, limits } = next.wholesale;
         const { replaced } = await store.adoptKeys({ keys, nowMs: clock.wallMs(), whileRunning: true });
@@ -356,7 +359,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     });
     const health = await startHealthServer({ host, port, version: deps.version, checks, draining, more: control });
     await life.push('health server', () => health.close());
-    writeRunFile(config.dataDir, {
+    await writeRunFile(config.dataDir, {
       pid: deps.pid,
       started_at: isoTime(clock.wallMs()),
       version: deps.version,

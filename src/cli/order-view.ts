@@ -15,6 +15,7 @@ export function orderAsJson(order: OrderDetail): Record<string, unknown> {
     updated_at: order.updatedAt,
     entries: order.entries.map(entryAsJson),
     rejections: order.rejections.map(rejectionAsJson),
+    audit: order.audit,
     deliveries: order.deliveries.map(({ sink, done, doneAt, lastError, givenUpAt }) => ({
       sink,
       done,
@@ -100,10 +101,14 @@ export function orderAsText(order: OrderDetail): string {
         .filter((part) => part !== '')
         .join(', ')}: ${field ?? 'line'} ${rule}${value === null ? '' : `, got ${value}`} (${code})`,
   );
+  const decisions = order.audit.map(
+    ({ at, actor, action, subject, reason }) => `  ${shortTime(at)}  ${actor}  ${action} ${subject}: ${reason}`,
+  );
   const sections = [
     [...head, ...results].map(plainText).join('\n'),
     ...entries,
     ...(rejections.length === 0 ? [] : [['Not accepted', ...rejections].map(plainText).join('\n')]),
+    ...(decisions.length === 0 ? [] : [['Decided', ...decisions].map(plainText).join('\n')]),
   ];
   return `${sections.join('\n\n')}\n`;
 }

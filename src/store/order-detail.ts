@@ -2,7 +2,7 @@ import { isoTime } from '../core/clock.ts';
 import { assert } from '../core/order-sync-error.ts';
 import type { Sqlite } from './database.ts';
 import { unitsFrom, type EntryRow } from './rows.ts';
-import type { AttemptDetail, EntryDetail, OrderDetail } from './outbox-reader.ts';
+import type { AuditDetail, AttemptDetail, EntryDetail, OrderDetail } from './outbox-reader.ts';
 import type { Rejection } from './store.ts';
 
 interface AttemptRow {
@@ -76,6 +76,8 @@ function entryFrom(database: Sqlite, row: EntryRow & { line_name: string }): Ent
   };
 }
 
+const shownDecisions = 1000;
+
 /** All that is known of one order: its entries with every attempt, what was not accepted, and its deliveries. */
 export function readOrderDetail(database: Sqlite, requestId: number): OrderDetail {
   const request = database
@@ -111,6 +113,13 @@ export function readOrderDetail(database: Sqlite, requestId: number): OrderDetai
        WHERE request_id = ?`,
     )
     .all(requestId);
+  const subjects = [`${request.source}/${request.order_id}`, ...entries.map((row) => row.reference)];
+  const audit = database
+    .prepare<[string, number], Omit<AuditDetail, 'at'> & { atMs: number }>(
+      `SELECT at_ms AS atMs, actor, action, subject, reason FROM audit
+       WHERE subject IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT ?`,
+    )
+    .all(JSON.stringify(subjects), shownDecisions);
   return {
     id: requestId,
     source: request.source,
@@ -119,6 +128,7 @@ export function readOrderDetail(database: Sqlite, requestId: number): OrderDetai
     updatedAt: isoTime(request.updated_at_ms),
     entries: entries.map((row) => entryFrom(database, row)),
     rejections,
+    audit: audit.map(({ atMs, ...decision }) => ({ at: isoTime(atMs), ...decision })),
     deliveries: deliveries.map((row) => ({
       sink: row.sink,
       done: row.done === 1,

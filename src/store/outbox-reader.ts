@@ -85,6 +85,15 @@ export interface EntryDetail {
   readonly attempts: readonly AttemptDetail[];
 }
 
+/** One decision: who, what, to what (a reference, or the order itself) and why. */
+export interface AuditDetail {
+  readonly at: string;
+  readonly actor: string;
+  readonly action: string;
+  readonly subject: string;
+  readonly reason: string;
+}
+
 export interface OrderDetail {
   readonly id: number;
   readonly source: string;
@@ -101,6 +110,8 @@ export interface OrderDetail {
     /** Tried for days in vain; only a person, or a change of the result, has it tried again. */
     givenUpAt: string | null;
   }[];
+  /** What people, and callers, decided about it, oldest first. */
+  readonly audit: readonly AuditDetail[];
 }
 
 export interface Attention {

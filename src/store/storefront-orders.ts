@@ -162,7 +162,7 @@ export class StorefrontOrders {
       return;
     }
     const references = open.map((row) => row.reference).join(', ');
-    const rule = `${was - line.remaining} of ${was} were refunded in the storefront after it was ordered under ${references}: decide what becomes of it`;
+    const rule = `${was - line.remaining} of ${was} were refunded or removed in the storefront after it was ordered under ${references}: decide what becomes of it`;
     if (this.#tell(order, line.lineId, { code: 'refunded_in_storefront', field: null, rule, value: null })) {
       taken.told += 1;
     }

@@ -162,6 +162,7 @@ describe('order-sync orders show', () => {
     const shown = JSON.parse(stdout);
     expect(shown).toMatchInlineSnapshot(`
       {
+        "audit": [],
         "deliveries": [
           {
             "done": false,

@@ -2,6 +2,7 @@ import { mkdirSync, renameSync, symlinkSync, writeFileSync, readFileSync } from 
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { runHere } from '../cli/installation.ts';
 import { House, type WorkerProcess } from '../support/worker-process.ts';
 
 let house: House | null = null;
@@ -181,6 +182,53 @@ describe('SIGHUP', () => {
     expect(await worker.reload()).toMatchObject({ level: 'error' });
     expect(await post('the-second-token-of-all', 4)).toBe(202);
     expect(await post('the-third-token-of-all', 5)).toBe(401);
+  });
+
+  it('of a key is not held up by a SKU map that waits to be repaired', async () => {
+    house = await House.open({ sandbox: { accounts: [account] } });
+    const skus = join(house.folder, 'skus.yaml');
+    writeFileSync(skus, 'skus: {}\n');
+    house.configure((config) => {
+      const secrets = [{ value: 'a-secret-of-the-shop' }];
+      config.intake.webhook = { listen: '127.0.0.1:0', shopify: [{ shop: 'main', secrets, sku_map: skus }] };
+    });
+    const worker = house.start();
+    await worker.started();
+    writeFileSync(skus, 'skus: [\n');
+    house.configure((config) => {
+      config.wholesale.keys[0].value = keys.next.value;
+    });
+    expect(await worker.reload()).toMatchObject({ applied: ['wholesale.keys[].value'] });
+  });
+
+  it('has a command beside it, which tells the same and ends with 3 when it is refused', async () => {
+    house = await House.open({ limits: { window_ms: 60_000, requests: 60, orders: 20, transit_allowance_ms: 100 } });
+    const worker = house.start();
+    house.drop('a.ndjson', orders(0, 1));
+    await worker.line((line) => line.msg === 'result written' && line['state'] === 'completed');
+    const { configFile } = house;
+    const reload = () => runHere(['reload', '--json', '--config', configFile]);
+    house.configure((config) => {
+      config.log = { level: 'debug' };
+      config.submit.quiet_ms = 400;
+    });
+    expect(JSON.parse((await reload()).stdout)).toEqual({
+      applied: ['log.level'],
+      need_restart: ['submit.quiet_ms'],
+      warnings: [],
+    });
+    const said = await runHere(['reload', '--config', configFile]);
+    expect(said.stdout).toBe('nothing is in use that was not before\nin use after a restart only: submit.quiet_ms\n');
+    // What only the worker sees: a value comes under another name while it runs.
+    house.configure((config) => {
+      config.wholesale.keys[0].name = 'primary';
+    });
+    const refused = await reload();
+    expect(refused.code).toBe(3);
+    expect(JSON.parse(refused.stderr).error).toMatchObject({ code: 'CONFIG_INVALID' });
+    expect(refused.stderr).toContain('its budget is counted under that name');
+    expect(await worker.end('SIGTERM')).toBe(0);
+    expect((await reload()).code).toBe(6);
   });
 
   it('names what needs a restart, each time, and takes up the rest', async () => {

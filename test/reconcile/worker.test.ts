@@ -1,56 +1,10 @@
-import { createHmac } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { runCommandLine } from '../../src/cli/program.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
-import { House, type WorkerProcess } from '../support/worker-process.ts';
+import type { House } from '../support/worker-process.ts';
 import { minutesAgo, wooBody } from './running-reconcile.ts';
-import { send, StubWooCommerce, withNumericIds, woo } from './stub-shop.ts';
-
-const secret = 'a-webhook-secret-of-the-shop';
-
-async function houseOf(stub: StubWooCommerce, rest: Record<string, unknown> = {}): Promise<House> {
-  const house = await House.open({
-    webhook: {
-      woocommerce: [
-        {
-          shop: 'main',
-          secrets: [{ value: secret }],
-          sku_map: 'SKUS',
-          rest: {
-            url: stub.url,
-            consumer_key: woo.key,
-            consumer_secret: woo.secret,
-            lookback_h: 24,
-            request_interval_ms: 0,
-            schedule: '0 0 1 1 *',
-            ...rest,
-          },
-        },
-      ],
-    },
-  });
-  onTestFinished(() => house.close());
-  const skus = join(house.folder, 'skus.yaml');
-  writeFileSync(skus, 'skus: { STEAM-20: { type: gift_card_order, variant: steam-usd-20 } }\n');
-  writeFileSync(house.configFile, readFileSync(house.configFile, 'utf8').replace('SKUS', skus));
-  return house;
-}
-
-async function deliver(worker: WorkerProcess, order: Record<string, unknown>): Promise<unknown> {
-  const { webhook } = await worker.started();
-  const body = withNumericIds(order);
-  const response = await fetch(`http://${String(webhook)}/webhooks/woocommerce/main`, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      'x-wc-webhook-signature': createHmac('sha256', secret).update(body).digest('base64'),
-    },
-    body,
-  });
-  return await response.json();
-}
+import { deliver, houseOf, readBack, settled } from './shop-house.ts';
+import { send, StubWooCommerce, woo } from './stub-shop.ts';
 
 const one = (id: string) => ({ line_items: [{ id, sku: 'STEAM-20', quantity: 1, meta_data: [] }] });
 
@@ -65,15 +19,7 @@ async function cli(house: House, ...argv: string[]): Promise<{ code: number; std
   return { code, stdout };
 }
 
-const readBack = (line: { msg: string }): boolean => line.msg.startsWith('orders that no webhook had brought');
 const bought = (house: House): number => house.sandbox.ledger().orders.length;
-
-/** Every entry has come to its end. */
-async function settled(house: House): Promise<void> {
-  const open = "SELECT count(*) AS n FROM entries WHERE state NOT IN ('fulfilled', 'cancelled', 'rejected')";
-  while ((house.query<{ n: number }>(open)[0]?.n ?? 1) > 0)
-    await new Promise((resolve) => void setTimeout(resolve, 20));
-}
 
 describe('a worker whose shop lost a webhook', () => {
   it('reads the order back when it is up again, buys it once, and the webhook that comes late buys nothing more', async () => {

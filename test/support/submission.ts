@@ -41,6 +41,8 @@ export interface Submission {
   counts(): Readonly<Record<EntryState, number>>;
   /** Resolves with the log line of that message, once it is written. */
   logged(message: string): Promise<string>;
+  /** Another set of keys, as a reload brings it. */
+  useKeys(keys: Readonly<Record<string, string>>): Promise<void>;
   /** Stops the worker's half and starts another on the same files, as after a restart. */
   restart(wire?: WireOverrides): Promise<void>;
   /** Stops the worker's half, loses its outbox and starts another, which may know of the loss. */
@@ -58,7 +60,7 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
   });
   const databasePath = join(folder, 'order-sync.db');
   const clock = new SystemClock();
-  const keys = options.keys ?? { main: 'sandbox-key-main' };
+  let keys: Readonly<Record<string, string>> = options.keys ?? { main: 'sandbox-key-main' };
   const limits: BudgetLimits = { windowMs: 50, requests: 6000, orders: 2000, transitMs: 100, ...options.limits };
   const logLines: string[] = [];
   let onLine: () => void = () => undefined;
@@ -99,11 +101,12 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
       wire,
     });
     const timeScale = options.timeScale ?? 0.002;
+    const gate = new BudgetGate(Object.keys(keys), limits, clock);
     const dispatcher = new Dispatcher(
       {
         store,
         wholesale,
-        gate: new BudgetGate(Object.keys(keys), limits, clock),
+        gate,
         lookups: new LookupCheck(store),
         pauses: new PauseBoard({ store, clock, random: systemRandom, timeScale }),
         clock,
@@ -119,7 +122,7 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
           timeScale,
         },
         onSettled: () => changed(),
-        keyValue: (name) => keys[name] ?? '',
+        keyValue: (name) => keys[name] ?? null,
       },
       {
         incarnationId,
@@ -130,7 +133,7 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
       },
     );
     await dispatcher.start();
-    return { store, wholesale, dispatcher };
+    return { store, wholesale, dispatcher, gate };
   }
 
   let half = await startHalf();
@@ -178,6 +181,12 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
       });
       half.dispatcher.ring();
       return accepted.map((line) => line.reference);
+    },
+    async useKeys(next) {
+      const replaced = Object.keys(next).filter((name) => keys[name] !== next[name]);
+      keys = next;
+      half.gate.reload(Object.keys(next), limits, replaced);
+      await half.dispatcher.reload({ concurrency: options.concurrency ?? 8, exposureCap: options.exposureCap ?? 5 });
     },
     counts: () => half.store.read.counts(),
     async logged(message) {

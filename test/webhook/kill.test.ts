@@ -11,6 +11,7 @@ import { House, type WorkerProcess, projectRoot } from '../support/worker-proces
 import { token } from './running-intake-config.ts';
 import { order } from './running-intake.ts';
 
+/** `KILLS=200` makes it the long run whose figures stand in docs/reliability.md. */
 const times = Number(process.env['KILLS'] ?? 5);
 const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
 const [line] = order().lines;
@@ -41,6 +42,7 @@ async function startChild(path: string, dies: string): Promise<{ child: ChildPro
 describe('a process that dies between the commit and the answer', () => {
   it.each(['commit', 'before'])(
     `(%s) makes one entry of the order when it is sent again, ${times} times over`,
+    { timeout: 60_000 + times * 5000 },
     async (dies) => {
       const folder = mkdtempSync(join(tmpdir(), 'order-sync-dying-'));
       onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,0 +1,353 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { House } from '../support/worker-process.ts';
+
+const header = 'order_id,line_id,type,variant,plan,iccid,quantity,days,currency';
+const row = (id: string, changes: { quantity?: string; variant?: string; currency?: string } = {}): string =>
+  `${id},1,gift_card_order,${changes.variant ?? 'steam-usd-5'},,,${changes.quantity ?? '1'},,${changes.currency ?? 'USD'}`;
+const csv = (...rows: string[]): string => `${[header, ...rows].join('\n')}\n`;
+const line = '{"line_id":"1","type":"gift_card_order","variant":"steam-usd-5","quantity":1}';
+const order = (id: string, lines = line): string => `{"order_id":"${id}","currency":"USD","lines":[${lines}]}`;
+const topup = (iccid: string): string => `{"line_id":"1","type":"esim_topup","plan":"p","iccid":${iccid}}`;
+
+interface BadInput {
+  /** What it is. */
+  readonly what: string;
+  readonly file: string;
+  /** Bytes of the file, or how it comes into the inbox. */
+  readonly content: string | Uint8Array | ((path: string) => void);
+  /** The code of the report about the whole file, or those about its lines; none: it is as good as any. */
+  readonly refused?: string | readonly string[];
+  /** The orders of it that are bought all the same. */
+  readonly bought?: readonly string[];
+}
+
+/** Contents and kinds of file that a shop, an editor or a spreadsheet leaves behind, and what each gets. */
+const inputs: readonly BadInput[] = [
+  { what: 'nothing', file: 'empty.csv', content: '', refused: 'empty' },
+  { what: 'a header alone', file: 'header.csv', content: `${header}\n`, refused: 'no_orders' },
+  { what: 'a byte order mark', file: 'bom.csv', content: `\uFEFF${csv(row('bom'))}`, bought: ['bom'] },
+  { what: 'a byte order mark in JSON', file: 'bom.json', content: `\uFEFF${order('bom-json')}`, bought: ['bom-json'] },
+  {
+    what: 'UTF-16',
+    file: 'utf16.csv',
+    content: Buffer.from(`\uFEFF${csv(row('u'))}`, 'utf16le'),
+    refused: 'encoding_utf16',
+  },
+  {
+    what: 'UTF-16 without a mark',
+    file: 'utf16-bare.csv',
+    content: Buffer.from(csv(row('u')), 'utf16le'),
+    refused: 'encoding_utf16',
+  },
+  {
+    what: 'Latin-1',
+    file: 'latin1.csv',
+    content: Buffer.from(csv(row('café')), 'latin1'),
+    refused: 'encoding_not_utf8',
+  },
+  { what: 'a NUL', file: 'nul.csv', content: csv(row('n1'), `${row('n2')}\0`), refused: 'nul_bytes' },
+  {
+    what: 'blocks of zeros after a power loss',
+    file: 'zeros.ndjson',
+    content: new Uint8Array(8192),
+    refused: 'nul_bytes',
+  },
+  {
+    what: 'lines that end in CRLF',
+    file: 'crlf.csv',
+    content: csv(row('crlf')).replaceAll('\n', '\r\n'),
+    bought: ['crlf'],
+  },
+  { what: 'lines that end in CR', file: 'cr.csv', content: csv(row('cr')).replaceAll('\n', '\r'), bought: ['cr'] },
+  {
+    what: 'a whole last line without a newline',
+    file: 'whole.csv',
+    content: csv(row('whole')).trimEnd(),
+    bought: ['whole'],
+  },
+  {
+    what: 'a cut last line',
+    file: 'cut.csv',
+    content: csv(row('c1'), row('c2')).slice(0, -9),
+    refused: 'truncated_tail',
+  },
+  {
+    what: 'a cut NDJSON',
+    file: 'cut.ndjson',
+    content: `${order('c1')}\n${order('c2').slice(0, -5)}`,
+    refused: 'truncated_tail',
+  },
+  { what: 'a cut JSON', file: 'cut.json', content: order('c1').slice(0, -1), refused: 'invalid_json' },
+  {
+    what: 'a quote that is never closed',
+    file: 'quote.csv',
+    content: csv(row('q1'), `"${row('q2')}`),
+    refused: 'unclosed_quote',
+  },
+  {
+    what: 'quotes that swallow rows',
+    file: 'swallow.csv',
+    content: csv(`"${row('s1')}`, row('s2'), `${row('s3')}"`),
+    refused: 'suspicious_quote',
+  },
+  {
+    what: 'a column that is missing',
+    file: 'column.csv',
+    content: 'order_id,type\n1,gift_card_order\n',
+    refused: 'missing_column',
+  },
+  {
+    what: 'a column that is named twice',
+    file: 'twice.csv',
+    content: `${header},days\n${row('t')},\n`,
+    refused: 'duplicate_column',
+  },
+  {
+    what: 'a typing mistake in an optional column',
+    file: 'typo.csv',
+    content: `${header},not_aftr\n${row('t')},\n`,
+    refused: 'unknown_column',
+  },
+  { what: 'an extension that nobody knows', file: 'orders.xlsx', content: 'PK', refused: 'unknown_extension' },
+  {
+    what: 'more than 64 MiB',
+    file: 'huge.csv',
+    content: (path) => {
+      writeFileSync(path, csv(row('h')));
+      truncateSync(path, 64 * 1024 * 1024 + 1);
+    },
+    refused: 'too_large',
+  },
+  {
+    what: 'a row of more than 64 KiB',
+    file: 'wide.csv',
+    content: csv(row('w'.repeat(70_000))),
+    refused: 'line_too_long',
+  },
+  {
+    what: 'JSON that is nested 1,000 deep',
+    file: 'deep.json',
+    content: order('deep', `${'['.repeat(1000)}${']'.repeat(1000)}`),
+    refused: 'too_deep',
+  },
+  {
+    what: 'a link to /etc/passwd',
+    file: 'link.csv',
+    content: (path) => symlinkSync('/etc/passwd', path),
+    refused: 'not_a_regular_file',
+  },
+  {
+    what: 'a pipe',
+    file: 'pipe.csv',
+    content: (path) => void execFileSync('mkfifo', [path]),
+    refused: 'not_a_regular_file',
+  },
+  { what: 'a name of 255 bytes', file: `${'x'.repeat(251)}.csv`, content: csv(row('longname')), bought: ['longname'] },
+  {
+    what: 'a name that looks like a way out',
+    file: 'a\\..\\..%2f..csv',
+    content: csv(row('wayout')),
+    bought: ['wayout'],
+  },
+  {
+    what: 'an order id that looks like a way out',
+    file: 'escape.csv',
+    content: csv(row('../../escape')),
+    bought: ['../../escape'],
+  },
+
+  {
+    what: 'a key that is given twice',
+    file: 'dup-key.json',
+    content: order('dk', line.replace('}', ',"quantity":30}')),
+    refused: ['duplicate_key'],
+  },
+  {
+    what: '1e400',
+    file: 'infinite.json',
+    content: order('inf', line.replace(':1}', ':1e400}')),
+    refused: ['unsafe_number'],
+  },
+  {
+    what: '__proto__',
+    file: 'proto.json',
+    content: order('pr', line.replace('}', ',"__proto__":{"quantity":30}}')),
+    refused: ['reserved_key'],
+  },
+  {
+    what: 'an ICCID as a number',
+    file: 'iccid.json',
+    content: order('in', topup('8999901000000000013')),
+    refused: ['unsafe_number'],
+  },
+  {
+    what: 'an ICCID that a spreadsheet mangled',
+    file: 'iccid.csv',
+    content: csv('im,1,esim_topup,,p,8.9999E+18,,,USD'),
+    refused: ['iccid_mangled'],
+  },
+  {
+    what: 'a field with a typing mistake',
+    file: 'quanity.json',
+    content: order('qt', line.replace('quantity', 'quanity')),
+    refused: ['unknown_field'],
+  },
+  { what: 'no order id', file: 'no-id.csv', content: csv(row('')), refused: ['missing_field'] },
+  {
+    what: 'no currency',
+    file: 'no-currency.csv',
+    content: csv(row('nc').replace('USD', '')),
+    refused: ['missing_field'],
+  },
+  {
+    what: 'quantities that are none',
+    file: 'quantities.csv',
+    content: csv(
+      row('x0', { quantity: '0' }),
+      row('x1', { quantity: '-1' }),
+      row('x2', { quantity: '1.5' }),
+      row('x3', { quantity: '1e3' }),
+      row('x4', { quantity: '' }),
+    ),
+    refused: ['invalid_field', 'invalid_field', 'invalid_field', 'invalid_field', 'missing_field'],
+  },
+  {
+    what: 'a bad line between good ones',
+    file: 'mixed.csv',
+    content: csv(row('m1'), row('m2', { quantity: 'two' }), row('m3')),
+    refused: ['invalid_field'],
+    bought: ['m1', 'm3'],
+  },
+  {
+    what: 'cells too few and too many',
+    file: 'cells.csv',
+    content: csv(`${row('k1')},,`, row('k2').slice(0, -4), row('k3')),
+    refused: ['wrong_cell_count', 'wrong_cell_count'],
+    bought: ['k3'],
+  },
+  { what: 'a line twice in one file, the same', file: 'again.csv', content: csv(row('ag'), row('ag')), bought: ['ag'] },
+  {
+    what: 'a line twice in one file, other content',
+    file: 'other.csv',
+    content: csv(row('ot'), row('ot', { quantity: '9' })),
+    refused: ['conflict'],
+    bought: ['ot'],
+  },
+];
+
+let house: House;
+/** Orders that came with earlier files, and come again. */
+const later: readonly BadInput[] = [
+  {
+    what: 'a line of an earlier file, the same',
+    file: 'later-same.csv',
+    content: csv(row('mixed-in'), row('bom')),
+    bought: ['mixed-in', 'bom'],
+  },
+  {
+    what: 'a line of an earlier file, other content',
+    file: 'later-other.json',
+    content: order('bom-json', line.replace(':1}', ':7}')),
+    refused: ['conflict'],
+    bought: ['bom-json'],
+  },
+  {
+    what: 'an earlier file again, under its name',
+    file: 'crlf.csv',
+    content: csv(row('crlf')).replaceAll('\n', '\r\n'),
+    bought: ['crlf'],
+  },
+];
+
+interface Report {
+  readonly file: string;
+  readonly code: string;
+  readonly next_step: string;
+  readonly lines?: readonly { readonly code: string }[];
+}
+let reports: readonly Report[] = [];
+
+/** The files that have come to their end; gives up after a minute, so that the table tells which are missing. */
+async function settled(enough: (files: readonly string[]) => boolean): Promise<readonly string[]> {
+  const until = performance.now() + 60_000;
+  for (;;) {
+    const rows = house.query<{ name: string }>("SELECT name FROM files WHERE state IN ('archived', 'rejected')");
+    const names = rows.map(({ name }) => name);
+    if (enough(names) || performance.now() > until) return names;
+    await delay(50);
+  }
+}
+
+beforeAll(async () => {
+  house = await House.open();
+  const inbox = join(house.folder, 'inbox');
+  mkdirSync(join(inbox, 'folder.csv'));
+  const worker = house.start();
+  let wanted = inputs.length;
+  const hand = async (some: readonly BadInput[]): Promise<void> => {
+    for (const { file, content } of some) {
+      const path = join(inbox, file);
+      if (typeof content === 'function') content(path);
+      else writeFileSync(path, content);
+    }
+    const files = await settled((found) => found.length >= wanted);
+    wanted = files.length + later.length;
+  };
+  await worker.started();
+  await hand(inputs);
+  await hand(later);
+  const orders = new Set([...inputs, ...later].flatMap(({ bought = [] }) => bought));
+  const until = performance.now() + 60_000;
+  while (house.results().size < orders.size && performance.now() < until) await delay(50);
+  await worker.end('SIGTERM');
+  const rejected = join(house.folder, 'rejected');
+  reports = readdirSync(rejected)
+    .filter((name) => name.endsWith('.error.json'))
+    .map((name): Report => JSON.parse(readFileSync(join(rejected, name), 'utf8')));
+}, 200_000);
+afterAll(() => house.close());
+
+describe('what a shop should not send', () => {
+  it.each([...inputs, ...later])(
+    '$what gets what it should, and nothing is sent for it',
+    ({ file, content, refused, bought = [] }) => {
+      const codes = reports
+        .filter((report) => report.file === file || (file.length > 200 && report.file.startsWith('xxx')))
+        .map((report) => (report.code === 'lines_not_accepted' ? report.lines?.map(({ code }) => code) : report.code));
+      expect(codes).toEqual(refused === undefined ? [] : [refused]);
+      const sent = house.query<{ id: string; state: string }>(
+        'SELECT order_id AS id, state FROM outbox ORDER BY order_id',
+      );
+      expect(sent.filter(({ id, state }) => bought.includes(id) && state === 'fulfilled').map(({ id }) => id)).toEqual(
+        bought.toSorted(),
+      );
+      // No order that this input names was taken in, but for those that are to be bought.
+      const named =
+        typeof content === 'string'
+          ? sent.filter(({ id }) => content.includes(`${id},1,`) && !bought.includes(id))
+          : [];
+      expect(named.filter(({ id }) => !inputs.some((other) => other.bought?.includes(id)))).toEqual([]);
+    },
+  );
+
+  it('and the API has seen the good orders, once each, and nothing else', async () => {
+    const bought = new Set([...inputs, ...later].flatMap((input) => input.bought ?? []));
+    const outbox = house.query<{ id: string; reference: string }>('SELECT order_id AS id, reference FROM outbox');
+    expect(outbox.map(({ id }) => id).toSorted()).toEqual([...bought].toSorted());
+    const ledger = house.sandbox.ledger();
+    expect(ledger.orders.map(({ reference }) => reference ?? '').toSorted()).toEqual(
+      outbox.map(({ reference }) => reference).toSorted(),
+    );
+  });
+
+  it('and every report says what to do next, and every file is out of the way but the folder', () => {
+    expect(reports.filter((report) => report.next_step.length < 10)).toEqual([]);
+    expect(readdirSync(join(house.folder, 'inbox'))).toEqual(['folder.csv']);
+    expect(readdirSync(join(house.folder, 'work'))).toEqual([]);
+    expect(readdirSync(join(house.folder, 'results'))).toEqual(['folder']);
+  });
+});

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { startSubmission, type Submission } from '../support/submission.ts';
+
+const accounts = [
+  {
+    id: 'acme',
+    email: 'owner@acme.example',
+    keys: [
+      { name: 'main', value: 'key-main' },
+      { name: 'next', value: 'key-next' },
+    ],
+  },
+];
+
+/** Its key is revoked, and the refusal of a call that it was made with is under way. */
+async function withRefusalUnderWay(use: (worker: Submission) => Promise<void>): Promise<void> {
+  const worker = await startSubmission({
+    sandbox: { limits: { enabled: false }, accounts, latency: { after_ms: [400, 400] } },
+    keys: { main: 'key-main' },
+    // A key that is refused would be looked at again after ten seconds, an order be tried again at once.
+    timeScale: 1 / 30,
+  });
+  try {
+    await worker.sandbox.operate((operator) => operator.revokeKey('acme', 'main'));
+    await worker.accept([{}]);
+    while (worker.counts().sending === 0) await new Promise((resolve) => void setTimeout(resolve, 5));
+    await use(worker);
+  } finally {
+    await worker.close();
+  }
+}
+
+describe('a 401 that arrives after the key was changed', () => {
+  it('was said to the old value: the new one is tried at once', { timeout: 30_000 }, () =>
+    withRefusalUnderWay(async (worker) => {
+      await worker.useKeys({ main: 'key-next' });
+      const changed = performance.now();
+      await worker.settled();
+      expect(worker.counts().fulfilled).toBe(1);
+      expect(performance.now() - changed).toBeLessThan(6000);
+      expect(worker.sandbox.ledger().orders).toHaveLength(1);
+    }),
+  );
+
+  it('stops nothing when the key is gone', { timeout: 30_000 }, () =>
+    withRefusalUnderWay(async (worker) => {
+      await worker.useKeys({ spare: 'key-next' });
+      await worker.settled();
+      expect(worker.counts().fulfilled).toBe(1);
+      expect(await worker.store.pauses()).toEqual([]);
+    }),
+  );
+});

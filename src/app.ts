@@ -359,7 +359,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     });
     const health = await startHealthServer({ host, port, version: deps.version, checks, draining, more: control });
     await life.push('health server', () => health.close());
-    writeRunFile(config.dataDir, {
+    await writeRunFile(config.dataDir, {
       pid: deps.pid,
       started_at: isoTime(clock.wallMs()),
       version: deps.version,

@@ -23,8 +23,9 @@ const tooOld = 'still in doubt when the reference became too old to be sent agai
 
 /** Nothing in the spec says how long a reference is remembered, so a doubt is not repeated for ever by itself. */
 function withinHorizon(settlement: Settlement, facts: EntryFacts, policy: DecisionPolicy, nowMs: number): boolean {
-  if (settlement.state !== 'unknown' || facts.firstSentAtMs === null) return true;
-  return nowMs - facts.firstSentAtMs < policy.horizonMs;
+  // After the loss of an outbox nobody knows when it was sent; it came in again at this time.
+  const sinceMs = facts.firstSentAtMs ?? (facts.lookFirst === 0 ? null : facts.createdAtMs);
+  return settlement.state !== 'unknown' || sinceMs === null || nowMs - sinceMs < policy.horizonMs;
 }
 
 /** Judges what a lookup brought, for an entry that is in doubt or placed. */

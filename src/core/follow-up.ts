@@ -1,3 +1,4 @@
+import type { OutcomeRow } from './outcome.ts';
 import type { OrderRules } from './order-request.ts';
 
 /** An entry that takes the place of a refused one, with a changed body and so with a reference of its own. */
@@ -47,9 +48,27 @@ export function splitFor(entry: RefusedEntry): readonly FollowUp[] {
   return entry.rules.split === true && entry.quantity !== null ? partsOf(entry, entry.quantity) : [];
 }
 
+/** How often an order is halved to find what is in stock: at most 15 calls, and as exact as an eighth of it. */
+const deepestForStock = 3;
+
+/**
+ * What is ordered instead of an entry of which fewer are in stock (Spec 7, `out_of_stock`: "Order fewer or try later").
+ * No answer shows how many there are, so halves are ordered; what is still short is told as such.
+ */
+function fewerFor(entry: RefusedEntry): readonly FollowUp[] {
+  if (entry.rules.partial !== true || entry.quantity === null || entry.generation >= deepestForStock) return [];
+  return partsOf({ ...entry, knownLimit: null }, entry.quantity);
+}
+
 /** The same order charged to the other balance (Spec 7, `insufficient_balance`), if its order names one. */
 export function fallbackFor(entry: RefusedEntry): readonly FollowUp[] {
   const other = entry.rules.fallback_currency;
   if (other === undefined || other === entry.currency || entry.generation >= deepest) return [];
   return [{ generation: entry.generation + 1, chunk: entry.chunk * 2, quantity: entry.quantity, currency: other }];
+}
+
+/** What the order allows in place of a refusal that time may change. */
+export function insteadOf(row: OutcomeRow, entry: RefusedEntry): readonly FollowUp[] {
+  if (row === 'insufficient_balance') return fallbackFor(entry);
+  return row === 'out_of_stock' ? fewerFor(entry) : [];
 }

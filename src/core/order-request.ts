@@ -95,6 +95,8 @@ export const metadataSchema = z
 export const orderRulesSchema = z.strictObject({
   /** Above the per-order limit: order in parts, each with a reference of its own (Spec 7, `limit_exceeded`). */
   split: z.boolean().optional(),
+  /** With less in stock than was ordered: take what there is (Spec 7, `out_of_stock`: "Order fewer or try later"). */
+  partial: z.boolean().optional(),
   /** When the balance does not cover it: charge this one instead (Spec 7, `insufficient_balance`). */
   fallback_currency: currencySchema.optional(),
 });

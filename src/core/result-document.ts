@@ -1,13 +1,17 @@
 import { createHash } from 'node:crypto';
-import type { EntryState } from './entry-state.ts';
+import { entryStates, type EntryState } from './entry-state.ts';
 import type { Operation } from './operation.ts';
 import type { Unit } from './order-answer.ts';
 
 /** How a whole order stands. `completed`: every line was bought (or its cancel confirmed). */
 export type OrderState = 'completed' | 'partial' | 'failed' | 'needs_review' | 'in_progress';
 
-/** A line as the shop reads it: one of its entries' states, or `rejected` for a line that was never accepted. */
-export type LineState = EntryState;
+/**
+ * A line as the shop reads it: one of its entries' states, `partial` when all of them ended and some of it was bought and
+ * some was not, or `rejected` for a line that was never accepted.
+ */
+export const lineStates = [...entryStates, 'partial'] as const;
+export type LineState = (typeof lineStates)[number];
 
 export interface ResultEntry {
   readonly reference: string;
@@ -50,6 +54,10 @@ export interface ResultDocument {
 
 /** The state of a line from those of its entries: what a person must see first wins. */
 export function lineStateOf(states: readonly EntryState[]): LineState {
+  const haveEnded = states.every((state) => ended.includes(state));
+  const successes = states.filter((state) => bought.includes(state)).length;
+  // Told "rejected", a shop would give the money back for what its customer has.
+  if (haveEnded && successes > 0 && successes < states.length) return 'partial';
   const priority: readonly EntryState[] = [
     'needs_review',
     'unknown',
@@ -68,14 +76,14 @@ export function lineStateOf(states: readonly EntryState[]): LineState {
 }
 
 const bought: readonly LineState[] = ['fulfilled', 'refunded'];
-const ended: readonly LineState[] = ['fulfilled', 'refunded', 'rejected', 'expired', 'cancelled'];
+const ended: readonly LineState[] = ['fulfilled', 'refunded', 'rejected', 'expired', 'cancelled', 'partial'];
 
 export function orderStateOf(lines: readonly LineState[]): OrderState {
   if (lines.includes('needs_review')) return 'needs_review';
   if (!lines.every((state) => ended.includes(state))) return 'in_progress';
   const successes = lines.filter((state) => bought.includes(state)).length;
   if (successes === lines.length) return 'completed';
-  return successes === 0 ? 'failed' : 'partial';
+  return successes === 0 && !lines.includes('partial') ? 'failed' : 'partial';
 }
 
 export function renderResultDocument(document: ResultDocument): string {

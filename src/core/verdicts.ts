@@ -1,7 +1,7 @@
 import { isComplete, showsCancelled } from './answer-signs.ts';
 import type { Random } from './clock.ts';
 import { decisionTable, type Cell, type Column } from './decision-table.ts';
-import { fallbackFor, splitFor } from './follow-up.ts';
+import { fallbackFor, insteadOf, splitFor } from './follow-up.ts';
 import type { OrderAnswer } from './order-answer.ts';
 import { unreachable } from './order-sync-error.ts';
 import type { Outcome, OutcomeRow } from './outcome.ts';
@@ -172,7 +172,7 @@ export class Verdicts {
     const facts = this.#facts;
     const error = errorOf(outcome, false);
     const tries = this.#triesOf(outcome.row);
-    const instead = outcome.row === 'insufficient_balance' && !this.#isOverdue() ? fallbackFor(facts) : [];
+    const instead = this.#isOverdue() ? [] : insteadOf(outcome.row, facts);
     if (instead.length > 0) return { ...base, state: 'rejected', error, followUps: instead };
     if (outcome.row === 'out_of_stock' && facts.notAfterMs === null) {
       // Without a deadline nobody said how long to wait: the shop is told now.
@@ -282,8 +282,8 @@ export class Verdicts {
   /** What may have taken its place is not there either. */
   #nothingInItsPlace(): Settlement {
     const facts: EntryFacts = { ...this.#facts, lookFirst: 3 };
-    const changes = facts.rules.split === true || facts.rules.fallback_currency !== undefined;
-    if (changes && !this.#policy.trustsAbsence) {
+    const { split, partial, fallback_currency: other } = facts.rules;
+    if ((split === true || partial === true || other !== undefined) && !this.#policy.trustsAbsence) {
       const reason =
         'the outbox was lost, its order may have been charged to another balance or bought in parts, and no lookup has ever found an order';
       return this.review(null, 'not_found', reason, true);
@@ -297,7 +297,7 @@ export class Verdicts {
    */
   foundInItsPlace(): Settlement {
     const facts = this.#facts;
-    const followUps = facts.rules.split === true ? [] : fallbackFor(facts);
+    const followUps = facts.rules.split === true || facts.rules.partial === true ? [] : fallbackFor(facts);
     const message = 'an order is there under the reference that takes the place of this one';
     if (followUps.length === 0) return this.review(null, 'accepted', `the outbox was lost, and ${message}`, true);
     const done = { inDoubt: false, doubtUntilMs: null, counted: false, lookFirst: 3 } as const;
@@ -348,7 +348,7 @@ export class Verdicts {
       return this.review(null, 'accepted', reason, true);
     }
     // Not cancelled so far, and repeating is safe: an eSIM is refunded once (Spec 3).
-    return { ...this.#base('accepted'), state: 'unknown', nextStep: 'send', counted: false };
+    return { ...this.#base('accepted'), state: 'unknown', nextStep: 'send', counted: false, lookFirst: 3 };
   }
 
   lookupFailed(outcome: Outcome): Settlement {

@@ -1,6 +1,7 @@
-import { closeSync, fchmodSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { writeFileAtomically } from './atomic-file.ts';
 
 const runFileSchema = z.object({
   pid: z.int(),
@@ -18,19 +19,8 @@ export type RunFile = z.infer<typeof runFileSchema>;
 const nameIn = (dataDir: string): string => join(dataDir, 'run.json');
 
 /** Written whole or not at all, for the worker's user alone. Replaces the file of a worker that was killed. */
-export function writeRunFile(dataDir: string, run: RunFile): void {
-  const path = nameIn(dataDir);
-  const draft = `${path}.tmp`;
-  const file = openSync(draft, 'w', 0o600);
-  try {
-    // A draft that an earlier worker left behind keeps the mode it was made with.
-    fchmodSync(file, 0o600);
-    writeSync(file, `${JSON.stringify(run, null, 2)}\n`);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  renameSync(draft, path);
+export async function writeRunFile(dataDir: string, run: RunFile): Promise<void> {
+  await writeFileAtomically(nameIn(dataDir), `${JSON.stringify(run, null, 2)}\n`);
 }
 
 /** The file of the last start, or null. It may outlive its worker: ask the address before believing it. */

@@ -47,6 +47,11 @@ export class WholesaleKeyTable {
         `UPDATE budget_slots SET key_name = (SELECT m.value FROM json_each(:moves) m WHERE m.key = budget_slots.key_name)
          WHERE key_name IN (SELECT key FROM json_each(:moves))`,
       ),
+      // A slot stands there as long as its call is open, and until its window is over.
+      isHeld: database.prepare<[string, string], number>(
+        `SELECT 1 FROM budget_slots WHERE key_name = ?
+         UNION ALL SELECT 1 FROM wholesale_keys WHERE key_name = ? AND stamped_mono IS NOT NULL LIMIT 1`,
+      ),
       // A key that is gone is remembered as long as slots of its budget are held: it may come back under another name.
       dropOthers: database.prepare(
         `DELETE FROM wholesale_keys WHERE key_name NOT IN (SELECT value FROM json_each(:names))
@@ -88,7 +93,8 @@ export class WholesaleKeyTable {
         const from = known.find((it) => it.print === print);
         return from === undefined ? [] : [{ from: from.keyName, to: name }];
       });
-      if (keys.whileRunning && moves[0] !== undefined) refuseMove(moves[0]);
+      const held = moves.find(({ from }) => this.#statements.isHeld.get(from, from) !== undefined);
+      if (keys.whileRunning && held !== undefined) refuseMove(held);
       const replaced = changed.filter(({ name }) => known.some((it) => it.keyName === name && it.print !== null));
       this.#move(moves, replaced);
       for (const { name, print } of configured) this.#statements.print.run({ name, print });
@@ -146,6 +152,6 @@ function refuseMove({ from, to }: Move): never {
   throw new OrderSyncError(
     'CONFIG_INVALID',
     `The value of the wholesale key "${to}" is known as "${from}": its budget is counted under that name`,
-    { hint: 'keep the name of a key as long as its value stays, or start the worker again' },
+    { hint: 'keep the name of a key as long as its value stays; or wait for its budget, or start the worker again' },
   );
 }

@@ -16,7 +16,7 @@ async function listening(state: { check: CheckStatus; draining?: boolean }) {
     draining: () => state.draining === true,
   });
   onTestFinished(() => server.close());
-  writeRunFile(worker.dataDir, {
+  await writeRunFile(worker.dataDir, {
     pid: process.pid,
     started_at: '2026-11-21T12:00:00.000Z',
     version: '1.2.3',
@@ -56,7 +56,7 @@ describe('order-sync health', () => {
   it('ends with 6 when nothing answers, or something else does', async () => {
     expect((await installation().run('health', '--live')).code).toBe(6);
     const other = await listening({ check: 'pass' });
-    writeRunFile(other.dataDir, { pid: 1, started_at: '', version: '', admin_address: '127.0.0.1:1' });
+    await writeRunFile(other.dataDir, { pid: 1, started_at: '', version: '', admin_address: '127.0.0.1:1' });
     const { code, stderr } = await other.run('health');
     expect(code).toBe(6);
     expect(stderr).toContain('No worker answers at http://127.0.0.1:1/healthz');

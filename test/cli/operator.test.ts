@@ -36,6 +36,21 @@ describe('deciding on an entry while no worker runs', () => {
     expect(await stateOf(outbox, pending)).toBe('cancelled');
   });
 
+  it('shows with the order who decided what, and why, and nothing of other orders', async () => {
+    const outbox = await filled();
+    await outbox.run('orders', 'hold', pending, ...why);
+    await outbox.run('orders', 'release', pending, '--reason', 'the shop called again');
+    await outbox.run('orders', 'retry', doubtful, ...why);
+    const { audit } = JSON.parse((await outbox.run('orders', 'show', pending, '--json')).stdout);
+    expect(audit).toMatchObject([
+      { action: 'hold', subject: pending, reason: 'asked by the shop' },
+      { action: 'release', subject: pending, reason: 'the shop called again' },
+    ]);
+    expect((await outbox.run('orders', 'show', pending)).stdout).toMatch(
+      /Decided\n +2026-11-21 12:00:00Z +cli:\S+ +hold os-\w+: asked by the shop\n/,
+    );
+  });
+
   it('keeps its JSON contract', async () => {
     const outbox = await filled();
     const order = ['resolve', doubtful, '--as', 'fulfilled', '--order-number', 'E-7', '--json'];

@@ -168,6 +168,32 @@ describe('order-sync skus check', () => {
     }
   });
 
+  it('checks the map of a home-made shop, too', async () => {
+    const house = await House.open({
+      webhook: {
+        hmac: [
+          {
+            name: 'erp',
+            header: 'X-Sign',
+            secret: 'a-secret-of-the-erp',
+            fields: { order_id: '/id', lines: '/lines', sku: '/sku', quantity: '/n' },
+            sku_map: 'SKUS',
+          },
+        ],
+      },
+    });
+    onTestFinished(() => house.close());
+    const file = join(house.folder, 'skus.yaml');
+    writeFileSync(file, 'skus: { TYPO: { type: gift_card_order, variant: steam-usd-21 } }');
+    writeFileSync(house.configFile, readFileSync(house.configFile, 'utf8').replace('SKUS', file));
+    await cli(house, 'init');
+    const { code, stdout } = await cli(house, 'skus', 'check', '--json');
+    expect([code, JSON.parse(stdout).shops]).toMatchObject([
+      8,
+      [{ platform: 'hmac', shop: 'erp', skus: 1, problems: [{ sku: 'TYPO', code: 'invalid_variant' }], unmapped: [] }],
+    ]);
+  });
+
   it('ends with 6 when the supplier cannot be read, with 3 for a map with a mistake, with 4 without a shop', async () => {
     const house = await houseWith(good);
     await cli(house, 'init');

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { decideLookup } from '../../src/core/decision.ts';
 import { judgeResend } from '../../src/core/resend.ts';
 import type { EntryFacts } from '../../src/core/settlement.ts';
-import { answer, facts, half, now, policy } from '../support/facts.ts';
+import { answer, facts, half, now, outcome, policy } from '../support/facts.ts';
 
 const absent = { kind: 'absent' } as const;
 const found = { kind: 'found', answer: answer() } as const;
@@ -46,6 +46,22 @@ describe('an entry of an outbox that follows a lost one', () => {
     const rules = { fallback_currency: 'EUR' };
     expect(decideLookup(stage(2, { rules }), absent, blind, now, half).state).toBe('needs_review');
     expect(decideLookup(stage(2), absent, blind, now, half)).toMatchObject({ state: 'unknown', nextStep: 'send' });
+  });
+
+  it('that is a cancel is repeated after one look at the order of its eSIM, and not looked up for ever', () => {
+    const cancel = stage(1, { operation: 'esim_cancel', iccid: '8988211000000000001' });
+    const untouched = { kind: 'found', answer: answer({ units: [] }) } as const;
+    const looked = decideLookup(cancel, untouched, policy, now, half);
+    expect(looked).toMatchObject({ state: 'unknown', nextStep: 'send', lookFirst: 3 });
+    const again = { notAfterMs: null, firstSentAtMs: null, lookFirst: looked.lookFirst, canLookUp: true };
+    expect(judgeResend(again, policy, now)).toEqual({ step: 'send' });
+  });
+
+  it('goes before a person when no lookup brings an answer for as long as a doubt may last', () => {
+    const failed = { kind: 'failed', outcome: outcome('server_error') } as const;
+    const old = stage(1, { createdAtMs: now - policy.horizonMs });
+    expect(decideLookup(old, failed, policy, now, half)).toMatchObject({ state: 'needs_review', inDoubt: true });
+    expect(decideLookup(stage(1, { createdAtMs: now }), failed, policy, now, half).state).toBe('unknown');
   });
 
   it('ends as expired only when neither is there', () => {

@@ -183,7 +183,7 @@ describe('the way in', () => {
     await once(foreign, 'listening');
     const run = readRunFile(house.folder);
     const port = portOf(foreign);
-    if (run !== null) writeRunFile(house.folder, { ...run, admin_address: `127.0.0.1:${port}` });
+    if (run !== null) await writeRunFile(house.folder, { ...run, admin_address: `127.0.0.1:${port}` });
     expect((await decide('orders', 'hold', referenceOf('1'))).stdout).toContain('pending -> held');
     expect(met).toEqual(['/control/commands']);
     expect(stateOf('1')).toBe('held');
@@ -198,7 +198,7 @@ describe('the way in', () => {
     const port = portOf(free);
     await new Promise((closed) => free.close(closed));
     const run = readRunFile(house.folder);
-    if (run !== null) writeRunFile(house.folder, { ...run, admin_address: `127.0.0.1:${port}` });
+    if (run !== null) await writeRunFile(house.folder, { ...run, admin_address: `127.0.0.1:${port}` });
     const { code, stderr } = await decide('orders', 'hold', referenceOf('1'));
     expect(code).toBe(6);
     expect(stderr).toContain('A worker holds the outbox');

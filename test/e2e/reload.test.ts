@@ -202,9 +202,10 @@ describe('SIGHUP', () => {
   });
 
   it('has a command beside it, which tells the same and ends with 3 when it is refused', async () => {
-    house = await House.open();
+    house = await House.open({ limits: { window_ms: 60_000, requests: 60, orders: 20, transit_allowance_ms: 100 } });
     const worker = house.start();
-    await worker.started();
+    house.drop('a.ndjson', orders(0, 1));
+    await worker.line((line) => line.msg === 'result written' && line['state'] === 'completed');
     const { configFile } = house;
     const reload = () => runHere(['reload', '--json', '--config', configFile]);
     house.configure((config) => {

@@ -13,18 +13,18 @@ function folder(): string {
 const run = { pid: 42, started_at: '2026-11-21T12:00:00.000Z', version: '1.2.3', admin_address: '127.0.0.1:43210' };
 
 describe('the run file', () => {
-  it('tells where the worker listens, until the worker removes it', () => {
+  it('tells where the worker listens, until the worker removes it', async () => {
     const data = folder();
-    writeRunFile(data, run);
+    await writeRunFile(data, run);
     expect(readRunFile(data)).toEqual(run);
     removeRunFile(data, 42);
     expect(readdirSync(data)).toEqual([]);
   });
 
-  it('of a worker that was killed is replaced by its successor, and that of the successor stays', () => {
+  it('of a worker that was killed is replaced by its successor, and that of the successor stays', async () => {
     const data = folder();
-    writeRunFile(data, run);
-    writeRunFile(data, { ...run, pid: 43 });
+    await writeRunFile(data, run);
+    await writeRunFile(data, { ...run, pid: 43 });
     removeRunFile(data, 42);
     expect(readRunFile(data)).toMatchObject({ pid: 43 });
   });

@@ -78,6 +78,11 @@ describe('the keys of the configuration', () => {
     expect(await adopt({ main: 'A', other: 'C' }, true)).toEqual({ replaced: [] });
   });
 
+  it('may change their names when nothing of their budget is held', async () => {
+    await adopt({ main: 'A' });
+    expect(await adopt({ primary: 'A' }, true)).toEqual({ replaced: [] });
+  });
+
   it('are looked at again at once where their value changed, and only there', async () => {
     await adopt({ main: 'A', spare: 'B' });
     for (const scope of ['key:main', 'key:spare', 'account', 'balance:USD']) await box.store.openPause(pause(scope));

@@ -299,6 +299,22 @@ describe('what an order allows the worker to do by itself', () => {
     expect(worker.counts()).toMatchObject({ rejected: 1, fulfilled: 0 });
   });
 
+  it('an order of more than is in stock takes what there is, to an eighth, and the rest is told as short', async () => {
+    const worker = await submission();
+    await worker.accept([{ variant: 'xbox-usd-10', quantity: 48 }]);
+    await worker.settled();
+    // 32 are left: half of it, and one of the eighths of the other half.
+    await worker.accept([{ orderId: 'some', variant: 'xbox-usd-10', quantity: 48, rules: { partial: true } }]);
+    await worker.settled();
+    const { orders } = worker.sandbox.ledger();
+    expect(orders.map((order) => order.quantity).toSorted((a, b) => a - b)).toEqual([6, 24, 48]);
+    const due = await worker.store.dueDeliveries('folder', Date.now(), 2);
+    const document = due.find((found) => found.document.order_id === 'some')?.document;
+    expect(document).toMatchObject({ state: 'partial', lines: [{ state: 'partial' }] });
+    expect(document?.lines[0]?.entries.flatMap((entry) => entry.units)).toHaveLength(30);
+    expect(attemptsOf(worker).filter((attempt) => attempt.outcome === 'out_of_stock').length).toBeLessThanOrEqual(15);
+  });
+
   it('an order whose balance is empty is charged to the other one, under another reference', async () => {
     const worker = await submission({
       sandbox: {

@@ -16,8 +16,11 @@ import { sendCommand } from '../outpost.ts';
 import { plainText } from '../plain-text.ts';
 
 interface CheckedShop {
-  readonly platform: 'woocommerce' | 'shopify';
-  readonly config: StorefrontConfig;
+  readonly platform: 'woocommerce' | 'shopify' | 'hmac';
+  readonly shop: string;
+  readonly currency: string | null;
+  /** A person is told of each line whose SKU is not in the map. */
+  readonly tellsUnmatched: boolean;
   readonly skus: SkuMap;
   readonly sightings: readonly SkuSighting[];
 }
@@ -71,23 +74,34 @@ const notRead: CatalogueFacts = { products: [], plans: [], productsProblem: offl
 
 /** @throws OrderSyncError CONFIG_INVALID when a map cannot be used, NOT_FOUND when no shop has one */
 function shopsOf(config: Config, { clock, stderr }: CliContext): CheckedShop[] {
-  const { woocommerce = [], shopify = [] } = config.intake.webhook ?? {};
+  const { woocommerce = [], shopify = [], hmac = [] } = config.intake.webhook ?? {};
   const options = { level: 'silent', format: 'json', version: programVersion, instance: config.instance } as const;
   const logger = createLogger(options, stderr);
   const all = [
-    ...woocommerce.map((shop) => ({ platform: 'woocommerce', config: shop }) as const),
-    ...shopify.map((shop) => ({ platform: 'shopify', config: shop }) as const),
+    ...woocommerce.map((shop) => ({ platform: 'woocommerce' as const, ...storefront(shop) })),
+    ...shopify.map((shop) => ({ platform: 'shopify' as const, ...storefront(shop) })),
+    ...hmac.flatMap(({ name, source, form }) => {
+      if (form === null || form.skuMap === null) return [];
+      const { skuMap, currency } = form;
+      // What such a shop sends and the map does not know is refused, or ignored: no person is told.
+      return [{ platform: 'hmac' as const, shop: name, source, skuMap, currency, tellsUnmatched: false }];
+    }),
   ];
   if (all.length === 0) {
     throw new OrderSyncError('NOT_FOUND', 'No shop with a SKU map is configured', {
       hint: 'see docs/storefronts.md',
     });
   }
-  return all.map((shop) => ({
-    ...shop,
-    skus: new SkuFile(shop.config.skuMap, clock, logger).current(),
-    sightings: sightingsOf(config, shop.config.source),
-  }));
+  return all.map(({ source, skuMap, ...shop }) => {
+    // Orders of a source that several shops share say nothing about one shop's map.
+    const isOwn = source !== null && all.filter((other) => other.source === source).length === 1;
+    const skus = new SkuFile(skuMap, clock, logger).current();
+    return { ...shop, skus, sightings: isOwn ? sightingsOf(config, source) : [] };
+  });
+}
+
+function storefront({ shop, source, skuMap, currency, unmatched }: StorefrontConfig) {
+  return { shop, source, skuMap, currency, tellsUnmatched: unmatched === 'hold' };
 }
 
 /** Before the first start there is no database, and no orders either. */
@@ -132,11 +146,14 @@ async function readCatalogue(
   return result;
 }
 
-function findingsOf({ platform, config, skus, sightings }: CheckedShop, catalogue: CatalogueFacts): ShopFindings {
+function findingsOf(
+  { platform, shop, currency, tellsUnmatched, skus, sightings }: CheckedShop,
+  catalogue: CatalogueFacts,
+): ShopFindings {
   const problems: Finding[] = [];
   const unknown: Finding[] = [];
   for (const [sku, item] of skus) {
-    const verdict = checkSku(soldItem(item, config.currency), catalogue);
+    const verdict = checkSku(soldItem(item, currency), catalogue);
     if (verdict.kind === 'good') continue;
     const { code, message } = verdict;
     (verdict.kind === 'problem' ? problems : unknown).push({ sku, code, message });
@@ -158,7 +175,7 @@ function findingsOf({ platform, config, skus, sightings }: CheckedShop, catalogu
       message: `was bought ${boughtLines} times and is not in the map any more`,
     });
   }
-  if (config.unmatched === 'hold') {
+  if (tellsUnmatched) {
     for (const { sku, orders } of unmapped) {
       problems.push({
         sku,
@@ -167,7 +184,7 @@ function findingsOf({ platform, config, skus, sightings }: CheckedShop, catalogu
       });
     }
   }
-  return { platform, shop: config.shop, skus: skus.size, problems, unknown, unmapped };
+  return { platform, shop, skus: skus.size, problems, unknown, unmapped };
 }
 
 function soldItem(sku: Sku, shopCurrency: string | null): SoldItem {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { orderHeadSchema, orderLimits, orderLineSchema } from '../../core/order-request.ts';
 import { entryStates } from '../../core/entry-state.ts';
+import { lineStates } from '../../core/result-document.ts';
 import { operations } from '../../core/operation.ts';
 import { type ProblemCode, problemKinds } from './problem.ts';
 
@@ -39,7 +40,7 @@ export const resultSchema = z
     lines: z.array(
       z.strictObject({
         line_id: z.string().nullable(),
-        state: z.enum(entryStates),
+        state: z.enum(lineStates),
         entries: z.array(
           z.strictObject({
             reference: z.string(),

@@ -27,6 +27,8 @@ export function mutated(document: unknown): fc.Arbitrary<string> {
       '',
       ' ',
       '__proto__',
+      'constructor',
+      'esim_topup',
       [],
       {},
       null,

@@ -53,6 +53,8 @@ export interface ReconcilerDeps {
 const failuresLimit = 3;
 /** A clock that is wrong by more than a day is for a person; until then, more is read again than is needed. */
 const longestAheadMs = 86_400_000;
+/** A run of a slow shop ends after the page on which it got this old; the next one goes on from there. */
+const longestRunMs = 600_000;
 /** Orders whose refunds could not be read, remembered to give them up after some runs. */
 const troubleLimit = 1000;
 
@@ -128,6 +130,7 @@ export class ShopReconciler {
 
   async #readAll(signal: AbortSignal, sinceMs: number | null, counts: Counts): Promise<void> {
     const { shop, clock } = this.#deps;
+    const endMs = clock.monoMs() + longestRunMs;
     const { walk, first } = await this.#open(signal, sinceMs);
     const order = { sorted: true, newestMs: Number.NEGATIVE_INFINITY };
     let page = first;
@@ -151,7 +154,7 @@ export class ShopReconciler {
         counts.complete = true;
         return;
       }
-      if (counts.pages >= shop.rest.pagesPerRun) {
+      if (counts.pages >= shop.rest.pagesPerRun || clock.monoMs() >= endMs) {
         if (!order.sorted) {
           const rule =
             'the shop does not sort its orders by the time of their change, and has more than fit into one run';

@@ -263,6 +263,22 @@ describe('a worker that reads a shop back', () => {
     expect([stub.calls.length, bought().length]).toEqual([calls, 1]);
   });
 
+  it('ends the run of a slow shop after ten minutes, and goes on in the next one', async () => {
+    const stub = await shopWith(35);
+    const clock = new SystemClock();
+    const mono = clock.monoMs.bind(clock);
+    let laterMs = 0;
+    clock.monoMs = () => mono() + laterMs;
+    stub.misbehave = ({ number }) => {
+      if (number === 2) laterMs = 600_000;
+      return false;
+    };
+    const { run, bought } = await reconcileOf('woocommerce', stub, { clock });
+    expect(await run()).toMatchObject({ complete: false, pages: 2, error: null });
+    expect(await run()).toMatchObject({ complete: true, error: null });
+    expect(bought()).toHaveLength(35);
+  });
+
   it('does not trust its place in a list that is not sorted, until it has read it to its end', async () => {
     const stub = await shopWith(25);
     stub.misbehave = ({ url, number }, response) => {

@@ -1,5 +1,6 @@
 import type { AcceptableLine } from '../../src/core/order-request.ts';
 import { drawReadings, type ApiReadings } from './api-readings.ts';
+import { crashPlaces, rareCrashPlaces } from './port-names.ts';
 import type { FaultProfile } from './fates.ts';
 import type { ActPlan } from './person.ts';
 import type { ClosedDoor, Product, Refusal, Span } from './market.ts';
@@ -211,6 +212,58 @@ function withEagerPerson(random: SeededRandom, plan: RunPlan): RunPlan {
   };
 }
 
+/**
+ * The outbox is gone, and with it what it knew of refusals, deadlines and people. What is left to promise is that no
+ * reference buys twice, as far as the API answers a known reference before anything else.
+ */
+function withLostDisk(random: SeededRandom, plan: RunPlan): RunPlan {
+  const batches = plan.batches.map((batch) => ({
+    ...batch,
+    lines: batch.lines.map((line) => ({ ...line, notAfterMs: null, rules: {} })),
+  }));
+  return {
+    ...plan,
+    readings: { ...plan.readings, replay: 'first' },
+    batches,
+    acts: [],
+    lostDiskAtMs: random.int(1000, plan.faultsOffMs + 60_000),
+  };
+}
+
+/** Cancels whose answers do not come, and every answer that the next try may meet. */
+function withDoubtfulCancels(random: SeededRandom, plan: RunPlan): RunPlan {
+  const oldEsims = ['1', '2', '3', '4'].map((digit) => `894400000000000000${digit}`);
+  const batches = oldEsims.map((iccid, index): OrderBatch => {
+    const line = { ...plainLine, ...cancelLine, orderId: `c${index + 1}`, iccid };
+    return { atMs: random.int(0, 10_000), lines: [line], againAtMs: [] };
+  });
+  return {
+    ...plan,
+    oldEsims,
+    batches,
+    followUps: [],
+    faultProfile: random.pick('mixed', 'doubtful', 'doubtful'),
+    faultShare: random.pick(0.7, 0.95),
+  };
+}
+
+/** Some runs aim at what seldom happens by itself. */
+function withSpeciality(random: SeededRandom, plan: RunPlan): RunPlan {
+  const draw = random.next();
+  if (draw < 0.06) return withEagerPerson(random, plan);
+  if (draw < 0.12) return withLostDisk(random, plan);
+  return draw < 0.16 ? withDoubtfulCancels(random, plan) : plan;
+}
+
+/** A crash at a place that was chosen, however seldom a run comes by there. */
+function withAimedCrash(random: SeededRandom, plan: RunPlan): RunPlan {
+  if (!random.chance(0.25)) return plan;
+  const places = random.chance(0.5) ? rareCrashPlaces : crashPlaces;
+  const atPlace = places[random.int(0, places.length - 1)] ?? '';
+  const aimed: CrashPlan = { afterPorts: 0, atPlace, kind: random.pick('kill', 'power'), downMs: random.pick(1, 5000) };
+  return { ...plan, crashes: random.chance(0.5) ? [aimed] : [...plan.crashes, aimed] };
+}
+
 /** Draws the whole run that a seed stands for. */
 export function drawPlan(seed: number): RunPlan {
   const random = new SeededRandom(seed);
@@ -287,5 +340,5 @@ export function drawPlan(seed: number): RunPlan {
     diskErrors: drawDiskErrors(later),
     acts: drawActs(later, Object.keys(settings.keys), faultsOffMs),
   };
-  return later.chance(0.06) ? withEagerPerson(later, plan) : plan;
+  return withAimedCrash(later, withSpeciality(later, plan));
 }

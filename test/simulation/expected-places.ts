@@ -1,6 +1,7 @@
 import { outcomeRows, type OutcomeRow } from '../../src/core/outcome.ts';
 import { entryStates } from '../../src/core/entry-state.ts';
 import type { Coverage } from './coverage.ts';
+import { crashPlacesOf } from './port-names.ts';
 
 /** Codes that Spec 7 gives to gift cards only: for a cancel they stand out of place, and have no row of their own. */
 const ofGiftCards: ReadonlySet<OutcomeRow> = new Set([
@@ -11,8 +12,11 @@ const ofGiftCards: ReadonlySet<OutcomeRow> = new Set([
   'not_found_unexpected',
 ]);
 
-/** No person holds or takes back an order here, and nothing is on its way at the end of a run. */
-const notAtTheEnd = new Set(['held', 'cancelled', 'pending', 'sending', 'waiting', 'unknown', 'placed']);
+/** Where every error of SQLite must have come at least once. */
+const storeCallsOfTheLoop = ['openAttempt', 'closeAttempt', 'closeDelivery', 'acceptBatch', 'forgetSlots'] as const;
+
+/** Nothing is on its way at the end of a run, and what a person held was let go on. */
+const notAtTheEnd = new Set(['held', 'pending', 'sending', 'waiting', 'unknown', 'placed']);
 
 /** Every cell of the decision table that can be reached, every state, and every port call as a place to die at. */
 export const expectedPlaces: readonly string[] = [
@@ -21,11 +25,23 @@ export const expectedPlaces: readonly string[] = [
       .filter((column) => !(column.startsWith('cancel') && ofGiftCards.has(row)))
       .map((column) => `cell ${row} ${column}`),
   ),
+  ...storeCallsOfTheLoop.flatMap((name) => [`disk error statement ${name}`, `disk error commit ${name}`]),
+  ...[
+    'hold pending',
+    'hold unknown',
+    'release held',
+    'cancel pending',
+    'retry unknown',
+    'resolve needs_review',
+    'reorder rejected',
+  ].map((act) => `act ${act}`),
+  'lost disk',
   ...entryStates.filter((state) => !notAtTheEnd.has(state)).map((state) => `end ${state}`),
 ];
 
-export function missingPlaces(coverage: Coverage): readonly string[] {
-  return expectedPlaces.filter((place) => coverage.get(place) === 0);
+export function missingPlaces(coverage: Coverage, seeds: number): readonly string[] {
+  const crashes = crashPlacesOf(seeds).flatMap((place) => [`crash kill ${place}`, `crash power ${place}`]);
+  return [...expectedPlaces, ...crashes].filter((place) => coverage.get(place) === 0);
 }
 
 export function describeCoverage(coverage: Coverage): string {

@@ -11,6 +11,8 @@ import { usualSettings, type WorkerSettings } from './sim-worker.ts';
 /** The death of a worker, counted in calls to its ports since it was started. */
 export interface CrashPlan {
   readonly afterPorts: number;
+  /** Comes at the first of these calls after that; null: right then. */
+  readonly atPlace?: string;
   readonly kind: CrashKind;
   /** How long until it is started again. */
   readonly downMs: number;
@@ -59,6 +61,8 @@ export interface RunPlan {
   readonly resultsFail: boolean;
   /** Whether a crash leaves copies of the outbox's files to the next worker, rather than the connection to them. */
   readonly ownFiles: boolean;
+  /** When the disk of the outbox is lost; an empty one takes its place, with the same secret. */
+  readonly lostDiskAtMs: number | null;
   /** What people do to the worker's orders. */
   readonly acts: readonly ActPlan[];
   /** Errors of SQLite itself, one after the other. */
@@ -103,6 +107,7 @@ export const quietPlan: RunPlan = {
   faultsOffMs: 0,
   resultsFail: false,
   ownFiles: true,
+  lostDiskAtMs: null,
   acts: [],
   diskErrors: [],
   diskFull: { fromMs: 0, untilMs: 0 },

@@ -55,6 +55,11 @@ export class Shop {
     return this.#expected === 0 && this.#parcels.every((parcel) => parcel.acknowledged);
   }
 
+  /** The worker lost everything: the shop sends all of it once more. */
+  sendAllAgain(): void {
+    for (const parcel of this.#parcels) Object.assign(parcel, { acknowledged: false, givenTo: null });
+  }
+
   /** A worker is there: it gets everything that is not acknowledged. */
   offer(): void {
     const worker = this.#worker();

@@ -1,4 +1,5 @@
 import type { AttemptClose, OpenAttempt, Store } from '../../src/store/store.ts';
+import type { ApiCall } from './api-call.ts';
 import type { Coverage } from './coverage.ts';
 import type { SimDisk } from './sim-disk.ts';
 import type { SimProcess } from './sim-process.ts';
@@ -26,6 +27,7 @@ const reads = new Set([
   'expireOverdue',
   'provenLookups',
   'boughtReference',
+  'judgedCalls',
 ]);
 const changesEntries = new Set(['acceptBatch', 'openAttempt', 'closeAttempt', 'expireOverdue', 'actOnEntry']);
 
@@ -107,6 +109,19 @@ export class StoreWatch {
     });
   }
 
+  /** Whether the open attempt for this call, and its exact bytes, are committed. */
+  isOnDisk(subject: string, call: ApiCall): boolean {
+    const { connection } = this.#disk;
+    const found = connection
+      .prepare<[string, string], { body: string | null; path: string; state: string }>(
+        `SELECT e.request_body AS body, e.request_path AS path, e.state FROM entries e JOIN attempts a ON a.entry_id = e.id
+         WHERE (e.reference = ? OR 'cancel:' || e.iccid = ?) AND a.closed_at_ms IS NULL AND a.purpose = 'submit'`,
+      )
+      .get(subject, subject);
+    if (connection.inTransaction || found === undefined) return false;
+    return found.state === 'sending' && found.body === call.body && found.path === call.path;
+  }
+
   #look(name: string, argument: unknown, result: unknown): void {
     if (name === 'openAttempt' && isOpenAttempt(result)) {
       this.#open.set(result.attemptId, result);
@@ -135,6 +150,12 @@ export class StoreWatch {
   /** A process is gone: what it left open is found by the next one. */
   forgetOpen(): void {
     this.#open.clear();
+  }
+
+  /** The outbox is another one: nothing in it has a past. */
+  forgetAll(): void {
+    this.#open.clear();
+    this.#states.clear();
   }
 
   #closed(close: AttemptClose): void {

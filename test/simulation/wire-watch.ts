@@ -175,6 +175,12 @@ export class WireWatch implements WireObserver {
     this.#shut.delete(scope);
   }
 
+  /** The worker lost its outbox: it knows nothing any more. */
+  forgotten(): void {
+    this.#shut.clear();
+    this.#found.clear();
+  }
+
   /** What the worker has seen so far is in its outbox. */
   recorded(): void {
     for (const shut of this.#shut.values()) shut.recorded = true;

@@ -22,8 +22,11 @@ import { Trace } from './trace.ts';
 import { VirtualTime } from './virtual-time.ts';
 import { subjectOf, WireWatch } from './wire-watch.ts';
 
+/** How long it takes to find another disk: longer than a window of the budget, which nobody remembers. */
+const newDiskMs = 120_000;
+
 /** Calls of the store that somebody outside asked for, who is told when they fail. */
-const asked = new Set(['acceptBatch', 'actOnEntry', 'pauseScope', 'resumeScope']);
+const asked = new Set(['acceptBatch', 'actOnEntry', 'pauseScope', 'resumeScope', 'pauses']);
 
 export interface Violation {
   readonly invariant: string;
@@ -145,7 +148,11 @@ export class World {
       wallMs: () => Math.floor(this.#clocks.wallOffsetMs + this.time.nowMs),
       worker: () => this.#worker,
       onAcknowledged: (line, reference) => {
-        this.acknowledged.set(`${line.orderId}/${line.lineId}`, { line, reference });
+        const name = `${line.orderId}/${line.lineId}`;
+        const before = this.acknowledged.get(name);
+        if (before !== undefined && before.reference !== reference && this.plan.lostDiskAtMs !== null)
+          this.violate('I3', `${name} was acknowledged under ${reference}, before under ${before.reference}`);
+        this.acknowledged.set(name, { line, reference });
       },
       onRefused: (error) => {
         if (!isDiskError(error)) this.violate('I0', `an order was answered by an error: ${String(error)}`);
@@ -204,6 +211,7 @@ export class World {
     }
     for (const act of plan.acts)
       this.time.after(act.atMs, () => this.#withWorker((worker) => this.person.act(worker, act)));
+    if (plan.lostDiskAtMs !== null) this.time.after(plan.lostDiskAtMs, () => this.#withWorker(() => this.#loseDisk()));
     this.shop.open(plan);
     this.#start();
     const lines = plan.batches.reduce((sum, batch) => sum + batch.lines.length, plan.followUps.length);
@@ -300,6 +308,7 @@ export class World {
     this.trace.add(name);
     const crash = this.plan.crashes[this.#crashes];
     if (crash === undefined || this.#calm || this.#portsOfProcess < crash.afterPorts) return;
+    if (crash.atPlace !== undefined && crash.atPlace !== name) return;
     this.#crashes += 1;
     this.coverage.hit(`crash ${crash.kind} ${name}`);
     this.#crash(process, crash.kind, crash.downMs);
@@ -307,9 +316,9 @@ export class World {
 
   #onFault(process: SimProcess, name: string): void {
     this.#diskErrors.struck(name);
+    this.#mustFail = process;
     // Whoever asked is told: a shop sends again. What the worker does for itself must not go on without being recorded.
     if (asked.has(name)) return;
-    this.#mustFail = process;
     this.time.after(1000, () => {
       if (process.alive && !this.#stopping)
         this.violate('I0', `the worker went on after ${name} had failed in its outbox`);
@@ -350,6 +359,18 @@ export class World {
     this.time.after(downMs, () => this.#start());
   }
 
+  /** The machine goes down, and comes back with an empty disk for the outbox. */
+  #loseDisk(): void {
+    if (this.#process === null) return;
+    this.coverage.hit('lost disk');
+    this.#crash(this.#process, 'power', newDiskMs);
+    this.trace.add('the disk of the outbox is lost');
+    this.disk.format(this.plan.ownFiles);
+    this.#storeWatch.forgetAll();
+    this.wire.forgotten();
+    this.shop.sendAllAgain();
+  }
+
   #stop(downMs: number): void {
     const [process, worker] = [this.#process, this.#worker];
     if (process === null || worker === null || !worker.ready || this.#stopping || this.#calm) return;
@@ -370,17 +391,9 @@ export class World {
   /** The last moment at which nothing has left: what must be on disk is looked for on disk. */
   #beforeLeaving(wire: WireCall, subject: string): void {
     this.person.onLeaving(wire.call, subject);
-    const { connection } = this.disk;
-    const found = connection
-      .prepare<[string, string], { body: string | null; path: string; state: string }>(
-        `SELECT e.request_body AS body, e.request_path AS path, e.state FROM entries e JOIN attempts a ON a.entry_id = e.id
-         WHERE (e.reference = ? OR 'cancel:' || e.iccid = ?) AND a.closed_at_ms IS NULL AND a.purpose = 'submit'`,
-      )
-      .get(subject, subject);
     if (this.#diskFullForMs > 2000)
       this.violate('I2', `${subject} leaves although its outcome may find no room on disk`);
-    const durable = !connection.inTransaction && found !== undefined && found.state === 'sending';
-    if (!durable || found.body !== wire.call.body || found.path !== wire.call.path)
+    if (!this.#storeWatch.isOnDisk(subject, wire.call))
       this.violate('I2', `${subject} leaves, but its open attempt with these bytes is not on disk`);
   }
 }

@@ -34,7 +34,12 @@ export class OperatorDesk {
       rememberEsim: database.prepare(
         'INSERT INTO esims (iccid, entry_id) VALUES (?, ?) ON CONFLICT (iccid) DO NOTHING',
       ),
-      origin: database.prepare<[string], number>('SELECT 1 FROM esims WHERE iccid = ?').pluck(),
+      // The same as what a lookup is made by: an order whose money came back tells nothing about a cancel of its eSIM.
+      origin: database
+        .prepare<[string], number>(
+          "SELECT 1 FROM esims s JOIN entries e ON e.id = s.entry_id WHERE s.iccid = +? AND e.state = 'fulfilled'",
+        )
+        .pluck(),
     };
   }
 

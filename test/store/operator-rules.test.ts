@@ -212,4 +212,23 @@ describe('an eSIM', () => {
       expect((await box.opened({ nowMs: nowMs + 2 })).entry.reference).toBe(reference);
     }
   });
+
+  it('whose order was refunded is never asked about, so that its cancel does not wait for an answer for ever', async () => {
+    for (const [state, step] of [
+      ['fulfilled', 'lookup'],
+      ['refunded', 'send'],
+    ] as const) {
+      const box = await Outbox.open();
+      onTestFinished(() => box.close());
+      await box.accept([line({ operation: 'esim_order', variant: null, plan: 'p' })]);
+      await box.store.closeAttempt(
+        close(await box.opened(), { ...fulfilled, state, answer: { ...answer, units: [{ iccid }] } }),
+      );
+      await box.accept([line({ ...cancelLine, orderId: 'c' })]);
+      const cancel = await box.opened();
+      await box.store.closeAttempt(close(cancel, { ...nothing, nextStep: 'send' }));
+      await act(box, { action: 'retry' }, { reference: cancel.entry.reference });
+      expect(entries(box)[1]).toMatchObject({ state: 'unknown', next_step: step });
+    }
+  });
 });

@@ -307,11 +307,12 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     });
     webhook = await startWebhook(deps, store, onAccepted, reconcile);
     if (webhook !== null) await life.push('webhook', () => webhook?.stop());
-    await life.push('reconcile', () => reconcile.stop());
-    await reconcile.start();
     const catalogue = catalogueDeps(submission, wholesale);
     const calls = new OpenCalls();
     await life.push('calls of people', () => calls.stop());
+    // Stopped before them: it breaks off the runs that people asked for, which they wait for.
+    await life.push('reconcile', () => reconcile.stop());
+    await reconcile.start();
     const readBackCheck: HealthCheck = { name: 'reconcile', readiness: false, check: () => reconcile.health() };
 
     const prepare = async (next: Config): Promise<() => Promise<void>> => {

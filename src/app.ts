@@ -164,6 +164,8 @@ export async function performCallsHere(
   const wholesale = clientOf(deps);
   const submission = attemptDeps(deps, store, wholesale, () => config);
   const { gate } = submission;
+  // A value that got another name since brings what is held of its budget along.
+  await store.adoptKeys({ keys: config.wholesale.keys, nowMs: clock.wallMs(), whileRunning: false });
   gate.restore(await store.restoreSlots({ settledMono: gate.restartSettlesAtMs(), bootId }));
   gate.restoreRests(await store.restoreRests({ nowMono: clock.monoMs(), bootId }));
   const reconcile = createReconcile(deps, store, () => desk);
@@ -307,11 +309,12 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     });
     webhook = await startWebhook(deps, store, onAccepted, reconcile);
     if (webhook !== null) await life.push('webhook', () => webhook?.stop());
-    await life.push('reconcile', () => reconcile.stop());
-    await reconcile.start();
     const catalogue = catalogueDeps(submission, wholesale);
     const calls = new OpenCalls();
     await life.push('calls of people', () => calls.stop());
+    // Stopped before them: it breaks off the runs that people asked for, which they wait for.
+    await life.push('reconcile', () => reconcile.stop());
+    await reconcile.start();
     const readBackCheck: HealthCheck = { name: 'reconcile', readiness: false, check: () => reconcile.health() };
 
     const prepare = async (next: Config): Promise<() => Promise<void>> => {

@@ -5,6 +5,8 @@ export interface ResendFacts {
   readonly notAfterMs: number | null;
   readonly firstSentAtMs: number | null;
   readonly lookFirst: LookFirst;
+  /** Whether an outbox that was lost may have bought it under another reference. */
+  readonly mayBeElsewhere: boolean;
   /** Whether the API can be asked what became of it. */
   readonly canLookUp: boolean;
 }
@@ -20,6 +22,8 @@ export const isOverdue = (facts: { readonly notAfterMs: number | null }, nowMs: 
 
 export const overdueInDoubt =
   'its deadline passed while it was in doubt, and it cannot be looked up: the same reference again could buy it late';
+export const boughtElsewhere =
+  'the outbox was lost, its order may have been charged to another balance or bought in parts, and it cannot be looked up';
 export const tooOld =
   'nobody knows whether its reference is still remembered, so it is not sent again, and it cannot be looked up';
 
@@ -32,7 +36,9 @@ export function judgeResend(facts: ResendFacts, policy: { readonly horizonMs: nu
   const late = isOverdue(facts, nowMs);
   const old = facts.firstSentAtMs !== null && nowMs - facts.firstSentAtMs >= policy.horizonMs;
   const unasked = facts.lookFirst === 1 && facts.canLookUp;
-  if (!late && !old && !unasked) return { step: 'send' };
+  // Its own reference would be new to the API, and buy it a second time.
+  const elsewhere = facts.lookFirst === 1 && facts.mayBeElsewhere;
+  if (!late && !old && !unasked && !elsewhere) return { step: 'send' };
   if (facts.canLookUp) return { step: 'lookup' };
-  return { step: 'review', reason: late ? overdueInDoubt : tooOld };
+  return { step: 'review', reason: late ? overdueInDoubt : elsewhere ? boughtElsewhere : tooOld };
 }

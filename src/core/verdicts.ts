@@ -1,7 +1,8 @@
 import { isComplete, showsCancelled } from './answer-signs.ts';
+import { ownIsAbsent, successorIsAbsent, successorIsThere, type LossVerdict } from './after-loss.ts';
 import type { Random } from './clock.ts';
 import { decisionTable, type Cell, type Column } from './decision-table.ts';
-import { fallbackFor, insteadOf, splitFor } from './follow-up.ts';
+import { insteadOf, splitFor } from './follow-up.ts';
 import type { OrderAnswer } from './order-answer.ts';
 import { unreachable } from './order-sync-error.ts';
 import type { Outcome, OutcomeRow } from './outcome.ts';
@@ -226,11 +227,8 @@ export class Verdicts {
       const reason = 'the cancel may have worked, but the order of its eSIM is not found';
       return this.review(null, facts.buffered?.row ?? 'not_found', reason, true);
     }
-    if (facts.lookFirst === 1) {
-      // Not under its own reference. Before it is sent: is what would have taken its place there?
-      return { ...base, nextStep: 'lookup', counted: false, lookFirst: 2 };
-    }
-    if (facts.lookFirst === 2) return this.#nothingInItsPlace();
+    if (facts.lookFirst === 1) return this.#afterLoss(ownIsAbsent(facts, this.#policy));
+    if (facts.lookFirst === 2) return this.#afterLoss(successorIsAbsent(facts, this.#policy));
     if (facts.buffered === null) {
       if (this.#isOverdue()) return this.#absentTooLate(base);
       // Nothing stands against it: the same reference again buys it, or brings the first answer (Spec 7, retry rule 1).
@@ -279,35 +277,28 @@ export class Verdicts {
     };
   }
 
-  /** What may have taken its place is not there either. */
-  #nothingInItsPlace(): Settlement {
-    const facts: EntryFacts = { ...this.#facts, lookFirst: 3 };
-    const { split, partial, fallback_currency: other } = facts.rules;
-    if ((split === true || partial === true || other !== undefined) && !this.#policy.trustsAbsence) {
-      const reason =
-        'the outbox was lost, its order may have been charged to another balance or bought in parts, and no lookup has ever found an order';
-      return this.review(null, 'not_found', reason, true);
+  /** After the loss of an outbox: what a lookup of an entry says that may have been bought by it. */
+  #afterLoss(verdict: LossVerdict): Settlement {
+    switch (verdict.step) {
+      case 'look':
+        return { ...this.#base('not_found'), nextStep: 'lookup', counted: false, lookFirst: 2 };
+      case 'goOn':
+        return new Verdicts({ ...this.#facts, lookFirst: 3 }, this.#policy, this.#nowMs, this.#random).absent();
+      case 'review':
+        return this.review(null, verdict.row, verdict.reason, true);
+      case 'replace': {
+        const { row, message, followUps } = verdict;
+        const done = { inDoubt: false, doubtUntilMs: null, counted: false, lookFirst: 3 } as const;
+        const error = { code: row, message, buffered: false };
+        return { ...this.#base(row), ...done, state: 'rejected', error, followUps };
+      }
+      default:
+        return unreachable(verdict);
     }
-    return new Verdicts(facts, this.#policy, this.#nowMs, this.#random).absent();
   }
 
-  /**
-   * After the loss of an outbox: an order is there under the reference that takes the place of this one. Where that can
-   * only be the other balance, it is taken up; parts, or an order that a person made anew, only a person can tell apart.
-   */
   foundInItsPlace(): Settlement {
-    const facts = this.#facts;
-    const followUps = facts.rules.split === true || facts.rules.partial === true ? [] : fallbackFor(facts);
-    const message = 'an order is there under the reference that takes the place of this one';
-    if (followUps.length === 0) return this.review(null, 'accepted', `the outbox was lost, and ${message}`, true);
-    const done = { inDoubt: false, doubtUntilMs: null, counted: false, lookFirst: 3 } as const;
-    const row = 'insufficient_balance';
-    const error = {
-      code: row,
-      message: `charged to the other balance before the outbox was lost: ${message}`,
-      buffered: false,
-    };
-    return { ...this.#base(row), ...done, state: 'rejected', error, followUps };
+    return this.#afterLoss(successorIsThere(this.#facts));
   }
 
   /** Not found after its deadline: the same reference again would buy it late. */
@@ -359,6 +350,10 @@ export class Verdicts {
         ? { kind: cell.pause, reason: outcome.row, message: outcome.message }
         : null;
     const asked = outcome.retryAfterMs === null ? 0 : this.#nowMs + outcome.retryAfterMs;
+    if (facts.state === 'placed' && this.#isAcceptedTooLongAgo()) {
+      const reason = `accepted, but its units did not come before the deadline, and the last lookup failed: ${outcome.message}`;
+      return { ...this.review(null, 'accepted', reason), pause };
+    }
     const buffered = facts.buffered;
     return {
       ...this.#base(buffered?.row ?? outcome.row),
@@ -372,15 +367,18 @@ export class Verdicts {
     };
   }
 
+  /** Counted from the acceptance: an order may have waited for a balance or for stock long before it. */
+  #isAcceptedTooLongAgo(): boolean {
+    const { doubtUntilMs, firstSentAtMs, createdAtMs } = this.#facts;
+    const { quietMs, placedDeadlineMs } = this.#policy;
+    const acceptedAtMs = doubtUntilMs === null ? (firstSentAtMs ?? createdAtMs) : doubtUntilMs - quietMs;
+    return this.#nowMs - acceptedAtMs >= placedDeadlineMs;
+  }
+
   stillPlaced(answer: OrderAnswer): Settlement {
     const facts = this.#facts;
-    // Counted from the acceptance: an order may have waited for a balance or for stock long before it.
-    const acceptedAtMs =
-      facts.doubtUntilMs === null
-        ? (facts.firstSentAtMs ?? facts.createdAtMs)
-        : facts.doubtUntilMs - this.#policy.quietMs;
     const placed = { ...this.settle('accepted', answer), doubtUntilMs: facts.doubtUntilMs, quietMs: null };
-    if (this.#nowMs - acceptedAtMs >= this.#policy.placedDeadlineMs) {
+    if (this.#isAcceptedTooLongAgo()) {
       return {
         ...placed,
         state: 'needs_review',

@@ -72,6 +72,11 @@ export class Reconcile {
     return this.#laneOf(door)?.reconciler.isReady ?? false;
   }
 
+  /** Whether it also brings an order that was changed then. */
+  async reaches(door: Door, modifiedMs: number): Promise<boolean> {
+    return (await this.#laneOf(door)?.reconciler.reaches(modifiedMs)) ?? false;
+  }
+
   /** Has a shop read back soon. */
   soon(door: Door): void {
     this.#laneOf(door)?.ring();

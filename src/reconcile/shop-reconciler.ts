@@ -58,6 +58,15 @@ const longestRunMs = 600_000;
 /** Orders whose refunds could not be read, remembered to give them up after some runs. */
 const troubleLimit = 1000;
 
+/** A list on its way: where it is, and what is known of its order. */
+interface OpenList {
+  readonly walk: OrdersWalk;
+  /** Our clock when it was opened: what was changed later may have come too late to be in it. */
+  readonly openedMs: number;
+  sorted: boolean;
+  newestMs: number;
+}
+
 /**
  * Reads one shop back, run by run: everything that was changed since the watermark, and some of what was read before.
  * The watermark is a time of the shop's clock. It moves only over orders that are on disk, so a run that fails or dies
@@ -66,6 +75,8 @@ const troubleLimit = 1000;
 export class ShopReconciler {
   readonly #deps: ReconcilerDeps;
   readonly #refundTrouble = new Map<string, number>();
+  /** What the last run did not come to the end of. Begun anew, a run would read its first pages for ever. */
+  #left: OpenList | null = null;
   #everRead = false;
   #failures = 0;
   #lastKind: string | null = null;
@@ -82,6 +93,13 @@ export class ShopReconciler {
   /** Whether the last run brought an answer, so that the next one can be relied on. */
   get isReady(): boolean {
     return this.#everRead && this.#failures === 0;
+  }
+
+  /** Whether the runs to come read an order that was changed then: one from before the beginning is in none of them. */
+  async reaches(modifiedMs: number): Promise<boolean> {
+    const { store, shop } = this.#deps;
+    const watermarkMs = await store.storefrontWatermark(shop.source);
+    return watermarkMs !== null && modifiedMs >= watermarkMs - shop.rest.overlapMs;
   }
 
   /** Marks where reading back begins, the first time that a worker knows this shop. */
@@ -131,8 +149,7 @@ export class ShopReconciler {
   async #readAll(signal: AbortSignal, sinceMs: number | null, counts: Counts): Promise<void> {
     const { shop, clock } = this.#deps;
     const endMs = clock.monoMs() + longestRunMs;
-    const { walk, first } = await this.#open(signal, sinceMs);
-    const order = { sorted: true, newestMs: Number.NEGATIVE_INFINITY };
+    const { list, first } = await this.#goOn(signal, sinceMs);
     let page = first;
     for (;;) {
       counts.pages += 1;
@@ -140,30 +157,45 @@ export class ShopReconciler {
         if (signal.aborted) throw new ShopApiError('stopped', 'the worker stops');
         await this.#takeOne(listed, signal, counts);
         if (listed.modifiedMs !== null) {
-          if (listed.modifiedMs < order.newestMs) order.sorted = false;
-          order.newestMs = Math.max(order.newestMs, listed.modifiedMs);
+          if (listed.modifiedMs < list.newestMs) list.sorted = false;
+          list.newestMs = Math.max(list.newestMs, listed.modifiedMs);
         }
         // Whatever else the worker does comes in between: each order is a commit.
         await nextTurn();
       }
-      if (Number.isFinite(order.newestMs)) counts.readToMs = order.newestMs;
+      if (Number.isFinite(list.newestMs)) counts.readToMs = list.newestMs;
       // In a list that is not sorted, something older may still come.
-      const isSafe = order.sorted || page.isLast;
-      if (sinceMs === null && isSafe && counts.readToMs !== null) await this.#advance(counts.readToMs, clock.wallMs());
+      const isSafe = list.sorted || page.isLast;
+      if (sinceMs === null && isSafe && counts.readToMs !== null) {
+        await this.#advance(Math.min(counts.readToMs, list.openedMs), clock.wallMs());
+      }
       if (page.isLast) {
         counts.complete = true;
         return;
       }
       if (counts.pages >= shop.rest.pagesPerRun || clock.monoMs() >= endMs) {
-        if (!order.sorted) {
+        if (!list.sorted) {
           const rule =
             'the shop does not sort its orders by the time of their change, and has more than fit into one run';
           throw new ShopApiError('unreadable', `${rule}: raise pages_per_run`);
         }
+        if (sinceMs === null) this.#left = list;
         return;
       }
-      page = await walk.read(signal);
+      page = await list.walk.read(signal);
     }
+  }
+
+  /** The list that the last run left, or a new one. One that fails is not gone on with. */
+  async #goOn(signal: AbortSignal, sinceMs: number | null): Promise<{ list: OpenList; first: OrdersPage }> {
+    const left = sinceMs === null ? this.#left : null;
+    if (left !== null) {
+      this.#left = null;
+      return { list: left, first: await left.walk.read(signal) };
+    }
+    const openedMs = this.#deps.clock.wallMs();
+    const { walk, first } = await this.#open(signal, sinceMs);
+    return { list: { walk, openedMs, sorted: true, newestMs: Number.NEGATIVE_INFINITY }, first };
   }
 
   /** Opens the list. Our clock only decides where, and a shop whose clock is behind ours is asked further back. */

@@ -63,7 +63,9 @@ export class EntryChanges {
          SELECT :reference, line_id, :generation, :chunk, operation, variant, plan, iccid, :quantity, days, :currency,
                 -- A deadline that has passed was that of the first order; no person orders anew to have it expire. What
                 -- the worker orders instead by itself keeps it.
-                CASE WHEN :byPerson = 0 OR not_after_ms > :nowMs THEN not_after_ms END, rules, 'pending', :lane, :nowMs, :nowMs, :nowMs
+                CASE WHEN :byPerson = 0 OR not_after_ms > :nowMs THEN not_after_ms END, rules, 'pending', :lane, :nowMs,
+                -- After a loss it is looked up first as what it takes the place of was, however long that took.
+                CASE WHEN :byPerson = 0 AND look_first <> 0 THEN created_at_ms ELSE :nowMs END, :nowMs
          FROM entries WHERE id = :id`,
       ),
       markReplaced: database.prepare('UPDATE entries SET replaced = 1 WHERE id = ? AND replaced = 0'),

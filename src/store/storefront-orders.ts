@@ -106,6 +106,13 @@ export class StorefrontOrders {
       return;
     }
     const was = factsFrom(known.extra);
+    if (line.buy !== null && this.#wasTakenBack(known)) {
+      const rule = `was taken back before it was bought, and the shop's order is paid for ${line.remaining} of "${line.sku}" now: nothing was bought`;
+      if (this.#tell(order, line.lineId, { code: 'paid_after_taken_back', field: null, rule, value: null })) {
+        taken.told += 1;
+      }
+      return;
+    }
     // What is wanted is told by the shop's own words: another SKU map changes nothing about what was bought.
     if (was.sku === line.sku && was.quantity === line.remaining && !order.refundUnclear) {
       taken.known += 1;
@@ -150,22 +157,43 @@ export class StorefrontOrders {
     const open = this.#statements.entries.all(known.id).filter((row) => !nothingBought.has(row.state));
     if (open.length === 0) return;
     const isWhole = line.remaining === 0;
-    if (isWhole && open.every((row) => this.#isSurelyUnsent(row))) {
-      for (const row of open) this.#entries.takeBack(row, 'the storefront refunded it before it was sent', order.nowMs);
-      this.#record(order, 'cancel', open, 'refunded or cancelled in the storefront before it was sent');
-      taken.takenBack += open.length;
-      return;
+    if (isWhole) {
+      const unbought = open.filter((row) => this.#isSurelyUnbought(row));
+      for (const row of unbought) {
+        this.#entries.takeBack(row, 'the storefront refunded it before it was bought', order.nowMs);
+      }
+      if (unbought.length > 0) {
+        this.#record(order, 'cancel', unbought, 'refunded or cancelled in the storefront before it was bought');
+        taken.takenBack += unbought.length;
+      }
     }
-    if (isWhole && order.onRefund === 'cancel_esim' && this.#cancelEsims(order, line, known, open, taken)) return;
+    // Of a line that was parted, some may be bought and others not.
+    const left = isWhole ? open.filter((row) => !this.#isSurelyUnbought(row)) : open;
+    if (left.length === 0) return;
+    if (isWhole && order.onRefund === 'cancel_esim' && this.#cancelEsims(order, line, known, left, taken)) return;
     if (!isWhole && this.#lowerUnsent(order, line, known, open)) {
       taken.takenBack += 1;
       return;
     }
-    const references = open.map((row) => row.reference).join(', ');
+    const references = left.map((row) => row.reference).join(', ');
     const rule = `${was - line.remaining} of ${was} were refunded or removed in the storefront after it was ordered under ${references}: decide what becomes of it`;
     if (this.#tell(order, line.lineId, { code: 'refunded_in_storefront', field: null, rule, value: null })) {
       taken.told += 1;
     }
+  }
+
+  /** Never sent, or refused in a way that time may change: then it would be bought later, although nobody pays any more. */
+  #isSurelyUnbought(row: TakeBackRow): boolean {
+    if (this.#isSurelyUnsent(row)) return true;
+    const isWaiting = (row.state === 'held' ? row.held_from : row.state) === 'waiting';
+    const isClean = row.in_doubt === 0 && row.order_number === null && row.units === null && row.outcome_row !== null;
+    return isWaiting && isClean && !this.#lookFirst.appliesTo(row);
+  }
+
+  /** Nothing of it was bought, because the shop or its caller took all of it back. */
+  #wasTakenBack(known: KnownLine): boolean {
+    const rows = this.#statements.entries.all(known.id).filter((row) => row.replaced === 0);
+    return rows.every((row) => row.state === 'cancelled' && row.error_code !== 'cancelled_by_person');
   }
 
   /** Unsent by this outbox, and by no other one that was lost. */

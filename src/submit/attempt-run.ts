@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { mayBeElsewhere } from '../core/after-loss.ts';
 import type { Clock, Random } from '../core/clock.ts';
 import { decideLookup, decideSubmission } from '../core/decision.ts';
 import type { PauseKind } from '../core/decision-table.ts';
@@ -95,7 +96,8 @@ export class AttemptRun {
   /** Whether the reference of an entry in doubt may be sent again now; asked within the claim. */
   judgeResend(entry: Entry, originReference: string | null): ResendVerdict {
     const { policy, clock, logger } = this.#deps;
-    const facts = { ...entry, canLookUp: this.#canLookUp(entry.operation, originReference) };
+    const canLookUp = this.#canLookUp(entry.operation, originReference);
+    const facts = { ...entry, canLookUp, mayBeElsewhere: mayBeElsewhere(entry) };
     const verdict = judgeResend(facts, policy, clock.wallMs());
     if (verdict.step === 'review')
       logger.error({ reference: entry.reference, reason: verdict.reason }, 'a person must decide');
@@ -197,8 +199,11 @@ export class AttemptRun {
     const arrived = outcome.http !== null || answered.has(outcome.row);
     const settledMs = outcome.sent ? (arrived ? now : now + limits.transitMs) : null;
     // The whole key waits after a 429, not only this entry: the limit is the key's (Spec 8).
+    // What was said to the old value of a key does not bind its new one.
+    const present = this.#deps.keyValue(keyName);
+    const isBound = present === null || present === key.value;
     const rest =
-      outcome.row === 'rate_limited'
+      outcome.row === 'rate_limited' && isBound
         ? gate.turnedAway(keyName, now + Math.max(outcome.retryAfterMs ?? 0, settlement.dueAtMs - clock.wallMs()))
         : null;
     await store.closeAttempt({
@@ -253,14 +258,19 @@ export class AttemptRun {
       reason: pause.reason,
       message: pause.message,
       openedBy: 'worker',
-      // What was said to the old value of a key may not be true of its new one: that is looked at at once.
-      probeAtMs: present === key.value ? this.#probeAtMs(pause.kind, row, settlement) : this.#deps.clock.wallMs(),
+      probeAtMs: this.#probeAtMs(pause.kind, row, { settlement, isOfOldValue: present !== key.value }),
     };
   }
 
   /** Null: no answer of the API can tell that it is over, so only a person ends it. */
-  #probeAtMs(kind: PauseKind, row: OutcomeRow, settlement: Settlement): number | null {
+  #probeAtMs(
+    kind: PauseKind,
+    row: OutcomeRow,
+    { settlement, isOfOldValue }: { settlement: Settlement; isOfOldValue: boolean },
+  ): number | null {
     if (row === 'answer_mismatch') return null;
+    // What was said to the old value of a key may not be true of its new one: that is looked at at once.
+    if (isOfOldValue) return this.#deps.clock.wallMs();
     return kind === 'balance' ? settlement.dueAtMs : this.#deps.pauses.firstProbeAtMs(row);
   }
 

@@ -247,6 +247,16 @@ describe('what a lookup does', () => {
     expect(decideLookup(shown, found, policy, now + policy.placedDeadlineMs, half).state).toBe('needs_review');
   });
 
+  it('ends at the deadline for the units, also where no lookup ever brings an answer', () => {
+    const placed = facts({ state: 'placed', firstSentAtMs: 0, doubtUntilMs: policy.quietMs });
+    const failed = { kind: 'failed', outcome: outcome('server_error') } as const;
+    const early = decideLookup(placed, failed, policy, policy.placedDeadlineMs - 1, half);
+    expect(early).toMatchObject({ state: 'placed', nextStep: 'lookup' });
+    const late = decideLookup(placed, failed, policy, policy.placedDeadlineMs, half);
+    // It was accepted, whatever the lookups say: a retry by a person must ask, and not send.
+    expect(late).toMatchObject({ state: 'needs_review', row: 'accepted', inDoubt: false });
+  });
+
   it('does not hold it against an order just accepted that a lookup cannot show it yet', () => {
     const pending = answer({ units: [], status: 'processing', statusClass: 'pending' });
     const placed = decideSubmission(

@@ -11,10 +11,29 @@ const stage = (lookFirst: 1 | 2, changes: Partial<EntryFacts> = {}): EntryFacts 
 
 describe('an entry of an outbox that follows a lost one', () => {
   it('is looked up before it is sent, wherever that can be done', () => {
-    const unsent = { notAfterMs: null, firstSentAtMs: null, lookFirst: 1, canLookUp: true } as const;
+    const unsent = {
+      notAfterMs: null,
+      firstSentAtMs: null,
+      lookFirst: 1,
+      mayBeElsewhere: false,
+      canLookUp: true,
+    } as const;
     expect(judgeResend(unsent, policy, now)).toEqual({ step: 'lookup' });
     expect(judgeResend({ ...unsent, canLookUp: false }, policy, now)).toEqual({ step: 'send' });
     expect(judgeResend({ ...unsent, lookFirst: 3 }, policy, now)).toEqual({ step: 'send' });
+  });
+
+  it('is not sent where nothing can be looked up and it may stand under another reference', () => {
+    const blind = {
+      notAfterMs: null,
+      firstSentAtMs: null,
+      lookFirst: 1,
+      mayBeElsewhere: true,
+      canLookUp: false,
+    } as const;
+    expect(judgeResend(blind, policy, now)).toMatchObject({ step: 'review' });
+    expect(judgeResend({ ...blind, canLookUp: true }, policy, now)).toEqual({ step: 'lookup' });
+    expect(judgeResend({ ...blind, lookFirst: 0 }, policy, now)).toEqual({ step: 'send' });
   });
 
   it('is looked up under its own reference, then under that which takes its place, and sent after both', () => {
@@ -48,12 +67,37 @@ describe('an entry of an outbox that follows a lost one', () => {
     expect(decideLookup(stage(2), absent, blind, now, half)).toMatchObject({ state: 'unknown', nextStep: 'send' });
   });
 
+  it('that takes fewer is never sent whole: its parts are looked up, also after its deadline', () => {
+    const order = stage(1, { rules: { partial: true }, quantity: 5 });
+    for (const notAfterMs of [null, now - 1]) {
+      const settlement = decideLookup({ ...order, notAfterMs }, absent, policy, now, half);
+      expect(settlement).toMatchObject({ state: 'rejected', inDoubt: false, lookFirst: 3 });
+      expect(settlement.followUps.map((part) => part.quantity)).toEqual([3, 2]);
+    }
+    const smallest = decideLookup({ ...order, generation: 3, chunk: 7 }, absent, policy, now, half);
+    expect(smallest).toMatchObject({ state: 'unknown', nextStep: 'lookup', lookFirst: 2 });
+  });
+
+  it('that takes fewer goes before a person where its parts may be on either balance', () => {
+    const rules = { partial: true, fallback_currency: 'EUR' };
+    const own = decideLookup(stage(1, { rules, quantity: 5 }), absent, policy, now, half);
+    expect(own).toMatchObject({ state: 'unknown', lookFirst: 2 });
+    const both = decideLookup(stage(2, { rules, quantity: 5 }), absent, policy, now, half);
+    expect(both).toMatchObject({ state: 'needs_review', inDoubt: true });
+  });
+
   it('that is a cancel is repeated after one look at the order of its eSIM, and not looked up for ever', () => {
     const cancel = stage(1, { operation: 'esim_cancel', iccid: '8988211000000000001' });
     const untouched = { kind: 'found', answer: answer({ units: [] }) } as const;
     const looked = decideLookup(cancel, untouched, policy, now, half);
     expect(looked).toMatchObject({ state: 'unknown', nextStep: 'send', lookFirst: 3 });
-    const again = { notAfterMs: null, firstSentAtMs: null, lookFirst: looked.lookFirst, canLookUp: true };
+    const again = {
+      notAfterMs: null,
+      firstSentAtMs: null,
+      lookFirst: looked.lookFirst,
+      mayBeElsewhere: false,
+      canLookUp: true,
+    };
     expect(judgeResend(again, policy, now)).toEqual({ step: 'send' });
   });
 

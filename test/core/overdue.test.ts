@@ -56,7 +56,13 @@ describe('a doubt whose deadline has passed', () => {
 });
 
 describe('a reference that is about to be sent again', () => {
-  const young = { notAfterMs: null, firstSentAtMs: now - 1000, lookFirst: 0, canLookUp: true } as const;
+  const young = {
+    notAfterMs: null,
+    firstSentAtMs: now - 1000,
+    lookFirst: 0,
+    mayBeElsewhere: false,
+    canLookUp: true,
+  } as const;
 
   it('is sent while its deadline and its horizon are ahead', () => {
     expect(judgeResend(young, policy, now)).toEqual({ step: 'send' });

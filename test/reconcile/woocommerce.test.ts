@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { minutesAgo, reconcileOf, wooBody } from './running-reconcile.ts';
-import { StubWooCommerce } from './stub-shop.ts';
+import { send, StubWooCommerce } from './stub-shop.ts';
 
 const open = () => new StubWooCommerce().open();
 const refund = (id: string, lines: { line: string; quantity: number }[], more: Record<string, unknown> = {}) => ({
@@ -115,6 +115,45 @@ describe('reading a WooCommerce shop back', () => {
     expect(counts).toEqual(counts.toSorted((a, b) => a - b));
   });
 
+  it.each([
+    ['within the time that is read again', 1000],
+    ['within one second', 0],
+  ])('comes to the end of a list with more orders than a run reads, all %s', async (_, apartMs) => {
+    const stub = await open();
+    const first = minutesAgo(60);
+    for (let id = 1; id <= 45; id += 1) {
+      stub.put({ id: String(id), modifiedMs: first + id * apartMs, body: wooBody(`${id}1`) });
+    }
+    const { run, bought, watermark } = await reconcileOf('woocommerce', stub, { rest: { pagesPerRun: 2 } });
+    const reports = [];
+    for (let runs = 0; runs < 4; runs += 1) reports.push(await run());
+    expect(reports.map(({ error }) => error)).toEqual([null, null, null, null]);
+    expect([bought().length, await watermark()]).toEqual([45, stub.orders.at(-1)?.modifiedMs]);
+    // The next run begins a new list: what was changed meanwhile is not passed over.
+    stub.put({ id: '99', modifiedMs: minutesAgo(1), body: wooBody('991') });
+    for (let runs = 0; runs < 4; runs += 1) await run();
+    expect(bought()).toHaveLength(46);
+  });
+
+  it('does not go on with a list that failed, and reads what was changed while it was read again', async () => {
+    const stub = await open();
+    for (let id = 1; id <= 45; id += 1) {
+      stub.put({ id: String(id), modifiedMs: minutesAgo(60) + id * 1000, body: wooBody(`${id}1`) });
+    }
+    const { run, bought, watermark } = await reconcileOf('woocommerce', stub, { rest: { pagesPerRun: 3 } });
+    expect(await run()).toMatchObject({ complete: false, error: null });
+    const calls = stub.calls.length;
+    stub.misbehave = ({ number }, response) => number === calls + 1 && send(response, 500, '');
+    expect((await run()).error?.kind).toBe('unavailable');
+    const startMs = Date.now();
+    stub.put({ id: '99', modifiedMs: startMs + 30_000, body: wooBody('991') });
+    expect(await run()).toMatchObject({ complete: false, error: null });
+    expect(await run()).toMatchObject({ complete: true, error: null });
+    expect(bought()).toHaveLength(46);
+    // A change that became visible behind the place in the list is still before it for the next one.
+    expect((await watermark()) ?? 0).toBeLessThan(startMs + 30_000);
+  });
+
   it('begins where it was first started, and reads nothing older unless it is asked to', async () => {
     const stub = await open();
     stub.put({ id: '1', modifiedMs: minutesAgo(60), body: wooBody('11') });
@@ -155,7 +194,7 @@ describe('reading a WooCommerce shop back', () => {
 
   it('passes over an order of a form that is not known, and says so loudly', async () => {
     const stub = await open();
-    const odd = wooBody('11', { line_items: [{ id: '11', sku: 'STEAM-20', quantity: 1.5 }] });
+    const odd = wooBody('11', { line_items: [{ id: '11', sku: 'STEAM-20', quantity: -1 }] });
     stub.put({ id: '1', modifiedMs: minutesAgo(9), body: odd });
     stub.put({ id: '2', modifiedMs: minutesAgo(8), body: wooBody('21') });
     const { run, bought, log } = await reconcileOf('woocommerce', stub);

@@ -92,6 +92,41 @@ describe('a worker whose shop lost a webhook', () => {
     await worker.end('SIGTERM');
   });
 
+  it('tells a person of a refunded order that was changed before reading back began: no run will come by it', async () => {
+    const stub = await new StubWooCommerce().open();
+    const house = await houseOf(stub, { lookback_h: 0 });
+    const worker = house.start();
+    await worker.started();
+    await stub.asks(1);
+    await cli(house, 'reconcile');
+    const order = stub.put({ id: '727', modifiedMs: minutesAgo(60), body: wooBody('315') });
+    order.refunds = [
+      { id: '9', line_items: [{ quantity: -1, meta_data: [{ key: '_refunded_item_id', value: '315' }] }] },
+    ];
+    expect(await deliver(worker, stub.shown(order))).toMatchObject({ result: 'paid', accepted: 0, held: 1 });
+    expect(house.query('SELECT order_id, code FROM rejections')).toEqual([
+      { order_id: '727', code: 'partially_refunded' },
+    ]);
+    await worker.end('SIGTERM');
+  });
+
+  it('ends at once when it is asked to, also while a person has a shop read back that does not answer', async () => {
+    const stub = await new StubWooCommerce().open();
+    const house = await houseOf(stub);
+    const worker = house.start();
+    await worker.started();
+    await stub.asks(1);
+    await cli(house, 'reconcile');
+    stub.misbehave = () => true;
+    const before = stub.calls.length;
+    const command = cli(house, 'reconcile');
+    await stub.asks(before + 1);
+    const startMs = performance.now();
+    expect(await worker.end('SIGTERM')).toBe(0);
+    expect(performance.now() - startMs).toBeLessThan(5000);
+    expect((await command).code).not.toBe(0);
+  });
+
   it('says that it is degraded when the keys of the shop are refused, and tells no key', async () => {
     const stub = await new StubWooCommerce().open();
     stub.misbehave = (_, response) => send(response, 401, { code: 'woocommerce_rest_cannot_view', message: 'no' });

@@ -9,7 +9,7 @@ const horizonMs = 86_400_000;
 const judging =
   (nowMs: number, canLookUp: boolean): AttemptClaim['judgeResend'] =>
   (entry) =>
-    judgeResend({ ...entry, canLookUp }, { horizonMs }, nowMs);
+    judgeResend({ ...entry, canLookUp, mayBeElsewhere: false }, { horizonMs }, nowMs);
 
 /** An outbox with entries in doubt that are due to be sent again. */
 async function inDoubt(...lines: ReturnType<typeof line>[]): Promise<Outbox> {

@@ -71,4 +71,44 @@ describe('after the loss of the outbox', () => {
     const taken = await worker.store.cancelUnsent({ source: 'shop', orderId: 'refunded', ...wish });
     expect(taken).toMatchObject({ kind: 'refused', lines: [{ reference, state: 'pending' }] });
   });
+
+  it('an order that was bought in part is not bought whole, now that all of it is in stock', async () => {
+    const short = '{"error":{"code":"out_of_stock","message":"Fewer are available."}}';
+    const worker = await submission({
+      concurrency: 1,
+      sandbox: {
+        limits: { enabled: false },
+        // The whole and its first half are short, and so are the quarters of that; the second half is bought.
+        faults: [{ fault: { fault: 'answer', status: 409, body: short, when: 'before' }, match, at: [1, 2, 4, 5] }],
+      },
+    });
+    const line = { orderId: 'part', quantity: 4, rules: { partial: true } };
+    await worker.accept([line]);
+    await worker.settled();
+    const bought = (): number => worker.sandbox.ledger().orders.reduce((sum, order) => sum + order.quantity, 0);
+    const whole = { orderId: 'whole' };
+    await worker.accept([whole]);
+    await worker.settled();
+    expect(bought()).toBe(3);
+    await worker.loseOutbox({ looksFirst: true });
+    // The first that is found proves that lookups work.
+    await worker.accept([whole]);
+    await worker.settled();
+    await worker.accept([line]);
+    await worker.settled();
+    expect(bought()).toBe(5);
+    expect(worker.counts()).toMatchObject({ fulfilled: 4, needs_review: 0 });
+  });
+
+  it('an order that may be charged to its other balance goes before a person where nothing can be looked up', async () => {
+    const worker = await submission({ ...emptyOnce, wire: { lookup: { gift_card: 'off' } } });
+    const line = { orderId: 'lost', rules: { fallback_currency: 'EUR' } };
+    await worker.accept([line]);
+    await worker.settled();
+    await worker.loseOutbox({ looksFirst: true });
+    await worker.accept([line, { orderId: 'plain' }]);
+    await worker.settled();
+    expect(worker.sandbox.ledger().orders.map((order) => order.currency)).toEqual(['EUR', 'USD']);
+    expect(worker.counts()).toMatchObject({ needs_review: 1, fulfilled: 1 });
+  });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { answer as delivered, close, fulfilled } from '../support/outbox.ts';
+import type { Settlement } from '../../src/core/settlement.ts';
+import { answer as delivered, close, fulfilled, nothing } from '../support/outbox.ts';
 import { shopifyOrder, type Shops, startShops, wooOrder } from './storefront-shops.ts';
 
 const iccid = '8999901000000000013';
@@ -163,6 +164,82 @@ describe.each(modes)(
     });
   },
 );
+
+describe.each(both.map((platform) => [platform.source, platform] as const))(
+  'what of %s was ordered and refused for now, or is bought in part',
+  (_, { deliver, order, refunded }) => {
+    const refused: Settlement = {
+      ...nothing,
+      state: 'waiting',
+      nextStep: 'send',
+      inDoubt: false,
+      doubtUntilMs: null,
+      quietMs: null,
+      row: 'insufficient_balance',
+      error: { code: 'insufficient_balance', message: 'no money', buffered: false },
+    };
+
+    it.each(modes)(
+      'is taken back when it is refunded before there is money for it, with on_refund %s',
+      async (mode) => {
+        const shops = await start(mode);
+        await deliver(shops, order({ line_items: items({ 11: 2 }) }));
+        await shops.outbox.store.closeAttempt(close(await shops.outbox.opened({ nowMs: Date.now() }), refused));
+        await deliver(shops, order({ line_items: items({ 11: 2 }), ...refunded }, 1));
+        const state = mode === 'ignore' ? 'waiting' : 'cancelled';
+        expect([shops.bought(), shops.told()]).toEqual([[`11 2 x steam-usd-20 ${state}`], []]);
+      },
+    );
+
+    it('is told to a person when nobody knows whether it was bought', async () => {
+      const shops = await start('hold');
+      await deliver(shops, order({ line_items: items({ 11: 2 }) }));
+      await shops.outbox.store.closeAttempt(close(await shops.outbox.opened({ nowMs: Date.now() }), nothing));
+      await deliver(shops, order({ line_items: items({ 11: 2 }), ...refunded }, 1));
+      expect([shops.bought(), shops.told()]).toEqual([['11 2 x steam-usd-20 unknown'], ['11 refunded_in_storefront']]);
+    });
+
+    it('is taken back as far as it was not bought yet, when the line had to be parted', async () => {
+      const shops = await start('hold');
+      await deliver(shops, order({ line_items: items({ 11: 3 }) }));
+      const part = (chunk: number) => ({ generation: 1, chunk, quantity: 1, currency: 'USD' });
+      const followUps = [part(0), part(1), part(2)];
+      const parted: Settlement = { ...refused, state: 'rejected', row: 'limit_exceeded', followUps };
+      await shops.outbox.store.closeAttempt(close(await shops.outbox.opened({ nowMs: Date.now() }), parted));
+      await shops.outbox.store.closeAttempt(close(await shops.outbox.opened({ nowMs: Date.now() }), fulfilled));
+      const closed = order({ line_items: items({ 11: 3 }), ...refunded }, 1);
+      expect((await deliver(shops, closed)).json).toMatchObject({ taken_back: 2, held: 1 });
+      expect((await deliver(shops, closed)).json).toMatchObject({ taken_back: 0, held: 0 });
+      expect(shops.bought().map((text) => text.split(' ').at(-1))).toEqual([
+        'rejected',
+        'fulfilled',
+        'cancelled',
+        'cancelled',
+      ]);
+      expect(shops.told()).toEqual(['11 refunded_in_storefront']);
+    });
+
+    it('is told to a person when it was taken back and is paid again, once, and bought by nobody', async () => {
+      const shops = await start('hold');
+      await deliver(shops, order({ line_items: items({ 11: 2 }) }));
+      await deliver(shops, order({ line_items: items({ 11: 2 }), ...refunded }, 1));
+      await deliver(shops, order({ line_items: items({ 11: 2 }) }, 2));
+      await deliver(shops, order({ line_items: items({ 11: 2 }) }, 3));
+      expect([shops.bought(), shops.told()]).toEqual([['11 2 x steam-usd-20 cancelled'], ['11 paid_after_taken_back']]);
+    });
+  },
+);
+
+describe('what a WooCommerce shop sells by weight', () => {
+  const piece = (id: number, sku: string, quantity: number) => ({ id, sku, quantity, meta_data: [] });
+
+  it('keeps nobody from what else is in the order, and is put before a person when it is ours', async () => {
+    const shops = await startShops();
+    const line_items = [piece(11, 'STEAM-20', 1), piece(12, 'CHEESE', 0.25), piece(13, 'FR-7D', 1.5)];
+    await shops.woo(wooOrder({ line_items }));
+    expect([shops.bought(), shops.told()]).toEqual([['11 1 x steam-usd-20 pending'], ['13 invalid_line']]);
+  });
+});
 
 describe('what is lowered before it was sent', () => {
   it('is left to a person when the SKU stands for something else by now', async () => {

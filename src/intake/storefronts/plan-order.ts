@@ -48,6 +48,9 @@ function planLine(
     const rule = 'was paid too long ago to be bought without a person: raise max_age_h of the shop if it is wanted';
     return held(facts, 'too_old', rule);
   }
+  if (!Number.isInteger(line.remaining)) {
+    return held(facts, 'invalid_line', `has ${line.remaining} pieces, which is no whole number; nothing was bought`);
+  }
   const made = acceptable(order, line, shop, sku);
   return made.ok ? { ...nothing, buy: made.line } : held(facts, made.code, made.rule);
 }

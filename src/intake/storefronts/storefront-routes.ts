@@ -15,6 +15,8 @@ import type { Counter, DeskAnswer, Platform, StorefrontDesk } from './storefront
 export interface ReadBack {
   /** Whether it can be relied on now. */
   isReady(door: { readonly platform: Platform; readonly shop: string }): boolean;
+  /** Whether it also brings an order that was changed then. */
+  reaches(door: { readonly platform: Platform; readonly shop: string }, modifiedMs: number): Promise<boolean>;
   soon(door: { readonly platform: Platform; readonly shop: string }): void;
 }
 
@@ -76,8 +78,24 @@ async function receive(
   const door = { platform, shop: shop.shop };
   const canAsk = deps.readBack?.isReady(door) ?? false;
   const answer = await desk.take(counter, { ...delivered, refunds: canAsk ? 'ask' : 'unknown' });
-  if (answer.kind === 'needs_refunds') deps.readBack?.soon(door);
-  return context.json(answerBody(answer));
+  if (answer.kind !== 'needs_refunds') {
+    if (answer.kind === 'other' && looksLikeOrder(parsed.value)) {
+      logger.error(door, 'a delivery has the form of no order that is known, and nothing was bought: look at it');
+    }
+    return context.json(answerBody(answer));
+  }
+  if (await deps.readBack?.reaches(door, answer.order.modifiedMs)) {
+    deps.readBack?.soon(door);
+    return context.json(answerBody(answer));
+  }
+  // No run will come by an order that was changed before reading back began: nobody would ever hear of it.
+  return context.json(answerBody(await desk.take(counter, { ...delivered, refunds: 'unknown' })));
+}
+
+/** A product or a customer has no lines, a draft or a checkout no state of its payment. */
+function looksLikeOrder(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || !('line_items' in value)) return false;
+  return 'financial_status' in value || 'date_paid' in value || 'date_paid_gmt' in value;
 }
 
 function answerBody(answer: DeskAnswer): Record<string, string | number> {

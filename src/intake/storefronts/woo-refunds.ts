@@ -5,7 +5,7 @@ const refundSchema = z.looseObject({
   id: z.string().regex(/^\d{1,20}$/),
   line_items: z.array(
     z.looseObject({
-      quantity: z.string().regex(/^-?\d{1,9}$/),
+      quantity: z.string().regex(/^-?\d{1,9}(?:\.\d{1,20})?$/),
       meta_data: z.array(z.looseObject({ key: z.string(), value: z.unknown() })).nullish(),
     }),
   ),

@@ -20,7 +20,8 @@ const orderSchema = z.looseObject({
     z.looseObject({
       id,
       sku: z.string().nullish(),
-      quantity: z.string().regex(/^\d{1,9}$/),
+      /** With a fraction where a shop also sells by weight. */
+      quantity: z.string().regex(/^\d{1,9}(?:\.\d{1,20})?$/),
       meta_data: z.array(z.looseObject({ key: z.string(), value: z.unknown() })).nullish(),
     }),
   ),

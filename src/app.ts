@@ -164,6 +164,8 @@ export async function performCallsHere(
   const wholesale = clientOf(deps);
   const submission = attemptDeps(deps, store, wholesale, () => config);
   const { gate } = submission;
+  // A value that got another name since brings what is held of its budget along.
+  await store.adoptKeys({ keys: config.wholesale.keys, nowMs: clock.wallMs(), whileRunning: false });
   gate.restore(await store.restoreSlots({ settledMono: gate.restartSettlesAtMs(), bootId }));
   gate.restoreRests(await store.restoreRests({ nowMono: clock.monoMs(), bootId }));
   const reconcile = createReconcile(deps, store, () => desk);

@@ -38,7 +38,10 @@ export class PauseTable {
       ),
       insert: database.prepare(
         `INSERT INTO pauses (scope, reason, message, opened_by, since_ms, probe_at_ms)
-         VALUES (:scope, :reason, :message, :openedBy, :nowMs, :probeAtMs) ON CONFLICT (scope) DO NOTHING`,
+         VALUES (:scope, :reason, :message, :openedBy, :nowMs, :probeAtMs)
+         ON CONFLICT (scope) DO UPDATE SET reason = excluded.reason, message = excluded.message, since_ms = excluded.since_ms,
+           opened_by = excluded.opened_by, probe_at_ms = NULL, probes = 0
+         WHERE excluded.probe_at_ms IS NULL AND pauses.probe_at_ms IS NOT NULL`,
       ),
       // A pause of the worker becomes the person's: it must not end by a probe any more.
       takeOver: database.prepare(
@@ -54,8 +57,8 @@ export class PauseTable {
       probeNow: database.prepare(
         'UPDATE pauses SET probe_at_ms = ?, probes = 0 WHERE scope = ? AND probe_at_ms IS NOT NULL',
       ),
-      // A probe that was under way when a person stopped the scope must not let it go on.
-      end: database.prepare(`DELETE FROM pauses WHERE scope = :scope AND (:byWorker = 0 OR reason <> '${byPerson}')`),
+      // A probe that was under way must not let go on what only a person ends: they stopped it, or no probe can tell.
+      end: database.prepare('DELETE FROM pauses WHERE scope = :scope AND (:byWorker = 0 OR probe_at_ms IS NOT NULL)'),
     };
   }
 
@@ -86,7 +89,7 @@ export class PauseTable {
     return still;
   }
 
-  /** A scope that stands still already keeps its first reason. */
+  /** A scope that stands still already keeps its first reason, unless only a person may end the new one. */
   open(pause: Omit<Pause, 'sinceMs' | 'probes'> & { nowMs: number }): void {
     inTransaction(this.#database, () => {
       const { changes } = this.#statements.insert.run({ ...pause, message: pause.message.slice(0, 500) });

@@ -199,8 +199,11 @@ export class AttemptRun {
     const arrived = outcome.http !== null || answered.has(outcome.row);
     const settledMs = outcome.sent ? (arrived ? now : now + limits.transitMs) : null;
     // The whole key waits after a 429, not only this entry: the limit is the key's (Spec 8).
+    // What was said to the old value of a key does not bind its new one.
+    const present = this.#deps.keyValue(keyName);
+    const isBound = present === null || present === key.value;
     const rest =
-      outcome.row === 'rate_limited'
+      outcome.row === 'rate_limited' && isBound
         ? gate.turnedAway(keyName, now + Math.max(outcome.retryAfterMs ?? 0, settlement.dueAtMs - clock.wallMs()))
         : null;
     await store.closeAttempt({

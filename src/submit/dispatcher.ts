@@ -159,6 +159,8 @@ export class Dispatcher {
     const kind: CallKind = step === 'send' ? 'spend' : 'read';
     const dueAt = await store.nextDueAt(step);
     if (dueAt === null || dueAt > clock.wallMs()) return false;
+    const allowNew = (await store.countInDoubt()) < this.#options.exposureCap;
+    // From here to the slot on disk nothing waits: a reload that gives the key's value another name must see it there.
     const keyName = gate.tryTake(kind);
     if (keyName === null) return false;
     const key = callKey(this.#deps, keyName);
@@ -169,7 +171,7 @@ export class Dispatcher {
       nowMs: clock.wallMs(),
       nowMono: clock.monoMs(),
       bootId: clock.bootId ?? null,
-      allowNew: (await store.countInDoubt()) < this.#options.exposureCap,
+      allowNew,
       pausedCurrencies: pauses.pausedCurrencies(),
       render: (entry) => wholesale.render(entry),
       judgeResend: (entry, originReference) => {

@@ -96,3 +96,20 @@ describe('a scope that a person stopped', () => {
     expect(await box.store.pauses()).toEqual([]);
   });
 });
+
+describe('a scope that the worker stopped', () => {
+  it('is not let go on by a probe once something was answered for it that only a person can judge', async () => {
+    const box = await withLines({});
+    const shut = { ...worker('account'), reason: 'api_disabled', message: 'maintenance' };
+    await box.store.openPause(shut);
+    const mismatch = { ...shut, reason: 'answer_mismatch', message: 'another order', probeAtMs: null, nowMs: 5000 };
+    await box.store.openPause(mismatch);
+    const left = [{ scope: 'account', reason: 'answer_mismatch', probeAtMs: null, sinceMs: 5000 }];
+    // The probe of the maintenance was under way, and the next 503 arrives.
+    expect(await box.store.endPause('account', 'worker', 'the API answers again', 6000)).toBe(false);
+    await box.store.openPause({ ...shut, nowMs: 7000 });
+    expect(await box.store.pauses()).toMatchObject(left);
+    await box.store.resumeScope(person('account'));
+    expect(await box.store.pauses()).toEqual([]);
+  });
+});

@@ -88,3 +88,35 @@ describe('an answer to another order that arrives after the key was changed', ()
     }
   });
 });
+
+describe('a 429 that arrives after the key was changed', () => {
+  it('was said to the old value: the new one does not wait for it', { timeout: 30_000 }, async () => {
+    const worker = await startSubmission({
+      sandbox: {
+        limits: { enabled: false },
+        accounts,
+        faults: [
+          {
+            fault: { fault: 'rate_limited', retry_after_s: 600 },
+            match: { operation: 'gift_card_order' },
+            at: [1],
+          },
+        ],
+        latency: { after_ms: [400, 400] },
+      },
+      keys: { main: 'key-main' },
+    });
+    try {
+      await worker.accept([{}]);
+      while (worker.counts().sending === 0) await new Promise((resolve) => void setTimeout(resolve, 5));
+      await worker.useKeys({ main: 'key-next' });
+      await worker.logged('gift_card_order waiting');
+      await worker.accept([{}]);
+      while (worker.counts().fulfilled === 0) await new Promise((resolve) => void setTimeout(resolve, 20));
+      // The order itself waits as long as it was asked to.
+      expect(worker.counts()).toMatchObject({ fulfilled: 1, waiting: 1 });
+    } finally {
+      await worker.close();
+    }
+  });
+});

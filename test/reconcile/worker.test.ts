@@ -133,7 +133,8 @@ describe('a worker whose shop lost a webhook', () => {
     const house = await houseOf(stub);
     const worker = house.start();
     // The shop is read before the health pages listen.
-    await Promise.all([worker.started(), worker.line((line) => line.msg === 'the shop could not be read back')]);
+    await worker.started();
+    await worker.line((line) => line.msg === 'the shop could not be read back');
     const { code, stdout } = await cli(house, 'health', '--json');
     expect([code, JSON.parse(stdout)]).toMatchObject([
       0,

@@ -51,8 +51,33 @@ export function checkWebhookRules(tree: unknown, origins: Origins, secrets: Secr
     }
   }
   for (let index = 0; index < sizeOf('hmac'); index += 1) checkForm(tree, [...webhook, 'hmac', index], report);
-  checkShops(tree, secrets, report, values);
+  const ownSources = checkFormSources(tree, sizeOf('hmac'), report);
+  checkShops(tree, secrets, report, { values, ownSources });
   return issues;
+}
+
+/**
+ * The sources of home-made shops. Several number their orders from 1, each: of the second order 1001 the shop would be
+ * told that it is known.
+ */
+function checkFormSources(
+  tree: unknown,
+  entries: number,
+  report: (path: ConfigPath, problem: string) => void,
+): ReadonlySet<unknown> {
+  const forms = [...Array(entries).keys()]
+    .map((index) => [...webhook, 'hmac', index])
+    .filter((at) => valueAt(tree, [...at, 'fields']) !== undefined);
+  const sources = new Set<unknown>();
+  for (const at of forms) {
+    const source = valueAt(tree, [...at, 'source']);
+    if (source === undefined && forms.length > 1) {
+      const rule = 'must be set where several home-made shops are: their order ids would meet';
+      report([...at, 'source'], `${rule} (two secrets of one shop share one source)`);
+    }
+    sources.add(source ?? valueAt(tree, [...webhook, 'source']) ?? 'webhook');
+  }
+  return sources;
 }
 
 /** A form that could never make an order. */
@@ -88,9 +113,10 @@ function checkShops(
   tree: unknown,
   secrets: Secrets,
   report: (path: ConfigPath, problem: string) => void,
-  values: Set<string>,
+  taken: { readonly values: Set<string>; readonly ownSources: ReadonlySet<unknown> },
 ): void {
-  const sources = new Set<unknown>();
+  const { values } = taken;
+  const sources = new Set<unknown>(taken.ownSources);
   for (const platform of platforms) {
     const shops = valueAt(tree, [...webhook, platform]);
     const names = new Set<unknown>();

@@ -132,6 +132,8 @@ describe('a worker whose shop lost a webhook', () => {
     stub.misbehave = (_, response) => send(response, 401, { code: 'woocommerce_rest_cannot_view', message: 'no' });
     const house = await houseOf(stub);
     const worker = house.start();
+    // The shop is read before the health pages listen.
+    await worker.started();
     await worker.line((line) => line.msg === 'the shop could not be read back');
     const { code, stdout } = await cli(house, 'health', '--json');
     expect([code, JSON.parse(stdout)]).toMatchObject([
@@ -171,6 +173,21 @@ describe('order-sync reconcile', () => {
       },
     ]);
     expect(house.query<{ state: string }>('SELECT state FROM entries')).toEqual([{ state: 'pending' }]);
+  });
+
+  it('says from when to read on when a run from a time of choice is not enough', async () => {
+    const stub = await new StubWooCommerce().open();
+    const house = await houseOf(stub, { page_size: 10, pages_per_run: 1 });
+    await cli(house, 'init');
+    for (let id = 1; id <= 15; id += 1) {
+      stub.put({ id: String(id), modifiedMs: minutesAgo(60) + id * 1000, body: wooBody(`${id}1`) });
+    }
+    const since = new Date(minutesAgo(90)).toISOString();
+    const { stdout } = await cli(house, 'reconcile', '--since', since);
+    const next = new Date(stub.orders[9]?.modifiedMs ?? 0).toISOString();
+    expect(stdout).toContain(`10 lines taken in`);
+    expect(stdout).toContain(`there is more: run it again with --since ${next}\n`);
+    expect((await cli(house, 'reconcile', '--since', next)).stdout).toContain(' 5 lines taken in');
   });
 
   it('ends with 8 when a shop cannot be read, with 4 when there is no such shop, with 2 for no time', async () => {

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { createServer as createTlsServer } from 'node:https';
 import { createInterface } from 'node:readline';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -7,6 +8,7 @@ import type { ResultDocument } from '../../src/core/result-document.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { CallbackSink } from '../../src/results/callback-sink.ts';
 import { answers, Receiver, takes } from '../support/receiver.ts';
+import { certificates } from '../wholesale/certificates.ts';
 
 const secret = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
 const document: ResultDocument = {
@@ -64,6 +66,25 @@ describe('the callback sink', () => {
       expect(elsewhere.posts).toEqual([]);
     },
   );
+
+  it('shows nothing to a receiver that nobody vouches for, even if the environment says that it does not matter', async () => {
+    const { cert, key } = certificates.good;
+    let posts = 0;
+    const server = createTlsServer({ cert, key }, (_, response) => {
+      posts += 1;
+      response.end();
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
+    onTestFinished(() => {
+      delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+      server.close();
+    });
+    const address = server.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    await expect(sinkTo(`https://localhost:${port}`).deliver(document, delivery(1))).rejects.toThrow(/CERT/);
+    expect(posts).toBe(0);
+  });
 
   it('fails when the receiver is killed in the middle of it, and when none is there', async () => {
     const code = `require('node:http').createServer(() => console.log('got it'))

@@ -274,6 +274,27 @@ describe('the configuration of a home-made shop', () => {
     ]);
   });
 
+  const second = (source: string, more = ''): string =>
+    `${sandbox}intake:
+  webhook:
+    listen: "127.0.0.1:0"
+    hmac:
+      - { name: till, header: X-Till, secret: "${secret}", fields: { ${basic}, variant: /v }${source} }
+      - { name: kiosk, header: X-Till, secret: "another-secret-of-a-till", fields: { ${basic}, variant: /v }${source} }
+${more}`;
+
+  it('names the source of each when there are several: an order of the second would be known as one of the first', () => {
+    expect(mistakesOf(second('')).join('\n')).toMatch(/hmac\.0\.source must be set.*\n.*hmac\.1\.source must be set/);
+    expect(load(second(', source: till')).config.intake.webhook?.hmac).toMatchObject([
+      { source: 'till' },
+      { source: 'till' },
+    ]);
+    const shop = `    shopify: [{ shop: till, secrets: [{ value: "a-secret-of-shopify" }], sku_map: skus.yaml }]\n`;
+    expect(mistakesOf(second(', source: till', shop)).join('\n')).toContain(
+      "must differ from the other shops' sources",
+    );
+  });
+
   it.each([
     ['a SKU without a map', `fields: { ${basic}, sku: /sku }`, 'belong together'],
     ['a map without a SKU', `sku_map: x.yaml, fields: { ${basic}, variant: /v }`, 'belong together'],

@@ -25,7 +25,7 @@ export function addReconcile(program: Command, context: CliContext): void {
       const reports = result.kind === 'reconciled' ? result.shops : [];
       if (reports.some(({ error }) => error !== null)) context.setExitCode(exitCodes.problemsFound);
       if (options.json) context.stdout.write(`${JSON.stringify({ shops: reports.map(asJson) })}\n`);
-      else for (const report of reports) context.stdout.write(`${plainText(asText(report))}\n`);
+      else for (const report of reports) context.stdout.write(`${plainText(asText(report, sinceMs !== null))}\n`);
     },
   );
 }
@@ -55,11 +55,13 @@ function asJson(report: Report): Record<string, unknown> {
   };
 }
 
-function asText(report: Report): string {
+function asText(report: Report, isSince: boolean): string {
   const { platform, shop, complete, orders, accepted, takenBack, told, unreadable, readToMs, error } = report;
   const readTo = readToMs === null ? '' : `, up to ${isoTime(readToMs)}`;
   const found = `${orders} orders read${readTo}; ${accepted} lines taken in, ${takenBack} taken back, ${told} put before a person`;
   const odd = unreadable === 0 ? '' : `; ${unreadable} orders of a form that is not known`;
-  const end = error === null ? (complete ? '' : '; there is more: run it again') : `; then: ${error.message}`;
+  // The same time again would read the same pages.
+  const again = isSince && readToMs !== null ? `run it again with --since ${isoTime(readToMs)}` : 'run it again';
+  const end = error === null ? (complete ? '' : `; there is more: ${again}`) : `; then: ${error.message}`;
   return `${platform} ${shop}: ${found}${odd}${end}`;
 }

@@ -10,7 +10,7 @@ import { assert } from './core/order-sync-error.ts';
 import { controlRoutes } from './admin/control-routes.ts';
 import { healthChecks } from './admin/health-checks.ts';
 import { ReloadDesk, type ReloadDeps, type ReloadReport } from './admin/reload-desk.ts';
-import { performCommand, type CommandSettings } from './admin/perform-command.ts';
+import { performInWorker, type CommandSettings } from './admin/perform-command.ts';
 import { readCatalogue, type CatalogueDeps } from './catalogue/read-catalogue.ts';
 import { createFolderIntake } from './intake/folder/folder-intake.ts';
 import type { StorefrontDesk } from './intake/storefronts/storefront-desk.ts';
@@ -352,10 +352,14 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
         if (isCalling(command)) {
           return await calls.run((signal) => performCalls({ reconcile, catalogue, signal }, command));
         }
-        const result = await performCommand(store, command, commandSettings(inUse), clock);
-        if (result.kind === 'scope') await dispatcher.pausesChanged();
-        onAccepted();
-        webhook?.ring();
+        const worker = {
+          pausesChanged: () => dispatcher.pausesChanged(),
+          ring: () => {
+            onAccepted();
+            webhook?.ring();
+          },
+        };
+        const result = await performInWorker(worker, store, command, commandSettings(inUse), clock);
         logger.info(loggable(command), 'a person acted');
         return result;
       },

@@ -89,3 +89,29 @@ export async function performCommand(
     }
   }
 }
+
+/** What of a running worker has to know that a person did something. */
+export interface CommandedWorker {
+  /** Looks anew at what stands still. */
+  pausesChanged(): Promise<void>;
+  /** Something may be due. */
+  ring(): void;
+}
+
+/**
+ * Does what a person asked for within a worker, which then looks at what it brought.
+ * @throws OrderSyncError as `performCommand` does
+ */
+export async function performInWorker(
+  worker: CommandedWorker,
+  ...[store, command, settings, clock]: Parameters<typeof performCommand>
+): Promise<CommandResult> {
+  try {
+    return await performCommand(store, command, settings, clock);
+  } finally {
+    // Also when it failed: after an error at its commit it may be on the disk all the same. A worker that believed the
+    // error would stand still until it is started again, while whoever asks once more is told that nothing stands still.
+    if (command.action === 'pause' || command.action === 'resume') await worker.pausesChanged();
+    worker.ring();
+  }
+}

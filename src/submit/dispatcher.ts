@@ -71,7 +71,13 @@ export class Dispatcher {
 
   /** A person stopped a scope or let it go on. When it resolves, nothing more of a stopped scope is claimed. */
   async pausesChanged(): Promise<void> {
-    await this.#deps.pauses.refresh();
+    try {
+      await this.#deps.pauses.refresh();
+    } catch (error) {
+      // It would go by what stood still before, for as long as nothing else stops or goes on.
+      this.#fail(error);
+      throw error;
+    }
     this.#wakeUp.ring();
   }
 

@@ -17,6 +17,8 @@ export type Fate =
   | { readonly kind: 'slow'; readonly processMs: number }
   /** Something else is answered, whether the API processed the call or never saw it. */
   | { readonly kind: 'instead'; readonly processed: boolean; readonly answer: ApiAnswer }
+  /** Never processed, and refused with an error of the API. */
+  | { readonly kind: 'refused'; readonly answer: ApiAnswer }
   /** Something on the way sends the call twice; the worker gets the second answer. */
   | { readonly kind: 'twice' };
 
@@ -125,7 +127,7 @@ function drawDoubtfulFate(random: SeededRandom, call: { readonly path: string; r
   if (kind < 0.37) return { kind: 'lost_answer', end: random.pick('reset', 'cut') };
   if (kind < 0.5) return { kind: 'slow', processMs: 90_000 };
   if (kind < 0.52) return { kind: 'instead', processed: false, answer: shutDoor(random) };
-  if (kind < 0.78) return { kind: 'instead', processed: false, answer: refusal(random, call.path) };
+  if (kind < 0.78) return { kind: 'refused', answer: refusal(random, call.path) };
   const code = random.pick('ECONNREFUSED', 'CERT_HAS_EXPIRED', 'UND_ERR_PRX_TLS', 'EMFILE', 'UND_ERR_INVALID_ARG');
   if (kind < 0.84) return { kind: 'not_sent', errorCode: code };
   return { kind: 'instead', processed: random.chance(0.7), answer: foreignAnswer(random) };
@@ -155,9 +157,7 @@ export function drawFate(
 ): Fate {
   if (profile === 'trap') return drawTrap(random, call.spends && call.first);
   if (profile === 'late' && call.spends)
-    return call.first
-      ? { kind: 'slow', processMs: 90_000 }
-      : { kind: 'instead', processed: false, answer: refusal(random, call.path) };
+    return call.first ? { kind: 'slow', processMs: 90_000 } : { kind: 'refused', answer: refusal(random, call.path) };
   if (profile === 'doubtful') return drawDoubtfulFate(random, call);
   const end = random.pick<LostEnd>('reset', 'reset', 'timeout', 'deadline');
   const kind = random.next();
@@ -173,7 +173,25 @@ export function drawFate(
   if (kind < 0.72) return { kind: 'instead', processed: false, answer: foreignAnswer(random) };
   if (kind < 0.82) return { kind: 'instead', processed: true, answer: foreignAnswer(random) };
   if (kind < 0.9) return { kind: 'instead', processed: false, answer: turnedAway(random) };
-  if (kind < 0.97) return { kind: 'instead', processed: false, answer: refusal(random, call.path) };
+  if (kind < 0.97) return { kind: 'refused', answer: refusal(random, call.path) };
   if (kind < 0.98) return { kind: 'instead', processed: random.chance(0.5), answer: othersAnswer(random, call.path) };
   return call.spends ? { kind: 'twice' } : clean;
+}
+
+/** What was drawn for a call, unless nobody could keep a promise under it: then the call is as clean as can be. */
+export function tellableFate(
+  drawn: Fate,
+  call: {
+    /** Its reference is looked for before anything else is checked. */
+    readonly replayed: boolean;
+    /** An outbox that was lost since bought it. */
+    readonly forgotten: boolean;
+  },
+): Fate {
+  // One clean call that was doubled on the way and is answered with a refusal of its own first half: nobody could tell
+  // that from a refusal. It is left to calls whose reference is known before anything else is checked.
+  if (drawn.kind === 'twice' && !call.replayed) return clean;
+  // Only the outbox that is gone knew that this was sent before, so the refusal is believed. Runs that lose their disk
+  // read the API so that it knows a reference before it refuses anything: it would not have refused this one.
+  return drawn.kind === 'refused' && call.forgotten ? clean : drawn;
 }

@@ -176,7 +176,10 @@ export class SimNetwork {
         const { answer } = fate;
         if (fate.processed) arrive(wayMs, usualMs, () => answerWith(answer));
         else answerWith(answer);
+        return;
       }
+      case 'refused':
+        answerWith(fate.answer);
     }
   }
 

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { performCommand } from '../../src/admin/perform-command.ts';
+import { performInWorker } from '../../src/admin/perform-command.ts';
 import type { StoreCommand } from '../../src/core/operator-command.ts';
 import { DeliveryLoop } from '../../src/results/delivery-loop.ts';
 import type { Sink } from '../../src/results/sink.ts';
@@ -147,7 +147,15 @@ export class SimWorker {
     if (this.#parts === null) throw new Error('the worker has not started');
     const { store, dispatcher, deliveries } = this.#parts;
     const { settings } = this.#world;
-    const done = await performCommand(
+    const worker = {
+      pausesChanged: () => dispatcher.pausesChanged(),
+      ring: () => {
+        dispatcher.ring();
+        deliveries.ring();
+      },
+    };
+    await performInWorker(
+      worker,
       store,
       command,
       {
@@ -157,9 +165,6 @@ export class SimWorker {
       },
       this.#process,
     );
-    if (done.kind === 'scope') await dispatcher.pausesChanged();
-    dispatcher.ring();
-    deliveries.ring();
   }
 
   ringDeliveries(): void {

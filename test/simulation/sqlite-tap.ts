@@ -136,7 +136,8 @@ export function tapSqlite(): void {
     return {
       immediate: (...values: unknown[]): unknown => {
         const result: unknown = made.immediate(...values);
-        strike('commit');
+        // One within another is a savepoint, which commits nothing: an error there rolls everything back.
+        if (!this.inTransaction) strike('commit');
         return result;
       },
     };

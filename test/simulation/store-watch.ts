@@ -84,8 +84,11 @@ export class StoreWatch {
           const { result, struck } = withFault<unknown>(fault, () => Reflect.apply(value, target, values));
           if (struck) {
             this.#onFault(process, name);
-            // It is on the disk, although the worker believes that it failed.
-            if (fault.where === 'commit') onRecorded();
+            // It is on the disk, although the worker believes that it failed: the next step begins from there.
+            if (fault.where === 'commit') {
+              onRecorded();
+              if (changesEntries.has(name)) this.#entriesChanged();
+            }
           }
           return result;
         };
@@ -134,8 +137,13 @@ export class StoreWatch {
       for (const attempt of result) if (isOpenAttempt(attempt)) this.#open.set(attempt.attemptId, attempt);
     }
     if (name === 'closeAttempt' && isClose(argument)) this.#closed(argument);
-    if (name === 'closeDelivery' || (changesEntries.has(name) && result !== 0)) this.changed = true;
-    if (changesEntries.has(name) && result !== 0) this.#checkStates();
+    if (name === 'closeDelivery') this.changed = true;
+    if (changesEntries.has(name) && result !== 0) this.#entriesChanged();
+  }
+
+  #entriesChanged(): void {
+    this.changed = true;
+    this.#checkStates();
   }
 
   /** What the last transaction of a dying process changed is looked at, too. */

@@ -42,6 +42,7 @@ function codeIn(end: CallEnd): string | null {
  */
 export class WireWatch implements WireObserver {
   readonly seen = new Map<string, SeenOfCall>();
+  outboxLost = false;
   readonly #live = new Map<string, WireCall>();
   readonly #found = new Map<string, { atMs: number; recorded: boolean }>();
   readonly #shut = new Map<string, { atMs: number; recorded: boolean }>();
@@ -177,6 +178,7 @@ export class WireWatch implements WireObserver {
 
   /** The worker lost its outbox: it knows nothing any more. */
   forgotten(): void {
+    this.outboxLost = true;
     this.#shut.clear();
     this.#found.clear();
   }

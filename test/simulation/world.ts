@@ -4,7 +4,7 @@ import { Arrivals } from './arrivals.ts';
 import { Coverage } from './coverage.ts';
 import { DiskErrors, isDiskError } from './disk-errors.ts';
 import { wallStartMs } from './draw-plan.ts';
-import { clean, drawFate } from './fates.ts';
+import { clean, drawFate, tellableFate } from './fates.ts';
 import { Market } from './market.ts';
 import { checkAtEnd, checkFile } from './oracle.ts';
 import { Person } from './person.ts';
@@ -26,7 +26,7 @@ import { subjectOf, WireWatch } from './wire-watch.ts';
 const newDiskMs = 120_000;
 
 /** Calls of the store that somebody outside asked for, who is told when they fail. */
-const asked = new Set(['acceptBatch', 'actOnEntry', 'pauseScope', 'resumeScope', 'pauses']);
+const asked = new Set(['acceptBatch', 'actOnEntry', 'pauseScope', 'resumeScope']);
 
 export interface Violation {
   readonly invariant: string;
@@ -109,10 +109,9 @@ export class World {
           { path: call.path, spends, first: !this.wire.seen.has(subjectOf(call)) },
           plan.faultProfile,
         );
-        // One clean call that was doubled on the way and is answered with a refusal of its own first half: nobody could
-        // tell that from a refusal. It is left to calls whose reference is known before anything else is checked.
         const replayed = plan.readings.replay === 'first' && !call.path.endsWith('/cancel');
-        return fate.kind === 'twice' && !replayed ? clean : fate;
+        const forgotten = this.wire.outboxLost && this.api.ledger.find(subjectOf(call)) !== undefined;
+        return tellableFate(fate, { replayed, forgotten });
       },
       observer: this.wire,
     });

@@ -1,0 +1,59 @@
+import SqliteDatabase from 'better-sqlite3';
+import { afterEach, describe, expect, it } from 'vitest';
+import { performInWorker } from '../../src/admin/perform-command.ts';
+import type { CommandResult } from '../../src/core/operator-command.ts';
+import { SystemClock } from '../../src/ops/system-clock.ts';
+import { startSubmission, type Submission } from '../support/submission.ts';
+
+let open: Submission | null = null;
+afterEach(async () => {
+  await open?.close();
+  open = null;
+});
+
+/** A worker that stands still by a person's word, with an order that waits. */
+async function standingStill(): Promise<Submission> {
+  open = await startSubmission();
+  await open.store.pauseScope({ scope: 'account', actor: 'test', reason: 'a rest', nowMs: 1 });
+  await open.dispatcher.pausesChanged();
+  await open.accept([{}]);
+  return open;
+}
+
+function resume(worker: Submission): Promise<CommandResult> {
+  const command = { action: 'resume', scope: 'account', actor: 'test', reason: 'rested' } as const;
+  const commanded = {
+    pausesChanged: () => worker.dispatcher.pausesChanged(),
+    ring: () => worker.dispatcher.ring(),
+  };
+  const settings = { keyNames: ['main'], horizonMs: 86_400_000, lookupFamilies: [] };
+  return performInWorker(commanded, worker.store, command, settings, new SystemClock());
+}
+
+function write(worker: Submission, sql: string): void {
+  const database = new SqliteDatabase(worker.databasePath);
+  try {
+    database.exec(sql);
+  } finally {
+    database.close();
+  }
+}
+
+describe('what a person lets go on', () => {
+  it('goes on, also when the command fails because it is on the disk already', async () => {
+    const worker = await standingStill();
+    // What a resume leaves whose commit reached the disk and was reported as failed.
+    write(worker, "DELETE FROM pauses WHERE scope = 'account'");
+    await expect(resume(worker)).rejects.toMatchObject({ code: 'REFUSED' });
+    await worker.settled();
+    expect(worker.counts().fulfilled).toBe(1);
+  });
+
+  it('ends the worker when it cannot be read what stands still', async () => {
+    const worker = await standingStill();
+    write(worker, 'ALTER TABLE pauses RENAME TO pauses_away');
+    const message = 'no such table: pauses';
+    await expect(resume(worker)).rejects.toMatchObject({ message });
+    await expect(worker.dispatcher.failed).rejects.toMatchObject({ message });
+  });
+});

@@ -29,6 +29,11 @@ interface SendParameters {
   currencies?: string;
 }
 
+interface FarParameters {
+  nowMs: number;
+  furthestMs: number;
+}
+
 interface QueueParameters extends SendParameters {
   lane: string;
 }
@@ -94,6 +99,16 @@ export class DueEntries {
              UNION ALL SELECT (SELECT min(e.due_at_ms) FROM entries e WHERE e.state = 'placed' AND ${notOpen}))`,
         )
         .pluck(),
+      farLane: database.prepare<FarParameters & { lane: string }>(
+        `UPDATE entries INDEXED BY entries_pending_lanes SET due_at_ms = :nowMs
+         WHERE state = 'pending' AND lane = +:lane AND due_at_ms > :furthestMs`,
+      ),
+      far: (['waiting', 'unknown', 'placed'] as const).map((state) =>
+        // The state stands in the text, so that the index of its rows is used.
+        database.prepare<FarParameters>(
+          `UPDATE entries SET due_at_ms = :nowMs WHERE state = '${state}' AND due_at_ms > :furthestMs`,
+        ),
+      ),
       overdue: database.prepare<[number], EntryRow>(
         `SELECT * FROM entries WHERE state IN ('pending', 'waiting') AND not_after_ms IS NOT NULL AND not_after_ms <= ? LIMIT 500`,
       ),
@@ -135,6 +150,14 @@ export class DueEntries {
 
   nextAt(step: 'send' | 'lookup'): number | null {
     return (step === 'send' ? this.#statements.nextSend.get() : this.#statements.nextLookup.get()) ?? null;
+  }
+
+  /** Makes due now what is due later than `furthestMs`. Returns how many; called inside a transaction. */
+  bringForward(at: { nowMs: number; furthestMs: number }): number {
+    const lanes = this.#statements.pendingLanes.all();
+    const pending = lanes.map((lane) => this.#statements.farLane.run({ ...at, lane }).changes);
+    const others = this.#statements.far.map((statement) => statement.run(at).changes);
+    return [...pending, ...others].reduce((total, changes) => total + changes, 0);
   }
 
   countInDoubt(): number {

@@ -54,6 +54,7 @@ export class PauseTable {
       postpone: database.prepare(
         'UPDATE pauses SET probe_at_ms = ?, probes = probes + 1 WHERE scope = ? AND probe_at_ms IS NOT NULL',
       ),
+      bringForward: database.prepare('UPDATE pauses SET probe_at_ms = :nowMs WHERE probe_at_ms > :furthestMs'),
       probeNow: database.prepare(
         'UPDATE pauses SET probe_at_ms = ?, probes = 0 WHERE scope = ? AND probe_at_ms IS NOT NULL',
       ),
@@ -110,6 +111,11 @@ export class PauseTable {
     inTransaction(this.#database, () => {
       this.#statements.postpone.run(probeAtMs, scope);
     });
+  }
+
+  /** Makes due now what is to be looked at later than `furthestMs`. Called inside a transaction. */
+  bringForward(at: { nowMs: number; furthestMs: number }): number {
+    return this.#statements.bringForward.run(at).changes;
   }
 
   end(scope: string, actor: string, reason: string, nowMs: number): boolean {

@@ -172,6 +172,9 @@ class SqliteStore implements Store {
       return ended.length;
     });
   }
+  async bringForward(at: Parameters<Store['bringForward']>[0]) {
+    return inTransaction(this.#database, () => this.#due.bringForward(at) + this.#pauses.bringForward(at));
+  }
   async countInDoubt() {
     return this.#due.countInDoubt();
   }

@@ -70,6 +70,11 @@ export interface Store {
   nextDueAt(step: 'send' | 'lookup'): Promise<number | null>;
   /** Ends entries whose deadline passed while nothing was charged. Returns how many. */
   expireOverdue(nowMs: number): Promise<number>;
+  /**
+   * Makes due now what is due later than anything is ever put off: it was stamped by a wall clock that was set back since.
+   * Returns how many entries and pauses.
+   */
+  bringForward(at: { nowMs: number; furthestMs: number }): Promise<number>;
   countInDoubt(): Promise<number>;
   /** Families in which a lookup has found an order, so that "not found" can be believed. */
   provenLookups(): Promise<readonly LookupProof[]>;

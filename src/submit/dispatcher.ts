@@ -25,6 +25,8 @@ export interface DispatcherOptions {
 
 const longestNapMs = 1000;
 const overdueNapMs = 100;
+/** Nothing is put off for longer than this: a `Retry-After` counts for an hour at most. */
+const longestWaitMs = 2 * 3_600_000;
 
 /**
  * Takes what is due, one entry at a time, as the budget allows: what is in doubt first, then what waits, then what is
@@ -139,12 +141,25 @@ export class Dispatcher {
         /* as long as there is work and budget */
       }
       if (clock.monoMs() >= forgetAtMs) {
+        await this.#bringForward();
         const { windowMs, transitMs } = this.#deps.limits;
         await store.forgetSlots(clock.monoMs() - windowMs - transitMs, clock.bootId ?? null);
         forgetAtMs = clock.monoMs() + windowMs;
       }
       if (!this.#stopping) await this.#wakeUp.wait(await this.#napMs());
     }
+  }
+
+  /** A wall clock that was far ahead and is right again must not leave orders lying for as long as it was wrong. */
+  async #bringForward(): Promise<void> {
+    const { store, clock, policy, pauses, logger } = this.#deps;
+    const nowMs = clock.wallMs();
+    const furthestMs = nowMs + Math.max(1, policy.timeScale) * longestWaitMs + policy.quietMs;
+    const moved = await store.bringForward({ nowMs, furthestMs });
+    if (moved === 0) return;
+    await pauses.refresh();
+    this.#wakeUp.ring();
+    logger.warn({ moved }, 'the wall clock was set back: what was due in a far future is due now');
   }
 
   async #endOverdue(): Promise<void> {

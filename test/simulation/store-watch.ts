@@ -28,6 +28,7 @@ const reads = new Set([
   'provenLookups',
   'boughtReference',
   'judgedCalls',
+  'bringForward',
 ]);
 const changesEntries = new Set(['acceptBatch', 'openAttempt', 'closeAttempt', 'expireOverdue', 'actOnEntry']);
 

@@ -1,7 +1,8 @@
 /**
  * Why a call to a shop brought nothing. `unauthorized`: the keys; `refused`: any other 4xx; `rate_limited`: too fast;
  * `unavailable`: the shop is ill (5xx); `unreachable`: no answer; `unreadable`: an answer, but not the API's;
- * `changed`: the list moved while it was read; `stopped`: the worker stops.
+ * `changed`: the list moved while it was read; `clock`: that of this machine is so wrong that nothing may be bought by it;
+ * `stopped`: the worker stops.
  */
 export type ShopApiErrorKind =
   | 'unauthorized'
@@ -11,6 +12,7 @@ export type ShopApiErrorKind =
   | 'unreachable'
   | 'unreadable'
   | 'changed'
+  | 'clock'
   | 'stopped';
 
 /** Names the call and what came back; never a key. */

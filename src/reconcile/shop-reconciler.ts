@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Clock } from '../core/clock.ts';
+import { type Clock, isoTime } from '../core/clock.ts';
 import type { StorefrontTaken } from '../store/intake-steps.ts';
 import type { Store } from '../store/store.ts';
 import type { ListedOrder, OrdersPage, OrdersWalk, ShopApi } from './orders-walk.ts';
@@ -51,8 +51,13 @@ export interface ReconcilerDeps {
 
 /** Runs that fail one after the other before the worker counts as ill. Wrong keys count at once. */
 const failuresLimit = 3;
-/** A clock that is wrong by more than a day is for a person; until then, more is read again than is needed. */
-const longestAheadMs = 86_400_000;
+/**
+ * A clock that is wrong by more than a day is for a person. One that is ahead has more read again than is needed; by one
+ * that is behind nothing would be too old, and all that the shop ever sold would be bought.
+ */
+const wrongClockMs = 86_400_000;
+/** This program was written later: a machine without a battery for its clock starts in another age. */
+const earliestMs = Date.UTC(2026, 0, 1);
 /** A run of a slow shop ends after the page on which it got this old; the next one goes on from there. */
 const longestRunMs = 600_000;
 /** Orders whose refunds could not be read, remembered to give them up after some runs. */
@@ -105,8 +110,8 @@ export class ShopReconciler {
   /** Marks where reading back begins, the first time that a worker knows this shop. */
   async begin(): Promise<void> {
     const { store, clock, shop } = this.#deps;
-    if ((await store.storefrontWatermark(shop.source)) !== null) return;
     const nowMs = clock.wallMs();
+    if (nowMs < earliestMs || (await store.storefrontWatermark(shop.source)) !== null) return;
     await store.advanceStorefrontWatermark({ source: shop.source, modifiedMs: nowMs - shop.rest.lookbackMs, nowMs });
   }
 
@@ -119,6 +124,7 @@ export class ShopReconciler {
     const counts = newCounts();
     let error: ReconcileReport['error'] = null;
     try {
+      if (this.#deps.clock.wallMs() < earliestMs) throw wrongClock(this.#deps.clock.wallMs());
       await this.begin();
       await this.#readAll(signal, sinceMs, counts);
     } catch (cause) {
@@ -204,13 +210,14 @@ export class ShopReconciler {
     const knewMs = api.aheadMs;
     const fromMs = async (): Promise<number> => {
       if (sinceMs !== null) return sinceMs;
-      const aheadMs = Math.min(longestAheadMs, Math.max(0, api.aheadMs ?? 0));
+      const aheadMs = Math.min(wrongClockMs, Math.max(0, api.aheadMs ?? 0));
       const watermarkMs = (await store.storefrontWatermark(shop.source)) ?? clock.wallMs() - shop.rest.lookbackMs;
       return watermarkMs - shop.rest.overlapMs - aheadMs;
     };
     const walk = api.changedSince(await fromMs());
     const first = await walk.read(signal);
     this.#tellSkew();
+    if ((api.aheadMs ?? 0) < -wrongClockMs) throw wrongClock(clock.wallMs());
     if (sinceMs !== null || knewMs !== null || (api.aheadMs ?? 0) < 1000) return { walk, first };
     const again = api.changedSince(await fromMs());
     return { walk: again, first: await again.read(signal) };
@@ -272,6 +279,11 @@ type Counts = { -readonly [K in Exclude<keyof ReconcileReport, 'platform' | 'sho
 
 function newCounts(): Counts {
   return { complete: false, pages: 0, orders: 0, accepted: 0, takenBack: 0, told: 0, unreadable: 0, readToMs: null };
+}
+
+function wrongClock(nowMs: number): ShopApiError {
+  const rule = `the clock of this machine shows ${isoTime(nowMs)}, which is more than a day behind`;
+  return new ShopApiError('clock', `${rule}: nothing is read back until it is set`);
 }
 
 function nameOf(shop: ReconciledShop): { platform: string; shop: string } {

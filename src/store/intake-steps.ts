@@ -44,8 +44,6 @@ export interface StorefrontOrder {
   readonly closed: boolean;
   /** Refunded in part, and the delivery does not say what. */
   readonly refundUnclear: boolean;
-  /** Which lines were refunded was not in the order itself, and has been read from the shop. */
-  readonly refundsRead: boolean;
   /** What a refund of something that was ordered leads to. Unsent lines are taken back, unless refunds are ignored. */
   readonly onRefund: 'hold' | 'cancel_esim' | 'ignore';
   readonly actor: string;

@@ -144,7 +144,6 @@ export class StorefrontOrders {
 
   /** Somebody who was told that it was not bought may have bought it elsewhere since. */
   #isLeftToPerson(order: StorefrontOrder, line: StorefrontLine): boolean {
-    if (!order.refundsRead) return false;
     return this.#statements.isLeftToPerson.get(order.source, order.orderId, line.lineId) !== undefined;
   }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { minutesAgo, reconcileOf, wooBody } from './running-reconcile.ts';
+import { SystemClock } from '../../src/ops/system-clock.ts';
+import { hour, minutesAgo, reconcileOf, wooBody } from './running-reconcile.ts';
 import { send, StubWooCommerce } from './stub-shop.ts';
 
 const open = () => new StubWooCommerce().open();
@@ -181,6 +182,31 @@ describe('reading a WooCommerce shop back', () => {
     expect(fast.bought()).toHaveLength(2);
   });
 
+  it.each([
+    ['years, as without a battery', 5 * 365 * 24, null],
+    ['two days', 48, expect.any(Number)],
+  ])(
+    'reads nothing while our clock is behind by %s: nothing would be too old to be bought',
+    async (_, hours, marked) => {
+      const stub = await open();
+      const old = minutesAgo(200 * 24 * 60);
+      const paid = { date_paid_gmt: new Date(old).toISOString().slice(0, 19) };
+      stub.put({ id: '1', modifiedMs: minutesAgo(24 * 60), body: wooBody('11', paid) });
+      const clock = new SystemClock();
+      let behindMs = hours * hour;
+      clock.wallMs = () => Date.now() - behindMs;
+      const { run, bought, told, watermark } = await reconcileOf('woocommerce', stub, {
+        clock,
+        rest: { lookbackMs: 0 },
+      });
+      expect((await run()).error).toMatchObject({ kind: 'clock', message: expect.stringContaining('until it is set') });
+      expect([bought(), told(), await watermark()]).toEqual([[], [], marked]);
+      behindMs = 0;
+      expect(await run()).toMatchObject({ accepted: 0, error: null });
+      expect(bought()).toEqual([]);
+    },
+  );
+
   it('notices a shop that does not heed the time asked for', async () => {
     const stub = await open();
     const { run } = await reconcileOf('woocommerce', stub);
@@ -274,6 +300,17 @@ describe('refunds of a WooCommerce shop', () => {
     await run();
     order.modifiedMs = minutesAgo(2);
     order.refunds = [refund('901', [{ line: '11', quantity: -1 }])];
+    await run();
+    expect([bought(), told()]).toEqual([[], ['1/11 partially_refunded']]);
+  });
+
+  it('that was left to a person stays there, also when the refund is deleted in the shop', async () => {
+    const stub = await open();
+    const order = stub.put({ id: '1', modifiedMs: minutesAgo(9), body: wooBody('11'), refunds: [refund('901', [])] });
+    const { run, bought, told } = await reconcileOf('woocommerce', stub);
+    await run();
+    order.modifiedMs = minutesAgo(2);
+    order.refunds = [];
     await run();
     expect([bought(), told()]).toEqual([[], ['1/11 partially_refunded']]);
   });

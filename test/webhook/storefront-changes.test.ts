@@ -294,6 +294,14 @@ describe('both shops alike', () => {
     expect([shops.bought(), shops.told()]).toEqual([[], ['11 too_old', '12 too_old']]);
   });
 
+  it('buy nothing that was paid more than a day from now: one of the clocks is wrong', async () => {
+    const shops = await startShops();
+    const later = new Date(Date.now() + 25 * 3_600_000).toISOString();
+    await shops.shopify(shopifyOrder({ line_items: items({ 11: 1 }), processed_at: later }));
+    await shops.woo(wooOrder({ line_items: items({ 11: 1 }), date_paid_gmt: later.slice(0, 19) }));
+    expect([shops.bought(), shops.told()]).toEqual([[], ['11 paid_in_future', '11 paid_in_future']]);
+  });
+
   it('buy in the statuses that are configured, top up what a Shopify customer named, and hold what cannot be', async () => {
     const shops = await startShops({ woo: { paidStatuses: ['wc-ready'] } });
     await shops.woo(wooOrder());

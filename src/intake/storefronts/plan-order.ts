@@ -1,8 +1,12 @@
+import { isoTime } from '../../core/clock.ts';
 import { type AcceptableLine, joinLine, orderLineSchema } from '../../core/order-request.ts';
 import type { StorefrontLine, StorefrontOrder } from '../../store/intake-steps.ts';
 import type { Sku, SkuMap } from './sku-map.ts';
 import type { StorefrontShop } from './storefront-config.ts';
 import type { DeliveredLine, DeliveredOrder } from './storefront-order.ts';
+
+/** By a clock that is so far behind, nothing would ever be too old. */
+const farAheadMs = 86_400_000;
 
 /** What a delivered order asks for, after the SKU map and the rules of its shop. Pure: the outbox knows the rest. */
 export function planOrder(
@@ -17,7 +21,6 @@ export function planOrder(
     modifiedMs: order.modifiedMs,
     closed: order.state === 'closed',
     refundUnclear: order.refundUnclear,
-    refundsRead: order.refundsRead,
     onRefund: shop.onRefund,
     actor: context.actor,
     nowMs: context.nowMs,
@@ -47,6 +50,10 @@ function planLine(
   if (order.paidMs === null || nowMs - order.paidMs > shop.maxAgeMs) {
     const rule = 'was paid too long ago to be bought without a person: raise max_age_h of the shop if it is wanted';
     return held(facts, 'too_old', rule);
+  }
+  if (order.paidMs - nowMs > farAheadMs) {
+    const rule = `was paid at ${isoTime(order.paidMs)}, which is more than a day ahead of the clock here: which one is wrong?`;
+    return held(facts, 'paid_in_future', `${rule} nothing was bought`);
   }
   if (!Number.isInteger(line.remaining)) {
     return held(facts, 'invalid_line', `has ${line.remaining} pieces, which is no whole number; nothing was bought`);

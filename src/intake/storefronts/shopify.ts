@@ -60,7 +60,6 @@ export function readShopifyOrder(value: unknown, testHeader: boolean, iccidField
       state,
       // An amount that was refunded without a line, for example for the shipping, takes no line away.
       refundUnclear: false,
-      refundsRead: false,
       lines: order.line_items.map((item) =>
         lineOf(item, state === 'closed' ? Number(item.quantity) : (refunded.get(item.id) ?? 0), iccidField),
       ),

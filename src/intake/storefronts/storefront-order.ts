@@ -14,8 +14,6 @@ export interface DeliveredOrder {
   readonly state: 'paid' | 'unpaid' | 'closed' | 'test';
   /** Refunded in part, and the delivery does not say which line. */
   readonly refundUnclear: boolean;
-  /** Which lines were refunded has been read from the shop, because the order itself does not say it. */
-  readonly refundsRead: boolean;
   readonly lines: readonly DeliveredLine[];
 }
 

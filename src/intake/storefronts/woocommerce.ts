@@ -66,7 +66,6 @@ export function readWooOrder(
       state,
       // Quantities are not reduced by a refund, and which lines it was for stands in another document.
       refundUnclear: state !== 'closed' && refunded === null,
-      refundsRead: shown.length > 0 && refunded !== null,
       lines: order.line_items.map((item) => {
         const gone = state === 'closed' ? Number(item.quantity) : (refunded?.get(item.id) ?? 0);
         return lineOf(item, gone, iccidField);

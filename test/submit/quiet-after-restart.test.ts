@@ -1,0 +1,77 @@
+import SqliteDatabase from 'better-sqlite3';
+import { afterEach, describe, expect, it } from 'vitest';
+import { startSubmission, type Submission } from '../support/submission.ts';
+
+let open: Submission | null = null;
+afterEach(async () => {
+  await open?.close();
+  open = null;
+});
+
+const turn = (worker: Submission): Promise<unknown> =>
+  Promise.race([worker.dispatcher.failed, new Promise((resolve) => void setImmediate(resolve))]);
+
+interface Row {
+  readonly state: string;
+  readonly due_at_ms: number;
+  readonly doubt_until_mono: number | null;
+  readonly lookups: number;
+}
+
+function rowOf(worker: Submission, reference: string): Row | undefined {
+  const database = new SqliteDatabase(worker.databasePath, { readonly: true });
+  try {
+    return database
+      .prepare<[string], Row>(
+        `SELECT state, due_at_ms, doubt_until_mono, (SELECT count(*) FROM attempts a
+           WHERE a.entry_id = e.id AND a.purpose = 'lookup' AND a.closed_at_ms IS NOT NULL) AS lookups
+         FROM entries e WHERE reference = ?`,
+      )
+      .get(reference);
+  } finally {
+    database.close();
+  }
+}
+
+const quietMs = 600_000;
+const match = { operation: 'gift_card_order' } as const;
+const refusal = '{"error":{"code":"order_refused","message":"not today"}}';
+
+describe('a doubt that another run of the machine stamped', () => {
+  it('has its quiet time anew: a refusal is not believed before', async () => {
+    open = await startSubmission({
+      sandbox: {
+        limits: { enabled: false },
+        faults: [
+          { fault: { fault: 'reset', when: 'before' }, match, at: [2] },
+          { fault: { fault: 'answer', status: 422, body: refusal, when: 'before' }, match, at: [3] },
+        ],
+      },
+      quietMs,
+    });
+    const worker = open;
+    // An order that a lookup finds: from then on an absence proves something.
+    await worker.accept([{}]);
+    while ((await worker.store.provenLookups()).length === 0) await turn(worker);
+    const [reference = ''] = await worker.accept([{}]);
+    // Its first call may have arrived, so the refusal of the second waits for the end of the quiet time.
+    while ((rowOf(worker, reference)?.due_at_ms ?? 0) < Date.now() + quietMs / 2) await turn(worker);
+    await worker.dispatcher.stop();
+    const before = rowOf(worker, reference);
+    expect(before).toMatchObject({ state: 'unknown', lookups: 2 });
+    // The machine had been up for a moment only, so its stamp is behind the clock of this run; and a look is due.
+    const database = new SqliteDatabase(worker.databasePath);
+    database
+      .prepare(
+        "UPDATE entries SET doubt_until_mono = 1, doubt_boot_id = 'another run', due_at_ms = 1 WHERE reference = ?",
+      )
+      .run(reference);
+    database.close();
+    await worker.restart();
+    while (rowOf(worker, reference)?.lookups === before?.lookups) await turn(worker);
+    expect(rowOf(worker, reference)).toMatchObject({ state: 'unknown', lookups: 3 });
+    expect(worker.counts()).toMatchObject({ fulfilled: 1, rejected: 0 });
+    // Once and for all: the stamp is of this run now.
+    expect(rowOf(worker, reference)?.doubt_until_mono).toBeGreaterThan(before?.doubt_until_mono ?? Infinity);
+  });
+});

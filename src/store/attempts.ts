@@ -126,8 +126,9 @@ export class AttemptTable {
   /** The next entry to send. What is in doubt and must not be sent again any more is moved on, a few at a time. */
   #nextToSend(claim: AttemptClaim, still: StandingStill): EntryRow | null {
     let { allowNew } = claim;
+    const stopped = { ...still, operations: [...still.operations, ...(claim.pausedOperations ?? [])] };
     for (let moved = 0; moved < movedAtOnce; moved += 1) {
-      const row = this.#due.toSend({ ...claim, allowNew }, still);
+      const row = this.#due.toSend({ ...claim, allowNew }, stopped);
       if (row === undefined) return null;
       if (row.state !== 'unknown') {
         if (!this.#lookFirst.appliesTo(row)) return row;

@@ -273,6 +273,8 @@ export interface AttemptClaim {
   readonly allowNew: boolean;
   /** Balances that stand still. */
   readonly pausedCurrencies: readonly string[];
+  /** Operations of which nothing is sent at this moment. Absent: none. */
+  readonly pausedOperations?: readonly Operation[];
   /** Renders the request of an entry that was never sent; stored with the attempt. */
   readonly render: (entry: Entry) => RenderedRequest;
   /** Judges whether the reference of an entry in doubt may be sent again now. Called within the claim. */

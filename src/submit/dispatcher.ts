@@ -3,6 +3,7 @@ import { sendingReserveBytes } from '../core/disk-reserve.ts';
 import type { AttemptClaim, OpenAttempt } from '../store/store.ts';
 import { AttemptRun, callKey, type AttemptDeps, type CallKey } from './attempt-run.ts';
 import type { CallKind } from './budget-gate.ts';
+import { FamilyTrials } from './family-trials.ts';
 import { heedShutDoor } from './shut-doors.ts';
 import { DiskGuard } from './disk-guard.ts';
 import { recoverOpenAttempts } from './recovery.ts';
@@ -42,6 +43,7 @@ export class Dispatcher {
   readonly #wakeUp: WakeUp;
   readonly #giveUp = new AbortController();
   readonly #failure = Promise.withResolvers<never>();
+  readonly #trials: FamilyTrials;
   readonly #working = new Set<string>();
   readonly #besides = new Set<Promise<void>>();
   #stopping = false;
@@ -52,6 +54,7 @@ export class Dispatcher {
     this.#deps = deps;
     this.#options = options;
     this.#attempts = new AttemptRun(deps);
+    this.#trials = new FamilyTrials(deps);
     this.#disk = new DiskGuard({ ...deps, minFreeBytes: options.minFreeBytes ?? sendingReserveBytes });
     // Concurrency only. When a call may start is the gate's word: a queue that counts starts overruns a sliding window.
     this.#queue = new PQueue({ concurrency: options.concurrency });
@@ -200,6 +203,7 @@ export class Dispatcher {
       bootId: clock.bootId ?? null,
       allowNew,
       pausedCurrencies: pauses.pausedCurrencies(),
+      pausedOperations: this.#trials.operations,
       render: (entry) => wholesale.render(entry),
       judgeResend: (entry, originReference) => {
         const verdict = this.#attempts.judgeResend(entry, originReference);
@@ -213,13 +217,17 @@ export class Dispatcher {
       gate.giveBack(keyName, kind);
       return false;
     }
+    this.#trials.opened(attempt);
     this.#start(attempt, key);
     return true;
   }
 
   #start(attempt: OpenAttempt, key: CallKey): void {
     this.#queue
-      .add(() => this.#attempts.run(attempt, key, this.#giveUp.signal))
+      .add(async () => {
+        await this.#attempts.run(attempt, key, this.#giveUp.signal);
+        await this.#trials.closed(attempt);
+      })
       .catch((error: unknown) => this.#fail(error))
       .finally(() => this.#wakeUp.ring());
   }
@@ -245,6 +253,7 @@ export class Dispatcher {
     const { pauses, gate, store, clock, wholesale, logger } = this.#deps;
     for (const pause of pauses.due()) {
       if (pause.scope.startsWith('balance:') || pause.scope.startsWith('family:')) {
+        this.#trials.begin(pause);
         await pauses.release(pause, 'tried again');
         this.#wakeUp.ring();
         continue;

@@ -51,6 +51,19 @@ describe('orders whose form is refused one after the other', () => {
     expect(worker.counts()).toMatchObject({ rejected: 9 });
     expect(timesStopped(worker)).toBe(5);
   });
+
+  it('are tried again one at a time however many calls may be open at once, and go on when one is understood', async () => {
+    const worker = await submission({ ...misfit, concurrency: 8, timeScale: 0.0002 });
+    await worker.accept(Array.from({ length: 24 }, () => ({})));
+    await worker.settled();
+    // Of the first ones as many as were under way; of the rest each brought a stop of its own.
+    expect(worker.counts()).toMatchObject({ rejected: 24 });
+    expect(timesStopped(worker)).toBeGreaterThanOrEqual(10);
+    await worker.restart({});
+    await worker.accept(Array.from({ length: 24 }, () => ({})));
+    await worker.settled();
+    expect(worker.counts()).toMatchObject({ rejected: 24, fulfilled: 24 });
+  });
 });
 
 describe('a probe of the whole account', () => {

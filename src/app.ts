@@ -308,7 +308,13 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
       return webhook.desk;
     });
     webhook = await startWebhook(deps, store, onAccepted, reconcile);
-    if (webhook !== null) await life.push('webhook', () => webhook?.stop());
+    if (webhook !== null) {
+      await life.push('webhook', async () => {
+        // Callers and calls that hang are waited for together: one after the other would take longer than there is.
+        dispatcher.stop().catch(() => undefined);
+        await webhook?.stop();
+      });
+    }
     const catalogue = catalogueDeps(submission, wholesale);
     const calls = new OpenCalls();
     await life.push('calls of people', () => calls.stop());

@@ -110,7 +110,11 @@ const hmac = z
 
 const shopFields = {
   shop: keyName.describe('Names the shop in the address of its webhook.'),
-  source: sourceSchema.optional().describe('The source that its orders belong to. Default: the name of the shop.'),
+  source: sourceSchema
+    .optional()
+    .describe(
+      'The source that its orders belong to. Default: the name of the shop. Never change it: orders that the shop shows again would be bought again.',
+    ),
   secrets: z
     .array(
       z.strictObject({

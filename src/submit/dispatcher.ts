@@ -47,6 +47,7 @@ export class Dispatcher {
   readonly #working = new Set<string>();
   readonly #besides = new Set<Promise<void>>();
   #stopping = false;
+  #stopped: Promise<void> | null = null;
   #loop: Promise<void> | null = null;
 
   constructor(deps: AttemptDeps, options: DispatcherOptions) {
@@ -111,8 +112,13 @@ export class Dispatcher {
     this.#loop = this.#run().catch((error: unknown) => this.#fail(error));
   }
 
-  /** Stops claiming, waits for open calls, then gives them up; what was given up is in doubt, never lost. */
-  async stop(): Promise<void> {
+  /** Stops claiming, waits for open calls, then gives them up; what was given up is in doubt, never lost. May be called twice. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#drain();
+    return this.#stopped;
+  }
+
+  async #drain(): Promise<void> {
     if (this.#stopping) return void (await this.#loop);
     this.#stopping = true;
     this.#wakeUp.ring();

@@ -1,6 +1,9 @@
+import { once } from 'node:events';
 import { readFileSync, statSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import { hangs, Receiver } from '../support/receiver.ts';
 import { House } from '../support/worker-process.ts';
 
 let house: House | null = null;
@@ -78,6 +81,47 @@ describe('a worker that is asked to end', () => {
       { outcome: 'shutdown' },
       { outcome: 'accepted' },
     ]);
+  });
+
+  it('exits 0 in time when a caller, the supplier and a receiver of results hang, all at once', {
+    timeout: 40_000,
+  }, async () => {
+    const receiver = await Receiver.open(hangs);
+    onTestFinished(() => receiver.close());
+    const token = 'a-token-of-this-test-1';
+    house = await House.open({
+      sandbox: {
+        limits: { enabled: false },
+        faults: [
+          {
+            fault: { fault: 'hang', when: 'after', duration_ms: 60_000 },
+            match: { operation: 'gift_card_order' },
+            at: [2],
+          },
+        ],
+      },
+      webhook: { tokens: [{ name: 'shop', value: token }] },
+      callback: { url: receiver.url, secret: `whsec_${Buffer.alloc(32, 9).toString('base64')}`, total_ms: 60_000 },
+    });
+    // One after the other they would take longer than the 9 s that there are.
+    house.configure((config) => (config.shutdown = { grace_ms: 5500 }));
+    house.drop('a.ndjson', `${order(1)}\n`);
+    const worker = house.start();
+    const { webhook } = await worker.started();
+    await receiver.arrived(1);
+    house.drop('b.ndjson', `${order(2)}\n`);
+    while (house.sandbox.ledger().orders.length < 2) await new Promise((resolve) => void setTimeout(resolve, 10));
+    const [host, port] = String(webhook).split(':');
+    const caller = connect(Number(port), host);
+    onTestFinished(() => void caller.destroy());
+    caller.on('error', () => undefined);
+    const head = `Host: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: 1000`;
+    caller.write(`GET /nothing HTTP/1.1\r\nHost: x\r\n\r\nPOST /v1/orders HTTP/1.1\r\n${head}\r\n\r\n{`);
+    // The first answer shows that the connection is open, and the second request behind it.
+    await once(caller, 'data');
+    const asked = performance.now();
+    expect(await worker.end('SIGTERM'), worker.stderr).toBe(0);
+    expect(performance.now() - asked).toBeLessThan(9000);
   });
 
   it('is the only one: a second worker on the same outbox says so and exits 5', async () => {

@@ -110,6 +110,26 @@ describe('a worker whose shop lost a webhook', () => {
     await worker.end('SIGTERM');
   });
 
+  it('says loudly that a webhook brought an order of a form that is not known, and nothing of a product', async () => {
+    const stub = await new StubWooCommerce().open();
+    const house = await houseOf(stub);
+    const worker = house.start();
+    await worker.started();
+    const order = stub.shown(stub.put({ id: '727', modifiedMs: minutesAgo(1), body: wooBody('315') }));
+    stub.orders.length = 0;
+    expect(await deliver(worker, { id: '9', name: 'Steam 20', sku: 'STEAM-20' })).toEqual({ result: 'not_an_order' });
+    const odd = { ...order, line_items: [{ id: '315', sku: 'STEAM-20', quantity: 'two' }] };
+    expect(await deliver(worker, odd)).toEqual({ result: 'not_an_order' });
+    const line = await worker.line(({ level, component }) => level === 'error' && component === 'webhook');
+    expect(line).toMatchObject({
+      shop: 'main',
+      order_id: '727',
+      msg: expect.stringContaining('no order that is known'),
+    });
+    expect(worker.log.filter(({ level }) => level === 'error')).toHaveLength(1);
+    await worker.end('SIGTERM');
+  });
+
   it('ends at once when it is asked to, also while a person has a shop read back that does not answer', async () => {
     const stub = await new StubWooCommerce().open();
     const house = await houseOf(stub);

@@ -3,6 +3,7 @@ import type { Context } from 'hono';
 import { Hono } from 'hono';
 import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
+import { messageText } from '../../core/message-text.ts';
 import type { Web } from '../webhook/admission.ts';
 import { hmacSha256, isSignature } from '../webhook/hmac-signature.ts';
 import { Refusal } from '../webhook/problem.ts';
@@ -80,7 +81,9 @@ async function receive(
   const answer = await desk.take(counter, { ...delivered, refunds: canAsk ? 'ask' : 'unknown' });
   if (answer.kind !== 'needs_refunds') {
     if (answer.kind === 'other' && looksLikeOrder(parsed.value)) {
-      logger.error(door, 'a delivery has the form of no order that is known, and nothing was bought: look at it');
+      const orderId = messageText(String(parsed.value.id), 20);
+      const rule = 'a delivery has the form of no order that is known, and nothing was bought: look at it';
+      logger.error({ ...door, order_id: orderId }, rule);
     }
     return context.json(answerBody(answer));
   }
@@ -93,8 +96,8 @@ async function receive(
 }
 
 /** A product or a customer has no lines, a draft or a checkout no state of its payment. */
-function looksLikeOrder(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null || !('line_items' in value)) return false;
+function looksLikeOrder(value: unknown): value is { readonly id: unknown } {
+  if (typeof value !== 'object' || value === null || !('id' in value && 'line_items' in value)) return false;
   return 'financial_status' in value || 'date_paid' in value || 'date_paid_gmt' in value;
 }
 

@@ -23,10 +23,11 @@ export class DiskErrors {
   }
 
   /** The error for the next call of the store, if it is time for one. */
-  forCall(): SqliteFault | null {
+  forCall(name: string): SqliteFault | null {
     const error = this.#plan[this.#next];
     if (error === undefined) return null;
     this.#calls += 1;
+    if (error.atCall !== undefined && error.atCall !== name) return null;
     return this.#calls < error.afterCalls ? null : error;
   }
 

@@ -1,6 +1,6 @@
 import type { AcceptableLine } from '../../src/core/order-request.ts';
 import { drawReadings, type ApiReadings } from './api-readings.ts';
-import { crashPlaces, rareCrashPlaces } from './port-names.ts';
+import { crashPlaces, rareCrashPlaces, storeCallsOfTheLoop } from './port-names.ts';
 import type { FaultProfile } from './fates.ts';
 import type { ActPlan } from './person.ts';
 import type { ClosedDoor, Product, Refusal, Span } from './market.ts';
@@ -148,11 +148,12 @@ function drawCrashes(random: SeededRandom): CrashPlan[] {
   return crashes;
 }
 
-function drawDiskErrors(random: SeededRandom): DiskErrorPlan[] {
+/** @param aims draws which errors wait for a call that was chosen: some calls seldom meet one by themselves */
+function drawDiskErrors(random: SeededRandom, aims: SeededRandom): DiskErrorPlan[] {
   const errors: DiskErrorPlan[] = [];
   while (random.chance(errors.length === 0 ? 0.15 : 0.4)) {
     const atCommit = random.chance(0.4);
-    errors.push({
+    const drawn: DiskErrorPlan = {
       afterCalls: random.chance(0.4) ? random.int(1, 60) : random.int(1, 600),
       where: atCommit ? 'commit' : 'statement',
       code: atCommit
@@ -160,7 +161,9 @@ function drawDiskErrors(random: SeededRandom): DiskErrorPlan[] {
         : random.pick('SQLITE_FULL', 'SQLITE_IOERR_WRITE', 'SQLITE_IOERR_READ'),
       skip: random.pick(0, 1, 2, 4),
       times: random.pick(1, 1, 1, 3),
-    });
+    };
+    const atCall = aims.chance(0.2) ? aims.pick(...storeCallsOfTheLoop) : null;
+    errors.push(atCall === null ? drawn : { ...drawn, skip: 0, atCall });
   }
   return errors;
 }
@@ -337,7 +340,7 @@ export function drawPlan(seed: number): RunPlan {
     diskFull: random.chance(0.1)
       ? { fromMs: random.int(0, faultsOffMs), untilMs: faultsOffMs }
       : { fromMs: 0, untilMs: 0 },
-    diskErrors: drawDiskErrors(later),
+    diskErrors: drawDiskErrors(later, new SeededRandom(seed ^ 0x2545f491)),
     acts: drawActs(later, Object.keys(settings.keys), faultsOffMs),
   };
   return withAimedCrash(later, withSpeciality(later, plan));

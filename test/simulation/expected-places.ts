@@ -1,7 +1,7 @@
 import { outcomeRows, type OutcomeRow } from '../../src/core/outcome.ts';
 import { entryStates } from '../../src/core/entry-state.ts';
 import type { Coverage } from './coverage.ts';
-import { crashPlacesOf } from './port-names.ts';
+import { crashPlacesOf, storeCallsOfTheLoop } from './port-names.ts';
 
 /** Codes that Spec 7 gives to gift cards only: for a cancel they stand out of place, and have no row of their own. */
 const ofGiftCards: ReadonlySet<OutcomeRow> = new Set([
@@ -11,9 +11,6 @@ const ofGiftCards: ReadonlySet<OutcomeRow> = new Set([
   'not_api_sellable',
   'not_found_unexpected',
 ]);
-
-/** Where every error of SQLite must have come at least once. */
-const storeCallsOfTheLoop = ['openAttempt', 'closeAttempt', 'closeDelivery', 'acceptBatch', 'forgetSlots'] as const;
 
 /** Nothing is on its way at the end of a run, and what a person held was let go on. */
 const notAtTheEnd = new Set(['held', 'pending', 'sending', 'waiting', 'unknown', 'placed']);

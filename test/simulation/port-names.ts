@@ -42,3 +42,12 @@ export function crashPlacesOf(seeds: number): readonly string[] {
 }
 
 export const rareCrashPlaces: readonly string[] = crashPlaces.filter((place) => rare.test(place));
+
+/** Where every error of SQLite must have come at least once. */
+export const storeCallsOfTheLoop = [
+  'openAttempt',
+  'closeAttempt',
+  'closeDelivery',
+  'acceptBatch',
+  'forgetSlots',
+] as const;

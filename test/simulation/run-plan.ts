@@ -23,6 +23,8 @@ export interface DiskErrorPlan extends SqliteFault {
   readonly afterCalls: number;
   /** How many calls meet it. */
   readonly times: number;
+  /** Waits for this call of the store; else it meets whichever comes. */
+  readonly atCall?: string;
 }
 
 export interface OrderBatch {

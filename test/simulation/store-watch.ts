@@ -43,7 +43,7 @@ export class StoreWatch {
   /** A call that a process had open when it died may have been processed, even if it never left. */
   readonly #onCrashedCall: (subject: string) => void;
   /** What SQLite does to this call of the store; null for nothing. */
-  readonly #faultOf: (process: SimProcess) => SqliteFault | null;
+  readonly #faultOf: (process: SimProcess, name: string) => SqliteFault | null;
   readonly #onFault: (process: SimProcess, name: string) => void;
   readonly #states = new Map<string, string>();
   readonly #open = new Map<number, OpenAttempt>();
@@ -58,7 +58,7 @@ export class StoreWatch {
     unknownLimit: () => number;
     freeBytes: () => number;
     onCrashedCall: (subject: string) => void;
-    faultOf: (process: SimProcess) => SqliteFault | null;
+    faultOf: (process: SimProcess, name: string) => SqliteFault | null;
     onFault: (process: SimProcess, name: string) => void;
   }) {
     this.#disk = options.disk;
@@ -79,7 +79,7 @@ export class StoreWatch {
         if (typeof value !== 'function' || typeof name !== 'string' || name === 'close') return value;
         if (name === 'freeBytes') return () => process.whileAlive(() => this.#freeBytes());
         const call = (values: readonly unknown[]): unknown => {
-          const fault = this.#faultOf(process);
+          const fault = this.#faultOf(process, name);
           if (fault === null) return Reflect.apply(value, target, values);
           const { result, struck } = withFault<unknown>(fault, () => Reflect.apply(value, target, values));
           if (struck) {
@@ -96,7 +96,9 @@ export class StoreWatch {
           return async (...values: unknown[]) => {
             const result: unknown = await process.whileAlive(() => call(values));
             if (process.alive) this.#look(name, values[0], result);
-            if (name === 'expireOverdue' && result !== 0) await process.port('store.expireOverdue', () => undefined);
+            // Where they do change something, that is a place to die at.
+            if ((name === 'expireOverdue' || name === 'bringForward') && result !== 0)
+              await process.port(`store.${name}`, () => undefined);
             return result;
           };
         }

@@ -137,7 +137,7 @@ export class World {
       onCrashedCall: (subject) => {
         this.wire.of(subject).doubtful = true;
       },
-      faultOf: (process) => (this.#calm || !process.alive ? null : this.#diskErrors.forCall()),
+      faultOf: (process, name) => (this.#calm || !process.alive ? null : this.#diskErrors.forCall(name)),
       onFault: (process, name) => this.#onFault(process, name),
       freeBytes: () => (this.#diskFullForMs > 0 ? 1024 ** 2 : 1024 ** 3),
     });

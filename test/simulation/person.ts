@@ -100,8 +100,11 @@ export class Person {
       .prepare<[], string>('SELECT scope FROM pauses WHERE probe_at_ms IS NULL ORDER BY scope')
       .pluck()
       .all();
-    for (const scope of scopes) this.#scope(worker, 'resume', scope);
-    for (const target of this.#targets()) if (target.state === 'held') this.#entry(worker, 'release', target);
+    for (const scope of scopes) if (worker.ready) this.#scope(worker, 'resume', scope);
+    // It may have died of what it was asked: what is left is asked of the next one.
+    if (!worker.ready) return;
+    const held = this.#targets().filter((target) => target.state === 'held');
+    for (const target of held) if (worker.ready) this.#entry(worker, 'release', target);
   }
 
   #targets(): readonly Target[] {

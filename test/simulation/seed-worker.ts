@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import { runSeed } from './run-seed.ts';
+import { runSeed, type RunReport } from './run-seed.ts';
 import { SimDisk } from './sim-disk.ts';
 import type { Violation } from './world.ts';
 
@@ -24,14 +24,27 @@ export type SeedMessage =
 
 /** Runs the seeds of a range, and tells of each failure as it happens. */
 export async function runRange(range: SeedRange, tell: (message: SeedMessage) => void): Promise<void> {
-  const disk = new SimDisk();
+  let disk = new SimDisk();
   const coverage = new Map<string, number>();
   let seeds = 0;
   let repeated = 0;
   try {
     for (let seed = range.from; seed < range.to; seed += range.step) {
-      const report = await runSeed(seed, disk);
       seeds += 1;
+      let report: RunReport;
+      try {
+        report = await runSeed(seed, disk);
+      } catch (error) {
+        // The simulation itself stumbled: that is told with its seed, and the others are still run, on a disk of theirs.
+        const violation = {
+          invariant: 'simulation',
+          sentence: error instanceof Error ? String(error.stack) : String(error),
+        };
+        tell({ kind: 'failure', failure: { seed, violations: [violation] } });
+        disk.destroy();
+        disk = new SimDisk();
+        continue;
+      }
       for (const [place, times] of report.coverage) coverage.set(place, (coverage.get(place) ?? 0) + times);
       let { violations } = report;
       if (range.twiceEvery > 0 && seed % range.twiceEvery === 0) {

@@ -106,11 +106,10 @@ export class StorefrontOrders {
       return;
     }
     const was = factsFrom(known.extra);
-    if (line.buy !== null && this.#wasTakenBack(known)) {
+    if ((line.buy ?? line.hold) !== null && this.#wasTakenBack(known)) {
       const rule = `was taken back before it was bought, and the shop's order is paid for ${line.remaining} of "${line.sku}" now: nothing was bought`;
-      if (this.#tell(order, line.lineId, { code: 'paid_after_taken_back', field: null, rule, value: null })) {
-        taken.told += 1;
-      }
+      const what = line.hold ?? { code: 'paid_after_taken_back', field: null, rule, value: null };
+      if (this.#tell(order, line.lineId, what)) taken.told += 1;
       return;
     }
     // What is wanted is told by the shop's own words: another SKU map changes nothing about what was bought.

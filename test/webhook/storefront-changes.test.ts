@@ -230,6 +230,17 @@ describe.each(both.map((platform) => [platform.source, platform] as const))(
   },
 );
 
+describe('what of a WooCommerce order was taken back', () => {
+  it('and is paid again, less a refund of nobody knows what, is told to a person', async () => {
+    const shops = await startShops();
+    const line_items = items({ 11: 2 });
+    await shops.woo(wooOrder({ line_items }));
+    await shops.woo(wooOrder({ line_items, status: 'cancelled' }, 1));
+    await shops.woo(wooOrder({ line_items, refunds: [{ id: 9, total: '-5.00' }] }, 2));
+    expect([shops.bought(), shops.told()]).toEqual([['11 2 x steam-usd-20 cancelled'], ['11 partially_refunded']]);
+  });
+});
+
 describe('what a WooCommerce shop sells by weight', () => {
   const piece = (id: number, sku: string, quantity: number) => ({ id, sku, quantity, meta_data: [] });
 

@@ -350,7 +350,8 @@ export class Verdicts {
         ? { kind: cell.pause, reason: outcome.row, message: outcome.message }
         : null;
     const asked = outcome.retryAfterMs === null ? 0 : this.#nowMs + outcome.retryAfterMs;
-    if (facts.state === 'placed' && this.#isAcceptedTooLongAgo()) {
+    // A lookup that died with the worker asked nothing: the next one may show the units.
+    if (facts.state === 'placed' && outcome.row !== 'crashed' && this.#isAcceptedTooLongAgo()) {
       const reason = `accepted, but its units did not come before the deadline, and the last lookup failed: ${outcome.message}`;
       return { ...this.review(null, 'accepted', reason), pause };
     }

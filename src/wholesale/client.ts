@@ -8,7 +8,7 @@ import { readCataloguePage, type CataloguePage } from './catalogue-page.ts';
 import { CatalogueWalk, type PageFetch, type WalkCall } from './catalogue-walk.ts';
 import { classify, type CallPurpose, type SuccessReader } from './classify.ts';
 import { findMismatch, type Expectation } from './echo-check.ts';
-import type { JsonText } from './json-text.ts';
+import { isJsonList, isJsonObject, type JsonText } from './json-text.ts';
 import { withoutSecret } from '../core/message-text.ts';
 import { findDifference, type OrderedFacts } from './order-difference.ts';
 import { readAnswer } from './read-answer.ts';
@@ -190,10 +190,12 @@ export class WholesaleClient {
   /** Asks for the first page of `/products`: does the API answer, and with this key? Spends no money. */
   async probe(call: Keyed): Promise<Outcome> {
     const request = this.#productsRequest(givenPaths.products);
-    return this.#call('read', request, call, { kind: 'read', family: 'gift_card' }, () => ({
-      kind: 'read',
-      answer: null,
-    }));
+    return this.#call('read', request, call, { kind: 'read', family: 'gift_card' }, (catalogue) =>
+      // Whoever stands between us and the API may answer with any list; a catalogue is one of products.
+      isJsonList(catalogue) && !catalogue.every(isJsonObject)
+        ? { kind: 'unreadable', message: 'a list of something else than products' }
+        : { kind: 'read', answer: null },
+    );
   }
 
   /** The gift card and software catalogue. One `read` of the walk is one HTTP request. */

@@ -247,6 +247,14 @@ describe('what a lookup does', () => {
     expect(decideLookup(shown, found, policy, now + policy.placedDeadlineMs, half).state).toBe('needs_review');
   });
 
+  it('looks once more after the deadline for the units, when the worker died in its lookup', () => {
+    const late = facts({ state: 'placed', firstSentAtMs: now - policy.placedDeadlineMs, doubtUntilMs: null });
+    const crashed = { kind: 'failed', outcome: outcome('crashed') } as const;
+    expect(decideLookup(late, crashed, policy, now, half)).toMatchObject({ state: 'placed', nextStep: 'lookup' });
+    const found = { kind: 'found', answer: answer() } as const;
+    expect(decideLookup(late, found, policy, now, half).state).toBe('fulfilled');
+  });
+
   it('ends at the deadline for the units, also where no lookup ever brings an answer', () => {
     const placed = facts({ state: 'placed', firstSentAtMs: 0, doubtUntilMs: policy.quietMs });
     const failed = { kind: 'failed', outcome: outcome('server_error') } as const;

@@ -22,6 +22,19 @@ it.each([300, 301, 302, 303, 304, 307, 308])(
   },
 );
 
+it.each([
+  ['["x"]', 'unreadable_success'],
+  ['[[]]', 'unreadable_success'],
+  ['[{"variant":"steam-usd-5"}]', 'accepted'],
+  ['{"products":[]}', 'accepted'],
+])('a probe that is answered 200 with %s is %s: another than the API may answer, too', async (body, row) => {
+  const server = await RawServer.start((socket) => void socket.end(httpAnswer(200, body)));
+  onTestFinished(async () => server.close());
+  const client = clientOf(server.url);
+  onTestFinished(async () => client.close());
+  expect(await client.probe({ keyValue })).toMatchObject({ row, http: 200 });
+});
+
 it('every request carries the key, and says who asks', async () => {
   const server = await RawServer.start((socket) => void socket.end(httpAnswer(200, '{"id":1}')));
   onTestFinished(async () => server.close());

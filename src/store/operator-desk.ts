@@ -1,12 +1,12 @@
 import { decideAction, type OperatorFacts } from '../core/operator-decision.ts';
 import { familyOf } from '../core/operation.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
-import { quietLeftMs } from '../core/quiet-time.ts';
 import { outcomeRowFrom } from '../core/settlement.ts';
 import { checkedWish, type AuditTable } from './audit.ts';
 import { inTransaction, type Sqlite } from './database.ts';
 import type { EntryChanges } from './entry-changes.ts';
 import type { LookFirst } from './look-first.ts';
+import type { QuietTimes } from './quiet-times.ts';
 import { unitsFrom, type EntryRow } from './rows.ts';
 import type { EntryAct, EntryActDone } from './entry-act.ts';
 
@@ -16,13 +16,18 @@ export class OperatorDesk {
   readonly #entries: EntryChanges;
   readonly #audit: AuditTable;
   readonly #lookFirst: LookFirst;
+  readonly #quietTimes: QuietTimes;
   readonly #statements;
 
-  constructor(database: Sqlite, rooms: { entries: EntryChanges; audit: AuditTable; lookFirst: LookFirst }) {
+  constructor(
+    database: Sqlite,
+    rooms: { entries: EntryChanges; audit: AuditTable; lookFirst: LookFirst; quietTimes: QuietTimes },
+  ) {
     this.#database = database;
     this.#entries = rooms.entries;
     this.#audit = rooms.audit;
     this.#lookFirst = rooms.lookFirst;
+    this.#quietTimes = rooms.quietTimes;
     this.#statements = {
       find: database.prepare<[string], EntryRow>('SELECT * FROM entries WHERE reference = ?'),
       openCall: database
@@ -105,7 +110,7 @@ export class OperatorDesk {
       nextStep: row.next_step,
       dueAtMs: row.due_at_ms,
       doubtUntilMs: row.doubt_until_ms,
-      quietLeftMs: quietLeftOf(row, act),
+      quietLeftMs: this.#quietTimes.leftOf(row, act),
       row: outcomeRowFrom(row.outcome_row),
       firstSentAtMs: row.first_sent_at_ms,
       notAfterMs: row.not_after_ms,
@@ -124,13 +129,6 @@ export class OperatorDesk {
     if (row.operation !== 'esim_cancel') return true;
     return row.iccid !== null && this.#statements.origin.get(row.iccid) !== undefined;
   }
-}
-
-/** By the monotonic clock if it is of the same run of the machine; else the wall clock is all there is. */
-function quietLeftOf(row: EntryRow, act: EntryAct): number {
-  const comparable = act.bootId !== null && row.doubt_boot_id === act.bootId;
-  const end = { doubtUntilMs: row.doubt_until_ms, doubtUntilMono: comparable ? row.doubt_until_mono : null };
-  return quietLeftMs(end, { wallMs: act.nowMs, monoMs: act.nowMono });
 }
 
 /** What the audit log keeps of an entry before and after. */

@@ -1,5 +1,7 @@
 import type { EntryState } from '../core/entry-state.ts';
+import { quietLeftMs } from '../core/quiet-time.ts';
 import { inTransaction, type Sqlite } from './database.ts';
+import type { EntryRow } from './rows.ts';
 
 /** Every state in which something may still be concluded from an absence or a refusal. */
 const openStates: readonly EntryState[] = ['sending', 'unknown', 'placed', 'needs_review', 'held'];
@@ -7,9 +9,21 @@ const openStates: readonly EntryState[] = ['sending', 'unknown', 'placed', 'need
 /** The quiet times of doubts, on the clock of the machine. */
 export class QuietTimes {
   readonly #database: Sqlite;
+  /** From its start on, a worker knows every stamp to be of its own run of the machine, whether or not that has a name. */
+  #areOfThisRun = false;
 
   constructor(database: Sqlite) {
     this.#database = database;
+  }
+
+  /** What is left of an entry's quiet time, in ms; by the wall clock only where its stamp may be of another run. */
+  leftOf(row: EntryRow, now: { nowMs: number; nowMono: number; bootId: string | null }): number {
+    const isComparable = this.#areOfThisRun || (now.bootId !== null && row.doubt_boot_id === now.bootId);
+    const doubtUntilMono = isComparable ? row.doubt_until_mono : null;
+    return quietLeftMs(
+      { doubtUntilMs: row.doubt_until_ms, doubtUntilMono },
+      { wallMs: now.nowMs, monoMs: now.nowMono },
+    );
   }
 
   /**
@@ -29,5 +43,6 @@ export class QuietTimes {
           .run(restart);
       }
     });
+    this.#areOfThisRun = true;
   }
 }

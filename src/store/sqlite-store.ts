@@ -91,7 +91,7 @@ class SqliteStore implements Store {
     this.#watermarks = new StorefrontWatermarks(database);
     this.#pauses = new PauseTable(database, audit);
     this.#keys = new WholesaleKeyTable(database, { namespace: options.namespace, pauses: this.#pauses });
-    this.#desk = new OperatorDesk(database, rooms);
+    this.#desk = new OperatorDesk(database, { ...rooms, quietTimes: this.#quietTimes });
     this.#lookups = new LookupProofs(database);
     this.#attempts = new AttemptTable(database, {
       budgets: this.#budgets,

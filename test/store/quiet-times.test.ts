@@ -46,4 +46,15 @@ describe('the quiet time of a doubt', () => {
     await act(box, order, { ...later, nowMono: 119_000 });
     expect(entries(box)[0]).toMatchObject({ reference: referenceOf(box), state: 'rejected' });
   });
+
+  it('binds a person too where nobody knows which run of the machine this is', async () => {
+    const box = await standingIn('pending');
+    await settle(box, review({ inDoubt: true, doubtUntilMs: quietUntilMs, quietMs: 118_000, row: 'dropped' }));
+    await box.store.restartQuietTimes({ untilMono: 200_000, bootId: null });
+    const order = { action: 'resolve', as: 'rejected', orderNumber: null, note: null } as const;
+    const later = { nowMs: 10 * quietUntilMs, bootId: null };
+    await expect(act(box, order, { ...later, nowMono: 199_999 })).rejects.toMatchObject({ code: 'REFUSED' });
+    await act(box, order, { ...later, nowMono: 200_000 });
+    expect(entries(box)[0]).toMatchObject({ reference: referenceOf(box), state: 'rejected' });
+  });
 });

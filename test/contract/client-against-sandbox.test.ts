@@ -67,7 +67,7 @@ describe('the client and the sandbox read the same specification', () => {
     expect(outcome.answer?.units).toHaveLength(2);
     expect(outcome.answer?.units.every((unit) => unit.code !== undefined)).toBe(true);
     for (const key of ['gc-1', outcome.answer?.orderNumber ?? '']) {
-      // oxlint-disable-next-line no-await-in-loop
+      // oxlint-disable-next-line no-await-in-loop -- one call after the other
       const found = await client.lookUp({ ...keyed, family: 'gift_card', key, expectReference: 'gc-1' });
       expect(found).toMatchObject({ kind: 'found', answer: { units: outcome.answer?.units } });
     }
@@ -243,9 +243,9 @@ describe('the client and the sandbox read the same specification', () => {
     const whole = await start();
     const expected = await all(whole.client.products());
     for (const mode of ['page', 'next'] as const) {
-      // oxlint-disable-next-line no-await-in-loop
+      // oxlint-disable-next-line no-await-in-loop -- one call after the other
       const { client } = await start({ products_per_page: 40 }, { catalogue: { paging: { mode } } });
-      // oxlint-disable-next-line no-await-in-loop
+      // oxlint-disable-next-line no-await-in-loop -- one call after the other
       const paged = await all(client.products());
       expect(paged.items.map((product) => product.variant)).toEqual(expected.items.map((product) => product.variant));
       expect(paged.requests).toBe(Math.ceil(expected.items.length / 40));

@@ -34,7 +34,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   // What came back is what the test is about.
-  // oxlint-disable-next-line typescript/no-explicit-any
+  // oxlint-disable-next-line typescript/no-explicit-any -- JSON whose form each test asserts by itself
   readonly json: any;
 }
 

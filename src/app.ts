@@ -3,10 +3,10 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import type { Config, LoadedConfig } from './config/config.ts';
 import { readReferenceSecret } from './config/reference-secret.ts';
-import type { Clock, Random } from './core/clock.ts';
-import { isoTime } from './core/clock.ts';
+import { isoTime, type Clock, type Random } from './core/clock.ts';
 import { isCalling, type CallingCommand, type CommandResult, type StoreCommand } from './core/operator-command.ts';
 import { assert } from './core/order-sync-error.ts';
+import { usualTries } from './core/settlement.ts';
 import { controlRoutes } from './admin/control-routes.ts';
 import { healthChecks } from './admin/health-checks.ts';
 import { ReloadDesk, type ReloadDeps, type ReloadReport } from './admin/reload-desk.ts';
@@ -105,7 +105,7 @@ function attemptDeps(
     random,
     logger: logger.child({ component: 'submit' }),
     limits,
-    policy: { quietMs, horizonMs, placedDeadlineMs, cancelTries, defectTries: 3, timeScale: retryTimeScale },
+    policy: { ...usualTries, quietMs, horizonMs, placedDeadlineMs, cancelTries, timeScale: retryTimeScale },
     keyValue: (name) => inUse().wholesale.keys.find((key) => key.name === name)?.value ?? null,
   };
 }

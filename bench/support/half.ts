@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { pino } from 'pino';
 import type { AcceptableLine } from '../../src/core/order-request.ts';
+import { usualTries } from '../../src/core/settlement.ts';
 import { SystemClock, systemRandom } from '../../src/ops/system-clock.ts';
 import { openStore } from '../../src/store/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -56,7 +57,7 @@ export async function openHalf(options: {
         horizonMs: 86_400_000,
         placedDeadlineMs: 86_400_000,
         cancelTries: 3,
-        defectTries: 3,
+        ...usualTries,
         timeScale: 1,
       },
       onSettled: options.onSettled,

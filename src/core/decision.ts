@@ -37,14 +37,22 @@ export function decideLookup(
   random: Random,
 ): Settlement {
   const verdicts = new Verdicts(facts, policy, nowMs, random);
-  const settlement = judgeLookup(verdicts, facts, lookup);
+  const settlement = judgeLookup(verdicts, facts, lookup, policy);
   return withinHorizon(settlement, facts, policy, nowMs)
     ? settlement
     : // That its own time is over does not open a door that was just found shut.
       { ...verdicts.review(null, settlement.row, tooOld, true), pause: settlement.pause };
 }
 
-function judgeLookup(verdicts: Verdicts, facts: EntryFacts, lookup: LookupOutcome): Settlement {
+/**
+ * Whether an absence has a consequence that a second look could not mend. To look again later has none, and the same
+ * reference buys nothing twice, unless its order may stand under another one.
+ */
+function endsSomething(facts: EntryFacts, settlement: Settlement): boolean {
+  return settlement.state !== facts.state || facts.lookFirst === 2;
+}
+
+function judgeLookup(verdicts: Verdicts, facts: EntryFacts, lookup: LookupOutcome, policy: DecisionPolicy): Settlement {
   switch (lookup.kind) {
     case 'found': {
       if (facts.operation === 'esim_cancel') return verdicts.cancelFound(lookup.answer);
@@ -53,8 +61,11 @@ function judgeLookup(verdicts: Verdicts, facts: EntryFacts, lookup: LookupOutcom
       const settled = verdicts.settle('accepted', lookup.answer);
       return settled.state === 'placed' && facts.state === 'placed' ? verdicts.stillPlaced(lookup.answer) : settled;
     }
-    case 'absent':
-      return verdicts.absent();
+    case 'absent': {
+      const settlement = verdicts.absent();
+      const isEnough = !endsSomething(facts, settlement) || facts.absences + 1 >= policy.absenceTries;
+      return isEnough ? settlement : verdicts.absentPerhaps();
+    }
     case 'failed':
       return verdicts.lookupFailed(lookup.outcome);
   }

@@ -35,6 +35,8 @@ export interface EntryFacts {
   /** How the last attempt ended, and how many tries in a row were of that kind. */
   readonly lastRow: OutcomeRow | null;
   readonly tries: number;
+  /** How many lookups in a row found nothing where that would have ended it. */
+  readonly absences: number;
   readonly firstSentAtMs: number | null;
   readonly notAfterMs: number | null;
   readonly createdAtMs: number;
@@ -51,6 +53,8 @@ export interface DecisionPolicy {
   readonly cancelTries: number;
   /** How often an entry is tried again after a mistake of our own. */
   readonly defectTries: number;
+  /** How many lookups in a row must find nothing before that ends an entry: one answer may be a mix-up on the way. */
+  readonly absenceTries: number;
   /** Stretches or shrinks every retry delay; 1 in production. */
   readonly timeScale: number;
   /** Whether an order can be looked up by its reference (not shown in the spec: configurable). */
@@ -61,6 +65,9 @@ export interface DecisionPolicy {
    */
   readonly trustsAbsence: boolean;
 }
+
+/** What no deployment has a reason to change. */
+export const usualTries = { defectTries: 3, absenceTries: 3 } as const;
 
 /** What becomes of an entry. The store writes it as it stands. */
 export interface Settlement {
@@ -74,6 +81,7 @@ export interface Settlement {
   readonly lookFirst: LookFirst;
   /** The position in the retry schedule after this. */
   readonly tries: number;
+  readonly absences: number;
   /** Whether the attempt counts; a call that never left, or was turned away at the door, does not. */
   readonly counted: boolean;
   readonly row: OutcomeRow;

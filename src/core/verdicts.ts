@@ -53,6 +53,7 @@ export class Verdicts {
       quietMs: null,
       lookFirst: this.#facts.lookFirst,
       tries: this.#facts.tries,
+      absences: 0,
       counted: true,
       row,
       error: null,
@@ -234,16 +235,7 @@ export class Verdicts {
       // Nothing stands against it: the same reference again buys it, or brings the first answer (Spec 7, retry rule 1).
       return { ...base, nextStep: 'send', counted: false };
     }
-    if (facts.quietLeftMs > 0) {
-      return {
-        ...base,
-        row: facts.buffered.row,
-        nextStep: 'lookup',
-        counted: false,
-        dueAtMs: this.#nowMs + facts.quietLeftMs,
-        error: { code: facts.buffered.code ?? facts.buffered.row, message: facts.buffered.message, buffered: true },
-      };
-    }
+    if (facts.quietLeftMs > 0) return { ...this.#lookAgain('not_found'), dueAtMs: this.#nowMs + facts.quietLeftMs };
     if (!this.#policy.trustsAbsence) {
       return this.review(
         null,
@@ -355,17 +347,26 @@ export class Verdicts {
       const reason = `accepted, but its units did not come before the deadline, and the last lookup failed: ${outcome.message}`;
       return { ...this.review(null, 'accepted', reason), pause };
     }
-    const buffered = facts.buffered;
     return {
-      ...this.#base(buffered?.row ?? outcome.row),
-      nextStep: 'lookup',
-      counted: false,
+      ...this.#lookAgain(outcome.row),
       tries: facts.tries + 1,
+      absences: facts.absences,
       dueAtMs: Math.max(asked, this.#due('standard', facts.tries)),
-      error:
-        buffered === null ? null : { code: buffered.code ?? buffered.row, message: buffered.message, buffered: true },
       pause,
     };
+  }
+
+  /** Changes nothing about an entry, and keeps the refusal that a lookup is to clear up. */
+  #lookAgain(row: OutcomeRow): Settlement {
+    const { buffered } = this.#facts;
+    const error = buffered && { code: buffered.code ?? buffered.row, message: buffered.message, buffered: true };
+    return { ...this.#base(buffered?.row ?? row), nextStep: 'lookup', counted: false, error };
+  }
+
+  /** A lookup found nothing, and one such answer is not enough for what would follow from it. */
+  absentPerhaps(): Settlement {
+    const { absences } = this.#facts;
+    return { ...this.#lookAgain('not_found'), absences: absences + 1, dueAtMs: this.#due('standard', absences) };
   }
 
   /** Counted from the acceptance: an order may have waited for a balance or for stock long before it. */

@@ -41,7 +41,7 @@ export class EntryChanges {
     this.#statements = {
       update: database.prepare(
         `UPDATE entries SET state = :state, next_step = :nextStep, due_at_ms = :dueAtMs, in_doubt = :inDoubt,
-           doubt_until_ms = :doubtUntilMs, tries = :tries, look_first = :lookFirst,
+           doubt_until_ms = :doubtUntilMs, tries = :tries, absences = :absences, look_first = :lookFirst,
            doubt_until_mono = CASE WHEN :doubtUntilMs IS NULL THEN NULL ELSE coalesce(:quietUntilMono, doubt_until_mono) END,
            doubt_boot_id = CASE WHEN :quietUntilMono IS NULL THEN doubt_boot_id ELSE :bootId END,
            attempts = attempts + :counted, outcome_row = :row,
@@ -85,7 +85,7 @@ export class EntryChanges {
         `UPDATE entries SET next_step = 'lookup', due_at_ms = :nowMs, updated_at_ms = :nowMs WHERE id = :id AND state = 'unknown'`,
       ),
       lookFirst: database.prepare(
-        `UPDATE entries SET state = 'unknown', in_doubt = 1, next_step = 'send', look_first = 1, due_at_ms = :nowMs,
+        `UPDATE entries SET state = 'unknown', in_doubt = 1, next_step = 'send', look_first = 1, absences = 0, due_at_ms = :nowMs,
            updated_at_ms = :nowMs WHERE id = :id AND state = :from`,
       ),
       review: database.prepare(
@@ -101,7 +101,7 @@ export class EntryChanges {
         `UPDATE entries SET state = :state, next_step = :nextStep, due_at_ms = :dueAtMs, in_doubt = :inDoubt,
            doubt_until_ms = :doubtUntilMs, review_reason = :reviewReason,
            doubt_until_mono = CASE WHEN :doubtUntilMs IS NULL THEN NULL ELSE doubt_until_mono END, held_from = :heldFrom,
-           order_number = coalesce(order_number, :orderNumber), tries = CASE WHEN :afresh = 1 THEN 0 ELSE tries END,
+           order_number = coalesce(order_number, :orderNumber), tries = CASE WHEN :afresh = 1 THEN 0 ELSE tries END, absences = 0,
            error_code = CASE WHEN :keepError = 1 THEN error_code ELSE :errorCode END,
            error_message = CASE WHEN :keepError = 1 THEN error_message ELSE :errorMessage END,
            error_buffered = CASE WHEN :keepError = 1 THEN error_buffered ELSE 0 END, updated_at_ms = :nowMs,
@@ -149,6 +149,7 @@ export class EntryChanges {
       quietUntilMono: quietMs === null ? null : nowMono + quietMs,
       bootId,
       tries: settlement.tries,
+      absences: settlement.absences,
       lookFirst: settlement.lookFirst,
       counted: settlement.counted ? 1 : 0,
       row: settlement.row,

@@ -31,6 +31,7 @@ export interface EntryRow {
   readonly look_first: LookFirst;
   readonly attempts: number;
   readonly tries: number;
+  readonly absences: number;
   readonly first_sent_at_ms: number | null;
   readonly key_name: string | null;
   readonly request_method: string | null;
@@ -76,6 +77,7 @@ export function entryFrom(row: EntryRow, knownLimit: number | null = null): Entr
     lookFirst: row.look_first,
     attempts: row.attempts,
     tries: row.tries,
+    absences: row.absences,
     firstSentAtMs: row.first_sent_at_ms,
     keyName: row.key_name,
     orderNumber: row.order_number,

@@ -245,6 +245,7 @@ export interface Entry {
   readonly lookFirst: LookFirst;
   readonly attempts: number;
   readonly tries: number;
+  readonly absences: number;
   readonly firstSentAtMs: number | null;
   readonly keyName: string | null;
   readonly orderNumber: string | null;

@@ -69,6 +69,7 @@ function factsOf(entry: Entry, clock: Clock): EntryFacts {
       entry.errorBuffered && row !== null ? { row, code: entry.errorCode, message: entry.errorMessage ?? '' } : null,
     lastRow: row,
     tries: entry.tries,
+    absences: entry.absences,
     firstSentAtMs: entry.firstSentAtMs,
     notAfterMs: entry.notAfterMs,
     createdAtMs: entry.createdAtMs,

@@ -155,6 +155,7 @@ async function settleNext(
       doubtUntilMs: null,
       quietMs: null,
       lookFirst: 0,
+      absences: 0,
       tries: 0,
       counted: true,
       error: null,

@@ -6,7 +6,7 @@ import { operations, type Operation } from '../../src/core/operation.ts';
 import { outcomeRows, type OutcomeRow } from '../../src/core/outcome.ts';
 import type { EntryFacts } from '../../src/core/settlement.ts';
 import { wholesaleErrors } from '../../src/core/wholesale-errors.ts';
-import { answer, facts, half, inDoubt, now, outcome, policy } from '../support/facts.ts';
+import { answer, facts, half, inDoubt, now, outcome, policy, saidBefore } from '../support/facts.ts';
 
 describe('what an outcome does', () => {
   it('has a cell for every row and column, and each leads to a state that may follow "sending"', () => {
@@ -201,13 +201,14 @@ describe('what a lookup does', () => {
     const early = decideLookup(facts({ ...inDoubt, buffered }), { kind: 'absent' }, policy, now, half);
     expect(early).toMatchObject({ state: 'unknown', nextStep: 'lookup', dueAtMs: now + 60_000, row: 'out_of_stock' });
     expect(early.error?.buffered).toBe(true);
-    const late = decideLookup(facts({ ...inDoubt, quietLeftMs: 0, buffered }), { kind: 'absent' }, policy, now, half);
+    const quiet = facts({ ...inDoubt, ...saidBefore, quietLeftMs: 0, buffered });
+    const late = decideLookup(quiet, { kind: 'absent' }, policy, now, half);
     expect(late).toMatchObject({ state: 'rejected', inDoubt: false });
     expect(late.error).toEqual({ code: 'out_of_stock', message: buffered.message, buffered: false });
   });
 
   it('does not believe an absence while no lookup has ever found an order: the path may be wrong', () => {
-    const doubtful = facts({ ...inDoubt, quietLeftMs: 0, buffered });
+    const doubtful = facts({ ...inDoubt, ...saidBefore, quietLeftMs: 0, buffered });
     const settlement = decideLookup(doubtful, { kind: 'absent' }, { ...policy, trustsAbsence: false }, now, half);
     expect(settlement).toMatchObject({ state: 'needs_review', inDoubt: true });
   });
@@ -223,7 +224,8 @@ describe('what a lookup does', () => {
   });
 
   it('puts an order before a person that was accepted and is not found', () => {
-    expect(decideLookup(facts({ state: 'placed' }), { kind: 'absent' }, policy, now, half).state).toBe('needs_review');
+    const placed = facts({ state: 'placed', ...saidBefore });
+    expect(decideLookup(placed, { kind: 'absent' }, policy, now, half).state).toBe('needs_review');
   });
 
   it('lets a scope stand still that turns a call away, also when the entry itself is too old to go on', () => {
@@ -283,7 +285,8 @@ describe('what a lookup does', () => {
       nextStep: 'lookup',
       answer: null,
     });
-    expect(decideLookup(shown, { kind: 'absent' }, policy, now + 120_000, half).state).toBe('needs_review');
+    const sought = { ...shown, ...saidBefore };
+    expect(decideLookup(sought, { kind: 'absent' }, policy, now + 120_000, half).state).toBe('needs_review');
   });
 
   it('puts an order before a person whose units do not come', () => {
@@ -328,7 +331,7 @@ describe('what a lookup does', () => {
 
     it('proves nothing when the order of the eSIM is not found: a person decides', () => {
       const settlement = decideLookup(
-        facts({ ...cancel, doubtUntilMs: now - 1 }),
+        facts({ ...cancel, ...saidBefore, doubtUntilMs: now - 1 }),
         { kind: 'absent' },
         policy,
         now,

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { decideLookup } from '../../src/core/decision.ts';
 import { judgeResend } from '../../src/core/resend.ts';
 import type { EntryFacts } from '../../src/core/settlement.ts';
-import { answer, facts, half, now, outcome, policy } from '../support/facts.ts';
+import { answer, facts, half, now, outcome, policy, saidBefore } from '../support/facts.ts';
 
 const absent = { kind: 'absent' } as const;
 const found = { kind: 'found', answer: answer() } as const;
 const stage = (lookFirst: 1 | 2, changes: Partial<EntryFacts> = {}): EntryFacts =>
-  facts({ state: 'unknown', inDoubt: true, lookFirst, ...changes });
+  facts({ state: 'unknown', inDoubt: true, lookFirst, ...saidBefore, ...changes });
 
 describe('an entry of an outbox that follows a lost one', () => {
   it('is looked up before it is sent, wherever that can be done', () => {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { decideLookup, decideSubmission } from '../../src/core/decision.ts';
 import { judgeResend } from '../../src/core/resend.ts';
-import { answer, facts, half, inDoubt, now, outcome, policy } from '../support/facts.ts';
+import { answer, facts, half, inDoubt, now, outcome, policy, saidBefore } from '../support/facts.ts';
 
 const absent = { kind: 'absent' } as const;
-/** In doubt, its deadline over, and the quiet time too. */
-const late = { ...inDoubt, notAfterMs: now - 1, doubtUntilMs: now, quietLeftMs: 0 } as const;
+/** In doubt, its deadline over, and the quiet time too; not found so far. */
+const late = { ...inDoubt, ...saidBefore, notAfterMs: now - 1, doubtUntilMs: now, quietLeftMs: 0 } as const;
 
 describe('a doubt whose deadline has passed', () => {
   it('ends as expired when a lookup after the quiet time proves that nothing was bought', () => {

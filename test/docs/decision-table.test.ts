@@ -103,6 +103,22 @@ Judged within the claim that would send it, and again when a lookup answers (\`s
 | past the idempotency horizon | looked up once more; review unless found | review |
 | after \`not_after\`, a refusal that is believed | final: not in parts, not from another balance, no waiting | review |
 
+## What a lookup that finds nothing may end
+
+An absence that would end an entry, or send it after a loss, counts from the end of the quiet time, and must be the answer
+of three lookups in a row (5 s and 15 s apart; a lookup that fails between them counts neither way). Anything found begins
+the count anew.
+
+| | after one absence | after three |
+|---|---|---|
+| in doubt, nothing refused, in time | the same reference again | |
+| in doubt, a refusal waits to be believed | looked up again | the refusal is believed |
+| in doubt, after \`not_after\` | looked up again | \`expired\` |
+| accepted (\`placed\`) | looked up again | review: the API accepted the order, but a lookup does not find it |
+| a cancel in doubt: the order of its eSIM | looked up again | review |
+| after a loss: what may have taken its place | looked up again | its own reference is sent, or review |
+| past the idempotency horizon | review | |
+
 | delays | steps; the last repeats | spread |
 |---|---|---|
 ${delays.join('\n')}

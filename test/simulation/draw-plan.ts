@@ -250,12 +250,20 @@ function withDoubtfulCancels(random: SeededRandom, plan: RunPlan): RunPlan {
   };
 }
 
+/** Calls that are processed long after their repetition was refused: what was not found meanwhile is bought all the same. */
+function withLateCalls(random: SeededRandom, plan: RunPlan): RunPlan {
+  // A first order has shown by then that lookups find what is there.
+  const batches = plan.batches.map((batch, index) => ({ ...batch, atMs: index * random.int(10_000, 40_000) }));
+  return { ...plan, batches, faultProfile: 'late', faultShare: random.pick(0.3, 0.6), faultsOffMs: 300_000 };
+}
+
 /** Some runs aim at what seldom happens by itself. */
 function withSpeciality(random: SeededRandom, plan: RunPlan): RunPlan {
   const draw = random.next();
   if (draw < 0.06) return withEagerPerson(random, plan);
   if (draw < 0.12) return withLostDisk(random, plan);
-  return draw < 0.16 ? withDoubtfulCancels(random, plan) : plan;
+  if (draw < 0.16) return withDoubtfulCancels(random, plan);
+  return draw < 0.2 ? withLateCalls(random, plan) : plan;
 }
 
 /** A crash at a place that was chosen, however seldom a run comes by there. */
@@ -333,6 +341,7 @@ export function drawPlan(seed: number): RunPlan {
     faultShare:
       profile === 'doubtful' ? random.pick(0.7, 0.95) : profile === 'trap' ? 1 : random.pick(0, 0.1, 0.3, 0.3, 0.6),
     faultProfile: profile,
+    mislaidShare: new SeededRandom(seed ^ 0x3c6ef372).pick(0, 0, 0.1, 0.4),
     faultsOffMs,
     resultsFail: random.chance(0.1),
     // They take longer, and only SQLite itself could make a difference.

@@ -119,6 +119,32 @@ function shutDoor(random: SeededRandom): ApiAnswer {
   return errorAnswer(status, code, 'not now');
 }
 
+/** A mixed-up cache or replica does not find what is there. */
+const mislaid: Fate = { kind: 'refused', answer: errorAnswer(404, 'not_found', 'nothing of that name') };
+
+const isMislaid = (fate: Fate): boolean => fate.kind === 'refused' && fate.answer.body.includes('"not_found"');
+
+/** Mislays nothing for a third time: an API that goes on denying what it sold cannot be told from one that never sold it. */
+export class Mislaid {
+  readonly #times = new Map<string, number>();
+  readonly #random: SeededRandom;
+  readonly #share: number;
+
+  constructor(random: SeededRandom, share: number) {
+    this.#random = random;
+    this.#share = share;
+  }
+
+  /** What becomes of a lookup for which this was drawn. */
+  of(drawn: Fate, path: string): Fate {
+    const fate = path.includes('/orders/') && this.#random.chance(this.#share) ? mislaid : drawn;
+    if (!isMislaid(fate)) return fate;
+    const times = (this.#times.get(path) ?? 0) + 1;
+    this.#times.set(path, times);
+    return times <= 2 ? fate : clean;
+  }
+}
+
 /** Calls of which nobody knows the end, and then every answer that the next call for the same thing may meet. */
 function drawDoubtfulFate(random: SeededRandom, call: { readonly path: string; readonly spends: boolean }): Fate {
   const kind = random.next();
@@ -156,8 +182,12 @@ export function drawFate(
   profile: FaultProfile,
 ): Fate {
   if (profile === 'trap') return drawTrap(random, call.spends && call.first);
-  if (profile === 'late' && call.spends)
-    return call.first ? { kind: 'slow', processMs: 90_000 } : { kind: 'refused', answer: refusal(random, call.path) };
+  // Its lookups are answered: what they do not find is what this is about.
+  if (profile === 'late' && !call.spends) return clean;
+  if (profile === 'late')
+    return call.first
+      ? { kind: 'slow', processMs: random.pick(90_000, 110_000) }
+      : { kind: 'refused', answer: refusal(random, call.path) };
   if (profile === 'doubtful') return drawDoubtfulFate(random, call);
   const end = random.pick<LostEnd>('reset', 'reset', 'timeout', 'deadline');
   const kind = random.next();

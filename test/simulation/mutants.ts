@@ -91,7 +91,17 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'no quiet time before an absence is believed',
     file: verdicts,
-    changes: [['if (facts.quietLeftMs > 0) {\n      return {', 'if (facts.quietLeftMs > 1e9) {\n      return {']],
+    changes: [
+      [
+        "if (facts.quietLeftMs > 0) return { ...this.#lookAgain('not_found'),",
+        "if (facts.quietLeftMs > 1e9) return { ...this.#lookAgain('not_found'),",
+      ],
+    ],
+  },
+  {
+    name: 'an absence is believed when it was said once',
+    file: 'core/decision.ts',
+    changes: [['facts.absences + 1 >= policy.absenceTries', 'facts.absences >= 0']],
   },
   {
     name: 'lookups ask the wrong family',

@@ -58,6 +58,8 @@ export interface RunPlan {
   /** Whether the platform names the machine's runs. */
   readonly namesBoots: boolean;
   readonly faultShare: number;
+  /** How often a lookup does not find what is there: twice at the most for one thing, and also after the faults. */
+  readonly mislaidShare: number;
   readonly faultProfile: FaultProfile;
   readonly faultsOffMs: number;
   readonly resultsFail: boolean;
@@ -105,6 +107,7 @@ export const quietPlan: RunPlan = {
   wallJumps: [],
   namesBoots: true,
   faultShare: 0,
+  mislaidShare: 0,
   faultProfile: 'mixed',
   faultsOffMs: 0,
   resultsFail: false,

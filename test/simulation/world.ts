@@ -4,7 +4,7 @@ import { Arrivals } from './arrivals.ts';
 import { Coverage } from './coverage.ts';
 import { DiskErrors, isDiskError } from './disk-errors.ts';
 import { wallStartMs } from './draw-plan.ts';
-import { clean, drawFate, tellableFate } from './fates.ts';
+import { clean, drawFate, Mislaid, tellableFate } from './fates.ts';
 import { Market } from './market.ts';
 import { checkAtEnd, checkFile } from './oracle.ts';
 import { Person } from './person.ts';
@@ -95,6 +95,7 @@ export class World {
       beforeLeaving: (wire, subject) => this.#beforeLeaving(wire, subject),
       trace,
     });
+    const mislaid = new Mislaid(new SeededRandom(plan.seed ^ 0x51ed270b), plan.mislaidShare);
     this.#network = new SimNetwork({
       time: this.time,
       api: this.api,
@@ -103,7 +104,7 @@ export class World {
         this.#calls += 1;
         if (plan.script !== null) return plan.script(call, this.#calls);
         const faulty = this.time.nowMs < plan.faultsOffMs && random.chance(plan.faultShare);
-        if (!faulty) return clean;
+        if (!faulty) return spends ? clean : mislaid.of(clean, call.path);
         const fate = drawFate(
           random,
           { path: call.path, spends, first: !this.wire.seen.has(subjectOf(call)) },
@@ -111,7 +112,8 @@ export class World {
         );
         const replayed = plan.readings.replay === 'first' && !call.path.endsWith('/cancel');
         const forgotten = this.wire.outboxLost && this.api.ledger.find(subjectOf(call)) !== undefined;
-        return tellableFate(fate, { replayed, forgotten });
+        const told = tellableFate(fate, { replayed, forgotten });
+        return spends ? told : mislaid.of(told, call.path);
       },
       observer: this.wire,
     });

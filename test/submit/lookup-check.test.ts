@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
 import { withoutAnswer, type OutcomeRow } from '../../src/core/outcome.ts';
+import { usualTries } from '../../src/core/settlement.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import type { AttemptDeps } from '../../src/submit/attempt-run.ts';
 import { BudgetGate } from '../../src/submit/budget-gate.ts';
@@ -44,7 +45,7 @@ async function checked(row: OutcomeRow): Promise<AttemptDeps> {
       horizonMs: 1,
       placedDeadlineMs: 1,
       cancelTries: 3,
-      defectTries: 3,
+      ...usualTries,
       timeScale: 1,
     },
     keyValue: () => 'key',

@@ -1,6 +1,6 @@
 import type { OrderAnswer } from '../../src/core/order-answer.ts';
 import { withoutAnswer, type Outcome, type OutcomeRow } from '../../src/core/outcome.ts';
-import type { DecisionPolicy, EntryFacts } from '../../src/core/settlement.ts';
+import { usualTries, type DecisionPolicy, type EntryFacts } from '../../src/core/settlement.ts';
 
 export const now = 1_000_000;
 export const half = (): number => 0.5;
@@ -10,11 +10,14 @@ export const policy: DecisionPolicy = {
   horizonMs: 86_400_000,
   placedDeadlineMs: 86_400_000,
   cancelTries: 3,
-  defectTries: 3,
+  ...usualTries,
   timeScale: 1,
   canLookUp: true,
   trustsAbsence: true,
 };
+
+/** What an entry was looked up for in vain, so that the next such answer is believed. */
+export const saidBefore = { absences: policy.absenceTries - 1 } as const;
 
 /** An entry that was never sent. */
 export function facts(changes: Partial<EntryFacts> = {}): EntryFacts {
@@ -35,6 +38,7 @@ export function facts(changes: Partial<EntryFacts> = {}): EntryFacts {
     buffered: null,
     lastRow: null,
     tries: 0,
+    absences: 0,
     firstSentAtMs: null,
     notAfterMs: null,
     createdAtMs: 0,

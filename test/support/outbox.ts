@@ -122,6 +122,7 @@ export const nothing: Settlement = {
   doubtUntilMs: 120_000,
   quietMs: 118_000,
   lookFirst: 0,
+  absences: 0,
   tries: 1,
   counted: true,
   row: 'dropped',

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import type { EntryState } from '../../src/core/entry-state.ts';
 import type { AcceptableLine } from '../../src/core/order-request.ts';
+import { usualTries } from '../../src/core/settlement.ts';
 import { SystemClock, systemRandom } from '../../src/ops/system-clock.ts';
 import { createSandbox, type Sandbox } from '../../src/sandbox/create-sandbox.ts';
 import type { SandboxConfig } from '../../src/sandbox/config.ts';
@@ -118,7 +119,7 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
           horizonMs: 86_400_000,
           placedDeadlineMs: 5000,
           cancelTries: 3,
-          defectTries: 3,
+          ...usualTries,
           timeScale,
         },
         onSettled: () => changed(),

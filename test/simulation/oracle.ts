@@ -1,37 +1,15 @@
 import type { Database } from 'better-sqlite3';
 import { familyOf } from '../../src/core/operation.ts';
-import { referenceFor } from '../../src/core/reference.ts';
 import type { AcceptableLine } from '../../src/core/order-request.ts';
 import type { ResultEntry, ResultLine } from '../../src/core/result-document.ts';
 import { wallStartMs } from './draw-plan.ts';
 import { moneyText } from './api-answers.ts';
 import type { SimOrder } from './api-ledger.ts';
-import { namespace } from './sim-disk.ts';
+import { referencesOf } from './line-references.ts';
 import type { World } from './world.ts';
 
-/** Worked out once for a line, which is looked at twice. */
-const possibleReferences = new WeakMap<
-  AcceptableLine,
-  { readonly deepest: number; readonly all: ReadonlySet<string> }
->();
-
-/**
- * Every reference that may ever stand for a line, worked out without asking the worker: a line that may be split or
- * charged to another balance has some more, and so has one that a person orders anew.
- */
-function referencesOf(world: World, line: AcceptableLine): ReadonlySet<string> {
-  const { source, orderId, lineId } = line;
-  const byItself = Object.keys(line.rules ?? {}).length === 0 ? 0 : 4;
-  const deepest = Math.min(8, byItself + 2 * world.person.reordersOf(source, orderId, lineId));
-  const known = possibleReferences.get(line);
-  if (known?.deepest === deepest) return known.all;
-  const references = new Set<string>();
-  for (let generation = 0; generation <= deepest; generation += 1)
-    for (let chunk = 0; chunk < 2 ** generation; chunk += 1)
-      references.add(referenceFor(namespace, { source, orderId, lineId, generation, chunk }));
-  possibleReferences.set(line, { deepest, all: references });
-  return references;
-}
+const referencesOfLine = (world: World, line: AcceptableLine): ReadonlySet<string> =>
+  referencesOf(line, world.person.reordersOf(line.source, line.orderId, line.lineId));
 
 /** Compares what the shop was told with what the API did. The worker's own view is asked for nothing. */
 export function checkAtEnd(world: World): void {
@@ -86,7 +64,7 @@ function checkEnded(world: World, name: string, entry: ResultEntry): void {
 /** Returns what the API sold for the line. */
 function checkPurchase(world: World, line: AcceptableLine, reference: string, shown: ResultLine): readonly SimOrder[] {
   const name = `${line.operation} ${line.orderId}/${line.lineId} (${reference})`;
-  const possible = referencesOf(world, line);
+  const possible = referencesOfLine(world, line);
   const orders = [...possible].map((it) => world.api.ledger.find(it)).filter((order) => order !== undefined);
   const bought = orders.reduce((sum, order) => sum + order.quantity, 0);
   if (bought > (line.quantity ?? 1) || (line.rules?.split !== true && orders.length > 1))

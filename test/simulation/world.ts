@@ -4,11 +4,11 @@ import { Arrivals } from './arrivals.ts';
 import { Coverage } from './coverage.ts';
 import { DiskErrors, isDiskError } from './disk-errors.ts';
 import { wallStartMs } from './draw-plan.ts';
-import { clean, drawFate, Mislaid, tellableFate } from './fates.ts';
 import { Market } from './market.ts';
 import { checkAtEnd, checkFile } from './oracle.ts';
 import { Person } from './person.ts';
 import { ResultsDisk } from './results-disk.ts';
+import { RunFates } from './run-fates.ts';
 import type { RunPlan } from './run-plan.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { Shop } from './shop.ts';
@@ -20,7 +20,7 @@ import { SimWorker } from './sim-worker.ts';
 import { StoreWatch } from './store-watch.ts';
 import { Trace } from './trace.ts';
 import { VirtualTime } from './virtual-time.ts';
-import { subjectOf, WireWatch } from './wire-watch.ts';
+import { WireWatch } from './wire-watch.ts';
 
 /** How long it takes to find another disk: longer than a window of the budget, which nobody remembers. */
 const newDiskMs = 120_000;
@@ -59,7 +59,6 @@ export class World {
   #worker: SimWorker | null = null;
   #processes = 0;
   #crashes = 0;
-  #calls = 0;
   ports = 0;
   #portsOfProcess = 0;
   #stopping = false;
@@ -95,26 +94,12 @@ export class World {
       beforeLeaving: (wire, subject) => this.#beforeLeaving(wire, subject),
       trace,
     });
-    const mislaid = new Mislaid(new SeededRandom(plan.seed ^ 0x51ed270b), plan.mislaidShare);
+    const fates = new RunFates(plan, { random, wire: this.wire, ledger: this.api.ledger, nowMs });
     this.#network = new SimNetwork({
       time: this.time,
       api: this.api,
       random: random.fork(),
-      fateOf: (call, spends) => {
-        this.#calls += 1;
-        if (plan.script !== null) return plan.script(call, this.#calls);
-        const faulty = this.time.nowMs < plan.faultsOffMs && random.chance(plan.faultShare);
-        if (!faulty) return spends ? clean : mislaid.of(clean, call.path);
-        const fate = drawFate(
-          random,
-          { path: call.path, spends, first: !this.wire.seen.has(subjectOf(call)) },
-          plan.faultProfile,
-        );
-        const replayed = plan.readings.replay === 'first' && !call.path.endsWith('/cancel');
-        const forgotten = this.wire.outboxLost && this.api.ledger.find(subjectOf(call)) !== undefined;
-        const told = tellableFate(fate, { replayed, forgotten });
-        return spends ? told : mislaid.of(told, call.path);
-      },
+      fateOf: (call, spends) => fates.of(call, spends),
       observer: this.wire,
     });
     this.#diskErrors = new DiskErrors(plan.diskErrors, this.coverage, trace);

@@ -1,0 +1,27 @@
+import type { AcceptableLine } from '../../src/core/order-request.ts';
+import { referenceFor } from '../../src/core/reference.ts';
+import { namespace } from './sim-disk.ts';
+
+/** Worked out once for a line, which is looked at often. */
+const possibleReferences = new WeakMap<
+  AcceptableLine,
+  { readonly deepest: number; readonly all: ReadonlySet<string> }
+>();
+
+/**
+ * Every reference that may ever stand for a line, worked out without asking the worker: a line that may be parted or
+ * charged to another balance has some more, and so has one that a person orders anew.
+ */
+export function referencesOf(line: AcceptableLine, reorders: number): ReadonlySet<string> {
+  const { source, orderId, lineId } = line;
+  const byItself = Object.keys(line.rules ?? {}).length === 0 ? 0 : 4;
+  const deepest = Math.min(8, byItself + 2 * reorders);
+  const known = possibleReferences.get(line);
+  if (known?.deepest === deepest) return known.all;
+  const references = new Set<string>();
+  for (let generation = 0; generation <= deepest; generation += 1)
+    for (let chunk = 0; chunk < 2 ** generation; chunk += 1)
+      references.add(referenceFor(namespace, { source, orderId, lineId, generation, chunk }));
+  possibleReferences.set(line, { deepest, all: references });
+  return references;
+}

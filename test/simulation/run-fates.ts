@@ -1,0 +1,40 @@
+import type { ApiCall } from './api-call.ts';
+import type { ApiLedger } from './api-ledger.ts';
+import { clean, drawFate, Mislaid, tellableFate, type Fate } from './fates.ts';
+import type { RunPlan } from './run-plan.ts';
+import { SeededRandom } from './seeded-random.ts';
+import { subjectOf, type WireWatch } from './wire-watch.ts';
+
+/** Says of every call of one run what becomes of it: as the plan's script says, or as it is drawn. */
+export class RunFates {
+  readonly #plan: RunPlan;
+  readonly #random: SeededRandom;
+  readonly #wire: WireWatch;
+  readonly #ledger: ApiLedger;
+  readonly #nowMs: () => number;
+  readonly #mislaid: Mislaid;
+  #calls = 0;
+
+  constructor(plan: RunPlan, seen: { random: SeededRandom; wire: WireWatch; ledger: ApiLedger; nowMs: () => number }) {
+    this.#plan = plan;
+    this.#random = seen.random;
+    this.#wire = seen.wire;
+    this.#ledger = seen.ledger;
+    this.#nowMs = seen.nowMs;
+    this.#mislaid = new Mislaid(new SeededRandom(plan.seed ^ 0x51ed270b), plan.mislaidShare);
+  }
+
+  of(call: ApiCall, spends: boolean): Fate {
+    const plan = this.#plan;
+    this.#calls += 1;
+    if (plan.script !== null) return plan.script(call, this.#calls);
+    const faulty = this.#nowMs() < plan.faultsOffMs && this.#random.chance(plan.faultShare);
+    if (!faulty) return spends ? clean : this.#mislaid.of(clean, call.path);
+    const first = !this.#wire.seen.has(subjectOf(call));
+    const fate = drawFate(this.#random, { path: call.path, spends, first }, plan.faultProfile);
+    const replayed = plan.readings.replay === 'first' && !call.path.endsWith('/cancel');
+    const forgotten = this.#wire.outboxLost && this.#ledger.find(subjectOf(call)) !== undefined;
+    const told = tellableFate(fate, { replayed, forgotten });
+    return spends ? told : this.#mislaid.of(told, call.path);
+  }
+}

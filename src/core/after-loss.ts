@@ -1,11 +1,16 @@
 import { fallbackFor, insteadOf, type FollowUp } from './follow-up.ts';
 import type { OutcomeRow } from './outcome.ts';
-import type { DecisionPolicy, EntryFacts } from './settlement.ts';
+import type { DecisionPolicy, EntryFacts, Settlement } from './settlement.ts';
+
+/** How long after a loss shops may send their orders again. */
+export const lookFirstMs = 7 * 86_400_000;
 
 /** What is to be done with an entry that an outbox which was lost may have bought, after one of its lookups. */
 export type LossVerdict =
   /** Look for what may have taken its place. */
   | { readonly step: 'look' }
+  /** Look for itself once more: now its absence can be believed. */
+  | { readonly step: 'lookAgain' }
   /** All of it was looked up: it is treated like any other entry in doubt. */
   | { readonly step: 'goOn' }
   | { readonly step: 'review'; readonly row: OutcomeRow; readonly reason: string }
@@ -17,17 +22,40 @@ export type LossVerdict =
       readonly followUps: readonly FollowUp[];
     };
 
+type Order = Pick<EntryFacts, 'operation' | 'rules' | 'quantity' | 'currency'>;
+
+/** Only gift cards are ordered in parts: the refusals that lead to it are theirs (Spec 7). */
+const mayHaveParts = (order: Order, rule: 'split' | 'partial'): boolean =>
+  order.operation === 'gift_card_order' && order.rules[rule] === true && (order.quantity ?? 1) > 1;
+
 /** Whether it may have been bought under other references than its own: from another balance, or in parts. */
-export function mayBeElsewhere(order: Pick<EntryFacts, 'rules' | 'quantity' | 'currency'>): boolean {
-  const { split, partial, fallback_currency: other } = order.rules;
+export function mayBeElsewhere(order: Order): boolean {
+  // Rules are those of a whole order: of its cancels there are no parts, and no other balance.
+  if (order.operation === 'esim_cancel') return false;
+  const { fallback_currency: other } = order.rules;
   if (other !== undefined && other !== order.currency) return true;
-  return (split === true || partial === true) && (order.quantity ?? 1) > 1;
+  return mayHaveParts(order, 'split') || mayHaveParts(order, 'partial');
 }
 
 type Policy = Pick<DecisionPolicy, 'trustsAbsence'>;
 
 /** The parts that it may have been bought in because less was in stock then. */
-const partsOf = (facts: EntryFacts): readonly FollowUp[] => insteadOf('out_of_stock', facts);
+const partsOf = (facts: EntryFacts): readonly FollowUp[] =>
+  mayHaveParts(facts, 'partial') ? insteadOf('out_of_stock', facts) : [];
+
+export const perhapsInParts =
+  'the outbox was lost, and its order may have been bought in parts, of which its own refusal says nothing';
+
+/**
+ * Whether an entry would end, or wait for better times, of which parts may be bought. Those above a per-order limit lie as
+ * deep as that limit wants, so only the first is looked up: while the limit stands, the rest is found when it refuses the
+ * whole once more. Another refusal leads to no parts, and a part from another balance has the reference of another part.
+ */
+export function isPerhapsInParts(facts: EntryFacts, next: Settlement): boolean {
+  if (facts.lookFirst === 0 || !mayHaveParts(facts, 'split') || next.inDoubt) return false;
+  if (next.state !== 'rejected' && next.state !== 'expired' && next.state !== 'waiting') return false;
+  return next.followUps.length === 0 || fallbackFor(facts).length > 0;
+}
 
 /**
  * It is not there under its own reference. An order that takes fewer is never sent whole then: any of its parts may be
@@ -42,13 +70,14 @@ export function ownIsAbsent(facts: EntryFacts, policy: Policy): LossVerdict {
 
 /** Nothing is there under the reference of what may have taken its place. */
 export function successorIsAbsent(facts: EntryFacts, policy: Policy): LossVerdict {
-  const { split, partial, fallback_currency: other } = facts.rules;
-  if ((split === true || partial === true || other !== undefined) && !policy.trustsAbsence) {
+  if (mayBeElsewhere(facts) && !policy.trustsAbsence) {
     const reason =
       'the outbox was lost, its order may have been charged to another balance or bought in parts, and no lookup has ever found an order';
     return { step: 'review', row: 'not_found', reason };
   }
   if (partsOf(facts).length === 0) return { step: 'goOn' };
+  // No lookup had found anything when it was looked for itself; since then one has, and it can give way to its parts.
+  if (fallbackFor(facts).length === 0) return { step: 'lookAgain' };
   const reason = 'the outbox was lost: its order may have been bought in parts, and from either balance';
   return { step: 'review', row: 'not_found', reason };
 }
@@ -58,7 +87,7 @@ export function successorIsAbsent(facts: EntryFacts, policy: Policy): LossVerdic
  * is taken up; parts, or an order that a person made anew, only a person can tell apart.
  */
 export function successorIsThere(facts: EntryFacts): LossVerdict {
-  const followUps = facts.rules.split === true || facts.rules.partial === true ? [] : fallbackFor(facts);
+  const followUps = mayHaveParts(facts, 'split') || mayHaveParts(facts, 'partial') ? [] : fallbackFor(facts);
   const found = 'an order is there under the reference that takes the place of this one';
   if (followUps.length === 0) return { step: 'review', row: 'accepted', reason: `the outbox was lost, and ${found}` };
   const message = `charged to the other balance before the outbox was lost: ${found}`;

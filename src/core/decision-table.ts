@@ -1,8 +1,14 @@
+import type { Operation } from './operation.ts';
 import type { OutcomeRow } from './outcome.ts';
 import type { ScheduleName } from './retry-schedule.ts';
 
 /** What an attempt knew before it: `inDoubt` = an earlier attempt of the same entry is unresolved. */
 export type Column = 'clean' | 'inDoubt' | 'cancelClean' | 'cancelInDoubt';
+
+export function columnFor(facts: { readonly operation: Operation; readonly inDoubt: boolean }): Column {
+  if (facts.operation === 'esim_cancel') return facts.inDoubt ? 'cancelInDoubt' : 'cancelClean';
+  return facts.inDoubt ? 'inDoubt' : 'clean';
+}
 
 /**
  * What to do about an outcome:

@@ -1,8 +1,9 @@
 import type { Random } from './clock.ts';
-import { decisionTable } from './decision-table.ts';
+import { isPerhapsInParts, perhapsInParts } from './after-loss.ts';
+import { columnFor, decisionTable } from './decision-table.ts';
 import type { LookupOutcome, Outcome } from './outcome.ts';
 import type { DecisionPolicy, EntryFacts, Settlement } from './settlement.ts';
-import { columnFor, Verdicts } from './verdicts.ts';
+import { Verdicts } from './verdicts.ts';
 
 /** Judges the end of a submitting attempt. Total: every outcome has a row, every row a cell. */
 export function decideSubmission(
@@ -13,10 +14,21 @@ export function decideSubmission(
   random: Random,
 ): Settlement {
   const verdicts = new Verdicts(facts, policy, nowMs, random);
-  const settlement = verdicts.apply(decisionTable[outcome.row][columnFor(facts)], outcome);
+  const settlement = unlessInParts(
+    facts,
+    verdicts,
+    verdicts.apply(decisionTable[outcome.row][columnFor(facts)], outcome),
+  );
   return withinHorizon(settlement, facts, policy, nowMs)
     ? settlement
     : { ...verdicts.review(outcome, settlement.row, tooOld, true), pause: settlement.pause };
+}
+
+/** After a loss the refusal of the whole says nothing of its parts: a person compares. */
+function unlessInParts(facts: EntryFacts, verdicts: Verdicts, settlement: Settlement): Settlement {
+  if (!isPerhapsInParts(facts, settlement)) return settlement;
+  const reason = `${perhapsInParts} (${settlement.error?.code}: ${settlement.error?.message})`;
+  return { ...verdicts.review(null, settlement.row, reason, true), pause: settlement.pause };
 }
 
 const tooOld = 'still in doubt when the reference became too old to be sent again by itself';
@@ -37,7 +49,7 @@ export function decideLookup(
   random: Random,
 ): Settlement {
   const verdicts = new Verdicts(facts, policy, nowMs, random);
-  const settlement = judgeLookup(verdicts, facts, lookup, policy);
+  const settlement = unlessInParts(facts, verdicts, judgeLookup(verdicts, facts, lookup, policy));
   return withinHorizon(settlement, facts, policy, nowMs)
     ? settlement
     : // That its own time is over does not open a door that was just found shut.

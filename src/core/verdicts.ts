@@ -1,7 +1,7 @@
 import { isComplete, showsCancelled } from './answer-signs.ts';
 import { ownIsAbsent, successorIsAbsent, successorIsThere, type LossVerdict } from './after-loss.ts';
 import type { Random } from './clock.ts';
-import { decisionTable, type Cell, type Column } from './decision-table.ts';
+import { columnFor, decisionTable, type Cell } from './decision-table.ts';
 import { insteadOf, splitFor } from './follow-up.ts';
 import type { OrderAnswer } from './order-answer.ts';
 import { unreachable } from './order-sync-error.ts';
@@ -9,11 +9,6 @@ import type { Outcome, OutcomeRow } from './outcome.ts';
 import { isOverdue } from './resend.ts';
 import { retryDelayMs, type ScheduleName } from './retry-schedule.ts';
 import type { DecisionPolicy, EntryFacts, Settlement } from './settlement.ts';
-
-export function columnFor(facts: EntryFacts): Column {
-  if (facts.operation === 'esim_cancel') return facts.inDoubt ? 'cancelInDoubt' : 'cancelClean';
-  return facts.inDoubt ? 'inDoubt' : 'clean';
-}
 
 /** Turns a cell of the table, or the end of a lookup, into what becomes of one entry. Pure. */
 export class Verdicts {
@@ -224,7 +219,8 @@ export class Verdicts {
       return this.review(null, 'not_found', 'the API accepted the order, but a lookup does not find it', true);
     }
     if (facts.operation === 'esim_cancel') {
-      // What is absent is the order of the eSIM. That says nothing about the cancel.
+      // What is absent is the order of the eSIM. That says nothing about the cancel, which can be repeated (Spec 3).
+      if (facts.lookFirst === 1 && !this.#isOverdue()) return { ...base, counted: false, lookFirst: 3 };
       const reason = 'the cancel may have worked, but the order of its eSIM is not found';
       return this.review(null, facts.buffered?.row ?? 'not_found', reason, true);
     }
@@ -274,8 +270,15 @@ export class Verdicts {
     switch (verdict.step) {
       case 'look':
         return { ...this.#base('not_found'), nextStep: 'lookup', counted: false, lookFirst: 2 };
-      case 'goOn':
-        return new Verdicts({ ...this.#facts, lookFirst: 3 }, this.#policy, this.#nowMs, this.#random).absent();
+      case 'lookAgain':
+        return { ...this.#base('not_found'), nextStep: 'lookup', counted: false, lookFirst: 1 };
+      case 'goOn': {
+        const facts: EntryFacts = { ...this.#facts, lookFirst: 3 };
+        const settlement = new Verdicts(facts, this.#policy, this.#nowMs, this.#random).absent();
+        if (settlement.state === facts.state) return settlement;
+        // What was absent so often is what may have taken its place. Itself was asked for once, which ends nothing.
+        return { ...this.#lookAgain('not_found'), lookFirst: 3 };
+      }
       case 'review':
         return this.review(null, verdict.row, verdict.reason, true);
       case 'replace': {

@@ -40,9 +40,6 @@ export interface StoreOptions {
   readonly sinks: readonly string[];
 }
 
-/** How many overdue entries are looked up at a time after the loss of an outbox. */
-const overdueAskedAtOnce = 5;
-
 /** The outbox in one SQLite file, with this process as its only writer. */
 class SqliteStore implements Store {
   readonly read: OutboxReader;
@@ -159,13 +156,13 @@ class SqliteStore implements Store {
   async nextDueAt(step: 'send' | 'lookup') {
     return this.#due.nextAt(step);
   }
-  async expireOverdue(nowMs: number) {
+  async expireOverdue(nowMs: number, mostInDoubt: number) {
     const overdue = this.#due.overdue(nowMs);
     if (overdue.length === 0) return 0;
     return inTransaction(this.#database, () => {
       const unsure = new Set(overdue.filter((row) => this.#lookFirst.appliesTo(row)));
       // Nobody is told "expired" of what an outbox that was lost may have bought in time.
-      const room = Math.max(0, overdueAskedAtOnce - this.#due.countInDoubt());
+      const room = Math.max(0, mostInDoubt - this.#due.countInDoubt());
       for (const row of [...unsure].slice(0, room)) this.#entries.lookFirst(row, nowMs);
       const ended = overdue.filter((row) => !unsure.has(row));
       for (const row of ended) this.#entries.endOverdue(row, nowMs);

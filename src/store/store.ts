@@ -68,8 +68,11 @@ export interface Store {
   restartQuietTimes(restart: { untilMono: number; bootId: string | null }): Promise<void>;
   /** When something is due: a time, or null when nothing waits for one. */
   nextDueAt(step: 'send' | 'lookup'): Promise<number | null>;
-  /** Ends entries whose deadline passed while nothing was charged. Returns how many. */
-  expireOverdue(nowMs: number): Promise<number>;
+  /**
+   * Ends entries whose deadline passed while nothing was charged. Returns how many. What an outbox that was lost may have
+   * bought is put in doubt instead, as long as there is less than `mostInDoubt` of that.
+   */
+  expireOverdue(nowMs: number, mostInDoubt: number): Promise<number>;
   /**
    * Makes due now what is due later than anything is ever put off: it was stamped by a wall clock that was set back since.
    * Returns how many entries and pauses.

@@ -172,7 +172,8 @@ export class Dispatcher {
   }
 
   async #endOverdue(): Promise<void> {
-    const ended = await this.#deps.store.expireOverdue(this.#deps.clock.wallMs());
+    const { exposureCap } = this.#options;
+    const ended = await this.#deps.store.expireOverdue(this.#deps.clock.wallMs(), exposureCap);
     if (ended > 0)
       this.#deps.logger.warn({ ended }, 'orders expired: their deadline passed before they could be bought');
   }

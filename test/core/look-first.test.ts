@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { mayBeElsewhere } from '../../src/core/after-loss.ts';
 import { decideLookup } from '../../src/core/decision.ts';
 import { judgeResend } from '../../src/core/resend.ts';
 import type { EntryFacts } from '../../src/core/settlement.ts';
@@ -86,6 +87,32 @@ describe('an entry of an outbox that follows a lost one', () => {
     expect(both).toMatchObject({ state: 'needs_review', inDoubt: true });
   });
 
+  it('that takes fewer is looked for again, when lookups were proven to work only since it was not found', () => {
+    const order = stage(2, { rules: { partial: true }, quantity: 5 });
+    const other = decideLookup(order, absent, policy, now, half);
+    expect(other).toMatchObject({ state: 'unknown', nextStep: 'lookup', lookFirst: 1, absences: 0 });
+    const blind = decideLookup(order, absent, { ...policy, trustsAbsence: false }, now, half);
+    expect(blind).toMatchObject({ state: 'needs_review' });
+  });
+
+  it('may be elsewhere only as far as its rules go', () => {
+    const order = { operation: 'gift_card_order', quantity: 5, currency: 'USD', rules: {} } as const;
+    const cases = [
+      [{}, false],
+      [{ rules: { split: true } }, true],
+      [{ rules: { partial: true } }, true],
+      [{ rules: { split: true, partial: true }, quantity: 1 }, false],
+      [{ rules: { split: true, partial: true }, operation: 'esim_order' }, false],
+      [{ rules: { fallback_currency: 'EUR' } }, true],
+      [{ rules: { fallback_currency: 'USD' } }, false],
+      [{ rules: { fallback_currency: 'EUR' }, operation: 'esim_cancel', quantity: null, currency: null }, false],
+    ] as const;
+    expect(cases.map(([changes]) => mayBeElsewhere({ ...order, ...changes }))).toEqual(cases.map(([, is]) => is));
+    const blind = { ...policy, trustsAbsence: false };
+    const sameBalance = stage(2, { rules: { fallback_currency: 'USD' } });
+    expect(decideLookup(sameBalance, absent, blind, now, half)).toMatchObject({ state: 'unknown', nextStep: 'send' });
+  });
+
   it('that is a cancel is repeated after one look at the order of its eSIM, and not looked up for ever', () => {
     const cancel = stage(1, { operation: 'esim_cancel', iccid: '8988211000000000001' });
     const untouched = { kind: 'found', answer: answer({ units: [] }) } as const;
@@ -99,6 +126,11 @@ describe('an entry of an outbox that follows a lost one', () => {
       canLookUp: true,
     };
     expect(judgeResend(again, policy, now)).toEqual({ step: 'send' });
+    // Also where the order of its eSIM is not there yet, or not any more; but not after its deadline.
+    const sent = { state: 'unknown', nextStep: 'send', lookFirst: 3, inDoubt: true };
+    expect(decideLookup({ ...cancel, absences: 0 }, absent, policy, now, half)).toMatchObject(sent);
+    const late = decideLookup({ ...cancel, notAfterMs: now - 1 }, absent, policy, now, half);
+    expect(late.state).toBe('needs_review');
   });
 
   it('goes before a person when no lookup brings an answer for as long as a doubt may last', () => {
@@ -110,7 +142,14 @@ describe('an entry of an outbox that follows a lost one', () => {
 
   it('ends as expired only when neither is there', () => {
     const late = { notAfterMs: now - 1 };
-    expect(decideLookup(stage(1, late), absent, policy, now, half)).toMatchObject({ state: 'unknown', lookFirst: 2 });
-    expect(decideLookup(stage(2, late), absent, policy, now, half).state).toBe('expired');
+    const once = { ...late, absences: 0 };
+    expect(decideLookup(stage(1, once), absent, policy, now, half)).toMatchObject({ state: 'unknown', lookFirst: 2 });
+    // That what may have taken its place is not there says nothing of itself, which was asked for once.
+    const other = decideLookup(stage(2, late), absent, policy, now, half);
+    expect(other).toMatchObject({ state: 'unknown', nextStep: 'lookup', lookFirst: 3, absences: 0, inDoubt: true });
+    const itself = stage(2, { ...late, lookFirst: 3 });
+    expect(decideLookup({ ...itself, absences: 0 }, absent, policy, now, half).state).toBe('unknown');
+    expect(decideLookup({ ...itself, absences: 1 }, absent, policy, now, half).state).toBe('unknown');
+    expect(decideLookup(itself, absent, policy, now, half).state).toBe('expired');
   });
 });

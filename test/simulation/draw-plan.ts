@@ -1,6 +1,8 @@
 import type { AcceptableLine } from '../../src/core/order-request.ts';
 import { drawReadings, type ApiReadings } from './api-readings.ts';
 import { crashPlaces, rareCrashPlaces, storeCallsOfTheLoop } from './port-names.ts';
+import { withLossLookedUp, withLostDisk } from './draw-loss.ts';
+import { withScarceStock } from './draw-scarcity.ts';
 import type { FaultProfile } from './fates.ts';
 import type { ActPlan } from './person.ts';
 import type { ClosedDoor, Product, Refusal, Span } from './market.ts';
@@ -215,24 +217,6 @@ function withEagerPerson(random: SeededRandom, plan: RunPlan): RunPlan {
   };
 }
 
-/**
- * The outbox is gone, and with it what it knew of refusals, deadlines and people. What is left to promise is that no
- * reference buys twice, as far as the API answers a known reference before anything else.
- */
-function withLostDisk(random: SeededRandom, plan: RunPlan): RunPlan {
-  const batches = plan.batches.map((batch) => ({
-    ...batch,
-    lines: batch.lines.map((line) => ({ ...line, notAfterMs: null, rules: {} })),
-  }));
-  return {
-    ...plan,
-    readings: { ...plan.readings, replay: 'first' },
-    batches,
-    acts: [],
-    lostDiskAtMs: random.int(1000, plan.faultsOffMs + 60_000),
-  };
-}
-
 /** Cancels whose answers do not come, and every answer that the next try may meet. */
 function withDoubtfulCancels(random: SeededRandom, plan: RunPlan): RunPlan {
   const oldEsims = ['1', '2', '3', '4'].map((digit) => `894400000000000000${digit}`);
@@ -264,6 +248,13 @@ function withSpeciality(random: SeededRandom, plan: RunPlan): RunPlan {
   if (draw < 0.12) return withLostDisk(random, plan);
   if (draw < 0.16) return withDoubtfulCancels(random, plan);
   return draw < 0.2 ? withLateCalls(random, plan) : plan;
+}
+
+/** An outbox that is lost and looked up, and what is short in stock. */
+function withLossOrScarcity(random: SeededRandom, plan: RunPlan): RunPlan {
+  const draw = random.next();
+  if (draw < 0.1 && plan.lostDiskAtMs === null) return withLossLookedUp(random, plan);
+  return draw >= 0.1 && draw < 0.25 && plan.lostDiskAtMs === null ? withScarceStock(random, plan) : plan;
 }
 
 /** A crash at a place that was chosen, however seldom a run comes by there. */
@@ -352,5 +343,7 @@ export function drawPlan(seed: number): RunPlan {
     diskErrors: drawDiskErrors(later, new SeededRandom(seed ^ 0x2545f491)),
     acts: drawActs(later, Object.keys(settings.keys), faultsOffMs),
   };
-  return withAimedCrash(later, withSpeciality(later, plan));
+  const special = withAimedCrash(later, withSpeciality(later, plan));
+  // Drawn from a source of their own: the runs without them are what they were.
+  return withLossOrScarcity(new SeededRandom(seed ^ 0x1b873593), special);
 }

@@ -216,11 +216,16 @@ export function tellableFate(
     readonly replayed: boolean;
     /** An outbox that was lost since bought it. */
     readonly forgotten: boolean;
+    /** A per-order limit that was met once is there for good. */
+    readonly limitsLast: boolean;
   },
 ): Fate {
   // One clean call that was doubled on the way and is answered with a refusal of its own first half: nobody could tell
   // that from a refusal. It is left to calls whose reference is known before anything else is checked.
   if (drawn.kind === 'twice' && !call.replayed) return clean;
+  // An order that was parted above a limit, not in its first part, and that may be had whole after the loss of its outbox,
+  // is not found by the references that are looked up.
+  if (call.limitsLast && drawn.kind === 'refused' && drawn.answer.body.includes('"limit_exceeded"')) return clean;
   // Only the outbox that is gone knew that this was sent before, so the refusal is believed. Runs that lose their disk
   // read the API so that it knows a reference before it refuses anything: it would not have refused this one.
   return drawn.kind === 'refused' && call.forgotten ? clean : drawn;

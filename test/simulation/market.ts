@@ -19,6 +19,8 @@ export interface Product {
   readonly priceCents: number;
   /** The most that one order may hold. */
   readonly limit?: number;
+  /** How many can be sold in all until then. */
+  readonly stock?: { readonly units: number; readonly untilMs: number };
   /** While these last, it cannot be ordered. */
   readonly refusals: readonly (Refusal & Span)[];
   /** Once one was sold, a repeated order is refused like this, until then: the shelf is empty, or the plan used up. */
@@ -45,7 +47,8 @@ const lasts = (span: Span, nowMs: number): boolean => nowMs >= span.fromMs && no
 export class Market {
   readonly #plan: MarketPlan;
   readonly #balances = new Map<string, number>();
-  readonly #sold = new Set<string>();
+  /** How many units of each product were sold. */
+  readonly #sold = new Map<string, number>();
   #deposited = false;
   /** All charges less all refunds, by currency: what the worker's results must add up to. */
   readonly net = new Map<string, number>();
@@ -79,6 +82,10 @@ export class Market {
     if (afterSale !== null && this.#sold.has(asked.product) && nowMs < afterSale.untilMs) return afterSale;
     if (asked.quantity > (product.limit ?? asked.quantity))
       return { status: 422, code: 'limit_exceeded', message: `At most ${product.limit} per order.` };
+    const { stock } = product;
+    const left = (stock?.units ?? 0) - (this.#sold.get(asked.product) ?? 0);
+    if (stock !== undefined && nowMs < stock.untilMs && asked.quantity > left)
+      return { status: 409, code: 'out_of_stock', message: 'Fewer are available.' };
     const balance = this.#balanceOf(asked.currency, nowMs);
     if (balance === undefined)
       return { status: 422, code: 'currency_unavailable', message: `No price in ${asked.currency}.` };
@@ -98,7 +105,7 @@ export class Market {
   charge(asked: Purchase, nowMs: number): number {
     const cost = (this.#plan.products.get(asked.product)?.priceCents ?? 0) * asked.quantity;
     this.#move(asked.currency, (this.#balanceOf(asked.currency, nowMs) ?? 0) - cost, cost);
-    this.#sold.add(asked.product);
+    this.#sold.set(asked.product, (this.#sold.get(asked.product) ?? 0) + asked.quantity);
     return cost;
   }
 

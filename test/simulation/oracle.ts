@@ -6,6 +6,7 @@ import { wallStartMs } from './draw-plan.ts';
 import { moneyText } from './api-answers.ts';
 import type { SimOrder } from './api-ledger.ts';
 import { referencesOf } from './line-references.ts';
+import { givesWay, looksFirst, mayBeAskedAfterLoss } from './oracle-after-loss.ts';
 import type { World } from './world.ts';
 
 const referencesOfLine = (world: World, line: AcceptableLine): ReadonlySet<string> =>
@@ -17,7 +18,7 @@ export function checkAtEnd(world: World): void {
   const explained = new Set<SimOrder>();
   let anyReview = false;
   const told = new Map<string, number>();
-  for (const { line, reference } of acknowledged.values()) {
+  for (const { line, reference } of acknowledged.all) {
     const shown = world.results.read(line.source, line.orderId)?.lines.find((it) => it.line_id === line.lineId);
     if (shown === undefined) {
       world.violate('I8', `no result tells what became of ${line.orderId}/${line.lineId}`);
@@ -50,15 +51,22 @@ export function checkFile(world: World, database: Database): void {
 }
 
 /** A shop is told no only because the API said no to this very order, or because its own deadline passed. */
-function checkEnded(world: World, name: string, entry: ResultEntry): void {
+function checkEnded(world: World, name: string, line: AcceptableLine, entry: ResultEntry): void {
   const seen = world.wire.of(entry.reference);
+  const possible = referencesOfLine(world, line);
   const family = familyOf(entry.operation);
   // After a doubt only a lookup tells that nothing was bought, and only where lookups are known to find what is there.
-  if (entry.state === 'expired' && seen.doubtful && !world.wire.foundBefore(family, seen.lastMs))
+  // After a loss all of it is in doubt.
+  const inDoubt = seen.doubtful || looksFirst(world);
+  const lastMs = looksFirst(world) ? world.wire.lastSeenMs(possible) : seen.lastMs;
+  if (entry.state === 'expired' && inDoubt && !world.wire.foundBefore(family, lastMs))
     world.violate('I4', `${name} is said to have expired, but it may have been bought for all that is known`);
   const deadline = entry.error?.code === 'not_after_passed';
-  if (entry.state === 'rejected' && !seen.refused && !deadline && !world.person.resolved.has(entry.reference))
-    world.violate('I4', `${name} is rejected, but the API never refused it`);
+  if (entry.state !== 'rejected' || world.person.resolved.has(entry.reference)) return;
+  if (!seen.refused && !deadline) world.violate('I4', `${name} is rejected, but the API never refused it`);
+  // The refusal may be one of what was bought before the loss.
+  if (looksFirst(world) && !world.wire.foundBefore(family, lastMs))
+    world.violate('I4', `${name} is rejected after a loss, and no lookup has ever found an order`);
 }
 
 /** Returns what the API sold for the line. */
@@ -67,11 +75,18 @@ function checkPurchase(world: World, line: AcceptableLine, reference: string, sh
   const possible = referencesOfLine(world, line);
   const orders = [...possible].map((it) => world.api.ledger.find(it)).filter((order) => order !== undefined);
   const bought = orders.reduce((sum, order) => sum + order.quantity, 0);
-  if (bought > (line.quantity ?? 1) || (line.rules?.split !== true && orders.length > 1))
+  const quantity = line.quantity ?? 1;
+  const inParts = line.rules?.split === true || line.rules?.partial === true;
+  if (bought > quantity || (!inParts && orders.length > 1))
     world.violate('I1', `${name} was bought ${orders.length} times, ${bought} in all`);
   if (!possible.has(reference)) world.violate('I3', `${name} was acknowledged with a reference that is not its own`);
-  if (shown.state === 'fulfilled' && bought !== (line.quantity ?? 1))
-    world.violate('I5', `${name} is fulfilled with ${bought} instead of ${line.quantity ?? 1}`);
+  if ((shown.state === 'fulfilled' || shown.state === 'refunded') && bought !== quantity)
+    world.violate('I5', `${name} is ${shown.state} with ${bought} instead of ${quantity}`);
+  if (shown.state === 'partial' && (!inParts || bought === 0 || bought === quantity))
+    world.violate('I5', `${name} is said to be bought in part with ${bought} of ${quantity}`);
+  // Told so, a shop gives all of the money back.
+  if (['rejected', 'expired', 'cancelled'].includes(shown.state) && bought > 0)
+    world.violate('I4', `${name} is ${shown.state}, but the API sold ${bought} of it`);
   // Under any of its references, and also again: a call that never arrived must not be bought late by its repetition.
   const last = Math.max(...[...possible].map((it) => world.wire.of(it).lastLeftAtMs ?? 0));
   const lateMs = line.notAfterMs === null ? 0 : wallStartMs + last - line.notAfterMs;
@@ -83,21 +98,26 @@ function checkPurchase(world: World, line: AcceptableLine, reference: string, sh
   for (const entry of shown.entries) {
     if (!possible.has(entry.reference))
       world.violate('I3', `${name} is shown with the foreign reference ${entry.reference}`);
-    checkEntry(world, line, entry, world.api.ledger.find(entry.reference));
+    if (!givesWay(world, line, entry, shown)) checkEntry(world, line, entry, orders);
+    else if (orders.some((order) => order.reference === entry.reference))
+      world.violate('I4', `${name}: ${entry.reference} gave way to others, but the API sold it`);
   }
+  // What only a person can tell apart is not shown before one did.
+  if (looksFirst(world) && shown.state === 'needs_review') return orders;
   for (const order of orders)
     if (!shownReferences.has(order.reference))
       world.violate('I4', `${name}: the API sold ${order.reference}, which is not shown`);
   return orders;
 }
 
-function checkEntry(world: World, line: AcceptableLine, entry: ResultEntry, order: SimOrder | undefined): void {
+function checkEntry(world: World, line: AcceptableLine, entry: ResultEntry, orders: readonly SimOrder[]): void {
+  const order = world.api.ledger.find(entry.reference);
   const name = `${line.operation} ${line.orderId}/${line.lineId} (${entry.reference})`;
   switch (entry.state) {
     case 'rejected':
     case 'expired':
       if (order !== undefined) world.violate('I4', `${name} is ${entry.state}, but the API sold it`);
-      checkEnded(world, name, entry);
+      checkEnded(world, name, line, entry);
       return;
     case 'cancelled':
       if (order !== undefined) world.violate('I4', `${name} is cancelled, but the API sold it`);
@@ -107,7 +127,14 @@ function checkEntry(world: World, line: AcceptableLine, entry: ResultEntry, orde
     case 'refunded':
       return checkBought(world, name, entry, order);
     case 'needs_review':
-      if (!mayBeReviewed(world, line, entry.reference, order))
+      if (
+        !mayBeReviewed(world, line, entry.reference, order) &&
+        !mayBeAskedAfterLoss(world, line, {
+          reference: entry.reference,
+          possible: referencesOfLine(world, line),
+          orders,
+        })
+      )
         world.violate('I7', `${name} needs a person without a reason`);
       return;
     default:
@@ -140,18 +167,18 @@ function checkCancel(world: World, name: string, line: AcceptableLine, shown: Re
   const ours = world.api.ledger.cancels.some((cancel) => cancel.iccid === iccid);
   if (shown.state === 'fulfilled' && esim?.state !== 'cancelled')
     world.violate('I6', `${name} is said to be done and is not`);
-  const others = [...world.acknowledged.values()].filter(
-    (it) => it.line.iccid === iccid && it.line.operation === 'esim_cancel',
-  );
+  const others = world.acknowledged.all.filter((it) => it.line.iccid === iccid && it.line.operation === 'esim_cancel');
   // Of two cancels of one eSIM, the second is refused with right.
-  // A cancel has no reference: after the loss of the outbox it is made again, and refused with right.
-  const repeated = others.length > 1 || world.plan.lostDiskAtMs !== null;
+  // A cancel has no reference: after a loss that nobody told of it is made again, and refused with right.
+  const repeated = others.length > 1 || (world.plan.lostDiskAtMs !== null && !world.plan.looksFirst);
   if (['rejected', 'expired', 'cancelled'].includes(shown.state) && ours && !repeated)
     world.violate('I6', `${name} is said to be refused, but the eSIM was cancelled and refunded`);
   const open = ['pending', 'sending', 'waiting', 'unknown', 'placed', 'held'].includes(shown.state);
   if (open) world.violate('I7', `${name} is still ${shown.state}`);
   if (shown.state !== 'needs_review') return;
   const seen = world.wire.of(`cancel:${iccid}`);
+  if (looksFirst(world) && (seen.refused || line.notAfterMs !== null || world.plan.settings.horizonMs < 3_600_000))
+    return;
   if (!seen.doubtful && !seen.strange && !shown.entries.some((entry) => world.person.touched.has(entry.reference)))
     world.violate('I7', `${name} needs a person without a reason`);
 }

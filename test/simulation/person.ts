@@ -33,6 +33,7 @@ interface Target {
   readonly operation: string;
   readonly iccid: string | null;
   readonly line: string;
+  readonly rules: string;
 }
 
 /** A command may have left before the pause was there; it takes this long at most. */
@@ -60,6 +61,8 @@ export class Person {
   readonly #trace: (what: string) => void;
   readonly #violate: (invariant: string, sentence: string) => void;
   readonly #onResumed: (scope: string) => void;
+  readonly #mayReorder: (line: string, hasRules: boolean) => boolean;
+  readonly #isSoldBeside: (line: string, known: ReadonlySet<string>) => boolean;
 
   constructor(options: {
     disk: SimDisk;
@@ -70,6 +73,10 @@ export class Person {
     trace: (what: string) => void;
     violate: (invariant: string, sentence: string) => void;
     onResumed: (scope: string) => void;
+    /** Whether it can be told afterwards what this line became, if it is ordered anew now. */
+    mayReorder: (line: string, hasRules: boolean) => boolean;
+    /** Whether the list of the supplier has an order for this line under a reference that the outbox does not know. */
+    isSoldBeside: (line: string, known: ReadonlySet<string>) => boolean;
   }) {
     this.#disk = options.disk;
     this.#ledger = options.ledger;
@@ -79,11 +86,22 @@ export class Person {
     this.#trace = options.trace;
     this.#violate = options.violate;
     this.#onResumed = options.onResumed;
+    this.#mayReorder = options.mayReorder;
+    this.#isSoldBeside = options.isSoldBeside;
   }
 
   /** How often a line was ordered anew, at most. */
   reordersOf(source: string, orderId: string, lineId: string): number {
-    return this.#reorders.get(`${source}/${orderId}/${lineId}`) ?? 0;
+    return this.reordersOfLine(`${source}/${orderId}/${lineId}`);
+  }
+
+  reordersOfLine(name: string): number {
+    return this.#reorders.get(name) ?? 0;
+  }
+
+  /** The outbox is gone: what was asked of it was asked of nobody. Only that lines were ordered anew stays true. */
+  forget(): void {
+    for (const asked of [this.touched, this.cancelled, this.resolved, this.#held, this.#stopped]) asked.clear();
   }
 
   act(worker: SimWorker, plan: ActPlan): void {
@@ -110,7 +128,7 @@ export class Person {
   #targets(): readonly Target[] {
     return this.#disk.connection
       .prepare<[], Target>(
-        `SELECT e.reference, e.state, e.operation, e.iccid, r.source || '/' || r.order_id || '/' || l.line_id AS line
+        `SELECT e.reference, e.state, e.operation, e.iccid, r.source || '/' || r.order_id || '/' || l.line_id AS line, e.rules
          FROM entries e JOIN lines l ON l.id = e.line_id JOIN requests r ON r.id = l.request_id ORDER BY e.id`,
       )
       .all();
@@ -144,7 +162,10 @@ export class Person {
 
   #commandFor(action: Exclude<PersonsAction, 'pause' | 'resume'>, target: Target): StoreCommand | null {
     const { reference } = target;
-    if (action === 'reorder') return { action, reference, confirm: reference, ...who };
+    if (action === 'reorder') {
+      if (!this.#mayReorder(target.line, target.rules !== '{}')) return null;
+      return { action, reference, confirm: reference, ...who };
+    }
     if (action !== 'resolve') return { action, reference, ...who };
     const resolve = { action, reference, note: 'seen in the list of the supplier', ...who } as const;
     const iccids: string[] = [];
@@ -153,6 +174,9 @@ export class Person {
       return { ...resolve, iccids, as: cancelled ? 'fulfilled' : 'rejected', orderNumber: null };
     }
     const order = this.#ledger.find(reference);
+    // Bought all the same, in another way: what is to be said of this reference is more than it can hold.
+    const known = new Set(this.#targets().map((it) => it.reference));
+    if (order === undefined && this.#isSoldBeside(target.line, known)) return null;
     if (order === undefined) return { ...resolve, iccids, as: 'rejected', orderNumber: null };
     // Paid for and never delivered: that is the supplier's to settle.
     if (order.state === 'failed') return null;

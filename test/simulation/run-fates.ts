@@ -33,8 +33,8 @@ export class RunFates {
     const first = !this.#wire.seen.has(subjectOf(call));
     const fate = drawFate(this.#random, { path: call.path, spends, first }, plan.faultProfile);
     const replayed = plan.readings.replay === 'first' && !call.path.endsWith('/cancel');
-    const forgotten = this.#wire.outboxLost && this.#ledger.find(subjectOf(call)) !== undefined;
-    const told = tellableFate(fate, { replayed, forgotten });
+    const forgotten = this.#wire.outboxLost && !plan.looksFirst && this.#ledger.find(subjectOf(call)) !== undefined;
+    const told = tellableFate(fate, { replayed, forgotten, limitsLast: plan.looksFirst });
     return spends ? told : this.#mislaid.of(told, call.path);
   }
 }

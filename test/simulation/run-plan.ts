@@ -67,6 +67,8 @@ export interface RunPlan {
   readonly ownFiles: boolean;
   /** When the disk of the outbox is lost; an empty one takes its place, with the same secret. */
   readonly lostDiskAtMs: number | null;
+  /** Whether the new outbox is told that it follows a lost one, as `init --after-loss` does. */
+  readonly looksFirst: boolean;
   /** What people do to the worker's orders. */
   readonly acts: readonly ActPlan[];
   /** Errors of SQLite itself, one after the other. */
@@ -113,6 +115,7 @@ export const quietPlan: RunPlan = {
   resultsFail: false,
   ownFiles: true,
   lostDiskAtMs: null,
+  looksFirst: false,
   acts: [],
   diskErrors: [],
   diskFull: { fromMs: 0, untilMs: 0 },

@@ -158,6 +158,19 @@ export class SimDisk {
     return found;
   }
 
+  /** How much in the outbox has not come to its end: entries, calls and deliveries. */
+  countOpen(): number {
+    const open = this.connection
+      .prepare<[], number>(
+        `SELECT (SELECT count(*) FROM entries WHERE state IN ('pending', 'sending', 'waiting', 'unknown', 'placed', 'held'))
+              + (SELECT count(*) FROM deliveries WHERE done_version < due_version)
+              + (SELECT count(*) FROM attempts WHERE closed_at_ms IS NULL)`,
+      )
+      .pluck()
+      .get();
+    return open ?? 0;
+  }
+
   /** The bytes that the crash leaves become a new file; the process that wrote the old one can do no more. */
   crash(kind: CrashKind, random: SeededRandom): void {
     const old = this.#path;

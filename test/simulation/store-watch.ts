@@ -178,11 +178,20 @@ export class StoreWatch {
     const history = attempt?.entry.inDoubt === true ? 'in doubt' : 'clean';
     if (attempt?.purpose === 'submit') this.#coverage.hit(`cell ${outcome.row} ${operation} ${history}`);
     else this.#coverage.hit(`lookup ${outcome.row} ${operation} ${attempt?.entry.state}`);
+    if (attempt !== undefined) this.#coveredOfLoss(attempt.entry.lookFirst, close);
+    if (outcome.row === 'out_of_stock' && settlement.followUps.length > 0) this.#coverage.hit('fewer ordered');
     this.#coverage.hit(`to ${settlement.state}`);
     this.#trace(
       `close attempt ${close.attemptId} ${outcome.row} -> ${settlement.state}${settlement.inDoubt ? ' in doubt' : ''}` +
         ` ${settlement.nextStep}${settlement.reviewReason === null ? '' : ` (${settlement.reviewReason})`}`,
     );
+  }
+
+  /** What an outbox that follows a lost one found out about what it had not sent. */
+  #coveredOfLoss(stage: number, { outcome, settlement }: AttemptClose): void {
+    if (stage === 0) return;
+    const took = settlement.followUps.length === 0 ? settlement.state : `${settlement.followUps.length} in its place`;
+    this.#coverage.hit(`after loss ${stage} ${outcome.row} -> ${took}`);
   }
 
   #checkStates(): void {

@@ -44,6 +44,8 @@ export class WireWatch implements WireObserver {
   readonly seen = new Map<string, SeenOfCall>();
   outboxLost = false;
   readonly #live = new Map<string, WireCall>();
+  /** When each key was last looked up. */
+  readonly #looked = new Map<string, number>();
   readonly #found = new Map<string, { atMs: number; recorded: boolean }>();
   readonly #shut = new Map<string, { atMs: number; recorded: boolean }>();
   readonly #nowMs: () => number;
@@ -151,11 +153,17 @@ export class WireWatch implements WireObserver {
   #lookedUp(path: string, end: CallEnd): void {
     const [, family, key] = /^(\/esim)?\/orders\/(.+)$/.exec(path) ?? [];
     if (key === undefined) return;
+    this.#looked.set(decodeURIComponent(key), this.#nowMs());
     const seen = this.seen.get(decodeURIComponent(key));
     if (seen !== undefined) Object.assign(seen, { lastMs: this.#nowMs(), strange: seen.strange || isOthers(end) });
     const name = family === undefined ? 'gift_card' : 'esim';
     if (isOrder(end) && !isOthers(end) && !this.#found.has(name))
       this.#found.set(name, { atMs: this.#nowMs(), recorded: false });
+  }
+
+  /** When the worker last saw something of any of these, also of one that was never sent. */
+  lastSeenMs(references: Iterable<string>): number {
+    return Math.max(0, ...[...references].map((it) => this.#looked.get(it) ?? this.seen.get(it)?.lastMs ?? 0));
   }
 
   /** Whether the worker saw a lookup of this family find an order before then. */
@@ -176,9 +184,10 @@ export class WireWatch implements WireObserver {
     this.#shut.delete(scope);
   }
 
-  /** The worker lost its outbox: it knows nothing any more. */
-  forgotten(): void {
+  /** The worker lost its outbox: it knows nothing any more. What was not `sold` by then may be asked for otherwise. */
+  forgotten(sold: (subject: string) => boolean): void {
     this.outboxLost = true;
+    for (const [subject, seen] of this.seen) if (!sold(subject)) Object.assign(seen, { path: '', body: null });
     this.#shut.clear();
     this.#found.clear();
   }

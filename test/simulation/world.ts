@@ -1,5 +1,6 @@
 import { pino } from 'pino';
-import type { AcceptableLine } from '../../src/core/order-request.ts';
+import { lookFirstMs } from '../../src/core/after-loss.ts';
+import { AcknowledgedLines } from './acknowledged-lines.ts';
 import { Arrivals } from './arrivals.ts';
 import { Coverage } from './coverage.ts';
 import { DiskErrors, isDiskError } from './disk-errors.ts';
@@ -47,8 +48,7 @@ export class World {
   readonly shop: Shop;
   readonly disk: SimDisk;
   readonly logs: string[] = [];
-  /** What was acknowledged: these orders must come to an end. */
-  readonly acknowledged = new Map<string, { readonly line: AcceptableLine; readonly reference: string }>();
+  readonly acknowledged = new AcknowledgedLines();
   readonly #random: SeededRandom;
   readonly #network: SimNetwork;
   readonly #storeWatch: StoreWatch;
@@ -113,6 +113,12 @@ export class World {
       trace,
       violate,
       onResumed: (scope) => this.#onResumed(scope),
+      // A second order anew, or one of what may have been parted, is deeper than an outbox that follows a lost one looks.
+      mayReorder: (line, hasRules) =>
+        !plan.looksFirst || this.wire.outboxLost || (!hasRules && this.person.reordersOfLine(line) === 0),
+      isSoldBeside: (line, known) =>
+        plan.looksFirst &&
+        this.acknowledged.isSoldBeside(line, known, this.api.ledger, this.person.reordersOfLine(line)),
     });
     this.#storeWatch = new StoreWatch({
       disk,
@@ -134,11 +140,12 @@ export class World {
       wallMs: () => Math.floor(this.#clocks.wallOffsetMs + this.time.nowMs),
       worker: () => this.#worker,
       onAcknowledged: (line, reference) => {
-        const name = `${line.orderId}/${line.lineId}`;
-        const before = this.acknowledged.get(name);
-        if (before !== undefined && before.reference !== reference && this.plan.lostDiskAtMs !== null)
-          this.violate('I3', `${name} was acknowledged under ${reference}, before under ${before.reference}`);
-        this.acknowledged.set(name, { line, reference });
+        const first = this.acknowledged.add(line, reference);
+        if (first === null) return;
+        this.violate(
+          'I3',
+          `${line.orderId}/${line.lineId} was acknowledged under ${first}, and now under ${reference}`,
+        );
       },
       onRefused: (error) => {
         if (!isDiskError(error)) this.violate('I0', `an order was answered by an error: ${String(error)}`);
@@ -238,15 +245,7 @@ export class World {
     if (!this.#storeWatch.changed || this.#worker?.ready !== true || this.#stopping) return false;
     if (!this.shop.allAcknowledged) return false;
     this.#storeWatch.changed = false;
-    const open = this.disk.connection
-      .prepare<[], number>(
-        `SELECT (SELECT count(*) FROM entries WHERE state IN ('pending', 'sending', 'waiting', 'unknown', 'placed', 'held'))
-              + (SELECT count(*) FROM deliveries WHERE done_version < due_version)
-              + (SELECT count(*) FROM attempts WHERE closed_at_ms IS NULL)`,
-      )
-      .pluck()
-      .get();
-    return open === 0;
+    return this.disk.countOpen() === 0;
   }
 
   #start(): void {
@@ -348,13 +347,26 @@ export class World {
   /** The machine goes down, and comes back with an empty disk for the outbox. */
   #loseDisk(): void {
     if (this.#process === null) return;
-    this.coverage.hit('lost disk');
-    this.#crash(this.#process, 'power', newDiskMs);
+    this.coverage.hit(this.plan.looksFirst ? 'lost disk, looked up' : 'lost disk');
+    this.#crash(this.#process, 'power', newDiskMs + 1000);
     this.trace.add('the disk of the outbox is lost');
     this.disk.format(this.plan.ownFiles);
     this.#storeWatch.forgetAll();
-    this.wire.forgotten();
+    this.wire.forgotten((subject) => this.api.ledger.find(subject) !== undefined);
+    this.person.forget();
+    this.acknowledged.forget();
     this.shop.sendAllAgain();
+    if (this.plan.looksFirst) this.time.after(newDiskMs, () => this.#initAfterLoss());
+  }
+
+  /** What `order-sync init --after-loss` does to a new outbox, before the worker is started on it. */
+  #initAfterLoss(): void {
+    const nowMs = Math.floor(this.#clocks.wallOffsetMs + this.time.nowMs);
+    const wish = { actor: 'a person', reason: 'the outbox was lost', nowMs, untilMs: nowMs + lookFirstMs };
+    const store = this.disk.open();
+    store.lookFirst(wish).catch((error: unknown) => this.violate('I0', `init --after-loss failed: ${String(error)}`));
+    this.disk.release();
+    this.trace.add('init --after-loss');
   }
 
   #stop(downMs: number): void {

@@ -59,9 +59,21 @@ describe('what is due', () => {
   it('ends what passed its deadline without a charge, and tells the shop', async () => {
     await outbox.accept([line({ notAfterMs: 1500 })]);
     expect(await outbox.store.openAttempt(outbox.claim())).toBeNull();
-    expect(await outbox.store.expireOverdue(2000)).toBe(1);
+    expect(await outbox.store.expireOverdue(2000, 5)).toBe(1);
     const [due] = await outbox.store.dueDeliveries('folder', 9999, 10);
     expect(due?.document).toMatchObject({ state: 'failed', lines: [{ state: 'expired' }] });
+  });
+});
+
+describe('an order whose deadline passed before its outbox was lost', () => {
+  it('is looked up, and no more of them at a time than may be in doubt', async () => {
+    const wish = { actor: 'a person', reason: 'the disk is new', nowMs: 1000, untilMs: 9000 };
+    await outbox.store.lookFirst(wish);
+    await outbox.accept(['1', '2', '3'].map((lineId) => line({ lineId, notAfterMs: 1500 })));
+    for (const mostInDoubt of [1, 1, 2]) {
+      expect(await outbox.store.expireOverdue(2000, mostInDoubt)).toBe(0);
+      expect(await outbox.store.countInDoubt()).toBe(mostInDoubt);
+    }
   });
 });
 
@@ -77,7 +89,7 @@ describe('an order whose deadline passes while it waits', () => {
     const waiting = { ...nothing, state: 'waiting', nextStep: 'send', inDoubt: false, row } as const;
     const error = { code: row, message: 'said then', buffered: false };
     await outbox.store.closeAttempt(close(await outbox.opened(), { ...waiting, error }));
-    expect(await outbox.store.expireOverdue(5000)).toBe(1);
+    expect(await outbox.store.expireOverdue(5000, 5)).toBe(1);
     const [due] = await outbox.store.dueDeliveries('folder', 9999, 10);
     expect(due?.document.lines[0]?.entries[0]).toMatchObject({ state: 'rejected', error: { code } });
   });

@@ -71,7 +71,7 @@ const situations: Record<Situation, (box: Outbox) => Promise<unknown>> = {
   fulfilled: (box) => settle(box, fulfilled),
   refunded: (box) => settle(box, { ...fulfilled, state: 'refunded' }),
   rejected: (box) => settle(box, { ...outOfStock, state: 'rejected' }),
-  expired: async (box) => void (await box.store.expireOverdue(nowMs)),
+  expired: async (box) => void (await box.store.expireOverdue(nowMs, 5)),
   cancelled: (box) => act(box, { action: 'cancel' }),
   'needs_review, refused': (box) =>
     settle(

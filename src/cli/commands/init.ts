@@ -2,14 +2,13 @@ import { existsSync, mkdirSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Config } from '../../config/config.ts';
 import { readReferenceSecret } from '../../config/reference-secret.ts';
+import { lookFirstMs } from '../../core/after-loss.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { openStore } from '../../store/sqlite-store.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { cliActor } from '../outpost.ts';
 
-/** How long after a loss shops may send their orders again. */
-const lookFirstMs = 7 * 86_400_000;
 const lookedUpFirst = 'orders that come in within 7 days, and those that are here, are looked up before they are sent';
 
 export function addInit(program: Command, context: CliContext): void {

@@ -1,6 +1,8 @@
 import type { OrderRules } from '../../src/core/order-request.ts';
 import { withScarceStock } from './draw-scarcity.ts';
-import type { OrderBatch, RunPlan } from './run-plan.ts';
+import { wallStartMs } from './virtual-time.ts';
+import type { Product } from './market.ts';
+import { plainLine, plainProduct, type OrderBatch, type RunPlan } from './run-plan.ts';
 import type { SeededRandom } from './seeded-random.ts';
 
 /**
@@ -38,7 +40,9 @@ const rulesThatMove: readonly OrderRules[] = [
 export function withLossLookedUp(random: SeededRandom, plan: RunPlan): RunPlan {
   const lostDiskAtMs = random.int(Math.floor(plan.faultsOffMs / 6), plan.faultsOffMs + 60_000);
   const batches = plan.batches.map((batch): OrderBatch => {
-    const lines = batch.lines.map((line) => {
+    const lines = batch.lines.map((drawn) => {
+      const deadlineMs = random.int(Math.floor(lostDiskAtMs / 2), lostDiskAtMs + 300_000);
+      const line = random.chance(0.3) ? { ...drawn, notAfterMs: wallStartMs + deadlineMs } : drawn;
       const rules = rulesThatMove[random.int(0, rulesThatMove.length - 1)] ?? {};
       const quantity = random.pick(1, 2, 4, 5);
       if (!random.chance(0.6) || line.operation === 'esim_cancel') return line;
@@ -50,7 +54,56 @@ export function withLossLookedUp(random: SeededRandom, plan: RunPlan): RunPlan {
   const backAtMs = lostDiskAtMs + random.pick(-20_000, 60_000);
   const poor = random.chance(0.5);
   const [USD, EUR] = [random.int(0, 4000), random.int(4000, 20_000)];
-  const market = poor ? { ...plan.market, balances: { USD, EUR }, depositAtMs: backAtMs } : plan.market;
+  const money = poor ? { balances: { USD, EUR }, depositAtMs: backAtMs } : {};
+  const products = new Map<string, Product>();
+  for (const [name, product] of plan.market.products) {
+    const limited = random.chance(0.4) && name.startsWith('card');
+    products.set(name, limited ? { ...product, limit: random.int(1, 2) } : product);
+  }
+  const market = { ...plan.market, ...money, products };
   const lost: RunPlan = { ...plan, batches, market, lostDiskAtMs, looksFirst: true };
+  if (random.chance(0.35)) return withPartsBeforeLoss(random, lost);
   return random.chance(0.4) ? withScarceStock(random, lost) : lost;
+}
+
+const rulesOfParts = [
+  { partial: true },
+  { partial: true },
+  { split: true },
+  { split: true },
+  { split: true, partial: true },
+] as const;
+
+/** Orders of which some parts are bought, and seldom the first; all of it is there again after the loss. */
+function withPartsBeforeLoss(random: SeededRandom, plan: RunPlan): RunPlan {
+  const lostDiskAtMs = Math.max(plan.lostDiskAtMs ?? 0, 40_000);
+  const products = new Map<string, Product>([['whole', plainProduct]]);
+  for (const [name, product] of plan.market.products) {
+    const stock = { units: random.int(1, 4), untilMs: lostDiskAtMs + 60_000 };
+    const limit = random.chance(0.7) ? { limit: random.int(1, 2) } : {};
+    const { priceCents } = product;
+    products.set(
+      name,
+      name.startsWith('card') ? { priceCents, refusals: [], afterSale: null, stock, ...limit } : product,
+    );
+  }
+  const wanted = ['1', '2', '3'].map((digit): OrderBatch => {
+    const rules = random.pick<OrderRules>(...rulesOfParts);
+    const notAfterMs = random.chance(0.6) ? wallStartMs + random.int(lostDiskAtMs, lostDiskAtMs + 200_000) : null;
+    const quantity = random.pick(3, 5, 8);
+    const line = { ...plainLine, orderId: `p${digit}`, variant: `card${digit}`, quantity, rules, notAfterMs };
+    return { atMs: random.int(0, 2000), lines: [line], againAtMs: [] };
+  });
+  // What is bought whole proves that lookups work.
+  const whole: OrderBatch = { atMs: 0, lines: [{ ...plainLine, orderId: 'w1', variant: 'whole' }], againAtMs: [] };
+  return {
+    ...plan,
+    settings: { ...plan.settings, lookup: true },
+    readings: { ...plan.readings, lookup: true },
+    lostDiskAtMs,
+    market: { ...plan.market, products },
+    batches: [...plan.batches.slice(0, 1), whole, ...wanted],
+    faultShare: random.pick(0, 0.1, 0.3),
+    acts: random.chance(0.7) ? [] : plan.acts,
+  };
 }

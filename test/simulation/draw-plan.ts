@@ -21,8 +21,7 @@ import {
 } from './run-plan.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { usualSettings, type WorkerSettings } from './sim-worker.ts';
-
-export const wallStartMs = Date.UTC(2026, 10, 1);
+import { wallStartMs } from './virtual-time.ts';
 
 function drawSettings(random: SeededRandom, lookup: boolean): WorkerSettings {
   // Small limits let a handful of orders meet the edge of a window, which takes hundreds under the real ones.

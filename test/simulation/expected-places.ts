@@ -33,6 +33,23 @@ export const expectedPlaces: readonly string[] = [
     'reorder rejected',
   ].map((act) => `act ${act}`),
   'lost disk',
+  'lost disk, looked up',
+  'fewer ordered',
+  'end partial',
+  ...[
+    '1 accepted -> fulfilled',
+    '1 not_found -> 2 in its place',
+    '1 not_found -> unknown',
+    '2 accepted -> 1 in its place',
+    '2 accepted -> needs_review',
+    '2 not_found -> needs_review',
+    '2 not_found -> unknown',
+    '3 accepted -> fulfilled',
+    '3 not_found -> 2 in its place',
+    '3 not_found -> expired',
+    '3 not_found -> needs_review',
+    '3 not_found -> rejected',
+  ].map((end) => `after loss ${end}`),
   ...entryStates.filter((state) => !notAtTheEnd.has(state)).map((state) => `end ${state}`),
 ];
 

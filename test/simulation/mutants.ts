@@ -1,11 +1,5 @@
-/** A bug planted into a copy of the program. */
-export interface Mutant {
-  readonly name: string;
-  /** The file below `src/`. */
-  readonly file: string;
-  /** Each text must be there, and is replaced wherever it is. */
-  readonly changes: readonly (readonly [find: string, replace: string])[];
-}
+import { mutantsOfLoss } from './mutants-of-loss.ts';
+import type { Mutant } from './mutant.ts';
 
 const table = 'core/decision-table.ts';
 const verdicts = 'core/verdicts.ts';
@@ -383,4 +377,5 @@ export const mutants: readonly Mutant[] = [
     file: run,
     changes: [['key: keyName,\n      outcome', 'key: this.#deps.keyValue(keyName),\n      outcome']],
   },
+  ...mutantsOfLoss,
 ];

@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { familyOf } from '../../src/core/operation.ts';
 import type { AcceptableLine } from '../../src/core/order-request.ts';
 import type { ResultEntry, ResultLine } from '../../src/core/result-document.ts';
-import { wallStartMs } from './draw-plan.ts';
+import { wallStartMs } from './virtual-time.ts';
 import { moneyText } from './api-answers.ts';
 import type { SimOrder } from './api-ledger.ts';
 import { referencesOf } from './line-references.ts';

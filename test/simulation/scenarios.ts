@@ -1,4 +1,4 @@
-import type { EntryState } from '../../src/core/entry-state.ts';
+import type { LineState } from '../../src/core/result-document.ts';
 import { plainReadings } from './api-readings.ts';
 import { clean, type Fate } from './fates.ts';
 import type { Product, Span } from './market.ts';
@@ -12,14 +12,14 @@ import {
   topupLine,
   type RunPlan,
 } from './run-plan.ts';
-import { wallStartMs } from './draw-plan.ts';
+import { wallStartMs } from './virtual-time.ts';
 import { usualSettings } from './sim-worker.ts';
 
 /** A course of events that is crashed at every one of its port calls, and the ends that are right in spite of it. */
 export interface Scenario {
   readonly plan: RunPlan;
   /** The states that its lines may end in, by order and line. */
-  readonly ends: Readonly<Record<string, readonly EntryState[]>>;
+  readonly ends: Readonly<Record<string, readonly LineState[]>>;
   /** Also crashed a second time, at every port call of the recovery. */
   readonly twice?: boolean;
 }
@@ -61,7 +61,7 @@ const followedBy = (operation: 'esim_cancel' | 'esim_topup', changes: Partial<Ru
  * A refusal after a crash in the very first call of an installation: no lookup has ever found an order yet, so that it
  * finds none proves nothing, and a person is asked.
  */
-const refusedInDoubt: readonly EntryState[] = ['fulfilled', 'needs_review'];
+const refusedInDoubt: readonly LineState[] = ['fulfilled', 'needs_review'];
 
 export const scenarios: readonly Scenario[] = [
   { plan: plan('gift card order', {}), ends: { 'o1/1': ['fulfilled'] }, twice: true },
@@ -131,6 +131,27 @@ export const scenarios: readonly Scenario[] = [
       batches: [{ atMs: 10, lines: [{ ...plainLine, quantity: 5, rules: { split: true } }], againAtMs: [] }],
     }),
     ends: { 'o1/1': refusedInDoubt },
+  },
+  {
+    plan: plan('fewer in stock, ordered in parts', {
+      market: withProduct({ stock: { units: 3, untilMs: Number.POSITIVE_INFINITY } }),
+      batches: [{ atMs: 10, lines: [{ ...plainLine, quantity: 5, rules: { partial: true } }], againAtMs: [] }],
+    }),
+    ends: { 'o1/1': ['partial', 'needs_review'] },
+  },
+  {
+    plan: plan('lost after another balance was charged, then looked up', {
+      // The first order leaves too little for the second; after the loss there is enough for it.
+      market: { ...plainMarket, balances: { USD: 500, EUR: 100_000 }, depositAtMs: 100_000 },
+      batches: ['1', '2'].map((digit) => ({
+        atMs: Number(digit) * 10_000,
+        lines: [{ ...plainLine, orderId: `o${digit}`, rules: { fallback_currency: 'EUR' } }],
+        againAtMs: [],
+      })),
+      lostDiskAtMs: 60_000,
+      looksFirst: true,
+    }),
+    ends: { 'o1/1': ['fulfilled'], 'o2/1': refusedInDoubt },
   },
   {
     plan: plan('out of stock, waited for', {

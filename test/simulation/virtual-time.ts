@@ -1,5 +1,8 @@
 import type { SeededRandom } from './seeded-random.ts';
 
+/** What the wall clock shows when a run begins, as long as nobody sets it. */
+export const wallStartMs = Date.UTC(2026, 10, 1);
+
 interface TimedEvent {
   readonly atMs: number;
   readonly tie: number;

@@ -4,10 +4,10 @@ import { AcknowledgedLines } from './acknowledged-lines.ts';
 import { Arrivals } from './arrivals.ts';
 import { Coverage } from './coverage.ts';
 import { DiskErrors, isDiskError } from './disk-errors.ts';
-import { wallStartMs } from './draw-plan.ts';
 import { Market } from './market.ts';
 import { checkAtEnd, checkFile } from './oracle.ts';
 import { Person } from './person.ts';
+import { restMs } from './rest-time.ts';
 import { ResultsDisk } from './results-disk.ts';
 import { RunFates } from './run-fates.ts';
 import type { RunPlan } from './run-plan.ts';
@@ -20,7 +20,7 @@ import { SimProcess, type MachineClocks } from './sim-process.ts';
 import { SimWorker } from './sim-worker.ts';
 import { StoreWatch } from './store-watch.ts';
 import { Trace } from './trace.ts';
-import { VirtualTime } from './virtual-time.ts';
+import { VirtualTime, wallStartMs } from './virtual-time.ts';
 import { WireWatch } from './wire-watch.ts';
 
 /** How long it takes to find another disk: longer than a window of the budget, which nobody remembers. */
@@ -207,10 +207,7 @@ export class World {
     if (plan.lostDiskAtMs !== null) this.time.after(plan.lostDiskAtMs, () => this.#withWorker(() => this.#loseDisk()));
     this.shop.open(plan);
     this.#start();
-    const lines = plan.batches.reduce((sum, batch) => sum + batch.lines.length, plan.followUps.length);
-    const queueMs = lines * 12 * Math.ceil(plan.settings.limits.windowMs / plan.settings.limits.orders);
-    const jumpedMs = plan.wallJumps.reduce((sum, jump) => sum + Math.abs(jump.deltaMs), 0);
-    const limitMs = plan.faultsOffMs + 1_800_000 + queueMs + jumpedMs;
+    const limitMs = restMs(plan);
     const done = await this.time.run(() => this.violations.length > 0 || this.#isDone(), limitMs);
     if (this.violations.length > 0) return;
     if (!done) {

@@ -1,0 +1,55 @@
+import type { Mutant } from './mutant.ts';
+
+/** Bugs of orders that take fewer, and of the outbox that follows a lost one. */
+export const mutantsOfLoss: readonly Mutant[] = [
+  {
+    name: 'an order that takes fewer takes one more',
+    file: 'core/follow-up.ts',
+    changes: [['knownLimit: null }, entry.quantity);', 'knownLimit: null }, entry.quantity + 1);']],
+  },
+  {
+    name: 'an order that takes fewer forgets the second half',
+    file: 'core/follow-up.ts',
+    changes: [['knownLimit: null }, entry.quantity);', 'knownLimit: null }, entry.quantity).slice(0, 1);']],
+  },
+  {
+    name: 'an order that was bought in part is told as refused',
+    file: 'core/result-document.ts',
+    changes: [["successes < states.length) return 'partial';", "successes < states.length) return 'rejected';"]],
+  },
+  {
+    name: 'after a loss an order that takes fewer is sent whole',
+    file: 'core/after-loss.ts',
+    changes: [["mayHaveParts(facts, 'partial') ? insteadOf('out_of_stock', facts) : [];", '[];']],
+  },
+  {
+    name: 'after a loss what may have taken its place is not looked up',
+    file: 'store/attempts.ts',
+    changes: [['row.look_first === 2 ? this.#entries.successorOf(row) : null', 'null']],
+  },
+  {
+    name: 'after a loss an order ends because something else is absent',
+    file: 'core/verdicts.ts',
+    changes: [['if (settlement.state === facts.state) return settlement;', 'return settlement;']],
+  },
+  {
+    name: 'after a loss the refusal of the whole is told of its parts',
+    file: 'core/after-loss.ts',
+    changes: [
+      [
+        "if (facts.lookFirst === 0 || !mayHaveParts(facts, 'split')",
+        "if (facts.lookFirst >= 0 || !mayHaveParts(facts, 'split')",
+      ],
+    ],
+  },
+  {
+    name: 'after a loss the first answer is believed',
+    file: 'store/entry-changes.ts',
+    changes: [
+      [
+        "SET state = 'unknown', in_doubt = 1, next_step = 'send', look_first = 1",
+        "SET state = 'unknown', in_doubt = 0, next_step = 'send', look_first = 3",
+      ],
+    ],
+  },
+];

@@ -116,7 +116,9 @@ the count anew.
 | in doubt, after \`not_after\` | looked up again | \`expired\` |
 | accepted (\`placed\`) | looked up again | review: the API accepted the order, but a lookup does not find it |
 | a cancel in doubt: the order of its eSIM | looked up again | review |
-| after a loss: what may have taken its place | looked up again | its own reference is sent, or review |
+| after a loss: what may have taken its place | looked up again | its own reference is sent, or looked up where that would end it; or review |
+| after a loss: an order of gift cards with \`split\`, refused, unpaid or overdue | looked up again | review: parts of it may be bought |
+| after a loss, a cancel: the order of its eSIM | the cancel is sent | |
 | past the idempotency horizon | review | |
 
 | delays | steps; the last repeats | spread |

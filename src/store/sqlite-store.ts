@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import type { Family } from '../core/operation.ts';
+import type { Family, LookedUp } from '../core/operation.ts';
 import type { ReferenceNamespace } from '../core/reference.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { AttemptTable } from './attempts.ts';
@@ -184,8 +184,8 @@ class SqliteStore implements Store {
   async proveLookup(proof: LookupProof) {
     this.#lookups.prove(proof);
   }
-  async boughtReference(family: Family) {
-    return this.#lookups.boughtReference(family);
+  async boughtReference(kind: LookedUp) {
+    return this.#lookups.boughtReference(kind);
   }
   async judgedCalls(family: Family) {
     return this.#judged.newest(family);

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { familyOf } from '../../src/core/operation.ts';
+import { lookedUpAs } from '../../src/core/operation.ts';
 import { referenceFor } from '../../src/core/reference.ts';
 import type { AcceptableLine } from '../../src/core/order-request.ts';
 import type { ResultEntry, ResultLine } from '../../src/core/result-document.ts';
@@ -74,9 +74,9 @@ export function checkFile(world: World, database: Database): void {
 /** A shop is told no only because the API said no to this very order, or because its own deadline passed. */
 function checkEnded(world: World, name: string, entry: ResultEntry): void {
   const seen = world.wire.of(entry.reference);
-  const family = familyOf(entry.operation);
+  const kind = lookedUpAs(entry.operation);
   // After a doubt only a lookup tells that nothing was bought, and only where lookups are known to find what is there.
-  if (entry.state === 'expired' && seen.doubtful && !world.wire.foundBefore(family, seen.lastMs))
+  if (entry.state === 'expired' && seen.doubtful && !world.wire.foundBefore(kind, seen.lastMs))
     world.violate('I4', `${name} is said to have expired, but it may have been bought for all that is known`);
   const deadline = entry.error?.code === 'not_after_passed';
   if (entry.state === 'rejected' && !seen.refused && !deadline && !world.person.resolved.has(entry.reference))
@@ -186,7 +186,8 @@ function mayBeReviewed(world: World, line: AcceptableLine, reference: string, or
   if (seen.doubtful && (!readings.lookup || settings.horizonMs < 3_600_000)) return true;
   // Until a lookup has found an order once, that it finds none proves nothing.
   const mattersWhenAbsent = seen.refused || line.notAfterMs !== null;
-  if (seen.doubtful && mattersWhenAbsent && !world.wire.foundBefore(familyOf(line.operation), seen.lastMs)) return true;
+  if (seen.doubtful && mattersWhenAbsent && !world.wire.foundBefore(lookedUpAs(line.operation), seen.lastMs))
+    return true;
   if (order === undefined) return false;
   const jumpedMs = Math.max(0, ...world.plan.wallJumps.map((jump) => jump.deltaMs));
   const late = order.completeAtMs - order.atMs + (order.completeAtMs > order.atMs ? jumpedMs : 0);

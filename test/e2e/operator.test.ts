@@ -12,7 +12,7 @@ import { House, projectRoot, type HouseOptions, type WorkerProcess } from '../su
 
 let house: House;
 let foreign: Server | null = null;
-let road: TcpServer | null = null;
+let roadServer: TcpServer | null = null;
 
 function portOf(server: TcpServer): number {
   const address = server.address();
@@ -22,24 +22,25 @@ function portOf(server: TcpServer): number {
 afterEach(async () => {
   foreign?.close();
   foreign = null;
-  road?.close();
-  road = null;
+  roadServer?.close();
+  roadServer = null;
   await house.close();
 });
 
 /** The way to the sandbox: what is sent on it arrives when it is opened, however long that takes. */
 async function closedRoad(port: number): Promise<{ url: string; open: () => void }> {
   const opened = Promise.withResolvers<void>();
-  road = createTcpServer((near) => {
+  const server = createTcpServer((near) => {
     near.on('error', () => near.destroy());
     void opened.promise.then(() => {
       const far = connect(port, '127.0.0.1').on('error', () => near.destroy());
       near.pipe(far).pipe(near);
     });
   });
-  road.listen(0, '127.0.0.1');
-  await once(road, 'listening');
-  return { url: `http://127.0.0.1:${portOf(road)}`, open: opened.resolve };
+  roadServer = server;
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { url: `http://127.0.0.1:${portOf(server)}`, open: opened.resolve };
 }
 
 const order = (id: string) => ({

@@ -9,7 +9,7 @@ import { Market } from './market.ts';
 import { checkAtEnd, checkFile } from './oracle.ts';
 import { Person } from './person.ts';
 import { ResultsDisk } from './results-disk.ts';
-import type { RunPlan } from './run-plan.ts';
+import { atRestByMs, type RunPlan } from './run-plan.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { Shop } from './shop.ts';
 import { SimApi } from './sim-api.ts';
@@ -215,10 +215,7 @@ export class World {
     if (plan.lostDiskAtMs !== null) this.time.after(plan.lostDiskAtMs, () => this.#withWorker(() => this.#loseDisk()));
     this.shop.open(plan);
     this.#start();
-    const lines = plan.batches.reduce((sum, batch) => sum + batch.lines.length, plan.followUps.length);
-    const queueMs = lines * 12 * Math.ceil(plan.settings.limits.windowMs / plan.settings.limits.orders);
-    const jumpedMs = plan.wallJumps.reduce((sum, jump) => sum + Math.abs(jump.deltaMs), 0);
-    const limitMs = plan.faultsOffMs + 1_800_000 + queueMs + jumpedMs;
+    const limitMs = atRestByMs(plan);
     const done = await this.time.run(() => this.violations.length > 0 || this.#isDone(), limitMs);
     if (this.violations.length > 0) return;
     if (!done) {

@@ -36,6 +36,22 @@ describe('what is due', () => {
     expect(await outbox.store.nextDueAt('send')).toBe(1500);
   });
 
+  it('is told anew after everything that changes it: what is taken, what is settled, and what is open', async () => {
+    await outbox.accept([line()], null, 3000);
+    expect(await outbox.store.nextDueAt('send')).toBe(3000);
+    expect(await outbox.store.nextDueAt('lookup')).toBeNull();
+    const attempt = await outbox.opened({ nowMs: 3000 });
+    expect(await outbox.store.nextDueAt('send')).toBeNull();
+    await outbox.store.closeAttempt(close(attempt, { ...nothing, nextStep: 'lookup', dueAtMs: 4000 }));
+    expect(await outbox.store.nextDueAt('lookup')).toBe(4000);
+    expect(await outbox.store.nextDueAt('send')).toBeNull();
+    const looked = await outbox.opened({ nowMs: 4000, step: 'lookup' });
+    expect(await outbox.store.nextDueAt('lookup')).toBeNull();
+    await outbox.store.closeAttempt(close(looked, { ...nothing, nextStep: 'send', dueAtMs: 5000 }));
+    expect(await outbox.store.nextDueAt('lookup')).toBeNull();
+    expect(await outbox.store.nextDueAt('send')).toBe(5000);
+  });
+
   it('leaves out a balance that stands still, while another one flows', async () => {
     await outbox.accept([line(), line({ lineId: '2', currency: 'EUR' })]);
     const attempt = await outbox.store.openAttempt(outbox.claim({ pausedCurrencies: ['USD'] }));

@@ -173,7 +173,10 @@ class SqliteStore implements Store {
     });
   }
   async bringForward(at: Parameters<Store['bringForward']>[0]) {
-    return inTransaction(this.#database, () => this.#due.bringForward(at) + this.#pauses.bringForward(at));
+    return inTransaction(
+      this.#database,
+      () => this.#due.bringForward(at) + this.#pauses.bringForward(at) + this.#deliveries.bringForward(at.nowMs),
+    );
   }
   async countInDoubt() {
     return this.#due.countInDoubt();

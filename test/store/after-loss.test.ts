@@ -32,7 +32,7 @@ it('the parts of an order are looked up first as it was, also when they are made
   expect(await box.store.openAttempt(box.claim({ ...lookUp, nowMs: late }))).toBeNull();
   const looked = await box.opened({ step: 'lookup', nowMs: late });
   expect(looked.entry).toMatchObject({ lookFirst: 1, inDoubt: true });
-  await box.store.closeAttempt(close(looked, parts));
+  await box.store.closeAttempt({ ...close(looked, parts), nowMs: late });
   expect(await box.store.openAttempt(box.claim({ ...lookUp, nowMs: late + 1 }))).toBeNull();
   const part = await box.opened({ step: 'lookup', nowMs: late + 1 });
   expect(part.entry).toMatchObject({ generation: 1, quantity: 1, lookFirst: 1, inDoubt: true });

@@ -23,10 +23,13 @@ COPY config ./config
 # The volume: database, folders and results. A named volume takes over this owner.
 RUN install -d -o node -g node -m 0750 /data
 VOLUME /data
+# What a start reads is kept here, by the user who starts it: half a second for the worker, and for each health check.
+RUN install -d -o node -g node node_modules/.cache
 ENV NODE_ENV=production \
     ORDER_SYNC_CONFIG=/etc/order-sync/order-sync.yaml \
     ORDER_SYNC__DATA_DIR=/data
 USER node
+RUN node bin/order-sync.js version
 EXPOSE 9090
 STOPSIGNAL SIGTERM
 # The worker asks itself: no curl in the image, and the port is found wherever it is.

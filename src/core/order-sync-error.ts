@@ -7,6 +7,7 @@ export type OrderSyncErrorCode =
   | 'USAGE'
   | 'DATABASE_MISSING'
   | 'DATABASE_NEWER'
+  | 'DATABASE_OLDER'
   | 'DATABASE_LOCKED'
   | 'DATABASE_UNSAFE'
   | 'DATABASE_REPLACED'

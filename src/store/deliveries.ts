@@ -2,6 +2,8 @@ import { inTransaction, type Sqlite } from './database.ts';
 
 /** Later than any time that is ever due. */
 const never = 9_000_000_000_000_000;
+/** Nothing waits as long as this for its next try: the longest step is a day. */
+const furthestRetryMs = 2 * 86_400_000;
 
 /** Which results are to be written back where. A delivery is done for a version of its request. */
 export class DeliveryTable {
@@ -49,6 +51,10 @@ export class DeliveryTable {
         `UPDATE deliveries SET tries = tries + 1, last_error = :error, given_up_at_ms = :nowMs, due_at_ms = ${never}
          WHERE request_id = :requestId AND sink = :sink AND done_version < due_version AND due_version = :version`,
       ),
+      bringForward: database.prepare<{ nowMs: number; sink: string; furthestMs: number }>(
+        `UPDATE deliveries SET due_at_ms = :nowMs
+         WHERE done_version < due_version AND sink = :sink AND due_at_ms > :furthestMs AND due_at_ms < ${never}`,
+      ),
       retire: database.prepare(
         `UPDATE deliveries SET last_error = 'this place is not configured any more', given_up_at_ms = :nowMs,
            due_at_ms = ${never}
@@ -95,6 +101,12 @@ export class DeliveryTable {
     inTransaction(this.#database, () => {
       this.#statements.fail.run({ ...failed, error: failed.error.slice(0, 500) });
     });
+  }
+
+  /** Makes due now what is due so late that the wall clock must have been set back. Called inside a transaction. */
+  bringForward(nowMs: number): number {
+    const at = { nowMs, furthestMs: nowMs + furthestRetryMs };
+    return this.#sinks.reduce((moved, sink) => moved + this.#statements.bringForward.run({ ...at, sink }).changes, 0);
   }
 
   /** Unless the result has changed meanwhile: then the newer one is tried from the start. */

@@ -68,6 +68,8 @@ function sendStatements(database: Sqlite, allowed: string) {
 export class DueEntries {
   readonly #statements;
   readonly #turns = new Turns();
+  /** What was found at this count of changed rows; asked several times between two of them. */
+  #nextAt: { changes: number; found: Map<AttemptClaim['step'], number | null> } | null = null;
 
   constructor(database: Sqlite) {
     this.#statements = {
@@ -99,6 +101,8 @@ export class DueEntries {
              UNION ALL SELECT (SELECT min(e.due_at_ms) FROM entries e WHERE e.state = 'placed' AND ${notOpen}))`,
         )
         .pluck(),
+      // Counts on also where a transaction is rolled back.
+      changes: database.prepare<[], number>('SELECT total_changes()').pluck(),
       farLane: database.prepare<FarParameters & { lane: string }>(
         `UPDATE entries INDEXED BY entries_pending_lanes SET due_at_ms = :nowMs
          WHERE state = 'pending' AND lane = +:lane AND due_at_ms > :furthestMs`,
@@ -149,7 +153,15 @@ export class DueEntries {
   }
 
   nextAt(step: 'send' | 'lookup'): number | null {
-    return (step === 'send' ? this.#statements.nextSend.get() : this.#statements.nextLookup.get()) ?? null;
+    const changes = this.#statements.changes.get() ?? 0;
+    if (this.#nextAt?.changes !== changes) this.#nextAt = { changes, found: new Map() };
+    const { found } = this.#nextAt;
+    const known = found.get(step);
+    if (known !== undefined) return known;
+    const { nextSend, nextLookup } = this.#statements;
+    const at = (step === 'send' ? nextSend : nextLookup).get() ?? null;
+    found.set(step, at);
+    return at;
   }
 
   /** Makes due now what is due later than `furthestMs`. Returns how many; called inside a transaction. */

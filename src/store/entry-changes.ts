@@ -1,4 +1,5 @@
 import { decisionTable } from '../core/decision-table.ts';
+import { withDelivered } from '../core/delivered-units.ts';
 import { outcomeRowFrom, type Settlement } from '../core/settlement.ts';
 import { canTransition, isFinal, type EntryState } from '../core/entry-state.ts';
 import type { FollowUp } from '../core/follow-up.ts';
@@ -8,7 +9,7 @@ import { referenceFor, type ReferenceNamespace } from '../core/reference.ts';
 import type { Sqlite } from './database.ts';
 import type { DeliveryTable } from './deliveries.ts';
 import { laneOf } from './lanes.ts';
-import { rulesFrom, type EntryRow } from './rows.ts';
+import { rulesFrom, unitsFrom, type EntryRow } from './rows.ts';
 import type { AttemptClose } from './store.ts';
 
 /** States that a shop is told about; the others are on their way to one of them. */
@@ -138,6 +139,7 @@ export class EntryChanges {
       `${row.reference} may go from ${row.state} to ${settlement.state}`,
     );
     const { answer, error } = settlement;
+    const units = withDelivered(answer?.units ?? [], unitsFrom(row.units));
     const { changes } = this.#statements.update.run({
       id: row.id,
       from: row.state,
@@ -162,7 +164,7 @@ export class EntryChanges {
       status: answer?.status ?? null,
       cost: answer?.cost ?? null,
       chargedCurrency: answer?.currency ?? null,
-      units: answer === null || answer.units.length === 0 ? null : JSON.stringify(answer.units),
+      units: units.length === 0 ? null : JSON.stringify(units),
       nowMs,
       final: isFinal(settlement.state) ? 1 : 0,
     });

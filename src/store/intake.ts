@@ -51,6 +51,11 @@ export class IntakeTable {
         `INSERT INTO requests (source, order_id, metadata, received_at_ms, updated_at_ms) VALUES (?, ?, ?, ?, ?)
          ON CONFLICT DO NOTHING`,
       ),
+      // What was refused told no metadata; the first lines that are accepted do.
+      adoptMetadata: database.prepare(
+        `UPDATE requests SET metadata = ? WHERE id = ? AND metadata = '{}'
+         AND NOT EXISTS (SELECT 1 FROM lines l WHERE l.request_id = requests.id)`,
+      ),
       findLine: database.prepare<[number, string], LineRow>(
         `SELECT l.id, l.operation, l.variant, l.plan, l.iccid, l.quantity, l.days, l.currency, l.fingerprint, l.file_id, e.reference
          FROM lines l JOIN entries e ON e.line_id = l.id
@@ -159,10 +164,12 @@ export class IntakeTable {
     metadata: AcceptableLine['metadata'],
     nowMs: number,
   ): { requestId: number; isNew: boolean } {
-    const inserted = this.#statements.insertRequest.run(source, orderId, JSON.stringify(metadata), nowMs, nowMs);
+    const text = JSON.stringify(metadata);
+    const inserted = this.#statements.insertRequest.run(source, orderId, text, nowMs, nowMs);
     if (inserted.changes === 1) return { requestId: Number(inserted.lastInsertRowid), isNew: true };
     const requestId = this.#statements.findRequest.get(source, orderId);
     assert(requestId !== undefined, `an order that cannot be inserted is known: ${source} ${orderId}`);
+    if (text !== '{}') this.#statements.adoptMetadata.run(text, requestId);
     return { requestId, isNew: false };
   }
 

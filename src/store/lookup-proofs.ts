@@ -1,9 +1,8 @@
-import type { Family, Operation } from '../core/operation.ts';
+import { lookedUpKinds, type LookedUp, type Operation } from '../core/operation.ts';
 import { inTransaction, statementOf, type Sqlite } from './database.ts';
 import type { LookupProof } from './store.ts';
 
-const families: readonly Family[] = ['gift_card', 'esim'];
-const nameOf = (family: Family): string => `lookup_proven:${family}`;
+const nameOf = (kind: LookedUp): string => `lookup_proven:${kind}`;
 
 const selectMeta = statementOf<[string], string>('SELECT value FROM meta WHERE name = ?');
 
@@ -14,7 +13,13 @@ const selectMeta = statementOf<[string], string>('SELECT value FROM meta WHERE n
 export const boughtOrderSql = `SELECT reference FROM entries INDEXED BY entries_bought
   WHERE state = 'fulfilled' AND outcome_row = 'accepted' AND operation = ? LIMIT 1`;
 
-/** Whether the lookup path of a family is known to be right: it has found an order of ours at least once. */
+const bringingIn: Readonly<Record<LookedUp, Operation>> = {
+  gift_card: 'gift_card_order',
+  esim: 'esim_order',
+  esim_topup: 'esim_topup',
+};
+
+/** Whether the lookup path of a kind is known to be right: it has found an order of ours at least once. */
 export class LookupProofs {
   readonly #database: Sqlite;
   readonly #bought;
@@ -26,23 +31,21 @@ export class LookupProofs {
 
   proven(): readonly LookupProof[] {
     const find = selectMeta(this.#database).pluck();
-    return families.flatMap((family) => {
-      const path = find.get(nameOf(family));
-      return path === undefined ? [] : [{ family, path }];
+    return lookedUpKinds.flatMap((kind) => {
+      const path = find.get(nameOf(kind));
+      return path === undefined ? [] : [{ kind, path }];
     });
   }
 
-  prove({ family, path }: LookupProof): void {
+  prove({ kind, path }: LookupProof): void {
     inTransaction(this.#database, () => {
       this.#database
         .prepare('INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value')
-        .run(nameOf(family), path);
+        .run(nameOf(kind), path);
     });
   }
 
-  boughtReference(family: Family): string | null {
-    // A top-up is an order too, but whether a lookup shows it is a guess of its own.
-    const placing: Operation = family === 'gift_card' ? 'gift_card_order' : 'esim_order';
-    return this.#bought.get(placing) ?? null;
+  boughtReference(kind: LookedUp): string | null {
+    return this.#bought.get(bringingIn[kind]) ?? null;
   }
 }

@@ -55,6 +55,19 @@ export function refuseNewer(database: Sqlite): void {
 }
 
 /**
+ * Refuses to read a database as it was before this program: what is asked for may not be there yet.
+ * @throws OrderSyncError DATABASE_OLDER
+ */
+export function refuseOlder(database: Sqlite): void {
+  const newest = migrations().length;
+  const current = schemaVersion(database);
+  if (current === newest) return;
+  throw new OrderSyncError('DATABASE_OLDER', `The database has schema ${current}, this program reads ${newest}`, {
+    hint: 'start the worker of this version once, which brings it up to date, or read it with the version that made it',
+  });
+}
+
+/**
  * Brings the schema up to date, each migration in a transaction of its own, so that a crash leaves whole steps.
  * Returns how many were applied.
  */

@@ -6,7 +6,7 @@ import type { ResultDocument } from '../core/result-document.ts';
 import { AuditTable } from './audit.ts';
 import { freeBytesOf, openReadOnly, type Sqlite } from './database.ts';
 import { readOrderDetail } from './order-detail.ts';
-import { refuseNewer } from './migrate.ts';
+import { refuseNewer, refuseOlder } from './migrate.ts';
 import { readQueuedEntry, readQueueFacts, type QueuedEntry, type QueueFacts } from './queue-facts.ts';
 import { readResultDocument } from './result-reader.ts';
 import { stateCountsFrom } from './rows.ts';
@@ -185,12 +185,13 @@ export class SqliteOutboxReader implements OutboxReader {
 
 /**
  * Opens the outbox for reading beside a running worker.
- * @throws OrderSyncError DATABASE_MISSING, DATABASE_NEWER
+ * @throws OrderSyncError DATABASE_MISSING, DATABASE_NEWER, DATABASE_OLDER
  */
 export function openReader(path: string): SqliteOutboxReader & { close(): void } {
   const database = openReadOnly(path);
   try {
     refuseNewer(database);
+    refuseOlder(database);
     const upstream = database.prepare<[], string>("SELECT value FROM meta WHERE name = 'upstream'").pluck().get();
     return Object.assign(new SqliteOutboxReader(database, upstream === 'sandbox'), {
       close: () => void database.close(),

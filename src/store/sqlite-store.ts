@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import type { Family } from '../core/operation.ts';
+import type { Family, LookedUp } from '../core/operation.ts';
 import type { ReferenceNamespace } from '../core/reference.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { AttemptTable } from './attempts.ts';
@@ -170,7 +170,10 @@ class SqliteStore implements Store {
     });
   }
   async bringForward(at: Parameters<Store['bringForward']>[0]) {
-    return inTransaction(this.#database, () => this.#due.bringForward(at) + this.#pauses.bringForward(at));
+    return inTransaction(
+      this.#database,
+      () => this.#due.bringForward(at) + this.#pauses.bringForward(at) + this.#deliveries.bringForward(at.nowMs),
+    );
   }
   async countInDoubt() {
     return this.#due.countInDoubt();
@@ -181,8 +184,8 @@ class SqliteStore implements Store {
   async proveLookup(proof: LookupProof) {
     this.#lookups.prove(proof);
   }
-  async boughtReference(family: Family) {
-    return this.#lookups.boughtReference(family);
+  async boughtReference(kind: LookedUp) {
+    return this.#lookups.boughtReference(kind);
   }
   async judgedCalls(family: Family) {
     return this.#judged.newest(family);

@@ -1,6 +1,6 @@
 import type { AcceptableLine, OrderRules } from '../core/order-request.ts';
 import type { EntryState } from '../core/entry-state.ts';
-import type { Family, Operation } from '../core/operation.ts';
+import type { Family, LookedUp, Operation } from '../core/operation.ts';
 import type { OrderAnswer, Unit } from '../core/order-answer.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { JudgedCall } from '../core/refusals-in-a-row.ts';
@@ -79,11 +79,11 @@ export interface Store {
    */
   bringForward(at: { nowMs: number; furthestMs: number }): Promise<number>;
   countInDoubt(): Promise<number>;
-  /** Families in which a lookup has found an order, so that "not found" can be believed. */
+  /** What a lookup has found before, so that "not found" can be believed of it. */
   provenLookups(): Promise<readonly LookupProof[]>;
   proveLookup(proof: LookupProof): Promise<void>;
   /** The reference of an order that was surely bought, to try a lookup with; null while there is none. */
-  boughtReference(family: Family): Promise<string | null>;
+  boughtReference(kind: LookedUp): Promise<string | null>;
   /**
    * The slots that earlier processes used. Those that were still open, or that were stamped in another run of the
    * machine, whose monotonic clock means nothing now, count as settled at `settledMono`.
@@ -170,9 +170,9 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** A lookup of this family has found an order under this path; another path has yet to. */
+/** A lookup has found something of this kind under this path; another path has yet to. */
 export interface LookupProof {
-  readonly family: Family;
+  readonly kind: LookedUp;
   readonly path: string;
 }
 

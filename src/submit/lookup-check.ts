@@ -1,22 +1,26 @@
-import { familyOf, type Family, type Operation } from '../core/operation.ts';
+import { familyOf, lookedUpAs, lookedUpKinds, type Family, type LookedUp, type Operation } from '../core/operation.ts';
 import type { LookupProof, Store } from '../store/store.ts';
 import { callKey, type AttemptDeps } from './attempt-run.ts';
 import { heedShutDoor } from './shut-doors.ts';
 import { heedRateLimit } from './turned-away.ts';
 import type { WholesalePort } from './wholesale-port.ts';
 
-const families: readonly Family[] = ['gift_card', 'esim'];
 /** How long to leave a lookup alone that did not find what was surely bought. */
 const retryMs = 600_000;
+/** The same for top-ups: an API that does not show them has nothing in its configuration that could be corrected. */
+const topupRetryMs = 86_400_000;
+const familyOfKind = (kind: LookedUp): Family => (kind === 'esim_topup' ? 'esim' : kind);
+
 /**
  * Whether "not found" can be believed. The path of a lookup is an assumption (the spec shows none), and an API that
  * answers any unknown path with its own `not_found` would make every order look absent. So a family's lookups count
- * only after one of them has found an order under the very path that is configured now; as soon as something was bought, one is tried.
+ * only after one of them has found an order under the very path that is configured now, and of top-ups only after one has
+ * found a top-up; as soon as something was bought, one is tried.
  */
 export class LookupCheck {
   readonly #store: Store;
   #proven: readonly LookupProof[] = [];
-  readonly #notBefore = new Map<Family, number>();
+  readonly #notBefore = new Map<LookedUp, number>();
 
   constructor(store: Store) {
     this.#store = store;
@@ -26,37 +30,42 @@ export class LookupCheck {
     this.#proven = await this.#store.provenLookups();
   }
 
-  #isProven(family: Family, path: string | null): boolean {
-    return this.#proven.some((proof) => proof.family === family && proof.path === path);
+  #isProven(kind: LookedUp, path: string | null): boolean {
+    return this.#proven.some((proof) => proof.kind === kind && proof.path === path);
   }
 
-  /** Whether a lookup of this operation's family has found an order under the path that is asked now. */
+  /** Whether a lookup has found what such an operation brings, under the path that is asked now. */
   trusts(operation: Operation, wholesale: Pick<WholesalePort, 'lookupPath'>): boolean {
-    const family = familyOf(operation);
-    return this.#isProven(family, wholesale.lookupPath(family));
+    return this.#isProven(lookedUpAs(operation), wholesale.lookupPath(familyOf(operation)));
   }
 
   async found(operation: Operation, wholesale: Pick<WholesalePort, 'lookupPath'>): Promise<void> {
-    const family = familyOf(operation);
-    const path = wholesale.lookupPath(family);
-    if (path === null || this.#isProven(family, path)) return;
-    await this.#store.proveLookup({ family, path });
+    const kind = lookedUpAs(operation);
+    const path = wholesale.lookupPath(familyOf(operation));
+    if (path !== null && !this.#isProven(kind, path)) await this.#prove(kind, path);
+  }
+
+  /** A top-up that is found among the orders of eSIMs shows that those are looked up there, too. */
+  async #prove(kind: LookedUp, path: string): Promise<void> {
+    const kinds = new Set<LookedUp>([kind, familyOfKind(kind)]);
+    for (const one of kinds) if (!this.#isProven(one, path)) await this.#store.proveLookup({ kind: one, path });
     await this.refresh();
   }
 
-  /** Tries one lookup of an order that was surely bought, in a family that has none to show yet. */
+  /** Tries one lookup of what was surely bought, of each kind that has none to show yet. */
   async tryOne(deps: AttemptDeps, signal: AbortSignal): Promise<void> {
     const { store, gate, clock, wholesale, logger } = deps;
-    for (const family of families) {
+    for (const kind of lookedUpKinds) {
+      const family = familyOfKind(kind);
       const now = clock.monoMs();
       const path = wholesale.lookupPath(family);
-      if (path === null || this.#isProven(family, path) || now < (this.#notBefore.get(family) ?? 0)) continue;
-      const reference = await store.boughtReference(family);
+      if (path === null || this.#isProven(kind, path) || now < (this.#notBefore.get(kind) ?? 0)) continue;
+      const reference = await store.boughtReference(kind);
       if (reference === null) continue;
       const keyName = gate.tryTake('read');
       if (keyName === null) return;
       const key = callKey(deps, keyName);
-      this.#notBefore.set(family, now + retryMs);
+      this.#notBefore.set(kind, now + retryMs);
       const slot = await store.takeSlot({ keyName, nowMono: now, bootId: clock.bootId ?? null });
       const lookup = await wholesale.lookUp({
         family,
@@ -75,9 +84,14 @@ export class LookupCheck {
         await heedShutDoor(deps, keyName, lookup.outcome);
       }
       if (lookup.kind === 'found') {
-        await store.proveLookup({ family, path });
-        await this.refresh();
-        logger.info({ family }, 'lookups work: an order that was bought was found by its reference');
+        await this.#prove(kind, path);
+        logger.info({ kind }, 'lookups work: an order that was bought was found by its reference');
+      } else if (lookup.kind === 'absent' && kind === 'esim_topup') {
+        this.#notBefore.set(kind, now + topupRetryMs);
+        logger.warn(
+          { reference },
+          'a lookup does not find a top-up that was bought: doubts about top-ups will need a person',
+        );
       } else if (lookup.kind === 'absent') {
         logger.error(
           { family, reference },

@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
+import { migrations } from '../../src/store/migrate.ts';
 import { installation, knownInstallation, sandboxConfig } from './installation.ts';
 import { fillOutbox, openOutbox } from './sample-outbox.ts';
 
@@ -146,6 +147,22 @@ describe('order-sync db check', () => {
     for (const command of [['db', 'check'], ['orders', 'list'], ['init']]) {
       expect((await outbox.run(...command)).code).toBe(7);
     }
+  });
+
+  it('of an older program is not read by a command before a worker has brought it up to date', async () => {
+    const outbox = knownInstallation();
+    const newest = migrations().length;
+    const database = new SqliteDatabase(join(outbox.dataDir, 'order-sync.db'));
+    database.unsafeMode(true);
+    for (const migration of migrations().slice(0, -1)) database.exec(migration.sql);
+    database.pragma(`user_version = ${newest - 1}`);
+    database.close();
+    const asked = await outbox.run('orders', 'list', '--json');
+    expect(asked.code).toBe(5);
+    expect(JSON.parse(asked.stderr)).toMatchObject({ error: { code: 'DATABASE_OLDER' } });
+    expect((await outbox.run('db', 'check')).stdout).toContain(`schema ${newest - 1} of ${newest}`);
+    await openOutbox(outbox).close();
+    expect((await outbox.run('orders', 'list')).code).toBe(0);
   });
 
   it('ends with 4 where there is none', async () => {

@@ -50,6 +50,15 @@ describe('the container', () => {
     expect(of(lastStage, 'RUN').join()).not.toMatch(/npm|apt-get|curl/);
   });
 
+  it('has read its modules once before it is shipped, as the user who starts it', () => {
+    const user = lastStage.findIndex(({ name }) => name === 'USER');
+    const warmed = lastStage.findIndex(({ name, rest }) => name === 'RUN' && rest === 'node bin/order-sync.js version');
+    expect(warmed).toBeGreaterThan(user);
+    const owned = lastStage.findIndex(({ rest }) => rest === 'install -d -o node -g node node_modules/.cache');
+    expect(owned).toBeGreaterThan(lastStage.findLastIndex(({ name }) => name === 'COPY'));
+    expect(owned).toBeLessThan(user);
+  });
+
   it('does not run as root, and owns its volume', () => {
     expect(of(lastStage, 'USER')).toEqual(['node']);
     expect(of(lastStage, 'VOLUME')).toEqual(['/data']);

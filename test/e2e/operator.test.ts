@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
-import { connect } from 'node:net';
+import { connect, createServer as createTcpServer, type Server as TcpServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -12,8 +12,9 @@ import { House, projectRoot, type HouseOptions, type WorkerProcess } from '../su
 
 let house: House;
 let foreign: Server | null = null;
+let roadServer: TcpServer | null = null;
 
-function portOf(server: Server): number {
+function portOf(server: TcpServer): number {
   const address = server.address();
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
@@ -21,8 +22,26 @@ function portOf(server: Server): number {
 afterEach(async () => {
   foreign?.close();
   foreign = null;
+  roadServer?.close();
+  roadServer = null;
   await house.close();
 });
+
+/** The way to the sandbox: what is sent on it arrives when it is opened, however long that takes. */
+async function closedRoad(port: number): Promise<{ url: string; open: () => void }> {
+  const opened = Promise.withResolvers<void>();
+  const server = createTcpServer((near) => {
+    near.on('error', () => near.destroy());
+    void opened.promise.then(() => {
+      const far = connect(port, '127.0.0.1').on('error', () => near.destroy());
+      near.pipe(far).pipe(near);
+    });
+  });
+  roadServer = server;
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { url: `http://127.0.0.1:${portOf(server)}`, open: opened.resolve };
+}
 
 const order = (id: string) => ({
   source: 'shop',
@@ -87,7 +106,12 @@ describe('a person and a running worker', () => {
   });
 
   it('an entry whose call is open is never touched', async () => {
-    await running({ sandbox: { limits: { enabled: false }, latency: { before_ms: [5000, 5000] } } });
+    house = await House.open();
+    const road = await closedRoad(Number(new URL(house.sandbox.url).port));
+    house.configure((config) => {
+      config.wholesale.base_url = road.url;
+    });
+    await house.start().started();
     await submit('1');
     await until(() => stateOf('1') === 'sending');
     const asked = ['hold', 'cancel', 'retry'].map((action) => decide('orders', action, referenceOf('1')));
@@ -96,6 +120,7 @@ describe('a person and a running worker', () => {
       expect(stderr).toContain('is sending');
     }
     expect(house.query('SELECT * FROM audit_log')).toEqual([]);
+    road.open();
     await until(() => stateOf('1') === 'fulfilled');
     expect(house.sandbox.ledger().orders).toHaveLength(1);
   });

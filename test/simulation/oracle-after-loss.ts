@@ -1,4 +1,4 @@
-import { familyOf } from '../../src/core/operation.ts';
+import { lookedUpAs } from '../../src/core/operation.ts';
 import type { AcceptableLine } from '../../src/core/order-request.ts';
 import type { ResultEntry, ResultLine } from '../../src/core/result-document.ts';
 import type { SimOrder } from './api-ledger.ts';
@@ -49,6 +49,6 @@ export function mayBeAskedAfterLoss(
   // Of parts above a per-order limit, the first is looked up; the others are found only by meeting the limit again.
   if (mayBeIn(line, 'split') && (refused || isOverdue)) return true;
   const seenMs = world.wire.lastSeenMs(entry.possible);
-  if (world.wire.foundBefore(familyOf(line.operation), seenMs)) return false;
+  if (world.wire.foundBefore(lookedUpAs(line.operation), seenMs)) return false;
   return refused || isOverdue || elsewhere;
 }

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { familyOf } from '../../src/core/operation.ts';
+import { lookedUpAs } from '../../src/core/operation.ts';
 import type { AcceptableLine } from '../../src/core/order-request.ts';
 import type { ResultEntry, ResultLine } from '../../src/core/result-document.ts';
 import { wallStartMs } from './virtual-time.ts';
@@ -54,18 +54,18 @@ export function checkFile(world: World, database: Database): void {
 function checkEnded(world: World, name: string, line: AcceptableLine, entry: ResultEntry): void {
   const seen = world.wire.of(entry.reference);
   const possible = referencesOfLine(world, line);
-  const family = familyOf(entry.operation);
+  const kind = lookedUpAs(entry.operation);
   // After a doubt only a lookup tells that nothing was bought, and only where lookups are known to find what is there.
   // After a loss all of it is in doubt.
   const inDoubt = seen.doubtful || looksFirst(world);
   const lastMs = looksFirst(world) ? world.wire.lastSeenMs(possible) : seen.lastMs;
-  if (entry.state === 'expired' && inDoubt && !world.wire.foundBefore(family, lastMs))
+  if (entry.state === 'expired' && inDoubt && !world.wire.foundBefore(kind, lastMs))
     world.violate('I4', `${name} is said to have expired, but it may have been bought for all that is known`);
   const deadline = entry.error?.code === 'not_after_passed';
   if (entry.state !== 'rejected' || world.person.resolved.has(entry.reference)) return;
   if (!seen.refused && !deadline) world.violate('I4', `${name} is rejected, but the API never refused it`);
   // The refusal may be one of what was bought before the loss.
-  if (looksFirst(world) && !world.wire.foundBefore(family, lastMs))
+  if (looksFirst(world) && !world.wire.foundBefore(kind, lastMs))
     world.violate('I4', `${name} is rejected after a loss, and no lookup has ever found an order`);
 }
 
@@ -191,7 +191,8 @@ function mayBeReviewed(world: World, line: AcceptableLine, reference: string, or
   if (seen.doubtful && (!readings.lookup || settings.horizonMs < 3_600_000)) return true;
   // Until a lookup has found an order once, that it finds none proves nothing.
   const mattersWhenAbsent = seen.refused || line.notAfterMs !== null;
-  if (seen.doubtful && mattersWhenAbsent && !world.wire.foundBefore(familyOf(line.operation), seen.lastMs)) return true;
+  if (seen.doubtful && mattersWhenAbsent && !world.wire.foundBefore(lookedUpAs(line.operation), seen.lastMs))
+    return true;
   if (order === undefined) return false;
   const jumpedMs = Math.max(0, ...world.plan.wallJumps.map((jump) => jump.deltaMs));
   const late = order.completeAtMs - order.atMs + (order.completeAtMs > order.atMs ? jumpedMs : 0);

@@ -141,3 +141,21 @@ export const plainLine: AcceptableLine = {
 export const esimLine = { operation: 'esim_order', variant: null, plan: 'plan' } as const;
 export const topupLine = { operation: 'esim_topup', variant: null, plan: 'plan', quantity: null } as const;
 export const cancelLine = { operation: 'esim_cancel', variant: null, quantity: null, currency: null } as const;
+
+/** When a run must have come to rest, in ms of its virtual time. */
+export function atRestByMs(plan: RunPlan): number {
+  const lines = plan.batches.reduce((sum, batch) => sum + batch.lines.length, plan.followUps.length);
+  const queueMs = lines * 12 * Math.ceil(plan.settings.limits.windowMs / plan.settings.limits.orders);
+  const jumpedMs = plan.wallJumps.reduce((sum, jump) => sum + Math.abs(jump.deltaMs), 0);
+  // What is for one eSIM waits for each other; a cancel that the API cannot check takes three tries, two minutes apart.
+  const ofOneEsim =
+    plan.followUps.length + plan.batches.flatMap((batch) => batch.lines).filter((line) => line.iccid !== null).length;
+  // An order may be accepted at the very end of it, and then wait for units that never come.
+  const placedMs = plan.settings.placedDeadlineMs + 600_000;
+  // After a loss no more than the exposure cap are looked up at a time, a minute each, and so is each part that may be bought.
+  const parts = plan.batches
+    .flatMap((batch) => batch.lines)
+    .reduce((sum, line) => sum + (line.rules?.partial === true ? 15 : 2), 0);
+  const lookedUpMs = plan.looksFirst ? (parts * 60_000) / plan.settings.exposureCap : 0;
+  return plan.faultsOffMs + 1_800_000 + queueMs + jumpedMs + placedMs + ofOneEsim * 360_000 + lookedUpMs;
+}

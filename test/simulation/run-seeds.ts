@@ -18,6 +18,7 @@ export async function runSeeds(options: {
   readonly twiceEvery: number;
   readonly mostFailures: number;
   readonly onProgress?: (done: number) => void;
+  readonly onFailure?: (failure: SeedFailure) => void;
 }): Promise<SeedsReport> {
   const startedMs = performance.now();
   const coverage = new Coverage();
@@ -38,7 +39,10 @@ export async function runSeeds(options: {
           repeated += message.repeated;
           options.onProgress?.(seeds);
         }
-        if (message.kind === 'failure') failures.push(message.failure);
+        if (message.kind === 'failure') {
+          failures.push(message.failure);
+          options.onFailure?.(message.failure);
+        }
         if (failures.length >= options.mostFailures) void thread.terminate();
       });
       const range: SeedRange = { from: from + index, to: from + count, step: workers, twiceEvery };

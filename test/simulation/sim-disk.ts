@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Database } from 'better-sqlite3';
+import SqliteDatabase, { type Database } from 'better-sqlite3';
 import { openStore, type StoreOptions } from '../../src/store/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { SeededRandom } from './seeded-random.ts';
@@ -22,7 +22,8 @@ tapSqlite();
 
 const walHeaderBytes = 32;
 const frameHeaderBytes = 24;
-const pageBytes = 4096;
+/** A quarter of the usual: an outbox of a few lines would fill its pages with nothing, and every commit writes them. */
+const pageBytes = 1024;
 
 export const namespace = { instance: 'simulation', prefix: 'os', secret: Buffer.alloc(32, 9) };
 const options = (path: string): StoreOptions => ({
@@ -89,6 +90,7 @@ export class SimDisk {
     this.#folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'order-sync-sim-'));
     // An empty outbox is made once and copied: making one takes longer than most runs.
     this.#template = join(this.#folder, 'template.db');
+    makeWithPages(this.#template, pageBytes);
     void openStore(options(this.#template)).close();
     writeFileSync(this.#template, readFileSync(this.#template));
     this.#shared = join(this.#folder, 'shared.db');
@@ -214,6 +216,13 @@ export class SimDisk {
     closeKept(`${this.#shared}-lock`);
     rmSync(this.#folder, { recursive: true, force: true });
   }
+}
+
+function makeWithPages(path: string, bytes: number): void {
+  const database = new SqliteDatabase(path);
+  database.exec(`PRAGMA page_size = ${bytes}; VACUUM`);
+  database.close();
+  forgetConnection(path);
 }
 
 /** Frames that no sync has made durable: the disk may have written any number of them. */

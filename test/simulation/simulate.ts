@@ -48,10 +48,8 @@ async function runMany(): Promise<void> {
       said = done;
       say(`${done} of ${count} seeds`);
     },
+    onFailure: ({ seed, violations }) => say(`seed ${seed}: ${violations[0]?.invariant} ${violations[0]?.sentence}`),
   });
-  for (const { seed, violations } of report.failures) {
-    say(`seed ${seed}: ${violations[0]?.invariant} ${violations[0]?.sentence}`);
-  }
   const missing = missingPlaces(report.coverage, report.seeds);
   if (values.coverage) say(describeCoverage(report.coverage));
   // A short run cannot reach every place; a long one that misses some has stopped testing what it is there for.

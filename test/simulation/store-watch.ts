@@ -30,6 +30,8 @@ const reads = new Set([
   'judgedCalls',
   'bringForward',
 ]);
+/** Calls that write down what the worker saw: that a door was shut, or that a lookup found something. */
+const recordsWhatWasSeen = new Set(['closeAttempt', 'proveLookup']);
 const changesEntries = new Set(['acceptBatch', 'openAttempt', 'closeAttempt', 'expireOverdue', 'actOnEntry']);
 
 /** Makes every call of the real store a port call, and looks at what it did. */
@@ -86,7 +88,7 @@ export class StoreWatch {
             this.#onFault(process, name);
             // It is on the disk, although the worker believes that it failed: the next step begins from there.
             if (fault.where === 'commit') {
-              onRecorded();
+              if (recordsWhatWasSeen.has(name)) onRecorded();
               if (changesEntries.has(name)) this.#entriesChanged();
             }
           }
@@ -108,7 +110,7 @@ export class StoreWatch {
             // Another call of the process may have been its last in the meantime.
             if (!process.alive) return result;
             this.#look(name, values[0], result);
-            if (name === 'closeAttempt' || name === 'proveLookup') onRecorded();
+            if (recordsWhatWasSeen.has(name)) onRecorded();
             return result;
           });
       },

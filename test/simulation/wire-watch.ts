@@ -1,3 +1,4 @@
+import type { LookedUp } from '../../src/core/operation.ts';
 import type { CallEnd } from '../../src/wholesale/call-end.ts';
 import type { SimProcess } from './sim-process.ts';
 import type { WireCall, WireObserver } from './sim-network.ts';
@@ -156,9 +157,12 @@ export class WireWatch implements WireObserver {
     this.#looked.set(decodeURIComponent(key), this.#nowMs());
     const seen = this.seen.get(decodeURIComponent(key));
     if (seen !== undefined) Object.assign(seen, { lastMs: this.#nowMs(), strange: seen.strange || isOthers(end) });
-    const name = family === undefined ? 'gift_card' : 'esim';
-    if (isOrder(end) && !isOthers(end) && !this.#found.has(name))
-      this.#found.set(name, { atMs: this.#nowMs(), recorded: false });
+    if (!isOrder(end) || isOthers(end)) return;
+    // What an order shows of eSIM orders it does not show of top-ups; a top-up shows both.
+    const isTopup = seen?.path.endsWith('/topups') === true;
+    const names = family === undefined ? ['gift_card'] : isTopup ? ['esim', 'esim_topup'] : ['esim'];
+    for (const name of names)
+      if (!this.#found.has(name)) this.#found.set(name, { atMs: this.#nowMs(), recorded: false });
   }
 
   /** When the worker last saw something of any of these, also of one that was never sent. */
@@ -166,9 +170,9 @@ export class WireWatch implements WireObserver {
     return Math.max(0, ...[...references].map((it) => this.#looked.get(it) ?? this.seen.get(it)?.lastMs ?? 0));
   }
 
-  /** Whether the worker saw a lookup of this family find an order before then. */
-  foundBefore(family: 'gift_card' | 'esim', atMs: number): boolean {
-    return (this.#found.get(family)?.atMs ?? Number.POSITIVE_INFINITY) < atMs;
+  /** Whether the worker saw a lookup find something of this kind before then. */
+  foundBefore(kind: LookedUp, atMs: number): boolean {
+    return (this.#found.get(kind)?.atMs ?? Number.POSITIVE_INFINITY) < atMs;
   }
 
   /** The worker died: what it had `open` may have been processed, and what it had not written down it does not know. */

@@ -7,10 +7,9 @@ import { DiskErrors, isDiskError } from './disk-errors.ts';
 import { Market } from './market.ts';
 import { checkAtEnd, checkFile } from './oracle.ts';
 import { Person } from './person.ts';
-import { restMs } from './rest-time.ts';
 import { ResultsDisk } from './results-disk.ts';
 import { RunFates } from './run-fates.ts';
-import type { RunPlan } from './run-plan.ts';
+import { atRestByMs, type RunPlan } from './run-plan.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { Shop } from './shop.ts';
 import { SimApi } from './sim-api.ts';
@@ -207,7 +206,7 @@ export class World {
     if (plan.lostDiskAtMs !== null) this.time.after(plan.lostDiskAtMs, () => this.#withWorker(() => this.#loseDisk()));
     this.shop.open(plan);
     this.#start();
-    const limitMs = restMs(plan);
+    const limitMs = atRestByMs(plan);
     const done = await this.time.run(() => this.violations.length > 0 || this.#isDone(), limitMs);
     if (this.violations.length > 0) return;
     if (!done) {

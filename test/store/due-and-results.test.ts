@@ -36,6 +36,22 @@ describe('what is due', () => {
     expect(await outbox.store.nextDueAt('send')).toBe(1500);
   });
 
+  it('is told anew after everything that changes it: what is taken, what is settled, and what is open', async () => {
+    await outbox.accept([line()], null, 3000);
+    expect(await outbox.store.nextDueAt('send')).toBe(3000);
+    expect(await outbox.store.nextDueAt('lookup')).toBeNull();
+    const attempt = await outbox.opened({ nowMs: 3000 });
+    expect(await outbox.store.nextDueAt('send')).toBeNull();
+    await outbox.store.closeAttempt(close(attempt, { ...nothing, nextStep: 'lookup', dueAtMs: 4000 }));
+    expect(await outbox.store.nextDueAt('lookup')).toBe(4000);
+    expect(await outbox.store.nextDueAt('send')).toBeNull();
+    const looked = await outbox.opened({ nowMs: 4000, step: 'lookup' });
+    expect(await outbox.store.nextDueAt('lookup')).toBeNull();
+    await outbox.store.closeAttempt(close(looked, { ...nothing, nextStep: 'send', dueAtMs: 5000 }));
+    expect(await outbox.store.nextDueAt('lookup')).toBeNull();
+    expect(await outbox.store.nextDueAt('send')).toBe(5000);
+  });
+
   it('leaves out a balance that stands still, while another one flows', async () => {
     await outbox.accept([line(), line({ lineId: '2', currency: 'EUR' })]);
     const attempt = await outbox.store.openAttempt(outbox.claim({ pausedCurrencies: ['USD'] }));
@@ -181,6 +197,23 @@ describe('the result of an order', () => {
     });
     const [next] = await outbox.store.dueDeliveries('folder', 9999, 10);
     expect(next?.version).toBeGreaterThan(due?.version ?? 0);
+  });
+
+  it('is written soon when the wall clock was years ahead and is set right; what was given up stays so', async () => {
+    const years = 200_000_000_000;
+    await outbox.accept([line(), line({ orderId: 'other' })]);
+    for (let count = 0; count < 2; count += 1)
+      await outbox.store.closeAttempt(close(await outbox.opened(), { ...fulfilled, answer: null }));
+    const [late, given] = await outbox.store.dueDeliveries('folder', 9999, 10);
+    if (late === undefined || given === undefined) throw new Error('both results are due');
+    const failed = { sink: 'folder', error: 'no room' };
+    await outbox.store.failDelivery({ ...failed, ...late, retryAtMs: years });
+    await outbox.store.giveUpDelivery({ ...failed, ...given, nowMs: years });
+    expect(await outbox.store.bringForward({ nowMs: 5000, furthestMs: 900_000 })).toBe(1);
+    const due = await outbox.store.dueDeliveries('folder', 5000, 10);
+    expect(due.map(({ requestId }) => requestId)).toEqual([late.requestId]);
+    await outbox.store.failDelivery({ ...failed, ...late, retryAtMs: 5000 + 86_400_000 });
+    expect(await outbox.store.bringForward({ nowMs: 5000, furthestMs: 900_000 })).toBe(0);
   });
 });
 

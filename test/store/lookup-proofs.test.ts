@@ -7,18 +7,20 @@ describe('the proof that lookups work', () => {
   it('is of one path, and the newest counts', async () => {
     const box = await Outbox.open();
     onTestFinished(() => box.close());
-    await box.store.proveLookup({ family: 'esim', path: '/esim/orders/{key}' });
-    await box.store.proveLookup({ family: 'esim', path: '/v2/esim/orders/{key}' });
-    expect(await box.store.provenLookups()).toEqual([{ family: 'esim', path: '/v2/esim/orders/{key}' }]);
+    await box.store.proveLookup({ kind: 'esim', path: '/esim/orders/{key}' });
+    await box.store.proveLookup({ kind: 'esim', path: '/v2/esim/orders/{key}' });
+    expect(await box.store.provenLookups()).toEqual([{ kind: 'esim', path: '/v2/esim/orders/{key}' }]);
   });
 });
 
 describe('an order to try a lookup with', () => {
-  it('is one that was surely bought, of the family, and no top-up', async () => {
+  it('is one that was surely bought, of the kind: a top-up tells of top-ups alone', async () => {
     const box = await Outbox.open();
     onTestFinished(() => box.close());
     await box.accept([line({ operation: 'esim_topup', variant: null, plan: 'p', iccid: '8988211000000000001' })]);
-    await box.store.closeAttempt(close(await box.opened(), { ...fulfilled, answer: { ...answer, units: [] } }));
+    const topup = await box.opened();
+    await box.store.closeAttempt(close(topup, { ...fulfilled, answer: { ...answer, units: [] } }));
+    expect(await box.store.boughtReference('esim_topup')).toBe(topup.entry.reference);
     expect(await box.store.boughtReference('esim')).toBeNull();
     await box.accept([line({ lineId: '2', operation: 'esim_order', variant: null, plan: 'p' })]);
     const attempt = await box.opened();

@@ -3,10 +3,12 @@ import { checkedBytes } from './checked-bytes.ts';
 import type { ColumnMapping } from './csv-columns.ts';
 import { csvRows } from './csv-document.ts';
 import { readJsonDocument } from './json-document.ts';
-import { judgeOrder } from './judge-order.ts';
+import { jsonPointer } from './json-pointer.ts';
+import { type FoundOrder, judgeOrder } from './judge-order.ts';
 import { rowJudge } from './judge-row.ts';
 import type { ParseLimits } from './parse-limits.ts';
 import { type ParsedItem, rejectionOf, shownValue } from './parsed-item.ts';
+import { NamedLines } from './repeated-lines.ts';
 import { JsonSyntaxError, parseStrictJson } from './strict-json.ts';
 import { type TextLine, textLines } from './text-lines.ts';
 
@@ -34,15 +36,28 @@ export async function* parseOrders(
 ): AsyncGenerator<readonly ParsedItem[]> {
   switch (format) {
     case 'json':
-      for (const order of await readJsonDocument(chunks, options.limits)) yield [...judgeOrder(order, options.source)];
+      for (const order of await readJsonDocument(chunks, options.limits)) yield [...judgeWhole(order, options.source)];
       return;
     case 'ndjson':
       for await (const line of ndjsonLines(checkedBytes(chunks), options.limits)) yield [...judgeNdjson(line, options)];
       return;
     case 'csv': {
       const judge = rowJudge(options.source, options.oversized ?? new Set());
-      for await (const rows of csvRows(checkedBytes(chunks), options.limits, options.columns)) yield rows.map(judge);
+      const named = new NamedLines();
+      for await (const rows of csvRows(checkedBytes(chunks), options.limits, options.columns))
+        yield rows.map((row) => named.judge(judge(row), () => row.header.nameOf('line_id')));
     }
+  }
+}
+
+/** An order that comes again in the same document is the same order, sent again; within one, each line has its own id. */
+function* judgeWhole(order: FoundOrder, source: string): Generator<ParsedItem> {
+  const named = new NamedLines();
+  let index = 0;
+  for (const item of judgeOrder(order, source)) {
+    const place = [...order.path, 'lines', index, 'line_id'];
+    yield named.judge(item, () => jsonPointer(place));
+    index += 1;
   }
 }
 
@@ -57,7 +72,7 @@ export async function* ndjsonLines(pieces: AsyncIterable<Buffer>, limits: ParseL
 export function* judgeNdjson(line: TextLine, options: ParseOptions): Generator<ParsedItem> {
   try {
     const { value, findings } = parseStrictJson(line.text, options.limits.depth);
-    yield* judgeOrder({ value, findings, path: [], lineNumberOf: () => line.number }, options.source);
+    yield* judgeWhole({ value, findings, path: [], lineNumberOf: () => line.number }, options.source);
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     const identity = { lineNumber: line.number, source: null, orderId: null, lineId: null };

@@ -16,6 +16,8 @@ export interface SeenOfCall {
   /** When the first byte of its newest call left. */
   lastLeftAtMs: number | null;
   body: string | null;
+  /** An outbox that was lost sent it, in vain: the next one may ask for something else under it. */
+  mayDiffer: boolean;
   path: string;
   family: 'gift_card' | 'esim' | null;
   /** When the worker last saw something of it, by a lookup too. */
@@ -76,6 +78,7 @@ export class WireWatch implements WireObserver {
       leftAtMs: null,
       lastLeftAtMs: null,
       body: null,
+      mayDiffer: false,
       path: '',
       family: null,
       lastMs: 0,
@@ -92,7 +95,8 @@ export class WireWatch implements WireObserver {
     seen.leftAtMs ??= this.#nowMs();
     seen.lastLeftAtMs = this.#nowMs();
     const family = call.path.startsWith('/esim') ? 'esim' : 'gift_card';
-    if (seen.path === '') Object.assign(seen, { path: call.path, body: call.body, family });
+    if (seen.path === '' || seen.mayDiffer)
+      Object.assign(seen, { path: call.path, body: call.body, family, mayDiffer: false });
     else if (seen.path !== call.path || seen.body !== call.body)
       this.#violate(
         'I3',
@@ -191,7 +195,7 @@ export class WireWatch implements WireObserver {
   /** The worker lost its outbox: it knows nothing any more. What was not `sold` by then may be asked for otherwise. */
   forgotten(sold: (subject: string) => boolean): void {
     this.outboxLost = true;
-    for (const [subject, seen] of this.seen) if (!sold(subject)) Object.assign(seen, { path: '', body: null });
+    for (const [subject, seen] of this.seen) seen.mayDiffer = !sold(subject);
     this.#shut.clear();
     this.#found.clear();
   }

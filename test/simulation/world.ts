@@ -140,7 +140,9 @@ export class World {
       worker: () => this.#worker,
       onAcknowledged: (line, reference) => {
         const first = this.acknowledged.add(line, reference);
-        if (first === null) return;
+        const reorders = this.person.reordersOf(line.source, line.orderId, line.lineId);
+        // What came again before it was acknowledged may have been parted or charged elsewhere by then.
+        if (first === null || reorders > 0 || Object.keys(line.rules ?? {}).length > 0) return;
         this.violate(
           'I3',
           `${line.orderId}/${line.lineId} was acknowledged under ${first}, and now under ${reference}`,

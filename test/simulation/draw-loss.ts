@@ -77,18 +77,12 @@ const rulesOfParts = [
 /** Orders of which some parts are bought, and seldom the first; all of it is there again after the loss. */
 function withPartsBeforeLoss(random: SeededRandom, plan: RunPlan): RunPlan {
   const lostDiskAtMs = Math.max(plan.lostDiskAtMs ?? 0, 40_000);
-  const products = new Map<string, Product>([['whole', plainProduct]]);
-  for (const [name, product] of plan.market.products) {
-    const stock = { units: random.int(1, 4), untilMs: lostDiskAtMs + 60_000 };
-    const limit = random.chance(0.7) ? { limit: random.int(1, 2) } : {};
-    const { priceCents } = product;
-    products.set(
-      name,
-      name.startsWith('card') ? { priceCents, refusals: [], afterSale: null, stock, ...limit } : product,
-    );
-  }
+  const products = new Map<string, Product>([...plan.market.products, ['whole', plainProduct]]);
   const wanted = ['1', '2', '3'].map((digit): OrderBatch => {
     const rules = random.pick<OrderRules>(...rulesOfParts);
+    const stock = { units: random.int(1, 4), untilMs: lostDiskAtMs + 60_000 };
+    const limit = rules.split === true && random.chance(0.8) ? { limit: random.int(1, 2) } : {};
+    products.set(`card${digit}`, { ...plainProduct, stock, ...limit });
     const notAfterMs = random.chance(0.6) ? wallStartMs + random.int(lostDiskAtMs, lostDiskAtMs + 200_000) : null;
     const quantity = random.pick(3, 5, 8);
     const line = { ...plainLine, orderId: `p${digit}`, variant: `card${digit}`, quantity, rules, notAfterMs };

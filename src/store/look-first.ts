@@ -7,6 +7,14 @@ const untilName = 'look_first_until_ms';
 const selectUntil = statementOf<[string], string>('SELECT value FROM meta WHERE name = ?');
 
 /**
+ * An older copy does not know what became of its doubts: each may have been refused since, and bought in another way. So
+ * they are looked up as what was never sent; and what was looked up after an earlier loss, once more.
+ */
+const putInQuestion = `
+  UPDATE entries SET look_first = CASE WHEN in_doubt = 1 OR state = 'sending' THEN 1 ELSE 0 END, absences = 0
+  WHERE state IN ('pending', 'sending', 'waiting', 'unknown', 'held', 'needs_review')`;
+
+/**
  * Whether this outbox follows one that was lost, or is an older copy of it: then what it calls "never sent" may have
  * been bought, and is looked up before it is sent. It holds for entries that come in until a time; later ones are new.
  */
@@ -28,6 +36,7 @@ export class LookFirst {
       this.#database
         .prepare('INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value')
         .run(untilName, String(wish.untilMs));
+      this.#database.exec(putInQuestion);
       this.#audit.record({ ...wish, action: 'look_first', subject: 'outbox', detail: { until_ms: wish.untilMs } });
     });
     this.#untilMs = wish.untilMs;

@@ -47,7 +47,8 @@ export class LookupCheck {
 
   /** A top-up that is found among the orders of eSIMs shows that those are looked up there, too. */
   async #prove(kind: LookedUp, path: string): Promise<void> {
-    const kinds = new Set<LookedUp>([kind, familyOfKind(kind)]);
+    // Its own proof comes last: were it there alone, after a crash between the two, no other top-up would bring the first.
+    const kinds = new Set<LookedUp>([familyOfKind(kind), kind]);
     for (const one of kinds) if (!this.#isProven(one, path)) await this.#store.proveLookup({ kind: one, path });
     await this.refresh();
   }

@@ -41,3 +41,41 @@ it('the parts of an order are looked up first as it was, also when they are made
   const sent = await box.opened({ ...lookUp, nowMs: late + 2 });
   expect(sent.entry).toMatchObject({ generation: 0, lookFirst: 0, inDoubt: false });
 });
+
+const mayHaveMoved = { rules: { fallback_currency: 'EUR' } } as const;
+const loss = { actor: 'cli', reason: 'this is an older copy', nowMs: 3000, untilMs: 9000 } as const;
+const inDoubt: Settlement = { ...nothing, nextStep: 'send' };
+const waiting: Settlement = { ...nothing, state: 'waiting', nextStep: 'send', inDoubt: false, doubtUntilMs: null };
+
+it('what was in doubt when an older copy was made is looked up like what was never sent: it may have moved on since', async () => {
+  await box.accept([line(mayHaveMoved)], null, 1000);
+  await box.store.closeAttempt(close(await box.opened(), inDoubt));
+  await box.store.lookFirst(loss);
+  let asked: number | null = null;
+  const judgeResend = (entry: { lookFirst: number }) => {
+    asked = entry.lookFirst;
+    return { step: 'lookup' as const };
+  };
+  expect(await box.store.openAttempt(box.claim({ judgeResend, nowMs: 900_000 }))).toBeNull();
+  expect(asked).toBe(1);
+});
+
+it('what was being sent when an older copy was made is looked up first, too', async () => {
+  await box.accept([line(mayHaveMoved)], null, 1000);
+  await box.opened();
+  await box.store.lookFirst(loss);
+  const [open] = await box.store.openAttemptsOfOthers(999_999);
+  expect(open?.entry).toMatchObject({ state: 'sending', lookFirst: 1 });
+});
+
+it('what was looked up after one loss is looked up again after the next', async () => {
+  await box.store.lookFirst({ ...loss, nowMs: 500 });
+  await box.accept([line(mayHaveMoved)], null, 1000);
+  expect(await box.store.openAttempt(box.claim({ ...lookUp, nowMs: 2000 }))).toBeNull();
+  const looked = await box.opened({ step: 'lookup', nowMs: 2000 });
+  await box.store.closeAttempt(close(looked, { ...waiting, lookFirst: 3, row: 'insufficient_balance' }));
+  await box.store.lookFirst(loss);
+  expect(await box.store.openAttempt(box.claim({ ...lookUp, nowMs: 900_000 }))).toBeNull();
+  const again = await box.opened({ step: 'lookup', nowMs: 900_000 });
+  expect(again.entry).toMatchObject({ lookFirst: 1, inDoubt: true });
+});

@@ -7,6 +7,7 @@ import type { AttemptDeps } from '../../src/submit/attempt-run.ts';
 import { BudgetGate } from '../../src/submit/budget-gate.ts';
 import { LookupCheck } from '../../src/submit/lookup-check.ts';
 import { PauseBoard } from '../../src/submit/pause-board.ts';
+import type { LookupProof, Store } from '../../src/store/store.ts';
 import { close, fulfilled, line, Outbox } from '../support/outbox.ts';
 
 let outbox: Outbox | null = null;
@@ -77,4 +78,28 @@ describe('a lookup that only checks whether lookups work', () => {
     expect(pauses.all).toEqual([]);
     expect(gate.tryTake('spend')).toBe('main');
   });
+});
+
+it('believes what a top-up proves of both kinds, also when the worker died between the two proofs', async () => {
+  outbox = await Outbox.open();
+  const { store } = outbox;
+  const wholesale = { lookupPath: () => '/esim/orders/{key}' };
+  let proofs = 0;
+  const dying: Store = new Proxy(store, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name);
+      if (name !== 'proveLookup') return typeof value === 'function' ? value.bind(target) : value;
+      return async (proof: LookupProof) => {
+        proofs += 1;
+        if (proofs === 2) throw new Error('the worker died');
+        await target.proveLookup(proof);
+      };
+    },
+  });
+  await expect(new LookupCheck(dying).found('esim_topup', wholesale)).rejects.toThrow('the worker died');
+  const next = new LookupCheck(store);
+  await next.refresh();
+  await next.found('esim_topup', wholesale);
+  expect(next.trusts('esim_topup', wholesale)).toBe(true);
+  expect(next.trusts('esim_order', wholesale)).toBe(true);
 });

@@ -147,5 +147,7 @@ export function atRestByMs(plan: RunPlan): number {
   // What is for one eSIM waits for each other; a cancel that the API cannot check takes three tries, two minutes apart.
   const ofOneEsim =
     plan.followUps.length + plan.batches.flatMap((batch) => batch.lines).filter((line) => line.iccid !== null).length;
-  return plan.faultsOffMs + 1_800_000 + queueMs + jumpedMs + ofOneEsim * 360_000;
+  // An order may be accepted at the very end of it, and then wait for units that never come.
+  const placedMs = plan.settings.placedDeadlineMs + 600_000;
+  return plan.faultsOffMs + 1_800_000 + queueMs + jumpedMs + placedMs + ofOneEsim * 360_000;
 }

@@ -32,3 +32,8 @@ export interface OrderAnswer {
   readonly currency: string | null;
   readonly units: readonly Unit[];
 }
+
+/** Of an answer that may be about another purchase: its number, for a person to look at. Its units are for nobody. */
+export function notOurs(answer: OrderAnswer): OrderAnswer {
+  return { ...answer, units: [], cost: null, currency: null };
+}

@@ -19,6 +19,15 @@ const identifier = (max: number) =>
     .regex(/^\P{Cc}+$/u, 'must not contain control characters')
     .regex(/^\S(.*\S)?$/s, 'must not begin or end with a space');
 
+/**
+ * The id of an order or a line. Compared character by character, so that nothing may be in it that nobody sees, and no
+ * letter that can be written in two ways: sent again by other means, it would be another id, and bought again.
+ */
+const identity = (max: number) =>
+  identifier(max)
+    .regex(/^[^\p{Cf}\p{Zl}\p{Zp}]*$/u, 'must not contain invisible characters: is it copied from a page?')
+    .refine((text) => text === text.normalize('NFC'), 'must be in the composed form of Unicode (NFC)');
+
 export const sourceSchema = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'must be 1 to 64 of A-Z a-z 0-9 . _ - and start with a letter or digit');
@@ -46,7 +55,7 @@ export const iccidSchema = z
 
 const wholeNumber = (min: number, max: number) => z.int().min(min).max(max);
 const product = identifier(128);
-const lineId = identifier(64);
+const lineId = identity(64);
 
 const giftCardLine = z.strictObject({
   line_id: lineId,
@@ -105,7 +114,7 @@ export type OrderRules = z.infer<typeof orderRulesSchema>;
 /** The head of a request, without its lines: lines are judged one by one, so that a bad one is rejected alone. */
 export const orderHeadSchema = z.strictObject({
   source: sourceSchema.optional(),
-  order_id: identifier(128),
+  order_id: identity(128),
   currency: currencySchema.optional(),
   not_after: z.iso.datetime({ offset: true }).optional(),
   metadata: metadataSchema.optional(),

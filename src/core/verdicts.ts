@@ -3,7 +3,7 @@ import { ownIsAbsent, successorIsAbsent, successorIsThere, type LossVerdict } fr
 import type { Random } from './clock.ts';
 import { columnFor, decisionTable, type Cell } from './decision-table.ts';
 import { insteadOf, splitFor } from './follow-up.ts';
-import type { OrderAnswer } from './order-answer.ts';
+import { notOurs, type OrderAnswer } from './order-answer.ts';
 import { unreachable } from './order-sync-error.ts';
 import type { Outcome, OutcomeRow } from './outcome.ts';
 import { isOverdue } from './resend.ts';
@@ -147,6 +147,7 @@ export class Verdicts {
       case 'review':
         return {
           ...this.review(outcome, outcome.row, `answered ${outcome.code ?? outcome.row}: ${outcome.message}`),
+          answer: outcome.answer && notOurs(outcome.answer),
           pause,
         };
       default:
@@ -203,8 +204,7 @@ export class Verdicts {
 
   /** Another purchase stands under our reference: its units are not this order's, and nothing is believed. */
   foundOther(answer: OrderAnswer, differs: string): Settlement {
-    const shown = { ...answer, units: [], cost: null, currency: null };
-    return { ...this.review(null, 'answer_mismatch', differs, true), answer: shown };
+    return { ...this.review(null, 'answer_mismatch', differs, true), answer: notOurs(answer) };
   }
 
   /** A lookup found nothing: perhaps not yet. */

@@ -172,6 +172,15 @@ describe('what an outcome does', () => {
 describe('what a lookup does', () => {
   const buffered = { row: 'out_of_stock', code: 'out_of_stock', message: 'Fewer than 1 are available.' } as const;
 
+  it('gives nobody the units of an answer that is about another order', () => {
+    for (const state of ['sending', 'unknown'] as const) {
+      const mixedUp = outcome('answer_mismatch', { http: 200, answer: answer({ orderNumber: 'X-1' }) });
+      const settlement = decideSubmission(facts({ ...inDoubt, state }), mixedUp, policy, now, half);
+      expect(settlement).toMatchObject({ state: 'needs_review', pause: { kind: 'account' } });
+      expect(settlement.answer).toMatchObject({ orderNumber: 'X-1', units: [], cost: null, currency: null });
+    }
+  });
+
   it('settles a doubt when the order is found', () => {
     const settlement = decideLookup(facts(inDoubt), { kind: 'found', answer: answer() }, policy, now, half);
     expect(settlement).toMatchObject({ state: 'fulfilled', inDoubt: false });

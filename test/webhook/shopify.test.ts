@@ -1,8 +1,8 @@
-import { renameSync, writeFileSync } from 'node:fs';
+import { renameSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { answer as delivered, close, fulfilled } from '../support/outbox.ts';
-import { shopifyOrder, skuMap, startShops } from './storefront-shops.ts';
+import { shopifyOrder, skuMap, startShops, writeLongAgo } from './storefront-shops.ts';
 
 const refund = (item: number, quantity: number) => ({ id: 1, refund_line_items: [{ line_item_id: item, quantity }] });
 const iccid = '8999901000000000013';
@@ -150,11 +150,11 @@ describe('the SKU map', () => {
     const order = (id: number) => shopifyOrder({ id, line_items: [{ id, sku: 'NEW', quantity: 1 }] });
     await shopify(order(1));
     await delay(1050);
-    writeFileSync(`${skuFile}.tmp`, `${skuMap}  NEW: { type: gift_card_order, variant: new-card }\n`);
+    writeLongAgo(`${skuFile}.tmp`, `${skuMap}  NEW: { type: gift_card_order, variant: new-card }\n`);
     renameSync(`${skuFile}.tmp`, skuFile);
     await shopify(order(2));
     await delay(1050);
-    writeFileSync(skuFile, `${skuMap}  NEW: { type: gift_card, variant: wrong }\n`);
+    writeLongAgo(skuFile, `${skuMap}  NEW: { type: gift_card, variant: wrong }\n`);
     await shopify(order(3));
     expect(bought()).toEqual(['2 1 x new-card pending', '3 1 x new-card pending']);
     expect(intake.health()).toBe('warn');
@@ -164,7 +164,7 @@ describe('the SKU map', () => {
     const { shopify, skuFile, told, bought } = await startShops();
     await shopify(shopifyOrder());
     await delay(1050);
-    writeFileSync(skuFile, skuMap.replaceAll('steam-usd-20', 'steam-usd-50'));
+    writeLongAgo(skuFile, skuMap.replaceAll('steam-usd-20', 'steam-usd-50'));
     expect((await shopify(shopifyOrder({}, 1))).json).toMatchObject({ accepted: 0, known: 2, held: 0 });
     expect([bought()[0], told()]).toEqual(['11 3 x steam-usd-20 pending', []]);
   });

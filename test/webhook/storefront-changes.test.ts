@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Settlement } from '../../src/core/settlement.ts';
 import { answer as delivered, close, fulfilled, nothing } from '../support/outbox.ts';
-import { shopifyOrder, type Shops, startShops, wooOrder } from './storefront-shops.ts';
+import { shopifyOrder, type Shops, startShops, wooOrder, writeLongAgo } from './storefront-shops.ts';
 
 const iccid = '8999901000000000013';
 const modes = ['hold', 'cancel_esim', 'ignore'] as const;
@@ -257,8 +257,7 @@ describe('what is lowered before it was sent', () => {
     const shops = await startShops();
     await shops.shopify(shopifyOrder({ line_items: items({ 11: 2 }) }));
     await new Promise((resolve) => void setTimeout(resolve, 1050));
-    const { writeFileSync } = await import('node:fs');
-    writeFileSync(shops.skuFile, 'skus: { STEAM-20: { type: gift_card_order, variant: steam-usd-50 } }');
+    writeLongAgo(shops.skuFile, 'skus: { STEAM-20: { type: gift_card_order, variant: steam-usd-50 } }');
     await shops.shopify(shopifyOrder({ line_items: items({ 11: 1 }) }, 1));
     expect([shops.bought(), shops.told()]).toEqual([['11 2 x steam-usd-20 pending'], ['11 refunded_in_storefront']]);
   });

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -16,6 +16,12 @@ export const skuMap = `skus:
   FR-7D: { type: esim_order, plan: fr-daily-1gb, days: 7 }
   TOPUP: { type: esim_topup, plan: fr-topup }
 `;
+
+/** A file that was just written is left alone for two seconds: its writer may not be done. */
+export function writeLongAgo(path: string, content: string): void {
+  writeFileSync(path, content);
+  utimesSync(path, Date.now() / 1000 - 60, Date.now() / 1000 - 60);
+}
 
 export interface Shops extends RunningIntake {
   readonly skuFile: string;

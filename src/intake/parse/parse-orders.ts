@@ -36,7 +36,7 @@ export async function* parseOrders(
 ): AsyncGenerator<readonly ParsedItem[]> {
   switch (format) {
     case 'json':
-      for (const order of await readJsonDocument(chunks, options.limits)) yield [...judgeWhole(order, options.source)];
+      for (const order of await readJsonDocument(chunks, options.limits)) yield judgeWhole(order, options.source);
       return;
     case 'ndjson':
       for await (const line of ndjsonLines(checkedBytes(chunks), options.limits)) yield [...judgeNdjson(line, options)];
@@ -51,14 +51,11 @@ export async function* parseOrders(
 }
 
 /** An order that comes again in the same document is the same order, sent again; within one, each line has its own id. */
-function* judgeWhole(order: FoundOrder, source: string): Generator<ParsedItem> {
+function judgeWhole(order: FoundOrder, source: string): readonly ParsedItem[] {
+  const items = [...judgeOrder(order, source)];
+  if (items.length < 2) return items;
   const named = new NamedLines();
-  let index = 0;
-  for (const item of judgeOrder(order, source)) {
-    const place = [...order.path, 'lines', index, 'line_id'];
-    yield named.judge(item, () => jsonPointer(place));
-    index += 1;
-  }
+  return items.map((item, index) => named.judge(item, () => jsonPointer([...order.path, 'lines', index, 'line_id'])));
 }
 
 /** The lines of an NDJSON document that hold something. */

@@ -9,24 +9,32 @@ type Line = Extract<ParsedItem, { kind: 'line' }>['line'];
  * a conflict, which the outbox finds.) Only the order in hand is remembered, so that a long document costs no memory.
  */
 export class NamedLines {
-  #order = '';
-  #named = new Map<string, Line>();
+  #last: Line | null = null;
+  /** The lines of the order in hand; none before its second one, because most orders have one line. */
+  #named: Map<string, Line> | null = null;
 
   /** The item, or its refusal where its line repeats an earlier one. `fieldOf`: where the id stands. */
   judge(item: ParsedItem, fieldOf: () => string): ParsedItem {
     if (item.kind !== 'line') return item;
-    const { source, orderId, lineId, lineNumber } = item.line;
-    // No source holds a control character.
-    const order = `${source}\u0000${orderId}`;
-    if (order !== this.#order) {
-      this.#order = order;
-      this.#named = new Map();
+    const { line } = item;
+    const last = this.#last;
+    this.#last = line;
+    if (last === null || last.orderId !== line.orderId || last.source !== line.source) {
+      this.#named = null;
+      return item;
     }
-    const first = this.#named.get(lineId);
-    if (first === undefined) this.#named.set(lineId, item.line);
-    if (first === undefined || fingerprintOf(first) !== fingerprintOf(item.line)) return item;
-    const rule = `is the line_id of the same line before (line ${first.lineNumber ?? '?'}): it was ordered once, and one more needs its own`;
-    const problem = { code: 'duplicate_line', field: fieldOf(), rule, value: shownValue(lineId) };
-    return rejectionOf({ lineNumber, source, orderId, lineId }, [problem]);
+    this.#named ??= new Map([[last.lineId, last]]);
+    const first = this.#named.get(line.lineId);
+    if (first === undefined) this.#named.set(line.lineId, line);
+    return first === undefined || fingerprintOf(first) !== fingerprintOf(line)
+      ? item
+      : repeated(line, first, fieldOf());
   }
+}
+
+function repeated(line: Line, first: Line, field: string): ParsedItem {
+  const { source, orderId, lineId, lineNumber } = line;
+  const rule = `is the line_id of the same line before (line ${first.lineNumber ?? '?'}): it was ordered once, and one more needs its own`;
+  const problem = { code: 'duplicate_line', field, rule, value: shownValue(lineId) };
+  return rejectionOf({ lineNumber, source, orderId, lineId }, [problem]);
 }

@@ -6,10 +6,12 @@ import { readSkuMap, type SkuMap } from './sku-map.ts';
 
 /** How often the file is looked at, at most. */
 const lookEveryMs = 1000;
+/** For how long it must have stood still: whoever writes it may not be done, and half a map sells other things. */
+const stillMs = 2000;
 
 /**
  * The SKU map of a file, read again when the file changes. A change that cannot be read is reported once, and the last
- * good map stays: a typing mistake must not stop the shop.
+ * good map stays: a typing mistake must not stop the shop. So does it while the file is being written.
  */
 export class SkuFile {
   readonly #path: string;
@@ -17,6 +19,8 @@ export class SkuFile {
   readonly #logger: Logger;
   #map: SkuMap;
   #stamp: string;
+  /** What it looked like at the last look where that may have been half of it, and since when. */
+  #begun: { readonly stamp: string; readonly sinceMs: number } | null = null;
   #lookedAtMs: number;
   #problem: string | null = null;
 
@@ -48,9 +52,12 @@ export class SkuFile {
     this.#lookedAtMs = nowMs;
     try {
       const stamp = stampOf(this.#path);
-      if (stamp === this.#stamp) return this.#map;
+      if (stamp === this.#stamp || !this.#isStill(stamp, nowMs)) return this.#map;
       this.#stamp = stamp;
-      this.#map = load(this.#path);
+      const map = load(this.#path);
+      // Changed while it was read: the next look finds it.
+      if (stampOf(this.#path) !== stamp) return this.#map;
+      this.#map = map;
       this.#problem = null;
       this.#logger.info({ file: this.#path, skus: this.#map.size }, 'the SKU map was read again');
     } catch (error) {
@@ -64,6 +71,14 @@ export class SkuFile {
       this.#problem = problem;
     }
     return this.#map;
+  }
+
+  /** By the file's own time, because nobody may have asked for hours; where that is of no use, by two looks. */
+  #isStill(stamp: string, nowMs: number): boolean {
+    const ageMs = this.#clock.wallMs() - statSync(this.#path).mtimeMs;
+    if (ageMs >= stillMs) return true;
+    if (this.#begun?.stamp !== stamp) this.#begun = { stamp, sinceMs: nowMs };
+    return nowMs - this.#begun.sinceMs >= stillMs;
   }
 }
 

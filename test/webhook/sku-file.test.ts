@@ -1,0 +1,66 @@
+import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SkuFile } from '../../src/intake/storefronts/sku-file.ts';
+
+let folder: string;
+let path: string;
+/** Ahead of the clock of the files by as much as a test says. */
+let aheadMs = 0;
+const clock = {
+  wallMs: () => Date.now() + aheadMs,
+  monoMs: () => performance.now() + aheadMs,
+  bootId: 'boot',
+  sleep: async () => undefined,
+};
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'order-sync-sku-'));
+  path = join(folder, 'skus.csv');
+  aheadMs = 0;
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const header = 'sku,type,variant,quantity\n';
+const rows = 'A,gift_card_order,steam-usd-20,1\nB,gift_card_order,steam-usd-50,100\n';
+/** The bytes up to the middle of the last number: every row is whole. */
+const half = `${header}${rows}`.slice(0, -3);
+const opened = (): SkuFile => new SkuFile(path, clock, pino({ level: 'silent' }));
+const quantities = (file: SkuFile) => [...file.current().values()].map((sku) => ('quantity' in sku ? sku.quantity : 0));
+
+describe('a SKU map that is being written', () => {
+  it('is not read before it is whole: the last good one stays', () => {
+    writeFileSync(path, `${header}A,gift_card_order,steam-usd-20,1\n`);
+    const file = opened();
+    aheadMs += 5000;
+    writeFileSync(path, half);
+    utimesSync(path, clock.wallMs() / 1000, clock.wallMs() / 1000);
+    expect(quantities(file)).toEqual([1]);
+    aheadMs += 1500;
+    writeFileSync(path, `${header}${rows}`);
+    utimesSync(path, clock.wallMs() / 1000, clock.wallMs() / 1000);
+    expect(quantities(file)).toEqual([1]);
+    aheadMs += 3000;
+    expect(quantities(file)).toEqual([1, 100]);
+  });
+
+  it('is read at once when it was written a while ago, however long nobody asked', () => {
+    writeFileSync(path, `${header}A,gift_card_order,steam-usd-20,1\n`);
+    const file = opened();
+    writeFileSync(path, `${header}${rows}`);
+    aheadMs += 60_000;
+    expect(quantities(file)).toEqual([1, 100]);
+  });
+
+  it('is read when it stands still, although its time is in the future', () => {
+    writeFileSync(path, `${header}A,gift_card_order,steam-usd-20,1\n`);
+    const file = opened();
+    writeFileSync(path, `${header}${rows}`);
+    utimesSync(path, 4_000_000_000, 4_000_000_000);
+    aheadMs += 1500;
+    expect(quantities(file)).toEqual([1]);
+    aheadMs += 3000;
+    expect(quantities(file)).toEqual([1, 100]);
+  });
+});

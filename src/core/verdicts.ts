@@ -267,6 +267,8 @@ export class Verdicts {
 
   /** After the loss of an outbox: what a lookup of an entry says that may have been bought by it. */
   #afterLoss(verdict: LossVerdict): Settlement {
+    const { quietLeftMs } = this.#facts;
+    if (quietLeftMs > 0) return { ...this.#lookAgain('not_found'), dueAtMs: this.#nowMs + quietLeftMs };
     switch (verdict.step) {
       case 'look':
         return { ...this.#base('not_found'), nextStep: 'lookup', counted: false, lookFirst: 2 };
@@ -384,11 +386,8 @@ export class Verdicts {
     const facts = this.#facts;
     const placed = { ...this.settle('accepted', answer), doubtUntilMs: facts.doubtUntilMs, quietMs: null };
     if (this.#isAcceptedTooLongAgo()) {
-      return {
-        ...placed,
-        state: 'needs_review',
-        reviewReason: 'accepted, but its units did not come before the deadline',
-      };
+      const reviewReason = 'accepted, but its units did not come before the deadline';
+      return { ...placed, state: 'needs_review', reviewReason };
     }
     return { ...placed, tries: facts.tries + 1, dueAtMs: this.#due('standard', facts.tries) };
   }

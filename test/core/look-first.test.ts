@@ -95,6 +95,15 @@ describe('an entry of an outbox that follows a lost one', () => {
     expect(blind).toMatchObject({ state: 'needs_review' });
   });
 
+  it.each([1, 2] as const)('concludes nothing while what was sent may still arrive, at stage %s', (lookFirst) => {
+    const late = { quietLeftMs: 9000, doubtUntilMs: now + 9000, quantity: 4 };
+    const again = { state: 'unknown', nextStep: 'lookup', lookFirst, followUps: [], dueAtMs: now + 9000 };
+    const order = stage(lookFirst, { ...late, rules: { partial: true } });
+    expect(decideLookup(order, absent, policy, now, half)).toMatchObject(again);
+    const charged = stage(2, { ...late, rules: { fallback_currency: 'EUR' } });
+    expect(decideLookup(charged, found, policy, now, half)).toMatchObject({ ...again, lookFirst: 2 });
+  });
+
   it('may be elsewhere only as far as its rules go', () => {
     const order = { operation: 'gift_card_order', quantity: 5, currency: 'USD', rules: {} } as const;
     const cases = [

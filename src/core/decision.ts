@@ -14,14 +14,12 @@ export function decideSubmission(
   random: Random,
 ): Settlement {
   const verdicts = new Verdicts(facts, policy, nowMs, random);
-  const settlement = unlessInParts(
-    facts,
-    verdicts,
-    verdicts.apply(decisionTable[outcome.row][columnFor(facts)], outcome),
-  );
-  return withinHorizon(settlement, facts, policy, nowMs)
-    ? settlement
-    : { ...verdicts.review(outcome, settlement.row, tooOld, true), pause: settlement.pause };
+  const applied = verdicts.apply(decisionTable[outcome.row][columnFor(facts)], outcome);
+  const settlement = unlessInParts(facts, verdicts, applied);
+  if (withinHorizon(settlement, facts, policy, nowMs)) return settlement;
+  const { pause, doubtUntilMs, quietMs } = settlement;
+  // What was just sent may still arrive: until then no person can say that it was not bought.
+  return { ...verdicts.review(outcome, settlement.row, tooOld, true), pause, doubtUntilMs, quietMs };
 }
 
 /** After a loss the refusal of the whole says nothing of its parts: a person compares. */

@@ -43,7 +43,7 @@ export interface ReconcileReport {
 export interface ReconcilerDeps {
   readonly shop: ReconciledShop;
   readonly api: ShopApi;
-  readonly store: Pick<Store, 'storefrontWatermark' | 'advanceStorefrontWatermark'>;
+  readonly store: Pick<Store, 'storefrontWatermark' | 'advanceStorefrontWatermark' | 'lowerStorefrontWatermark'>;
   readonly take: TakeOrder;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -56,6 +56,8 @@ const failuresLimit = 3;
  * that is behind nothing would be too old, and all that the shop ever sold would be bought.
  */
 const wrongClockMs = 86_400_000;
+/** By so much two clocks may differ that are right. */
+const toleranceMs = 1000;
 /** This program was written later: a machine without a battery for its clock starts in another age. */
 const earliestMs = Date.UTC(2026, 0, 1);
 /** A run of a slow shop ends after the page on which it got this old; the next one goes on from there. */
@@ -218,9 +220,24 @@ export class ShopReconciler {
     const first = await walk.read(signal);
     this.#tellSkew();
     if ((api.aheadMs ?? 0) < -wrongClockMs) throw wrongClock(clock.wallMs());
-    if (sinceMs !== null || knewMs !== null || (api.aheadMs ?? 0) < 1000) return { walk, first };
+    const isLowered = await this.#lowerWatermark();
+    if (sinceMs !== null || (!isLowered && (knewMs !== null || (api.aheadMs ?? 0) < 1000))) return { walk, first };
     const again = api.changedSince(await fromMs());
     return { walk: again, first: await again.read(signal) };
+  }
+
+  /**
+   * A watermark in the future was set by a clock that was ahead at the first start, and nothing would be read until that
+   * time has come. It is brought to the later of both clocks: what was there before the first start is never bought.
+   */
+  async #lowerWatermark(): Promise<boolean> {
+    const { store, shop, clock, api, logger } = this.#deps;
+    const nowMs = clock.wallMs();
+    const presentMs = Math.max(nowMs, nowMs - (api.aheadMs ?? 0)) + toleranceMs;
+    const isLowered = await store.lowerStorefrontWatermark({ source: shop.source, presentMs, nowMs });
+    if (isLowered)
+      logger.warn({ ...nameOf(shop), to: isoTime(presentMs) }, 'reading back began in the future: it begins now');
+    return isLowered;
   }
 
   async #takeOne(listed: ListedOrder, signal: AbortSignal, counts: Counts): Promise<void> {

@@ -116,6 +116,9 @@ class SqliteStore implements Store {
   async advanceStorefrontWatermark(step: Parameters<Store['advanceStorefrontWatermark']>[0]) {
     this.#watermarks.advance(step);
   }
+  async lowerStorefrontWatermark(step: Parameters<Store['lowerStorefrontWatermark']>[0]) {
+    return this.#watermarks.lower(step);
+  }
   async cancelUnsent(order: Parameters<Store['cancelUnsent']>[0]) {
     return this.#takeBacks.cancelUnsent(order);
   }

@@ -39,8 +39,13 @@ export interface Store {
   takeStorefrontOrder(order: StorefrontOrder): Promise<StorefrontTaken>;
   /** How far a storefront has been read back, by the shop's clock; null before the first time. */
   storefrontWatermark(source: string): Promise<number | null>;
-  /** Everything of a storefront that was changed before that time is on disk. It never moves back. */
+  /** Everything of a storefront that was changed before that time is on disk. It never moves back by this. */
   advanceStorefrontWatermark(step: { source: string; modifiedMs: number; nowMs: number }): Promise<void>;
+  /**
+   * A time that is later than the present, by any clock, was told by one that was ahead when reading back began. Returns
+   * whether it was.
+   */
+  lowerStorefrontWatermark(step: { source: string; presentMs: number; nowMs: number }): Promise<boolean>;
   /** Counts a start of a file before it is read, so that a file which kills the worker is noticed. */
   beginFile(file: { id: string; name: string; sizeBytes: number; nowMs: number }): Promise<FileRow>;
   /** The file has been read to its end: its counts, and its content hash. */

@@ -1,6 +1,6 @@
 import { inTransaction, type Sqlite } from './database.ts';
 
-/** How far storefronts have been read back. A watermark only moves forward. */
+/** How far storefronts have been read back. A watermark only moves forward, unless it stands in a future. */
 export class StorefrontWatermarks {
   readonly #database: Sqlite;
   readonly #statements;
@@ -16,11 +16,20 @@ export class StorefrontWatermarks {
          ON CONFLICT (source) DO UPDATE SET modified_ms = :modifiedMs, updated_at_ms = :nowMs
          WHERE :modifiedMs > modified_ms`,
       ),
+      lower: database.prepare(
+        `UPDATE storefront_watermarks SET modified_ms = :presentMs, updated_at_ms = :nowMs
+         WHERE source = :source AND modified_ms > :presentMs`,
+      ),
     };
   }
 
   find(source: string): number | null {
     return this.#statements.find.get(source) ?? null;
+  }
+
+  /** Returns whether it stood in the future. */
+  lower(step: { source: string; presentMs: number; nowMs: number }): boolean {
+    return inTransaction(this.#database, () => this.#statements.lower.run(step).changes === 1);
   }
 
   advance(step: { source: string; modifiedMs: number; nowMs: number }): void {

@@ -182,6 +182,39 @@ describe('reading a WooCommerce shop back', () => {
     expect(fast.bought()).toHaveLength(2);
   });
 
+  it('reads what was changed after a first start by a clock that was ahead, when it is right again', async () => {
+    const stub = await open();
+    const clock = new SystemClock();
+    let aheadMs = 3 * hour;
+    clock.wallMs = () => Date.now() + aheadMs;
+    const { run, bought, watermark } = await reconcileOf('woocommerce', stub, { clock, rest: { lookbackMs: 0 } });
+    await run();
+    aheadMs = 0;
+    // How far it was ahead is known until the next answer.
+    await run();
+    stub.put({ id: '1', modifiedMs: minutesAgo(0), body: wooBody('11') });
+    expect(await run()).toMatchObject({ accepted: 1, error: null });
+    expect(bought()).toHaveLength(1);
+    expect(await watermark()).toBeLessThanOrEqual(Date.now() + 2000);
+  });
+
+  it('reads nothing from before its first start, whichever clock is behind later', async () => {
+    const stub = await open();
+    stub.put({ id: '1', modifiedMs: minutesAgo(120), body: wooBody('11') });
+    const clock = new SystemClock();
+    let behindMs = 0;
+    clock.wallMs = () => Date.now() - behindMs;
+    const { run, bought, watermark } = await reconcileOf('woocommerce', stub, { clock, rest: { lookbackMs: 0 } });
+    await run();
+    const before = await watermark();
+    behindMs = 3 * hour;
+    await run();
+    behindMs = 0;
+    stub.clockAheadMs = -3 * hour;
+    await run();
+    expect([bought(), await watermark()]).toEqual([[], before]);
+  });
+
   it.each([
     ['years, as without a battery', 5 * 365 * 24, null],
     ['two days', 48, expect.any(Number)],

@@ -43,7 +43,7 @@ export async function* parseOrders(
       return;
     case 'csv': {
       const judge = rowJudge(options.source, options.oversized ?? new Set());
-      const named = new NamedLines();
+      const named = new NamedLines({ areRows: true });
       for await (const rows of csvRows(checkedBytes(chunks), options.limits, options.columns))
         yield rows.map((row) => named.judge(judge(row), () => row.header.nameOf('line_id')));
     }
@@ -54,7 +54,7 @@ export async function* parseOrders(
 function judgeWhole(order: FoundOrder, source: string): readonly ParsedItem[] {
   const items = [...judgeOrder(order, source)];
   if (items.length < 2) return items;
-  const named = new NamedLines();
+  const named = new NamedLines({ areRows: false });
   return items.map((item, index) => named.judge(item, () => jsonPointer([...order.path, 'lines', index, 'line_id'])));
 }
 

@@ -3,15 +3,25 @@ import { type ParsedItem, rejectionOf, shownValue } from './parsed-item.ts';
 
 type Line = Extract<ParsedItem, { kind: 'line' }>['line'];
 
+/** Whether two lines of one id say the same in everything: of rows of a CSV that is one row, exported twice. */
+const isSameRow = (one: Line, other: Line): boolean =>
+  one.notAfterMs === other.notAfterMs && JSON.stringify(one.extra) === JSON.stringify(other.extra);
+
 /**
  * The ids of lines that an order has named. Two lines of one id that buy the same are one line to buy, and the second
  * purchase would be lost in silence: the outbox takes it for the first one, sent again. (That they buy something else is
  * a conflict, which the outbox finds.) Only the order in hand is remembered, so that a long document costs no memory.
  */
 export class NamedLines {
+  readonly #areRows: boolean;
   #last: Line | null = null;
   /** The lines of the order in hand; none before its second one, because most orders have one line. */
   #named: Map<string, Line> | null = null;
+
+  /** `areRows`: lines that are the same in every cell are the same line, sent again. */
+  constructor({ areRows }: { areRows: boolean }) {
+    this.#areRows = areRows;
+  }
 
   /** The item, or its refusal where its line repeats an earlier one. `fieldOf`: where the id stands. */
   judge(item: ParsedItem, fieldOf: () => string): ParsedItem {
@@ -26,9 +36,8 @@ export class NamedLines {
     this.#named ??= new Map([[last.lineId, last]]);
     const first = this.#named.get(line.lineId);
     if (first === undefined) this.#named.set(line.lineId, line);
-    return first === undefined || fingerprintOf(first) !== fingerprintOf(line)
-      ? item
-      : repeated(line, first, fieldOf());
+    if (first === undefined || fingerprintOf(first) !== fingerprintOf(line)) return item;
+    return this.#areRows && isSameRow(first, line) ? item : repeated(line, first, fieldOf());
   }
 }
 

@@ -14,9 +14,10 @@ export function decideSubmission(
 ): Settlement {
   const verdicts = new Verdicts(facts, policy, nowMs, random);
   const settlement = verdicts.apply(decisionTable[outcome.row][columnFor(facts)], outcome);
-  return withinHorizon(settlement, facts, policy, nowMs)
-    ? settlement
-    : { ...verdicts.review(outcome, settlement.row, tooOld, true), pause: settlement.pause };
+  if (withinHorizon(settlement, facts, policy, nowMs)) return settlement;
+  const { pause, doubtUntilMs, quietMs } = settlement;
+  // What was just sent may still arrive: until then no person can say that it was not bought.
+  return { ...verdicts.review(outcome, settlement.row, tooOld, true), pause, doubtUntilMs, quietMs };
 }
 
 const tooOld = 'still in doubt when the reference became too old to be sent again by itself';

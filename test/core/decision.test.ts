@@ -167,6 +167,13 @@ describe('what an outcome does', () => {
     const settlement = decideSubmission(old, outcome('dropped'), policy, now, half);
     expect(settlement).toMatchObject({ state: 'needs_review', inDoubt: true });
   });
+
+  it('keeps the quiet time also before a person: the call may still be processed', () => {
+    const old = facts({ state: 'sending', firstSentAtMs: now - policy.horizonMs });
+    const settlement = decideSubmission(old, outcome('headers_timeout'), policy, now, half);
+    const quiet = { doubtUntilMs: now + policy.quietMs, quietMs: policy.quietMs };
+    expect(settlement).toMatchObject({ state: 'needs_review', inDoubt: true, ...quiet });
+  });
 });
 
 describe('what a lookup does', () => {

@@ -1,3 +1,4 @@
+import { lookedUpKinds, type LookedUp } from '../../src/core/operation.ts';
 import type { AttemptClose, OpenAttempt, Store } from '../../src/store/store.ts';
 import type { ApiCall } from './api-call.ts';
 import type { Coverage } from './coverage.ts';
@@ -30,9 +31,13 @@ const reads = new Set([
   'judgedCalls',
   'bringForward',
 ]);
-/** Calls that write down what the worker saw: that a door was shut, or that a lookup found something. */
-const recordsWhatWasSeen = new Set(['closeAttempt', 'proveLookup']);
 const changesEntries = new Set(['acceptBatch', 'openAttempt', 'closeAttempt', 'expireOverdue', 'actOnEntry']);
+
+/** The kind that a lookup is written down to have found something of; null for another call. */
+function kindOf(value: unknown): LookedUp | null {
+  const kind = typeof value === 'object' && value !== null && 'kind' in value ? value.kind : null;
+  return lookedUpKinds.find((one) => one === kind) ?? null;
+}
 
 /** Makes every call of the real store a port call, and looks at what it did. */
 export class StoreWatch {
@@ -74,7 +79,7 @@ export class StoreWatch {
     this.#onFault = options.onFault;
   }
 
-  wrap(store: Store, process: SimProcess, onRecorded: () => void): Store {
+  wrap(store: Store, process: SimProcess, onRecorded: (kind: LookedUp | null) => void): Store {
     return new Proxy(store, {
       get: (target, name) => {
         const value: unknown = Reflect.get(target, name);
@@ -88,7 +93,7 @@ export class StoreWatch {
             this.#onFault(process, name);
             // It is on the disk, although the worker believes that it failed: the next step begins from there.
             if (fault.where === 'commit') {
-              if (recordsWhatWasSeen.has(name)) onRecorded();
+              if (name === 'closeAttempt' || name === 'proveLookup') onRecorded(kindOf(values[0]));
               if (changesEntries.has(name)) this.#entriesChanged();
             }
           }
@@ -110,7 +115,7 @@ export class StoreWatch {
             // Another call of the process may have been its last in the meantime.
             if (!process.alive) return result;
             this.#look(name, values[0], result);
-            if (recordsWhatWasSeen.has(name)) onRecorded();
+            if (name === 'closeAttempt' || name === 'proveLookup') onRecorded(kindOf(values[0]));
             return result;
           });
       },
@@ -155,9 +160,13 @@ export class StoreWatch {
     if (this.#disk.isOpen) this.#checkStates();
   }
 
-  /** What the spending calls that are open now are for. */
+  /** What the spending calls are for that are open on the disk: the process may have died before it knew one closed. */
   openSubjects(): readonly string[] {
-    return [...this.#open.values()].filter((attempt) => attempt.purpose === 'submit').map(subjectOfEntry);
+    const sql = 'SELECT id FROM attempts WHERE closed_at_ms IS NULL';
+    const open = this.#disk.isOpen ? this.#disk.connection.prepare<[], number>(sql).pluck().all() : null;
+    return [...this.#open.values()]
+      .filter(({ attemptId, purpose }) => purpose === 'submit' && (open?.includes(attemptId) ?? true))
+      .map(subjectOfEntry);
   }
 
   /** A process is gone: what it left open is found by the next one. */

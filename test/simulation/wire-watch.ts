@@ -187,10 +187,11 @@ export class WireWatch implements WireObserver {
     this.#found.clear();
   }
 
-  /** What the worker has seen so far is in its outbox. */
-  recorded(): void {
-    for (const shut of this.#shut.values()) shut.recorded = true;
-    for (const found of this.#found.values()) found.recorded = true;
+  /** The worker has written down that a lookup found something of this kind; null: what it was turned away by. */
+  recorded(kind: LookedUp | null): void {
+    const found = kind === null ? undefined : this.#found.get(kind);
+    if (found !== undefined) found.recorded = true;
+    if (kind === null) for (const shut of this.#shut.values()) shut.recorded = true;
   }
 }
 

@@ -283,7 +283,7 @@ export class World {
       logger,
       openStore: async (caller) => {
         const store = await caller.port('store.open', () => this.disk.open());
-        return this.#storeWatch.wrap(store, caller, () => this.wire.recorded());
+        return this.#storeWatch.wrap(store, caller, (kind) => this.wire.recorded(kind));
       },
       networkOf: (caller) => this.#network.portOf(caller),
       sinkOf: (caller) => this.results.sinkOf(caller),

@@ -90,7 +90,7 @@ describe('a worker that is killed while orders come in over HTTP', () => {
     });
     const references = new Map<unknown, string>();
     let open = [...orders];
-    for (let kill = 0; kill < 4 || open.length > 0; kill += 1) {
+    for (let kill = 0; kill <= 4 || open.length > 0; kill += 1) {
       const worker = house.start();
       const address = await addressOf(worker);
       // The last worker is left alone; the others die in the middle of it.

@@ -159,9 +159,16 @@ export class SimNetwork {
         return arrive(wayMs, usualMs, answerWith);
       case 'slow':
         return arrive(wayMs, fate.processMs, answerWith);
-      case 'twice':
-        arrive(wayMs, usualMs, () => undefined);
-        return arrive(wayMs + this.#random.int(1, 2000), usualMs, answerWith);
+      case 'twice': {
+        let first: ApiAnswer | null = null;
+        arrive(wayMs, usualMs, (answer) => {
+          first = answer;
+        });
+        // A door that shuts between the halves would hide what the first one bought: nobody could tell.
+        return arrive(wayMs + this.#random.int(1, 2000), usualMs, (answer) =>
+          answerWith(first !== null && [401, 403, 503].includes(answer.status) ? first : answer),
+        );
+      }
       case 'lost_request':
         return lose(fate.end, wayMs);
       case 'late_request':

@@ -94,6 +94,7 @@ export class StoreWatch {
             // It is on the disk, although the worker believes that it failed: the next step begins from there.
             if (fault.where === 'commit') {
               if (name === 'closeAttempt' || name === 'proveLookup') onRecorded(kindOf(values[0]));
+              if (name === 'closeAttempt' && isClose(values[0])) this.#closed(values[0]);
               if (changesEntries.has(name)) this.#entriesChanged();
             }
           }

@@ -221,19 +221,23 @@ export class ShopReconciler {
     this.#tellSkew();
     if ((api.aheadMs ?? 0) < -wrongClockMs) throw wrongClock(clock.wallMs());
     const isLowered = await this.#lowerWatermark();
-    if (sinceMs !== null || (!isLowered && (knewMs !== null || (api.aheadMs ?? 0) < 1000))) return { walk, first };
+    if (sinceMs !== null || (!isLowered && (knewMs !== null || (api.aheadMs ?? 0) < toleranceMs)))
+      return { walk, first };
     const again = api.changedSince(await fromMs());
     return { walk: again, first: await again.read(signal) };
   }
 
   /**
    * A watermark in the future was set by a clock that was ahead at the first start, and nothing would be read until that
-   * time has come. It is brought to the later of both clocks: what was there before the first start is never bought.
+   * time has come. It is brought to the later of both clocks: what was there before the first start is never bought. By
+   * our clock alone it is left where it is, because that may be the one that is wrong now.
    */
   async #lowerWatermark(): Promise<boolean> {
     const { store, shop, clock, api, logger } = this.#deps;
+    const { aheadMs } = api;
+    if (aheadMs === null) return false;
     const nowMs = clock.wallMs();
-    const presentMs = Math.max(nowMs, nowMs - (api.aheadMs ?? 0)) + toleranceMs;
+    const presentMs = Math.max(nowMs, nowMs - aheadMs) + toleranceMs;
     const isLowered = await store.lowerStorefrontWatermark({ source: shop.source, presentMs, nowMs });
     if (isLowered)
       logger.warn({ ...nameOf(shop), to: isoTime(presentMs) }, 'reading back began in the future: it begins now');

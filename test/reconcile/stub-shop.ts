@@ -31,6 +31,8 @@ export abstract class StubShop {
   misbehave: Misbehaviour = () => false;
   /** How far the clock of the shop is ahead of ours. */
   clockAheadMs = 0;
+  /** Whether its answers have a `Date`. */
+  tellsTime = true;
   url = '';
   #onCall: () => void = () => undefined;
 
@@ -78,7 +80,8 @@ export abstract class StubShop {
     const call = { method: request.method ?? '', url, headers: request.headers, body, number: this.calls.length + 1 };
     this.calls.push(call);
     this.#onCall();
-    response.setHeader('date', new Date(Date.now() + this.clockAheadMs).toUTCString());
+    response.sendDate = false;
+    if (this.tellsTime) response.setHeader('date', new Date(Date.now() + this.clockAheadMs).toUTCString());
     if (await this.misbehave(call, response)) return;
     this.answer(call, response);
   }

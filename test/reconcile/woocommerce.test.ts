@@ -198,8 +198,12 @@ describe('reading a WooCommerce shop back', () => {
     expect(await watermark()).toBeLessThanOrEqual(Date.now() + 2000);
   });
 
-  it('reads nothing from before its first start, whichever clock is behind later', async () => {
+  it.each([
+    ['tells the time', true],
+    ['does not tell the time', false],
+  ])('reads nothing from before its first start, whichever clock is behind later: a shop that %s', async (_, tells) => {
     const stub = await open();
+    stub.tellsTime = tells;
     stub.put({ id: '1', modifiedMs: minutesAgo(120), body: wooBody('11') });
     const clock = new SystemClock();
     let behindMs = 0;

@@ -2,8 +2,8 @@ import { inTransaction, type Sqlite } from './database.ts';
 
 /** Later than any time that is ever due. */
 const never = 9_000_000_000_000_000;
-/** Nothing waits as long as this for its next try: the longest step is a day. */
-const furthestRetryMs = 2 * 86_400_000;
+/** Nothing waits as long as this for its next try: the longest step is a day, and the config stretches it tenfold at most. */
+const furthestRetryMs = 11 * 86_400_000;
 
 /** Which results are to be written back where. A delivery is done for a version of its request. */
 export class DeliveryTable {

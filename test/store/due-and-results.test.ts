@@ -212,7 +212,7 @@ describe('the result of an order', () => {
     expect(await outbox.store.bringForward({ nowMs: 5000, furthestMs: 900_000 })).toBe(1);
     const due = await outbox.store.dueDeliveries('folder', 5000, 10);
     expect(due.map(({ requestId }) => requestId)).toEqual([late.requestId]);
-    await outbox.store.failDelivery({ ...failed, ...late, retryAtMs: 5000 + 86_400_000 });
+    await outbox.store.failDelivery({ ...failed, ...late, retryAtMs: 5000 + 10 * 86_400_000 });
     expect(await outbox.store.bringForward({ nowMs: 5000, furthestMs: 900_000 })).toBe(0);
   });
 });

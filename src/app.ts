@@ -4,13 +4,13 @@ import type { Logger } from 'pino';
 import type { Config, LoadedConfig } from './config/config.ts';
 import { readReferenceSecret } from './config/reference-secret.ts';
 import { isoTime, type Clock, type Random } from './core/clock.ts';
-import { isCalling, type CallingCommand, type CommandResult, type StoreCommand } from './core/operator-command.ts';
+import { isCalling, type CallingCommand, type CommandResult } from './core/operator-command.ts';
 import { assert } from './core/order-sync-error.ts';
 import { usualTries } from './core/settlement.ts';
 import { controlRoutes } from './admin/control-routes.ts';
 import { healthChecks } from './admin/health-checks.ts';
 import { ReloadDesk, type ReloadDeps, type ReloadReport } from './admin/reload-desk.ts';
-import { performInWorker, type CommandSettings } from './admin/perform-command.ts';
+import { loggable, performInWorker, type CommandSettings } from './admin/perform-command.ts';
 import { readCatalogue, type CatalogueDeps } from './catalogue/read-catalogue.ts';
 import { createFolderIntake } from './intake/folder/folder-intake.ts';
 import type { StorefrontDesk } from './intake/storefronts/storefront-desk.ts';
@@ -176,14 +176,6 @@ export async function performCallsHere(
     await reconcile.stop();
     await wholesale.close();
   }
-}
-
-/** What the log says of a command: never its lines, which are the shop's. */
-function loggable(command: StoreCommand): Record<string, unknown> {
-  if (command.action === 'submit') return { action: command.action, lines: command.lines.length };
-  if (command.action === 'rewrite_results') return { ...command };
-  const { action, actor, reason } = command;
-  return { action, subject: 'scope' in command ? command.scope : command.reference, actor, reason };
 }
 
 /** Reads shops back, into the same place that their webhooks lead to. */

@@ -115,3 +115,11 @@ export async function performInWorker(
     worker.ring();
   }
 }
+
+/** What the log says of a command: never its lines, which are the shop's. */
+export function loggable(command: StoreCommand): Record<string, unknown> {
+  if (command.action === 'submit') return { action: command.action, lines: command.lines.length };
+  if (command.action === 'rewrite_results') return { ...command };
+  const { action, actor, reason } = command;
+  return { action, subject: 'scope' in command ? command.scope : command.reference, actor, reason };
+}

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import type { Config, LoadedConfig } from './config/config.ts';
 import { readReferenceSecret } from './config/reference-secret.ts';
+import { shopIdentities } from './config/shop-identities.ts';
 import { isoTime, type Clock, type Random } from './core/clock.ts';
 import { isCalling, type CallingCommand, type CommandResult } from './core/operator-command.ts';
 import { assert } from './core/order-sync-error.ts';
@@ -164,6 +165,7 @@ export async function performCallsHere(
   const wholesale = clientOf(deps);
   const submission = attemptDeps(deps, store, wholesale, () => config);
   const { gate } = submission;
+  await store.adoptShops({ shops: shopIdentities(config), nowMs: clock.wallMs() });
   // A value that got another name since brings what is held of its budget along.
   await store.adoptKeys({ keys: config.wholesale.keys, nowMs: clock.wallMs(), whileRunning: false });
   gate.restore(await store.restoreSlots({ settledMono: gate.restartSettlesAtMs(), bootId }));
@@ -251,6 +253,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     await life.push('incarnation', () => store.endIncarnation(incarnationId, clock.wallMs()));
     const watch = watchDatabase(store, clock);
     await life.push('database watch', () => watch.stop());
+    await store.adoptShops({ shops: shopIdentities(config), nowMs: clock.wallMs() });
 
     const wholesale = clientOf(deps);
     await life.push('wholesale client', () => wholesale.close());
@@ -322,6 +325,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
       const doors = next.intake.webhook === null || isSameDoor ? null : webhook?.prepare(next.intake.webhook);
       return async () => {
         const { keys, limits } = next.wholesale;
+        await store.adoptShops({ shops: shopIdentities(next), nowMs: clock.wallMs() });
         const { replaced } = await store.adoptKeys({ keys, nowMs: clock.wallMs(), whileRunning: true });
         // From here on nothing waits and nothing fails, so that no call sees one half of it.
         inUse = next;

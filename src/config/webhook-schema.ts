@@ -113,7 +113,7 @@ const shopFields = {
   source: sourceSchema
     .optional()
     .describe(
-      'The source that its orders belong to. Default: the name of the shop. Never change it: orders that the shop shows again would be bought again.',
+      'The source that its orders belong to. Default: the name of the shop. It stays for ever: under another one, what the shop shows again would be bought again, so a start or reload with another one is refused.',
     ),
   secrets: z
     .array(

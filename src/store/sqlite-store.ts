@@ -23,6 +23,7 @@ import { SqliteOutboxReader } from './reader.ts';
 import type { StorefrontOrder, WholeRequest } from './intake-steps.ts';
 import type { OutboxReader } from './outbox-reader.ts';
 import type { AttemptClaim, AttemptClose, DueDelivery, IntakeBatch, LookupProof, Pause, Store } from './store.ts';
+import { ShopMarks } from './shop-marks.ts';
 import { StorefrontOrders } from './storefront-orders.ts';
 import { StorefrontWatermarks } from './storefront-watermarks.ts';
 import { TakeBackStep } from './take-back.ts';
@@ -53,6 +54,7 @@ class SqliteStore implements Store {
   readonly #takeBacks: TakeBackStep;
   readonly #storefronts: StorefrontOrders;
   readonly #watermarks: StorefrontWatermarks;
+  readonly #shops: ShopMarks;
   readonly #attempts: AttemptTable;
   readonly #due: DueEntries;
   readonly #entries: EntryChanges;
@@ -86,6 +88,7 @@ class SqliteStore implements Store {
     this.#takeBacks = new TakeBackStep(database, rooms);
     this.#storefronts = new StorefrontOrders(database, this.#intake, rooms);
     this.#watermarks = new StorefrontWatermarks(database);
+    this.#shops = new ShopMarks(database, options.namespace);
     this.#pauses = new PauseTable(database, audit);
     this.#keys = new WholesaleKeyTable(database, { namespace: options.namespace, pauses: this.#pauses });
     this.#desk = new OperatorDesk(database, { ...rooms, quietTimes: this.#quietTimes });
@@ -109,6 +112,9 @@ class SqliteStore implements Store {
   }
   async takeStorefrontOrder(order: StorefrontOrder) {
     return this.#storefronts.take(order);
+  }
+  async adoptShops(shops: Parameters<Store['adoptShops']>[0]) {
+    this.#shops.adopt(shops);
   }
   async storefrontWatermark(source: string) {
     return this.#watermarks.find(source);

@@ -6,6 +6,7 @@ import type { Outcome } from '../core/outcome.ts';
 import type { JudgedCall } from '../core/refusals-in-a-row.ts';
 import type { ResendVerdict } from '../core/resend.ts';
 import type { ResultDocument } from '../core/result-document.ts';
+import type { ShopIdentity } from '../core/shop-identity.ts';
 import type { RequestOutcome, StorefrontOrder, StorefrontTaken, TakeBack, WholeRequest } from './intake-steps.ts';
 import type { LookFirst, Settlement } from '../core/settlement.ts';
 import type { EntryAct, EntryActDone, PersonsWish } from './entry-act.ts';
@@ -37,6 +38,11 @@ export interface Store {
   }): Promise<TakeBack>;
   /** Takes in the state of a storefront's order as it was delivered: see `StorefrontOrder`. One transaction. */
   takeStorefrontOrder(order: StorefrontOrder): Promise<StorefrontTaken>;
+  /**
+   * The shops that are configured now. Called before any of their orders is taken in.
+   * @throws OrderSyncError CONFIG_INVALID when a shop comes under another source than before; then nothing is remembered
+   */
+  adoptShops(shops: { shops: readonly ShopIdentity[]; nowMs: number }): Promise<void>;
   /** How far a storefront has been read back, by the shop's clock; null before the first time. */
   storefrontWatermark(source: string): Promise<number | null>;
   /** Everything of a storefront that was changed before that time is on disk. It never moves back by this. */

@@ -1,0 +1,50 @@
+import { expect, it } from 'vitest';
+import { shopIdentities } from '../../src/config/shop-identities.ts';
+import { load, minimal } from './config-file.ts';
+
+// Only beside a sandbox may secrets stand in the file.
+const sandbox = minimal.replace('https://api.example.com/v1', 'http://127.0.0.1:1\n  environment: sandbox');
+const config = `${sandbox}intake:
+  webhook:
+    listen: 127.0.0.1:0
+    source: till
+    tokens: [{ name: form, value: a-token-of-ours-it-is }]
+    woocommerce:
+      - shop: main
+        secrets: [{ value: the-secret-of-main-1 }, { value: the-secret-of-main-2 }]
+        sku_map: skus.yaml
+        rest: { url: "https://Shop.example.com/store/", consumer_key: a-consumer-key-of-it, consumer_secret: a-consumer-secret-of }
+    shopify:
+      - shop: outlet
+        source: europe
+        secrets: [{ value: the-secret-of-outlet }]
+        sku_map: skus.yaml
+        rest: { url: "https://outlet.myshopify.com", access_token: an-access-token-of-it }
+      - shop: kiosk
+        secrets: [{ value: the-secret-of-kiosk-1 }]
+        sku_map: skus.yaml
+    hmac:
+      - { name: ours, header: X-Ours, secret: the-secret-of-ours-12 }
+      - name: own
+        header: X-Own
+        secret: the-secret-of-own-123
+        fields: { order_id: /id, lines: /items, variant: /card, quantity: /count }
+`;
+
+it('a shop is recognised by its name, its address and what signs for it alone; one whose orders name a source, by nothing', () => {
+  const { config: loaded } = load(config);
+  const text = shopIdentities(loaded).map(({ title, source, marks }) => {
+    return [title, source, ...marks.map(({ kind, value }) => `${kind} ${value}`)].join(' | ');
+  });
+  expect(text).toEqual([
+    'woocommerce "main" | main | name woocommerce/main | address shop.example.com/store | secret the-secret-of-main-1 | secret the-secret-of-main-2',
+    // An app's secret signs for each shop that it is installed in.
+    'shopify "outlet" | europe | name shopify/outlet | address outlet.myshopify.com',
+    'shopify "kiosk" | kiosk | name shopify/kiosk | secret the-secret-of-kiosk-1',
+    'hmac "own" | till | secret the-secret-of-own-123',
+  ]);
+});
+
+it('nothing is recognised where nothing is received', () => {
+  expect(shopIdentities(load(minimal).config)).toEqual([]);
+});

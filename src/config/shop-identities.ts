@@ -20,14 +20,16 @@ export function shopIdentities({ intake }: Config): readonly ShopIdentity[] {
       const address = rest === undefined ? [] : [addressMark(rest.url)];
       // An app of Shopify signs for each shop that it is installed in with the same secret: the address is better.
       const signs = platform === 'shopify' && rest !== undefined ? [] : secrets.map(secretMark);
-      return { title: `${platform} "${shop}"`, source, marks: [name, ...address, ...signs] };
+      const isReadBack = rest !== undefined;
+      return { title: `${platform} "${shop}"`, source, isReadBack, marks: [name, ...address, ...signs] };
     }),
   );
   const homeMade = webhook.hmac
     // In our own form each order may say where it comes from.
     .filter(({ form }) => form !== null)
     .map(({ name, secret, source }): ShopIdentity => {
-      return { title: `hmac "${name}"`, source: source ?? webhook.source, marks: [secretMark(secret)] };
+      const marks = [secretMark(secret)];
+      return { title: `hmac "${name}"`, source: source ?? webhook.source, isReadBack: false, marks };
     });
   return [...storefronts, ...homeMade];
 }

@@ -43,7 +43,10 @@ export interface ReconcileReport {
 export interface ReconcilerDeps {
   readonly shop: ReconciledShop;
   readonly api: ShopApi;
-  readonly store: Pick<Store, 'storefrontWatermark' | 'advanceStorefrontWatermark' | 'lowerStorefrontWatermark'>;
+  readonly store: Pick<
+    Store,
+    'storefrontWatermark' | 'advanceStorefrontWatermark' | 'lowerStorefrontWatermark' | 'tellUnreadOrders'
+  >;
   readonly take: TakeOrder;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -62,6 +65,8 @@ const toleranceMs = 1000;
 const earliestMs = Date.UTC(2026, 0, 1);
 /** A run of a slow shop ends after the page on which it got this old; the next one goes on from there. */
 const longestRunMs = 600_000;
+/** An order that waits for being read back is left alone that long: its change may be in the shop's list a little later. */
+const unreadPatienceMs = 3_600_000;
 /** Orders whose refunds could not be read, remembered to give them up after some runs. */
 const troubleLimit = 1000;
 
@@ -179,6 +184,7 @@ export class ShopReconciler {
       }
       if (page.isLast) {
         counts.complete = true;
+        if (sinceMs === null) counts.told += await this.#tellUnread(list.openedMs);
         return;
       }
       if (counts.pages >= shop.rest.pagesPerRun || clock.monoMs() >= endMs) {
@@ -287,6 +293,13 @@ export class ShopReconciler {
     const { store, shop } = this.#deps;
     const modifiedMs = Math.min(readToMs, nowMs);
     await store.advanceStorefrontWatermark({ source: shop.source, modifiedMs, nowMs });
+  }
+
+  /** What was delivered long before this list was opened, and is in none, is not in the shop's list any more. */
+  async #tellUnread(openedMs: number): Promise<number> {
+    const { store, shop, clock } = this.#deps;
+    const seenBeforeMs = openedMs - unreadPatienceMs;
+    return await store.tellUnreadOrders({ source: shop.source, seenBeforeMs, nowMs: clock.wallMs() });
   }
 
   #tellSkew(): void {

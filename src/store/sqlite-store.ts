@@ -27,6 +27,7 @@ import { ShopMarks } from './shop-marks.ts';
 import { StorefrontOrders } from './storefront-orders.ts';
 import { StorefrontWatermarks } from './storefront-watermarks.ts';
 import { TakeBackStep } from './take-back.ts';
+import { UnreadOrders } from './unread-orders.ts';
 import { WholeRequests } from './whole-requests.ts';
 import { WholesaleKeyTable } from './wholesale-keys.ts';
 import { takeWriterLock, type WriterLock } from './writer-lock.ts';
@@ -54,6 +55,7 @@ class SqliteStore implements Store {
   readonly #takeBacks: TakeBackStep;
   readonly #storefronts: StorefrontOrders;
   readonly #watermarks: StorefrontWatermarks;
+  readonly #unread: UnreadOrders;
   readonly #shops: ShopMarks;
   readonly #attempts: AttemptTable;
   readonly #due: DueEntries;
@@ -88,7 +90,8 @@ class SqliteStore implements Store {
     this.#takeBacks = new TakeBackStep(database, rooms);
     this.#storefronts = new StorefrontOrders(database, this.#intake, rooms);
     this.#watermarks = new StorefrontWatermarks(database);
-    this.#shops = new ShopMarks(database, options.namespace);
+    this.#unread = new UnreadOrders(database, this.#intake);
+    this.#shops = new ShopMarks(database, { namespace: options.namespace, unread: this.#unread });
     this.#pauses = new PauseTable(database, audit);
     this.#keys = new WholesaleKeyTable(database, { namespace: options.namespace, pauses: this.#pauses });
     this.#desk = new OperatorDesk(database, { ...rooms, quietTimes: this.#quietTimes });
@@ -115,6 +118,9 @@ class SqliteStore implements Store {
   }
   async adoptShops(shops: Parameters<Store['adoptShops']>[0]) {
     this.#shops.adopt(shops);
+  }
+  async tellUnreadOrders(step: Parameters<Store['tellUnreadOrders']>[0]) {
+    return this.#unread.tell(step);
   }
   async storefrontWatermark(source: string) {
     return this.#watermarks.find(source);

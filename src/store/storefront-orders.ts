@@ -50,17 +50,18 @@ export class StorefrontOrders {
         'SELECT modified_ms, closed FROM storefront_orders WHERE source = ? AND order_id = ?',
       ),
       remember: database.prepare(
-        `INSERT INTO storefront_orders (source, order_id, modified_ms, closed, seen_at_ms)
-         VALUES (:source, :orderId, :modifiedMs, :closed, :nowMs)
-         ON CONFLICT (source, order_id) DO UPDATE SET modified_ms = :modifiedMs, closed = :closed, seen_at_ms = :nowMs`,
+        `INSERT INTO storefront_orders (source, order_id, modified_ms, closed, seen_at_ms, unread)
+         VALUES (:source, :orderId, :modifiedMs, :closed, :nowMs, :unread)
+         ON CONFLICT (source, order_id) DO UPDATE SET modified_ms = :modifiedMs, closed = :closed, seen_at_ms = :nowMs,
+           unread = :unread`,
       ),
       line: database.prepare<[string, string, string], KnownLine>(
         `SELECT l.id, l.extra FROM lines l JOIN requests r ON r.id = l.request_id
          WHERE r.source = ? AND r.order_id = ? AND l.line_id = ?`,
       ),
       isLeftToPerson: database.prepare<[string, string, string], number>(
-        `SELECT 1 FROM rejections WHERE file_id IS NULL AND source = ? AND order_id = ? AND line_id = ?
-         AND code = 'partially_refunded'`,
+        `SELECT 1 FROM rejections WHERE file_id IS NULL AND source = ? AND order_id = ?
+         AND (line_id = ? OR line_id IS NULL) AND code = 'partially_refunded'`,
       ),
       lines: database.prepare<[string, string], KnownLine & { line_id: string }>(
         `SELECT l.id, l.line_id, l.extra FROM lines l JOIN requests r ON r.id = l.request_id
@@ -83,7 +84,8 @@ export class StorefrontOrders {
       const seen = this.#statements.seen.get(order.source, order.orderId);
       if (seen !== undefined && isOlder(order, seen)) return { ...nothing, stale: true };
       const { source, orderId, modifiedMs, nowMs } = order;
-      this.#statements.remember.run({ source, orderId, modifiedMs, closed: order.closed ? 1 : 0, nowMs });
+      const [closed, unread] = [order.closed ? 1 : 0, order.lines === null ? 1 : 0];
+      this.#statements.remember.run({ source, orderId, modifiedMs, closed, nowMs, unread });
       const taken = { ...nothing };
       if (order.lines === null) return taken;
       if (seen === undefined) {

@@ -17,6 +17,8 @@ export interface RefusedEntry {
   readonly rules: OrderRules;
   /** The most that this variant is known to be sold with one order, if a refusal has told. */
   readonly knownLimit: number | null;
+  /** Not 0 where an outbox that was lost may have bought it. */
+  readonly lookFirst: 0 | 1 | 2 | 3;
 }
 
 /** How often a body may change on the way; a quantity of 10,000 is halved 14 times. */
@@ -45,7 +47,9 @@ function partsOf(entry: RefusedEntry, quantity: number): readonly FollowUp[] {
 
 /** What is ordered instead of an entry that was refused above the per-order limit; nothing unless its order allows it. */
 export function splitFor(entry: RefusedEntry): readonly FollowUp[] {
-  return entry.rules.split === true && entry.quantity !== null ? partsOf(entry, entry.quantity) : [];
+  if (entry.rules.split !== true || entry.quantity === null) return [];
+  // The limit may have been higher before a loss: larger parts than today's may be bought, and are looked up one by one.
+  return partsOf(entry.lookFirst === 0 ? entry : { ...entry, knownLimit: null }, entry.quantity);
 }
 
 /** How often an order is halved to find what is in stock: at most 15 calls, and as exact as an eighth of it. */

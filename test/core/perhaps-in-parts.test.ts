@@ -51,6 +51,17 @@ describe('an order above a per-order limit whose outbox was lost', () => {
     expect(settlement.followUps.map((part) => part.quantity)).toEqual([2, 2]);
   });
 
+  it('passes over no part that a higher limit may have let through, although a lower one is known now', () => {
+    const refusal = { buffered: refused('limit_exceeded'), quantity: 8, knownLimit: 2 };
+    const sizes = ({ followUps }: Settlement) => followUps.map((part) => [part.generation, part.quantity]);
+    expect(sizes(sought(refusal))).toEqual([
+      [1, 4],
+      [1, 4],
+    ]);
+    // Where nothing was lost, what is known saves the calls between.
+    expect(sizes(sought({ ...refusal, lookFirst: 0 }))).toEqual([2, 2, 2, 2].map((size) => [2, size]));
+  });
+
   it.each<[string, Partial<EntryFacts>]>([
     ['one of it was ordered', { quantity: 1 }],
     ['it may not be parted', { rules: {} }],

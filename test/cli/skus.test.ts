@@ -114,6 +114,19 @@ describe('order-sync skus check', () => {
     await worker.end('SIGTERM');
   });
 
+  it('goes on with the budget of a key that got another name since, also without a worker', async () => {
+    const house = await houseWith(good, {
+      limits: { window_ms: 600_000, requests: 100, orders: 20, transit_allowance_ms: 50 },
+    });
+    await cli(house, 'init');
+    expect(await check(house)).toMatchObject({ code: 0 });
+    house.configure((config) => void (config.wholesale.keys[0].name = 'renamed'));
+    expect(await check(house)).toMatchObject({ code: 0 });
+    const slots = house.query<{ key_name: string }>('SELECT key_name FROM budget_slots').map((slot) => slot.key_name);
+    // Those of the first check, too: the server counts by the value of the key.
+    expect(slots).toEqual(house.sandbox.ledger().calls.map(() => 'renamed'));
+  });
+
   it('counts what orders had that the map does not know, each order once', async () => {
     const shops = await startShops();
     const shirt = (id: number, more: object[] = []) =>

@@ -82,7 +82,9 @@ export class StorefrontOrders {
   take(order: StorefrontOrder): StorefrontTaken {
     return inTransaction(this.#database, () => {
       const seen = this.#statements.seen.get(order.source, order.orderId);
-      if (seen !== undefined && isOlder(order, seen)) return { ...nothing, stale: true };
+      if (seen !== undefined && isOlder(order, seen)) {
+        return { ...nothing, stale: true, told: order.modifiedMs === seen.modified_ms ? this.#tellTie(order) : 0 };
+      }
       const { source, orderId, modifiedMs, nowMs } = order;
       const [closed, unread] = [order.closed ? 1 : 0, order.lines === null ? 1 : 0];
       this.#statements.remember.run({ source, orderId, modifiedMs, closed, nowMs, unread });
@@ -96,6 +98,16 @@ export class StorefrontOrders {
       if (seen !== undefined) this.#takeRemoved(order, order.lines, taken);
       return taken;
     });
+  }
+
+  /** Paid and closed in the same second, nobody knows which came last: it is not bought, but not without a word. */
+  #tellTie(order: StorefrontOrder): number {
+    const told = (order.lines ?? []).filter((line) => {
+      if (line.buy === null) return false;
+      const known = this.#statements.line.get(order.source, order.orderId, line.lineId);
+      return (known === undefined || this.#wasTakenBack(known)) && this.#tell(order, line.lineId, paidAndClosed);
+    });
+    return told.length;
   }
 
   #takeLine(order: StorefrontOrder, line: StorefrontLine, taken: Counts): void {
@@ -265,6 +277,13 @@ const unclearRefund = {
   code: 'refunded_in_storefront',
   field: null,
   rule: 'the order was refunded in part after it was bought, and the storefront does not say which line: decide what becomes of it',
+  value: null,
+};
+
+const paidAndClosed = {
+  code: 'paid_and_closed',
+  field: null,
+  rule: 'the order was paid and closed within the same second of the storefront, so nothing was bought: look at it there. It is bought when the storefront shows it as paid again',
   value: null,
 };
 

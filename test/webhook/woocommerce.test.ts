@@ -99,13 +99,26 @@ describe('a WooCommerce delivery', () => {
   });
 
   it('that is overtaken by a newer one buys nothing: the newest state counts, whenever it arrives', async () => {
-    const { woo, bought } = await startShops();
+    const { woo, bought, told } = await startShops();
     await woo(wooOrder({ status: 'refunded' }, 10));
     expect((await woo(wooOrder({}, 1))).json).toMatchObject({ result: 'older_than_known', accepted: 0 });
-    // Within the same second a closed order stays closed: not buying can be made good.
-    expect((await woo(wooOrder({}, 10))).json).toMatchObject({ result: 'older_than_known', accepted: 0 });
-    expect(bought()).toEqual([]);
+    expect([bought(), told()]).toEqual([[], []]);
+    // Within the same second a closed order stays closed: not buying can be made good. A person is told, once.
+    for (const held of [1, 0]) {
+      const answer = await woo(wooOrder({}, 10));
+      expect(answer.json).toMatchObject({ result: 'older_than_known', accepted: 0, held });
+    }
+    expect((await woo(wooOrder({ status: 'pending', date_paid_gmt: null }, 10))).json).toMatchObject({ held: 0 });
+    expect([bought(), told()]).toEqual([[], ['315 paid_and_closed']]);
     expect((await woo(wooOrder({}, 11))).json.accepted).toBe(1);
+  });
+
+  it('that is paid, closed and paid in one second is taken back, and a person is told', async () => {
+    const { woo, bought, told } = await startShops();
+    await woo(wooOrder({}, 10));
+    expect((await woo(wooOrder({ status: 'cancelled' }, 10))).json).toMatchObject({ result: 'closed', taken_back: 1 });
+    expect((await woo(wooOrder({}, 10))).json).toMatchObject({ result: 'older_than_known', held: 1 });
+    expect([bought(), told()]).toEqual([['315 2 x steam-usd-20 cancelled'], ['315 paid_and_closed']]);
   });
 
   it('keeps two lines of one SKU apart, and counts what a piece in the cart stands for', async () => {

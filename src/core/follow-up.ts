@@ -47,9 +47,11 @@ function partsOf(entry: RefusedEntry, quantity: number): readonly FollowUp[] {
 
 /** What is ordered instead of an entry that was refused above the per-order limit; nothing unless its order allows it. */
 export function splitFor(entry: RefusedEntry): readonly FollowUp[] {
-  if (entry.rules.split !== true || entry.quantity === null) return [];
+  const { rules, quantity, lookFirst } = entry;
+  if (rules.split !== true || quantity === null) return [];
   // The limit may have been higher before a loss: larger parts than today's may be bought, and are looked up one by one.
-  return partsOf(entry.lookFirst === 0 ? entry : { ...entry, knownLimit: null }, entry.quantity);
+  const knownLimit = lookFirst === 0 ? entry.knownLimit : null;
+  return partsOf({ ...entry, knownLimit }, quantity);
 }
 
 /** How often an order is halved to find what is in stock: at most 15 calls, and as exact as an eighth of it. */

@@ -336,6 +336,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
         intake.reload(next.intake.folder);
         setLogLevel(logger, next.log.level);
         await dispatcher.reload(next.submit);
+        await reconcile.tellStranded();
       };
     };
     const desk = reloadDesk(deps, prepare);

@@ -20,8 +20,7 @@ export function shopIdentities({ intake }: Config): readonly ShopIdentity[] {
       const address = rest === undefined ? [] : [addressMark(rest.url)];
       // An app of Shopify signs for each shop that it is installed in with the same secret: the address is better.
       const signs = platform === 'shopify' && rest !== undefined ? [] : secrets.map(secretMark);
-      const isReadBack = rest !== undefined;
-      return { title: `${platform} "${shop}"`, source, isReadBack, marks: [name, ...address, ...signs] };
+      return { title: `${platform} "${shop}"`, source, marks: [name, ...address, ...signs] };
     }),
   );
   const homeMade = webhook.hmac
@@ -29,7 +28,7 @@ export function shopIdentities({ intake }: Config): readonly ShopIdentity[] {
     .filter(({ form }) => form !== null)
     .map(({ name, secret, source }): ShopIdentity => {
       const marks = [secretMark(secret)];
-      return { title: `hmac "${name}"`, source: source ?? webhook.source, isReadBack: false, marks };
+      return { title: `hmac "${name}"`, source: source ?? webhook.source, marks };
     });
   return [...storefronts, ...homeMade];
 }

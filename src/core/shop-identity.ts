@@ -9,7 +9,5 @@ export interface ShopIdentity {
   /** How a person finds it in the configuration. */
   readonly title: string;
   readonly source: string;
-  /** Whether its orders are read back from it. */
-  readonly isReadBack: boolean;
   readonly marks: readonly ShopMark[];
 }

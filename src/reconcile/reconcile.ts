@@ -44,8 +44,16 @@ export class Reconcile {
 
   /** Marks where each shop begins, and starts the loops; the first runs begin at once. */
   async start(): Promise<void> {
+    await this.tellStranded();
     for (const lane of this.#lanes) await lane.reconciler.begin();
     for (const lane of this.#lanes) lane.start();
+  }
+
+  /** Tells a person of orders that wait for a shop which is not read back any more. */
+  async tellStranded(): Promise<void> {
+    const { store, clock } = this.#deps;
+    const sources = this.#lanes.map(({ shop }) => shop.source);
+    await store.tellStrandedOrders({ sources, nowMs: clock.wallMs() });
   }
 
   /** Makes other shops ready, and returns what puts them to use. A shop whose config is the same goes on as it is. */

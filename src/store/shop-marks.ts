@@ -3,7 +3,6 @@ import { OrderSyncError } from '../core/order-sync-error.ts';
 import type { ReferenceNamespace } from '../core/reference.ts';
 import type { ShopIdentity, ShopMark } from '../core/shop-identity.ts';
 import { inTransaction, type Sqlite } from './database.ts';
-import type { UnreadOrders } from './unread-orders.ts';
 
 /** Longer than any order of a shop may wait for being bought (`max_age_h`): what is older buys nothing again. */
 const forgottenAfterMs = 400 * 86_400_000;
@@ -12,13 +11,11 @@ const forgottenAfterMs = 400 * 86_400_000;
 export class ShopMarks {
   readonly #database: Sqlite;
   readonly #namespace: ReferenceNamespace;
-  readonly #unread: UnreadOrders;
   readonly #statements;
 
-  constructor(database: Sqlite, rooms: { namespace: ReferenceNamespace; unread: UnreadOrders }) {
+  constructor(database: Sqlite, namespace: ReferenceNamespace) {
     this.#database = database;
-    this.#namespace = rooms.namespace;
-    this.#unread = rooms.unread;
+    this.#namespace = namespace;
     this.#statements = {
       sourceOf: database
         .prepare<{ kind: string; value: string }, string>(
@@ -48,8 +45,6 @@ export class ShopMarks {
         }
       }
       this.#statements.forget.run(nowMs - forgottenAfterMs);
-      const sources = shops.shops.filter(({ isReadBack }) => isReadBack).map(({ source }) => source);
-      this.#unread.tellOfOthers({ sources, nowMs });
     });
   }
 }

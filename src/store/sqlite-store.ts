@@ -91,7 +91,7 @@ class SqliteStore implements Store {
     this.#storefronts = new StorefrontOrders(database, this.#intake, rooms);
     this.#watermarks = new StorefrontWatermarks(database);
     this.#unread = new UnreadOrders(database, this.#intake);
-    this.#shops = new ShopMarks(database, { namespace: options.namespace, unread: this.#unread });
+    this.#shops = new ShopMarks(database, options.namespace);
     this.#pauses = new PauseTable(database, audit);
     this.#keys = new WholesaleKeyTable(database, { namespace: options.namespace, pauses: this.#pauses });
     this.#desk = new OperatorDesk(database, { ...rooms, quietTimes: this.#quietTimes });
@@ -121,6 +121,9 @@ class SqliteStore implements Store {
   }
   async tellUnreadOrders(step: Parameters<Store['tellUnreadOrders']>[0]) {
     return this.#unread.tell(step);
+  }
+  async tellStrandedOrders(step: Parameters<Store['tellStrandedOrders']>[0]) {
+    this.#unread.tellOfOthers(step);
   }
   async storefrontWatermark(source: string) {
     return this.#watermarks.find(source);

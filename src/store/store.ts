@@ -39,8 +39,7 @@ export interface Store {
   /** Takes in the state of a storefront's order as it was delivered: see `StorefrontOrder`. One transaction. */
   takeStorefrontOrder(order: StorefrontOrder): Promise<StorefrontTaken>;
   /**
-   * The shops that are configured now. Called before any of their orders is taken in. Of orders that wait for a shop to
-   * be read back, which is not any more, a person is told.
+   * The shops that are configured now. Called before any of their orders is taken in.
    * @throws OrderSyncError CONFIG_INVALID when a shop comes under another source than before; then nothing is remembered
    */
   adoptShops(shops: { shops: readonly ShopIdentity[]; nowMs: number }): Promise<void>;
@@ -49,6 +48,8 @@ export interface Store {
    * not bring them. Returns how many.
    */
   tellUnreadOrders(step: { source: string; seenBeforeMs: number; nowMs: number }): Promise<number>;
+  /** Tells a person of orders that wait for being read back from a shop that is not among these. */
+  tellStrandedOrders(step: { sources: readonly string[]; nowMs: number }): Promise<void>;
   /** How far a storefront has been read back, by the shop's clock; null before the first time. */
   storefrontWatermark(source: string): Promise<number | null>;
   /** Everything of a storefront that was changed before that time is on disk. It never moves back by this. */

@@ -9,7 +9,6 @@ const secret = 'a-secret-of-the-shop';
 const shop = (source: string, marks: Partial<Record<'name' | 'address' | 'secret', string>>): ShopIdentity => ({
   title: 'woocommerce "main"',
   source,
-  isReadBack: false,
   marks: (['name', 'address', 'secret'] as const).flatMap((kind) => {
     const value = marks[kind];
     return value === undefined ? [] : [{ kind, value }];

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import type { DeskAnswer, StorefrontDesk } from '../../src/intake/storefronts/storefront-desk.ts';
 import { runHere } from '../cli/installation.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { hour, minutesAgo, reconcileOf, wooBody } from './running-reconcile.ts';
@@ -18,14 +17,22 @@ const refundOf = (lineId: string) => [
   { id: '9', line_items: [{ quantity: -1, meta_data: [{ key: '_refunded_item_id', value: lineId }] }] },
 ];
 
-/** Takes an order in as a webhook brings it, its numbers as text. */
-async function takeUnclear(desk: StorefrontDesk, shown: Record<string, unknown>): Promise<DeskAnswer> {
-  const counter = desk.counter('woocommerce', 'main');
-  if (counter === null) throw new Error('the shop is configured');
-  const value: unknown = JSON.parse(JSON.stringify(shown), (_, part: unknown) =>
+/** A shop, and an order of it that was taken in as a webhook brings it: its numbers as text, its refunds not said. */
+async function withUnclearOrder() {
+  const stub = await new StubWooCommerce().open();
+  const clock = new MovedClock();
+  const shop = await reconcileOf('woocommerce', stub, { clock });
+  const order = stub.put({ id: '727', modifiedMs: minutesAgo(1), body: wooBody('315') });
+  order.refunds = refundOf('315');
+  const value: unknown = JSON.parse(JSON.stringify(stub.shown(order)), (_, part: unknown) =>
     typeof part === 'number' ? String(part) : part,
   );
-  return await desk.take(counter, { value, isTest: false, refunds: 'ask' });
+  const counter = shop.desk.counter('woocommerce', 'main');
+  if (counter === null) throw new Error('the shop is configured');
+  expect(await shop.desk.take(counter, { value, isTest: false, refunds: 'ask' })).toMatchObject({
+    kind: 'needs_refunds',
+  });
+  return { ...shop, stub, clock, order };
 }
 
 describe('an order that waits for being read back, because its delivery does not say what was refunded', () => {
@@ -56,12 +63,7 @@ describe('an order that waits for being read back, because its delivery does not
   });
 
   it('goes before a person when the shop was read to the end an hour later, and it was not there', async () => {
-    const stub = await new StubWooCommerce().open();
-    const clock = new MovedClock();
-    const { run, desk, told, bought } = await reconcileOf('woocommerce', stub, { clock });
-    const order = stub.put({ id: '727', modifiedMs: minutesAgo(1), body: wooBody('315') });
-    order.refunds = refundOf('315');
-    expect(await takeUnclear(desk, stub.shown(order))).toMatchObject({ kind: 'needs_refunds' });
+    const { run, told, bought, stub, clock, order } = await withUnclearOrder();
     // Somebody has put it into the trash.
     stub.orders.length = 0;
     expect(await run()).toMatchObject({ complete: true, told: 0 });
@@ -77,12 +79,7 @@ describe('an order that waits for being read back, because its delivery does not
   });
 
   it('is bought without a word when it is read back in time', async () => {
-    const stub = await new StubWooCommerce().open();
-    const clock = new MovedClock();
-    const { run, desk, told, bought } = await reconcileOf('woocommerce', stub, { clock });
-    const order = stub.put({ id: '727', modifiedMs: minutesAgo(1), body: wooBody('315') });
-    order.refunds = refundOf('315');
-    expect(await takeUnclear(desk, stub.shown(order))).toMatchObject({ kind: 'needs_refunds' });
+    const { run, told, bought, clock } = await withUnclearOrder();
     expect(await run()).toMatchObject({ complete: true, accepted: 1, told: 0 });
     clock.aheadMs = 2 * hour;
     expect(await run()).toMatchObject({ complete: true, told: 0 });

@@ -59,9 +59,9 @@ export class StorefrontOrders {
         `SELECT l.id, l.extra FROM lines l JOIN requests r ON r.id = l.request_id
          WHERE r.source = ? AND r.order_id = ? AND l.line_id = ?`,
       ),
-      isLeftToPerson: database.prepare<[string, string, string], number>(
-        `SELECT 1 FROM rejections WHERE file_id IS NULL AND source = ? AND order_id = ?
-         AND (line_id = ? OR line_id IS NULL) AND code = 'partially_refunded'`,
+      leftToPerson: database.prepare<[string, string, string], { line_id: string | null }>(
+        `SELECT line_id FROM rejections WHERE file_id IS NULL AND source = ? AND order_id = ?
+         AND (line_id = ? OR line_id IS NULL) AND code = 'partially_refunded' ORDER BY line_id IS NULL LIMIT 1`,
       ),
       lines: database.prepare<[string, string], KnownLine & { line_id: string }>(
         `SELECT l.id, l.line_id, l.extra FROM lines l JOIN requests r ON r.id = l.request_id
@@ -113,9 +113,14 @@ export class StorefrontOrders {
   #takeLine(order: StorefrontOrder, line: StorefrontLine, taken: Counts): void {
     const known = this.#statements.line.get(order.source, order.orderId, line.lineId);
     if (known === undefined) {
-      if (line.buy !== null && !this.#isLeftToPerson(order, line)) {
+      // Somebody who was told that it was not bought may have bought it elsewhere since.
+      const left = this.#statements.leftToPerson.get(order.source, order.orderId, line.lineId);
+      if (line.buy !== null && left === undefined) {
         this.#intake.insertNew({ ...line.buy, lineNumber: null }, order.nowMs);
         taken.accepted += 1;
+      } else if (line.buy !== null && left?.line_id === null) {
+        // Told of the order as a whole, which may not have had this line then.
+        if (this.#tell(order, line.lineId, leftWithOrder)) taken.told += 1;
       } else if (line.hold !== null && this.#tell(order, line.lineId, line.hold)) taken.told += 1;
       return;
     }
@@ -153,11 +158,6 @@ export class StorefrontOrders {
       const gone = { lineId: known.line_id, sku: was.sku, isMapped: true, remaining: 0, buy: null, hold: null };
       this.#refund(order, gone, known, was.quantity, taken);
     }
-  }
-
-  /** Somebody who was told that it was not bought may have bought it elsewhere since. */
-  #isLeftToPerson(order: StorefrontOrder, line: StorefrontLine): boolean {
-    return this.#statements.isLeftToPerson.get(order.source, order.orderId, line.lineId) !== undefined;
   }
 
   #hasPurchase(known: KnownLine): boolean {
@@ -277,6 +277,13 @@ const unclearRefund = {
   code: 'refunded_in_storefront',
   field: null,
   rule: 'the order was refunded in part after it was bought, and the storefront does not say which line: decide what becomes of it',
+  value: null,
+};
+
+const leftWithOrder = {
+  code: 'partially_refunded',
+  field: null,
+  rule: 'belongs to an order that was left to a person when its partial refund was not said; nothing was bought for this line',
   value: null,
 };
 

@@ -1,3 +1,4 @@
+import type { LookFirst } from './look-first.ts';
 import type { OutcomeRow } from './outcome.ts';
 import type { OrderRules } from './order-request.ts';
 
@@ -18,7 +19,7 @@ export interface RefusedEntry {
   /** The most that this variant is known to be sold with one order, if a refusal has told. */
   readonly knownLimit: number | null;
   /** Not 0 where an outbox that was lost may have bought it. */
-  readonly lookFirst: 0 | 1 | 2 | 3;
+  readonly lookFirst: LookFirst;
 }
 
 /** How often a body may change on the way; a quantity of 10,000 is halved 14 times. */

@@ -2,15 +2,10 @@ import type { PauseKind } from './decision-table.ts';
 import type { EntryState } from './entry-state.ts';
 import type { FollowUp } from './follow-up.ts';
 import type { Operation } from './operation.ts';
+import type { LookFirst } from './look-first.ts';
 import type { OrderAnswer } from './order-answer.ts';
 import type { OrderRules } from './order-request.ts';
 import { outcomeRows, type OutcomeRow } from './outcome.ts';
-
-/**
- * After the loss of an outbox, what is looked up before an entry is sent. 0: nothing so far; 1: its own reference; 2: the
- * reference of what may have taken its place; 3: all of it was looked up.
- */
-export type LookFirst = 0 | 1 | 2 | 3;
 
 /** What is known about an entry when the end of an attempt is judged. */
 export interface EntryFacts {

@@ -2,7 +2,7 @@ import type { EntryState } from '../core/entry-state.ts';
 import type { Operation } from '../core/operation.ts';
 import type { OrderRules } from '../core/order-request.ts';
 import type { Unit } from '../core/order-answer.ts';
-import type { LookFirst } from '../core/settlement.ts';
+import type { LookFirst } from '../core/look-first.ts';
 import type { Entry, FileRow } from './store.ts';
 
 /** A row of `entries`, as SQLite returns it. */

@@ -8,7 +8,8 @@ import type { ResendVerdict } from '../core/resend.ts';
 import type { ResultDocument } from '../core/result-document.ts';
 import type { ShopIdentity } from '../core/shop-identity.ts';
 import type { RequestOutcome, StorefrontOrder, StorefrontTaken, TakeBack, WholeRequest } from './intake-steps.ts';
-import type { LookFirst, Settlement } from '../core/settlement.ts';
+import type { LookFirst } from '../core/look-first.ts';
+import type { Settlement } from '../core/settlement.ts';
 import type { EntryAct, EntryActDone, PersonsWish } from './entry-act.ts';
 import type { OutboxReader } from './outbox-reader.ts';
 

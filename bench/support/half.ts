@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { pino } from 'pino';
-import type { AcceptableLine } from '../../src/core/order-request.ts';
-import { usualTries } from '../../src/core/settlement.ts';
+import type { AcceptableLine } from '../../src/core/order/order-request.ts';
+import { usualTries } from '../../src/core/decision/settlement.ts';
 import { SystemClock, systemRandom } from '../../src/ops/system-clock.ts';
 import { openStore } from '../../src/store/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';

@@ -1,9 +1,9 @@
 import type { Clock } from '../core/clock.ts';
-import type { Family } from '../core/operation.ts';
-import type { CommandResult, OperatorCommand, StoreCommand } from '../core/operator-command.ts';
-import type { EntryOrder } from '../core/operator-decision.ts';
+import type { Family } from '../core/order/operation.ts';
+import type { CommandResult, OperatorCommand, StoreCommand } from '../core/entry/operator-command.ts';
+import type { EntryOrder } from '../core/entry/operator-decision.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
-import { readPauseScope } from '../core/pause-scope.ts';
+import { readPauseScope } from '../core/decision/pause-scope.ts';
 import type { Store } from '../store/store.ts';
 
 /** What a command needs to know of the configuration. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../core/clock.ts';
-import type { Outcome } from '../core/outcome.ts';
+import type { Outcome } from '../core/decision/outcome.ts';
 import type { Store } from '../store/store.ts';
 import type { WholesaleClient } from '../wholesale/client.ts';
 import type { WalkCall, WalkStep } from '../wholesale/catalogue-walk.ts';

@@ -10,7 +10,7 @@ import {
   type CallingCommand,
   type CommandResult,
   type OperatorCommand,
-} from '../core/operator-command.ts';
+} from '../core/entry/operator-command.ts';
 import { hasCode, OrderSyncError, type OrderSyncErrorCode } from '../core/order-sync-error.ts';
 import { StorefrontDesk } from '../intake/storefronts/storefront-desk.ts';
 import { createLogger } from '../ops/logger.ts';

@@ -1,8 +1,8 @@
 import { isoTime } from '../core/clock.ts';
-import { sendingReserveBytes } from '../core/disk-reserve.ts';
-import { isFinal } from '../core/entry-state.ts';
-import { familyOf, operations } from '../core/operation.ts';
-import { callsAhead, drainsInMs, forecast, spendStartsInMs, type KeyFacts } from '../core/queue-forecast.ts';
+import { sendingReserveBytes } from '../core/budget/disk-reserve.ts';
+import { isFinal } from '../core/entry/states.ts';
+import { familyOf, operations } from '../core/order/operation.ts';
+import { callsAhead, drainsInMs, forecast, spendStartsInMs, type KeyFacts } from '../core/budget/queue-forecast.ts';
 import type { QueuedEntry } from '../store/queue-facts.ts';
 import { keyViews, limitUses, stoppedBy, usableKeys, type Situation } from './queue-situation.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { sourceSchema } from '../core/order-request.ts';
+import { sourceSchema } from '../core/order/order-request.ts';
 import { count, durationMs, folderPath, httpUrl, keyName, listenAddress, live, secretText } from './schema-values.ts';
 import { webhookIntake } from './webhook-schema.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { currencySchema, sourceSchema } from '../core/order-request.ts';
+import { currencySchema, sourceSchema } from '../core/order/order-request.ts';
 import { atStart, count, durationMs, keyName, listenAddress, live, secretText } from './schema-values.ts';
 import { shopifyRest, wooRest } from './shop-rest-schema.ts';
 

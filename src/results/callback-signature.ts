@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { createHash, createHmac } from 'node:crypto';
-import type { ResultDocument } from '../core/result-document.ts';
+import type { ResultDocument } from '../core/result/result-document.ts';
 
 /**
  * The headers of the Standard Webhooks scheme (standardwebhooks.com): the id is the same at each try of a version of a

@@ -1,7 +1,7 @@
 import { Agent, request } from 'undici';
 import type { Clock } from '../core/clock.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
-import { renderResultDocument, type ResultDocument } from '../core/result-document.ts';
+import { renderResultDocument, type ResultDocument } from '../core/result/result-document.ts';
 import { callbackHeaders } from './callback-signature.ts';
 import type { Delivery, Sink } from './sink.ts';
 

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { renderResultDocument, resultFileName, type ResultDocument } from '../core/result-document.ts';
+import { renderResultDocument, resultFileName, type ResultDocument } from '../core/result/result-document.ts';
 import { syncFolder, writeFileAtomically } from '../ops/atomic-file.ts';
 import type { Sink } from './sink.ts';
 

@@ -1,4 +1,4 @@
-import type { ResultDocument } from '../core/result-document.ts';
+import type { ResultDocument } from '../core/result/result-document.ts';
 
 /** One version of a result, on its way to one place. */
 export interface Delivery {

@@ -1,4 +1,4 @@
-import { canTransition, type EntryState } from '../core/entry-state.ts';
+import { canTransition, type EntryState } from '../core/entry/states.ts';
 import { assert } from '../core/order-sync-error.ts';
 import { inTransaction, type Sqlite } from './database.ts';
 import type { BudgetTable } from './budgets.ts';

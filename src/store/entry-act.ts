@@ -1,6 +1,6 @@
-import type { EntryState } from '../core/entry-state.ts';
-import type { Family } from '../core/operation.ts';
-import type { EntryOrder } from '../core/operator-decision.ts';
+import type { EntryState } from '../core/entry/states.ts';
+import type { Family } from '../core/order/operation.ts';
+import type { EntryOrder } from '../core/entry/operator-decision.ts';
 
 /** Who wants something, and why: both are kept for ever. */
 export interface PersonsWish {

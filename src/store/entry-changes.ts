@@ -1,11 +1,11 @@
-import { decisionTable } from '../core/decision-table.ts';
-import { withDelivered } from '../core/delivered-units.ts';
-import { outcomeRowFrom, type Settlement } from '../core/settlement.ts';
-import { canTransition, isFinal, type EntryState } from '../core/entry-state.ts';
-import type { FollowUp } from '../core/follow-up.ts';
-import type { OperatorMove } from '../core/operator-decision.ts';
+import { decisionTable } from '../core/decision/decision-table.ts';
+import { withDelivered } from '../core/result/delivered-units.ts';
+import { outcomeRowFrom, type Settlement } from '../core/decision/settlement.ts';
+import { canTransition, isFinal, type EntryState } from '../core/entry/states.ts';
+import type { FollowUp } from '../core/entry/replacement.ts';
+import type { OperatorMove } from '../core/entry/operator-decision.ts';
 import { assert } from '../core/order-sync-error.ts';
-import { referenceFor, type ReferenceNamespace } from '../core/reference.ts';
+import { referenceFor, type ReferenceNamespace } from '../core/order/reference.ts';
 import type { Sqlite } from './database.ts';
 import type { DeliveryTable } from './deliveries.ts';
 import { laneOf } from './lanes.ts';

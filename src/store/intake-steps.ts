@@ -1,5 +1,5 @@
-import type { EntryState } from '../core/entry-state.ts';
-import type { AcceptableLine } from '../core/order-request.ts';
+import type { EntryState } from '../core/entry/states.ts';
+import type { AcceptableLine } from '../core/order/order-request.ts';
 import type { IntakeBatch, Rejection } from './store.ts';
 
 /** One request as it was sent: its orders stand or fall together. */

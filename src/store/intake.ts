@@ -1,6 +1,6 @@
-import { fingerprintOf, type AcceptableLine } from '../core/order-request.ts';
+import { fingerprintOf, type AcceptableLine } from '../core/order/order-request.ts';
 import { assert } from '../core/order-sync-error.ts';
-import { referenceFor, type ReferenceNamespace } from '../core/reference.ts';
+import { referenceFor, type ReferenceNamespace } from '../core/order/reference.ts';
 import { inTransaction, type Sqlite } from './database.ts';
 import type { DeliveryTable } from './deliveries.ts';
 import { laneOf } from './lanes.ts';

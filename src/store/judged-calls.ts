@@ -1,7 +1,7 @@
-import type { Family } from '../core/operation.ts';
-import { operationsOf } from '../core/pause-scope.ts';
-import { refusalsInARow, tellingRows, type JudgedCall } from '../core/refusals-in-a-row.ts';
-import { outcomeRowFrom } from '../core/settlement.ts';
+import type { Family } from '../core/order/operation.ts';
+import { operationsOf } from '../core/decision/pause-scope.ts';
+import { refusalsInARow, tellingRows, type JudgedCall } from '../core/decision/consecutive-rejections.ts';
+import { outcomeRowFrom } from '../core/decision/settlement.ts';
 import type { Sqlite } from './database.ts';
 
 /** How far back is looked: what the other family did meanwhile must not make this a search through years. */

@@ -1,4 +1,4 @@
-import { lookedUpKinds, type LookedUp, type Operation } from '../core/operation.ts';
+import { lookedUpKinds, type LookedUp, type Operation } from '../core/order/operation.ts';
 import { inTransaction, statementOf, type Sqlite } from './database.ts';
 import type { LookupProof } from './store.ts';
 

@@ -1,4 +1,4 @@
-import { namespaceFingerprint, type ReferenceNamespace } from '../core/reference.ts';
+import { namespaceFingerprint, type ReferenceNamespace } from '../core/order/reference.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { inTransaction, type Sqlite } from './database.ts';
 

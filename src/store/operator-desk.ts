@@ -1,7 +1,7 @@
-import { decideAction, type OperatorFacts } from '../core/operator-decision.ts';
-import { familyOf } from '../core/operation.ts';
+import { decideAction, type OperatorFacts } from '../core/entry/operator-decision.ts';
+import { familyOf } from '../core/order/operation.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
-import { outcomeRowFrom } from '../core/settlement.ts';
+import { outcomeRowFrom } from '../core/decision/settlement.ts';
 import { checkedWish, type AuditTable } from './audit.ts';
 import { inTransaction, type Sqlite } from './database.ts';
 import type { EntryChanges } from './entry-changes.ts';

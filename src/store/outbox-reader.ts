@@ -1,6 +1,6 @@
-import type { EntryState } from '../core/entry-state.ts';
-import type { Operation } from '../core/operation.ts';
-import type { ResultDocument } from '../core/result-document.ts';
+import type { EntryState } from '../core/entry/states.ts';
+import type { Operation } from '../core/order/operation.ts';
+import type { ResultDocument } from '../core/result/result-document.ts';
 import type { SkuSighting } from './storefront-skus.ts';
 import type { QueuedEntry, QueueFacts } from './queue-facts.ts';
 import type { Pause, Rejection } from './store.ts';

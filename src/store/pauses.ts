@@ -1,5 +1,5 @@
-import { operationsOf, pauseScopeFrom, readPauseScope } from '../core/pause-scope.ts';
-import type { Operation } from '../core/operation.ts';
+import { operationsOf, pauseScopeFrom, readPauseScope } from '../core/decision/pause-scope.ts';
+import type { Operation } from '../core/order/operation.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { checkedWish, type AuditTable } from './audit.ts';
 import { inTransaction, type Sqlite } from './database.ts';

@@ -1,5 +1,5 @@
-import type { EntryState } from '../core/entry-state.ts';
-import type { LaneFacts } from '../core/queue-forecast.ts';
+import type { EntryState } from '../core/entry/states.ts';
+import type { LaneFacts } from '../core/budget/queue-forecast.ts';
 import type { Sqlite } from './database.ts';
 import type { StandingStill } from './pauses.ts';
 

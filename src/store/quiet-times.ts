@@ -1,5 +1,5 @@
-import type { EntryState } from '../core/entry-state.ts';
-import { quietLeftMs } from '../core/quiet-time.ts';
+import type { EntryState } from '../core/entry/states.ts';
+import { quietLeftMs } from '../core/decision/settlement-delay.ts';
 import { inTransaction, type Sqlite } from './database.ts';
 import type { EntryRow } from './rows.ts';
 

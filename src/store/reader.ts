@@ -1,8 +1,8 @@
 import { dirname } from 'node:path';
 import { isoTime } from '../core/clock.ts';
-import { zeroCounts, type EntryState } from '../core/entry-state.ts';
+import { zeroCounts, type EntryState } from '../core/entry/states.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
-import type { ResultDocument } from '../core/result-document.ts';
+import type { ResultDocument } from '../core/result/result-document.ts';
 import { AuditTable } from './audit.ts';
 import { freeBytesOf, openReadOnly, type Sqlite } from './database.ts';
 import { readOrderDetail } from './order-detail.ts';

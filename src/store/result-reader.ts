@@ -1,6 +1,6 @@
 import { isoTime } from '../core/clock.ts';
-import type { EntryState } from '../core/entry-state.ts';
-import type { Operation } from '../core/operation.ts';
+import type { EntryState } from '../core/entry/states.ts';
+import type { Operation } from '../core/order/operation.ts';
 import { assert } from '../core/order-sync-error.ts';
 import {
   lineStateOf,
@@ -8,8 +8,8 @@ import {
   type ResultDocument,
   type ResultEntry,
   type ResultLine,
-} from '../core/result-document.ts';
-import { clientActionFor } from '../core/wholesale-errors.ts';
+} from '../core/result/result-document.ts';
+import { clientActionFor } from '../core/decision/wholesale-errors.ts';
 import { statementOf, type Sqlite } from './database.ts';
 import { recordFrom, textsFrom, unitsFrom } from './rows.ts';
 

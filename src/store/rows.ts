@@ -1,8 +1,8 @@
-import type { EntryState } from '../core/entry-state.ts';
-import type { Operation } from '../core/operation.ts';
-import type { OrderRules } from '../core/order-request.ts';
-import type { Unit } from '../core/order-answer.ts';
-import type { LookFirst } from '../core/look-first.ts';
+import type { EntryState } from '../core/entry/states.ts';
+import type { Operation } from '../core/order/operation.ts';
+import type { OrderRules } from '../core/order/order-request.ts';
+import type { Unit } from '../core/decision/order-answer.ts';
+import type { LookFirst } from '../core/decision/recovery-stage.ts';
 import type { Entry, FileRow } from './store.ts';
 
 /** A row of `entries`, as SQLite returns it. */

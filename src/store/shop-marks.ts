@@ -1,6 +1,6 @@
-import { keyPrint } from '../core/key-print.ts';
+import { keyPrint } from '../core/budget/key-fingerprint.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
-import type { ReferenceNamespace } from '../core/reference.ts';
+import type { ReferenceNamespace } from '../core/order/reference.ts';
 import type { ShopIdentity, ShopMark } from '../core/shop-identity.ts';
 import { inTransaction, type Sqlite } from './database.ts';
 

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
-import type { Family, LookedUp } from '../core/operation.ts';
-import type { ReferenceNamespace } from '../core/reference.ts';
+import type { Family, LookedUp } from '../core/order/operation.ts';
+import type { ReferenceNamespace } from '../core/order/reference.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { AttemptTable } from './attempts.ts';
 import { AuditTable } from './audit.ts';

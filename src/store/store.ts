@@ -1,15 +1,15 @@
-import type { AcceptableLine, OrderRules } from '../core/order-request.ts';
-import type { EntryState } from '../core/entry-state.ts';
-import type { Family, LookedUp, Operation } from '../core/operation.ts';
-import type { OrderAnswer, Unit } from '../core/order-answer.ts';
-import type { Outcome } from '../core/outcome.ts';
-import type { JudgedCall } from '../core/refusals-in-a-row.ts';
-import type { ResendVerdict } from '../core/resend.ts';
-import type { ResultDocument } from '../core/result-document.ts';
+import type { AcceptableLine, OrderRules } from '../core/order/order-request.ts';
+import type { EntryState } from '../core/entry/states.ts';
+import type { Family, LookedUp, Operation } from '../core/order/operation.ts';
+import type { OrderAnswer, Unit } from '../core/decision/order-answer.ts';
+import type { Outcome } from '../core/decision/outcome.ts';
+import type { JudgedCall } from '../core/decision/consecutive-rejections.ts';
+import type { ResendVerdict } from '../core/decision/resend.ts';
+import type { ResultDocument } from '../core/result/result-document.ts';
 import type { ShopIdentity } from '../core/shop-identity.ts';
 import type { RequestOutcome, StorefrontOrder, StorefrontTaken, TakeBack, WholeRequest } from './intake-steps.ts';
-import type { LookFirst } from '../core/look-first.ts';
-import type { Settlement } from '../core/settlement.ts';
+import type { LookFirst } from '../core/decision/recovery-stage.ts';
+import type { Settlement } from '../core/decision/settlement.ts';
 import type { EntryAct, EntryActDone, PersonsWish } from './entry-act.ts';
 import type { OutboxReader } from './outbox-reader.ts';
 

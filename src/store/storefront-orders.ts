@@ -1,5 +1,5 @@
-import type { EntryState } from '../core/entry-state.ts';
-import { fingerprintOf, type AcceptableLine } from '../core/order-request.ts';
+import type { EntryState } from '../core/entry/states.ts';
+import { fingerprintOf, type AcceptableLine } from '../core/order/order-request.ts';
 import type { AuditTable } from './audit.ts';
 import { inTransaction, type Sqlite } from './database.ts';
 import type { EntryChanges } from './entry-changes.ts';

@@ -1,4 +1,4 @@
-import type { EntryState } from '../core/entry-state.ts';
+import type { EntryState } from '../core/entry/states.ts';
 import type { AuditTable } from './audit.ts';
 import { inTransaction, type Sqlite } from './database.ts';
 import type { EntryChanges } from './entry-changes.ts';

@@ -1,4 +1,4 @@
-import { fingerprintOf } from '../core/order-request.ts';
+import { fingerprintOf } from '../core/order/order-request.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { inTransaction, type Sqlite } from './database.ts';
 import { type IntakeTable, lineDifferences } from './intake.ts';

@@ -1,7 +1,7 @@
-import { BudgetWindow } from '../core/budget-window.ts';
+import { BudgetWindow } from '../core/budget/budget-window.ts';
 import type { Clock } from '../core/clock.ts';
 import { assert } from '../core/order-sync-error.ts';
-import { isPacing, pacedDistanceMs, pacingAfterSurprise, type Pacing } from '../core/pacing.ts';
+import { isPacing, pacedDistanceMs, pacingAfterSurprise, type Pacing } from '../core/budget/throttle.ts';
 import type { BudgetSlot, KeyRest } from '../store/store.ts';
 
 export interface BudgetLimits {

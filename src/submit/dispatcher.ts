@@ -1,5 +1,5 @@
 import PQueue from 'p-queue';
-import { sendingReserveBytes } from '../core/disk-reserve.ts';
+import { sendingReserveBytes } from '../core/budget/disk-reserve.ts';
 import type { AttemptClaim, OpenAttempt } from '../store/store.ts';
 import { AttemptRun, callKey, type AttemptDeps, type CallKey } from './attempt-run.ts';
 import type { CallKind } from './budget-gate.ts';

@@ -1,6 +1,6 @@
-import { familyOf, type Family, type Operation } from '../core/operation.ts';
-import { operationsOf, pauseScopeFrom } from '../core/pause-scope.ts';
-import { formRefusals } from '../core/refusals-in-a-row.ts';
+import { familyOf, type Family, type Operation } from '../core/order/operation.ts';
+import { operationsOf, pauseScopeFrom } from '../core/decision/pause-scope.ts';
+import { formRefusals } from '../core/decision/consecutive-rejections.ts';
 import type { OpenAttempt, Pause, Store } from '../store/store.ts';
 import type { PauseBoard } from './pause-board.ts';
 

@@ -1,4 +1,11 @@
-import { familyOf, lookedUpAs, lookedUpKinds, type Family, type LookedUp, type Operation } from '../core/operation.ts';
+import {
+  familyOf,
+  lookedUpAs,
+  lookedUpKinds,
+  type Family,
+  type LookedUp,
+  type Operation,
+} from '../core/order/operation.ts';
 import type { LookupProof, Store } from '../store/store.ts';
 import { callKey, type AttemptDeps } from './attempt-run.ts';
 import { heedShutDoor } from './shut-doors.ts';

@@ -1,6 +1,6 @@
 import type { Clock, Random } from '../core/clock.ts';
-import type { PauseKind } from '../core/decision-table.ts';
-import { outcomeRows, type Outcome, type OutcomeRow } from '../core/outcome.ts';
+import type { PauseKind } from '../core/decision/decision-table.ts';
+import { outcomeRows, type Outcome, type OutcomeRow } from '../core/decision/outcome.ts';
 import type { Pause, Store } from '../store/store.ts';
 
 /** How often a scope is looked at again, in ms; the delay doubles up to the maximum. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../core/clock.ts';
-import { withoutAnswer } from '../core/outcome.ts';
+import { withoutAnswer } from '../core/decision/outcome.ts';
 import type { Store } from '../store/store.ts';
 import type { AttemptRun } from './attempt-run.ts';
 

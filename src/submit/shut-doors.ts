@@ -1,5 +1,5 @@
-import { decisionTable } from '../core/decision-table.ts';
-import type { Outcome } from '../core/outcome.ts';
+import { decisionTable } from '../core/decision/decision-table.ts';
+import type { Outcome } from '../core/decision/outcome.ts';
 import type { AttemptDeps } from './attempt-run.ts';
 import { pauseScope } from './pause-board.ts';
 

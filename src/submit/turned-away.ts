@@ -1,4 +1,4 @@
-import type { Outcome } from '../core/outcome.ts';
+import type { Outcome } from '../core/decision/outcome.ts';
 import type { AttemptDeps } from './attempt-run.ts';
 
 /** How long to leave a key alone after a 429 that does not say how long (Spec 7: "Wait a few seconds, retry."). */

@@ -1,5 +1,5 @@
-import type { Family, Operation } from '../core/operation.ts';
-import type { LookupOutcome, Outcome } from '../core/outcome.ts';
+import type { Family, Operation } from '../core/order/operation.ts';
+import type { LookupOutcome, Outcome } from '../core/decision/outcome.ts';
 
 /** What a submission expects to see echoed; another value means that the answer is not about this order. */
 export interface Expectation {

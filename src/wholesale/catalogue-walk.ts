@@ -1,5 +1,5 @@
 import { assert } from '../core/order-sync-error.ts';
-import type { Outcome } from '../core/outcome.ts';
+import type { Outcome } from '../core/decision/outcome.ts';
 import type { CataloguePage } from './catalogue-page.ts';
 import type { CatalogueWire } from './wire-catalogue.ts';
 

@@ -1,8 +1,8 @@
-import type { Family, Operation } from '../core/operation.ts';
-import { familyOf } from '../core/operation.ts';
-import type { OrderAnswer } from '../core/order-answer.ts';
-import { outcomeRows, type Outcome, type OutcomeRow } from '../core/outcome.ts';
-import { findErrorRow, isListedCode, wholesaleErrors } from '../core/wholesale-errors.ts';
+import type { Family, Operation } from '../core/order/operation.ts';
+import { familyOf } from '../core/order/operation.ts';
+import type { OrderAnswer } from '../core/decision/order-answer.ts';
+import { outcomeRows, type Outcome, type OutcomeRow } from '../core/decision/outcome.ts';
+import { findErrorRow, isListedCode, wholesaleErrors } from '../core/decision/wholesale-errors.ts';
 import type { AnswerHeaders, CallEnd } from './call-end.ts';
 import { readErrorBody, type ErrorBody } from './error-body.ts';
 import { isJsonList, isJsonObject, parseJsonBytes, type JsonObject, type JsonText } from './json-text.ts';

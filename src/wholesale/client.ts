@@ -1,8 +1,8 @@
 import type { Clock } from '../core/clock.ts';
-import type { Family, Operation } from '../core/operation.ts';
-import { familyOf } from '../core/operation.ts';
+import type { Family, Operation } from '../core/order/operation.ts';
+import { familyOf } from '../core/order/operation.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
-import { withoutAnswer, type LookupOutcome, type Outcome } from '../core/outcome.ts';
+import { withoutAnswer, type LookupOutcome, type Outcome } from '../core/decision/outcome.ts';
 import { readDestination, readPlan, readProduct, type Destination, type Plan, type Product } from './catalogue-item.ts';
 import { readCataloguePage, type CataloguePage } from './catalogue-page.ts';
 import { CatalogueWalk, type PageFetch, type WalkCall } from './catalogue-walk.ts';

@@ -1,5 +1,5 @@
-import { familyOf, type Operation } from '../core/operation.ts';
-import type { OrderAnswer } from '../core/order-answer.ts';
+import { familyOf, type Operation } from '../core/order/operation.ts';
+import type { OrderAnswer } from '../core/decision/order-answer.ts';
 import { firstAt, textOf, type JsonText } from './json-text.ts';
 import { iccidIn } from './read-units.ts';
 import { foreignReference, orderObjectsIn } from './read-answer.ts';

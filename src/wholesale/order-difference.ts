@@ -1,4 +1,4 @@
-import { familyOf, type Operation } from '../core/operation.ts';
+import { familyOf, type Operation } from '../core/order/operation.ts';
 import { firstAt, textOf, type JsonText } from './json-text.ts';
 import { quoted } from '../core/message-text.ts';
 import { orderObjectsIn } from './read-answer.ts';

@@ -1,5 +1,5 @@
-import type { Family } from '../core/operation.ts';
-import type { OrderAnswer, StatusClass, Unit } from '../core/order-answer.ts';
+import type { Family } from '../core/order/operation.ts';
+import type { OrderAnswer, StatusClass, Unit } from '../core/decision/order-answer.ts';
 import { firstAt, isJsonObject, textOf, valueAt, type JsonObject, type JsonText } from './json-text.ts';
 import { amountIn, currencyIn } from './money-text.ts';
 import { readCodeUnits, readEsimUnits } from './read-units.ts';

@@ -1,5 +1,5 @@
-import type { Family } from '../core/operation.ts';
-import type { OrderAnswer } from '../core/order-answer.ts';
+import type { Family } from '../core/order/operation.ts';
+import type { OrderAnswer } from '../core/decision/order-answer.ts';
 import type { SuccessReading } from './classify.ts';
 import { isJsonList, valueAt, type JsonText } from './json-text.ts';
 import { quoted } from '../core/message-text.ts';

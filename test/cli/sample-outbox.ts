@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import type { AcceptableLine } from '../../src/core/order-request.ts';
+import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import { assert } from '../../src/core/order-sync-error.ts';
 import { readReferenceSecret } from '../../src/config/reference-secret.ts';
-import type { Settlement } from '../../src/core/settlement.ts';
+import type { Settlement } from '../../src/core/decision/settlement.ts';
 import { openStore } from '../../src/store/sqlite-store.ts';
 import type { OpenAttempt, Store } from '../../src/store/store.ts';
 import { nowMs, type Installation } from './installation.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { decideLookup } from '../../src/core/decision.ts';
-import type { EntryFacts, Settlement } from '../../src/core/settlement.ts';
+import { decideLookup } from '../../src/core/decision/decision.ts';
+import type { EntryFacts, Settlement } from '../../src/core/decision/settlement.ts';
 import { answer, facts, half, inDoubt, now, outcome, policy } from '../support/facts.ts';
 
 const absent = { kind: 'absent' } as const;

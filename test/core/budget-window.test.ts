@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BudgetWindow } from '../../src/core/budget-window.ts';
+import { BudgetWindow } from '../../src/core/budget/budget-window.ts';
 
 describe('the slots of a limit', () => {
   it('come back one window after the answer, not after the start', () => {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { decideLookup, decideSubmission } from '../../src/core/decision.ts';
-import { decisionTable } from '../../src/core/decision-table.ts';
-import { canTransition, type EntryState } from '../../src/core/entry-state.ts';
-import { operations, type Operation } from '../../src/core/operation.ts';
-import { outcomeRows, type OutcomeRow } from '../../src/core/outcome.ts';
-import type { EntryFacts } from '../../src/core/settlement.ts';
-import { wholesaleErrors } from '../../src/core/wholesale-errors.ts';
+import { decideLookup, decideSubmission } from '../../src/core/decision/decision.ts';
+import { decisionTable } from '../../src/core/decision/decision-table.ts';
+import { canTransition, type EntryState } from '../../src/core/entry/states.ts';
+import { operations, type Operation } from '../../src/core/order/operation.ts';
+import { outcomeRows, type OutcomeRow } from '../../src/core/decision/outcome.ts';
+import type { EntryFacts } from '../../src/core/decision/settlement.ts';
+import { wholesaleErrors } from '../../src/core/decision/wholesale-errors.ts';
 import { answer, facts, half, inDoubt, now, outcome, policy, saidBefore } from '../support/facts.ts';
 
 describe('what an outcome does', () => {

@@ -6,7 +6,7 @@ import {
   finalStates,
   isFinal,
   type EntryAction,
-} from '../../src/core/entry-state.ts';
+} from '../../src/core/entry/states.ts';
 
 describe('the states of an entry', () => {
   it('end in final states, and only there', () => {

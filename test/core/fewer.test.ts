@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { decideSubmission } from '../../src/core/decision.ts';
-import { lineStateOf, orderStateOf } from '../../src/core/result-document.ts';
+import { decideSubmission } from '../../src/core/decision/decision.ts';
+import { lineStateOf, orderStateOf } from '../../src/core/result/result-document.ts';
 import { facts, half, inDoubt, now, outcome, policy } from '../support/facts.ts';
 
 describe('an order that is out of stock and takes fewer', () => {

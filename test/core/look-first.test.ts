@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { mayBeElsewhere } from '../../src/core/after-loss.ts';
-import { decideLookup } from '../../src/core/decision.ts';
-import { judgeResend } from '../../src/core/resend.ts';
-import type { EntryFacts } from '../../src/core/settlement.ts';
+import { mayBeElsewhere } from '../../src/core/decision/after-loss.ts';
+import { decideLookup } from '../../src/core/decision/decision.ts';
+import { judgeResend } from '../../src/core/decision/resend.ts';
+import type { EntryFacts } from '../../src/core/decision/settlement.ts';
 import { answer, facts, half, now, outcome, policy, saidBefore } from '../support/facts.ts';
 
 const absent = { kind: 'absent' } as const;

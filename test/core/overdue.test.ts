@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { decideLookup, decideSubmission } from '../../src/core/decision.ts';
-import { judgeResend } from '../../src/core/resend.ts';
+import { decideLookup, decideSubmission } from '../../src/core/decision/decision.ts';
+import { judgeResend } from '../../src/core/decision/resend.ts';
 import { answer, facts, half, inDoubt, now, outcome, policy, saidBefore } from '../support/facts.ts';
 
 const absent = { kind: 'absent' } as const;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { decideLookup } from '../../src/core/decision.ts';
-import type { EntryFacts, Settlement } from '../../src/core/settlement.ts';
-import type { OutcomeRow } from '../../src/core/outcome.ts';
+import { decideLookup } from '../../src/core/decision/decision.ts';
+import type { EntryFacts, Settlement } from '../../src/core/decision/settlement.ts';
+import type { OutcomeRow } from '../../src/core/decision/outcome.ts';
 import { facts, half, now, policy, saidBefore } from '../support/facts.ts';
 
 const absent = { kind: 'absent' } as const;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BudgetWindow } from '../../src/core/budget-window.ts';
+import { BudgetWindow } from '../../src/core/budget/budget-window.ts';
 import {
   callsAhead,
   callStartsInMs,
@@ -8,7 +8,7 @@ import {
   forecast,
   spendStartsInMs,
   type KeyFacts,
-} from '../../src/core/queue-forecast.ts';
+} from '../../src/core/budget/queue-forecast.ts';
 import { Turns, type Queue } from '../../src/store/lanes.ts';
 
 const orders = { capacity: 20, windowMs: 60_000, freeInMs: [] };

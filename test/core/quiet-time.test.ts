@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { quietLeftMs } from '../../src/core/quiet-time.ts';
+import { quietLeftMs } from '../../src/core/decision/settlement-delay.ts';
 
 const end = { doubtUntilMs: 1_000_120_000, doubtUntilMono: 620_000 };
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { namespaceFingerprint, referenceFor, type ReferenceSubject } from '../../src/core/reference.ts';
+import { namespaceFingerprint, referenceFor, type ReferenceSubject } from '../../src/core/order/reference.ts';
 
 const namespace = { instance: 'acme-shop', prefix: 'os', secret: Buffer.alloc(32, 1) };
 const subject: ReferenceSubject = { source: 'shop1', orderId: '1001', lineId: '1', generation: 0, chunk: 0 };

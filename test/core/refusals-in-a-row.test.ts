@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { formRefusals, isRefusedInARow, tellingRows, type JudgedCall } from '../../src/core/refusals-in-a-row.ts';
+import {
+  formRefusals,
+  isRefusedInARow,
+  tellingRows,
+  type JudgedCall,
+} from '../../src/core/decision/consecutive-rejections.ts';
 
 const nowMs = 10_000_000;
 const five: readonly JudgedCall[] = [1, 2, 3, 4, 5].map((entryId) => ({

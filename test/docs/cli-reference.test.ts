@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { processContext } from '../../src/cli/context.ts';
 import { exitCodes } from '../../src/cli/exit-codes.ts';
 import { buildProgram } from '../../src/cli/program.ts';
-import { entryStates } from '../../src/core/entry-state.ts';
+import { entryStates } from '../../src/core/entry/states.ts';
 
 const page = readFileSync(resolve(import.meta.dirname, '../../docs/cli.md'), 'utf8');
 

@@ -1,10 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
-import { decisionTable, type Cell, type Column } from '../../src/core/decision-table.ts';
-import { outcomeRows, type OutcomeRow } from '../../src/core/outcome.ts';
-import { schedules } from '../../src/core/retry-schedule.ts';
-import { wholesaleErrors } from '../../src/core/wholesale-errors.ts';
+import { decisionTable, type Cell, type Column } from '../../src/core/decision/decision-table.ts';
+import { outcomeRows, type OutcomeRow } from '../../src/core/decision/outcome.ts';
+import { schedules } from '../../src/core/decision/retry-schedule.ts';
+import { wholesaleErrors } from '../../src/core/decision/wholesale-errors.ts';
 
 const page = resolve(import.meta.dirname, '../../docs/decision-table.md');
 const columns: readonly Column[] = ['clean', 'inDoubt', 'cancelClean', 'cancelInDoubt'];
@@ -69,7 +69,7 @@ function render(): string {
   );
   return `# What each outcome does
 
-Generated from \`src/core/decision-table.ts\`, which is what the worker runs on: \`UPDATE_DOCS=1 npx vitest run test/docs\`.
+Generated from \`src/core/decision/decision-table.ts\`, which is what the worker runs on: \`UPDATE_DOCS=1 npx vitest run test/docs\`.
 
 "Clean": no earlier attempt of the entry is unresolved. "In doubt": one is, so no refusal proves anything.
 
@@ -89,7 +89,7 @@ ${rows.join('\n')}
 
 ## An entry in doubt, when it is to be sent again
 
-Judged within the claim that would send it, and again when a lookup answers (\`src/core/resend.ts\`, \`src/core/verdicts.ts\`).
+Judged within the claim that would send it, and again when a lookup answers (\`src/core/decision/resend.ts\`, \`src/core/decision/verdicts.ts\`).
 "Believed": the quiet time is over, and a lookup of this family has found an order before.
 
 | | lookups | no lookups |

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { orderHeadSchema, orderLineSchema } from '../../src/core/order-request.ts';
+import { orderHeadSchema, orderLineSchema } from '../../src/core/order/order-request.ts';
 import { csvColumns } from '../../src/intake/parse/csv-columns.ts';
 import { examplesIn } from './shell-commands.ts';
 

@@ -4,7 +4,7 @@ import { createServer as createTlsServer } from 'node:https';
 import { createInterface } from 'node:readline';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { ResultDocument } from '../../src/core/result-document.ts';
+import type { ResultDocument } from '../../src/core/result/result-document.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { CallbackSink } from '../../src/results/callback-sink.ts';
 import { answers, Receiver, takes } from '../support/receiver.ts';

@@ -1,4 +1,4 @@
-import type { AcceptableLine } from '../../src/core/order-request.ts';
+import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { ApiLedger } from './api-ledger.ts';
 import { referencesOf } from './line-references.ts';
 

@@ -1,4 +1,4 @@
-import type { OrderRules } from '../../src/core/order-request.ts';
+import type { OrderRules } from '../../src/core/order/order-request.ts';
 import { withScarceStock } from './draw-scarcity.ts';
 import { wallStartMs } from './virtual-time.ts';
 import type { Product } from './market.ts';

@@ -1,4 +1,4 @@
-import type { AcceptableLine } from '../../src/core/order-request.ts';
+import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import { drawReadings, type ApiReadings } from './api-readings.ts';
 import { crashPlaces, rareCrashPlaces, storeCallsOfTheLoop } from './port-names.ts';
 import { withLossLookedUp, withLostDisk } from './draw-loss.ts';

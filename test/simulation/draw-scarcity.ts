@@ -1,4 +1,4 @@
-import type { OrderRules } from '../../src/core/order-request.ts';
+import type { OrderRules } from '../../src/core/order/order-request.ts';
 import type { Product } from './market.ts';
 import type { OrderBatch, RunPlan } from './run-plan.ts';
 import type { SeededRandom } from './seeded-random.ts';

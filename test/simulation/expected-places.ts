@@ -1,5 +1,5 @@
-import { outcomeRows, type OutcomeRow } from '../../src/core/outcome.ts';
-import { entryStates } from '../../src/core/entry-state.ts';
+import { outcomeRows, type OutcomeRow } from '../../src/core/decision/outcome.ts';
+import { entryStates } from '../../src/core/entry/states.ts';
 import type { Coverage } from './coverage.ts';
 import { crashPlacesOf, storeCallsOfTheLoop } from './port-names.ts';
 

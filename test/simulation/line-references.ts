@@ -1,5 +1,5 @@
-import type { AcceptableLine } from '../../src/core/order-request.ts';
-import { referenceFor } from '../../src/core/reference.ts';
+import type { AcceptableLine } from '../../src/core/order/order-request.ts';
+import { referenceFor } from '../../src/core/order/reference.ts';
 import { namespace } from './sim-disk.ts';
 
 /** Worked out once for a line, which is looked at often. */

@@ -4,22 +4,22 @@ import type { Mutant } from './mutant.ts';
 export const mutantsOfLoss: readonly Mutant[] = [
   {
     name: 'an order that takes fewer takes one more',
-    file: 'core/follow-up.ts',
+    file: 'core/entry/replacement.ts',
     changes: [['knownLimit: null }, entry.quantity);', 'knownLimit: null }, entry.quantity + 1);']],
   },
   {
     name: 'an order that takes fewer forgets the second half',
-    file: 'core/follow-up.ts',
+    file: 'core/entry/replacement.ts',
     changes: [['knownLimit: null }, entry.quantity);', 'knownLimit: null }, entry.quantity).slice(0, 1);']],
   },
   {
     name: 'an order that was bought in part is told as refused',
-    file: 'core/result-document.ts',
+    file: 'core/result/result-document.ts',
     changes: [["successes < states.length) return 'partial';", "successes < states.length) return 'rejected';"]],
   },
   {
     name: 'after a loss an order that takes fewer is sent whole',
-    file: 'core/after-loss.ts',
+    file: 'core/decision/after-loss.ts',
     changes: [["mayHaveParts(facts, 'partial') ? insteadOf('out_of_stock', facts) : [];", '[];']],
   },
   {
@@ -29,12 +29,12 @@ export const mutantsOfLoss: readonly Mutant[] = [
   },
   {
     name: 'after a loss an order ends because something else is absent',
-    file: 'core/verdicts.ts',
+    file: 'core/decision/verdicts.ts',
     changes: [['if (settlement.state === facts.state) return settlement;', 'return settlement;']],
   },
   {
     name: 'after a loss the refusal of the whole is told of its parts',
-    file: 'core/after-loss.ts',
+    file: 'core/decision/after-loss.ts',
     changes: [
       [
         "if (facts.lookFirst === 0 || !mayHaveParts(facts, 'split')",

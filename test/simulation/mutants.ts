@@ -1,8 +1,8 @@
 import { mutantsOfLoss } from './mutants-of-loss.ts';
 import type { Mutant } from './mutant.ts';
 
-const table = 'core/decision-table.ts';
-const verdicts = 'core/verdicts.ts';
+const table = 'core/decision/decision-table.ts';
+const verdicts = 'core/decision/verdicts.ts';
 const run = 'submit/attempt-run.ts';
 const dispatcher = 'submit/dispatcher.ts';
 const gate = 'submit/budget-gate.ts';
@@ -94,7 +94,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'an absence is believed when it was said once',
-    file: 'core/decision.ts',
+    file: 'core/decision/decision.ts',
     changes: [['facts.absences + 1 >= policy.absenceTries', 'facts.absences >= 0']],
   },
   {
@@ -271,7 +271,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'an order is complete without all its units',
-    file: 'core/answer-signs.ts',
+    file: 'core/decision/answer-signs.ts',
     changes: [
       [
         'return answer.units.length >= (facts.quantity ?? 1);',
@@ -291,7 +291,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'what is in doubt is sent again after its deadline',
-    file: 'core/resend.ts',
+    file: 'core/decision/resend.ts',
     changes: [['const late = isOverdue(facts, nowMs);', 'const late = false;']],
   },
   {
@@ -304,12 +304,12 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a split loses a part',
-    file: 'core/follow-up.ts',
+    file: 'core/entry/replacement.ts',
     changes: [['[larger, quantity - larger].map', '[larger].map']],
   },
   {
     name: 'the parts of a split have the whole quantity',
-    file: 'core/follow-up.ts',
+    file: 'core/entry/replacement.ts',
     changes: [['    quantity: size,\n', '    quantity: Math.min(quantity - 1, size + 1),\n']],
   },
   {
@@ -334,7 +334,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'what a person holds goes on',
-    file: 'core/operator-decision.ts',
+    file: 'core/entry/operator-decision.ts',
     changes: [["state: 'held', heldFrom: facts.state", 'state: facts.state, heldFrom: null']],
   },
   {
@@ -344,12 +344,12 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'an order that was made anew can be made anew again',
-    file: 'core/entry-state.ts',
+    file: 'core/entry/states.ts',
     changes: [['entry.inDoubt || entry.replaced ? []', 'entry.inDoubt ? []']],
   },
   {
     name: 'what a person retries counts as clean',
-    file: 'core/operator-decision.ts',
+    file: 'core/entry/operator-decision.ts',
     changes: [
       [
         "if (!mayBeBought(facts)) return { ok: true, move: { ...again, state: 'waiting'",
@@ -359,12 +359,12 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a person may call an order rejected while its call is still under way',
-    file: 'core/operator-decision.ts',
+    file: 'core/entry/operator-decision.ts',
     changes: [['facts.inDoubt && facts.quietLeftMs > 0', 'facts.inDoubt && facts.quietLeftMs > 1e9']],
   },
   {
     name: 'what a person lets go on after a doubt counts as clean',
-    file: 'core/operator-decision.ts',
+    file: 'core/entry/operator-decision.ts',
     changes: [
       [
         'return { ok: true, move: { ...back, nextStep: next.step, dueAtMs: nowMs } };',

@@ -1,6 +1,6 @@
-import { lookedUpAs } from '../../src/core/operation.ts';
-import type { AcceptableLine } from '../../src/core/order-request.ts';
-import type { ResultEntry, ResultLine } from '../../src/core/result-document.ts';
+import { lookedUpAs } from '../../src/core/order/operation.ts';
+import type { AcceptableLine } from '../../src/core/order/order-request.ts';
+import type { ResultEntry, ResultLine } from '../../src/core/result/result-document.ts';
 import type { SimOrder } from './api-ledger.ts';
 import type { World } from './world.ts';
 

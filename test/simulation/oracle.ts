@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
-import { lookedUpAs } from '../../src/core/operation.ts';
-import type { AcceptableLine } from '../../src/core/order-request.ts';
-import type { ResultEntry, ResultLine } from '../../src/core/result-document.ts';
+import { lookedUpAs } from '../../src/core/order/operation.ts';
+import type { AcceptableLine } from '../../src/core/order/order-request.ts';
+import type { ResultEntry, ResultLine } from '../../src/core/result/result-document.ts';
 import { wallStartMs } from './virtual-time.ts';
 import { moneyText } from './api-answers.ts';
 import type { SimOrder } from './api-ledger.ts';

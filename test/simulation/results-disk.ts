@@ -1,4 +1,4 @@
-import { renderResultDocument, resultFileName, type ResultDocument } from '../../src/core/result-document.ts';
+import { renderResultDocument, resultFileName, type ResultDocument } from '../../src/core/result/result-document.ts';
 import type { Sink } from '../../src/results/sink.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { CrashKind } from './sim-disk.ts';

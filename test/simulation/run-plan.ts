@@ -1,4 +1,4 @@
-import type { AcceptableLine } from '../../src/core/order-request.ts';
+import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { ApiCall } from './api-call.ts';
 import { plainReadings, type ApiReadings } from './api-readings.ts';
 import type { Fate, FaultProfile } from './fates.ts';

@@ -1,4 +1,4 @@
-import type { LineState } from '../../src/core/result-document.ts';
+import type { LineState } from '../../src/core/result/result-document.ts';
 import { plainReadings } from './api-readings.ts';
 import { clean, type Fate } from './fates.ts';
 import type { Product, Span } from './market.ts';

@@ -1,4 +1,4 @@
-import type { AcceptableLine } from '../../src/core/order-request.ts';
+import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { IntakeBatch } from '../../src/store/store.ts';
 import type { ResultsDisk } from './results-disk.ts';
 import { cancelLine, plainLine, topupLine, type RunPlan } from './run-plan.ts';

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { performInWorker } from '../../src/admin/perform-command.ts';
-import type { StoreCommand } from '../../src/core/operator-command.ts';
-import { usualTries } from '../../src/core/settlement.ts';
+import type { StoreCommand } from '../../src/core/entry/operator-command.ts';
+import { usualTries } from '../../src/core/decision/settlement.ts';
 import { DeliveryLoop } from '../../src/results/delivery-loop.ts';
 import type { Sink } from '../../src/results/sink.ts';
 import type { AcceptedLine, IntakeBatch, Store } from '../../src/store/store.ts';

@@ -1,4 +1,4 @@
-import { lookedUpKinds, type LookedUp } from '../../src/core/operation.ts';
+import { lookedUpKinds, type LookedUp } from '../../src/core/order/operation.ts';
 import type { AttemptClose, OpenAttempt, Store } from '../../src/store/store.ts';
 import type { ApiCall } from './api-call.ts';
 import type { Coverage } from './coverage.ts';

@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { lookFirstMs } from '../../src/core/after-loss.ts';
+import { lookFirstMs } from '../../src/core/decision/after-loss.ts';
 import { AcknowledgedLines } from './acknowledged-lines.ts';
 import { Arrivals } from './arrivals.ts';
 import { Coverage } from './coverage.ts';

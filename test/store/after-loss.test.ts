@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { Settlement } from '../../src/core/settlement.ts';
+import type { Settlement } from '../../src/core/decision/settlement.ts';
 import { close, line, nothing, Outbox } from '../support/outbox.ts';
 
 let box: Outbox;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { EntryAction } from '../../src/core/entry-state.ts';
+import type { EntryAction } from '../../src/core/entry/states.ts';
 import {
   act,
   entries,

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { EntryAction } from '../../src/core/entry-state.ts';
+import type { EntryAction } from '../../src/core/entry/states.ts';
 import { answer, close, fulfilled, line, nothing, Outbox } from '../support/outbox.ts';
 import {
   act,

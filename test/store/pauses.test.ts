@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { AcceptableLine } from '../../src/core/order-request.ts';
+import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import { close, line, nothing, Outbox } from '../support/outbox.ts';
 
 let outbox: Outbox | null = null;

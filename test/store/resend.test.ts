@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { describe, expect, it } from 'vitest';
-import { judgeResend } from '../../src/core/resend.ts';
+import { judgeResend } from '../../src/core/decision/resend.ts';
 import type { AttemptClaim } from '../../src/store/store.ts';
 import { act, entries } from '../support/operator.ts';
 import { close, line, nothing, Outbox } from '../support/outbox.ts';

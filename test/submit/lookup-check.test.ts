@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
-import { withoutAnswer, type OutcomeRow } from '../../src/core/outcome.ts';
-import { usualTries } from '../../src/core/settlement.ts';
+import { withoutAnswer, type OutcomeRow } from '../../src/core/decision/outcome.ts';
+import { usualTries } from '../../src/core/decision/settlement.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import type { AttemptDeps } from '../../src/submit/attempt-run.ts';
 import { BudgetGate } from '../../src/submit/budget-gate.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { outcomeRows, withoutAnswer, type OutcomeRow } from '../../src/core/outcome.ts';
+import { outcomeRows, withoutAnswer, type OutcomeRow } from '../../src/core/decision/outcome.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { PauseBoard } from '../../src/submit/pause-board.ts';
 import { Outbox } from '../support/outbox.ts';

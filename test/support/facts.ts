@@ -1,6 +1,6 @@
-import type { OrderAnswer } from '../../src/core/order-answer.ts';
-import { withoutAnswer, type Outcome, type OutcomeRow } from '../../src/core/outcome.ts';
-import { usualTries, type DecisionPolicy, type EntryFacts } from '../../src/core/settlement.ts';
+import type { OrderAnswer } from '../../src/core/decision/order-answer.ts';
+import { withoutAnswer, type Outcome, type OutcomeRow } from '../../src/core/decision/outcome.ts';
+import { usualTries, type DecisionPolicy, type EntryFacts } from '../../src/core/decision/settlement.ts';
 
 export const now = 1_000_000;
 export const half = (): number => 0.5;

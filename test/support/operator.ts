@@ -1,8 +1,8 @@
 import { onTestFinished } from 'vitest';
 import SqliteDatabase from 'better-sqlite3';
-import type { EntryAction } from '../../src/core/entry-state.ts';
-import type { EntryOrder } from '../../src/core/operator-decision.ts';
-import type { Settlement } from '../../src/core/settlement.ts';
+import type { EntryAction } from '../../src/core/entry/states.ts';
+import type { EntryOrder } from '../../src/core/entry/operator-decision.ts';
+import type { Settlement } from '../../src/core/decision/settlement.ts';
 import type { EntryAct, EntryActDone } from '../../src/store/entry-act.ts';
 import { answer, close, fulfilled, line, nothing, Outbox } from './outbox.ts';
 

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
-import type { OrderAnswer } from '../../src/core/order-answer.ts';
-import type { AcceptableLine } from '../../src/core/order-request.ts';
-import type { Settlement } from '../../src/core/settlement.ts';
+import type { OrderAnswer } from '../../src/core/decision/order-answer.ts';
+import type { AcceptableLine } from '../../src/core/order/order-request.ts';
+import type { Settlement } from '../../src/core/decision/settlement.ts';
 import { openStore } from '../../src/store/sqlite-store.ts';
 import type { AttemptClaim, AttemptClose, OpenAttempt, Store } from '../../src/store/store.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Settlement } from '../../src/core/settlement.ts';
+import type { Settlement } from '../../src/core/decision/settlement.ts';
 import { answer as delivered, close, fulfilled, nothing } from '../support/outbox.ts';
 import { shopifyOrder, type Shops, startShops, wooOrder, writeLongAgo } from './storefront-shops.ts';
 

@@ -1,5 +1,5 @@
-import type { Operation } from '../../src/core/operation.ts';
-import type { Outcome } from '../../src/core/outcome.ts';
+import type { Operation } from '../../src/core/order/operation.ts';
+import type { Outcome } from '../../src/core/decision/outcome.ts';
 import {
   createWholesaleClient,
   type WholesaleClient,

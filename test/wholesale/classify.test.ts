@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { operations, type Family, type Operation } from '../../src/core/operation.ts';
-import { outcomeRows, type Outcome, type OutcomeRow } from '../../src/core/outcome.ts';
-import { wholesaleErrors } from '../../src/core/wholesale-errors.ts';
+import { operations, type Family, type Operation } from '../../src/core/order/operation.ts';
+import { outcomeRows, type Outcome, type OutcomeRow } from '../../src/core/decision/outcome.ts';
+import { wholesaleErrors } from '../../src/core/decision/wholesale-errors.ts';
 import { classify, type CallPurpose, type SuccessReader } from '../../src/wholesale/classify.ts';
 import type { AnswerHeaders } from '../../src/wholesale/call-end.ts';
 import { readAnswer } from '../../src/wholesale/read-answer.ts';

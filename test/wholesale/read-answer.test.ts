@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { OrderAnswer } from '../../src/core/order-answer.ts';
-import type { Family, Operation } from '../../src/core/operation.ts';
+import type { OrderAnswer } from '../../src/core/decision/order-answer.ts';
+import type { Family, Operation } from '../../src/core/order/operation.ts';
 import { assert } from '../../src/core/order-sync-error.ts';
 import { findMismatch } from '../../src/wholesale/echo-check.ts';
 import { isJsonObject, parseJsonText, type JsonObject } from '../../src/wholesale/json-text.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Operation } from '../../src/core/operation.ts';
+import type { Operation } from '../../src/core/order/operation.ts';
 import { renderRequest } from '../../src/wholesale/render-request.ts';
 import { defaultWire, wireSchema, type WireOverrides } from '../../src/wholesale/wire.ts';
 import { facts, iccid } from './api-calls.ts';

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Config } from '../../config/config.ts';
 import { readReferenceSecret } from '../../config/reference-secret.ts';
-import { lookFirstMs } from '../../core/after-loss.ts';
+import { lookFirstMs } from '../../core/decision/after-loss.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { openStore } from '../../store/sqlite-store.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';

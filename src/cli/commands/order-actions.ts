@@ -1,7 +1,7 @@
 import { Argument, type Command, Option } from 'commander';
-import type { CommandResult, OperatorCommand } from '../../core/operator-command.ts';
-import { iccidSchema } from '../../core/order-request.ts';
-import { resolutions, type Resolution } from '../../core/operator-decision.ts';
+import type { CommandResult, OperatorCommand } from '../../core/entry/operator-command.ts';
+import { iccidSchema } from '../../core/order/order-request.ts';
+import { resolutions, type Resolution } from '../../core/entry/operator-decision.ts';
 import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';

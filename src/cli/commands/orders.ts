@@ -1,5 +1,5 @@
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
-import { entryStates, type EntryState } from '../../core/entry-state.ts';
+import { entryStates, type EntryState } from '../../core/entry/states.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import type { OrderSummary } from '../../store/outbox-reader.ts';
 import { addConfigOptions, type ConfigOptions } from '../config-options.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { isoTime } from '../../core/clock.ts';
-import { entryStates } from '../../core/entry-state.ts';
+import { entryStates } from '../../core/entry/states.ts';
 import type { Attention } from '../../store/outbox-reader.ts';
 import type { Pause } from '../../store/store.ts';
 import { addConfigOptions, type ConfigOptions } from '../config-options.ts';

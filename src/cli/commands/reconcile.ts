@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { isoTime } from '../../core/clock.ts';
-import type { CommandResult } from '../../core/operator-command.ts';
+import type { CommandResult } from '../../core/entry/operator-command.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';

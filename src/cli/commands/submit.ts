@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { Argument, type Command, Option } from 'commander';
 import type { Config } from '../../config/config.ts';
-import { operatorCommandSchema, type CommandResult } from '../../core/operator-command.ts';
+import { operatorCommandSchema, type CommandResult } from '../../core/entry/operator-command.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { formatOf } from '../../intake/folder/file-names.ts';
 import { DocumentError } from '../../intake/parse/document-error.ts';

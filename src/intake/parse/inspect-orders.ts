@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { orderLimits } from '../../core/order-request.ts';
+import { orderLimits } from '../../core/order/order-request.ts';
 import { checkedBytes } from './checked-bytes.ts';
 import { type CsvRow, csvRows, isWholeRow } from './csv-document.ts';
 import { DocumentError } from './document-error.ts';

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import { nearestName } from '../../core/nearest-name.ts';
-import { operations } from '../../core/operation.ts';
-import { type OrderHead, joinLine, orderHeadSchema, orderLineSchema } from '../../core/order-request.ts';
-import type { AcceptableLine } from '../../core/order-request.ts';
+import { operations } from '../../core/order/operation.ts';
+import { type OrderHead, joinLine, orderHeadSchema, orderLineSchema } from '../../core/order/order-request.ts';
+import type { AcceptableLine } from '../../core/order/order-request.ts';
 import { type Problem, shownValue } from './parsed-item.ts';
 
 /** Turns the place of a problem within a line or a head into what the sender knows: a pointer, or a column. */

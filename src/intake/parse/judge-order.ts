@@ -1,4 +1,4 @@
-import { orderLimits } from '../../core/order-request.ts';
+import { orderLimits } from '../../core/order/order-request.ts';
 import { isObject, judgeHead, judgeLine } from './judge-line.ts';
 import { jsonPointer } from './json-pointer.ts';
 import {

@@ -1,4 +1,4 @@
-import { type OrderHead, orderLimits } from '../../core/order-request.ts';
+import { type OrderHead, orderLimits } from '../../core/order/order-request.ts';
 import { type CsvColumn, type CsvHeader, csvColumns } from './csv-columns.ts';
 import { type CsvRow, isWholeRow } from './csv-document.ts';
 import { type FieldNames, type Judged, judgeHead, judgeLine } from './judge-line.ts';

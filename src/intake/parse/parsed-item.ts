@@ -1,4 +1,4 @@
-import { type AcceptableLine, orderHeadSchema, sourceSchema } from '../../core/order-request.ts';
+import { type AcceptableLine, orderHeadSchema, sourceSchema } from '../../core/order/order-request.ts';
 import type { Rejection } from '../../store/store.ts';
 
 /** A line that cannot be accepted, and why. One for each line: further problems are named in its rule. */

@@ -1,4 +1,4 @@
-import { fingerprintOf } from '../../core/order-request.ts';
+import { fingerprintOf } from '../../core/order/order-request.ts';
 import { type ParsedItem, rejectionOf, shownValue } from './parsed-item.ts';
 
 type Line = Extract<ParsedItem, { kind: 'line' }>['line'];

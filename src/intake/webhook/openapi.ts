@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { orderHeadSchema, orderLimits, orderLineSchema } from '../../core/order-request.ts';
-import { entryStates } from '../../core/entry-state.ts';
-import { lineStates } from '../../core/result-document.ts';
-import { operations } from '../../core/operation.ts';
+import { orderHeadSchema, orderLimits, orderLineSchema } from '../../core/order/order-request.ts';
+import { entryStates } from '../../core/entry/states.ts';
+import { lineStates } from '../../core/result/result-document.ts';
+import { operations } from '../../core/order/operation.ts';
 import { type ProblemCode, problemKinds } from './problem.ts';
 
 /** One order, as it is posted and as it is dropped into the folder. */

@@ -1,4 +1,4 @@
-import type { ResultDocument } from '../../core/result-document.ts';
+import type { ResultDocument } from '../../core/result/result-document.ts';
 import type { AcceptedOrder, OrderConflict } from '../../store/intake-steps.ts';
 import type { OutboxReader } from '../../store/outbox-reader.ts';
 import { Refusal } from './problem.ts';

@@ -1,10 +1,10 @@
 import { isComplete, showsCancelled } from './answer-signs.ts';
 import { ownIsAbsent, successorIsAbsent, successorIsThere, type LossVerdict } from './after-loss.ts';
-import type { Random } from './clock.ts';
+import type { Random } from '../clock.ts';
 import { columnFor, decisionTable, type Cell } from './decision-table.ts';
-import { insteadOf, splitFor } from './follow-up.ts';
+import { insteadOf, splitFor } from '../entry/replacement.ts';
 import { notOurs, type OrderAnswer } from './order-answer.ts';
-import { unreachable } from './order-sync-error.ts';
+import { unreachable } from '../order-sync-error.ts';
 import type { Outcome, OutcomeRow } from './outcome.ts';
 import { isOverdue } from './resend.ts';
 import { retryDelayMs, type ScheduleName } from './retry-schedule.ts';

@@ -1,4 +1,4 @@
-import type { Unit } from './order-answer.ts';
+import type { Unit } from '../decision/order-answer.ts';
 
 /** What tells one unit from another, the surest first: the address to redeem at may be the same for all of them. */
 const marks = ['code', 'iccid', 'lpa', 'pin', 'serial', 'url'] as const;

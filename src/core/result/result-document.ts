@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { entryStates, type EntryState } from './entry-state.ts';
-import type { Operation } from './operation.ts';
-import type { Unit } from './order-answer.ts';
+import { entryStates, type EntryState } from '../entry/states.ts';
+import type { Operation } from '../order/operation.ts';
+import type { Unit } from '../decision/order-answer.ts';
 
 /** How a whole order stands. `completed`: every line was bought (or its cancel confirmed). */
 export type OrderState = 'completed' | 'partial' | 'failed' | 'needs_review' | 'in_progress';

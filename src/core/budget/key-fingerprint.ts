@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { ReferenceNamespace } from './reference.ts';
+import type { ReferenceNamespace } from '../order/reference.ts';
 
 /**
  * A name for the value of an API key, from which nobody who reads the database can find it: it needs the reference

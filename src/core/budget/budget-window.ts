@@ -1,4 +1,4 @@
-import { assert } from './order-sync-error.ts';
+import { assert } from '../order-sync-error.ts';
 
 /**
  * The slots of one limit of one key, anchored on answers: a slot is taken before the send and comes back one window

@@ -1,6 +1,6 @@
-import type { LookFirst } from './look-first.ts';
-import type { OutcomeRow } from './outcome.ts';
-import type { OrderRules } from './order-request.ts';
+import type { LookFirst } from '../decision/recovery-stage.ts';
+import type { OutcomeRow } from '../decision/outcome.ts';
+import type { OrderRules } from '../order/order-request.ts';
 
 /** An entry that takes the place of a refused one, with a changed body and so with a reference of its own. */
 export interface FollowUp {

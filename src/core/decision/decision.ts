@@ -1,4 +1,4 @@
-import type { Random } from './clock.ts';
+import type { Random } from '../clock.ts';
 import { isPerhapsInParts, perhapsInParts } from './after-loss.ts';
 import { columnFor, decisionTable } from './decision-table.ts';
 import type { LookupOutcome, Outcome } from './outcome.ts';

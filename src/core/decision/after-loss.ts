@@ -1,4 +1,4 @@
-import { fallbackFor, insteadOf, type FollowUp } from './follow-up.ts';
+import { fallbackFor, insteadOf, type FollowUp } from '../entry/replacement.ts';
 import type { OutcomeRow } from './outcome.ts';
 import type { DecisionPolicy, EntryFacts, Settlement } from './settlement.ts';
 

@@ -1,4 +1,4 @@
-import type { Random } from './clock.ts';
+import type { Random } from '../clock.ts';
 
 /** Delays before the n-th further try, in ms; the last one repeats. Jitter keeps many entries from moving as one. */
 interface Schedule {

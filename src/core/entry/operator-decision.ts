@@ -1,7 +1,7 @@
-import { allowedActions, type ActionSubject, type EntryAction, type EntryState } from './entry-state.ts';
-import type { Operation } from './operation.ts';
-import type { OutcomeRow } from './outcome.ts';
-import { judgeResend } from './resend.ts';
+import { allowedActions, type ActionSubject, type EntryAction, type EntryState } from './states.ts';
+import type { Operation } from '../order/operation.ts';
+import type { OutcomeRow } from '../decision/outcome.ts';
+import { judgeResend } from '../decision/resend.ts';
 
 export const resolutions = ['fulfilled', 'rejected', 'refunded'] as const;
 export type Resolution = (typeof resolutions)[number];

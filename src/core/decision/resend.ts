@@ -1,4 +1,4 @@
-import type { LookFirst } from './look-first.ts';
+import type { LookFirst } from './recovery-stage.ts';
 
 /** What decides whether the reference of an entry in doubt may be sent again at this moment. */
 export interface ResendFacts {

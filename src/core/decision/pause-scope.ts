@@ -1,5 +1,5 @@
-import { operations, familyOf, type Family, type Operation } from './operation.ts';
-import { OrderSyncError } from './order-sync-error.ts';
+import { operations, familyOf, type Family, type Operation } from '../order/operation.ts';
+import { OrderSyncError } from '../order-sync-error.ts';
 
 /** What can stand still, as it is written: `account`, `key:<name>`, `balance:<currency>`, `family:<family>`. */
 export type PauseScope =

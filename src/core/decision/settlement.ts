@@ -1,10 +1,10 @@
 import type { PauseKind } from './decision-table.ts';
-import type { EntryState } from './entry-state.ts';
-import type { FollowUp } from './follow-up.ts';
-import type { Operation } from './operation.ts';
-import type { LookFirst } from './look-first.ts';
+import type { EntryState } from '../entry/states.ts';
+import type { FollowUp } from '../entry/replacement.ts';
+import type { Operation } from '../order/operation.ts';
+import type { LookFirst } from './recovery-stage.ts';
 import type { OrderAnswer } from './order-answer.ts';
-import type { OrderRules } from './order-request.ts';
+import type { OrderRules } from '../order/order-request.ts';
 import { outcomeRows, type OutcomeRow } from './outcome.ts';
 
 /** What is known about an entry when the end of an attempt is judged. */

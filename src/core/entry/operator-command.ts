@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { entryStates } from './entry-state.ts';
-import { operations } from './operation.ts';
+import { entryStates } from './states.ts';
+import { operations } from '../order/operation.ts';
 import { resolutions } from './operator-decision.ts';
-import { iccidSchema, orderLimits, orderRulesSchema, sourceSchema } from './order-request.ts';
+import { iccidSchema, orderLimits, orderRulesSchema, sourceSchema } from '../order/order-request.ts';
 
 // What the command line asks a running worker to do. Both are of one version: the shape is no contract with others.
 

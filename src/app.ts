@@ -12,7 +12,7 @@ import { controlRoutes } from './admin/control-routes.ts';
 import { healthChecks } from './admin/health-checks.ts';
 import { ReloadDesk, type ReloadDeps, type ReloadReport } from './admin/reload-desk.ts';
 import { loggable, performInWorker, type CommandSettings } from './admin/perform-command.ts';
-import { readCatalogue, type CatalogueDeps } from './catalogue/read-catalogue.ts';
+import { readCatalogue, type CatalogueDeps } from './submit/read-catalogue.ts';
 import { createFolderIntake } from './intake/folder/folder-intake.ts';
 import type { StorefrontDesk } from './intake/storefronts/storefront-desk.ts';
 import { startWebhookIntake, type WebhookIntake } from './intake/webhook/webhook-intake.ts';
@@ -35,7 +35,7 @@ import { LookupCheck } from './submit/lookup-check.ts';
 import { PauseBoard } from './submit/pause-board.ts';
 import { heedRateLimit } from './submit/turned-away.ts';
 import { createWholesaleClient, type WholesaleClient } from './wholesale/client.ts';
-import { readWire } from './wholesale/read-wire.ts';
+import { readWire } from './wholesale/connector/read-wire.ts';
 
 export interface WorkerDeps {
   readonly config: Config;

@@ -3,22 +3,29 @@ import type { Family, Operation } from '../core/order/operation.ts';
 import { familyOf } from '../core/order/operation.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { withoutAnswer, type LookupOutcome, type Outcome } from '../core/decision/outcome.ts';
-import { readDestination, readPlan, readProduct, type Destination, type Plan, type Product } from './catalogue-item.ts';
-import { readCataloguePage, type CataloguePage } from './catalogue-page.ts';
-import { CatalogueWalk, type PageFetch, type WalkCall } from './catalogue-walk.ts';
-import { classify, type CallPurpose, type SuccessReader } from './classify.ts';
-import { findMismatch, type Expectation } from './echo-check.ts';
+import {
+  readDestination,
+  readPlan,
+  readProduct,
+  type Destination,
+  type Plan,
+  type Product,
+} from './catalogue/catalogue-item.ts';
+import { readCataloguePage, type CataloguePage } from './catalogue/catalogue-page.ts';
+import { CatalogueWalk, type PageFetch, type WalkCall } from './catalogue/catalogue-walk.ts';
+import { classify, type CallPurpose, type SuccessReader } from './outcome/classify.ts';
+import { findMismatch, type Expectation } from './outcome/echo-check.ts';
 import { isJsonList, isJsonObject, type JsonText } from './json-text.ts';
 import { withoutSecret } from '../core/message-text.ts';
-import { findDifference, type OrderedFacts } from './order-difference.ts';
-import { readAnswer } from './read-answer.ts';
-import { readLookup } from './read-lookup.ts';
-import { renderRequest, type RenderedCall, type RequestFacts } from './render-request.ts';
-import { readWire } from './read-wire.ts';
-import { Transport, type HttpPort, type Timeouts } from './transport.ts';
-import { fillPath, givenPaths, isPathPart } from './wire-path.ts';
-import type { Wire, WireOverrides } from './wire.ts';
-import type { CatalogueWire } from './wire-catalogue.ts';
+import { findDifference, type OrderedFacts } from './outcome/order-difference.ts';
+import { readAnswer } from './connector/read-answer.ts';
+import { readLookup } from './connector/read-lookup.ts';
+import { renderRequest, type RenderedCall, type RequestFacts } from './connector/render-request.ts';
+import { readWire } from './connector/read-wire.ts';
+import { Transport, type HttpPort, type Timeouts } from './transport/transport.ts';
+import { fillPath, givenPaths, isPathPart } from './connector/wire-path.ts';
+import type { Wire, WireOverrides } from './connector/wire.ts';
+import type { CatalogueWire } from './connector/wire-catalogue.ts';
 
 export interface WholesaleClientOptions {
   /** The base address of the API; a path in it goes before every path. `https:`, or `http:` for a test server. */

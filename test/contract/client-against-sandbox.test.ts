@@ -3,10 +3,10 @@ import type { Operation } from '../../src/core/order/operation.ts';
 import { assert } from '../../src/core/order-sync-error.ts';
 import type { LookupOutcome, Outcome } from '../../src/core/decision/outcome.ts';
 import type { SandboxConfig } from '../../src/sandbox/config.ts';
-import type { CatalogueWalk } from '../../src/wholesale/catalogue-walk.ts';
+import type { CatalogueWalk } from '../../src/wholesale/catalogue/catalogue-walk.ts';
 import type { WholesaleClient } from '../../src/wholesale/client.ts';
-import type { RequestFacts } from '../../src/wholesale/render-request.ts';
-import { wireSchema, type WireOverrides } from '../../src/wholesale/wire.ts';
+import type { RequestFacts } from '../../src/wholesale/connector/render-request.ts';
+import { wireSchema, type WireOverrides } from '../../src/wholesale/connector/wire.ts';
 import { mainKey, startSandbox } from '../sandbox/running-sandbox.ts';
 import { clientOf } from '../wholesale/api-calls.ts';
 

@@ -6,7 +6,7 @@ const verdicts = 'core/decision/verdicts.ts';
 const run = 'submit/attempt-run.ts';
 const dispatcher = 'submit/dispatcher.ts';
 const gate = 'submit/budget-gate.ts';
-const classify = 'wholesale/classify.ts';
+const classify = 'wholesale/outcome/classify.ts';
 
 /** The bugs that a worker like this one is most likely to have, or to get. */
 export const mutants: readonly Mutant[] = [
@@ -121,7 +121,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a dropped connection counts as not sent',
-    file: 'wholesale/transport-errors.ts',
+    file: 'wholesale/transport/transport-errors.ts',
     changes: [["return 'dropped';", "return 'unreachable';"]],
   },
   {

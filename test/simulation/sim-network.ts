@@ -1,7 +1,7 @@
-import { bodyCapBytes } from '../../src/wholesale/exchange.ts';
-import type { CallEnd, FaultRow } from '../../src/wholesale/call-end.ts';
-import { faultRowOf } from '../../src/wholesale/transport-errors.ts';
-import type { HttpCall, HttpPort } from '../../src/wholesale/transport.ts';
+import { bodyCapBytes } from '../../src/wholesale/transport/exchange.ts';
+import type { CallEnd, FaultRow } from '../../src/wholesale/transport/call-end.ts';
+import { faultRowOf } from '../../src/wholesale/transport/transport-errors.ts';
+import type { HttpCall, HttpPort } from '../../src/wholesale/transport/transport.ts';
 import type { ApiAnswer, ApiCall } from './api-call.ts';
 import type { Fate, LostEnd } from './fates.ts';
 import type { SeededRandom } from './seeded-random.ts';

@@ -10,7 +10,7 @@ import { Dispatcher } from '../../src/submit/dispatcher.ts';
 import { LookupCheck } from '../../src/submit/lookup-check.ts';
 import { PauseBoard } from '../../src/submit/pause-board.ts';
 import { createWholesaleClient } from '../../src/wholesale/client.ts';
-import type { HttpPort } from '../../src/wholesale/transport.ts';
+import type { HttpPort } from '../../src/wholesale/transport/transport.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { SimProcess } from './sim-process.ts';
 import { responseMs, totalMs } from './sim-network.ts';

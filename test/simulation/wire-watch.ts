@@ -1,5 +1,5 @@
 import type { LookedUp } from '../../src/core/order/operation.ts';
-import type { CallEnd } from '../../src/wholesale/call-end.ts';
+import type { CallEnd } from '../../src/wholesale/transport/call-end.ts';
 import type { SimProcess } from './sim-process.ts';
 import type { WireCall, WireObserver } from './sim-network.ts';
 

@@ -15,7 +15,7 @@ import { Dispatcher } from '../../src/submit/dispatcher.ts';
 import { LookupCheck } from '../../src/submit/lookup-check.ts';
 import { PauseBoard } from '../../src/submit/pause-board.ts';
 import { createWholesaleClient } from '../../src/wholesale/client.ts';
-import type { WireOverrides } from '../../src/wholesale/wire.ts';
+import type { WireOverrides } from '../../src/wholesale/connector/wire.ts';
 
 export interface SubmissionOptions {
   readonly sandbox?: SandboxConfig;

@@ -5,7 +5,7 @@ import {
   type WholesaleClient,
   type WholesaleClientOptions,
 } from '../../src/wholesale/client.ts';
-import type { RequestFacts } from '../../src/wholesale/render-request.ts';
+import type { RequestFacts } from '../../src/wholesale/connector/render-request.ts';
 
 export const keyValue = 'wk_test_5f1d2c3b4a';
 export const iccid = '8944000000000000006';

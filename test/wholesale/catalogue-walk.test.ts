@@ -1,6 +1,6 @@
 import { onTestFinished, describe, expect, it } from 'vitest';
-import { wireSchema, type WireOverrides } from '../../src/wholesale/wire.ts';
-import { readPlan, readProduct } from '../../src/wholesale/catalogue-item.ts';
+import { wireSchema, type WireOverrides } from '../../src/wholesale/connector/wire.ts';
+import { readPlan, readProduct } from '../../src/wholesale/catalogue/catalogue-item.ts';
 import { parseJsonText } from '../../src/wholesale/json-text.ts';
 import { clientOf, keyValue } from './api-calls.ts';
 import { httpAnswer, RawServer } from './raw-server.ts';

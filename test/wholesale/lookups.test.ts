@@ -1,6 +1,6 @@
 import { onTestFinished, describe, expect, it } from 'vitest';
 import type { LookupOutcome } from '../../src/core/decision/outcome.ts';
-import { wireSchema } from '../../src/wholesale/wire.ts';
+import { wireSchema } from '../../src/wholesale/connector/wire.ts';
 import { clientOf, keyValue, submit } from './api-calls.ts';
 import { errorJson, httpAnswer, RawServer } from './raw-server.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { findDifference, type OrderedFacts } from '../../src/wholesale/order-difference.ts';
+import { findDifference, type OrderedFacts } from '../../src/wholesale/outcome/order-difference.ts';
 import { parseJsonBytes } from '../../src/wholesale/json-text.ts';
-import { defaultWire, wireSchema, type Wire } from '../../src/wholesale/wire.ts';
+import { defaultWire, wireSchema, type Wire } from '../../src/wholesale/connector/wire.ts';
 
 const card: OrderedFacts = {
   operation: 'gift_card_order',

@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import type { OrderAnswer } from '../../src/core/decision/order-answer.ts';
 import type { Family, Operation } from '../../src/core/order/operation.ts';
 import { assert } from '../../src/core/order-sync-error.ts';
-import { findMismatch } from '../../src/wholesale/echo-check.ts';
+import { findMismatch } from '../../src/wholesale/outcome/echo-check.ts';
 import { isJsonObject, parseJsonText, type JsonObject } from '../../src/wholesale/json-text.ts';
-import { readAnswer } from '../../src/wholesale/read-answer.ts';
-import { readLookup } from '../../src/wholesale/read-lookup.ts';
-import { defaultWire, wireSchema } from '../../src/wholesale/wire.ts';
+import { readAnswer } from '../../src/wholesale/connector/read-answer.ts';
+import { readLookup } from '../../src/wholesale/connector/read-lookup.ts';
+import { defaultWire, wireSchema } from '../../src/wholesale/connector/wire.ts';
 import { facts, iccid } from './api-calls.ts';
 
 function objectOf(text: string): JsonObject {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { CatalogueFacts } from '../../catalogue/catalogue-facts.ts';
-import { checkSku, type SoldItem } from '../../catalogue/check-sku.ts';
+import type { CatalogueFacts } from '../../wholesale/catalogue/catalogue-facts.ts';
+import { checkSku, type SoldItem } from '../../wholesale/catalogue/check-sku.ts';
 import type { Config, StorefrontConfig } from '../../config/config.ts';
 import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
 import { SkuFile } from '../../intake/storefronts/sku-file.ts';

@@ -1,6 +1,6 @@
-import type { Unit } from '../core/decision/order-answer.ts';
+import type { Unit } from '../../core/decision/order-answer.ts';
 import { activationCodeIn, completeActivationCode, smdpAddressIn } from './activation-code.ts';
-import { firstAt, isJsonObject, textOf, valueAt, type JsonText } from './json-text.ts';
+import { firstAt, isJsonObject, textOf, valueAt, type JsonText } from '../json-text.ts';
 import type { AnswerWire } from './wire-answer.ts';
 
 type Field = Exclude<keyof Unit, 'status'>;

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonText } from './json-text.ts';
+import { isJsonObject, type JsonText } from '../json-text.ts';
 
 /** What Spec 7 shows: `{"error": {"code": <string>, "message": <string>}}`. */
 export interface ErrorBody {

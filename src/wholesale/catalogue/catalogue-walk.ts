@@ -1,7 +1,7 @@
-import { assert } from '../core/order-sync-error.ts';
-import type { Outcome } from '../core/decision/outcome.ts';
+import { assert } from '../../core/order-sync-error.ts';
+import type { Outcome } from '../../core/decision/outcome.ts';
 import type { CataloguePage } from './catalogue-page.ts';
-import type { CatalogueWire } from './wire-catalogue.ts';
+import type { CatalogueWire } from '../connector/wire-catalogue.ts';
 
 type Paging = CatalogueWire['paging'];
 

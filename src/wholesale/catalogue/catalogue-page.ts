@@ -1,6 +1,6 @@
-import { firstAt, isJsonList, textOf, valueAt, type JsonText } from './json-text.ts';
+import { firstAt, isJsonList, textOf, valueAt, type JsonText } from '../json-text.ts';
 import { itemKey } from './catalogue-item.ts';
-import type { CatalogueWire } from './wire-catalogue.ts';
+import type { CatalogueWire } from '../connector/wire-catalogue.ts';
 
 /** What one answer of a catalogue call holds. */
 export interface CataloguePage<T> {

@@ -1,7 +1,7 @@
-import type { Family } from '../core/order/operation.ts';
-import type { OrderAnswer, StatusClass, Unit } from '../core/decision/order-answer.ts';
-import { firstAt, isJsonObject, textOf, valueAt, type JsonObject, type JsonText } from './json-text.ts';
-import { amountIn, currencyIn } from './money-text.ts';
+import type { Family } from '../../core/order/operation.ts';
+import type { OrderAnswer, StatusClass, Unit } from '../../core/decision/order-answer.ts';
+import { firstAt, isJsonObject, textOf, valueAt, type JsonObject, type JsonText } from '../json-text.ts';
+import { amountIn, currencyIn } from '../money-text.ts';
 import { readCodeUnits, readEsimUnits } from './read-units.ts';
 import type { AnswerWire } from './wire-answer.ts';
 

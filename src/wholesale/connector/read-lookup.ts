@@ -1,8 +1,8 @@
-import type { Family } from '../core/order/operation.ts';
-import type { OrderAnswer } from '../core/decision/order-answer.ts';
-import type { SuccessReading } from './classify.ts';
-import { isJsonList, valueAt, type JsonText } from './json-text.ts';
-import { quoted } from '../core/message-text.ts';
+import type { Family } from '../../core/order/operation.ts';
+import type { OrderAnswer } from '../../core/decision/order-answer.ts';
+import type { SuccessReading } from '../outcome/classify.ts';
+import { isJsonList, valueAt, type JsonText } from '../json-text.ts';
+import { quoted } from '../../core/message-text.ts';
 import { foreignReference, readAnswer, referencesIn } from './read-answer.ts';
 import type { AnswerWire } from './wire-answer.ts';
 

@@ -1,4 +1,4 @@
-import { assert } from '../core/order-sync-error.ts';
+import { assert } from '../../core/order-sync-error.ts';
 
 /** Paths that the specification gives (Spec 4). They are not configurable. */
 export const givenPaths = {

@@ -1,10 +1,10 @@
-import { familyOf, type Operation } from '../core/order/operation.ts';
-import type { OrderAnswer } from '../core/decision/order-answer.ts';
-import { firstAt, textOf, type JsonText } from './json-text.ts';
-import { iccidIn } from './read-units.ts';
-import { foreignReference, orderObjectsIn } from './read-answer.ts';
-import { quoted } from '../core/message-text.ts';
-import type { Wire } from './wire.ts';
+import { familyOf, type Operation } from '../../core/order/operation.ts';
+import type { OrderAnswer } from '../../core/decision/order-answer.ts';
+import { firstAt, textOf, type JsonText } from '../json-text.ts';
+import { iccidIn } from '../connector/read-units.ts';
+import { foreignReference, orderObjectsIn } from '../connector/read-answer.ts';
+import { quoted } from '../../core/message-text.ts';
+import type { Wire } from '../connector/wire.ts';
 
 /** What was asked for, as far as an answer may repeat it. */
 export interface Expectation {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { OrderSyncError } from '../core/order-sync-error.ts';
+import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { defaultWire, wireSchema, type Wire } from './wire.ts';
 
 /**

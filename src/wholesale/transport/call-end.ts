@@ -1,4 +1,4 @@
-import type { OutcomeRow } from '../core/decision/outcome.ts';
+import type { OutcomeRow } from '../../core/decision/outcome.ts';
 
 /** The headers of an answer, in small letters; a header that came twice is joined with a comma. */
 export type AnswerHeaders = Readonly<Record<string, string>>;

@@ -1,5 +1,5 @@
 import { Client, Pool } from 'undici';
-import { assert } from '../core/order-sync-error.ts';
+import { assert } from '../../core/order-sync-error.ts';
 import type { CallEnd } from './call-end.ts';
 import { Connection, connectorOptions } from './connection.ts';
 import { Exchange, type ExchangeLimits } from './exchange.ts';

@@ -1,6 +1,6 @@
-import { firstAt, isJsonList, isJsonObject, textOf, type JsonObject, type JsonText } from './json-text.ts';
-import { amountIn, currencyIn } from './money-text.ts';
-import type { CatalogueWire } from './wire-catalogue.ts';
+import { firstAt, isJsonList, isJsonObject, textOf, type JsonObject, type JsonText } from '../json-text.ts';
+import { amountIn, currencyIn } from '../money-text.ts';
+import type { CatalogueWire } from '../connector/wire-catalogue.ts';
 
 /** Prices as decimal text, by currency: `{ "USD": "9.50" }`. */
 export type Prices = Readonly<Record<string, string>>;

@@ -2,8 +2,8 @@ import type { Clock } from '../core/clock.ts';
 import type { Outcome } from '../core/decision/outcome.ts';
 import type { Store } from '../store/store.ts';
 import type { WholesaleClient } from '../wholesale/client.ts';
-import type { WalkCall, WalkStep } from '../wholesale/catalogue-walk.ts';
-import type { CatalogueFacts, PlanFacts, ProductFacts } from './catalogue-facts.ts';
+import type { WalkCall, WalkStep } from '../wholesale/catalogue/catalogue-walk.ts';
+import type { CatalogueFacts, PlanFacts, ProductFacts } from '../wholesale/catalogue/catalogue-facts.ts';
 
 /** The budget that every call to the API is made on. */
 export interface ReadBudget {

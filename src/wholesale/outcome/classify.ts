@@ -1,13 +1,13 @@
-import type { Family, Operation } from '../core/order/operation.ts';
-import { familyOf } from '../core/order/operation.ts';
-import type { OrderAnswer } from '../core/decision/order-answer.ts';
-import { outcomeRows, type Outcome, type OutcomeRow } from '../core/decision/outcome.ts';
-import { findErrorRow, isListedCode, wholesaleErrors } from '../core/decision/wholesale-errors.ts';
-import type { AnswerHeaders, CallEnd } from './call-end.ts';
+import type { Family, Operation } from '../../core/order/operation.ts';
+import { familyOf } from '../../core/order/operation.ts';
+import type { OrderAnswer } from '../../core/decision/order-answer.ts';
+import { outcomeRows, type Outcome, type OutcomeRow } from '../../core/decision/outcome.ts';
+import { findErrorRow, isListedCode, wholesaleErrors } from '../../core/decision/wholesale-errors.ts';
+import type { AnswerHeaders, CallEnd } from '../transport/call-end.ts';
 import { readErrorBody, type ErrorBody } from './error-body.ts';
-import { isJsonList, isJsonObject, parseJsonBytes, type JsonObject, type JsonText } from './json-text.ts';
-import { messageText, quoted } from '../core/message-text.ts';
-import { retryAfterMs } from '../core/retry-after.ts';
+import { isJsonList, isJsonObject, parseJsonBytes, type JsonObject, type JsonText } from '../json-text.ts';
+import { messageText, quoted } from '../../core/message-text.ts';
+import { retryAfterMs } from '../../core/retry-after.ts';
 
 /** What a call was for: some codes mean something else where an order was placed. */
 export type CallPurpose =

@@ -1,5 +1,5 @@
-import type { Operation } from '../core/order/operation.ts';
-import { assert } from '../core/order-sync-error.ts';
+import type { Operation } from '../../core/order/operation.ts';
+import { assert } from '../../core/order-sync-error.ts';
 import { fillPath, givenPaths } from './wire-path.ts';
 import type { Wire } from './wire.ts';
 

@@ -1,4 +1,4 @@
-import { orderLimits } from '../core/order/order-request.ts';
+import { orderLimits } from '../../core/order/order-request.ts';
 import type { CatalogueFacts, PlanFacts, ProductFacts } from './catalogue-facts.ts';
 
 /** What one piece in a shop's cart stands for. */

@@ -1,9 +1,9 @@
-import { familyOf, type Operation } from '../core/order/operation.ts';
-import { firstAt, textOf, type JsonText } from './json-text.ts';
-import { quoted } from '../core/message-text.ts';
-import { orderObjectsIn } from './read-answer.ts';
-import { iccidIn } from './read-units.ts';
-import type { ComparedField, Wire } from './wire.ts';
+import { familyOf, type Operation } from '../../core/order/operation.ts';
+import { firstAt, textOf, type JsonText } from '../json-text.ts';
+import { quoted } from '../../core/message-text.ts';
+import { orderObjectsIn } from '../connector/read-answer.ts';
+import { iccidIn } from '../connector/read-units.ts';
+import type { ComparedField, Wire } from '../connector/wire.ts';
 
 /** What was ordered under a reference, as far as the order that is found under it may show it. */
 export interface OrderedFacts {

@@ -26,7 +26,7 @@ import { Reconcile } from './reconcile/reconcile.ts';
 import type { TakeOrder } from './reconcile/shop-reconciler.ts';
 import { WriteBack } from './results/write-back.ts';
 import { openStore } from './store/sqlite-store.ts';
-import { watchDatabase } from './store/watch-database.ts';
+import { watchDatabase } from './store/sqlite/watch-database.ts';
 import type { Store } from './store/store.ts';
 import type { AttemptDeps } from './submit/attempt-run.ts';
 import { BudgetGate } from './submit/budget-gate.ts';

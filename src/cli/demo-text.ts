@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 import type { Config } from '../config/config.ts';
-import type { OutboxReader } from '../store/outbox-reader.ts';
+import type { OutboxReader } from '../store/read/outbox-reader.ts';
 import { plainText } from './plain-text.ts';
 
 const here = (path: string): string => relative('.', path) || '.';

@@ -1,7 +1,7 @@
 import { allowedActions, type EntryAction } from '../core/entry/states.ts';
 import { isoTime } from '../core/clock.ts';
 import { clientActionFor } from '../core/decision/wholesale-errors.ts';
-import type { AttemptDetail, EntryDetail, OrderDetail } from '../store/outbox-reader.ts';
+import type { AttemptDetail, EntryDetail, OrderDetail } from '../store/read/outbox-reader.ts';
 import type { Rejection } from '../store/store.ts';
 import { plainText, renderTable, shortTime } from './plain-text.ts';
 

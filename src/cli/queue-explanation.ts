@@ -3,7 +3,7 @@ import { sendingReserveBytes } from '../core/budget/disk-reserve.ts';
 import { isFinal } from '../core/entry/states.ts';
 import { familyOf, operations } from '../core/order/operation.ts';
 import { callsAhead, drainsInMs, forecast, spendStartsInMs, type KeyFacts } from '../core/budget/queue-forecast.ts';
-import type { QueuedEntry } from '../store/queue-facts.ts';
+import type { QueuedEntry } from '../store/read/queue-facts.ts';
 import { keyViews, limitUses, stoppedBy, usableKeys, type Situation } from './queue-situation.ts';
 
 export interface EntryExplanation {

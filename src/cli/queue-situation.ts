@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts';
 import { isoTime } from '../core/clock.ts';
 import { pacedDistanceMs } from '../core/budget/throttle.ts';
 import { spendStartsInMs, type KeyFacts, type LimitFacts } from '../core/budget/queue-forecast.ts';
-import type { HeldSlot, QueueFacts } from '../store/queue-facts.ts';
+import type { HeldSlot, QueueFacts } from '../store/read/queue-facts.ts';
 import type { Pause } from '../store/store.ts';
 
 /** Everything that an explanation is made from, at one moment. */

@@ -1,4 +1,4 @@
-import { openReader } from '../store/reader.ts';
+import { openReader } from '../store/read/reader.ts';
 import { configFrom, type ConfigOptions } from './config-options.ts';
 
 export type Reader = ReturnType<typeof openReader>;

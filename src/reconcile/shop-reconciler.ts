@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type Clock, isoTime } from '../core/clock.ts';
-import type { StorefrontTaken } from '../store/intake-steps.ts';
+import type { StorefrontTaken } from '../store/intake/intake-steps.ts';
 import type { Store } from '../store/store.ts';
 import type { ListedOrder, OrdersPage, OrdersWalk, ShopApi } from './orders-walk.ts';
 import type { ReconciledShop } from './reconcile-config.ts';

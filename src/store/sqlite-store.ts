@@ -2,35 +2,42 @@ import { dirname } from 'node:path';
 import type { Family, LookedUp } from '../core/order/operation.ts';
 import type { ReferenceNamespace } from '../core/order/reference.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
-import { AttemptTable } from './attempts.ts';
-import { AuditTable } from './audit.ts';
-import { BudgetTable } from './budgets.ts';
-import { fileIdentity, freeBytesOf, inTransaction, openDatabase, type InitPolicy, type Sqlite } from './database.ts';
-import { DeliveryTable } from './deliveries.ts';
-import { DueEntries } from './due-entries.ts';
-import { EntryChanges } from './entry-changes.ts';
-import { FileTable } from './files.ts';
-import { IntakeTable } from './intake.ts';
-import { JudgedCalls } from './judged-calls.ts';
-import { LookFirst } from './look-first.ts';
-import { LookupProofs } from './lookup-proofs.ts';
-import { checkStamp } from './meta.ts';
-import { migrate } from './migrate.ts';
-import { OperatorDesk } from './operator-desk.ts';
-import { PauseTable } from './pauses.ts';
-import { QuietTimes } from './quiet-times.ts';
-import { SqliteOutboxReader } from './reader.ts';
-import type { StorefrontOrder, WholeRequest } from './intake-steps.ts';
-import type { OutboxReader } from './outbox-reader.ts';
+import { AttemptTable } from './submission/attempts.ts';
+import { AuditTable } from './operator/audit.ts';
+import { BudgetTable } from './submission/budgets.ts';
+import {
+  fileIdentity,
+  freeBytesOf,
+  inTransaction,
+  openDatabase,
+  type InitPolicy,
+  type Sqlite,
+} from './sqlite/database.ts';
+import { DeliveryTable } from './results/deliveries.ts';
+import { DueEntries } from './submission/due-entries.ts';
+import { EntryChanges } from './submission/entry-changes.ts';
+import { FileTable } from './intake/files.ts';
+import { IntakeTable } from './intake/accept-lines.ts';
+import { JudgedCalls } from './submission/recent-verdicts.ts';
+import { LookFirst } from './submission/after-loss.ts';
+import { LookupProofs } from './submission/lookup-proofs.ts';
+import { checkStamp } from './sqlite/meta.ts';
+import { migrate } from './sqlite/migrate.ts';
+import { OperatorDesk } from './operator/operator-actions.ts';
+import { PauseTable } from './submission/pauses.ts';
+import { QuietTimes } from './submission/settlement-delays.ts';
+import { SqliteOutboxReader } from './read/reader.ts';
+import type { StorefrontOrder, WholeRequest } from './intake/intake-steps.ts';
+import type { OutboxReader } from './read/outbox-reader.ts';
 import type { AttemptClaim, AttemptClose, DueDelivery, IntakeBatch, LookupProof, Pause, Store } from './store.ts';
-import { ShopMarks } from './shop-marks.ts';
-import { StorefrontOrders } from './storefront-orders.ts';
-import { StorefrontWatermarks } from './storefront-watermarks.ts';
-import { TakeBackStep } from './take-back.ts';
-import { UnreadOrders } from './unread-orders.ts';
-import { WholeRequests } from './whole-requests.ts';
-import { WholesaleKeyTable } from './wholesale-keys.ts';
-import { takeWriterLock, type WriterLock } from './writer-lock.ts';
+import { ShopMarks } from './storefronts/shop-fingerprints.ts';
+import { StorefrontOrders } from './storefronts/storefront-orders.ts';
+import { StorefrontWatermarks } from './storefronts/storefront-watermarks.ts';
+import { TakeBackStep } from './storefronts/cancel-unsent.ts';
+import { UnreadOrders } from './storefronts/unread-orders.ts';
+import { WholeRequests } from './intake/whole-requests.ts';
+import { WholesaleKeyTable } from './submission/wholesale-keys.ts';
+import { takeWriterLock, type WriterLock } from './sqlite/writer-lock.ts';
 
 export interface StoreOptions {
   readonly path: string;

@@ -7,11 +7,17 @@ import type { JudgedCall } from '../core/decision/consecutive-rejections.ts';
 import type { ResendVerdict } from '../core/decision/resend.ts';
 import type { ResultDocument } from '../core/result/result-document.ts';
 import type { ShopIdentity } from '../core/shop-identity.ts';
-import type { RequestOutcome, StorefrontOrder, StorefrontTaken, TakeBack, WholeRequest } from './intake-steps.ts';
+import type {
+  RequestOutcome,
+  StorefrontOrder,
+  StorefrontTaken,
+  TakeBack,
+  WholeRequest,
+} from './intake/intake-steps.ts';
 import type { LookFirst } from '../core/decision/recovery-stage.ts';
 import type { Settlement } from '../core/decision/settlement.ts';
-import type { EntryAct, EntryActDone, PersonsWish } from './entry-act.ts';
-import type { OutboxReader } from './outbox-reader.ts';
+import type { EntryAct, EntryActDone, PersonsWish } from './operator/audited-request.ts';
+import type { OutboxReader } from './read/outbox-reader.ts';
 
 /**
  * The outbox as whole business steps. Each is one transaction that is on disk when its promise resolves; a step that

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { migrations } from '../../src/store/migrate.ts';
+import { migrations } from '../../src/store/sqlite/migrate.ts';
 import { installation, knownInstallation, sandboxConfig } from './installation.ts';
 import { fillOutbox, openOutbox } from './sample-outbox.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import { drainedAt, explainEntry, generalReasons, movingDrainedAt } from '../../src/cli/queue-explanation.ts';
 import { keyViews, type Situation } from '../../src/cli/queue-situation.ts';
-import type { HeldRest, HeldSlot, QueuedEntry, QueueFacts } from '../../src/store/queue-facts.ts';
+import type { HeldRest, HeldSlot, QueuedEntry, QueueFacts } from '../../src/store/read/queue-facts.ts';
 import type { Pause } from '../../src/store/store.ts';
 import { folderWith } from '../config/config-file.ts';
 import { installation, nowMs, sandboxConfig } from './installation.ts';

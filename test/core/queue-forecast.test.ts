@@ -9,7 +9,7 @@ import {
   spendStartsInMs,
   type KeyFacts,
 } from '../../src/core/budget/queue-forecast.ts';
-import { Turns, type Queue } from '../../src/store/lanes.ts';
+import { Turns, type Queue } from '../../src/store/intake/lanes.ts';
 
 const orders = { capacity: 20, windowMs: 60_000, freeInMs: [] };
 const key = (facts: Partial<KeyFacts> = {}): KeyFacts => ({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { openReadOnly } from '../../src/store/database.ts';
+import { openReadOnly } from '../../src/store/sqlite/database.ts';
 
 const order = z.object({
   source: z.string(),

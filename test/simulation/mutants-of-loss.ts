@@ -24,7 +24,7 @@ export const mutantsOfLoss: readonly Mutant[] = [
   },
   {
     name: 'after a loss what may have taken its place is not looked up',
-    file: 'store/attempts.ts',
+    file: 'store/submission/attempts.ts',
     changes: [['row.look_first === 2 ? this.#entries.successorOf(row) : null', 'null']],
   },
   {
@@ -44,7 +44,7 @@ export const mutantsOfLoss: readonly Mutant[] = [
   },
   {
     name: 'after a loss the first answer is believed',
-    file: 'store/entry-changes.ts',
+    file: 'store/submission/entry-changes.ts',
     changes: [
       [
         "SET state = 'unknown', in_doubt = 1, next_step = 'send', look_first = 1",

@@ -156,7 +156,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'the entry is not marked as sending before the call',
-    file: 'store/attempts.ts',
+    file: 'store/submission/attempts.ts',
     changes: [['if (request !== null) this.#startSending(row, request, claim);', '']],
   },
   {
@@ -171,7 +171,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'the reference depends on the row, not on the order',
-    file: 'store/intake.ts',
+    file: 'store/intake/accept-lines.ts',
     changes: [['generation: 0,', 'generation: requestId % 3,']],
   },
   {
@@ -219,7 +219,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'commits are not synced',
-    file: 'store/database.ts',
+    file: 'store/sqlite/database.ts',
     changes: [
       ["database.pragma('synchronous = FULL');", "database.pragma('synchronous = NORMAL');"],
       ['found.synchronous !== 2', 'found.synchronous !== 1'],
@@ -247,7 +247,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a result depends on when it is written',
-    file: 'store/result-reader.ts',
+    file: 'store/results/result-reader.ts',
     changes: [
       ['updated_at: isoTime(request.updated_at_ms)', 'updated_at: isoTime(request.updated_at_ms + request.version)'],
     ],
@@ -286,7 +286,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'one eSIM is spent on by two calls at once',
-    file: 'store/due-entries.ts',
+    file: 'store/submission/due-entries.ts',
     changes: [['AND ${iccidIsFree}', '']],
   },
   {
@@ -296,7 +296,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'the deadline of an order is not looked at',
-    file: 'store/due-entries.ts',
+    file: 'store/submission/due-entries.ts',
     changes: [
       ['AND ${mayStart}', ''],
       ['AND not_after_ms <= ?', 'AND not_after_ms <= ? - 1e12'],
@@ -339,7 +339,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'what a person stops goes on',
-    file: 'store/pauses.ts',
+    file: 'store/submission/pauses.ts',
     changes: [['still.operations.push(...operationsOf(scope.family))', 'still.operations.push()']],
   },
   {

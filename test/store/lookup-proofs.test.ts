@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import SqliteDatabase from 'better-sqlite3';
-import { boughtOrderSql } from '../../src/store/lookup-proofs.ts';
+import { boughtOrderSql } from '../../src/store/submission/lookup-proofs.ts';
 import { answer, close, fulfilled, line, Outbox } from '../support/outbox.ts';
 
 describe('the proof that lookups work', () => {

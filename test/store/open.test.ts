@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { migrations } from '../../src/store/migrate.ts';
+import { migrations } from '../../src/store/sqlite/migrate.ts';
 import { openStore, type StoreOptions } from '../../src/store/sqlite-store.ts';
 
 let folder: string;

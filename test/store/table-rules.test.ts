@@ -1,6 +1,6 @@
 import SqliteDatabase from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { migrate, migrations, schemaVersion } from '../../src/store/migrate.ts';
+import { migrate, migrations, schemaVersion } from '../../src/store/sqlite/migrate.ts';
 
 /** A database as a program that knew the first `version` migrations left it, with one order in it. */
 function databaseOf(version: number): SqliteDatabase.Database {

@@ -3,7 +3,7 @@ import SqliteDatabase from 'better-sqlite3';
 import type { EntryAction } from '../../src/core/entry/states.ts';
 import type { EntryOrder } from '../../src/core/entry/operator-decision.ts';
 import type { Settlement } from '../../src/core/decision/settlement.ts';
-import type { EntryAct, EntryActDone } from '../../src/store/entry-act.ts';
+import type { EntryAct, EntryActDone } from '../../src/store/operator/audited-request.ts';
 import { answer, close, fulfilled, line, nothing, Outbox } from './outbox.ts';
 
 export const quietUntilMs = 120_000;

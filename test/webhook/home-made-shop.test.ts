@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { FieldPointers, ShopForm } from '../../src/intake/webhook/webhook-config.ts';
-import { openReadOnly } from '../../src/store/database.ts';
+import { openReadOnly } from '../../src/store/sqlite/database.ts';
 import { load, minimal, mistakesOf } from '../config/config-file.ts';
 import { type RunningIntake, startIntake } from './running-intake.ts';
 import { token } from './running-intake-config.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { inspectDatabase } from '../../store/inspect.ts';
+import { inspectDatabase } from '../../store/sqlite/inspect.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';

@@ -1,7 +1,7 @@
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { entryStates, type EntryState } from '../../core/entry/states.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import type { OrderSummary } from '../../store/outbox-reader.ts';
+import type { OrderSummary } from '../../store/read/outbox-reader.ts';
 import { addConfigOptions, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { orderAsJson, orderAsText } from '../order-view.ts';

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
-import type { StorefrontTaken } from '../../store/intake-steps.ts';
+import type { StorefrontTaken } from '../../store/intake/intake-steps.ts';
 import type { Store } from '../../store/store.ts';
 import { planOrder } from './plan-order.ts';
 import { readShopifyOrder } from './shopify.ts';

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../core/clock.ts';
-import type { RequestOutcome, WholeRequest } from '../../store/intake-steps.ts';
+import type { RequestOutcome, WholeRequest } from '../../store/intake/intake-steps.ts';
 import type { Store } from '../../store/store.ts';
 import { Refusal } from './problem.ts';
 

@@ -1,6 +1,6 @@
 import type { ResultDocument } from '../../core/result/result-document.ts';
-import type { AcceptedOrder, OrderConflict } from '../../store/intake-steps.ts';
-import type { OutboxReader } from '../../store/outbox-reader.ts';
+import type { AcceptedOrder, OrderConflict } from '../../store/intake/intake-steps.ts';
+import type { OutboxReader } from '../../store/read/outbox-reader.ts';
 import { Refusal } from './problem.ts';
 
 /** Where an order is read and taken back. */

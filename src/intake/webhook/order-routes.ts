@@ -3,7 +3,7 @@ import { Hono } from 'hono';
 import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
-import type { AcceptedOrder } from '../../store/intake-steps.ts';
+import type { AcceptedOrder } from '../../store/intake/intake-steps.ts';
 import type { Store } from '../../store/store.ts';
 import type { AcceptedLog } from './accepted-log.ts';
 import type { Admission, Web } from './admission.ts';

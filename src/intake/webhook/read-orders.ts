@@ -1,5 +1,5 @@
 import type { Buffer } from 'node:buffer';
-import type { WholeRequest } from '../../store/intake-steps.ts';
+import type { WholeRequest } from '../../store/intake/intake-steps.ts';
 import { checkedText } from '../parse/checked-bytes.ts';
 import { DocumentError } from '../parse/document-error.ts';
 import { syntaxMessage } from '../parse/json-document.ts';

@@ -1,5 +1,5 @@
 import type { Buffer } from 'node:buffer';
-import type { WholeRequest } from '../../store/intake-steps.ts';
+import type { WholeRequest } from '../../store/intake/intake-steps.ts';
 import { isObject } from '../parse/judge-line.ts';
 import { judgeOrder } from '../parse/judge-order.ts';
 import { shownValue } from '../parse/parsed-item.ts';

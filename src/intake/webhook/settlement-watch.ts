@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts';
 import { WakeUp } from '../../ops/wake-up.ts';
-import type { OutboxReader } from '../../store/outbox-reader.ts';
+import type { OutboxReader } from '../../store/read/outbox-reader.ts';
 
 interface Waiter {
   /** The orders that are not settled yet, with the version at which that was seen. */

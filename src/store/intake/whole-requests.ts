@@ -1,0 +1,161 @@
+import { fingerprintOf } from '../../core/order/order-request.ts';
+import { OrderSyncError } from '../../core/order-sync-error.ts';
+import { inTransaction, type Sqlite } from '../sqlite/database.ts';
+import { type IntakeTable, lineDifferences } from './accept-lines.ts';
+import type { AcceptedOrder, OrderConflict, RequestOutcome, WholeRequest } from './intake-steps.ts';
+
+type Line = WholeRequest['lines'][number];
+
+interface KnownLine {
+  readonly request_id: number;
+  readonly line_id: string;
+  readonly operation: string;
+  readonly variant: string | null;
+  readonly plan: string | null;
+  readonly iccid: string | null;
+  readonly quantity: number | null;
+  readonly days: number | null;
+  readonly currency: string | null;
+  readonly fingerprint: string;
+  readonly reference: string;
+}
+
+/**
+ * Requests that are accepted whole or not at all, for callers who are told at once and can correct what they sent.
+ * An order that is known must come with the very lines that it was accepted with: a caller that numbers its lines
+ * anew when it tries again would otherwise buy them again.
+ */
+export class WholeRequests {
+  readonly #database: Sqlite;
+  readonly #intake: IntakeTable;
+  readonly #findRequest;
+  readonly #linesOf;
+  readonly #apart;
+
+  constructor(database: Sqlite, intake: IntakeTable) {
+    this.#database = database;
+    this.#intake = intake;
+    this.#findRequest = database
+      .prepare<[string, string], number>('SELECT id FROM requests WHERE source = ? AND order_id = ?')
+      .pluck();
+    this.#linesOf = database.prepare<[number], KnownLine>(
+      `SELECT l.request_id, l.line_id, l.operation, l.variant, l.plan, l.iccid, l.quantity, l.days, l.currency, l.fingerprint,
+              (SELECT e.reference FROM entries e WHERE e.line_id = l.id ORDER BY e.id LIMIT 1) AS reference
+       FROM lines l WHERE l.request_id = ? ORDER BY l.id`,
+    );
+    // Within a transaction this is a savepoint: what one request began is undone alone.
+    this.#apart = database.transaction((request: WholeRequest) => this.#acceptOne(request));
+  }
+
+  /**
+   * Accepts requests in one transaction. That one of them cannot be written is a rare thing: then all is undone and
+   * done again with a savepoint around each, which costs as much as the request itself and is not paid otherwise.
+   */
+  accept(requests: readonly WholeRequest[]): readonly RequestOutcome[] {
+    let failed = false;
+    try {
+      return inTransaction(this.#database, () => {
+        failed = true;
+        const outcomes = requests.map((request) => this.#acceptOne(request));
+        failed = false;
+        return outcomes;
+      });
+    } catch (error) {
+      // A transaction that did not begin or could not be committed is not tried again here.
+      if (!failed || isOurs(error)) throw error;
+      return this.#acceptApart(requests);
+    }
+  }
+
+  #acceptApart(requests: readonly WholeRequest[]): readonly RequestOutcome[] {
+    return inTransaction(this.#database, () =>
+      requests.map((request): RequestOutcome => {
+        try {
+          return this.#apart(request);
+        } catch (error) {
+          // A disk that cannot be written, or a transaction that SQLite ended by itself, is everybody's failure.
+          if (!this.#database.inTransaction || isDiskFailure(error)) throw error;
+          return { kind: 'failed', error };
+        }
+      }),
+    );
+  }
+
+  #acceptOne(request: WholeRequest): RequestOutcome {
+    const orders = ordersOf(request.lines);
+    const known = orders.map(([line]) => this.#knownLines(line));
+    const conflicts = orders.flatMap((lines, index) => conflictOf(lines, known[index] ?? []));
+    if (conflicts.length > 0) return { kind: 'conflict', conflicts };
+    return {
+      kind: 'accepted',
+      orders: orders.map((lines, index) => this.#take(lines, known[index] ?? [], request.nowMs)),
+    };
+  }
+
+  /** Most orders are new: whether one is known costs a look into one index. */
+  #knownLines(line: Line): readonly KnownLine[] {
+    const requestId = this.#findRequest.get(line.source, line.orderId);
+    return requestId === undefined ? [] : this.#linesOf.all(requestId);
+  }
+
+  #take(lines: Order, known: readonly KnownLine[], nowMs: number): AcceptedOrder {
+    const [{ source, orderId }] = lines;
+    const [knownFirst] = known;
+    if (knownFirst !== undefined) {
+      const references = known.map((line) => ({ lineId: line.line_id, reference: line.reference }));
+      return { source, orderId, status: 'known', requestId: knownFirst.request_id, lines: references };
+    }
+    const { requestId, references } = this.#intake.insertOrder(lines, nowMs);
+    const accepted = lines.map((line, index) => ({ lineId: line.lineId, reference: references[index] ?? '' }));
+    return { source, orderId, status: 'accepted', requestId, lines: accepted };
+  }
+}
+
+/** The lines of one order. */
+type Order = readonly [Line, ...Line[]];
+
+/** A source holds no control characters, so that the two parts of a key do not run into each other. */
+function ordersOf(lines: WholeRequest['lines']): readonly Order[] {
+  const orders = new Map<string, [Line, ...Line[]]>();
+  for (const line of lines) {
+    const key = `${line.source}\u0000${line.orderId}`;
+    const order = orders.get(key);
+    if (order === undefined) orders.set(key, [line]);
+    else order.push(line);
+  }
+  return [...orders.values()];
+}
+
+/** The disk's failures come with a name of ours. */
+function isOurs(error: unknown): boolean {
+  return error instanceof OrderSyncError;
+}
+
+const diskFailure = /^SQLITE_(FULL|IOERR|CORRUPT|NOTADB|READONLY|CANTOPEN)/;
+
+function isDiskFailure(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && diskFailure.test(String(error.code));
+}
+
+function conflictOf(lines: Order, known: readonly KnownLine[]): readonly OrderConflict[] {
+  const [first] = lines;
+  if (known.length === 0) return [];
+  const sent = new Map(lines.map((line) => [line.lineId, line]));
+  const knownById = new Map(known.map((line) => [line.line_id, line]));
+  const different = known.flatMap((was) => {
+    const is = sent.get(was.line_id);
+    const line = { lineId: was.line_id, reference: was.reference };
+    if (is === undefined) return [{ ...line, differences: [{ field: 'line', was: 'ordered', is: 'missing' }] }];
+    if (was.fingerprint === fingerprintOf(is)) return [];
+    return [{ ...line, differences: lineDifferences(was, is) }];
+  });
+  const added = lines
+    .filter((line) => !knownById.has(line.lineId))
+    .map((line) => ({
+      lineId: line.lineId,
+      reference: null,
+      differences: [{ field: 'line', was: 'not ordered', is: 'added' }],
+    }));
+  const all = [...different, ...added];
+  return all.length === 0 ? [] : [{ source: first.source, orderId: first.orderId, lines: all }];
+}

@@ -1,0 +1,133 @@
+import type { EntryState } from '../../core/entry/states.ts';
+import type { Operation } from '../../core/order/operation.ts';
+import type { ResultDocument } from '../../core/result/result-document.ts';
+import type { SkuSighting } from '../storefronts/storefront-skus.ts';
+import type { QueuedEntry, QueueFacts } from './queue-facts.ts';
+import type { Pause, Rejection } from '../store.ts';
+
+/** What a person asks the outbox; also available on a database that another process writes to. */
+export interface OutboxReader {
+  listOrders(filter: OrderFilter): readonly OrderSummary[];
+  showOrder(source: string | null, orderId: string): OrderDetail | null;
+  showEntry(reference: string): OrderDetail | null;
+  counts(): Readonly<Record<EntryState, number>>;
+  attention(limit: number): readonly Attention[];
+  resultDocument(requestId: number): { version: number; document: ResultDocument };
+  /** The order of that identity, and the version of its result, which rises when the result changes. */
+  findOrder(source: string, orderId: string): { requestId: number; version: number } | null;
+  backlog(): Backlog;
+  /** The SKUs that the orders of a storefront have, those that no map knew first. */
+  skuSightings(source: string): readonly SkuSighting[];
+  pauses(): readonly Pause[];
+  /** What decides when things are sent. */
+  queueFacts(nowMs: number): QueueFacts;
+  /** Where one entry stands among the others; null for a reference that is not known. */
+  queuedEntry(reference: string): QueuedEntry | null;
+  /** References of entries in a state, the longest unchanged first. */
+  referencesIn(state: EntryState, limit: number): readonly string[];
+}
+
+export interface OrderFilter {
+  readonly state?: EntryState;
+  readonly source?: string;
+  /** Matches an order id, a reference, an order number or an ICCID. */
+  readonly search?: string;
+  readonly attention?: boolean;
+  readonly limit: number;
+  /** Continues after the order of this id (descending). */
+  readonly beforeId?: number;
+}
+
+export interface OrderSummary {
+  readonly id: number;
+  readonly source: string;
+  readonly orderId: string;
+  readonly lines: number;
+  readonly states: Readonly<Partial<Record<EntryState, number>>>;
+  readonly rejectedLines: number;
+  readonly receivedAt: string;
+  readonly updatedAt: string;
+}
+
+export interface AttemptDetail {
+  readonly number: number;
+  readonly purpose: string;
+  readonly keyName: string;
+  readonly openedAt: string;
+  readonly closedAt: string | null;
+  readonly sent: boolean | null;
+  readonly outcome: string | null;
+  readonly httpStatus: number | null;
+  readonly errorCode: string | null;
+  readonly errorMessage: string | null;
+  readonly durationMs: number | null;
+}
+
+export interface EntryDetail {
+  readonly reference: string;
+  readonly lineId: string;
+  readonly operation: Operation;
+  readonly asked: string;
+  readonly state: EntryState;
+  readonly inDoubt: boolean;
+  readonly heldFrom: EntryState | null;
+  /** Others took its place: the line stands by those. */
+  readonly replaced: boolean;
+  readonly nextAttemptAt: string | null;
+  readonly nextStep: 'send' | 'lookup';
+  readonly orderNumber: string | null;
+  readonly cost: string | null;
+  readonly currency: string | null;
+  readonly errorCode: string | null;
+  readonly errorMessage: string | null;
+  readonly reviewReason: string | null;
+  readonly unitCount: number;
+  readonly attempts: readonly AttemptDetail[];
+}
+
+/** One decision: who, what, to what (a reference, or the order itself) and why. */
+export interface AuditDetail {
+  readonly at: string;
+  readonly actor: string;
+  readonly action: string;
+  readonly subject: string;
+  readonly reason: string;
+}
+
+export interface OrderDetail {
+  readonly id: number;
+  readonly source: string;
+  readonly orderId: string;
+  readonly receivedAt: string;
+  readonly updatedAt: string;
+  readonly entries: readonly EntryDetail[];
+  readonly rejections: readonly Rejection[];
+  readonly deliveries: readonly {
+    sink: string;
+    done: boolean;
+    doneAt: string | null;
+    lastError: string | null;
+    /** Tried for days in vain; only a person, or a change of the result, has it tried again. */
+    givenUpAt: string | null;
+  }[];
+  /** What people, and callers, decided about it, oldest first. */
+  readonly audit: readonly AuditDetail[];
+}
+
+export interface Attention {
+  readonly kind: 'entry' | 'rejection' | 'file' | 'delivery';
+  readonly reference: string | null;
+  readonly source: string | null;
+  readonly orderId: string | null;
+  readonly lineId: string | null;
+  readonly state: string;
+  readonly reason: string | null;
+  readonly message: string | null;
+  readonly since: string;
+}
+
+export interface Backlog {
+  readonly open: number;
+  readonly oldestOpenMs: number | null;
+  readonly dueDeliveries: number;
+}

@@ -1,0 +1,203 @@
+import { dirname } from 'node:path';
+import { isoTime } from '../../core/clock.ts';
+import { zeroCounts, type EntryState } from '../../core/entry/states.ts';
+import { OrderSyncError } from '../../core/order-sync-error.ts';
+import type { ResultDocument } from '../../core/result/result-document.ts';
+import { AuditTable } from '../operator/audit.ts';
+import { freeBytesOf, openReadOnly, type Sqlite } from '../sqlite/database.ts';
+import { readOrderDetail } from './order-detail.ts';
+import { refuseNewer, refuseOlder } from '../sqlite/migrate.ts';
+import { readQueuedEntry, readQueueFacts, type QueuedEntry, type QueueFacts } from './queue-facts.ts';
+import { readResultDocument } from '../results/result-reader.ts';
+import { stateCountsFrom } from '../sqlite/rows.ts';
+import type { Attention, Backlog, OrderDetail, OrderFilter, OrderSummary, OutboxReader } from './outbox-reader.ts';
+import type { Pause } from '../store.ts';
+import { readSkuSightings, type SkuSighting } from '../storefronts/storefront-skus.ts';
+import { PauseTable } from '../submission/pauses.ts';
+
+interface SummaryRow {
+  readonly id: number;
+  readonly source: string;
+  readonly order_id: string;
+  readonly received_at_ms: number;
+  readonly updated_at_ms: number;
+  readonly lines: number;
+  readonly states: string;
+  readonly rejected: number;
+}
+
+/** Everything that people read; it writes nothing, so it also serves a database that a worker is writing to. */
+export class SqliteOutboxReader implements OutboxReader {
+  readonly #database: Sqlite;
+  readonly #sandbox: boolean;
+
+  constructor(database: Sqlite, sandbox: boolean) {
+    this.#database = database;
+    this.#sandbox = sandbox;
+  }
+
+  listOrders(filter: OrderFilter): readonly OrderSummary[] {
+    const rows = this.#database
+      .prepare<Record<string, unknown>, SummaryRow>(
+        `SELECT r.id, r.source, r.order_id, r.received_at_ms, r.updated_at_ms,
+           (SELECT count(*) FROM lines l WHERE l.request_id = r.id) AS lines,
+           (SELECT json_group_object(state, n) FROM (SELECT e.state, count(*) AS n FROM entries e JOIN lines l ON l.id = e.line_id
+              WHERE l.request_id = r.id GROUP BY e.state)) AS states,
+           (SELECT count(*) FROM rejections j WHERE j.source = r.source AND j.order_id = r.order_id) AS rejected
+         FROM requests r
+         WHERE (:source IS NULL OR r.source = :source) AND (:beforeId IS NULL OR r.id < :beforeId)
+           AND (:state IS NULL OR EXISTS (SELECT 1 FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = r.id AND e.state = :state))
+           AND (:attention = 0
+             OR EXISTS (SELECT 1 FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = r.id AND e.state IN ('needs_review', 'held'))
+             OR EXISTS (SELECT 1 FROM rejections j WHERE j.source = r.source AND j.order_id = r.order_id)
+             OR EXISTS (SELECT 1 FROM deliveries d WHERE d.request_id = r.id AND d.given_up_at_ms IS NOT NULL))
+           AND (:search IS NULL OR r.order_id = :search OR EXISTS (
+             SELECT 1 FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = r.id
+             AND (e.reference = :search OR e.order_number = :search OR e.iccid = :search
+               OR EXISTS (SELECT 1 FROM esims s WHERE s.entry_id = e.id AND s.iccid = :search))))
+         ORDER BY r.id DESC LIMIT :limit`,
+      )
+      .all({
+        source: filter.source ?? null,
+        state: filter.state ?? null,
+        search: filter.search ?? null,
+        attention: filter.attention === true ? 1 : 0,
+        beforeId: filter.beforeId ?? null,
+        limit: filter.limit,
+      });
+    return rows.map((row) => ({
+      id: row.id,
+      source: row.source,
+      orderId: row.order_id,
+      lines: row.lines,
+      states: stateCountsFrom(row.states),
+      rejectedLines: row.rejected,
+      receivedAt: isoTime(row.received_at_ms),
+      updatedAt: isoTime(row.updated_at_ms),
+    }));
+  }
+
+  skuSightings(source: string): readonly SkuSighting[] {
+    return readSkuSightings(this.#database, source);
+  }
+
+  /** @throws OrderSyncError USAGE when several shops have an order of that id and none was named */
+  showOrder(source: string | null, orderId: string): OrderDetail | null {
+    const found = this.#database
+      .prepare<[string, string | null, string | null], { id: number; source: string }>(
+        'SELECT id, source FROM requests WHERE order_id = ? AND (? IS NULL OR source = ?) ORDER BY id DESC LIMIT 11',
+      )
+      .all(orderId, source, source);
+    if (found.length > 1) {
+      throw new OrderSyncError(
+        'USAGE',
+        `Order ${orderId} exists in several sources: ${found.map((it) => it.source).join(', ')}`,
+        {
+          hint: `name one of them: --source ${found[0]?.source ?? ''}`,
+        },
+      );
+    }
+    return found[0] === undefined ? null : readOrderDetail(this.#database, found[0].id);
+  }
+
+  showEntry(reference: string): OrderDetail | null {
+    const id = this.#database
+      .prepare<[string], number>(
+        'SELECT l.request_id FROM entries e JOIN lines l ON l.id = e.line_id WHERE e.reference = ?',
+      )
+      .pluck()
+      .get(reference);
+    return id === undefined ? null : readOrderDetail(this.#database, id);
+  }
+
+  counts(): Readonly<Record<EntryState, number>> {
+    const rows = this.#database
+      .prepare<[], { state: EntryState; n: number }>('SELECT state, count(*) AS n FROM entries GROUP BY state')
+      .all();
+    const counts = zeroCounts();
+    for (const row of rows) counts[row.state] = row.n;
+    return counts;
+  }
+
+  attention(limit: number): readonly Attention[] {
+    return this.#database
+      .prepare<[number], Attention>(
+        `SELECT kind, reference, source, order_id AS orderId, line_id AS lineId, state, reason, message, since
+         FROM outbox_attention ORDER BY since DESC LIMIT ?`,
+      )
+      .all(limit);
+  }
+
+  resultDocument(requestId: number): { version: number; document: ResultDocument } {
+    return readResultDocument(this.#database, requestId, this.#sandbox);
+  }
+
+  findOrder(source: string, orderId: string): { requestId: number; version: number } | null {
+    const found = this.#database
+      .prepare<[string, string], { requestId: number; version: number }>(
+        'SELECT id AS requestId, version FROM requests WHERE source = ? AND order_id = ?',
+      )
+      .get(source, orderId);
+    return found ?? null;
+  }
+
+  backlog(): Backlog {
+    const open = this.#database
+      .prepare<[], { open: number; oldest: number | null }>(
+        `SELECT count(*) AS open, min(created_at_ms) AS oldest FROM entries WHERE state IN ('pending', 'sending', 'waiting', 'unknown', 'placed')`,
+      )
+      .get();
+    const due = this.#database
+      .prepare<[], number>(
+        'SELECT count(*) FROM deliveries WHERE done_version < due_version AND given_up_at_ms IS NULL',
+      )
+      .pluck()
+      .get();
+    return { open: open?.open ?? 0, oldestOpenMs: open?.oldest ?? null, dueDeliveries: due ?? 0 };
+  }
+
+  referencesIn(state: EntryState, limit: number): readonly string[] {
+    return this.#database
+      .prepare<[string, number], string>(
+        'SELECT reference FROM entries WHERE state = ? ORDER BY updated_at_ms, id LIMIT ?',
+      )
+      .pluck()
+      .all(state, limit);
+  }
+
+  pauses(): readonly Pause[] {
+    return this.#pauseTable().all();
+  }
+
+  #pauseTable(): PauseTable {
+    return new PauseTable(this.#database, new AuditTable(this.#database));
+  }
+
+  queueFacts(nowMs: number): QueueFacts {
+    const freeBytes = freeBytesOf(dirname(this.#database.name));
+    return readQueueFacts(this.#database, nowMs, this.#pauseTable().standingStill(), freeBytes);
+  }
+
+  queuedEntry(reference: string): QueuedEntry | null {
+    return readQueuedEntry(this.#database, reference, this.#pauseTable().standingStill());
+  }
+}
+
+/**
+ * Opens the outbox for reading beside a running worker.
+ * @throws OrderSyncError DATABASE_MISSING, DATABASE_NEWER, DATABASE_OLDER
+ */
+export function openReader(path: string): SqliteOutboxReader & { close(): void } {
+  const database = openReadOnly(path);
+  try {
+    refuseNewer(database);
+    refuseOlder(database);
+    const upstream = database.prepare<[], string>("SELECT value FROM meta WHERE name = 'upstream'").pluck().get();
+    return Object.assign(new SqliteOutboxReader(database, upstream === 'sandbox'), {
+      close: () => void database.close(),
+    });
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}

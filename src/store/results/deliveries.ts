@@ -1,0 +1,138 @@
+import { inTransaction, type Sqlite } from '../sqlite/database.ts';
+
+/** Later than any time that is ever due. */
+const never = 9_000_000_000_000_000;
+/** Nothing waits as long as this for its next try: the longest step is a day, and the config stretches it tenfold at most. */
+const furthestRetryMs = 11 * 86_400_000;
+
+/** Which results are to be written back where. A delivery is done for a version of its request. */
+export class DeliveryTable {
+  readonly #database: Sqlite;
+  readonly #sinks: readonly string[];
+  readonly #statements;
+
+  constructor(database: Sqlite, sinks: readonly string[]) {
+    this.#database = database;
+    this.#sinks = sinks;
+    this.#statements = {
+      touch: database
+        .prepare<[number, number], number>(
+          'UPDATE requests SET version = version + 1, updated_at_ms = ? WHERE id = ? RETURNING version',
+        )
+        .pluck(),
+      repeat: database
+        .prepare<[number], number>('UPDATE requests SET version = version + 1 WHERE id = ? RETURNING version')
+        .pluck(),
+      due: database.prepare(
+        `INSERT INTO deliveries (request_id, sink, due_version, due_at_ms) VALUES (?, ?, ?, ?)
+         ON CONFLICT (request_id, sink) DO UPDATE SET due_version = excluded.due_version, due_at_ms = excluded.due_at_ms, tries = 0,
+           given_up_at_ms = NULL`,
+      ),
+      dueNow: database.prepare<[string, number, number], { requestId: number; tries: number }>(
+        `SELECT request_id AS requestId, tries FROM deliveries
+         WHERE done_version < due_version AND sink = +? AND due_at_ms <= ? ORDER BY due_at_ms LIMIT +?`,
+      ),
+      nextAt: database
+        .prepare<[string], number | null>(
+          'SELECT min(due_at_ms) FROM deliveries WHERE done_version < due_version AND sink = +? AND given_up_at_ms IS NULL',
+        )
+        .pluck(),
+      close: database.prepare(
+        `UPDATE deliveries SET done_version = max(done_version, :version), done_at_ms = :nowMs, last_error = NULL, tries = 0
+         WHERE request_id = :requestId AND sink = :sink`,
+      ),
+      // What has changed meanwhile does not wait for what failed before.
+      fail: database.prepare(
+        `UPDATE deliveries SET tries = tries + 1, last_error = :error, due_at_ms = :retryAtMs
+         WHERE request_id = :requestId AND sink = :sink AND done_version < due_version AND due_version = :version`,
+      ),
+      // Set aside, it is never due again by itself: only a change of the result, or a person, makes it due.
+      giveUp: database.prepare(
+        `UPDATE deliveries SET tries = tries + 1, last_error = :error, given_up_at_ms = :nowMs, due_at_ms = ${never}
+         WHERE request_id = :requestId AND sink = :sink AND done_version < due_version AND due_version = :version`,
+      ),
+      bringForward: database.prepare<{ nowMs: number; sink: string; furthestMs: number }>(
+        `UPDATE deliveries SET due_at_ms = :nowMs
+         WHERE done_version < due_version AND sink = :sink AND due_at_ms > :furthestMs AND due_at_ms < ${never}`,
+      ),
+      retire: database.prepare(
+        `UPDATE deliveries SET last_error = 'this place is not configured any more', given_up_at_ms = :nowMs,
+           due_at_ms = ${never}
+         WHERE done_version < due_version AND given_up_at_ms IS NULL
+           AND sink NOT IN (SELECT value FROM json_each(:sinks))`,
+      ),
+      hasDelivery: database.prepare('SELECT 1 FROM deliveries WHERE request_id = ? LIMIT 1').pluck(),
+    };
+  }
+
+  /** What a result shows has changed: every sink gets it. Called inside the transaction of the change. */
+  changed(requestId: number, nowMs: number): void {
+    const version = this.#statements.touch.get(nowMs, requestId);
+    if (version !== undefined) this.#makeDue(requestId, version, nowMs);
+  }
+
+  /** The same result once more, unchanged, where there was one. */
+  repeat(requestId: number, nowMs: number): void {
+    if (this.#statements.hasDelivery.get(requestId) === undefined) return;
+    const version = this.#statements.repeat.get(requestId);
+    if (version !== undefined) this.#makeDue(requestId, version, nowMs);
+  }
+
+  #makeDue(requestId: number, version: number, nowMs: number): void {
+    for (const sink of this.#sinks) this.#statements.due.run(requestId, sink, version, nowMs);
+  }
+
+  due(sink: string, nowMs: number, limit: number): readonly { requestId: number; tries: number }[] {
+    return this.#statements.dueNow.all(sink, nowMs, limit);
+  }
+
+  nextAt(sink: string): number | null {
+    return this.#statements.nextAt.get(sink) ?? null;
+  }
+
+  /** A version that is older than the one now due leaves the delivery due: it changed while it was written. */
+  close(done: { requestId: number; sink: string; version: number; nowMs: number }): void {
+    inTransaction(this.#database, () => {
+      this.#statements.close.run(done);
+    });
+  }
+
+  fail(failed: { requestId: number; sink: string; version: number; error: string; retryAtMs: number }): void {
+    inTransaction(this.#database, () => {
+      this.#statements.fail.run({ ...failed, error: failed.error.slice(0, 500) });
+    });
+  }
+
+  /** Makes due now what is due so late that the wall clock must have been set back. Called inside a transaction. */
+  bringForward(nowMs: number): number {
+    const at = { nowMs, furthestMs: nowMs + furthestRetryMs };
+    return this.#sinks.reduce((moved, sink) => moved + this.#statements.bringForward.run({ ...at, sink }).changes, 0);
+  }
+
+  /** Unless the result has changed meanwhile: then the newer one is tried from the start. */
+  giveUp(given: { requestId: number; sink: string; version: number; error: string; nowMs: number }): void {
+    inTransaction(this.#database, () => {
+      this.#statements.giveUp.run({ ...given, error: given.error.slice(0, 500) });
+    });
+  }
+
+  /** What is due at places that are not configured any more. Returns how many. */
+  retireOthers(nowMs: number): number {
+    const sinks = JSON.stringify(this.#sinks);
+    return inTransaction(this.#database, () => this.#statements.retire.run({ sinks, nowMs }).changes);
+  }
+
+  redeliver(filter: { source?: string; orderId?: string }, nowMs: number): number {
+    return inTransaction(this.#database, () => {
+      const ids = this.#database
+        .prepare<{ source: string | null; orderId: string | null }, number>(
+          `SELECT id FROM requests WHERE (:source IS NULL OR source = :source) AND (:orderId IS NULL OR order_id = :orderId)
+           AND EXISTS (SELECT 1 FROM deliveries d WHERE d.request_id = requests.id)`,
+        )
+        .pluck()
+        .all({ source: filter.source ?? null, orderId: filter.orderId ?? null });
+      for (const id of ids) this.repeat(id, nowMs);
+      return ids.length;
+    });
+  }
+}

@@ -1,0 +1,146 @@
+import { isoTime } from '../../core/clock.ts';
+import type { EntryState } from '../../core/entry/states.ts';
+import type { Operation } from '../../core/order/operation.ts';
+import { assert } from '../../core/order-sync-error.ts';
+import {
+  lineStateOf,
+  orderStateOf,
+  type ResultDocument,
+  type ResultEntry,
+  type ResultLine,
+} from '../../core/result/result-document.ts';
+import { clientActionFor } from '../../core/decision/wholesale-errors.ts';
+import { statementOf, type Sqlite } from '../sqlite/database.ts';
+import { recordFrom, textsFrom, unitsFrom } from '../sqlite/rows.ts';
+
+interface RequestRow {
+  readonly source: string;
+  readonly order_id: string;
+  readonly metadata: string;
+  readonly version: number;
+  readonly updated_at_ms: number;
+}
+
+interface LineEntryRow {
+  readonly line_id: string;
+  readonly extra: string;
+  readonly reference: string;
+  readonly operation: Operation;
+  readonly state: EntryState;
+  readonly replaced: number;
+  readonly order_number: string | null;
+  readonly currency: string | null;
+  readonly charged_currency: string | null;
+  readonly cost: string | null;
+  readonly units: string | null;
+  readonly error_code: string | null;
+  readonly error_message: string | null;
+  readonly review_reason: string | null;
+}
+
+interface RejectedRow {
+  readonly line_id: string | null;
+  readonly code: string;
+  readonly field: string | null;
+  readonly rule: string;
+  readonly value: string | null;
+}
+
+const selectRequest = statementOf<[number], RequestRow>(
+  'SELECT source, order_id, metadata, version, updated_at_ms FROM requests WHERE id = ?',
+);
+const selectEntries = statementOf<[number], LineEntryRow>(`
+  SELECT l.line_id, l.extra, e.reference, e.operation, e.state, e.replaced, e.order_number, e.currency, e.charged_currency, e.cost, e.units,
+         e.error_code, e.error_message, e.review_reason
+  FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = +? ORDER BY l.id, e.generation, e.chunk`);
+const selectRejected = statementOf<[string, string], RejectedRow>(`
+  SELECT line_id, code, field, rule, value FROM rejections
+  WHERE source = +? AND order_id = +? AND code <> 'conflict' ORDER BY id`);
+
+const inReview: readonly EntryState[] = ['needs_review', 'held'];
+
+function errorOf(row: LineEntryRow): ResultEntry['error'] {
+  if (row.error_code === null && row.review_reason === null) return null;
+  const code = row.error_code ?? 'needs_review';
+  return {
+    code,
+    message: row.review_reason ?? row.error_message ?? '',
+    action: inReview.includes(row.state)
+      ? 'Do not order it again: a person is looking at it.'
+      : row.state === 'unknown'
+        ? 'Do not order it again: it may have been bought.'
+        : clientActionFor(code),
+  };
+}
+
+function entryOf(row: LineEntryRow): ResultEntry {
+  return {
+    reference: row.reference,
+    operation: row.operation,
+    state: row.state,
+    order_number: row.order_number,
+    currency: row.charged_currency ?? row.currency,
+    cost: row.cost,
+    units: unitsFrom(row.units),
+    error: errorOf(row),
+  };
+}
+
+function rejectedLine(row: RejectedRow): ResultLine {
+  const value = row.value === null ? '' : `, got ${row.value}`;
+  return {
+    line_id: row.line_id,
+    state: 'rejected',
+    entries: [],
+    error: {
+      code: row.code,
+      message: `${row.field ?? 'line'}: ${row.rule}${value}`,
+      action: 'Correct the line and send it again; nothing was sent for it.',
+    },
+  };
+}
+
+/** Builds the result of an order from the database alone: no time, no order of arrival, nothing else enters it. */
+export function readResultDocument(
+  database: Sqlite,
+  requestId: number,
+  sandbox: boolean,
+): { version: number; document: ResultDocument } {
+  const request = selectRequest(database).get(requestId);
+  assert(request !== undefined, `request ${requestId} exists`);
+  const rows = selectEntries(database).all(requestId);
+  const rejected = selectRejected(database).all(request.source, request.order_id);
+  const lines = new Map<string, { extra: string; entries: ResultEntry[]; states: EntryState[] }>();
+  for (const row of rows) {
+    const line = lines.get(row.line_id) ?? { extra: row.extra, entries: [], states: [] };
+    line.entries.push(entryOf(row));
+    // A refused entry whose place others took says nothing about the line any more.
+    if (row.replaced === 0) line.states.push(row.state);
+    lines.set(row.line_id, line);
+  }
+  const accepted = [...lines].map(([lineId, line]): ResultLine => {
+    const extra = textsFrom(line.extra);
+    return {
+      line_id: lineId,
+      state: lineStateOf(line.states),
+      entries: line.entries,
+      error: null,
+      ...(Object.keys(extra).length > 0 ? { extra } : {}),
+    };
+  });
+  // A line that was corrected and sent again is an accepted line; what was wrong with it before is no news any more.
+  const stillRejected = rejected.filter((row) => row.line_id === null || !lines.has(row.line_id)).map(rejectedLine);
+  const all = [...accepted, ...stillRejected];
+  return {
+    version: request.version,
+    document: {
+      source: request.source,
+      order_id: request.order_id,
+      state: orderStateOf(all.map((line) => line.state)),
+      sandbox,
+      metadata: recordFrom(request.metadata),
+      lines: all,
+      updated_at: isoTime(request.updated_at_ms),
+    },
+  };
+}

@@ -1,0 +1,193 @@
+import { closeSync, existsSync, mkdirSync, openSync, statfsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import SqliteDatabase from 'better-sqlite3';
+import { OrderSyncError } from '../../core/order-sync-error.ts';
+
+export type Sqlite = SqliteDatabase.Database;
+
+/** WAL before this version can corrupt a database that two connections checkpoint at once. */
+const minimumSqliteVersion = [3, 51, 3] as const;
+
+/** File systems whose locks and shared memory WAL cannot rely on: NFS, SMB, CIFS, SMB2, 9p, FUSE. */
+const networkFileSystems: ReadonlyMap<number, string> = new Map([
+  [0x6969, 'NFS'],
+  [0x517b, 'SMB'],
+  [0xff534d42, 'CIFS'],
+  [0xfe534d42, 'SMB2'],
+  [0x01021997, '9p'],
+  [0x65735546, 'FUSE'],
+]);
+
+export type InitPolicy = 'never' | 'if-missing';
+
+function checkVersion(database: Sqlite): void {
+  const version = String(database.prepare('SELECT sqlite_version()').pluck().get());
+  const parts = version.split('.').map(Number);
+  for (const [index, minimum] of minimumSqliteVersion.entries()) {
+    const part = parts[index] ?? 0;
+    if (part > minimum) return;
+    if (part < minimum) {
+      throw new OrderSyncError('DATABASE_UNSAFE', `SQLite ${version} is older than ${minimumSqliteVersion.join('.')}`, {
+        hint: 'install the exact dependencies of package-lock.json with npm ci',
+      });
+    }
+  }
+}
+
+function checkFileSystem(folder: string): void {
+  const name = networkFileSystems.get(statfsSync(folder).type >>> 0);
+  if (name !== undefined) {
+    throw new OrderSyncError(
+      'DATABASE_UNSAFE',
+      `${folder} is on a ${name} file system, where SQLite cannot keep its promises`,
+      {
+        hint: 'put data_dir on a local disk or a block volume',
+      },
+    );
+  }
+}
+
+/**
+ * Sets what every connection needs and reads it back. better-sqlite3 is built so that WAL silently lowers
+ * `synchronous` to NORMAL, which does not sync at commit: a reference could leave before it is on disk.
+ */
+function configure(database: Sqlite): void {
+  database.pragma('busy_timeout = 5000');
+  database.pragma('journal_mode = WAL');
+  database.pragma('synchronous = FULL');
+  database.pragma('fullfsync = ON');
+  database.pragma('foreign_keys = ON');
+  database.pragma('trusted_schema = OFF');
+  database.pragma('journal_size_limit = 67108864');
+  database.pragma('cache_size = -8192');
+  // 16 MB: at the default of 4, a long file of orders paid for a checkpoint with nearly every commit.
+  database.pragma('wal_autocheckpoint = 4000');
+  const found = {
+    journal_mode: String(database.pragma('journal_mode', { simple: true })),
+    synchronous: Number(database.pragma('synchronous', { simple: true })),
+    foreign_keys: Number(database.pragma('foreign_keys', { simple: true })),
+  };
+  if (found.journal_mode !== 'wal' || found.synchronous !== 2 || found.foreign_keys !== 1) {
+    throw new OrderSyncError(
+      'DATABASE_UNSAFE',
+      `The database does not take its safety settings: ${JSON.stringify(found)}`,
+      {
+        hint: 'this build of SQLite or this disk cannot be used; nothing was changed',
+      },
+    );
+  }
+}
+
+/**
+ * Opens the outbox database for writing, with the settings that its promises need.
+ * @throws OrderSyncError DATABASE_MISSING, DATABASE_UNSAFE
+ */
+export function openDatabase(path: string, init: InitPolicy): Sqlite {
+  const folder = dirname(path);
+  if (!existsSync(path)) {
+    if (init === 'never') {
+      throw new OrderSyncError('DATABASE_MISSING', `There is no database at ${path}`, {
+        hint: 'a missing database may be an unmounted volume; if this is a new installation, run `order-sync init`',
+      });
+    }
+    mkdirSync(folder, { recursive: true, mode: 0o750 });
+  }
+  checkFileSystem(folder);
+  // The file holds delivered codes, which are as good as money; its -wal and -shm take over its mode.
+  closeSync(openSync(path, 'a', 0o600));
+  const database = new SqliteDatabase(path);
+  try {
+    checkVersion(database);
+    configure(database);
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** Opens the database of a running or stopped worker for reading only. */
+export function openReadOnly(path: string): Sqlite {
+  if (!existsSync(path)) {
+    throw new OrderSyncError('DATABASE_MISSING', `There is no database at ${path}`, {
+      hint: 'check data_dir in the config, or start the worker once',
+    });
+  }
+  const database = new SqliteDatabase(path, { readonly: true, fileMustExist: true });
+  database.pragma('busy_timeout = 5000');
+  return database;
+}
+
+/** What an ordinary user may still write to the disk of a folder, in bytes. */
+export function freeBytesOf(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
+}
+
+/** Device and inode: they change when somebody replaces or removes the file under an open connection. */
+export function fileIdentity(path: string): string {
+  try {
+    const { dev, ino } = statSync(path);
+    return `${dev}:${ino}`;
+  } catch {
+    return 'missing';
+  }
+}
+
+/** Makes the wrapper of a transaction once for a connection: it takes longer to make than many a step takes to run. */
+const runners = new WeakMap<Sqlite, SqliteDatabase.Transaction<(step: () => unknown) => unknown>>();
+
+function runnerOf(database: Sqlite): SqliteDatabase.Transaction<(step: () => unknown) => unknown> {
+  const known = runners.get(database);
+  if (known !== undefined) return known;
+  const made = database.transaction((step: () => unknown) => step());
+  runners.set(database, made);
+  return made;
+}
+
+/**
+ * A statement that is compiled at its first use on a connection, and kept: SQLite takes longer to compile most of ours
+ * than to run them. A parameter beside an equals sign or a LIMIT is written `+?`: beside a bare one, SQLite compiles the
+ * statement anew at every run, to see whether the value changes its plan. It never does here, without statistics.
+ */
+export function statementOf<Parameters extends unknown[] | {}, Row>(
+  sql: string,
+): (database: Sqlite) => SqliteDatabase.Statement<Parameters, Row> {
+  const made = new WeakMap<Sqlite, SqliteDatabase.Statement<Parameters, Row>>();
+  return (database) => {
+    const known = made.get(database);
+    if (known !== undefined) return known;
+    const compiled = database.prepare<Parameters, Row>(sql);
+    made.set(database, compiled);
+    return compiled;
+  };
+}
+
+const writeFailures = /^SQLITE_(FULL|IOERR|CORRUPT|NOTADB|READONLY|CANTOPEN)/;
+
+/**
+ * Runs one business step as one transaction. IMMEDIATE: a read that is followed by a write must hold the write lock
+ * from the start. When the disk fails, nothing more may be sent: the error says so by its code.
+ */
+export function inTransaction<T>(database: Sqlite, step: () => T): T {
+  try {
+    let result!: T;
+    runnerOf(database).immediate(() => {
+      result = step();
+      return result;
+    });
+    return result;
+  } catch (error) {
+    if (error instanceof SqliteDatabase.SqliteError && writeFailures.test(error.code)) {
+      throw new OrderSyncError(
+        'DATABASE_WRITE_FAILED',
+        `The database could not be written (${error.code}): ${error.message}`,
+        {
+          cause: error,
+          hint: 'check the disk; the worker stops sending, and resumes from the database when it is started again',
+        },
+      );
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,149 @@
+import type { EntryState } from '../../core/entry/states.ts';
+import type { Operation } from '../../core/order/operation.ts';
+import type { OrderRules } from '../../core/order/order-request.ts';
+import type { Unit } from '../../core/decision/order-answer.ts';
+import type { LookFirst } from '../../core/decision/recovery-stage.ts';
+import type { Entry, FileRow } from '../store.ts';
+
+/** A row of `entries`, as SQLite returns it. */
+export interface EntryRow {
+  readonly id: number;
+  readonly reference: string;
+  readonly line_id: number;
+  readonly generation: number;
+  readonly chunk: number;
+  readonly rules: string;
+  readonly operation: Operation;
+  readonly variant: string | null;
+  readonly plan: string | null;
+  readonly iccid: string | null;
+  readonly quantity: number | null;
+  readonly days: number | null;
+  readonly currency: string | null;
+  readonly not_after_ms: number | null;
+  readonly state: EntryState;
+  readonly next_step: 'send' | 'lookup';
+  readonly due_at_ms: number;
+  readonly in_doubt: number;
+  readonly doubt_until_ms: number | null;
+  readonly doubt_until_mono: number | null;
+  readonly doubt_boot_id: string | null;
+  readonly look_first: LookFirst;
+  readonly attempts: number;
+  readonly tries: number;
+  readonly absences: number;
+  readonly first_sent_at_ms: number | null;
+  readonly key_name: string | null;
+  readonly request_method: string | null;
+  readonly request_path: string | null;
+  readonly request_body: string | null;
+  readonly order_number: string | null;
+  readonly status: string | null;
+  readonly cost: string | null;
+  readonly charged_currency: string | null;
+  readonly units: string | null;
+  readonly outcome_row: string | null;
+  readonly error_code: string | null;
+  readonly error_message: string | null;
+  readonly error_buffered: number;
+  readonly review_reason: string | null;
+  readonly held_from: EntryState | null;
+  readonly replaced: number;
+  readonly created_at_ms: number;
+  readonly updated_at_ms: number;
+}
+
+export function entryFrom(row: EntryRow, knownLimit: number | null = null): Entry {
+  return {
+    id: row.id,
+    reference: row.reference,
+    generation: row.generation,
+    chunk: row.chunk,
+    rules: rulesFrom(row.rules),
+    knownLimit,
+    operation: row.operation,
+    variant: row.variant,
+    plan: row.plan,
+    iccid: row.iccid,
+    quantity: row.quantity,
+    days: row.days,
+    currency: row.currency,
+    notAfterMs: row.not_after_ms,
+    state: row.state,
+    nextStep: row.next_step,
+    inDoubt: row.in_doubt === 1,
+    doubtUntilMs: row.doubt_until_ms,
+    doubtUntilMono: row.doubt_until_mono,
+    lookFirst: row.look_first,
+    attempts: row.attempts,
+    tries: row.tries,
+    absences: row.absences,
+    firstSentAtMs: row.first_sent_at_ms,
+    keyName: row.key_name,
+    orderNumber: row.order_number,
+    outcomeRow: row.outcome_row,
+    errorCode: row.error_code,
+    errorMessage: row.error_message,
+    errorBuffered: row.error_buffered === 1,
+    createdAtMs: row.created_at_ms,
+  };
+}
+
+/** A row of `files`, as SQLite returns it. */
+export interface FileDbRow {
+  readonly id: string;
+  readonly name: string;
+  readonly state: FileRow['state'];
+  readonly sha256: string | null;
+  readonly starts: number;
+  readonly accepted_count: number;
+  readonly known_count: number;
+  readonly conflict_count: number;
+  readonly rejected_count: number;
+  readonly error_code: string | null;
+  readonly error_message: string | null;
+}
+
+export function fileFrom(row: FileDbRow): FileRow {
+  return {
+    id: row.id,
+    name: row.name,
+    state: row.state,
+    sha256: row.sha256,
+    starts: row.starts,
+    acceptedCount: row.accepted_count,
+    knownCount: row.known_count,
+    conflictCount: row.conflict_count,
+    rejectedCount: row.rejected_count,
+    errorCode: row.error_code,
+    errorMessage: row.error_message,
+  };
+}
+
+// JSON columns are written by this program alone, so their shape is that of the code which wrote them.
+
+export function unitsFrom(text: string | null): readonly Unit[] {
+  if (text === null) return [];
+  const units: Unit[] = JSON.parse(text);
+  return units;
+}
+
+export function rulesFrom(text: string): OrderRules {
+  const rules: OrderRules = JSON.parse(text);
+  return rules;
+}
+
+export function recordFrom(text: string): Readonly<Record<string, unknown>> {
+  const record: Record<string, unknown> = JSON.parse(text);
+  return record;
+}
+
+export function textsFrom(text: string): Readonly<Record<string, string>> {
+  const texts: Record<string, string> = JSON.parse(text);
+  return texts;
+}
+
+export function stateCountsFrom(text: string): Partial<Record<EntryState, number>> {
+  const counts: Partial<Record<EntryState, number>> = JSON.parse(text);
+  return counts;
+}

@@ -1,0 +1,35 @@
+import SqliteDatabase from 'better-sqlite3';
+import { OrderSyncError } from '../../core/order-sync-error.ts';
+
+/**
+ * Proof that no other worker writes to this outbox: an exclusive transaction on a small database beside it. The
+ * operating system ends it with the process, so a killed worker leaves no stale lock, and a PID file cannot lie.
+ */
+export interface WriterLock {
+  release(): void;
+}
+
+/** @throws OrderSyncError DATABASE_LOCKED when another process holds the lock */
+export function takeWriterLock(databasePath: string): WriterLock {
+  const side = new SqliteDatabase(`${databasePath}-lock`, { timeout: 0 });
+  try {
+    side.pragma('journal_mode = DELETE');
+    side.exec('BEGIN EXCLUSIVE');
+  } catch (error) {
+    side.close();
+    if (error instanceof SqliteDatabase.SqliteError && error.code.startsWith('SQLITE_BUSY')) {
+      throw new OrderSyncError('DATABASE_LOCKED', `Another worker holds the outbox at ${databasePath}`, {
+        hint: 'one worker per database: stop the other one first, or give this one its own data_dir and instance',
+        cause: error,
+      });
+    }
+    throw error;
+  }
+  return {
+    release(): void {
+      if (!side.open) return;
+      side.exec('ROLLBACK');
+      side.close();
+    },
+  };
+}

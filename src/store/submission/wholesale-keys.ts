@@ -1,0 +1,157 @@
+import { keyPrint } from '../../core/budget/key-fingerprint.ts';
+import { OrderSyncError } from '../../core/order-sync-error.ts';
+import type { ReferenceNamespace } from '../../core/order/reference.ts';
+import { inTransaction, type Sqlite } from '../sqlite/database.ts';
+import type { PauseTable } from './pauses.ts';
+import type { KeyRest, KeysAdopted, KeysInUse } from '../store.ts';
+
+interface KeyRow {
+  readonly keyName: string;
+  readonly print: string | null;
+}
+
+/** A value that was known under another name: its slots, and what the server asked of it, go with it. */
+interface Move {
+  readonly from: string;
+  readonly to: string;
+}
+
+const restColumns = 'boot_id, stamped_mono, blocked_until_mono, paced_until_mono, paced_length_ms, turned_away_at_ms';
+
+/**
+ * Which keys are configured, and what the server asked of each. The budget is the server's, and it counts by the value
+ * of a key, so a value that comes under another name brings what is held of its budget along.
+ */
+export class WholesaleKeyTable {
+  readonly #database: Sqlite;
+  readonly #namespace: ReferenceNamespace;
+  readonly #pauses: PauseTable;
+  readonly #statements;
+
+  constructor(database: Sqlite, rooms: { namespace: ReferenceNamespace; pauses: PauseTable }) {
+    this.#database = database;
+    this.#namespace = rooms.namespace;
+    this.#pauses = rooms.pauses;
+    const forget = `stamped_mono = NULL, blocked_until_mono = NULL, paced_until_mono = NULL, paced_length_ms = NULL,
+      turned_away_at_ms = NULL`;
+    this.#statements = {
+      all: database.prepare<[], KeyRow>(
+        'SELECT key_name AS keyName, value_print AS print FROM wholesale_keys ORDER BY key_name',
+      ),
+      print: database.prepare(
+        `INSERT INTO wholesale_keys (key_name, value_print) VALUES (:name, :print)
+         ON CONFLICT (key_name) DO UPDATE SET value_print = excluded.value_print`,
+      ),
+      forgetRest: database.prepare(`UPDATE wholesale_keys SET ${forget} WHERE key_name = ?`),
+      moveSlots: database.prepare(
+        `UPDATE budget_slots SET key_name = (SELECT m.value FROM json_each(:moves) m WHERE m.key = budget_slots.key_name)
+         WHERE key_name IN (SELECT key FROM json_each(:moves))`,
+      ),
+      // A slot stands there as long as its call is open, and until its window is over.
+      isHeld: database.prepare<[string, string], number>(
+        `SELECT 1 FROM budget_slots WHERE key_name = ?
+         UNION ALL SELECT 1 FROM wholesale_keys WHERE key_name = ? AND stamped_mono IS NOT NULL LIMIT 1`,
+      ),
+      // A key that is gone is remembered as long as slots of its budget are held: it may come back under another name.
+      dropOthers: database.prepare(
+        `DELETE FROM wholesale_keys WHERE key_name NOT IN (SELECT value FROM json_each(:names))
+         AND key_name NOT IN (SELECT key_name FROM budget_slots)`,
+      ),
+      rest: database.prepare(
+        `INSERT INTO wholesale_keys (key_name, ${restColumns})
+         VALUES (:keyName, :bootId, :nowMono, :blockedUntilMono, :pacedUntilMono, :pacedLengthMs, :nowMs)
+         ON CONFLICT (key_name) DO UPDATE SET boot_id = excluded.boot_id, stamped_mono = excluded.stamped_mono,
+           blocked_until_mono = excluded.blocked_until_mono, paced_until_mono = excluded.paced_until_mono,
+           paced_length_ms = excluded.paced_length_ms, turned_away_at_ms = excluded.turned_away_at_ms`,
+      ),
+      // What was stamped in another run of the machine lasts as long again as it was asked for, from now on.
+      adoptRests: database.prepare(
+        `UPDATE wholesale_keys SET boot_id = :bootId, stamped_mono = :nowMono,
+           blocked_until_mono = :nowMono + max(0, blocked_until_mono - stamped_mono),
+           paced_until_mono = :nowMono + max(0, paced_until_mono - stamped_mono)
+         WHERE stamped_mono IS NOT NULL AND (boot_id IS NULL OR boot_id IS NOT :bootId)`,
+      ),
+      rests: database.prepare<[], KeyRest>(
+        `SELECT key_name AS keyName, blocked_until_mono AS blockedUntilMono, paced_until_mono AS pacedUntilMono,
+           paced_length_ms AS pacedLengthMs
+         FROM wholesale_keys WHERE stamped_mono IS NOT NULL ORDER BY key_name`,
+      ),
+    };
+  }
+
+  /**
+   * @throws OrderSyncError CONFIG_INVALID while calls may be open and a value comes under another name: its open calls
+   *   are counted under the old one
+   */
+  adopt(keys: KeysInUse): KeysAdopted {
+    return inTransaction(this.#database, () => {
+      const known = this.#statements.all.all();
+      const isFirst = known.length === 0;
+      const configured = keys.keys.map(({ name, value }) => ({ name, print: keyPrint(this.#namespace, value) }));
+      const changed = configured.filter(({ name, print }) => known.find((it) => it.keyName === name)?.print !== print);
+      const moves = changed.flatMap(({ name, print }): Move[] => {
+        const from = known.find((it) => it.print === print);
+        return from === undefined ? [] : [{ from: from.keyName, to: name }];
+      });
+      const held = moves.find(({ from }) => this.#statements.isHeld.get(from, from) !== undefined);
+      if (keys.whileRunning && held !== undefined) refuseMove(held);
+      const replaced = changed.filter(({ name }) => known.some((it) => it.keyName === name && it.print !== null));
+      this.#move(moves, replaced);
+      for (const { name, print } of configured) this.#statements.print.run({ name, print });
+      const names = configured.map(({ name }) => name);
+      this.#statements.dropOthers.run({ names: JSON.stringify(names) });
+      this.#pauses.keysChanged({
+        configured: names,
+        changed: isFirst ? [] : changed.map(({ name }) => name),
+        nowMs: keys.nowMs,
+      });
+      return { replaced: replaced.map(({ name }) => name) };
+    });
+  }
+
+  /** What the server asked binds the value it was said to; slots stay with the name as well, which is only safer. */
+  #move(moves: readonly Move[], replaced: readonly { name: string }[]): void {
+    const read = this.#database.prepare<[string], Record<string, unknown>>(
+      `SELECT ${restColumns} FROM wholesale_keys WHERE key_name = ?`,
+    );
+    const rests = moves.map(({ from, to }) => ({ to, rest: read.get(from) }));
+    for (const { name } of replaced) this.#statements.forgetRest.run(name);
+    if (moves.length > 0) {
+      const table = Object.fromEntries(moves.map(({ from, to }) => [from, to]));
+      this.#statements.moveSlots.run({ moves: JSON.stringify(table) });
+    }
+    const write = this.#database.prepare(
+      `INSERT INTO wholesale_keys (key_name, ${restColumns}) VALUES (:to, :boot_id, :stamped_mono, :blocked_until_mono,
+         :paced_until_mono, :paced_length_ms, :turned_away_at_ms)
+       ON CONFLICT (key_name) DO UPDATE SET boot_id = excluded.boot_id, stamped_mono = excluded.stamped_mono,
+         blocked_until_mono = excluded.blocked_until_mono, paced_until_mono = excluded.paced_until_mono,
+         paced_length_ms = excluded.paced_length_ms, turned_away_at_ms = excluded.turned_away_at_ms`,
+    );
+    for (const { to, rest } of rests) if (rest !== undefined) write.run({ to, ...rest });
+  }
+
+  /** Called inside the transaction that closes the attempt which was turned away. */
+  turnedAway(rest: KeyRest, at: { nowMono: number; bootId: string | null; nowMs: number }): void {
+    const { nowMono, bootId, nowMs } = at;
+    this.#statements.rest.run({ ...rest, nowMono, bootId, nowMs });
+  }
+
+  turnedAwayAlone(rest: KeyRest, at: { nowMono: number; bootId: string | null; nowMs: number }): void {
+    inTransaction(this.#database, () => this.turnedAway(rest, at));
+  }
+
+  restore(restart: { nowMono: number; bootId: string | null }): readonly KeyRest[] {
+    return inTransaction(this.#database, () => {
+      this.#statements.adoptRests.run(restart);
+      return this.#statements.rests.all();
+    });
+  }
+}
+
+function refuseMove({ from, to }: Move): never {
+  throw new OrderSyncError(
+    'CONFIG_INVALID',
+    `The value of the wholesale key "${to}" is known as "${from}": its budget is counted under that name`,
+    { hint: 'keep the name of a key as long as its value stays; or wait for its budget, or start the worker again' },
+  );
+}

@@ -15,7 +15,7 @@ import { loggable, performInWorker, type CommandSettings } from './admin/perform
 import { readCatalogue, type CatalogueDeps } from './submit/read-catalogue.ts';
 import { createFolderIntake } from './intake/folder/folder-intake.ts';
 import type { StorefrontDesk } from './intake/storefronts/storefront-desk.ts';
-import { startWebhookIntake, type WebhookIntake } from './intake/webhook/webhook-intake.ts';
+import { startWebhookIntake, type WebhookIntake } from './intake/http/webhook-intake.ts';
 import { newControlToken } from './ops/control-token.ts';
 import { startHealthServer, type HealthCheck } from './ops/health-server.ts';
 import { Lifecycle } from './ops/lifecycle.ts';

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { problemSchema } from '../../src/intake/webhook/openapi.ts';
+import { problemSchema } from '../../src/intake/http/openapi.ts';
 import { boundToken, token } from '../webhook/running-intake-config.ts';
 import { order, startIntake } from '../webhook/running-intake.ts';
 import { Acknowledgements } from './acknowledgements.ts';

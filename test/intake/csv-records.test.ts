@@ -1,9 +1,9 @@
 import { Buffer } from 'node:buffer';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type CsvRecords, csvRecords, quotedRecords } from '../../src/intake/parse/csv-records.ts';
-import { DocumentError } from '../../src/intake/parse/document-error.ts';
-import { defaultParseLimits } from '../../src/intake/parse/parse-limits.ts';
+import { type CsvRecords, csvRecords, quotedRecords } from '../../src/intake/orders/csv-records.ts';
+import { DocumentError } from '../../src/intake/orders/document-error.ts';
+import { defaultParseLimits } from '../../src/intake/orders/parse-limits.ts';
 
 const dialect = { delimiter: ',', firstLine: 0, limits: defaultParseLimits };
 

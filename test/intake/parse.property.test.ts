@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { stringify } from 'csv-stringify/sync';
 import { describe, expect, it } from 'vitest';
-import { JsonSyntaxError, parseStrictJson } from '../../src/intake/parse/strict-json.ts';
+import { JsonSyntaxError, parseStrictJson } from '../../src/intake/orders/strict-json.ts';
 import { csvHeader } from './folder-bench.ts';
 import { type Reading, readDocument } from './read-document.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { DocumentErrorCode } from '../../src/intake/parse/document-error.ts';
-import type { OrderFormat } from '../../src/intake/parse/parse-orders.ts';
+import type { DocumentErrorCode } from '../../src/intake/orders/document-error.ts';
+import type { OrderFormat } from '../../src/intake/orders/parse-orders.ts';
 import { csvHeader } from './folder-bench.ts';
 import { type ReadingChanges, readDocument } from './read-document.ts';
 

@@ -1,7 +1,7 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { describe, expect, it } from 'vitest';
-import { openApiDocument, orderSchema } from '../../src/intake/webhook/openapi.ts';
-import { problemKinds } from '../../src/intake/webhook/problem.ts';
+import { openApiDocument, orderSchema } from '../../src/intake/http/openapi.ts';
+import { problemKinds } from '../../src/intake/http/problem.ts';
 import { order, startIntake } from './running-intake.ts';
 
 async function lint(source: string): Promise<string[]> {

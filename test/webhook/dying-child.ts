@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { startWebhookIntake } from '../../src/intake/webhook/webhook-intake.ts';
+import { startWebhookIntake } from '../../src/intake/http/webhook-intake.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { openStore } from '../../src/store/sqlite-store.ts';
 import { limits, token } from './running-intake-config.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { acknowledgementSchema, problemSchema, resultSchema } from '../../src/intake/webhook/openapi.ts';
+import { acknowledgementSchema, problemSchema, resultSchema } from '../../src/intake/http/openapi.ts';
 import { close, fulfilled } from '../support/outbox.ts';
 import { order, startIntake } from './running-intake.ts';
 import { boundToken, token } from './running-intake-config.ts';

@@ -1,8 +1,8 @@
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import type { Clock } from '../../src/core/clock.ts';
-import type { WebhookConfig } from '../../src/intake/webhook/webhook-config.ts';
-import { startWebhookIntake, type WebhookIntake } from '../../src/intake/webhook/webhook-intake.ts';
+import type { WebhookConfig } from '../../src/intake/http/webhook-config.ts';
+import { startWebhookIntake, type WebhookIntake } from '../../src/intake/http/webhook-intake.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { Outbox } from '../support/outbox.ts';
 import { boundToken, hmacSecret, limits, olderWhsec, token, whsec } from './running-intake-config.ts';

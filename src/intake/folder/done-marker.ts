@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { z } from 'zod';
-import type { Inspection } from '../parse/inspect-orders.ts';
-import { DocumentError } from '../parse/document-error.ts';
+import type { Inspection } from '../orders/inspect-orders.ts';
+import { DocumentError } from '../orders/document-error.ts';
 import { openRegularFile, readPrefix } from './durable-files.ts';
 import { hasErrno } from './filesystem-error.ts';
 

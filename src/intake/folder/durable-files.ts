@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, lstat, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { syncFolder } from '../../ops/atomic-file.ts';
-import { DocumentError } from '../parse/document-error.ts';
+import { DocumentError } from '../orders/document-error.ts';
 
 /** Moves a file; when this resolves, a power loss finds it in its new place. `to` must be a name nobody else uses. */
 export async function moveDurably(from: string | Buffer, fromFolder: string, to: string): Promise<void> {

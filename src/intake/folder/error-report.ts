@@ -1,5 +1,5 @@
 import type { FileRow, Rejection } from '../../store/store.ts';
-import type { DocumentError } from '../parse/document-error.ts';
+import type { DocumentError } from '../orders/document-error.ts';
 
 /** A report names this many lines; the outbox knows them all. */
 const reportedLines = 10_000;

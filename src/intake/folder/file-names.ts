@@ -1,5 +1,5 @@
 import type { Buffer } from 'node:buffer';
-import type { OrderFormat } from '../parse/parse-orders.ts';
+import type { OrderFormat } from '../orders/parse-orders.ts';
 
 const unfinished = /^[.~]|\.(?:tmp|part|partial|filepart|writing|crdownload|swp)$/i;
 const workName = /^([0-9A-HJKMNP-TV-Z]{26})__(.+)$/;

@@ -1,5 +1,5 @@
-import type { ColumnMapping } from '../parse/csv-columns.ts';
-import { type ParseLimits, defaultParseLimits } from '../parse/parse-limits.ts';
+import type { ColumnMapping } from '../orders/csv-columns.ts';
+import { type ParseLimits, defaultParseLimits } from '../orders/parse-limits.ts';
 
 export interface FolderLimits extends ParseLimits {
   /** Below this many free bytes nothing more is claimed (default 200 MiB): the outbox needs the room for what it has taken on. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Clock, isoTime } from '../../core/clock.ts';
 import { syncFolder, writeFileAtomically } from '../../ops/atomic-file.ts';
 import type { FileRow, Store } from '../../store/store.ts';
-import type { DocumentError } from '../parse/document-error.ts';
+import type { DocumentError } from '../orders/document-error.ts';
 import { moveDurably, openRegularFile, readPrefix } from './durable-files.ts';
 import { documentReport, lineReport } from './error-report.ts';
 import { newFileId } from './file-id.ts';

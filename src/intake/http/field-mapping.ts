@@ -1,6 +1,6 @@
-import { isObject } from '../parse/judge-line.ts';
-import { jsonPointer } from '../parse/json-pointer.ts';
-import type { JsonFinding } from '../parse/strict-json.ts';
+import { isObject } from '../orders/judge-line.ts';
+import { jsonPointer } from '../orders/json-pointer.ts';
+import type { JsonFinding } from '../orders/strict-json.ts';
 import type { Sku, SkuMap } from '../storefronts/sku-map.ts';
 import type { FieldPointers } from './webhook-config.ts';
 

@@ -1,13 +1,13 @@
 import type { Buffer } from 'node:buffer';
 import type { WholeRequest } from '../../store/intake/intake-steps.ts';
-import { checkedText } from '../parse/checked-bytes.ts';
-import { DocumentError } from '../parse/document-error.ts';
-import { syntaxMessage } from '../parse/json-document.ts';
-import { jsonPointer } from '../parse/json-pointer.ts';
-import { isObject } from '../parse/judge-line.ts';
-import { type FoundOrder, judgeOrder } from '../parse/judge-order.ts';
-import { shownValue } from '../parse/parsed-item.ts';
-import { type JsonFinding, JsonSyntaxError, parseStrictJson } from '../parse/strict-json.ts';
+import { checkedText } from '../orders/checked-bytes.ts';
+import { DocumentError } from '../orders/document-error.ts';
+import { syntaxMessage } from '../orders/json-document.ts';
+import { jsonPointer } from '../orders/json-pointer.ts';
+import { isObject } from '../orders/judge-line.ts';
+import { type FoundOrder, judgeOrder } from '../orders/judge-order.ts';
+import { shownValue } from '../orders/parsed-item.ts';
+import { type JsonFinding, JsonSyntaxError, parseStrictJson } from '../orders/strict-json.ts';
 import { type DocumentMistake, Refusal } from './problem.ts';
 import type { WebhookLimits } from './webhook-config.ts';
 

@@ -12,7 +12,7 @@ import {
   type OperatorCommand,
 } from '../core/entry/operator-command.ts';
 import { hasCode, OrderSyncError, type OrderSyncErrorCode } from '../core/order-sync-error.ts';
-import { StorefrontDesk } from '../intake/storefronts/storefront-desk.ts';
+import { StorefrontDesk } from '../storefronts/storefront-intake.ts';
 import { createLogger } from '../ops/logger.ts';
 import { systemRandom } from '../ops/system-clock.ts';
 import { programVersion } from '../ops/program-version.ts';

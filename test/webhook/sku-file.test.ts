@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { SkuFile } from '../../src/intake/storefronts/sku-file.ts';
+import { SkuFile } from '../../src/storefronts/sku-file.ts';
 
 let folder: string;
 let path: string;

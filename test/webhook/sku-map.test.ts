@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readSkuMap } from '../../src/intake/storefronts/sku-map.ts';
+import { readSkuMap } from '../../src/storefronts/sku-map.ts';
 
 describe('a SKU map', () => {
   it('reads the same from YAML and from CSV', () => {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { StorefrontShop, WooCommerceShop } from '../../src/intake/storefronts/storefront-config.ts';
+import type { StorefrontShop, WooCommerceShop } from '../../src/storefronts/settings.ts';
 import { type Answer, type RunningIntake, startIntake } from './running-intake.ts';
 
 export const wooSecret = 'woo-secret-of-this-year';

@@ -3,8 +3,8 @@ import type { CatalogueFacts } from '../../wholesale/catalogue/catalogue-facts.t
 import { checkSku, type SoldItem } from '../../wholesale/catalogue/check-sku.ts';
 import type { Config, StorefrontConfig } from '../../config/config.ts';
 import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
-import { SkuFile } from '../../intake/storefronts/sku-file.ts';
-import type { Sku, SkuMap } from '../../intake/storefronts/sku-map.ts';
+import { SkuFile } from '../../storefronts/sku-file.ts';
+import type { Sku, SkuMap } from '../../storefronts/sku-map.ts';
 import { createLogger } from '../../ops/logger.ts';
 import { programVersion } from '../../ops/program-version.ts';
 import type { SkuSighting } from '../../store/storefronts/storefront-skus.ts';

@@ -1,7 +1,7 @@
 import type { Buffer } from 'node:buffer';
 import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
-import { SkuFile } from '../storefronts/sku-file.ts';
+import { SkuFile } from '../../storefronts/sku-file.ts';
 import { type ReadOrders, readOrders } from './read-orders.ts';
 import { readShopOrder } from './read-shop-order.ts';
 import type { ShopForm, WebhookConfig } from './webhook-config.ts';

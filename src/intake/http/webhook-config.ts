@@ -1,4 +1,4 @@
-import type { StorefrontsConfig } from '../storefronts/storefront-config.ts';
+import type { StorefrontsConfig } from '../../storefronts/settings.ts';
 
 /** Someone who may post orders: known by the secret, called by the name. */
 export interface WebhookCaller {

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { shopTime } from '../core/shop-time.ts';
-import type { Clock } from '../core/clock.ts';
-import { type ListedOrder, type OrdersPage, type OrdersWalk, type ShopApi, zonesMs } from './orders-walk.ts';
-import type { ShopifyRest } from './reconcile-config.ts';
-import { ShopApiError } from './shop-api-error.ts';
-import type { ShopAnswer, ShopHttp } from './shop-http.ts';
+import { shopTime } from '../shop-time.ts';
+import type { Clock } from '../../core/clock.ts';
+import { type ListedOrder, type OrdersPage, type OrdersWalk, type ShopApi, zonesMs } from '../read-back/orders-walk.ts';
+import type { ShopifyRest } from '../read-back/settings.ts';
+import { ShopApiError } from '../read-back/shop-api-error.ts';
+import type { ShopAnswer, ShopHttp } from '../read-back/shop-http.ts';
 
 /** A token that was given is renewed this long before its end. */
 const renewBeforeMs = 300_000;

@@ -1,10 +1,10 @@
 import { Buffer } from 'node:buffer';
 import { z } from 'zod';
-import { shopTime } from '../core/shop-time.ts';
-import { type ListedOrder, type OrdersPage, type OrdersWalk, type ShopApi, zonesMs } from './orders-walk.ts';
-import type { WooRest } from './reconcile-config.ts';
-import { ShopApiError } from './shop-api-error.ts';
-import type { ShopAnswer, ShopHttp } from './shop-http.ts';
+import { shopTime } from '../shop-time.ts';
+import { type ListedOrder, type OrdersPage, type OrdersWalk, type ShopApi, zonesMs } from '../read-back/orders-walk.ts';
+import type { WooRest } from '../read-back/settings.ts';
+import { ShopApiError } from '../read-back/shop-api-error.ts';
+import type { ShopAnswer, ShopHttp } from '../read-back/shop-http.ts';
 
 const ordersPath = '/wp-json/wc/v3/orders';
 /** An order has a handful of refunds; one with more than this is for a person. */

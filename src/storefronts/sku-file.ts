@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import type { Logger } from 'pino';
-import type { Clock } from '../../core/clock.ts';
-import { OrderSyncError } from '../../core/order-sync-error.ts';
+import type { Clock } from '../core/clock.ts';
+import { OrderSyncError } from '../core/order-sync-error.ts';
 import { readSkuMap, type SkuMap } from './sku-map.ts';
 
 /** How often the file is looked at, at most. */

@@ -4,13 +4,13 @@ import { Hono } from 'hono';
 import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
 import { messageText } from '../../core/message-text.ts';
-import type { Web } from '../http/admission.ts';
-import { hmacSha256, isSignature } from '../http/hmac-signature.ts';
-import { Refusal } from '../http/problem.ts';
-import { readRawBody } from '../http/raw-body.ts';
-import { parseExactJson } from './exact-json.ts';
-import type { StorefrontShop } from './storefront-config.ts';
-import type { Counter, DeskAnswer, Platform, StorefrontDesk } from './storefront-desk.ts';
+import type { Web } from './admission.ts';
+import { hmacSha256, isSignature } from './hmac-signature.ts';
+import { Refusal } from './problem.ts';
+import { readRawBody } from './raw-body.ts';
+import { parseExactJson } from '../../storefronts/exact-json.ts';
+import type { StorefrontShop } from '../../storefronts/settings.ts';
+import type { Counter, DeskAnswer, Platform, StorefrontDesk } from '../../storefronts/storefront-intake.ts';
 
 /** Reading a shop back through its API, for what a delivery does not say. */
 export interface ReadBack {

@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { type Clock, isoTime } from '../core/clock.ts';
-import type { StorefrontTaken } from '../store/intake/intake-steps.ts';
-import type { Store } from '../store/store.ts';
+import { type Clock, isoTime } from '../../core/clock.ts';
+import type { StorefrontTaken } from '../../store/intake/intake-steps.ts';
+import type { Store } from '../../store/store.ts';
 import type { ListedOrder, OrdersPage, OrdersWalk, ShopApi } from './orders-walk.ts';
-import type { ReconciledShop } from './reconcile-config.ts';
+import type { ReconciledShop } from './settings.ts';
 import { ShopApiError } from './shop-api-error.ts';
 
 /** What became of an order: `needs_refunds`: nothing yet, because it does not say which lines were refunded. */

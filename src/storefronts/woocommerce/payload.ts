@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { shopTime } from '../../core/shop-time.ts';
-import type { Delivery, DeliveredLine } from './storefront-order.ts';
-import { refundedPieces } from './woo-refunds.ts';
+import { shopTime } from '../shop-time.ts';
+import type { Delivery, DeliveredLine } from '../storefront-order.ts';
+import { refundedPieces } from './refunds.ts';
 
 const id = z.string().regex(/^\d{1,20}$/);
 const time = z.string().nullish();

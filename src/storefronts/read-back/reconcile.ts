@@ -1,15 +1,15 @@
 import type { Logger } from 'pino';
-import type { Clock } from '../core/clock.ts';
-import { OrderSyncError } from '../core/order-sync-error.ts';
-import { onSchedule, type Schedule } from '../ops/schedule.ts';
-import { WakeUp } from '../ops/wake-up.ts';
-import type { Store } from '../store/store.ts';
+import type { Clock } from '../../core/clock.ts';
+import { OrderSyncError } from '../../core/order-sync-error.ts';
+import { onSchedule, type Schedule } from '../../ops/schedule.ts';
+import { WakeUp } from '../../ops/wake-up.ts';
+import type { Store } from '../../store/store.ts';
 import type { ShopApi } from './orders-walk.ts';
-import type { ReconciledShop } from './reconcile-config.ts';
+import type { ReconciledShop } from './settings.ts';
 import { ShopHttp } from './shop-http.ts';
 import { type ReconcileReport, ShopReconciler, type TakeOrder } from './shop-reconciler.ts';
-import { ShopifyApi } from './shopify-api.ts';
-import { WooCommerceApi } from './woocommerce-api.ts';
+import { ShopifyApi } from '../shopify/rest-client.ts';
+import { WooCommerceApi } from '../woocommerce/rest-client.ts';
 
 export interface ReconcileDeps {
   readonly shops: readonly ReconciledShop[];

@@ -1,9 +1,9 @@
 import { Pool, type Dispatcher } from 'undici';
-import type { Clock } from '../core/clock.ts';
-import { readExactJson } from '../core/exact-json.ts';
-import { messageText, withoutSecret } from '../core/message-text.ts';
-import { retryAfterMs } from '../core/retry-after.ts';
-import type { ShopRest } from './reconcile-config.ts';
+import type { Clock } from '../../core/clock.ts';
+import { readExactJson } from '../../core/exact-json.ts';
+import { messageText, withoutSecret } from '../../core/message-text.ts';
+import { retryAfterMs } from '../../core/retry-after.ts';
+import type { ShopRest } from './settings.ts';
 import { ShopApiError, type ShopApiErrorKind } from './shop-api-error.ts';
 
 export interface ShopCall {

@@ -1,8 +1,8 @@
-import { isoTime } from '../../core/clock.ts';
-import { type AcceptableLine, joinLine, orderLineSchema } from '../../core/order/order-request.ts';
-import type { StorefrontLine, StorefrontOrder } from '../../store/intake/intake-steps.ts';
+import { isoTime } from '../core/clock.ts';
+import { type AcceptableLine, joinLine, orderLineSchema } from '../core/order/order-request.ts';
+import type { StorefrontLine, StorefrontOrder } from '../store/intake/intake-steps.ts';
 import type { Sku, SkuMap } from './sku-map.ts';
-import type { StorefrontShop } from './storefront-config.ts';
+import type { StorefrontShop } from './settings.ts';
 import type { DeliveredLine, DeliveredOrder } from './storefront-order.ts';
 
 /** By a clock that is so far behind, nothing would ever be too old. */

@@ -1,8 +1,8 @@
 import { parse as parseCsv } from 'csv-parse/sync';
 import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
-import { currencySchema, orderLimits } from '../../core/order/order-request.ts';
-import { OrderSyncError } from '../../core/order-sync-error.ts';
+import { currencySchema, orderLimits } from '../core/order/order-request.ts';
+import { OrderSyncError } from '../core/order-sync-error.ts';
 
 const text = z.string().min(1).max(128);
 const perPiece = z.int().min(1).max(orderLimits.giftCardQuantity).default(1);

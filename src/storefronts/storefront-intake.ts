@@ -1,13 +1,13 @@
 import type { Logger } from 'pino';
-import type { Clock } from '../../core/clock.ts';
-import type { StorefrontTaken } from '../../store/intake/intake-steps.ts';
-import type { Store } from '../../store/store.ts';
+import type { Clock } from '../core/clock.ts';
+import type { StorefrontTaken } from '../store/intake/intake-steps.ts';
+import type { Store } from '../store/store.ts';
 import { planOrder } from './plan-order.ts';
-import { readShopifyOrder } from './shopify.ts';
+import { readShopifyOrder } from './shopify/payload.ts';
 import { SkuFile } from './sku-file.ts';
-import type { StorefrontShop, StorefrontsConfig } from './storefront-config.ts';
+import type { StorefrontShop, StorefrontsConfig } from './settings.ts';
 import type { DeliveredOrder, Delivery } from './storefront-order.ts';
-import { readWooOrder } from './woocommerce.ts';
+import { readWooOrder } from './woocommerce/payload.ts';
 
 export type Platform = 'woocommerce' | 'shopify';
 

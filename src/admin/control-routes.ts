@@ -5,8 +5,8 @@ import type { Logger } from 'pino';
 import { operatorCommandSchema, type CommandResult, type OperatorCommand } from '../core/entry/operator-command.ts';
 import { OrderSyncError, type OrderSyncErrorCode } from '../core/order-sync-error.ts';
 import { ConfigInvalidError } from '../config/config-issue.ts';
-import { isControlToken } from '../ops/control-token.ts';
-import type { ReloadReport } from './reload-desk.ts';
+import { isControlToken } from './control-token.ts';
+import type { ReloadReport } from '../config/reload.ts';
 
 export interface ControlOptions {
   /** What the worker wrote into its run file. */

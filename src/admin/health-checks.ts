@@ -1,4 +1,4 @@
-import type { CheckStatus, HealthCheck } from '../ops/health-server.ts';
+import type { CheckStatus, HealthCheck } from './health-server.ts';
 import type { Store } from '../store/store.ts';
 
 /** What the checks look at, besides the outbox. */

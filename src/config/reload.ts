@@ -2,6 +2,14 @@ import { OrderSyncError } from '../core/order-sync-error.ts';
 import type { Config, LoadedConfig, WebhookIntakeConfig } from './config.ts';
 import { isLive } from './schema-tree.ts';
 
+/** What a reload did. Names of keys are those of the file, without the places of lists. */
+export interface ReloadReport {
+  readonly applied: readonly string[];
+  /** Changed in the file, and in use only after a restart. */
+  readonly needRestart: readonly string[];
+  readonly warnings: readonly string[];
+}
+
 /** A configuration in use, and what its values were when they were taken up. */
 export type ConfigInUse = Pick<LoadedConfig, 'config' | 'digests'>;
 

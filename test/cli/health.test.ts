@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { startHealthServer, type CheckStatus } from '../../src/ops/health-server.ts';
+import { startHealthServer, type CheckStatus } from '../../src/admin/health-server.ts';
 import { writeRunFile } from '../../src/ops/run-file.ts';
 import { installation, runProgram, sandboxConfig } from './installation.ts';
 

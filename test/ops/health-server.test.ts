@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { healthRoutes, startHealthServer, type HealthCheck } from '../../src/ops/health-server.ts';
+import { healthRoutes, startHealthServer, type HealthCheck } from '../../src/admin/health-server.ts';
 
 const passing: HealthCheck = { name: 'database', readiness: true, check: () => 'pass' };
 const supplierDown: HealthCheck = { name: 'supplier', readiness: false, check: () => 'fail' };

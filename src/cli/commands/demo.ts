@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Command } from 'commander';
-import type { RunningWorker } from '../../app.ts';
+import type { RunningWorker } from '../../app/start-worker.ts';
 import type { Config } from '../../config/config.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { createLogger } from '../../ops/logger.ts';

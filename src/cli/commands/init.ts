@@ -7,7 +7,7 @@ import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { openStore } from '../../store/sqlite-store.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { cliActor } from '../outpost.ts';
+import { cliActor } from '../worker-client.ts';
 
 const lookedUpFirst = 'orders that come in within 7 days, and those that are here, are looked up before they are sent';
 

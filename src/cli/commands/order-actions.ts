@@ -6,7 +6,7 @@ import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { cliActor, sendCommand } from '../outpost.ts';
+import { cliActor, sendCommand } from '../worker-client.ts';
 import { plainText } from '../plain-text.ts';
 import { withReader } from '../with-reader.ts';
 

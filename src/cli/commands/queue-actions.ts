@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { cliActor, sendCommand } from '../outpost.ts';
+import { cliActor, sendCommand } from '../worker-client.ts';
 
 const scopes = 'account, key:<name>, balance:<currency>, family:gift_card or family:esim';
 const descriptions = {

@@ -5,7 +5,7 @@ import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { sendCommand } from '../outpost.ts';
+import { sendCommand } from '../worker-client.ts';
 import { plainText } from '../plain-text.ts';
 
 type Report = Extract<CommandResult, { kind: 'reconciled' }>['shops'][number];

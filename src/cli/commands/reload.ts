@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { askForReload } from '../outpost.ts';
+import { askForReload } from '../worker-client.ts';
 import { plainText } from '../plain-text.ts';
 
 export function addReload(program: Command, context: CliContext): void {

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { sendCommand } from '../outpost.ts';
+import { sendCommand } from '../worker-client.ts';
 
 interface RewriteOptions extends ConfigOptions {
   readonly source?: string;

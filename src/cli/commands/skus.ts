@@ -12,7 +12,7 @@ import { openReader } from '../../store/read/reader.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { sendCommand } from '../outpost.ts';
+import { sendCommand } from '../worker-client.ts';
 import { plainText } from '../plain-text.ts';
 
 interface CheckedShop {

@@ -10,7 +10,7 @@ import type { LineRejection, ParsedItem } from '../../intake/orders/parsed-item.
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { sendCommand } from '../outpost.ts';
+import { sendCommand } from '../worker-client.ts';
 import { plainText, renderTable } from '../plain-text.ts';
 
 type Line = Extract<ParsedItem, { kind: 'line' }>['line'];

@@ -2,7 +2,7 @@ import { userInfo } from 'node:os';
 import { z } from 'zod';
 import { controlMark, controlPath, reloadPath } from '../admin/control-routes.ts';
 import { performCommand } from '../admin/perform-command.ts';
-import { commandSettings, openOutbox, performCallsHere } from '../app.ts';
+import { commandSettings, openOutbox, performCallsHere } from '../app/start-worker.ts';
 import type { Config } from '../config/config.ts';
 import {
   commandResultSchema,

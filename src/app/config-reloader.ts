@@ -1,14 +1,6 @@
 import type { Logger } from 'pino';
 import type { Config, LoadedConfig } from '../config/config.ts';
-import { planReload, readSteadily, type ConfigInUse } from '../config/reload.ts';
-
-/** What a reload did. Names of keys are those of the file, without the places of lists. */
-export interface ReloadReport {
-  readonly applied: readonly string[];
-  /** Changed in the file, and in use only after a restart. */
-  readonly needRestart: readonly string[];
-  readonly warnings: readonly string[];
-}
+import { planReload, readSteadily, type ConfigInUse, type ReloadReport } from '../config/reload.ts';
 
 export interface ReloadDeps {
   readonly inUse: ConfigInUse;

@@ -5,7 +5,7 @@ import { runCommandLine } from '../../src/cli/program.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { SqliteOutboxReader } from '../../src/store/read/reader.ts';
 import { House } from '../support/worker-process.ts';
-import { shopifyOrder, startShops, wooOrder } from '../webhook/storefront-shops.ts';
+import { shopifyOrder, startShops, wooOrder } from '../storefronts/storefront-shops.ts';
 
 const good = `
   STEAM: { type: gift_card_order, variant: steam-usd-20 }

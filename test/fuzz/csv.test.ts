@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { openReadOnly } from '../../src/store/sqlite/database.ts';
-import { csvHeader, FolderBench } from '../intake/folder-bench.ts';
-import { readDocument } from '../intake/read-document.ts';
+import { csvHeader, FolderBench } from '../intake/folder/folder-bench.ts';
+import { readDocument } from '../intake/orders/read-document.ts';
 import { damaged, fuzzTimeoutMs, runs, together } from './strange-inputs.ts';
 
 const cell = fc.oneof(

@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import { load, minimal, mistakesOf } from './config-file.ts';
+
+const sandbox = minimal.replace('wholesale:', 'wholesale:\n  environment: sandbox');
+const shopOf = (platform: string, rest: string, base = sandbox): string =>
+  `${base}intake:\n  webhook: { listen: "127.0.0.1:0", ${platform}: [{ shop: main, sku_map: x, secrets: [{ value: a-secret-that-is-long }], rest: { ${rest} } }] }\n`;
+const wooKeys = 'consumer_key: ck_1, consumer_secret: cs_1';
+
+describe('the configuration of reading a shop back', () => {
+  it('has defaults for everything but the address and the keys', () => {
+    const { config } = load(shopOf('woocommerce', `url: "https://shop.example.com/", ${wooKeys}`));
+    expect(config.intake.readBack).toEqual([
+      {
+        platform: 'woocommerce',
+        shop: 'main',
+        source: 'main',
+        rest: {
+          url: 'https://shop.example.com',
+          schedule: '*/5 * * * *',
+          lookbackMs: 0,
+          overlapMs: 300_000,
+          pageSize: 100,
+          pagesPerRun: 50,
+          intervalMs: 500,
+          bodyBytes: 16_777_216,
+          connectMs: 5000,
+          totalMs: 60_000,
+          consumerKey: 'ck_1',
+          consumerSecret: 'cs_1',
+        },
+      },
+    ]);
+  });
+
+  it('opens Shopify with a token, or with the credentials of an app', () => {
+    const accessOf = (rest: string) => {
+      const [shop] = load(shopOf('shopify', `url: "https://s.myshopify.com", ${rest}`)).config.intake.readBack;
+      return shop?.platform === 'shopify' ? shop.rest.access : null;
+    };
+    expect(accessOf('access_token: shpat_1')).toEqual({ kind: 'token', token: 'shpat_1' });
+    const credentials = { kind: 'credentials', clientId: 'app', clientSecret: 'shpss_1' };
+    expect(accessOf('client_id: app, client_secret: shpss_1')).toEqual(credentials);
+  });
+
+  it('takes keys from files and variables, and never from a config file in production', () => {
+    const rest = 'url: "https://shop.example.com", consumer_key_file: key';
+    const variable = 'ORDER_SYNC__INTAKE__WEBHOOK__WOOCOMMERCE__0__REST__CONSUMER_SECRET';
+    const secret = 'ORDER_SYNC__INTAKE__WEBHOOK__WOOCOMMERCE__0__SECRETS__0__VALUE';
+    const yaml = shopOf('woocommerce', rest, minimal).replace(
+      'secrets: [{ value: a-secret-that-is-long }]',
+      'secrets: [{}]',
+    );
+    const environment = { [variable]: 'cs_from_outside', [secret]: 'a-secret-that-is-long' };
+    const [shop] = load(yaml, { environment }).config.intake.readBack;
+    expect(shop?.rest).toMatchObject({ consumerKey: 'sk-main', consumerSecret: 'cs_from_outside' });
+    const mistakes = mistakesOf(shopOf('woocommerce', `url: "https://shop.example.com", ${wooKeys}`, minimal)).join(
+      '\n',
+    );
+    expect(mistakes).toMatch(/rest\.consumer_key holds a secret in a config file/);
+    expect(mistakes).not.toContain('cs_1');
+  });
+
+  it.each([
+    ['has no keys', 'woocommerce', 'url: "https://shop.example.com"', 'consumer_key is required'],
+    ['would send keys in the clear', 'woocommerce', `url: "http://shop.example.com", ${wooKeys}`, 'must be https'],
+    [
+      'has no schedule',
+      'woocommerce',
+      `url: "https://a.example", schedule: "every day", ${wooKeys}`,
+      'must be a cron expression',
+    ],
+    [
+      'asks for pages that the shop refuses',
+      'woocommerce',
+      `url: "https://a.example", page_size: 250, ${wooKeys}`,
+      'must be',
+    ],
+    ['has no way into Shopify', 'shopify', 'url: "https://a.example"', 'must have either an `access_token`'],
+    [
+      'has half a way into Shopify',
+      'shopify',
+      'url: "https://a.example", client_id: app',
+      'must have either an `access_token`',
+    ],
+    [
+      'has two ways into Shopify',
+      'shopify',
+      'url: "https://a.example", access_token: t, client_id: a, client_secret: b',
+      'must have either an `access_token`',
+    ],
+  ])('that %s stops the start', (_, platform, rest, problem) => {
+    expect(mistakesOf(shopOf(platform, rest)).join('\n')).toContain(problem);
+  });
+
+  it('may be plain http on this machine', () => {
+    expect(mistakesOf(shopOf('woocommerce', `url: "http://127.0.0.1:8088", ${wooKeys}`))).toEqual([]);
+  });
+});

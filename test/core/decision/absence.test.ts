@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { decideLookup } from '../../../src/core/decision/decision.ts';
+import type { EntryFacts, Settlement } from '../../../src/core/decision/settlement.ts';
+import { answer, facts, half, inDoubt, now, outcome, policy } from '../../support/facts.ts';
+
+const absent = { kind: 'absent' } as const;
+const refused = { row: 'out_of_stock', code: 'out_of_stock', message: 'none left' } as const;
+const doubt: Partial<EntryFacts> = { ...inDoubt, doubtUntilMs: now, quietLeftMs: 0 };
+
+/** What an entry is after a lookup, when the next one asks. */
+const after = (entry: EntryFacts, { state, absences, tries, lookFirst, row }: Settlement): EntryFacts => ({
+  ...entry,
+  state,
+  absences,
+  tries,
+  lookFirst,
+  lastRow: row,
+});
+const look = (entry: EntryFacts): Settlement => decideLookup(entry, absent, policy, now, half);
+
+describe('an order that is not found', () => {
+  it.each<[string, Partial<EntryFacts>, string]>([
+    ['was accepted', { state: 'placed' }, 'needs_review'],
+    ['was refused after a doubt', { ...doubt, buffered: refused }, 'rejected'],
+    ['is past its deadline', { ...doubt, notAfterMs: now - 1 }, 'expired'],
+    ['is an eSIM that may be cancelled', { ...doubt, operation: 'esim_cancel', iccid: '89' }, 'needs_review'],
+    ['may be in parts since a loss', { ...doubt, lookFirst: 1, rules: { partial: true }, quantity: 4 }, 'rejected'],
+  ])('is looked for three times before that ends it: it %s', (_why, changes, end) => {
+    const first = facts(changes);
+    const once = look(first);
+    expect(once).toMatchObject({ state: first.state, nextStep: 'lookup', absences: 1, dueAtMs: now + 5000 });
+    expect(once).toMatchObject({ inDoubt: first.inDoubt, lookFirst: first.lookFirst, counted: false, followUps: [] });
+    expect(once.error?.buffered ?? false).toBe(first.buffered !== null);
+    const twice = look(after(first, once));
+    expect(twice).toMatchObject({ state: first.state, nextStep: 'lookup', absences: 2, dueAtMs: now + 15_000 });
+    expect(look(after(first, twice))).toMatchObject({ state: end, absences: 0 });
+  });
+
+  it('is not sent after a loss before it was looked for three times under what may have taken its place', () => {
+    const first = facts({ ...doubt, lookFirst: 2 });
+    const once = look(first);
+    expect(once).toMatchObject({ nextStep: 'lookup', lookFirst: 2, absences: 1 });
+    const twice = look(after(first, once));
+    expect(twice).toMatchObject({ nextStep: 'lookup', lookFirst: 2, absences: 2 });
+    expect(look(after(first, twice))).toMatchObject({ nextStep: 'send', lookFirst: 3, absences: 0 });
+  });
+
+  it('is forgotten as soon as it is found, and not by a lookup that fails', () => {
+    const sought = facts({ state: 'placed', quantity: 2, absences: 2 });
+    expect(decideLookup(sought, { kind: 'found', answer: answer() }, policy, now, half)).toMatchObject({
+      state: 'placed',
+      absences: 0,
+    });
+    const failed = { kind: 'failed', outcome: outcome('dropped') } as const;
+    expect(decideLookup(sought, failed, policy, now, half)).toMatchObject({ state: 'placed', absences: 2 });
+  });
+
+  it('counts for nothing while what was sent may still arrive, or where the same reference is sent again', () => {
+    const early = look(facts({ ...doubt, buffered: refused, quietLeftMs: 9000 }));
+    expect(early).toMatchObject({ nextStep: 'lookup', absences: 0, dueAtMs: now + 9000 });
+    expect(look(facts({ state: 'placed', quietLeftMs: 9000 }))).toMatchObject({ state: 'placed', absences: 0 });
+    expect(look(facts(doubt))).toMatchObject({ nextStep: 'send', absences: 0 });
+  });
+
+  it('is not looked for beyond the time for which a doubt may last', () => {
+    const old = facts({ ...doubt, buffered: refused, firstSentAtMs: now - policy.horizonMs });
+    expect(look(old)).toMatchObject({ state: 'needs_review', inDoubt: true });
+  });
+});

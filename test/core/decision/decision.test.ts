@@ -1,0 +1,371 @@
+import { describe, expect, it } from 'vitest';
+import { decideLookup, decideSubmission } from '../../../src/core/decision/decision.ts';
+import { decisionTable } from '../../../src/core/decision/decision-table.ts';
+import { canTransition, type EntryState } from '../../../src/core/entry/states.ts';
+import { operations, type Operation } from '../../../src/core/order/operation.ts';
+import { outcomeRows, type OutcomeRow } from '../../../src/core/decision/outcome.ts';
+import type { EntryFacts } from '../../../src/core/decision/settlement.ts';
+import { wholesaleErrors } from '../../../src/core/decision/wholesale-errors.ts';
+import { answer, facts, half, inDoubt, now, outcome, policy, saidBefore } from '../../support/facts.ts';
+
+describe('what an outcome does', () => {
+  it('has a cell for every row and column, and each leads to a state that may follow "sending"', () => {
+    for (const row of outcomeRows) {
+      for (const operation of operations) {
+        for (const history of [{}, inDoubt]) {
+          const settlement = decideSubmission(facts({ operation, ...history }), outcome(row), policy, now, half);
+          expect(canTransition('sending', settlement.state), `${row} ${operation}`).toBe(true);
+        }
+      }
+    }
+    expect(Object.keys(decisionTable).toSorted()).toEqual([...outcomeRows].toSorted());
+  });
+
+  it('never takes a refusal for an answer while an earlier attempt is in doubt: our own success may have caused it', () => {
+    const refusals: OutcomeRow[] = [
+      'not_found',
+      'insufficient_balance',
+      'currency_unavailable',
+      'invalid_request',
+      'order_refused',
+      'invalid_variant',
+      'out_of_stock',
+      'limit_exceeded',
+      'not_api_sellable',
+      'plan_unknown',
+      'plan_unorderable',
+      'topup_not_allowed',
+      'not_cancellable',
+      'unlisted_code',
+      'code_out_of_place',
+    ];
+    for (const row of refusals) {
+      for (const operation of operations) {
+        const { state, error } = decideSubmission(facts({ operation, ...inDoubt }), outcome(row), policy, now, half);
+        const meaning = state === 'unknown' && error?.buffered === true ? 'to be resolved' : state;
+        expect(['to be resolved', 'needs_review'], `${row} ${operation}`).toContain(meaning);
+      }
+    }
+  });
+
+  it('rejects only for a row of Spec 7, on a clean history', () => {
+    const rejecting = outcomeRows.filter((row) =>
+      Object.values(decisionTable[row]).some((cell) => cell.verdict === 'reject'),
+    );
+    const codes = new Set(wholesaleErrors.map((row) => row.code));
+    for (const row of rejecting) expect(codes.has(row) || row.startsWith('plan_'), row).toBe(true);
+    for (const row of rejecting) {
+      expect(decisionTable[row].inDoubt.verdict).not.toBe('reject');
+      expect(decisionTable[row].cancelInDoubt.verdict).not.toBe('reject');
+    }
+  });
+
+  it('leaves an order that was never sent as "never sent", free of charge', () => {
+    const settlement = decideSubmission(facts(), outcome('unreachable', { sent: false }), policy, now, half);
+    expect(settlement).toMatchObject({ state: 'pending', counted: false, inDoubt: false, dueAtMs: now + 5000 });
+  });
+
+  it.each([
+    'dropped',
+    'headers_timeout',
+    'cut_answer',
+    'deadline',
+    'foreign_server_error',
+    'server_error',
+    'unreadable_success',
+    'foreign_refusal',
+    'crashed',
+    'shutdown',
+  ] as const)('puts an order in doubt that was perhaps processed: %s', (row) => {
+    const settlement = decideSubmission(facts(), outcome(row), policy, now, half);
+    expect(settlement).toMatchObject({
+      state: 'unknown',
+      nextStep: 'lookup',
+      inDoubt: true,
+      doubtUntilMs: now + policy.quietMs,
+    });
+  });
+
+  it.each(['invalid_key', 'ip_not_allowed', 'account_not_allowed', 'api_disabled'] as const)(
+    'fails no order for what is wrong with the account, and stops sending: %s',
+    (row) => {
+      const settlement = decideSubmission(facts(), outcome(row), policy, now, half);
+      expect(settlement.state).toBe('waiting');
+      expect(settlement.pause).toMatchObject({
+        kind: row === 'invalid_key' || row === 'ip_not_allowed' ? 'key' : 'account',
+        reason: row,
+      });
+      expect(decideSubmission(facts(inDoubt), outcome(row), policy, now, half).state).toBe('unknown');
+    },
+  );
+
+  it('waits at least as long as a 429 asks, and counts no attempt', () => {
+    const settlement = decideSubmission(
+      facts(),
+      outcome('rate_limited', { http: 429, retryAfterMs: 30_000 }),
+      policy,
+      now,
+      half,
+    );
+    expect(settlement).toMatchObject({ state: 'waiting', counted: false, dueAtMs: now + 30_000, pause: null });
+  });
+
+  it('decides by the units that are there, not by a word', () => {
+    const ordered = facts({ quantity: 2 });
+    const one = decideSubmission(
+      ordered,
+      outcome('accepted', { answer: answer({ status: 'completed', statusClass: 'done' }) }),
+      policy,
+      now,
+      half,
+    );
+    expect(one).toMatchObject({ state: 'placed', nextStep: 'lookup' });
+    const two = answer({ status: 'processing', statusClass: 'pending', units: [{ code: 'A' }, { code: 'B' }] });
+    expect(decideSubmission(ordered, outcome('accepted', { answer: two }), policy, now, half).state).toBe('fulfilled');
+  });
+
+  it('takes a refunded order for the success that it is (Spec 7)', () => {
+    const refunded = answer({ status: 'refunded', statusClass: 'refunded', units: [] });
+    expect(decideSubmission(facts(), outcome('accepted', { answer: refunded }), policy, now, half).state).toBe(
+      'refunded',
+    );
+  });
+
+  it('waits for stock until the deadline of the order, and tells the shop at once when there is none', () => {
+    expect(decideSubmission(facts(), outcome('out_of_stock'), policy, now, half).state).toBe('rejected');
+    const patient = facts({ notAfterMs: now + 3_600_000 });
+    expect(decideSubmission(patient, outcome('out_of_stock'), policy, now, half)).toMatchObject({
+      state: 'waiting',
+      dueAtMs: now + 300_000,
+    });
+  });
+
+  it('repeats a refused cancel after about a minute, three times in all, and a run of 429s uses up none of them', () => {
+    const cancel = facts({ operation: 'esim_cancel', state: 'waiting', lastRow: 'rate_limited', tries: 7 });
+    const first = decideSubmission(cancel, outcome('not_cancellable'), policy, now, half);
+    expect(first).toMatchObject({ state: 'waiting', tries: 1, dueAtMs: now + 67_000 });
+    const second = decideSubmission(
+      { ...cancel, lastRow: 'not_cancellable', tries: 1 },
+      outcome('not_cancellable'),
+      policy,
+      now,
+      half,
+    );
+    expect(second).toMatchObject({ state: 'waiting', tries: 2 });
+    const third = decideSubmission(
+      { ...cancel, lastRow: 'not_cancellable', tries: 2 },
+      outcome('not_cancellable'),
+      policy,
+      now,
+      half,
+    );
+    expect(third.state).toBe('rejected');
+  });
+
+  it('leaves to a person what is still in doubt when its reference is too old to be repeated', () => {
+    const old = facts({ ...inDoubt, firstSentAtMs: now - policy.horizonMs });
+    const settlement = decideSubmission(old, outcome('dropped'), policy, now, half);
+    expect(settlement).toMatchObject({ state: 'needs_review', inDoubt: true });
+  });
+
+  it('keeps the quiet time also before a person: the call may still be processed', () => {
+    const old = facts({ state: 'sending', firstSentAtMs: now - policy.horizonMs });
+    const settlement = decideSubmission(old, outcome('headers_timeout'), policy, now, half);
+    const quiet = { doubtUntilMs: now + policy.quietMs, quietMs: policy.quietMs };
+    expect(settlement).toMatchObject({ state: 'needs_review', inDoubt: true, ...quiet });
+  });
+});
+
+describe('what a lookup does', () => {
+  const buffered = { row: 'out_of_stock', code: 'out_of_stock', message: 'Fewer than 1 are available.' } as const;
+
+  it('gives nobody the units of an answer that is about another order', () => {
+    for (const state of ['sending', 'unknown'] as const) {
+      const mixedUp = outcome('answer_mismatch', { http: 200, answer: answer({ orderNumber: 'X-1' }) });
+      const settlement = decideSubmission(facts({ ...inDoubt, state }), mixedUp, policy, now, half);
+      expect(settlement).toMatchObject({ state: 'needs_review', pause: { kind: 'account' } });
+      expect(settlement.answer).toMatchObject({ orderNumber: 'X-1', units: [], cost: null, currency: null });
+    }
+  });
+
+  it('settles a doubt when the order is found', () => {
+    const settlement = decideLookup(facts(inDoubt), { kind: 'found', answer: answer() }, policy, now, half);
+    expect(settlement).toMatchObject({ state: 'fulfilled', inDoubt: false });
+  });
+
+  it('puts another purchase under our reference before a person, with both, and gives its units to nobody', () => {
+    const differs = 'the order found under this reference has the product "b", asked was "a"';
+    for (const state of ['unknown', 'placed'] as const) {
+      const settlement = decideLookup(
+        facts({ ...inDoubt, state }),
+        { kind: 'found', answer: answer(), differs },
+        policy,
+        now,
+        half,
+      );
+      expect(settlement).toMatchObject({ state: 'needs_review', inDoubt: true, reviewReason: differs });
+      expect(settlement.answer).toMatchObject({ orderNumber: 'GC-1', units: [], cost: null });
+    }
+  });
+
+  it('sends the same reference again when the order is absent and nothing was refused (Spec 7, retry rule 1)', () => {
+    const settlement = decideLookup(facts(inDoubt), { kind: 'absent' }, policy, now, half);
+    expect(settlement).toMatchObject({ state: 'unknown', nextStep: 'send', inDoubt: true });
+  });
+
+  it('believes a refusal only when the order is still absent after the quiet time', () => {
+    const early = decideLookup(facts({ ...inDoubt, buffered }), { kind: 'absent' }, policy, now, half);
+    expect(early).toMatchObject({ state: 'unknown', nextStep: 'lookup', dueAtMs: now + 60_000, row: 'out_of_stock' });
+    expect(early.error?.buffered).toBe(true);
+    const quiet = facts({ ...inDoubt, ...saidBefore, quietLeftMs: 0, buffered });
+    const late = decideLookup(quiet, { kind: 'absent' }, policy, now, half);
+    expect(late).toMatchObject({ state: 'rejected', inDoubt: false });
+    expect(late.error).toEqual({ code: 'out_of_stock', message: buffered.message, buffered: false });
+  });
+
+  it('does not believe an absence while no lookup has ever found an order: the path may be wrong', () => {
+    const doubtful = facts({ ...inDoubt, ...saidBefore, quietLeftMs: 0, buffered });
+    const settlement = decideLookup(doubtful, { kind: 'absent' }, { ...policy, trustsAbsence: false }, now, half);
+    expect(settlement).toMatchObject({ state: 'needs_review', inDoubt: true });
+  });
+
+  it('changes nothing when it fails, and keeps the refusal that it was to clear up', () => {
+    const states: EntryState[] = ['unknown', 'placed'];
+    for (const state of states) {
+      const failed = { kind: 'failed', outcome: outcome('dropped') } as const;
+      const settlement = decideLookup(facts({ ...inDoubt, state, buffered }), failed, policy, now, half);
+      expect(settlement).toMatchObject({ state, nextStep: 'lookup', row: 'out_of_stock' });
+      expect(settlement.error?.buffered).toBe(true);
+    }
+  });
+
+  it('puts an order before a person that was accepted and is not found', () => {
+    const placed = facts({ state: 'placed', ...saidBefore });
+    expect(decideLookup(placed, { kind: 'absent' }, policy, now, half).state).toBe('needs_review');
+  });
+
+  it('lets a scope stand still that turns a call away, also when the entry itself is too old to go on', () => {
+    const old = facts({ ...inDoubt, firstSentAtMs: now - policy.horizonMs });
+    const shut = outcome('api_disabled');
+    const pause = { kind: 'account', reason: 'api_disabled' };
+    const asked = decideLookup(old, { kind: 'failed', outcome: shut }, policy, now, half);
+    expect(asked).toMatchObject({ state: 'needs_review', pause });
+    const sent = decideSubmission({ ...old, state: 'sending' }, shut, policy, now, half);
+    expect(sent).toMatchObject({ state: 'needs_review', pause });
+  });
+
+  it('counts the deadline for the units from the acceptance, however long the order waited before it', () => {
+    const pending = answer({ units: [], status: 'processing', statusClass: 'pending' });
+    const waited = facts({ state: 'sending', firstSentAtMs: now - 2 * policy.placedDeadlineMs });
+    const placed = decideSubmission(waited, outcome('accepted', { answer: pending }), policy, now, half);
+    const shown = facts({ ...waited, state: 'placed', doubtUntilMs: placed.doubtUntilMs });
+    const found = { kind: 'found', answer: pending } as const;
+    const polled = decideLookup(shown, found, policy, now + 5000, half);
+    expect(polled).toMatchObject({ state: 'placed', doubtUntilMs: placed.doubtUntilMs });
+    expect(decideLookup(shown, found, policy, now + policy.placedDeadlineMs, half).state).toBe('needs_review');
+  });
+
+  it('looks once more after the deadline for the units, when the worker died in its lookup', () => {
+    const late = facts({ state: 'placed', firstSentAtMs: now - policy.placedDeadlineMs, doubtUntilMs: null });
+    const crashed = { kind: 'failed', outcome: outcome('crashed') } as const;
+    expect(decideLookup(late, crashed, policy, now, half)).toMatchObject({ state: 'placed', nextStep: 'lookup' });
+    const found = { kind: 'found', answer: answer() } as const;
+    expect(decideLookup(late, found, policy, now, half).state).toBe('fulfilled');
+  });
+
+  it('ends at the deadline for the units, also where no lookup ever brings an answer', () => {
+    const placed = facts({ state: 'placed', firstSentAtMs: 0, doubtUntilMs: policy.quietMs });
+    const failed = { kind: 'failed', outcome: outcome('server_error') } as const;
+    const early = decideLookup(placed, failed, policy, policy.placedDeadlineMs - 1, half);
+    expect(early).toMatchObject({ state: 'placed', nextStep: 'lookup' });
+    const late = decideLookup(placed, failed, policy, policy.placedDeadlineMs, half);
+    // It was accepted, whatever the lookups say: a retry by a person must ask, and not send.
+    expect(late).toMatchObject({ state: 'needs_review', row: 'accepted', inDoubt: false });
+  });
+
+  it('does not hold it against an order just accepted that a lookup cannot show it yet', () => {
+    const pending = answer({ units: [], status: 'processing', statusClass: 'pending' });
+    const placed = decideSubmission(
+      facts({ state: 'sending' }),
+      outcome('accepted', { answer: pending }),
+      policy,
+      now,
+      half,
+    );
+    expect(placed.quietMs).toBe(policy.quietMs);
+    const shown = facts({ state: 'placed', doubtUntilMs: placed.doubtUntilMs });
+    expect(
+      decideLookup({ ...shown, quietLeftMs: 115_000 }, { kind: 'absent' }, policy, now + 5000, half),
+    ).toMatchObject({
+      state: 'placed',
+      nextStep: 'lookup',
+      answer: null,
+    });
+    const sought = { ...shown, ...saidBefore };
+    expect(decideLookup(sought, { kind: 'absent' }, policy, now + 120_000, half).state).toBe('needs_review');
+  });
+
+  it('puts an order before a person whose units do not come', () => {
+    const placed = facts({ state: 'placed', quantity: 2, firstSentAtMs: now - policy.placedDeadlineMs });
+    expect(decideLookup(placed, { kind: 'found', answer: answer() }, policy, now, half).state).toBe('needs_review');
+    const young = facts({ state: 'placed', quantity: 2, firstSentAtMs: now });
+    expect(decideLookup(young, { kind: 'found', answer: answer() }, policy, now, half)).toMatchObject({
+      state: 'placed',
+      tries: 1,
+    });
+  });
+
+  describe('of a cancel', () => {
+    const iccid = '8900000000000000000';
+    const cancel: Partial<EntryFacts> = { operation: 'esim_cancel' satisfies Operation, iccid, ...inDoubt };
+
+    it('confirms it when the order is refunded or the eSIM is cancelled', () => {
+      const refunded = answer({ status: 'refunded', statusClass: 'refunded' });
+      expect(decideLookup(facts(cancel), { kind: 'found', answer: refunded }, policy, now, half).state).toBe(
+        'fulfilled',
+      );
+      const oneOfTwo = answer({ units: [{ iccid: '8900000000000000018' }, { iccid, status: 'cancelled' }] });
+      expect(decideLookup(facts(cancel), { kind: 'found', answer: oneOfTwo }, policy, now, half).state).toBe(
+        'fulfilled',
+      );
+    });
+
+    it('does not take the refund of another eSIM of the same order for its own', () => {
+      const other = { iccid: '8900000000000000018', status: 'cancelled' };
+      const still = answer({ status: 'refunded', statusClass: 'refunded', units: [other, { iccid, status: 'new' }] });
+      expect(decideLookup(facts(cancel), { kind: 'found', answer: still }, policy, now, half)).toMatchObject({
+        state: 'unknown',
+        nextStep: 'send',
+      });
+      const silent = answer({
+        status: 'refunded',
+        statusClass: 'refunded',
+        units: [{ iccid: other.iccid }, { iccid }],
+      });
+      expect(decideLookup(facts(cancel), { kind: 'found', answer: silent }, policy, now, half).state).toBe('unknown');
+    });
+
+    it('proves nothing when the order of the eSIM is not found: a person decides', () => {
+      const settlement = decideLookup(
+        facts({ ...cancel, ...saidBefore, doubtUntilMs: now - 1 }),
+        { kind: 'absent' },
+        policy,
+        now,
+        half,
+      );
+      expect(settlement).toMatchObject({ state: 'needs_review', inDoubt: true });
+    });
+
+    it('repeats it when nothing was cancelled, and asks a person when it was refused after a doubt', () => {
+      const untouched = { kind: 'found', answer: answer({ units: [{ iccid, status: 'active' }] }) } as const;
+      expect(decideLookup(facts(cancel), untouched, policy, now, half)).toMatchObject({
+        state: 'unknown',
+        nextStep: 'send',
+      });
+      const refused = { row: 'not_cancellable', code: 'not_cancellable', message: 'installed' } as const;
+      expect(decideLookup(facts({ ...cancel, buffered: refused }), untouched, policy, now, half).state).toBe(
+        'needs_review',
+      );
+    });
+  });
+});

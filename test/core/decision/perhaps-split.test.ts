@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import { decideLookup } from '../../../src/core/decision/decision.ts';
+import type { EntryFacts, Settlement } from '../../../src/core/decision/settlement.ts';
+import type { OutcomeRow } from '../../../src/core/decision/outcome.ts';
+import { facts, half, now, policy, saidBefore } from '../../support/facts.ts';
+
+const absent = { kind: 'absent' } as const;
+const refused = (row: OutcomeRow) => ({ row, code: row, message: 'not now' });
+/** Looked for after a loss under both references, sent, refused in doubt, and looked for again. */
+const sought = (changes: Partial<EntryFacts>): Settlement =>
+  decideLookup(
+    facts({
+      state: 'unknown',
+      inDoubt: true,
+      lookFirst: 3,
+      quantity: 4,
+      rules: { split: true },
+      ...saidBefore,
+      ...changes,
+    }),
+    absent,
+    policy,
+    now,
+    half,
+  );
+
+describe('an order above a per-order limit whose outbox was lost', () => {
+  it.each<[string, Partial<EntryFacts>]>([
+    ['is out of stock now', { buffered: refused('out_of_stock') }],
+    ['is out of stock now, and may wait', { buffered: refused('out_of_stock'), notAfterMs: now + 1 }],
+    ['cannot be paid now', { buffered: refused('insufficient_balance') }],
+    ['is refused now', { buffered: refused('order_refused') }],
+    ['is past its deadline', { notAfterMs: now - 1 }],
+    [
+      'could be charged to another balance, whose parts have other references',
+      { buffered: refused('insufficient_balance'), rules: { split: true, fallback_currency: 'EUR' } },
+    ],
+    [
+      'is parted anew, and was perhaps from another balance',
+      { buffered: refused('limit_exceeded'), rules: { split: true, fallback_currency: 'EUR' } },
+    ],
+  ])('goes before a person, since parts of it may be bought: it %s', (_why, changes) => {
+    const settlement = sought(changes);
+    expect(settlement).toMatchObject({ state: 'needs_review', inDoubt: true, followUps: [] });
+    expect(settlement.reviewReason).toContain('may have been bought in parts');
+  });
+
+  it('is parted again by the same limit, and each part is looked for', () => {
+    const settlement = sought({ buffered: refused('limit_exceeded') });
+    expect(settlement).toMatchObject({ state: 'rejected' });
+    expect(settlement.followUps.map((part) => part.quantity)).toEqual([2, 2]);
+  });
+
+  it('passes over no part that a higher limit may have let through, although a lower one is known now', () => {
+    const refusal = { buffered: refused('limit_exceeded'), quantity: 8, knownLimit: 2 };
+    const sizes = ({ followUps }: Settlement) => followUps.map((part) => [part.generation, part.quantity]);
+    expect(sizes(sought(refusal))).toEqual([
+      [1, 4],
+      [1, 4],
+    ]);
+    // Where nothing was lost, what is known saves the calls between.
+    expect(sizes(sought({ ...refusal, lookFirst: 0 }))).toEqual([2, 2, 2, 2].map((size) => [2, size]));
+  });
+
+  it.each<[string, Partial<EntryFacts>]>([
+    ['one of it was ordered', { quantity: 1 }],
+    ['it may not be parted', { rules: {} }],
+    ['it is no gift card', { operation: 'esim_order' }],
+    ['nothing was lost', { lookFirst: 0 }],
+  ])('is refused as ever where there are no parts: %s', (_why, changes) => {
+    expect(sought({ buffered: refused('order_refused'), ...changes })).toMatchObject({ state: 'rejected' });
+    expect(sought({ notAfterMs: now - 1, ...changes })).toMatchObject({ state: 'expired' });
+  });
+});

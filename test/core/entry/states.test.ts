@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import {
+  allowedActions,
+  canTransition,
+  entryStates,
+  finalStates,
+  isFinal,
+  type EntryAction,
+} from '../../../src/core/entry/states.ts';
+
+describe('the states of an entry', () => {
+  it('end in final states, and only there', () => {
+    expect(entryStates.filter(isFinal)).toEqual([...finalStates]);
+    for (const from of finalStates) for (const to of entryStates) expect(canTransition(from, to)).toBe(false);
+  });
+
+  it('reach a refusal or a success only from a call, a lookup, a deadline or a person', () => {
+    const into = (to: (typeof entryStates)[number]) => entryStates.filter((from) => canTransition(from, to));
+    expect(into('fulfilled')).toEqual(['sending', 'unknown', 'placed', 'needs_review']);
+    expect(into('expired')).toEqual(['pending', 'unknown']);
+    expect(into('rejected')).toEqual(['sending', 'waiting', 'unknown', 'needs_review']);
+    // What was sent once is never again "never sent", unless it surely did not leave.
+    expect(into('pending')).toEqual(['sending', 'held']);
+  });
+
+  it('can always go on: every state that is not final leads somewhere, and every one can be reached', () => {
+    const stuck = entryStates.filter((from) => !isFinal(from) && !entryStates.some((to) => canTransition(from, to)));
+    const unreached = entryStates.filter((to) => !entryStates.some((from) => canTransition(from, to)));
+    expect(stuck).toEqual([]);
+    // `pending` is where entries begin, and where one returns to that surely did not leave.
+    expect(unreached).toEqual([]);
+  });
+
+  it('allow a person no action that could hide a purchase or buy twice', () => {
+    const asked = { inDoubt: true, heldFrom: null, replaced: false };
+    const allowing = (action: EntryAction, facts = asked) =>
+      entryStates.filter((state) => allowedActions({ ...facts, state }).includes(action));
+    expect(allowing('cancel')).toEqual([]);
+    expect(allowing('reorder')).toEqual([]);
+    expect(allowing('resolve')).toEqual(['needs_review']);
+    const clean = { ...asked, inDoubt: false };
+    expect(allowing('cancel', clean)).toEqual(['pending', 'waiting']);
+    expect(allowing('reorder', clean)).toEqual(['rejected', 'expired', 'cancelled']);
+    expect(allowing('reorder', { ...clean, replaced: true })).toEqual([]);
+    // What was placed is bought, although nothing about it is in doubt.
+    const cancelled = entryStates.filter((heldFrom) =>
+      allowedActions({ ...clean, state: 'held', heldFrom }).includes('cancel'),
+    );
+    expect(cancelled).toEqual(['pending', 'waiting']);
+  });
+});

@@ -1,0 +1,71 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { namespaceFingerprint, referenceFor, type ReferenceSubject } from '../../../src/core/order/reference.ts';
+
+const namespace = { instance: 'acme-shop', prefix: 'os', secret: Buffer.alloc(32, 1) };
+const subject: ReferenceSubject = { source: 'shop1', orderId: '1001', lineId: '1', generation: 0, chunk: 0 };
+
+describe('a reference', () => {
+  it('is the same for the same purchase, so that a lost disk does not buy twice', () => {
+    expect(referenceFor(namespace, subject)).toBe(
+      referenceFor({ ...namespace, secret: Buffer.alloc(32, 1) }, { ...subject }),
+    );
+    // Pinned: another value here would buy every redelivered order of every installation again.
+    expect(referenceFor(namespace, subject)).toBe('os-624jhnzqnq635wydlswnzgthra');
+  });
+
+  it('fits the limits: at most 36 characters of [A-Za-z0-9_-]', () => {
+    fc.assert(
+      fc.property(
+        fc.string(),
+        fc.string(),
+        fc.string(),
+        fc.nat(),
+        fc.nat(),
+        (source, orderId, lineId, generation, chunk) => {
+          const reference = referenceFor(
+            { ...namespace, prefix: 'abcdefgh' },
+            { source, orderId, lineId, generation, chunk },
+          );
+          expect(reference).toMatch(/^[A-Za-z0-9_-]{1,36}$/);
+        },
+      ),
+    );
+  });
+
+  it('differs for every other purchase, also where the parts would join to the same text', () => {
+    const others: Partial<ReferenceSubject>[] = [
+      { source: 'shop2' },
+      { orderId: '1002' },
+      { lineId: '2' },
+      { generation: 1 },
+      { chunk: 1 },
+      { source: 'shop', orderId: '11001' },
+      { orderId: '10011', lineId: '' },
+      { orderId: '100', lineId: '11' },
+    ];
+    const references = [subject, ...others.map((other) => ({ ...subject, ...other }))].map((other) =>
+      referenceFor(namespace, other),
+    );
+    expect(new Set(references).size).toBe(references.length);
+  });
+
+  it('belongs to its instance and secret', () => {
+    const reference = referenceFor(namespace, subject);
+    expect(referenceFor({ ...namespace, instance: 'other-shop' }, subject)).not.toBe(reference);
+    expect(referenceFor({ ...namespace, secret: Buffer.alloc(32, 2) }, subject)).not.toBe(reference);
+  });
+});
+
+describe('the fingerprint of a namespace', () => {
+  it('changes with the secret, the instance and the prefix, and shows none of the secret', () => {
+    const prints = [
+      namespace,
+      { ...namespace, prefix: 'ox' },
+      { ...namespace, instance: 'b' },
+      { ...namespace, secret: Buffer.alloc(32, 3) },
+    ].map(namespaceFingerprint);
+    expect(new Set(prints).size).toBe(4);
+    expect(prints[0]).toMatch(/^[0-9a-f]{16}$/);
+  });
+});

@@ -1,0 +1,144 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Store } from '../../../src/store/store.ts';
+import { FolderBench, csvHeader } from './folder-bench.ts';
+
+let bench: FolderBench;
+beforeEach(async () => {
+  bench = new FolderBench();
+  await bench.intake.scanOnce();
+});
+afterEach(() => bench.close());
+
+const good = (index: number) => `o${index},1,gift_card_order,gift-us-25,,,1,,USD\n`;
+/** Three batches, with a bad line in each, and a conflict at the end. */
+const lines = Array.from({ length: 4800 }, (_, index) =>
+  index % 1600 === 7 ? `bad${index},1,gift_card_order,v,,,0,,USD\n` : good(index),
+);
+const content = `${csvHeader}\n${lines.join('')}o0,1,gift_card_order,gift-us-25,,,9,,USD\n`;
+
+class ProcessEnds extends Error {}
+
+/** The process ends when its store is called the n-th time: before the call is made, or right after it is committed. */
+function endingStore(store: Store, call: number, when: 'before' | 'after'): Store {
+  let calls = 0;
+  return new Proxy(store, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== 'function') return value;
+      return async (...parameters: unknown[]) => {
+        calls += 1;
+        if (calls === call && when === 'before') throw new ProcessEnds();
+        const result: unknown = await Reflect.apply(value, target, parameters);
+        if (calls === call) throw new ProcessEnds();
+        return result;
+      };
+    },
+  });
+}
+
+async function whatIsThere() {
+  const report = bench.report();
+  const row = await bench.store.findFile(report.file_id);
+  return {
+    entries: bench.entryCount(),
+    left: [...bench.names('inbox'), ...bench.names('work')],
+    archived: bench.archived().length,
+    reported: report.lines?.map(({ line, code }) => `${line} ${code}`),
+    file: [row?.state, row?.acceptedCount, row?.rejectedCount],
+  };
+}
+
+const everythingOnce = {
+  entries: 4797,
+  left: [],
+  archived: 1,
+  reported: ['9 invalid_field', '1609 invalid_field', '3209 invalid_field', '4802 conflict'],
+  file: ['archived', 4797, 3],
+};
+
+describe('when the process ends while a file is taken in, the next start takes in every line exactly once', () => {
+  const points = Array.from({ length: 9 }, (_, index) => index + 1).flatMap((call) =>
+    (['before', 'after'] as const).map((when) => ({ call, when })),
+  );
+  it.each(points)('at the end $when call $call of the store', async ({ call, when }) => {
+    bench.drop('orders.csv', content);
+    const dying = bench.newIntake({}, endingStore(bench.store, call, when));
+    const end = await dying.scanOnce().then(
+      () => 'it lived',
+      (error: unknown) => error,
+    );
+    await bench.restart();
+    await bench.intake.scanOnce();
+    expect(await whatIsThere()).toEqual(everythingOnce);
+    // The last point is past the end: every step was met.
+    expect(end instanceof ProcessEnds || call === 9).toBe(true);
+  });
+
+  it('also after the claim, before anything of it is known to the outbox', async () => {
+    await bench.intake.stop();
+    writeFileSync(join(bench.config.work, '01HZZZZZZZZZZZZZZZZZZZZZZZ__orders.csv'), content);
+    await bench.restart();
+    await bench.intake.scanOnce();
+    expect(await whatIsThere()).toEqual(everythingOnce);
+  });
+
+  it('also when a refused file was not moved away yet', async () => {
+    bench.drop('orders.csv', content.slice(0, -5));
+    const dying = bench.newIntake({}, endingStore(bench.store, 4, 'after'));
+    await expect(dying.scanOnce()).rejects.toBeInstanceOf(ProcessEnds);
+    await bench.restart();
+    await bench.intake.scanOnce();
+    expect(bench.report().code).toBe('truncated_tail');
+    expect(bench.names('rejected')).toHaveLength(2);
+    expect([bench.names('work'), bench.entryCount()]).toEqual([[], 0]);
+  });
+
+  it('a file over which the process ended twice is set aside at the third start, so that it cannot do so for ever', async () => {
+    bench.drop('orders.csv', content);
+    for (const expected of ['ends', 'ends', 'rejected']) {
+      const dying = bench.newIntake({}, endingStore(bench.store, 4, 'before'));
+      const end = await dying.scanOnce().then(
+        (report) => (report.rejected === 1 ? 'rejected' : 'ingested'),
+        () => 'ends',
+      );
+      // The third start dies too, at its fourth call, but by then the file is set aside.
+      expect(expected === 'rejected' || end === expected).toBe(true);
+      await bench.restart();
+    }
+    await bench.intake.scanOnce();
+    expect(bench.report()).toMatchObject({ code: 'poison_file', next_step: expect.stringContaining('recognised') });
+    expect([bench.names('inbox'), bench.names('work')]).toEqual([[], []]);
+
+    // A person divides it and sends it again: what was accepted before is recognised.
+    const known = bench.entryCount();
+    bench.drop('again.csv', content);
+    await bench.intake.scanOnce();
+    expect([known, bench.entryCount()]).toEqual([1998, 4797]);
+  });
+
+  it('a stop between two batches is no end of that kind: the file goes on where it stood', async () => {
+    const stopping = bench.newIntake(
+      {},
+      new Proxy(bench.store, {
+        get(target, name) {
+          const value: unknown = Reflect.get(target, name);
+          if (typeof value !== 'function') return value;
+          return async (...parameters: unknown[]) => {
+            const result: unknown = await Reflect.apply(value, target, parameters);
+            if (name === 'acceptBatch') void stopping.stop();
+            return result;
+          };
+        },
+      }),
+    );
+    bench.drop('orders.csv', content);
+    expect(await stopping.scanOnce()).toMatchObject({ ingested: 0 });
+    expect(bench.entryCount()).toBeLessThan(4797);
+    expect(bench.names('work')).toHaveLength(1);
+    await bench.restart();
+    await bench.intake.scanOnce();
+    expect(await whatIsThere()).toEqual(everythingOnce);
+  });
+});

@@ -1,0 +1,345 @@
+import { execFileSync } from 'node:child_process';
+import {
+  appendFileSync,
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { FolderIntakeConfig } from '../../../src/intake/folder/folder-config.ts';
+import { FolderBench, csvHeader } from './folder-bench.ts';
+
+let bench: FolderBench;
+afterEach(() => bench.close());
+
+async function open(changes: Partial<FolderIntakeConfig> = {}): Promise<FolderBench> {
+  bench = new FolderBench(changes);
+  await bench.intake.scanOnce();
+  return bench;
+}
+
+const sha = (text: string) => createHash('sha256').update(text).digest('hex');
+const row = (orderId: string) => `${orderId},1,gift_card_order,gift-us-25,,,1,,USD\n`;
+const csv = (...orderIds: string[]) => `${csvHeader}\n${orderIds.map(row).join('')}`;
+
+describe('a file in the inbox', () => {
+  it('is only taken when it looked the same in three scans that span two seconds', async () => {
+    const { intake, clock, config } = await open({ stableObservations: 3, stableMs: 2000 });
+    const path = join(config.inbox, 'slow.csv');
+    writeFileSync(path, csv('1'));
+    const taken = async (afterMs: number) => {
+      clock.advance(afterMs);
+      return (await intake.scanOnce()).ingested;
+    };
+    expect([await taken(0), await taken(1000)]).toEqual([0, 0]);
+    appendFileSync(path, row('2'));
+    expect([await taken(1000), await taken(500), await taken(500), await taken(500)]).toEqual([0, 0, 0, 0]);
+    expect(await taken(500)).toBe(1);
+    expect(bench.entryCount()).toBe(2);
+  });
+
+  it('is given more time while it is empty, because many writers open first and think afterwards', async () => {
+    const { intake, clock, config } = await open({ stableMs: 2000 });
+    writeFileSync(join(config.inbox, 'late.csv'), '');
+    await intake.scanOnce();
+    clock.advance(9000);
+    expect(await intake.scanOnce()).toMatchObject({ rejected: 0, waiting: 1 });
+    clock.advance(1000);
+    expect(await intake.scanOnce()).toMatchObject({ rejected: 1 });
+    expect(bench.report().code).toBe('empty');
+  });
+
+  it.each([
+    '.hidden.csv',
+    '~orders.csv',
+    'a.csv.tmp',
+    'a.csv.part',
+    'a.partial',
+    'a.filepart',
+    'a.csv.writing',
+    'a.crdownload',
+    'a.swp',
+    '.nfs0001',
+  ])('is not looked at under a name of unfinished files: %s', async (name) => {
+    const { intake, config } = await open();
+    writeFileSync(join(config.inbox, name), csv('1'));
+    expect(await intake.scanOnce()).toMatchObject({ ingested: 0, rejected: 0, waiting: 0 });
+    expect(bench.names('inbox')).toEqual([name]);
+  });
+
+  it('is refused when nothing is known of its extension', async () => {
+    const { intake } = await open();
+    bench.drop('orders.xlsx', 'PK');
+    expect(await intake.scanOnce()).toMatchObject({ rejected: 1 });
+    expect(bench.report()).toMatchObject({ code: 'unknown_extension', file: 'orders.xlsx' });
+  });
+
+  it('is not followed when it is a link, is not opened when it is a pipe, and stays when it is a folder', async () => {
+    const { intake, config } = await open();
+    symlinkSync('/etc/passwd', join(config.inbox, 'link.csv'));
+    execFileSync('mkfifo', [join(config.inbox, 'pipe.csv')]);
+    mkdirSync(join(config.inbox, 'folder.csv'));
+    expect(await intake.scanOnce()).toMatchObject({ ingested: 0, rejected: 2 });
+    await intake.scanOnce();
+    expect(bench.names('inbox')).toEqual(['folder.csv']);
+    expect(bench.names('rejected').filter((name) => name.endsWith('.error.json'))).toHaveLength(2);
+    expect(bench.log.filter(({ msg }) => msg.includes('folder lies in the inbox'))).toHaveLength(1);
+    expect(JSON.stringify(bench.log)).toContain('not_a_regular_file');
+  });
+
+  it('may have any name: 255 bytes, bytes that are not UTF-8, line breaks, dots', async () => {
+    const { intake, config } = await open();
+    const names = [
+      Buffer.from(`${'x'.repeat(251)}.csv`),
+      Buffer.concat([Buffer.from('caf'), Buffer.from([0xe9]), Buffer.from('.csv')]),
+      Buffer.from('a\nb "c" $(d).csv'),
+      Buffer.from('..x.csv').subarray(2),
+      Buffer.from('заказы.csv'),
+    ];
+    for (const [index, name] of names.entries()) {
+      writeFileSync(Buffer.concat([Buffer.from(`${config.inbox}/`), name]), csv(String(index)));
+    }
+    expect(await intake.scanOnce()).toMatchObject({ ingested: 5 });
+    expect(bench.names('inbox')).toEqual([]);
+    expect(bench.archived().every((name) => /^[0-9A-Z]{26}__[A-Za-z0-9._-]{1,80}$/.test(name))).toBe(true);
+  });
+
+  it('is taken by exactly one of two workers that share the inbox', async () => {
+    const { intake, store } = await open();
+    const second = bench.newIntake({}, store);
+    await second.scanOnce();
+    for (let index = 0; index < 40; index += 1) bench.drop(`${index}.csv`, csv(`order-${index}`));
+    const reports = await Promise.all([intake.scanOnce(), second.scanOnce()]);
+    expect(reports.reduce((sum, report) => sum + report.ingested, 0)).toBe(40);
+    expect([bench.entryCount(), bench.archived().length]).toEqual([40, 40]);
+    expect(reports.reduce((sum, report) => sum + report.deferred + report.rejected, 0)).toBe(0);
+  });
+
+  it('does not hide another of the same name: each is kept in the archive', async () => {
+    const { intake } = await open();
+    for (const orderId of ['1', '2', '1']) {
+      bench.drop('orders.csv', csv(orderId));
+      await intake.scanOnce();
+    }
+    expect(bench.archived()).toHaveLength(3);
+    expect(bench.entryCount()).toBe(2);
+  });
+
+  it('comes before files that were first seen later', async () => {
+    const { intake, clock, store } = await open({ stableMs: 1000 });
+    bench.drop('z.csv', csv('first'));
+    await intake.scanOnce();
+    clock.advance(10);
+    bench.drop('a.csv', csv('second'));
+    await intake.scanOnce();
+    clock.advance(1000);
+    await intake.scanOnce();
+    const orders = store.read.listOrders({ limit: 10 }).toSorted((one, other) => one.id - other.id);
+    expect(orders.map(({ orderId }) => orderId)).toEqual(['first', 'second']);
+  });
+});
+
+describe('a file that is written to after it was taken', () => {
+  it('is read again as a whole: what was added is bought, what was there is not bought twice, and people are told', async () => {
+    const { intake, config, clock } = await open({ stableMs: 1000 });
+    let appended = false;
+    const writer = bench.newIntake(
+      {},
+      new Proxy(bench.store, {
+        get: (store, name) => {
+          const value: unknown = Reflect.get(store, name);
+          if (name !== 'acceptBatch' || typeof value !== 'function')
+            return typeof value === 'function' ? value.bind(store) : value;
+          return async (batch: unknown) => {
+            // The producer still holds the file open over our rename, and goes on writing.
+            if (!appended) appendFileSync(join(config.work, bench.names('work')[0] ?? ''), row('3'));
+            appended = true;
+            return Reflect.apply(value, store, [batch]);
+          };
+        },
+      }),
+    );
+    await intake.stop();
+    bench.drop('orders.csv', csv('1', '2'));
+    await writer.scanOnce();
+    clock.advance(1000);
+    expect(await writer.scanOnce()).toMatchObject({ changed: 1, ingested: 0, lines: { accepted: 0 } });
+    expect(bench.entryCount()).toBe(2);
+    clock.advance(1000);
+    expect(await writer.scanOnce()).toMatchObject({ ingested: 1, lines: { accepted: 1, known: 2 } });
+    expect([bench.entryCount(), bench.names('work')]).toEqual([3, []]);
+    expect(bench.archived()).toHaveLength(1);
+    expect(bench.log.filter(({ level, msg }) => level === 40 && msg.includes('written to after'))).toHaveLength(1);
+  });
+
+  it('is read again also when it lies in the archive already, for as long as a slow writer may pause', async () => {
+    const { intake, config, clock } = await open({ stableMs: 1000 });
+    bench.drop('orders.csv', csv('1'));
+    await intake.scanOnce();
+    clock.advance(1000);
+    expect(await intake.scanOnce()).toMatchObject({ ingested: 1 });
+    const [archived = ''] = readdirSync(config.archive, { recursive: true, encoding: 'utf8' }).filter((name) =>
+      name.endsWith('.csv'),
+    );
+    appendFileSync(join(config.archive, archived), row('2'));
+    expect(await intake.scanOnce()).toMatchObject({ changed: 1, ingested: 0 });
+    clock.advance(1000);
+    expect(await intake.scanOnce()).toMatchObject({ ingested: 1, lines: { accepted: 1, known: 1 } });
+    expect([bench.entryCount(), bench.archived().length, bench.names('work')]).toEqual([2, 1, []]);
+  });
+});
+
+describe('with markers', () => {
+  it('a file waits for its marker, and both leave the inbox', async () => {
+    const { intake } = await open({ ready: 'done_file' });
+    bench.drop('orders.csv', csv('1'));
+    expect(await intake.scanOnce()).toMatchObject({ ingested: 0, waiting: 1 });
+    bench.drop('orders.csv.done', '');
+    expect(await intake.scanOnce()).toMatchObject({ ingested: 1, waiting: 0 });
+    expect([bench.names('inbox'), bench.names('work')]).toEqual([[], []]);
+  });
+
+  it('a marker that comes first waits for its file', async () => {
+    const { intake } = await open({ ready: 'done_file' });
+    bench.drop('orders.csv.done', JSON.stringify({ sha256: sha(csv('1')), rows: 1 }));
+    expect(await intake.scanOnce()).toMatchObject({ rejected: 0 });
+    bench.drop('orders.csv', csv('1'));
+    expect(await intake.scanOnce()).toMatchObject({ ingested: 1 });
+  });
+
+  it.each([
+    ['another content', { sha256: sha('x') }, 'sha256_mismatch'],
+    ['another number of rows', { rows: 2 }, 'row_count_mismatch'],
+    ['something else', { rowz: 1 }, 'bad_marker'],
+  ])('a file whose marker promises %s is refused, and nothing of it is sent', async (_name, marker, code) => {
+    const { intake } = await open({ ready: 'done_file' });
+    bench.drop('orders.csv', csv('1'));
+    bench.drop('orders.csv.done', JSON.stringify(marker));
+    expect(await intake.scanOnce()).toMatchObject({ rejected: 1 });
+    expect([bench.report().code, bench.entryCount(), bench.names('work')]).toEqual([code, 0, []]);
+  });
+
+  it('a claim that was cut short between marker and file is taken back at the next start', async () => {
+    const { intake, config } = await open({ ready: 'done_file' });
+    await intake.stop();
+    bench.drop('orders.csv', csv('1'));
+    writeFileSync(join(config.work, '01HZZZZZZZZZZZZZZZZZZZZZZZ__orders.csv.done'), '');
+    await bench.restart();
+    expect(await bench.intake.scanOnce()).toMatchObject({ ingested: 1 });
+    expect([bench.names('inbox'), bench.names('work')]).toEqual([[], []]);
+  });
+});
+
+describe('when the folders fail', () => {
+  it('a folder that cannot be used stops the start with what to do', async () => {
+    await open();
+    rmSync(bench.config.archive, { recursive: true });
+    writeFileSync(bench.config.archive, 'not a folder');
+    await expect(bench.newIntake().start()).rejects.toMatchObject({
+      code: 'FOLDER_UNUSABLE',
+      hint: expect.any(String),
+    });
+  });
+
+  it('folders on different mounts are refused at the start, because a file could not be renamed between them', async () => {
+    await open();
+    const elsewhere = join('/dev/shm', `order-sync-intake-${process.pid}`);
+    try {
+      await expect(bench.newIntake({ archive: elsewhere }).start()).rejects.toMatchObject({
+        code: 'FOLDER_UNUSABLE',
+        hint: expect.stringContaining('one mount'),
+      });
+      expect(bench.names('work')).toEqual([]);
+    } finally {
+      rmSync(elsewhere, { recursive: true, force: true });
+    }
+  });
+
+  it('an inbox that goes away is reported once, is seen in the status, and is used again when it is back', async () => {
+    const { intake, config } = await open();
+    renameSync(config.inbox, `${config.inbox}.away`);
+    await intake.scanOnce();
+    await intake.scanOnce();
+    expect(intake.status().degraded).toContain('cannot be read');
+    expect(bench.log.filter(({ level }) => level >= 50)).toHaveLength(1);
+    mkdirSync(config.inbox);
+    bench.drop('orders.csv', csv('1'));
+    expect(await intake.scanOnce()).toMatchObject({ ingested: 1 });
+    expect(intake.status().degraded).toBeNull();
+  });
+
+  it('a disk that is nearly full is left to the outbox: files stay in the inbox, loudly, until there is room', async () => {
+    await open();
+    bench.drop('orders.csv', csv('1'));
+    const full = bench.newIntake({ limits: { ...bench.config.limits, minFreeBytes: Number.MAX_SAFE_INTEGER } });
+    expect(await full.scanOnce()).toMatchObject({ ingested: 0 });
+    expect(full.status().degraded).toContain('MiB are free');
+    expect(bench.names('inbox')).toEqual(['orders.csv']);
+    expect(await bench.intake.scanOnce()).toMatchObject({ ingested: 1 });
+  });
+
+  it('a report that cannot be written keeps the file, which is brought to its end a minute later', async () => {
+    const { intake, config, clock } = await open();
+    rmSync(config.rejected, { recursive: true });
+    bench.drop('orders.csv', `${csv('1')}2,1,nonsense,v,,,1,,USD\n`);
+    expect(await intake.scanOnce()).toMatchObject({ ingested: 0, deferred: 1 });
+    expect(intake.status()).toMatchObject({ unfinished: 1, degraded: expect.stringContaining('orders.csv') });
+    mkdirSync(config.rejected);
+    clock.advance(60_000);
+    expect(await intake.scanOnce()).toMatchObject({ ingested: 1, lines: { accepted: 1, rejected: 1 } });
+    expect(bench.report().lines).toHaveLength(1);
+    expect(bench.entryCount()).toBe(1);
+    expect(intake.status()).toMatchObject({ unfinished: 0, degraded: null });
+  });
+
+  it.skipIf(process.getuid?.() === 0)(
+    'a file that may not be read stays in the inbox and is reported once',
+    async () => {
+      const { intake, config } = await open();
+      bench.drop('orders.csv', csv('1'));
+      chmodSync(join(config.inbox, 'orders.csv'), 0);
+      expect(await intake.scanOnce()).toMatchObject({ deferred: 1 });
+      await intake.scanOnce();
+      expect(bench.log.filter(({ level }) => level >= 50)).toHaveLength(1);
+      chmodSync(join(config.inbox, 'orders.csv'), 0o600);
+      bench.clock.advance(60_000);
+      expect(await intake.scanOnce()).toMatchObject({ ingested: 1 });
+    },
+  );
+
+  it('a failure of the store stops the intake and is told, and nothing is lost', async () => {
+    await open();
+    bench.drop('orders.csv', csv('1'));
+    await bench.store.close();
+    const intake = bench.newIntake();
+    const failed = intake.failed.catch((error: unknown) => error);
+    await intake.start();
+    expect(await failed).toBeInstanceOf(Error);
+    expect(intake.status().state).toBe('failed');
+    await intake.stop();
+    await bench.restart();
+    expect(await bench.intake.scanOnce()).toMatchObject({ ingested: 1 });
+  });
+});
+
+describe('the running intake', () => {
+  it('takes what is dropped while it runs, stops when it is told, and may be told twice', async () => {
+    const { intake } = await open({ scanIntervalMs: 20 });
+    await intake.start();
+    await intake.start();
+    expect(intake.status().state).toBe('running');
+    const accepted = bench.nextAccepted();
+    bench.drop('orders.csv', csv('1'));
+    await accepted;
+    await Promise.all([intake.stop(), intake.stop()]);
+    expect(intake.status().state).toBe('stopped');
+    bench.drop('more.csv', csv('2'));
+    expect(bench.names('inbox')).toEqual(['more.csv']);
+  });
+});

@@ -1,0 +1,35 @@
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { folderIntakeDefaults } from '../../../src/intake/folder/folder-config.ts';
+import { createFolderIntake } from '../../../src/intake/folder/folder-intake.ts';
+import { SystemClock } from '../../../src/ops/system-clock.ts';
+import { openStore } from '../../../src/store/sqlite-store.ts';
+
+/** Takes in what lies in ROOT/inbox until it is empty, or until it is killed. Run: node intake-child.ts ROOT */
+const root = process.argv[2] ?? '';
+const store = openStore({
+  path: join(root, 'order-sync.db'),
+  init: 'if-missing',
+  namespace: { instance: 'test', prefix: 'os', secret: Buffer.alloc(32, 7) },
+  upstream: 'sandbox',
+  sinks: ['folder'],
+});
+const intake = createFolderIntake({
+  store,
+  clock: new SystemClock(),
+  logger: pino({ level: 'silent' }),
+  config: {
+    ...folderIntakeDefaults,
+    inbox: join(root, 'inbox'),
+    work: join(root, 'work'),
+    archive: join(root, 'archive'),
+    rejected: join(root, 'rejected'),
+    stableObservations: 1,
+    stableMs: 0,
+  },
+  onAccepted: () => process.stdout.write('accepted\n'),
+});
+process.stdout.write('ready\n');
+await intake.scanOnce();
+await intake.stop();
+await store.close();

@@ -1,0 +1,42 @@
+import { pino } from 'pino';
+import { startWebhookIntake } from '../../../src/intake/http/webhook-intake.ts';
+import { SystemClock } from '../../../src/ops/system-clock.ts';
+import { openStore } from '../../../src/store/sqlite-store.ts';
+import { limits, token } from './running-intake-config.ts';
+
+/**
+ * The intake as a process that dies at a chosen line: `commit` right after the order is on disk and before anybody is
+ * told, `before` right before the commit, `never` not at all. Prints its address.
+ */
+const [path = '', dies = 'never'] = process.argv.slice(2);
+const store = openStore({
+  path,
+  init: 'if-missing',
+  namespace: { instance: 'test', prefix: 'os', secret: Buffer.alloc(32, 7) },
+  upstream: 'sandbox',
+  sinks: ['folder'],
+});
+const accept = store.acceptRequests.bind(store);
+store.acceptRequests = async (requests) => {
+  if (dies === 'before') process.kill(process.pid, 'SIGKILL');
+  const outcomes = await accept(requests);
+  if (dies === 'commit') process.kill(process.pid, 'SIGKILL');
+  return outcomes;
+};
+const intake = await startWebhookIntake({
+  store,
+  clock: new SystemClock(),
+  logger: pino({ level: 'silent' }),
+  version: '0.0.0',
+  config: {
+    listen: { host: '127.0.0.1', port: 0 },
+    source: 'webhook',
+    tokens: [{ name: 'anybody', secret: token, source: null }],
+    standardWebhooks: [],
+    hmac: [],
+    woocommerce: [],
+    shopify: [],
+    limits,
+  },
+});
+process.stdout.write(`${intake.address}\n`);

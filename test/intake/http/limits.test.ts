@@ -1,0 +1,265 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { problemSchema } from '../../../src/intake/http/openapi.ts';
+import { type Answer, order, type RunningIntake, startIntake } from './running-intake.ts';
+import { token, whsec } from './running-intake-config.ts';
+
+const head = `POST /v1/orders HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n`;
+
+function dial(running: RunningIntake): Socket {
+  const { hostname, port } = new URL(running.url);
+  return connect(Number(port), hostname).setEncoding('utf8');
+}
+
+/** Everything that a connection says until it is closed. */
+async function heard(socket: Socket): Promise<string> {
+  let text = '';
+  socket.on('data', (part: string) => (text += part));
+  socket.on('error', () => undefined);
+  await once(socket, 'close');
+  return text;
+}
+
+/** How often each status was answered. */
+function countedBy(answers: readonly Answer[]): Record<number, number> {
+  const counts: Record<number, number> = {};
+  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}
+
+describe('the limit on a body', () => {
+  it('refuses one that says it is larger without reading it, and one that turns out larger', async () => {
+    const running = await startIntake({ limits: { bodyBytes: 1000 } });
+    const said = await running.post(order({ metadata: { note: 'x'.repeat(2000) } }));
+    expect([said.status, problemSchema.parse(said.json).code]).toEqual([413, 'too_large']);
+    const socket = dial(running);
+    socket.write(`${head}Transfer-Encoding: chunked\r\n\r\n`);
+    const answer = heard(socket);
+    for (let part = 0; part < 20; part += 1) socket.write(`64\r\n${' '.repeat(100)}\r\n`);
+    expect(await answer).toContain('413 Payload Too Large');
+    expect(running.outbox.store.read.counts().pending).toBe(0);
+  });
+
+  it('answers a body far beyond it, and goes on', async () => {
+    const running = await startIntake();
+    const answer = await running.post(order({ metadata: { note: 'x'.repeat(3_000_000) } }));
+    expect(answer.status).toBe(413);
+    expect((await running.post(order())).status).toBe(202);
+  });
+
+  it('is a MiB: a thousand long lines fit', async () => {
+    const { post } = await startIntake();
+    const line = { type: 'gift_card_order', variant: 'v'.repeat(128), quantity: 1, extra: { note: 'n'.repeat(700) } };
+    const lines = Array.from({ length: 1000 }, (_, index) => ({ ...line, line_id: String(index) }));
+    expect(JSON.stringify(order({ lines })).length).toBeGreaterThan(900_000);
+    expect((await post(order({ lines }))).status).toBe(202);
+  });
+
+  it('holds before anybody is let in: a stranger sends nothing', async () => {
+    const running = await startIntake();
+    const socket = dial(running);
+    const answer = heard(socket);
+    socket.write(
+      `POST /v1/orders HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 900000\r\nConnection: close\r\n\r\n`,
+    );
+    expect(await answer).toContain('401 Unauthorized');
+  });
+});
+
+describe('a client that is slow on purpose', () => {
+  it('is cut off while it sends its headers', async () => {
+    const running = await startIntake({ limits: { headersMs: 200, requestMs: 400 } });
+    const socket = dial(running);
+    const answer = heard(socket);
+    socket.write('POST /v1/orders HTTP/1.1\r\nHost: x\r\n');
+    expect(await answer).toContain('408 Request Timeout');
+  });
+
+  it('is cut off while it sends its body, and nothing of it is accepted', async () => {
+    const running = await startIntake({ limits: { headersMs: 200, requestMs: 400 } });
+    const text = JSON.stringify(order());
+    const socket = dial(running);
+    const answer = heard(socket);
+    socket.write(`${head}Content-Length: ${text.length}\r\n\r\n${text.slice(0, -1)}`);
+    await answer;
+    expect(running.outbox.store.read.counts().pending).toBe(0);
+    expect((await running.post(order())).status).toBe(202);
+  });
+
+  it('cannot hold more connections than the limit', async () => {
+    const running = await startIntake({ limits: { connections: 3 } });
+    const sockets = await Promise.all(
+      Array.from({ length: 3 }, async () => {
+        const socket = dial(running);
+        socket.on('error', () => undefined);
+        await once(socket, 'connect');
+        return socket;
+      }),
+    );
+    await delay(50);
+    expect(await heard(dial(running))).toBe('');
+    sockets[0]?.destroy();
+    await delay(50);
+    expect((await running.post(order())).status).toBe(202);
+    for (const socket of sockets) socket.destroy();
+  });
+
+  it('that hangs up in the middle leaves nothing behind', async () => {
+    const running = await startIntake();
+    const text = JSON.stringify(order());
+    const socket = dial(running);
+    socket.on('error', () => undefined);
+    socket.write(`${head}Content-Length: ${text.length}\r\n\r\n${text.slice(0, 40)}`);
+    await delay(50);
+    socket.destroy();
+    await delay(50);
+    expect(running.outbox.store.read.listOrders({ limit: 1 })).toEqual([]);
+    expect((await running.post(order())).status).toBe(202);
+  });
+});
+
+describe('the rate of a caller', () => {
+  it('is limited by itself alone, with the seconds after which it may come again', async () => {
+    const { post, call } = await startIntake({ limits: { requestsPerMinute: 60, burst: 2 } });
+    expect((await post(order())).status).toBe(202);
+    expect((await post(order())).status).toBe(200);
+    const limited = await post(order());
+    expect([limited.status, limited.json.code, limited.headers.get('retry-after')]).toEqual([429, 'rate_limited', '1']);
+    const other = await call('GET', '/v1/orders/shop2/1', { authorization: 'Bearer token-of-shop-two-002' });
+    expect(other.status).toBe(404);
+    await delay(1100);
+    expect((await post(order())).status).toBe(200);
+  });
+
+  it('cannot be used up by somebody who only knows its name', async () => {
+    const { post, call } = await startIntake({ limits: { requestsPerMinute: 60, burst: 1 } });
+    const json = { 'content-type': 'application/json' };
+    const forged = { ...json, 'webhook-id': 'new', 'webhook-timestamp': '1', 'webhook-signature': `v1,${whsec}` };
+    for (let time = 0; time < 5; time += 1) {
+      expect((await call('POST', '/v1/orders', forged, '{}')).status).toBe(401);
+      expect((await post(order(), { authorization: 'Bearer wrong-wrong-wrong' })).status).toBe(401);
+    }
+    expect((await post(order())).status).toBe(202);
+  });
+});
+
+describe('requests that arrive together', () => {
+  it('while a commit is under way share the next one', async () => {
+    // The queue tells that it is more than half full: that is how the test knows that all of them have arrived.
+    const running = await startIntake({ limits: { uncommitted: 99 } });
+    const { store } = running.outbox;
+    const accept = store.acceptRequests.bind(store);
+    const disk = Promise.withResolvers<void>();
+    const commits: number[] = [];
+    store.acceptRequests = async (requests) => {
+      commits.push(requests.length);
+      await disk.promise;
+      return accept(requests);
+    };
+    const post = (index: number) => running.post(order({ order_id: `g${index}` }));
+    const first = post(0);
+    while (commits.length === 0) await delay(5);
+    const others = Array.from({ length: 49 }, (_, index) => post(index + 1));
+    while (running.intake.health() !== 'warn') await delay(5);
+    disk.resolve();
+    const answers = await Promise.all([first, ...others]);
+    expect(answers.filter((answer) => answer.status !== 202)).toEqual([]);
+    expect(commits).toEqual([1, 49]);
+    expect(store.read.counts().pending).toBe(100);
+  });
+
+  it('fifty copies of one make one entry, and all get the same references', async () => {
+    const { post, outbox } = await startIntake();
+    const [line] = order().lines;
+    const answers = await Promise.all(Array.from({ length: 50 }, () => post(order({ lines: [line] }))));
+    expect(countedBy(answers)).toEqual({ 200: 49, 202: 1 });
+    expect(new Set(answers.map((answer) => JSON.stringify(answer.json.lines))).size).toBe(1);
+    expect(outbox.store.read.counts().pending).toBe(1);
+  });
+
+  it('are turned away when too many wait for the disk, and those are not accepted', async () => {
+    const running = await startIntake({ limits: { uncommitted: 4 } });
+    const { store } = running.outbox;
+    const accept = store.acceptRequests.bind(store);
+    const disk = Promise.withResolvers<void>();
+    store.acceptRequests = async (requests) => {
+      await disk.promise;
+      return accept(requests);
+    };
+    const posts = Array.from({ length: 10 }, (_, index) => running.post(order({ order_id: `q${index}` })));
+    const refused: Answer[] = [];
+    for (const post of posts) void post.then((answer) => answer.status === 503 && refused.push(answer));
+    while (refused.length < 6) await delay(5);
+    const [first] = refused;
+    expect([first?.status, first?.json.code, first?.headers.get('retry-after')]).toEqual([503, 'overloaded', '1']);
+    expect(running.intake.health()).toBe('warn');
+    disk.resolve();
+    expect(countedBy(await Promise.all(posts))).toEqual({ 202: 4, 503: 6 });
+    expect(store.read.listOrders({ limit: 100 })).toHaveLength(4);
+  });
+
+  it('fail alone when the fault is in one of them', async () => {
+    const running = await startIntake();
+    const { store } = running.outbox;
+    const line = { ...order(), source: 'shop1', orderId: 'bad', lineId: '1', operation: 'gift_card_order' as const };
+    const rest = { variant: 'v', plan: null, iccid: null, quantity: 1, days: null, currency: 'USD', notAfterMs: null };
+    const good = { ...line, ...rest, metadata: {}, extra: {}, lineNumber: null };
+    const [bad, other] = await store.acceptRequests([
+      // The database refuses a source that is too long, after the first line of the request was inserted.
+      { nowMs: 1, lines: [good, { ...good, lineId: '2', source: 's'.repeat(65) }] },
+      { nowMs: 1, lines: [{ ...good, orderId: 'good' }] },
+    ]);
+    expect([bad?.kind, other?.kind]).toEqual(['failed', 'accepted']);
+    expect(store.read.listOrders({ limit: 10 }).map((summary) => summary.orderId)).toEqual(['good']);
+  });
+
+  it('are answered 503, and the worker is told, when the disk cannot be written', async () => {
+    const running = await startIntake();
+    running.outbox.store.acceptRequests = () => Promise.reject(new Error('fsync failed'));
+    const answer = await running.post(order());
+    expect([answer.status, answer.json.code]).toEqual([503, 'unavailable']);
+    await expect(running.intake.failed).rejects.toThrow('fsync failed');
+    expect(running.intake.health()).toBe('fail');
+    expect((await running.post(order())).status).toBe(503);
+  });
+});
+
+describe('the end', () => {
+  it('answers what is under way, lets go whoever waits, turns away what comes, and closes', async () => {
+    const running = await startIntake();
+    const waiting = running.post(order(), { prefer: 'wait=60' });
+    while (running.outbox.store.read.counts().pending === 0) await delay(5);
+    const open = dial(running);
+    const late = heard(open);
+    await once(open, 'connect');
+    const text = JSON.stringify(order({ order_id: 'late' }));
+    open.write(`${head}Content-Length: ${text.length}\r\n\r\n${text.slice(0, 10)}`);
+    await delay(50);
+    const started = performance.now();
+    const stopped = running.intake.stop();
+    open.write(text.slice(10));
+    expect((await waiting).status).toBe(202);
+    await stopped;
+    expect(performance.now() - started).toBeLessThan(1500);
+    // What was begun before the end is accepted, or it is not answered as if it were.
+    expect(await late).toContain('202 Accepted');
+    expect(running.outbox.store.read.findOrder('shop1', 'late')).not.toBeNull();
+    await expect(running.post(order())).rejects.toThrow('fetch failed');
+    await running.intake.stop();
+  });
+
+  it('answers 503 on connections that are still open', async () => {
+    const running = await startIntake();
+    const socket = dial(running);
+    const answer = heard(socket);
+    // Headers half sent: the connection is not idle.
+    socket.write(head);
+    await delay(50);
+    const stopped = running.intake.stop();
+    socket.write('Content-Length: 2\r\n\r\n{}');
+    expect(await answer).toMatch(/503 Service Unavailable[^]*Retry-After|retry-after/i);
+    await stopped;
+  });
+});

@@ -1,0 +1,234 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { acknowledgementSchema, problemSchema, resultSchema } from '../../../src/intake/http/openapi.ts';
+import { close, fulfilled } from '../../support/outbox.ts';
+import { order, startIntake } from './running-intake.ts';
+import { boundToken, token } from './running-intake-config.ts';
+
+const bearer = { authorization: `Bearer ${token}` };
+
+describe('posting an order', () => {
+  it('is answered 202 with the references, which are on disk by then, and rings', async () => {
+    const { post, outbox, rings } = await startIntake();
+    const answer = await post(order());
+    expect(answer.status).toBe(202);
+    expect(acknowledgementSchema.parse(answer.json)).toMatchObject({
+      source: 'shop1',
+      order_id: '1001',
+      status: 'accepted',
+      state: 'in_progress',
+      url: '/v1/orders/shop1/1001',
+    });
+    expect(answer.headers.get('location')).toBe('/v1/orders/shop1/1001');
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    const stored = outbox.store.read.showOrder('shop1', '1001')?.entries;
+    expect(answer.json.lines).toEqual(stored?.map(({ lineId, reference }) => ({ line_id: lineId, reference })));
+    expect(rings()).toBe(1);
+  });
+
+  it('again, is answered 200 with the same references, and buys nothing', async () => {
+    const { post, outbox, rings } = await startIntake();
+    const first = await post(order());
+    // Deadline and metadata say nothing about what is bought, and neither does the order of keys.
+    const again = await post({ ...order(), metadata: { note: 'again' }, not_after: '2099-01-01T00:00:00Z' });
+    expect(again.status).toBe(200);
+    expect(again.json).toEqual({ ...first.json, status: 'known' });
+    expect(outbox.store.read.counts().pending).toBe(2);
+    expect(rings()).toBe(1);
+  });
+
+  it('with other content is answered 409 with the fields that differ, and changes nothing', async () => {
+    const { post, outbox } = await startIntake();
+    const first = await post(order());
+    const [gift, esim] = order().lines;
+    const answer = await post(order({ lines: [{ ...Object(gift), quantity: 3 }, esim] }));
+    expect(answer.status).toBe(409);
+    expect(answer.headers.get('content-type')).toBe('application/problem+json');
+    expect(problemSchema.parse(answer.json)).toMatchObject({
+      code: 'conflict',
+      conflicts: [
+        {
+          source: 'shop1',
+          order_id: '1001',
+          lines: [
+            {
+              line_id: '1',
+              reference: first.json.lines[0].reference,
+              differences: [{ field: 'quantity', was: 2, is: 3 }],
+            },
+          ],
+        },
+      ],
+    });
+    expect(outbox.store.read.counts().pending).toBe(2);
+  });
+
+  it('with a line more or a line less is other content: a caller that numbers lines anew would buy them again', async () => {
+    const { post, outbox } = await startIntake();
+    await post(order());
+    const [gift, esim] = order().lines;
+    const renumbered = await post(
+      order({
+        lines: [
+          { ...Object(gift), line_id: 'a' },
+          { ...Object(esim), line_id: 'b' },
+        ],
+      }),
+    );
+    expect(renumbered.status).toBe(409);
+    expect(renumbered.json.conflicts[0].lines.map((line: { line_id: string }) => line.line_id)).toEqual([
+      '1',
+      '2',
+      'a',
+      'b',
+    ]);
+    expect((await post(order({ lines: [gift] }))).status).toBe(409);
+    expect(outbox.store.read.counts().pending).toBe(2);
+  });
+
+  it('as a batch is answered in the order of the question, as an array or as "orders"', async () => {
+    const { post, outbox } = await startIntake();
+    const orders = ['1', '2', '3'].map((id) => order({ order_id: id }));
+    const answer = await post(orders.slice(0, 2));
+    expect(answer.status).toBe(202);
+    expect(answer.json.orders.map((one: { order_id: string }) => one.order_id)).toEqual(['1', '2']);
+    // One of them is new: that is what the answer says as a whole.
+    const more = await post({ orders });
+    expect(more.status).toBe(202);
+    expect(more.json.orders.map((one: { status: string }) => one.status)).toEqual(['known', 'known', 'accepted']);
+    expect((await post({ orders })).status).toBe(200);
+    expect(outbox.store.read.counts().pending).toBe(6);
+  });
+
+  it('with a conflict in a batch accepts nothing of the batch', async () => {
+    const { post, outbox } = await startIntake();
+    await post(order());
+    const answer = await post([order({ order_id: 'new' }), order({ currency: 'EUR' })]);
+    expect(answer.status).toBe(409);
+    expect(outbox.store.read.findOrder('shop1', 'new')).toBeNull();
+  });
+
+  it('without a source belongs to the source of its token, else to the configured one', async () => {
+    const { post } = await startIntake();
+    const { source: _, ...nobodys } = order();
+    expect((await post(nobodys)).json.source).toBe('webhook');
+    expect((await post(nobodys, { authorization: `Bearer ${boundToken}` })).json.source).toBe('shop2');
+  });
+
+  it.each([
+    ['an id with a slash', 'a/b'],
+    ['an id with a percent sign', '100%2F'],
+    ['an id with spaces and letters of the world', 'Bestellung 7 ü 注文'],
+    ['an id with a question mark and a hash', 'a?b#c'],
+  ])('gives %s an address that leads back to it', async (_, id) => {
+    const { post, call } = await startIntake();
+    const { json } = await post(order({ order_id: id }));
+    const read = await call('GET', json.url, bearer);
+    expect([read.status, read.json.order_id]).toEqual([200, id]);
+  });
+});
+
+describe('reading an order', () => {
+  it('gives the result document, as it is written to the folder', async () => {
+    const { post, call, outbox } = await startIntake();
+    await post(order());
+    const attempt = await outbox.opened({ nowMs: Date.now() });
+    await outbox.store.closeAttempt(close(attempt, fulfilled));
+    const { status, json } = await call('GET', '/v1/orders/shop1/1001', bearer);
+    expect(status).toBe(200);
+    expect(resultSchema.parse(json)).toMatchObject({ state: 'in_progress', sandbox: true });
+    expect(json.lines[0].entries[0].units).toEqual([{ code: 'SECRET-CODE' }]);
+  });
+
+  it('of an order that is not there is 404, of another source 403, and without a token 401', async () => {
+    const { post, call } = await startIntake();
+    await post(order());
+    expect((await call('GET', '/v1/orders/shop1/nope', bearer)).status).toBe(404);
+    const other = { authorization: `Bearer ${boundToken}` };
+    expect((await call('GET', '/v1/orders/shop1/1001', other)).json.code).toBe('source_not_allowed');
+    const nobody = await call('GET', '/v1/orders/shop1/1001');
+    expect([nobody.status, nobody.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="order-sync"']);
+  });
+});
+
+describe('waiting for the result', () => {
+  it('ends when the order has come to rest, also for a post', async () => {
+    const { post, call, outbox, intake } = await startIntake();
+    const [line] = order().lines;
+    const body = order({ lines: [line] });
+    const posted = post(body, { prefer: 'wait=20' });
+    while (outbox.store.read.counts().pending === 0) await delay(5);
+    const read = call('GET', '/v1/orders/shop1/1001', { ...bearer, prefer: 'respond-async, wait=20' });
+    await delay(50);
+    const attempt = await outbox.opened({ nowMs: Date.now() });
+    await outbox.store.closeAttempt(close(attempt, fulfilled));
+    intake.ring();
+    const started = performance.now();
+    const answers = await Promise.all([posted, read]);
+    expect(performance.now() - started).toBeLessThan(900);
+    for (const answer of answers) {
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get('preference-applied')).toBe('wait=20');
+      expect(resultSchema.parse(answer.json).state).toBe('completed');
+    }
+  });
+
+  it('ends when the time is over, with the order as it stands', async () => {
+    const { post, call } = await startIntake({ limits: { waitS: 1 } });
+    const started = performance.now();
+    const answer = await post(order(), { prefer: 'wait=600' });
+    expect(performance.now() - started).toBeGreaterThan(900);
+    expect([answer.status, answer.json.state, answer.headers.get('preference-applied')]).toEqual([
+      202,
+      'in_progress',
+      'wait=1',
+    ]);
+    expect((await call('GET', '/v1/orders/shop1/1001', { ...bearer, prefer: 'wait=0' })).json.state).toBe(
+      'in_progress',
+    );
+  });
+
+  it('is not granted to more than the limit: the others are answered at once', async () => {
+    const { post, call } = await startIntake({ limits: { waiting: 0 } });
+    const answer = await post(order(), { prefer: 'wait=30' });
+    expect([answer.status, answer.json.state]).toEqual([202, 'in_progress']);
+    expect((await call('GET', '/v1/orders/shop1/1001', { ...bearer, prefer: 'wait=30' })).status).toBe(200);
+  });
+});
+
+describe('taking an order back', () => {
+  it('cancels all of it while nothing was sent, leaves an audit row, and may be repeated', async () => {
+    const { post, call, outbox } = await startIntake();
+    await post(order());
+    const answer = await call('DELETE', '/v1/orders/shop1/1001', bearer);
+    expect(answer.status).toBe(200);
+    expect(resultSchema.parse(answer.json).lines.map((line) => line.state)).toEqual(['cancelled', 'cancelled']);
+    expect((await call('DELETE', '/v1/orders/shop1/1001', bearer)).status).toBe(200);
+    expect(outbox.auditLog()).toEqual([
+      expect.objectContaining({ actor: 'webhook:anybody', action: 'cancel', subject: 'shop1/1001' }),
+    ]);
+    expect(await outbox.store.openAttempt(outbox.claim({ nowMs: Date.now() }))).toBeNull();
+    // The order stays known: posted again it is not bought after all.
+    const again = await post(order());
+    expect([again.status, again.json.status, again.json.state]).toEqual([200, 'known', 'failed']);
+  });
+
+  it('is refused with the states when a line was sent already, and then takes nothing back', async () => {
+    const { post, call, outbox } = await startIntake();
+    await post(order());
+    await outbox.store.openAttempt(outbox.claim({ nowMs: Date.now() }));
+    const answer = await call('DELETE', '/v1/orders/shop1/1001', bearer);
+    expect(answer.status).toBe(409);
+    expect(problemSchema.parse(answer.json).lines?.map((line) => line.state)).toEqual(['sending', 'pending']);
+    expect(outbox.store.read.counts().cancelled).toBe(0);
+    expect(outbox.auditLog()).toEqual([]);
+  });
+
+  it('is only for those whose order it is', async () => {
+    const { post, call } = await startIntake();
+    await post(order());
+    expect((await call('DELETE', '/v1/orders/shop1/1001')).status).toBe(401);
+    expect((await call('DELETE', '/v1/orders/shop1/1001', { authorization: `Bearer ${boundToken}` })).status).toBe(403);
+    expect((await call('DELETE', '/v1/orders/shop1/none', bearer)).status).toBe(404);
+  });
+});

@@ -1,0 +1,21 @@
+import type { WebhookConfig } from '../../../src/intake/http/webhook-config.ts';
+
+export const token = 'token-of-anybody-0001';
+export const boundToken = 'token-of-shop-two-002';
+export const whsec = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+export const olderWhsec = 'whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=';
+export const hmacSecret = 'a-secret-of-the-erp-9';
+
+export const limits: WebhookConfig['limits'] = {
+  bodyBytes: 1_048_576,
+  batchLines: 1000,
+  depth: 16,
+  requestsPerMinute: 60_000,
+  burst: 10_000,
+  uncommitted: 1000,
+  connections: 512,
+  headersMs: 10_000,
+  requestMs: 30_000,
+  waitS: 60,
+  waiting: 256,
+};

@@ -1,0 +1,124 @@
+import { pino } from 'pino';
+import { onTestFinished } from 'vitest';
+import type { Clock } from '../../../src/core/clock.ts';
+import type { WebhookConfig } from '../../../src/intake/http/webhook-config.ts';
+import { startWebhookIntake, type WebhookIntake } from '../../../src/intake/http/webhook-intake.ts';
+import { SystemClock } from '../../../src/ops/system-clock.ts';
+import { Outbox } from '../../support/outbox.ts';
+import { boundToken, hmacSecret, limits, olderWhsec, token, whsec } from './running-intake-config.ts';
+
+export interface IntakeChanges {
+  readonly limits?: Partial<WebhookConfig['limits']>;
+  readonly config?: Partial<WebhookConfig>;
+  /** What the wall clock shows, instead of the time. */
+  readonly wallMs?: number;
+}
+
+/** The intake on a real socket, before a real outbox. */
+export interface RunningIntake {
+  readonly outbox: Outbox;
+  readonly intake: WebhookIntake;
+  readonly url: string;
+  /** How often it was told that there is something to buy. */
+  readonly rings: () => number;
+  readonly post: (body: unknown, headers?: Record<string, string>) => Promise<Answer>;
+  readonly call: (
+    method: string,
+    path: string,
+    headers?: Record<string, string>,
+    body?: string | Buffer,
+  ) => Promise<Answer>;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  // What came back is what the test is about.
+  // oxlint-disable-next-line typescript/no-explicit-any -- JSON whose form each test asserts by itself
+  readonly json: any;
+}
+
+export async function startIntake(changes: IntakeChanges = {}): Promise<RunningIntake> {
+  const outbox = await Outbox.open();
+  let rings = 0;
+  const clock: Clock = new SystemClock();
+  if (changes.wallMs !== undefined) clock.wallMs = () => changes.wallMs ?? 0;
+  const intake = await startWebhookIntake({
+    store: outbox.store,
+    clock,
+    logger: pino({ level: 'silent' }),
+    version: '0.0.0',
+    onAccepted: () => {
+      rings += 1;
+    },
+    config: {
+      listen: { host: '127.0.0.1', port: 0 },
+      source: 'webhook',
+      tokens: [
+        { name: 'anybody', secret: token, source: null },
+        { name: 'shop-two', secret: boundToken, source: 'shop2' },
+      ],
+      standardWebhooks: [
+        { name: 'new', secret: whsec, source: null },
+        { name: 'old', secret: olderWhsec, source: 'shop2' },
+      ],
+      hmac: [
+        {
+          name: 'erp',
+          secret: hmacSecret,
+          source: 'erp',
+          header: 'X-Erp-Signature',
+          encoding: 'hex',
+          prefix: 'sha256=',
+          form: null,
+        },
+      ],
+      woocommerce: [],
+      shopify: [],
+      ...changes.config,
+      limits: { ...limits, ...changes.limits },
+    },
+  });
+  onTestFinished(async () => {
+    await intake.stop();
+    await outbox.close();
+  });
+  const url = `http://${intake.address}`;
+  const call: RunningIntake['call'] = async (method, path, headers = {}, body) => {
+    const init = { method, headers, ...(body === undefined ? {} : { body }) };
+    const response = await fetch(`${url}${path}`, init);
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, json: isJson(response) ? JSON.parse(text) : text };
+  };
+  return {
+    outbox,
+    intake,
+    url,
+    rings: () => rings,
+    call,
+    post: (body, headers = {}) =>
+      call(
+        'POST',
+        '/v1/orders',
+        { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
+        typeof body === 'string' ? body : JSON.stringify(body),
+      ),
+  };
+}
+
+function isJson(response: Response): boolean {
+  return /json/.test(response.headers.get('content-type') ?? '');
+}
+
+export function order(changes: Record<string, unknown> = {}): Record<string, unknown> & { lines: unknown[] } {
+  return {
+    source: 'shop1',
+    order_id: '1001',
+    currency: 'USD',
+    lines: [
+      { line_id: '1', type: 'gift_card_order', variant: 'steam-usd-20', quantity: 2 },
+      { line_id: '2', type: 'esim_order', plan: 'fr-daily-1gb', quantity: 1, days: 7 },
+    ],
+    ...changes,
+  };
+}

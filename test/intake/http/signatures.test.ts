@@ -1,0 +1,154 @@
+import { createHmac } from 'node:crypto';
+import { Webhook } from 'standardwebhooks';
+import { describe, expect, it } from 'vitest';
+import { verifyStandardWebhook } from '../../../src/intake/http/standard-webhook.ts';
+import { order, startIntake } from './running-intake.ts';
+import { boundToken, hmacSecret, olderWhsec, token, whsec } from './running-intake-config.ts';
+
+const body = JSON.stringify(order());
+const json = { 'content-type': 'application/json' };
+
+/** Signs with the published library, which is not ours. */
+function signed(secret: string, text: string, at = new Date(), id = 'msg_1'): Record<string, string> {
+  return {
+    ...json,
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+    'webhook-signature': new Webhook(secret).sign(id, at, text),
+  };
+}
+
+describe('a request signed after Standard Webhooks', () => {
+  // The vector of the specification's own test suite.
+  const vector = {
+    secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+    id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
+    timestamp: '1614265330',
+    body: '{"test": 2432232314}',
+    signature: 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
+  };
+  const callers = [{ name: 'vector', secret: vector.secret, source: null }];
+  const verify = (changes: Partial<typeof vector>, atS = 1_614_265_330) =>
+    verifyStandardWebhook({ ...vector, ...changes }, Buffer.from(changes.body ?? vector.body), callers, atS * 1000);
+
+  it('is known by the published vector', () => {
+    expect(verify({})).toEqual({ ok: true, caller: callers[0] });
+  });
+
+  it.each([
+    ['at both ends of five minutes', {}, [1_614_265_330 - 300, 1_614_265_330 + 300]],
+    [
+      'among signatures of other versions and secrets',
+      { signature: `v1,${'A'.repeat(43)}= v2,x v1a,x ${vector.signature}` },
+      [1_614_265_330],
+    ],
+  ])('is known %s', (_, changes, times) => {
+    for (const at of times) expect(verify(changes, at).ok).toBe(true);
+  });
+
+  it.each([
+    ['too old', {}, 1_614_265_330 + 301],
+    ['from the future', {}, 1_614_265_330 - 301],
+    ['with another body', { body: '{"test": 2432232315}' }, 1_614_265_330],
+    ['with another id', { id: 'msg_other' }, 1_614_265_330],
+    ['with another time', { timestamp: '1614265331' }, 1_614_265_330],
+    ['of another version alone', { signature: vector.signature.replace('v1,', 'v2,') }, 1_614_265_330],
+    ['without its prefix', { signature: vector.signature.slice(3) }, 1_614_265_330],
+    ['cut short', { signature: vector.signature.slice(0, -2) }, 1_614_265_330],
+    ['without a signature', { signature: '' }, 1_614_265_330],
+    ['without an id', { id: '' }, 1_614_265_330],
+    ['without a time', { timestamp: '' }, 1_614_265_330],
+    ['with a time that is no number', { timestamp: 'NaN' }, 1_614_265_330],
+    ['with a time in hexadecimal', { timestamp: '0x60379f72' }, 1_614_265_330],
+  ])('is refused %s', (_, changes, at) => {
+    expect(verify(changes, at).ok).toBe(false);
+  });
+
+  it('is accepted over HTTP as the library signs it, with any of the secrets, within its source', async () => {
+    const { call } = await startIntake();
+    expect((await call('POST', '/v1/orders', signed(whsec, body), body)).status).toBe(202);
+    const other = JSON.stringify(order({ source: 'shop2' }));
+    expect((await call('POST', '/v1/orders', signed(olderWhsec, other), other)).status).toBe(202);
+    expect((await call('POST', '/v1/orders', signed(olderWhsec, body), body)).status).toBe(403);
+  });
+
+  it('sent again under a new id, by its sender or by somebody who listened, buys nothing more', async () => {
+    const { call, outbox } = await startIntake();
+    const first = await call('POST', '/v1/orders', signed(whsec, body), body);
+    expect((await call('POST', '/v1/orders', signed(whsec, body), body)).status).toBe(200);
+    const again = await call('POST', '/v1/orders', signed(whsec, body, new Date(), 'msg_2'), body);
+    expect([again.status, again.json.lines]).toEqual([200, first.json.lines]);
+    expect(outbox.store.read.counts().pending).toBe(2);
+  });
+
+  it('is signed over bytes: the same text in other bytes is another body', async () => {
+    const { call } = await startIntake();
+    const text = JSON.stringify(order({ metadata: { note: 'Grüße' } }));
+    const escaped = text.replace('ü', '\\u00fc');
+    expect((await call('POST', '/v1/orders', signed(whsec, text), escaped)).status).toBe(401);
+    expect((await call('POST', '/v1/orders', signed(whsec, text), text)).status).toBe(202);
+  });
+
+  it('cannot read or take back an order: a signature without a body could be pointed at any', async () => {
+    const { call } = await startIntake();
+    await call('POST', '/v1/orders', signed(whsec, body), body);
+    expect((await call('GET', '/v1/orders/shop1/1001', signed(whsec, ''))).status).toBe(401);
+    expect((await call('DELETE', '/v1/orders/shop1/1001', signed(whsec, ''))).status).toBe(401);
+  });
+
+  it('that also carries a token must be right in both', async () => {
+    const { call } = await startIntake();
+    const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });
+    const post = (headers: Record<string, string>) => call('POST', '/v1/orders', headers, body);
+    expect((await post({ ...signed(whsec, body), ...bearer('wrong-token-000000') })).status).toBe(401);
+    expect((await post({ ...signed(whsec, `${body} `), ...bearer(token) })).status).toBe(401);
+    expect((await post({ ...signed(whsec, body), ...bearer(boundToken) })).status).toBe(403);
+    expect((await post({ ...signed(whsec, body), ...bearer(token) })).status).toBe(202);
+  });
+});
+
+describe('a request signed by a home-made shop', () => {
+  const sign = (text: string) => createHmac('sha256', hmacSecret).update(text).digest('hex');
+  const mine = JSON.stringify(order({ source: 'erp' }));
+
+  it('is known by its header, prefix and encoding, and is given its source', async () => {
+    const { call } = await startIntake();
+    const post = (signature: string, text = mine) =>
+      call('POST', '/v1/orders', { ...json, 'x-erp-signature': signature }, text);
+    expect((await post(`sha256=${sign(mine)}`)).status).toBe(202);
+    expect((await post(`sha256=${sign(mine).toUpperCase()}`)).status).toBe(200);
+    expect((await post(sign(mine))).status).toBe(401);
+    expect((await post(`sha256=${sign(mine)}, sha256=${sign(mine)}`)).status).toBe(401);
+    expect((await post(`sha256=${Buffer.from(sign(mine), 'hex').toString('base64')}`)).status).toBe(401);
+    expect((await post(`sha256=${sign(body)}`, body)).status).toBe(403);
+  });
+});
+
+describe('a bearer token', () => {
+  it.each([
+    ['nothing', undefined],
+    ['another scheme', `Basic ${Buffer.from(`:${token}`).toString('base64')}`],
+    ['no token', 'Bearer '],
+    ['another token', 'Bearer token-of-anybody-0002'],
+    ['the beginning of one', `Bearer ${token.slice(0, -1)}`],
+    ['more than one', `Bearer ${token} ${boundToken}`],
+  ])('is not replaced by %s', async (_, authorization) => {
+    const { call, outbox } = await startIntake();
+    const headers = authorization === undefined ? json : { ...json, authorization };
+    const answer = await call('POST', '/v1/orders', headers, body);
+    expect([answer.status, answer.json.code]).toEqual([401, 'unauthorized']);
+    expect(outbox.store.read.counts().pending).toBe(0);
+  });
+
+  it('is written with any case of its scheme', async () => {
+    const { call } = await startIntake();
+    expect((await call('POST', '/v1/orders', { ...json, authorization: `bearer ${token}` }, body)).status).toBe(202);
+  });
+
+  it('that is bound to a source cannot post, in a batch either, for another', async () => {
+    const { post, outbox } = await startIntake();
+    const answer = await post([order({ source: 'shop2' }), order()], { authorization: `Bearer ${boundToken}` });
+    expect([answer.status, answer.json.code]).toEqual([403, 'source_not_allowed']);
+    expect(outbox.store.read.counts().pending).toBe(0);
+  });
+});

@@ -1,0 +1,64 @@
+import { Buffer } from 'node:buffer';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type CsvRecords, csvRecords, quotedRecords } from '../../../src/intake/orders/csv-records.ts';
+import { DocumentError } from '../../../src/intake/orders/document-error.ts';
+import { defaultParseLimits } from '../../../src/intake/orders/parse-limits.ts';
+
+const dialect = { delimiter: ',', firstLine: 0, limits: defaultParseLimits };
+
+/** Pieces end between two characters, as whoever checked the bytes leaves them. */
+async function* inPieces(text: string, characters: number): AsyncGenerator<Buffer> {
+  const all = Array.from(text);
+  for (let at = 0; at < all.length; at += characters) yield Buffer.from(all.slice(at, at + characters).join(''));
+}
+
+async function recordsOf(found: AsyncIterable<CsvRecords>): Promise<unknown> {
+  const records: unknown[] = [];
+  try {
+    for await (const some of found) records.push(...some.records);
+    return records;
+  } catch (error) {
+    if (error instanceof DocumentError) return { code: error.documentCode, line: error.line };
+    throw error;
+  }
+}
+
+const sign = fc.constantFrom('a', 'é', '😀', ' ', ',', ';', '\n', '\r', '\r\n', '\t', '\u2028', '\u00a0', '#', '"');
+const text = fc
+  .array(fc.oneof({ weight: 20, arbitrary: sign.filter((one) => one !== '"') }, { weight: 1, arbitrary: sign }))
+  .map((signs) => signs.join(''));
+
+describe('the records of a CSV document', () => {
+  it('are those that csv-parse finds, with or without quotes, in whatever pieces they arrive', async () => {
+    await fc.assert(
+      fc.asyncProperty(text, fc.integer({ min: 1, max: 30 }), async (document, characters) => {
+        const found = await recordsOf(csvRecords(inPieces(document, characters), dialect));
+        expect(found).toEqual(await recordsOf(quotedRecords(inPieces(document, 1000), dialect)));
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
+  it('name the line of a fault, also when the quote came after many lines without one', async () => {
+    const lines = 'a,b\n'.repeat(1000);
+    for (const characters of [7, 4000, 5000]) {
+      expect(await recordsOf(csvRecords(inPieces(`${lines}a"b,c\n`, characters), dialect))).toEqual({
+        code: 'misplaced_quote',
+        line: 1001,
+      });
+    }
+  });
+
+  it.each(['a', '"'])('never grow beyond the limit of a row, however long it goes on: %s', async (first) => {
+    const limits = { ...defaultParseLimits, rowBytes: 100 };
+    let given = 0;
+    async function* endless(): AsyncGenerator<Buffer> {
+      yield Buffer.from(`x,y\n${first}`);
+      for (given = 0; given < 1000; given += 1) yield Buffer.alloc(50, 'b');
+    }
+    const found = await recordsOf(csvRecords(endless(), { ...dialect, limits }));
+    expect(found).toEqual({ code: 'line_too_long', line: 2 });
+    expect(given).toBeLessThan(100);
+  });
+});

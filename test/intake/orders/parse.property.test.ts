@@ -1,0 +1,185 @@
+import * as fc from 'fast-check';
+import { stringify } from 'csv-stringify/sync';
+import { describe, expect, it } from 'vitest';
+import { JsonSyntaxError, parseStrictJson } from '../../../src/intake/orders/strict-json.ts';
+import { csvHeader } from '../folder/folder-bench.ts';
+import { type Reading, readDocument } from './read-document.ts';
+
+function strictly(text: string): { value: unknown; clean: boolean } | 'refused' {
+  try {
+    const { value, findings } = parseStrictJson(text, 1000);
+    return { value, clean: findings.length === 0 };
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return 'refused';
+    throw error;
+  }
+}
+
+function loosely(text: string): { value: unknown } | 'refused' {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return 'refused';
+  }
+}
+
+const spoilers = '{ } [ ] " , : \\ 0 1 5 9 . e E + - t f n u é'.split(' ').concat(' ', '\n', '\u0001');
+
+/** Whole JSON documents, spoilt in one or two places: near enough to JSON that every rule is met. */
+const nearlyJson = fc
+  .tuple(fc.json(), fc.array(fc.tuple(fc.nat(), fc.constantFrom(...spoilers)), { maxLength: 2 }))
+  .map(([text, changes]) =>
+    changes.reduce((changed, [place, character]) => {
+      const at = place % (changed.length + 1);
+      return changed.slice(0, at) + character + changed.slice(at + (place % 2));
+    }, text),
+  );
+
+const spelt = (key: string, escaped: boolean) =>
+  escaped
+    ? `"${key
+        .split('')
+        .map((character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+        .join('')}"`
+    : JSON.stringify(key);
+
+describe('the strict JSON reader', () => {
+  it('refuses what JSON.parse refuses, and reads what it reads to the same value, unless it names a finding', () => {
+    fc.assert(
+      fc.property(nearlyJson, (text) => {
+        const strict = strictly(text);
+        const loose = loosely(text);
+        if (strict === 'refused' || loose === 'refused') return strict === loose;
+        expect(strict.clean ? strict.value : loose.value).toEqual(loose.value);
+        return true;
+      }),
+      { numRuns: 20_000 },
+    );
+  });
+
+  it('never calls anything that JSON.stringify writes a finding, but for numbers that lose digits and __proto__', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ stringUnit: 'binary' }), fc.nat(4), (value, indent) => {
+        const text = JSON.stringify(value, null, indent);
+        const { findings } = parseStrictJson(text, 1000);
+        const expected = ['unsafe_number', 'reserved_key', 'bad_unicode'];
+        expect(findings.filter(({ code }) => !expected.includes(code))).toEqual([]);
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
+  it('names every key that is given twice in one object, in whatever spelling', () => {
+    const keys = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'quantity', 'toString', 'constructor'), fc.boolean()), {
+      maxLength: 6,
+    });
+    fc.assert(
+      fc.property(keys, (found) => {
+        const text = `{${found.map(([key, escaped], index) => `${spelt(key, escaped)}:${index}`).join(',')}}`;
+        const twice = found.length - new Set(found.map(([key]) => key)).size;
+        expect(parseStrictJson(text, 16).findings.map(({ code }) => code)).toEqual(Array(twice).fill('duplicate_key'));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+const identifier = fc.stringMatching(/^[A-Za-z0-9"',;é€😀_-]{1,20}$/u);
+const rowOf = fc.record({
+  order_id: identifier,
+  line_id: identifier,
+  variant: identifier,
+  quantity: fc.integer({ min: 1, max: 10_000 }),
+  note: fc.stringMatching(/^[a-z ,;"'\n\r€]{0,30}$/u),
+});
+
+/** A document with two faults may be refused for either. */
+const summary = ({ error, lines, rejections }: Reading) => (error === null ? { lines, rejections } : 'refused');
+
+describe('CSV', () => {
+  it('that a CSV writer wrote is read back to the same lines, however it arrives', async () => {
+    const rows = fc.array(rowOf, { minLength: 1, maxLength: 8 });
+    const style = fc.record({
+      quoted: fc.boolean(),
+      bom: fc.boolean(),
+      record_delimiter: fc.constantFrom('\n', '\r\n'),
+    });
+    await fc.assert(
+      fc.asyncProperty(rows, style, fc.integer({ min: 1, max: 200 }), async (written, options, pieceBytes) => {
+        const records = written.map(({ order_id, line_id, variant, quantity, note }) => [
+          note,
+          order_id,
+          line_id,
+          'gift_card_order',
+          variant,
+          '',
+          '',
+          quantity,
+          '',
+          'USD',
+        ]);
+        const text = stringify([['note', ...csvHeader.split(',')], ...records], { ...options, quoted_match: /[\r\n]/ });
+        const { error, lines } = await readDocument(text, 'csv', { pieceBytes });
+        // A note with as many commas as a row has cells looks like swallowed rows: the one thing that is refused.
+        if (error?.documentCode === 'suspicious_quote') return;
+        expect(error).toBeNull();
+        expect(
+          lines.map(({ orderId, lineId, variant, quantity, extra }) => ({
+            order_id: orderId,
+            line_id: lineId,
+            variant,
+            quantity,
+            note: extra['note'] ?? '',
+          })),
+        ).toEqual(written);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+const order = (index: number) =>
+  `{"order_id":"order-${index}","currency":"USD","lines":[{"line_id":"1","type":"gift_card_order","variant":"gift-${index}","quantity":${index + 10}}]}`;
+const documents = {
+  csv: `${csvHeader}\n${[1, 2, 3].map((index) => `order-${index},1,gift_card_order,gift-${index},,,${index + 10},,USD\n`).join('')}`,
+  ndjson: [1, 2, 3].map((index) => `${order(index)}\n`).join(''),
+  json: `[${[1, 2, 3].map(order).join(',\n')}]\n`,
+} as const;
+const format = fc.constantFrom('csv' as const, 'ndjson' as const, 'json' as const);
+
+describe('a document', () => {
+  it('that is cut off at any byte never says anything that the whole did not say', async () => {
+    for (const kind of ['csv', 'ndjson', 'json'] as const) {
+      const whole = await readDocument(documents[kind], kind);
+      expect(whole.lines).toHaveLength(3);
+      for (let end = 0; end < documents[kind].length; end += 1) {
+        const cut = await readDocument(documents[kind].slice(0, end), kind);
+        expect(cut.lines).toEqual(whole.lines.slice(0, cut.lines.length));
+        // What remains of a cut line is refused, alone or with everything.
+        expect(cut.rejections.length).toBeLessThanOrEqual(1);
+      }
+    }
+  });
+
+  it('of any bytes is read or refused by name, and means the same in whatever pieces it arrives', async () => {
+    const spoilt = fc
+      .tuple(format, fc.array(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })), { maxLength: 4 }))
+      .map(([kind, changes]) => {
+        const bytes = Buffer.from(documents[kind]);
+        for (const [place, value] of changes) bytes[place % bytes.length] = value;
+        return { kind, bytes: new Uint8Array(bytes) };
+      });
+    const anything = fc.record({ kind: format, bytes: fc.uint8Array({ maxLength: 200 }) });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.oneof(spoilt, anything),
+        fc.integer({ min: 1, max: 40 }),
+        async ({ kind, bytes }, pieceBytes) => {
+          const whole = await readDocument(bytes, kind);
+          expect(summary(await readDocument(bytes, kind, { pieceBytes }))).toEqual(summary(whole));
+        },
+      ),
+      { numRuns: 3000 },
+    );
+  });
+});

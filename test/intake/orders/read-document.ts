@@ -1,0 +1,55 @@
+import { DocumentError } from '../../../src/intake/orders/document-error.ts';
+import { type Inspection, inspectOrders } from '../../../src/intake/orders/inspect-orders.ts';
+import { type ParseLimits, defaultParseLimits } from '../../../src/intake/orders/parse-limits.ts';
+import { type OrderFormat, type ParseOptions, parseOrders } from '../../../src/intake/orders/parse-orders.ts';
+import type { ParsedItem } from '../../../src/intake/orders/parsed-item.ts';
+
+export type Line = Extract<ParsedItem, { kind: 'line' }>['line'];
+export type Refused = Extract<ParsedItem, { kind: 'rejection' }>['rejection'];
+
+/** What became of a document: nothing but an error, or lines and refused lines. */
+export interface Reading {
+  readonly error: DocumentError | null;
+  readonly inspection: Inspection | null;
+  readonly lines: readonly Line[];
+  readonly rejections: readonly Refused[];
+}
+
+export interface ReadingChanges {
+  readonly source?: string;
+  readonly columns?: ParseOptions['columns'];
+  readonly limits?: Partial<ParseLimits>;
+  /** Bytes of each piece in which the document arrives. */
+  readonly pieceBytes?: number;
+}
+
+async function* inPieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
+  for (let start = 0; start < bytes.length; start += size) yield bytes.slice(start, start + size);
+}
+
+/** Reads a document as the folder does: looked at as a whole first, then line by line. */
+export async function readDocument(
+  content: string | Uint8Array,
+  format: OrderFormat,
+  changes: ReadingChanges = {},
+): Promise<Reading> {
+  const bytes = typeof content === 'string' ? Buffer.from(content) : content;
+  const { source = 'folder', columns = {}, pieceBytes = 65_536 } = changes;
+  const options = { source, columns, limits: { ...defaultParseLimits, ...changes.limits } };
+  const lines: Line[] = [];
+  const rejections: Refused[] = [];
+  try {
+    const inspection = await inspectOrders(inPieces(bytes, pieceBytes), format, options);
+    const withOversized = { ...options, oversized: inspection.oversized };
+    for await (const items of parseOrders(inPieces(bytes, pieceBytes), format, withOversized)) {
+      for (const item of items) {
+        if (item.kind === 'line') lines.push(item.line);
+        else rejections.push(item.rejection);
+      }
+    }
+    return { error: null, inspection, lines, rejections };
+  } catch (error) {
+    if (!(error instanceof DocumentError)) throw error;
+    return { error, inspection: null, lines, rejections };
+  }
+}

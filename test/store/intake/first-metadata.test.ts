@@ -1,0 +1,44 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { line, Outbox } from '../../support/outbox.ts';
+
+let outbox: Outbox;
+beforeEach(async () => {
+  outbox = await Outbox.open();
+});
+afterEach(() => outbox.close());
+
+const shown = () => outbox.store.read.resultDocument(1).document.metadata;
+const refused = {
+  lineNumber: 1,
+  source: 'shop1',
+  orderId: '1001',
+  lineId: '1',
+  code: 'invalid_field',
+  field: 'quantity',
+};
+
+/** All lines of the order are refused, so that it is known and holds nothing. */
+async function refuse(): Promise<void> {
+  const rejections = [{ ...refused, rule: 'must be a whole number', value: 'two' }];
+  await outbox.store.acceptBatch({ nowMs: 500, fileId: null, lines: [], rejections });
+}
+
+describe('the metadata of an order', () => {
+  it('is that of its first line that was accepted, also when all of it was refused before', async () => {
+    await refuse();
+    await outbox.accept([line({ metadata: { cart: 77 } })]);
+    expect(shown()).toEqual({ cart: 77 });
+  });
+
+  it('is taken from the order over HTTP, too', async () => {
+    await refuse();
+    await outbox.store.acceptRequests([{ nowMs: 600, lines: [line({ metadata: { cart: 78 } })] }]);
+    expect(shown()).toEqual({ cart: 78 });
+  });
+
+  it('stays as it was first accepted', async () => {
+    await outbox.accept([line()]);
+    await outbox.accept([line({ lineId: '2', metadata: { cart: 79 } })]);
+    expect(shown()).toEqual({});
+  });
+});

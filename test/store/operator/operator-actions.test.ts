@@ -1,0 +1,169 @@
+import { describe, expect, it } from 'vitest';
+import type { EntryAction } from '../../../src/core/entry/states.ts';
+import {
+  act,
+  entries,
+  everything,
+  names,
+  nowMs,
+  orders,
+  rows,
+  standingIn,
+  versionOf,
+  type Row,
+  type Situation,
+} from '../../support/operator.ts';
+
+const held = { held_from: 'pending', review_reason: 'asked by the shop', state: 'held' };
+const back = { held_from: null, review_reason: null };
+const takenBack = {
+  state: 'cancelled',
+  review_reason: null,
+  error_code: 'cancelled_by_person',
+  error_message: 'taken back by a person before it was bought; nothing was charged',
+  settled_at_ms: nowMs,
+};
+const done = { state: 'fulfilled', error_code: null, error_message: null, review_reason: null, settled_at_ms: nowMs };
+
+/** What each allowed pair changes of its entry. Every pair that is not here is refused. */
+const changes: Partial<Record<`${Situation}: ${EntryAction}`, Row>> = {
+  'pending: hold': held,
+  'pending: cancel': takenBack,
+  'waiting: hold': { ...held, held_from: 'waiting' },
+  'waiting: cancel': takenBack,
+  'waiting: retry': { due_at_ms: nowMs },
+  'unknown: hold': { ...held, held_from: 'unknown' },
+  'unknown: retry': { due_at_ms: nowMs },
+  'placed: hold': { ...held, held_from: 'placed' },
+  'placed: retry': { due_at_ms: nowMs },
+  'held, pending: release': { ...back, state: 'pending' },
+  'held, pending: cancel': { ...takenBack, held_from: null },
+  'held, waiting: release': { ...back, state: 'waiting' },
+  'held, waiting: cancel': { ...takenBack, held_from: null },
+  'held, unknown: release': { ...back, state: 'unknown', due_at_ms: nowMs },
+  'held, placed: release': { ...back, state: 'placed', due_at_ms: nowMs },
+  'needs_review, refused: retry': { state: 'waiting', due_at_ms: nowMs, review_reason: null, tries: 0 },
+  'needs_review, refused: resolve': done,
+  'needs_review, in doubt: retry': {
+    state: 'unknown',
+    next_step: 'lookup',
+    due_at_ms: nowMs,
+    review_reason: null,
+    tries: 0,
+  },
+  'needs_review, in doubt: resolve': { ...done, in_doubt: 0, doubt_until_ms: null },
+  'needs_review, accepted: retry': {
+    state: 'placed',
+    next_step: 'lookup',
+    due_at_ms: nowMs,
+    review_reason: null,
+    tries: 0,
+  },
+  'needs_review, accepted: resolve': done,
+  // The lookup compares what it finds with what was ordered, and buys nothing.
+  'needs_review, mismatch: retry': {
+    state: 'unknown',
+    next_step: 'lookup',
+    in_doubt: 1,
+    due_at_ms: nowMs,
+    review_reason: null,
+    tries: 0,
+  },
+  'needs_review, mismatch: resolve': done,
+  'rejected: reorder': { replaced: 1 },
+  'expired: reorder': { replaced: 1 },
+  'cancelled: reorder': { replaced: 1 },
+};
+
+const pairs = names.flatMap((situation) =>
+  (['hold', 'release', 'cancel', 'retry', 'resolve', 'reorder'] as const).map((action) => ({
+    situation,
+    action,
+    expected: changes[`${situation}: ${action}`],
+  })),
+);
+
+describe('a person and an entry', () => {
+  it.each(pairs.filter(({ expected }) => expected === undefined))(
+    '$situation: $action is refused, and changes nothing',
+    async ({ situation, action }) => {
+      const box = await standingIn(situation);
+      const all = everything(box);
+      const asked = act(box, orders(box)[action]);
+      await expect(asked).rejects.toMatchObject({ code: 'REFUSED', hint: expect.any(String) });
+      await expect(asked).rejects.toThrow(/ is [a-z_]+( |:|,)/);
+      expect(everything(box)).toEqual(all);
+    },
+  );
+
+  it.each(pairs.filter(({ expected }) => expected !== undefined))(
+    '$situation: $action changes what it says, and nothing else',
+    async ({ situation, action, expected = {} }) => {
+      const box = await standingIn(situation);
+      const before = entries(box)[0] ?? {};
+      const audits = rows(box, 'SELECT * FROM audit').length;
+      const versionBefore = versionOf(box);
+      const { newReference } = await act(box, orders(box)[action]);
+      const [after = {}, ...others] = entries(box);
+      const changed = Object.fromEntries(Object.entries(after).filter(([name, value]) => before[name] !== value));
+      delete changed['updated_at_ms'];
+      const really = Object.fromEntries(Object.entries(expected).filter(([name, value]) => before[name] !== value));
+      expect(changed).toEqual(really);
+      const log = rows<{ detail: string }>(box, 'SELECT * FROM audit');
+      expect(log).toHaveLength(audits + 1);
+      expect(log.at(-1)).toMatchObject({
+        actor: 'cli:anna',
+        action,
+        subject: after['reference'],
+        reason: 'asked by the shop',
+      });
+      const detail: { before: Row; after: Row } = JSON.parse(log.at(-1)?.detail ?? '{}');
+      expect([detail.before['state'], detail.after['state']]).toEqual([before['state'], after['state']]);
+      // The shop gets the result again exactly when it says something else now.
+      const isNews = before['state'] !== after['state'] || action === 'reorder';
+      expect(versionOf(box) - versionBefore).toBe(isNews ? 1 : 0);
+      const due = await box.store.dueDeliveries('folder', nowMs, 10);
+      expect(due.length).toBeGreaterThanOrEqual(isNews ? 1 : 0);
+      // Only a new order makes a new reference, and one only; it has nothing of the old one but what was asked for.
+      const fresh = { generation: 1, chunk: 0, state: 'pending', request_body: null, in_doubt: 0, not_after_ms: null };
+      expect(others).toMatchObject(action === 'reorder' ? [{ ...fresh, reference: newReference }] : []);
+      expect(newReference).not.toBe(after['reference']);
+    },
+  );
+
+  it.each(names)('%s: two people at once do one thing, not two', async (situation) => {
+    const box = await standingIn(situation);
+    for (const action of ['cancel', 'reorder', 'resolve', 'hold', 'release'] as const) {
+      if (changes[`${situation}: ${action}`] === undefined) continue;
+      const order = orders(box)[action];
+      const both = await Promise.allSettled([act(box, order), act(box, order)]);
+      expect(both.map((each) => each.status)).toEqual(['fulfilled', 'rejected']);
+      expect(entries(box).length).toBeLessThanOrEqual(2);
+      return;
+    }
+  });
+
+  it('is remembered with a reason and a name, or nothing is done', async () => {
+    const box = await standingIn('pending');
+    const all = everything(box);
+    for (const wrong of [{ reason: 'ok' }, { reason: '   a   ' }, { reason: 'x'.repeat(501) }, { actor: ' ' }]) {
+      await expect(act(box, { action: 'hold' }, wrong)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+    }
+    await expect(act(box, { action: 'hold' }, { reference: 'os-nobody' })).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    expect(everything(box)).toEqual(all);
+  });
+
+  it('cannot touch an entry while it is looked up: the answer must find it where it was', async () => {
+    const box = await standingIn('unknown');
+    const lookup = await box.store.openAttempt(box.claim({ step: 'lookup', nowMs }));
+    expect(lookup?.purpose).toBe('lookup');
+    const all = everything(box);
+    for (const action of ['hold', 'retry'] as const) {
+      await expect(act(box, orders(box)[action])).rejects.toMatchObject({
+        code: 'REFUSED',
+        message: expect.stringContaining('open'),
+      });
+    }
+    expect(everything(box)).toEqual(all);
+  });
+});

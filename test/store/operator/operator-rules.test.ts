@@ -1,0 +1,234 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { EntryAction } from '../../../src/core/entry/states.ts';
+import { answer, close, fulfilled, line, nothing, Outbox } from '../../support/outbox.ts';
+import {
+  act,
+  entries,
+  everything,
+  horizonMs,
+  names,
+  nowMs,
+  orders,
+  outOfStock,
+  quietUntilMs,
+  referenceOf,
+  review,
+  settle,
+  standingIn,
+} from '../../support/operator.ts';
+
+describe('a doubt', () => {
+  const day3 = nowMs + 3 * horizonMs;
+
+  it('that was held is asked about before anything is sent again', async () => {
+    const box = await standingIn('pending');
+    await settle(box, { ...nothing, nextStep: 'send' });
+    await act(box, { action: 'hold' });
+    await act(box, { action: 'release' }, { nowMs: day3 });
+    expect(entries(box)[0]).toMatchObject({ state: 'unknown', next_step: 'lookup', in_doubt: 1 });
+  });
+
+  it('that is too old and cannot be asked about is never sent again: a person decides', async () => {
+    const blind = { nowMs: day3, lookupFamilies: [] };
+    let box = await standingIn('held, unknown');
+    await act(box, { action: 'release' }, blind);
+    expect(entries(box)[0]).toMatchObject({ state: 'needs_review', in_doubt: 1, held_from: null });
+    await expect(act(box, { action: 'retry' }, blind)).rejects.toMatchObject({ code: 'REFUSED' });
+    box = await standingIn('unknown');
+    await expect(act(box, { action: 'retry' }, blind)).rejects.toMatchObject({ code: 'REFUSED' });
+    // Young enough: the API still knows the reference, and answers with the first order.
+    await act(box, { action: 'retry' }, { lookupFamilies: [] });
+    expect(entries(box)[0]).toMatchObject({ state: 'unknown', next_step: 'send', in_doubt: 1 });
+  });
+
+  it('keeps what an earlier refusal said, so that only a lookup settles it', async () => {
+    const box = await standingIn('pending');
+    const refused = { code: 'out_of_stock', message: 'no stock', buffered: true };
+    await settle(box, { ...nothing, row: 'out_of_stock', error: refused });
+    await act(box, { action: 'retry' });
+    expect(entries(box)[0]).toMatchObject({ error_buffered: 1, outcome_row: 'out_of_stock', in_doubt: 1 });
+  });
+
+  it('is not called rejected while the last call may still be processed', async () => {
+    const box = await standingIn('needs_review, in doubt');
+    const order = { action: 'resolve', as: 'rejected', orderNumber: null, note: null } as const;
+    await expect(act(box, order, { nowMs: quietUntilMs - 1 })).rejects.toMatchObject({ code: 'REFUSED' });
+    await act(box, order, { nowMs: quietUntilMs });
+    expect(entries(box)[0]).toMatchObject({ state: 'rejected', in_doubt: 0, error_code: 'rejected_by_person' });
+    const { newReference } = await act(box, { action: 'reorder', confirm: referenceOf(box) });
+    expect(newReference).not.toBeNull();
+  });
+
+  it('never leads to a new reference without a person saying that it was not bought', async () => {
+    for (const situation of names.filter((name) => /unknown|\bplaced|needs_review|sending/.test(name))) {
+      const box = await standingIn(situation);
+      const tried: EntryAction[] = ['release', 'retry', 'hold', 'cancel', 'reorder', 'release', 'cancel', 'reorder'];
+      for (const action of tried) await act(box, orders(box)[action]).catch(() => undefined);
+      const may = ['needs_review, refused'].includes(situation);
+      expect([situation, entries(box).length]).toEqual([situation, may ? 2 : 1]);
+    }
+  });
+});
+
+describe('an entry that a person settles', () => {
+  it('as bought takes the order number from the list of the supplier', async () => {
+    const box = await standingIn('needs_review, in doubt');
+    const order = { action: 'resolve', as: 'fulfilled', orderNumber: 'GC-77', note: null } as const;
+    await expect(act(box, { ...order, orderNumber: null })).rejects.toMatchObject({ code: 'REFUSED' });
+    await act(box, order);
+    const [due] = await box.store.dueDeliveries('folder', nowMs, 1);
+    expect(due?.document).toMatchObject({
+      state: 'completed',
+      lines: [{ entries: [{ order_number: 'GC-77', error: null }] }],
+    });
+  });
+
+  it('as not bought must not contradict what the API has said', async () => {
+    const box = await standingIn('needs_review, accepted');
+    const order = { action: 'resolve', as: 'rejected', orderNumber: null, note: null } as const;
+    await expect(act(box, order)).rejects.toMatchObject({ hint: expect.stringContaining('--order-number GC-1') });
+    await expect(act(box, { ...order, orderNumber: 'GC-2' })).rejects.toMatchObject({ code: 'REFUSED' });
+    await act(box, { ...order, orderNumber: 'GC-1' });
+    expect(entries(box)[0]).toMatchObject({ state: 'rejected', order_number: 'GC-1' });
+  });
+
+  it('as not bought cannot hide units that were delivered', async () => {
+    const box = await standingIn('pending');
+    await settle(box, review({ row: 'accepted', error: null, answer }));
+    const order = { action: 'resolve', as: 'rejected', orderNumber: 'GC-1', note: null } as const;
+    await expect(act(box, order)).rejects.toThrow('1 units');
+    expect(entries(box)[0]).toMatchObject({ state: 'needs_review' });
+  });
+});
+
+describe('an order made anew', () => {
+  it('needs the old reference repeated', async () => {
+    const box = await standingIn('rejected');
+    for (const confirm of ['', 'yes', `${referenceOf(box)} `]) {
+      await expect(act(box, { action: 'reorder', confirm })).rejects.toMatchObject({
+        hint: expect.stringContaining('--confirm'),
+      });
+    }
+    expect(entries(box)).toHaveLength(1);
+  });
+
+  it('takes the place of the old one in the result, and can itself be made anew', async () => {
+    const box = await standingIn('rejected');
+    const first = await act(box, { action: 'reorder', confirm: referenceOf(box) });
+    await settle(box, { ...outOfStock, state: 'rejected' });
+    const reference = first.newReference ?? '';
+    const second = await act(box, { action: 'reorder', confirm: reference }, { reference });
+    await settle(box, fulfilled);
+    const [due] = await box.store.dueDeliveries('folder', nowMs, 1);
+    expect(due?.document).toMatchObject({ state: 'completed', lines: [{ state: 'fulfilled' }] });
+    expect(entries(box).map((row) => [row['generation'], row['chunk'], row['replaced']])).toEqual([
+      [0, 0, 1],
+      [1, 0, 1],
+      [2, 0, 0],
+    ]);
+    expect(second.newReference).not.toBe(first.newReference);
+  });
+
+  it('of one part leaves the other part alone', async () => {
+    const box = await standingIn('pending');
+    const half = (chunk: number) => ({ generation: 1, chunk, quantity: 1, currency: 'USD' });
+    await settle(box, { ...outOfStock, state: 'rejected', row: 'limit_exceeded', followUps: [half(0), half(1)] });
+    await settle(box, fulfilled);
+    await settle(box, { ...outOfStock, state: 'rejected' });
+    const reference = String(entries(box)[2]?.['reference']);
+    await act(box, { action: 'reorder', confirm: reference }, { reference });
+    expect(entries(box).map((row) => [row['generation'], row['chunk'], row['state']])).toEqual([
+      [0, 0, 'rejected'],
+      [1, 0, 'fulfilled'],
+      [1, 1, 'rejected'],
+      [2, 2, 'pending'],
+    ]);
+  });
+});
+
+describe('the eSIMs of an order that a person settled', () => {
+  const iccid = '8988211000000000001';
+  const order = { action: 'resolve', as: 'fulfilled', orderNumber: 'ES-7', note: null, iccids: [iccid] } as const;
+  const cancelOf = (target: string) =>
+    line({ orderId: 'c', operation: 'esim_cancel', variant: null, iccid: target, quantity: null, currency: null });
+
+  async function doubtfulEsim(): Promise<Outbox> {
+    const box = await Outbox.open();
+    onTestFinished(() => box.close());
+    await box.accept([line({ operation: 'esim_order', variant: null, plan: 'p', quantity: 1 })]);
+    await settle(box, review({ inDoubt: true, row: 'dropped' }));
+    return box;
+  }
+
+  it('are known to a later cancel', async () => {
+    const box = await doubtfulEsim();
+    await act(box, order);
+    await box.accept([cancelOf(iccid)]);
+    expect((await box.opened()).originReference).toBe(referenceOf(box));
+  });
+
+  it.each([
+    ['of an order that was not bought', { ...order, as: 'rejected' as const }],
+    ['when there are more than were ordered', { ...order, iccids: [iccid, '8988211000000000019'] }],
+  ])('are refused %s, and nothing changes', async (_why, wrong) => {
+    const box = await doubtfulEsim();
+    const before = everything(box);
+    await expect(act(box, wrong)).rejects.toMatchObject({ code: 'REFUSED' });
+    expect(everything(box)).toEqual(before);
+  });
+
+  it('are refused when the API said that they came with another order, and nothing changes', async () => {
+    const box = await doubtfulEsim();
+    await box.accept([line({ orderId: 'other', operation: 'esim_order', variant: null, plan: 'p' })]);
+    await box.store.closeAttempt(
+      close(await box.opened(), { ...fulfilled, answer: { ...answer, units: [{ iccid }] } }),
+    );
+    const before = everything(box);
+    await expect(act(box, order)).rejects.toMatchObject({ code: 'REFUSED' });
+    expect(everything(box)).toEqual(before);
+  });
+});
+
+describe('an eSIM', () => {
+  const iccid = '8988211000000000001';
+  const cancelLine = { operation: 'esim_cancel', variant: null, iccid, quantity: null, currency: null } as const;
+
+  it('is not spent on by two calls, when a person lets an earlier order for it go on beside a later one', async () => {
+    for (const state of ['unknown', 'waiting'] as const) {
+      const box = await Outbox.open();
+      onTestFinished(() => box.close());
+      await box.accept([line({ ...cancelLine }), line({ ...cancelLine, orderId: '1002' })]);
+      const first = await box.opened();
+      await box.store.closeAttempt(
+        close(first, state === 'unknown' ? { ...nothing, nextStep: 'send' } : { ...outOfStock, dueAtMs: 3000 }),
+      );
+      const { reference } = first.entry;
+      await act(box, { action: 'hold' }, { reference });
+      const second = await box.opened({ nowMs });
+      expect(second.entry.reference).not.toBe(reference);
+      await act(box, { action: 'release' }, { reference, lookupFamilies: [] });
+      expect(await box.store.openAttempt(box.claim({ nowMs: nowMs + 1 }))).toBeNull();
+      await box.store.closeAttempt(close(second, fulfilled));
+      expect((await box.opened({ nowMs: nowMs + 2 })).entry.reference).toBe(reference);
+    }
+  });
+
+  it('whose order was refunded is never asked about, so that its cancel does not wait for an answer for ever', async () => {
+    for (const [state, step] of [
+      ['fulfilled', 'lookup'],
+      ['refunded', 'send'],
+    ] as const) {
+      const box = await Outbox.open();
+      onTestFinished(() => box.close());
+      await box.accept([line({ operation: 'esim_order', variant: null, plan: 'p' })]);
+      await box.store.closeAttempt(
+        close(await box.opened(), { ...fulfilled, state, answer: { ...answer, units: [{ iccid }] } }),
+      );
+      await box.accept([line({ ...cancelLine, orderId: 'c' })]);
+      const cancel = await box.opened();
+      await box.store.closeAttempt(close(cancel, { ...nothing, nextStep: 'send' }));
+      await act(box, { action: 'retry' }, { reference: cancel.entry.reference });
+      expect(entries(box)[1]).toMatchObject({ state: 'unknown', next_step: step });
+    }
+  });
+});

@@ -1,0 +1,78 @@
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import SqliteDatabase from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { migrations } from '../../../src/store/sqlite/migrate.ts';
+import { openStore, type StoreOptions } from '../../../src/store/sqlite-store.ts';
+
+let folder: string;
+let options: StoreOptions;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'order-sync-store-'));
+  options = {
+    path: join(folder, 'order-sync.db'),
+    init: 'if-missing',
+    namespace: { instance: 'test', prefix: 'os', secret: Buffer.alloc(32, 7) },
+    upstream: 'https://wholesale.example',
+    sinks: ['folder'],
+  };
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('opening the outbox', () => {
+  it('refuses a missing database unless its creation was allowed, because an empty one is amnesia', () => {
+    expect(() => openStore({ ...options, init: 'never' })).toThrow(
+      expect.objectContaining({ code: 'DATABASE_MISSING' }),
+    );
+  });
+
+  it('refuses a database that a newer program made', async () => {
+    await openStore(options).close();
+    const raw = new SqliteDatabase(options.path);
+    raw.pragma(`user_version = ${migrations().length + 1}`);
+    raw.close();
+    expect(() => openStore(options)).toThrow(expect.objectContaining({ code: 'DATABASE_NEWER' }));
+  });
+
+  it('refuses a second writer, and admits one as soon as the first is gone', async () => {
+    const first = openStore(options);
+    expect(() => openStore(options)).toThrow(expect.objectContaining({ code: 'DATABASE_LOCKED' }));
+    await first.close();
+    await openStore(options).close();
+  });
+
+  it('refuses another upstream and another reference secret than it was made with', async () => {
+    await openStore(options).close();
+    expect(() => openStore({ ...options, upstream: 'sandbox' })).toThrow(
+      expect.objectContaining({ code: 'UPSTREAM_MISMATCH' }),
+    );
+    const namespace = { ...options.namespace, secret: Buffer.alloc(32, 8) };
+    expect(() => openStore({ ...options, namespace })).toThrow(
+      expect.objectContaining({ code: 'REFERENCE_SECRET_CHANGED' }),
+    );
+  });
+
+  it('notices that its file was removed under it', async () => {
+    const store = openStore(options);
+    await store.checkHealth();
+    rmSync(options.path);
+    await expect(store.checkHealth()).rejects.toMatchObject({ code: 'DATABASE_REPLACED' });
+    await store.close();
+  });
+
+  it('keeps the file to its owner: it holds delivered codes', async () => {
+    await openStore(options).close();
+    expect(statSync(options.path).mode & 0o777).toBe(0o600);
+  });
+
+  it('offers the views that people read', async () => {
+    await openStore(options).close();
+    const raw = new SqliteDatabase(options.path, { readonly: true });
+    for (const view of ['outbox', 'outbox_attention', 'attempt_log', 'delivery_log', 'audit_log']) {
+      expect(raw.prepare(`SELECT count(*) FROM ${view}`).pluck().get()).toBe(0);
+    }
+    raw.close();
+  });
+});

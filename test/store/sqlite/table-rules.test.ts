@@ -1,0 +1,74 @@
+import SqliteDatabase from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { migrate, migrations, schemaVersion } from '../../../src/store/sqlite/migrate.ts';
+
+/** A database as a program that knew the first `version` migrations left it, with one order in it. */
+function databaseOf(version: number): SqliteDatabase.Database {
+  const database = new SqliteDatabase(':memory:');
+  database.pragma('foreign_keys = ON');
+  for (const { sql } of migrations().slice(0, version)) {
+    if (sql.includes('writable_schema')) database.unsafeMode(true);
+    database.exec(sql);
+    database.unsafeMode(false);
+  }
+  database.pragma(`user_version = ${version}`);
+  database.exec(`
+    INSERT INTO requests (id, source, order_id, metadata, received_at_ms, updated_at_ms) VALUES (1, 'shop', 'o', '{}', 1, 1);
+    INSERT INTO lines (id, request_id, line_id, operation, variant, quantity, currency, extra, fingerprint, received_at_ms)
+      VALUES (1, 1, '1', 'gift_card_order', 'v', 1, 'USD', '{}', 'f', 1);
+    INSERT INTO entries (id, reference, line_id, operation, variant, quantity, currency, state, due_at_ms, created_at_ms, updated_at_ms)
+      VALUES (1, 'os-reference', 1, 'gift_card_order', 'v', 1, 'USD', 'pending', 1, 1, 1);`);
+  return database;
+}
+
+const refused = expect.objectContaining({ code: 'SQLITE_CONSTRAINT_CHECK' });
+
+describe('a database of each schema there ever was', () => {
+  it.each(migrations().map(({ version }) => version))(
+    'number %i keeps what it has, and refuses states and operations that nobody knows',
+    (version) => {
+      const database = databaseOf(version);
+      migrate(database);
+      expect(schemaVersion(database)).toBe(migrations().length);
+      expect(database.pragma('integrity_check', { simple: true })).toBe('ok');
+      const spelled = database
+        .prepare("SELECT sql FROM sqlite_schema WHERE name IN ('lines', 'entries')")
+        .pluck()
+        .all();
+      expect(spelled.join('\n')).not.toMatch(/CHECK \((?:operation|state) IN/);
+      expect(database.prepare('SELECT reference, state FROM entries').all()).toEqual([
+        { reference: 'os-reference', state: 'pending' },
+      ]);
+      for (const state of ['Pending', 'pending ', 'lost', '']) {
+        expect(() => database.prepare('UPDATE entries SET state = ?').run(state)).toThrow(refused);
+      }
+      const insertLine = database.prepare(
+        `INSERT INTO lines (request_id, line_id, operation, extra, fingerprint, received_at_ms) VALUES (1, '2', ?, '{}', 'f', 1)`,
+      );
+      for (const operation of ['gift_card', 'esim_refund', '']) {
+        expect(() => insertLine.run(operation)).toThrow(refused);
+      }
+      const insertEntry = database.prepare(
+        `INSERT INTO entries (reference, line_id, generation, operation, state, due_at_ms, created_at_ms, updated_at_ms)
+         VALUES ('os-another-one', 1, 1, ?, 'pending', 1, 1, 1)`,
+      );
+      expect(() => insertEntry.run('lookup')).toThrow(refused);
+      for (const state of ['sending', 'waiting', 'unknown', 'placed', 'fulfilled', 'refunded', 'rejected', 'expired']) {
+        database.prepare('UPDATE entries SET state = ?').run(state);
+      }
+      for (const state of ['cancelled', 'needs_review', 'held', 'pending']) {
+        database.prepare('UPDATE entries SET state = ?').run(state);
+      }
+      database.close();
+    },
+  );
+
+  it('never leaves the tables of SQLite itself open to be written', () => {
+    const database = databaseOf(1);
+    migrate(database);
+    expect(() => database.exec("PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = ''")).toThrow(
+      /may not be modified/,
+    );
+    database.close();
+  });
+});

@@ -1,0 +1,78 @@
+import SqliteDatabase from 'better-sqlite3';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { ShopIdentity } from '../../../src/core/shop-identity.ts';
+import { Outbox } from '../../support/outbox.ts';
+
+const day = 86_400_000;
+const secret = 'a-secret-of-the-shop';
+
+const shop = (source: string, marks: Partial<Record<'name' | 'address' | 'secret', string>>): ShopIdentity => ({
+  title: 'woocommerce "main"',
+  source,
+  marks: (['name', 'address', 'secret'] as const).flatMap((kind) => {
+    const value = marks[kind];
+    return value === undefined ? [] : [{ kind, value }];
+  }),
+});
+const main = { name: 'woocommerce/main', address: 'shop.example', secret };
+
+async function outboxWith(...shops: ShopIdentity[]) {
+  const outbox = await Outbox.open();
+  onTestFinished(() => outbox.close());
+  const adopt = (nowMs: number, ...others: ShopIdentity[]) => outbox.store.adoptShops({ shops: others, nowMs });
+  await adopt(day, ...shops);
+  return { outbox, adopt };
+}
+
+describe('a shop that comes under another source', () => {
+  it.each([
+    ['name', { name: 'woocommerce/main', address: 'new.example', secret: 'another-secret-of-it' }],
+    ['address', { name: 'woocommerce/new', address: 'shop.example', secret: 'another-secret-of-it' }],
+    ['secret', { name: 'woocommerce/new', address: 'new.example', secret }],
+  ])('is recognised by its %s, also after a restart', async (kind, marks) => {
+    const { outbox, adopt } = await outboxWith(shop('main', main));
+    await outbox.reopen();
+    await expect(adopt(2 * day, shop('new', marks))).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message: expect.stringContaining(`the shop with this ${kind} has the source "main"`),
+      hint: expect.stringContaining('set source: main'),
+    });
+  });
+
+  it('is refused with all that came with it: nothing of that is remembered', async () => {
+    const { adopt } = await outboxWith(shop('main', main));
+    const other = { name: 'shopify/outlet', secret: 'the-secret-of-the-outlet' };
+    await expect(adopt(2 * day, shop('first', other), shop('new', main))).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+    });
+    await expect(adopt(2 * day, shop('second', other))).resolves.toBeUndefined();
+  });
+
+  it('may have any other name, address and secret while the source stays, and then is known by those, too', async () => {
+    const { adopt } = await outboxWith(shop('main', main));
+    const moved = { name: 'woocommerce/front', address: 'front.example', secret: 'the-next-secret-of-it' };
+    await adopt(2 * day, shop('main', moved));
+    for (const marks of [main, moved]) {
+      await expect(adopt(3 * day, shop('front', marks))).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+    }
+  });
+
+  it('is another shop 400 days after it was last configured', async () => {
+    const { adopt } = await outboxWith(shop('main', main));
+    await expect(adopt(401 * day, shop('new', main))).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+    await adopt(401 * day + 1);
+    await expect(adopt(401 * day + 2, shop('new', main))).resolves.toBeUndefined();
+  });
+});
+
+it('no secret of a shop stands in the database', async () => {
+  const { outbox } = await outboxWith(shop('main', main));
+  const database = new SqliteDatabase(outbox.path, { readonly: true });
+  onTestFinished(() => void database.close());
+  const rows = database.prepare('SELECT kind, value FROM shop_marks ORDER BY kind').all();
+  expect(rows).toEqual([
+    { kind: 'address', value: 'shop.example' },
+    { kind: 'name', value: 'woocommerce/main' },
+    { kind: 'secret', value: expect.stringMatching(/^[0-9a-f]{16}$/) },
+  ]);
+});

@@ -1,0 +1,56 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import SqliteDatabase from 'better-sqlite3';
+import { boughtOrderSql } from '../../../src/store/submission/lookup-proofs.ts';
+import { answer, close, fulfilled, line, Outbox } from '../../support/outbox.ts';
+
+describe('the proof that lookups work', () => {
+  it('is of one path, and the newest counts', async () => {
+    const box = await Outbox.open();
+    onTestFinished(() => box.close());
+    await box.store.proveLookup({ kind: 'esim', path: '/esim/orders/{key}' });
+    await box.store.proveLookup({ kind: 'esim', path: '/v2/esim/orders/{key}' });
+    expect(await box.store.provenLookups()).toEqual([{ kind: 'esim', path: '/v2/esim/orders/{key}' }]);
+  });
+});
+
+describe('an order to try a lookup with', () => {
+  it('is one that was surely bought, of the kind: a top-up tells of top-ups alone', async () => {
+    const box = await Outbox.open();
+    onTestFinished(() => box.close());
+    await box.accept([line({ operation: 'esim_topup', variant: null, plan: 'p', iccid: '8988211000000000001' })]);
+    const topup = await box.opened();
+    await box.store.closeAttempt(close(topup, { ...fulfilled, answer: { ...answer, units: [] } }));
+    expect(await box.store.boughtReference('esim_topup')).toBe(topup.entry.reference);
+    expect(await box.store.boughtReference('esim')).toBeNull();
+    await box.accept([line({ lineId: '2', operation: 'esim_order', variant: null, plan: 'p' })]);
+    const attempt = await box.opened();
+    await box.store.closeAttempt(close(attempt, fulfilled));
+    expect(await box.store.boughtReference('esim')).toBe(attempt.entry.reference);
+    expect(await box.store.boughtReference('gift_card')).toBeNull();
+  });
+
+  it('is none of long ago, which the supplier may have put away, and not the very last one, which it may not show yet', async () => {
+    const box = await Outbox.open();
+    onTestFinished(() => box.close());
+    const references: string[] = [];
+    for (let order = 1; order <= 30; order += 1) {
+      await box.accept([line({ orderId: String(order) })]);
+      const attempt = await box.opened();
+      references.push(attempt.entry.reference);
+      await box.store.closeAttempt(close(attempt, fulfilled));
+    }
+    const tried = references.indexOf((await box.store.boughtReference('gift_card')) ?? '');
+    expect(tried).toBe(10);
+  });
+
+  it('is found without a search through what the other family bought', async () => {
+    const box = await Outbox.open();
+    onTestFinished(() => box.close());
+    const database = new SqliteDatabase(box.path, { readonly: true });
+    const plan = database.prepare<[string], { detail: string }>(`EXPLAIN QUERY PLAN ${boughtOrderSql}`);
+    const steps = plan.all('esim_order').map((step) => step.detail);
+    database.close();
+    expect(steps).toContain('SEARCH entries USING INDEX entries_bought (operation=?)');
+    expect(steps.filter((step) => step.includes('entries'))).toHaveLength(1);
+  });
+});

@@ -1,0 +1,115 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import type { AcceptableLine } from '../../../src/core/order/order-request.ts';
+import { close, line, nothing, Outbox } from '../../support/outbox.ts';
+
+let outbox: Outbox | null = null;
+afterEach(async () => {
+  await outbox?.close();
+  outbox = null;
+});
+
+async function withLines(...lines: Partial<AcceptableLine>[]): Promise<Outbox> {
+  outbox = await Outbox.open();
+  await outbox.accept(lines.map((each, index) => line({ orderId: String(index), ...each })));
+  return outbox;
+}
+
+const person = (scope: string) => ({ scope, actor: 'cli:anna', reason: 'stocktaking', nowMs: 5000 });
+const worker = (scope: string) => ({
+  scope,
+  reason: 'insufficient_balance',
+  message: 'too low',
+  openedBy: 'worker',
+  probeAtMs: 9000,
+  nowMs: 4000,
+});
+const esim = { operation: 'esim_order', variant: null, plan: 'es-1' } as const;
+
+describe('a scope that a person stopped', () => {
+  it.each([
+    { scope: 'account', stopped: {} },
+    { scope: 'key:main', stopped: {} },
+    { scope: 'balance:USD', stopped: {} },
+    // It could be charged to the other balance, but the person stopped this one.
+    { scope: 'balance:USD', stopped: { rules: { fallback_currency: 'EUR' } } },
+    { scope: 'family:gift_card', stopped: {} },
+    { scope: 'family:esim', stopped: esim },
+    { scope: 'family:esim', stopped: { operation: 'esim_topup', variant: null, plan: 'es-1', iccid: '8901' } as const },
+    {
+      scope: 'family:esim',
+      stopped: { operation: 'esim_cancel', variant: null, iccid: '8901', currency: null } as const,
+    },
+  ])('is not sent: $scope $stopped', async ({ scope, stopped }) => {
+    const box = await withLines(stopped);
+    await box.store.pauseScope(person(scope));
+    await box.reopen();
+    expect(await box.store.openAttempt(box.claim())).toBeNull();
+    await box.store.resumeScope(person(scope));
+    expect((await box.store.openAttempt(box.claim()))?.purpose).toBe('submit');
+  });
+
+  it.each(['family:esim', 'balance:EUR', 'key:spare'])('stops nothing else: %s', async (scope) => {
+    const box = await withLines({ ...esim, currency: 'EUR' }, {});
+    await box.store.pauseScope(person(scope));
+    const first = await box.store.openAttempt(box.claim());
+    const second = await box.store.openAttempt(box.claim());
+    const sent = [first, second].map((attempt) => attempt?.entry.operation ?? 'none').toSorted();
+    expect(sent).toEqual([
+      scope === 'key:spare' ? 'esim_order' : 'gift_card_order',
+      scope === 'key:spare' ? 'gift_card_order' : 'none',
+    ]);
+  });
+
+  it('is not sent again while in doubt, but it is asked about', async () => {
+    const box = await withLines({}, {});
+    await box.store.closeAttempt(close(await box.opened(), { ...nothing, nextStep: 'send' }));
+    await box.store.closeAttempt(close(await box.opened(), nothing));
+    await box.store.pauseScope(person('family:gift_card'));
+    const later = { nowMs: 600_000 };
+    expect(await box.store.openAttempt(box.claim(later))).toBeNull();
+    expect((await box.store.openAttempt(box.claim({ ...later, step: 'lookup' })))?.purpose).toBe('lookup');
+  });
+
+  it('goes on when a person says so, not when a probe that was under way succeeds', async () => {
+    const box = await withLines({});
+    await box.store.openPause(worker('balance:USD'));
+    await box.store.pauseScope(person('balance:USD'));
+    expect(await box.store.endPause('balance:USD', 'worker', 'tried again', 6000)).toBe(false);
+    await box.store.postponeProbe('balance:USD', 7000);
+    expect(await box.store.pauses()).toEqual([
+      {
+        scope: 'balance:USD',
+        reason: 'manual',
+        message: 'stocktaking',
+        openedBy: 'cli:anna',
+        sinceMs: 5000,
+        probeAtMs: null,
+        probes: 0,
+      },
+    ]);
+    // And what the worker meets meanwhile does not take it over.
+    await box.store.openPause(worker('balance:USD'));
+    expect((await box.store.pauses())[0]?.probeAtMs).toBeNull();
+    await expect(box.store.pauseScope(person('balance:USD'))).rejects.toMatchObject({ code: 'REFUSED' });
+    await box.store.resumeScope(person('balance:USD'));
+    await expect(box.store.resumeScope(person('balance:USD'))).rejects.toMatchObject({ code: 'REFUSED' });
+    expect(await box.store.pauses()).toEqual([]);
+  });
+});
+
+describe('a scope that the worker stopped', () => {
+  it('is not let go on by a probe once something was answered for it that only a person can judge', async () => {
+    const box = await withLines({});
+    const shut = { ...worker('account'), reason: 'api_disabled', message: 'maintenance' };
+    await box.store.openPause(shut);
+    const mismatch = { ...shut, reason: 'answer_mismatch', message: 'another order', probeAtMs: null, nowMs: 5000 };
+    await box.store.openPause(mismatch);
+    const left = [{ scope: 'account', reason: 'answer_mismatch', probeAtMs: null, sinceMs: 5000 }];
+    // The probe of the maintenance was under way, and the next 503 arrives.
+    expect(await box.store.endPause('account', 'worker', 'the API answers again', 6000)).toBe(false);
+    await box.store.openPause({ ...shut, nowMs: 7000 });
+    expect(await box.store.pauses()).toMatchObject(left);
+    await box.store.resumeScope(person('account'));
+    expect(await box.store.pauses()).toEqual([]);
+  });
+});

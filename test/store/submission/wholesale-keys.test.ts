@@ -1,0 +1,138 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { KeyRest } from '../../../src/store/store.ts';
+import { close, fulfilled, line, nothing, Outbox } from '../../support/outbox.ts';
+import { rows } from '../../support/operator.ts';
+
+let box: Outbox;
+beforeEach(async () => {
+  box = await Outbox.open();
+});
+afterEach(() => box.close());
+
+const adopt = (keys: Record<string, string>, whileRunning = false) =>
+  box.store.adoptKeys({
+    keys: Object.entries(keys).map(([name, value]) => ({ name, value })),
+    nowMs: 50_000,
+    whileRunning,
+  });
+
+/** One order, bought with this key: a slot of both limits is held. */
+async function buyWith(keyName: string, orderId: string): Promise<void> {
+  await box.accept([line({ orderId })]);
+  await box.store.closeAttempt(close(await box.opened({ keyName }), fulfilled));
+}
+
+const slots = async (): Promise<string[]> =>
+  (await box.store.restoreSlots({ settledMono: 7000, bootId: 'boot' })).map(({ keyName, limitName }) =>
+    [keyName, limitName].join(' '),
+  );
+
+const pause = (scope: string, probeAtMs: number | null = 900_000) => ({
+  scope,
+  reason: 'invalid_key',
+  message: 'wrong key',
+  openedBy: 'worker',
+  probeAtMs,
+  nowMs: 4000,
+});
+const probes = async (): Promise<Record<string, number | null>> =>
+  Object.fromEntries((await box.store.pauses()).map(({ scope, probeAtMs }) => [scope, probeAtMs]));
+
+const rest: KeyRest = { keyName: 'main', blockedUntilMono: 8000, pacedUntilMono: 900_000, pacedLengthMs: 890_000 };
+
+describe('the keys of the configuration', () => {
+  it('are kept as prints only: no value stands in the database', async () => {
+    await adopt({ main: 'sk-very-secret' });
+    const found = rows<{ value_print: string }>(box, 'SELECT * FROM wholesale_keys');
+    expect(JSON.stringify(found)).not.toContain('secret');
+    expect(found[0]?.value_print).toMatch(/^[0-9a-f]{16}$/);
+  });
+
+  it('keep their slots by their value: under another name after a restart, and when two names are exchanged', async () => {
+    await adopt({ main: 'A', spare: 'B' });
+    await buyWith('main', '1');
+    await box.reopen();
+    await adopt({ primary: 'A', spare: 'B' });
+    expect(await slots()).toEqual(['primary requests', 'primary orders']);
+    await adopt({ primary: 'B', spare: 'A' });
+    expect(await slots()).toEqual(['spare requests', 'spare orders']);
+  });
+
+  it('keep their slots by their name when the value is new', async () => {
+    await adopt({ main: 'A' });
+    await buyWith('main', '1');
+    expect(await adopt({ main: 'B' }, true)).toEqual({ replaced: ['main'] });
+    expect(await slots()).toEqual(['main requests', 'main orders']);
+  });
+
+  it('do not change their names while calls may be open: that is refused, and nothing has changed', async () => {
+    await adopt({ main: 'A' });
+    await buyWith('main', '1');
+    await box.store.openPause(pause('key:main'));
+    await expect(adopt({ primary: 'A' }, true)).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+    expect(await slots()).toEqual(['main requests', 'main orders']);
+    expect(await probes()).toEqual({ 'key:main': 900_000 });
+    // Also after it was gone for a while, as long as its budget is held.
+    await adopt({ other: 'C' }, true);
+    await expect(adopt({ primary: 'A', other: 'C' }, true)).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+    expect(await adopt({ main: 'A', other: 'C' }, true)).toEqual({ replaced: [] });
+  });
+
+  it('may change their names when nothing of their budget is held', async () => {
+    await adopt({ main: 'A' });
+    expect(await adopt({ primary: 'A' }, true)).toEqual({ replaced: [] });
+  });
+
+  it('are looked at again at once where their value changed, and only there', async () => {
+    await adopt({ main: 'A', spare: 'B' });
+    for (const scope of ['key:main', 'key:spare', 'account', 'balance:USD']) await box.store.openPause(pause(scope));
+    await adopt({ main: 'A', spare: 'B' });
+    expect(Object.values(await probes())).toEqual([900_000, 900_000, 900_000, 900_000]);
+    await adopt({ main: 'C', spare: 'B' }, true);
+    expect(await probes()).toEqual({
+      account: 50_000,
+      'balance:USD': 900_000,
+      'key:main': 50_000,
+      'key:spare': 900_000,
+    });
+  });
+
+  it('leave no pause of the worker behind when they are gone; that of a person stays', async () => {
+    await adopt({ main: 'A', spare: 'B', third: 'C' });
+    await box.store.openPause(pause('key:main'));
+    await box.store.pauseScope({ scope: 'key:spare', actor: 'cli:anna', reason: 'stocktaking', nowMs: 5000 });
+    await adopt({ third: 'C' }, true);
+    expect(await probes()).toEqual({ 'key:spare': null });
+    expect(box.auditLog().at(-1)).toMatchObject({ subject: 'key:main', reason: 'the key is not configured any more' });
+  });
+});
+
+describe('what a server asked of a key', () => {
+  const turnAway = async (orderId: string): Promise<void> => {
+    await box.accept([line({ orderId })]);
+    const attempt = await box.opened();
+    await box.store.closeAttempt(close(attempt, { ...nothing, state: 'waiting' }, { rest, nowMono: 1000 }));
+  };
+
+  it('is on disk with the attempt that was turned away, and means the same to the next process', async () => {
+    await turnAway('1');
+    await box.reopen();
+    expect(await box.store.restoreRests({ nowMono: 5000, bootId: 'boot' })).toEqual([rest]);
+  });
+
+  it('lasts as long again after the machine was started anew, once', async () => {
+    await turnAway('1');
+    const again = { ...rest, blockedUntilMono: 107_000, pacedUntilMono: 999_000 };
+    expect(await box.store.restoreRests({ nowMono: 100_000, bootId: 'next boot' })).toEqual([again]);
+    expect(await box.store.restoreRests({ nowMono: 100_500, bootId: 'next boot' })).toEqual([again]);
+  });
+
+  it('binds the value it was said to: it ends with it, and goes with it to another name', async () => {
+    await adopt({ main: 'A', spare: 'B' });
+    await turnAway('1');
+    await adopt({ main: 'B', spare: 'A' });
+    expect(await box.store.restoreRests({ nowMono: 5000, bootId: 'boot' })).toEqual([{ ...rest, keyName: 'spare' }]);
+    await adopt({ main: 'B', spare: 'C' });
+    expect(await box.store.restoreRests({ nowMono: 5000, bootId: 'boot' })).toEqual([]);
+  });
+});

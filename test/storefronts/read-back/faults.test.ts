@@ -1,0 +1,310 @@
+import { once } from 'node:events';
+import { createServer as createTlsServer } from 'node:https';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { SystemClock } from '../../../src/ops/system-clock.ts';
+import { Outbox } from '../../support/outbox.ts';
+import { certificates } from '../../wholesale/certificates.ts';
+import { hour, minutesAgo, reconcileOf, wooBody } from './running-reconcile.ts';
+import { type Misbehaviour, send, StubWooCommerce, woo } from './stub-shop.ts';
+
+async function shopWith(orders: number): Promise<StubWooCommerce> {
+  const stub = await new StubWooCommerce().open();
+  for (let id = 1; id <= orders; id += 1) {
+    stub.put({ id: String(id), modifiedMs: minutesAgo(60) + id * 1000, body: wooBody(`${id}1`) });
+  }
+  return stub;
+}
+
+/** The fault of the nth call; every other call is answered. */
+const nth =
+  (number: number, fault: Misbehaviour): Misbehaviour =>
+  (call, response) =>
+    call.number === number ? fault(call, response) : false;
+
+describe('a shop that does not answer as it should', () => {
+  it.each<[string, string, RegExp, Misbehaviour]>([
+    [
+      'refuses the keys',
+      'unauthorized',
+      /401 woocommerce_rest/,
+      (_, r) => send(r, 401, { code: 'woocommerce_rest_x', message: 'no' }),
+    ],
+    ['forbids', 'unauthorized', /403/, (_, r) => send(r, 403, '<html>')],
+    ['is ill', 'unavailable', /500$/, (_, r) => send(r, 500, '<html>There has been a critical error</html>')],
+    [
+      'has no such route',
+      'refused',
+      /404 rest_no_route/,
+      (_, r) => send(r, 404, { code: 'rest_no_route', message: 'No' }),
+    ],
+    ['leads elsewhere', 'unreadable', /redirect/, (_, r) => send(r, 301, '', { location: 'https://www.example.com/' })],
+    ['answers with a page', 'unreadable', /no complete JSON/, (_, r) => send(r, 200, '<html>Coming soon</html>')],
+    ['answers with an object', 'unreadable', /no list/, (_, r) => send(r, 200, { orders: [] })],
+    ['cuts its JSON off', 'unreadable', /no complete JSON/, (_, r) => send(r, 200, '[{"id":1,"line_items":[')],
+    [
+      'is not in UTF-8',
+      'unreadable',
+      /not UTF-8/,
+      (_, r) => {
+        r.writeHead(200).end(Buffer.from([0x5b, 0xff, 0x5d]));
+        return true;
+      },
+    ],
+    [
+      'says too much',
+      'unreadable',
+      /longer than 1048576 bytes/,
+      (_, r) => send(r, 200, `["${'x'.repeat(1_100_000)}"]`),
+    ],
+    [
+      'hangs up',
+      'unreachable',
+      /./,
+      (_, r) => {
+        r.socket?.destroy();
+        return true;
+      },
+    ],
+    [
+      'hangs up within its answer',
+      'unreachable',
+      /./,
+      (_, r) => {
+        r.writeHead(200, { 'content-length': '500' });
+        r.write('[{');
+        r.socket?.end();
+        return true;
+      },
+    ],
+    ['says nothing', 'unreachable', /no complete answer within 300 ms/, () => true],
+    [
+      'never ends',
+      'unreachable',
+      /no complete answer within 300 ms/,
+      (_, r) => {
+        r.writeHead(200).write('[');
+        return true;
+      },
+    ],
+  ])('because it %s: the run ends there, loudly, and the next one goes on', async (_, kind, message, fault) => {
+    const stub = await shopWith(25);
+    stub.misbehave = nth(2, fault);
+    const { run, bought, watermark, log, reconcile } = await reconcileOf('woocommerce', stub, {
+      rest: { totalMs: 300 },
+    });
+    const failed = await run();
+    expect(failed).toMatchObject({ complete: false, pages: 1, accepted: 10 });
+    expect([failed.error?.kind, failed.error?.message]).toEqual([kind, expect.stringMatching(message)]);
+    expect(await watermark()).toBe(stub.orders[9]?.modifiedMs);
+    expect(log().filter(({ level }) => level === 50)).toMatchObject([{ kind, failures: 1 }]);
+    expect(JSON.stringify([log(), failed])).not.toMatch(new RegExp(`${woo.key}|${woo.secret}`));
+    expect(reconcile.health()).toBe(kind === 'unauthorized' ? 'warn' : 'pass');
+    expect(await run()).toMatchObject({ complete: true, accepted: 15, error: null });
+    expect([bought().length, reconcile.health()]).toEqual([25, 'pass']);
+  });
+
+  it('is ill for three runs: the worker says that it is degraded, until it is read again', async () => {
+    const stub = await shopWith(1);
+    stub.misbehave = (_, response) => send(response, 502, '<html>Bad gateway</html>');
+    const { run, reconcile, watermark } = await reconcileOf('woocommerce', stub);
+    const health = [];
+    const marks = new Set();
+    for (let runs = 0; runs < 3; runs += 1) {
+      await run();
+      health.push(reconcile.health());
+      marks.add(await watermark());
+    }
+    expect([health, marks.size]).toEqual([['pass', 'pass', 'warn'], 1]);
+    stub.misbehave = () => false;
+    expect([(await run()).accepted, reconcile.health()]).toEqual([1, 'pass']);
+  });
+
+  it.each([
+    ['429', 429, {}],
+    ['503 of a maintenance', 503, {}],
+  ])('and asks for patience (%s) gets it, within the run', async (_, status) => {
+    const stub = await shopWith(15);
+    const at: number[] = [];
+    stub.misbehave = ({ number }, response) => {
+      at.push(performance.now());
+      return number === 2 ? send(response, status, 'wait', { 'retry-after': '1.0' }) : false;
+    };
+    const { run } = await reconcileOf('woocommerce', stub);
+    expect(await run()).toMatchObject({ complete: true, accepted: 15, error: null });
+    expect((at[2] ?? 0) - (at[1] ?? 0)).toBeGreaterThan(990);
+  });
+
+  it('and asks for more patience than a run has is left alone until the next one', async () => {
+    const stub = await shopWith(15);
+    stub.misbehave = nth(2, (_, response) => send(response, 429, 'wait', { 'retry-after': '3600' }));
+    const { run } = await reconcileOf('woocommerce', stub);
+    expect(await run()).toMatchObject({ error: { kind: 'rate_limited' }, accepted: 10 });
+  });
+
+  it('repeats our own key in what it says: it is told without', async () => {
+    const stub = await shopWith(1);
+    stub.misbehave = (_, response) => send(response, 400, { code: 'bad', message: `${woo.key} and ${woo.secret}` });
+    const { run } = await reconcileOf('woocommerce', stub);
+    expect((await run()).error?.message).toMatch(/400 bad: \[key\] and \[key\]$/);
+  });
+
+  it('has a certificate that nobody vouches for: nothing is sent to it', async () => {
+    const { cert, key } = certificates.good;
+    let asked = 0;
+    const server = createTlsServer({ cert, key }, (_, response) => {
+      asked += 1;
+      response.end('[]');
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const address = server.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const stub = await shopWith(0);
+    const { run } = await reconcileOf('woocommerce', stub, { rest: { url: `https://localhost:${port}` } });
+    expect((await run()).error).toMatchObject({
+      kind: 'unreachable',
+      message: expect.stringMatching(/self-signed|SELF_SIGNED/),
+    });
+    expect(asked).toBe(0);
+  });
+});
+
+describe('a worker that reads a shop back', () => {
+  it('dies after any number of orders: what was not on disk is read again, and nothing is bought twice', async () => {
+    const stub = await shopWith(25);
+    const outbox = await Outbox.open();
+    onTestFinished(() => outbox.close());
+    for (const dieAt of [0, 3, 9, 10, 11, 24]) {
+      const { reconcile, desk } = await reconcileOf('woocommerce', stub, { outbox });
+      const take = desk.take.bind(desk);
+      let taken = 0;
+      desk.take = async (counter, body) => {
+        if (taken === dieAt) throw new Error('the process is gone');
+        taken += 1;
+        return await take(counter, body);
+      };
+      const [report] = await reconcile.run({ shop: null, sinceMs: null });
+      expect(report?.error?.kind).toBe('internal');
+      const mark = await outbox.store.storefrontWatermark('main');
+      // Everything up to the watermark is on disk.
+      const covered = stub.orders.filter(({ modifiedMs }) => modifiedMs <= (mark ?? 0));
+      for (const { id } of covered) expect(outbox.store.read.findOrder('main', id)).not.toBeNull();
+    }
+    const last = await reconcileOf('woocommerce', stub, { outbox });
+    expect(await last.run()).toMatchObject({ complete: true, error: null });
+    expect(last.bought()).toHaveLength(25);
+  });
+
+  it('begins at once, goes on by its schedule, and never has two runs of a shop at a time', async () => {
+    const stub = await shopWith(3);
+    const third = Promise.withResolvers<void>();
+    stub.misbehave = ({ number }) => {
+      if (number === 3) third.resolve();
+      return false;
+    };
+    const { reconcile, desk, run, bought } = await reconcileOf('woocommerce', stub, {
+      rest: { schedule: '* * * * * *' },
+    });
+    let open = 0;
+    let most = 0;
+    const take = desk.take.bind(desk);
+    desk.take = async (counter, body) => {
+      open += 1;
+      most = Math.max(most, open);
+      // Long enough for another run to come as far, if there were one.
+      await new Promise((resolve) => void setTimeout(resolve, 50));
+      open -= 1;
+      return await take(counter, body);
+    };
+    await reconcile.start();
+    await Promise.all([run(), run(), third.promise]);
+    expect([bought().length, most]).toEqual([3, 1]);
+  });
+
+  it('stops at once, also within a call that is not answered and within a pause that the shop asked for', async () => {
+    for (const fault of [
+      () => true,
+      (_: unknown, response: Parameters<Misbehaviour>[1]) => send(response, 429, '', { 'retry-after': '59' }),
+    ]) {
+      const stub = await shopWith(1);
+      const asked = Promise.withResolvers<void>();
+      stub.misbehave = (call, response) => {
+        asked.resolve();
+        return fault(call, response);
+      };
+      const { reconcile, log } = await reconcileOf('woocommerce', stub, { rest: { totalMs: 60_000 } });
+      await reconcile.start();
+      await asked.promise;
+      const startMs = performance.now();
+      await reconcile.stop();
+      expect(performance.now() - startMs).toBeLessThan(1500);
+      expect(log().filter(({ level }) => Number(level) >= 50)).toEqual([]);
+    }
+  });
+
+  it('takes up changed shops while it runs: what is the same goes on, new keys are used, what is gone is left alone', async () => {
+    const stub = await shopWith(1);
+    const { reconcile, shop, bought } = await reconcileOf('woocommerce', stub, { rest: { schedule: '* * * * * *' } });
+    await reconcile.start();
+    await stub.asks(1);
+    reconcile.prepare([shop])();
+    expect((await reconcile.run({ shop: null, sinceMs: null }))[0]).toMatchObject({ error: null });
+    if (shop.platform !== 'woocommerce') throw new Error('the shop is one of WooCommerce');
+    reconcile.prepare([{ ...shop, rest: { ...shop.rest, consumerSecret: 'cs_wrong' } }])();
+    expect((await reconcile.run({ shop: null, sinceMs: null }))[0]?.error?.kind).toBe('unauthorized');
+    expect(reconcile.health()).toBe('warn');
+    reconcile.prepare([])();
+    expect(reconcile.health()).toBe('pass');
+    await expect(reconcile.run({ shop: null, sinceMs: null })).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await reconcile.stop();
+    const calls = stub.calls.length;
+    // Longer than its schedule.
+    await new Promise((resolve) => void setTimeout(resolve, 1100));
+    expect([stub.calls.length, bought().length]).toEqual([calls, 1]);
+  });
+
+  it('ends the run of a slow shop after ten minutes, and goes on in the next one', async () => {
+    const stub = await shopWith(35);
+    const clock = new SystemClock();
+    const mono = clock.monoMs.bind(clock);
+    let laterMs = 0;
+    clock.monoMs = () => mono() + laterMs;
+    stub.misbehave = ({ number }) => {
+      if (number === 2) laterMs = 600_000;
+      return false;
+    };
+    const { run, bought } = await reconcileOf('woocommerce', stub, { clock });
+    expect(await run()).toMatchObject({ complete: false, pages: 2, error: null });
+    expect(await run()).toMatchObject({ complete: true, error: null });
+    expect(bought()).toHaveLength(35);
+  });
+
+  it('does not trust its place in a list that is not sorted, until it has read it to its end', async () => {
+    const stub = await shopWith(25);
+    stub.misbehave = ({ url, number }, response) => {
+      // Newest first, whatever was asked for.
+      url.searchParams.delete('orderby');
+      return number === 3 ? send(response, 500, '') : false;
+    };
+    const { run, bought, watermark } = await reconcileOf('woocommerce', stub);
+    const { error } = await run();
+    expect([error?.kind, (await watermark()) ?? 0]).toEqual(['unavailable', expect.any(Number)]);
+    expect((await watermark()) ?? 0).toBeLessThan(stub.orders[0]?.modifiedMs ?? 0);
+    expect(await run()).toMatchObject({ complete: true, error: null });
+    expect([bought().length, await watermark()]).toEqual([25, stub.orders.at(-1)?.modifiedMs]);
+  });
+
+  it('was down for three days: it reads on from where it was', async () => {
+    const stub = await shopWith(0);
+    const clock = new SystemClock();
+    clock.wallMs = () => Date.now() - 72 * hour;
+    const before = await reconcileOf('woocommerce', stub, { rest: { lookbackMs: 0 }, clock });
+    await before.reconcile.start();
+    await before.reconcile.stop();
+    for (let day = 1; day <= 3; day += 1) {
+      stub.put({ id: String(day), modifiedMs: minutesAgo((day - 1) * 24 * 60 + 30), body: wooBody(`${day}1`) });
+    }
+    const after = await reconcileOf('woocommerce', stub, { rest: { lookbackMs: 0 }, outbox: before.outbox });
+    expect(await after.run()).toMatchObject({ complete: true, accepted: 3 });
+  });
+});

@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import { runHere } from '../../cli/installation.ts';
+import { SystemClock } from '../../../src/ops/system-clock.ts';
+import { hour, minutesAgo, reconcileOf, wooBody } from './running-reconcile.ts';
+import { deliver, houseOf } from './shop-worker.ts';
+import { StubWooCommerce } from './stub-shop.ts';
+
+/** A clock that can be taken to another time of the day. */
+class MovedClock extends SystemClock {
+  aheadMs = 0;
+  override wallMs(): number {
+    return super.wallMs() + this.aheadMs;
+  }
+}
+
+const refundOf = (lineId: string) => [
+  { id: '9', line_items: [{ quantity: -1, meta_data: [{ key: '_refunded_item_id', value: lineId }] }] },
+];
+
+/** A shop, and an order of it that was taken in as a webhook brings it: its numbers as text, its refunds not said. */
+async function withUnclearOrder() {
+  const stub = await new StubWooCommerce().open();
+  const clock = new MovedClock();
+  const shop = await reconcileOf('woocommerce', stub, { clock });
+  const order = stub.put({ id: '727', modifiedMs: minutesAgo(1), body: wooBody('315') });
+  order.refunds = refundOf('315');
+  const value: unknown = JSON.parse(JSON.stringify(stub.shown(order)), (_, part: unknown) =>
+    typeof part === 'number' ? String(part) : part,
+  );
+  const counter = shop.desk.counter('woocommerce', 'main');
+  if (counter === null) throw new Error('the shop is configured');
+  expect(await shop.desk.take(counter, { value, isTest: false, refunds: 'ask' })).toMatchObject({
+    kind: 'needs_refunds',
+  });
+  return { ...shop, stub, clock, order };
+}
+
+describe('an order that waits for being read back, because its delivery does not say what was refunded', () => {
+  it('goes before a person when the shop is not read back any more, once', async () => {
+    const stub = await new StubWooCommerce().open();
+    const house = await houseOf(stub);
+    const worker = house.start();
+    await worker.started();
+    // When a run that a person asked for is over, the shop counts as one that answers.
+    expect((await runHere(['reconcile', '--config', house.configFile])).code).toBe(0);
+    const order = stub.put({ id: '727', modifiedMs: minutesAgo(1), body: wooBody('315') });
+    order.refunds = refundOf('315');
+    // What reads the shop back gets no answer, until nothing reads it any more.
+    stub.misbehave = () => true;
+    expect(await deliver(worker, stub.shown(order))).toEqual({ result: 'read_back', order_id: '727' });
+    house.configure((config) => void delete config.intake.webhook.woocommerce[0].rest);
+    const told = () => house.query('SELECT order_id, line_id, code FROM rejections');
+    expect(told()).toEqual([]);
+    expect(await worker.reload()).toMatchObject({ level: 'info' });
+    const expected = [{ order_id: '727', line_id: null, code: 'partially_refunded' }];
+    expect(told()).toEqual(expected);
+    expect(await worker.end('SIGTERM')).toBe(0);
+    const next = house.start();
+    await next.started();
+    expect(told()).toEqual(expected);
+    expect(house.query('SELECT 1 FROM entries')).toEqual([]);
+    expect(await next.end('SIGTERM')).toBe(0);
+  });
+
+  it('goes before a person when the shop was read to the end an hour later, and it was not there', async () => {
+    const { run, told, bought, stub, clock, order } = await withUnclearOrder();
+    // Somebody has put it into the trash.
+    stub.orders.length = 0;
+    expect(await run()).toMatchObject({ complete: true, told: 0 });
+    clock.aheadMs = hour + 1000;
+    expect(await run()).toMatchObject({ complete: true, told: 1 });
+    expect(told()).toEqual(['727/null partially_refunded']);
+    expect(await run()).toMatchObject({ complete: true, told: 0 });
+    // Out of the trash again it is left to the person, who was told that nothing was bought.
+    stub.orders.push(order);
+    order.modifiedMs = minutesAgo(0);
+    // It may have another line now: each is told, once.
+    expect(await run()).toMatchObject({ accepted: 0, told: 1 });
+    expect(await run()).toMatchObject({ accepted: 0, told: 0 });
+    expect([bought(), told()]).toEqual([[], ['727/315 partially_refunded', '727/null partially_refunded']]);
+  });
+
+  it('is bought without a word when it is read back in time', async () => {
+    const { run, told, bought, clock } = await withUnclearOrder();
+    expect(await run()).toMatchObject({ complete: true, accepted: 1, told: 0 });
+    clock.aheadMs = 2 * hour;
+    expect(await run()).toMatchObject({ complete: true, told: 0 });
+    expect([bought().length, told()]).toEqual([1, []]);
+  });
+});

@@ -1,0 +1,223 @@
+import { describe, expect, it } from 'vitest';
+import { runCommandLine } from '../../../src/cli/program.ts';
+import { SystemClock } from '../../../src/ops/system-clock.ts';
+import type { House } from '../../support/worker-process.ts';
+import { minutesAgo, wooBody } from './running-reconcile.ts';
+import { deliver, houseOf, readBack, settled } from './shop-worker.ts';
+import { send, StubWooCommerce, woo } from './stub-shop.ts';
+
+const one = (id: string) => ({ line_items: [{ id, sku: 'STEAM-20', quantity: 1, meta_data: [] }] });
+
+/** Runs the command line beside the worker, or without one. */
+async function cli(house: House, ...argv: string[]): Promise<{ code: number; stdout: string }> {
+  let stdout = '';
+  const code = await runCommandLine([...argv, '--config', house.configFile], {
+    stdout: { write: (text) => (stdout += text) },
+    stderr: { write: () => undefined },
+    clock: new SystemClock(),
+  });
+  return { code, stdout };
+}
+
+const bought = (house: House): number => house.sandbox.ledger().orders.length;
+
+describe('a worker whose shop lost a webhook', () => {
+  it('reads the order back when it is up again, buys it once, and the webhook that comes late buys nothing more', async () => {
+    const stub = await new StubWooCommerce().open();
+    const house = await houseOf(stub);
+    const first = house.start();
+    await first.started();
+    await first.end('SIGTERM');
+    // Paid while nobody listened: WooCommerce never sends it again.
+    const order = stub.put({ id: '727', modifiedMs: minutesAgo(5), body: wooBody('315') });
+    const worker = house.start();
+    await worker.line(readBack);
+    await settled(house);
+    expect(await deliver(worker, stub.shown(order))).toMatchObject({ result: 'paid', accepted: 0, known: 1 });
+    order.modifiedMs = minutesAgo(1);
+    expect((await cli(house, 'reconcile')).stdout).toContain('0 lines taken in');
+    await settled(house);
+    expect(bought(house)).toBe(1);
+    expect(await worker.end('SIGTERM')).toBe(0);
+  });
+
+  it('dies while it reads back, and the next one buys everything once', async () => {
+    const stub = await new StubWooCommerce().open();
+    const house = await houseOf(stub, { page_size: 10 });
+    for (let id = 1; id <= 25; id += 1) {
+      stub.put({ id: String(id), modifiedMs: minutesAgo(60) + id * 1000, body: wooBody(`${id}1`, one(`${id}1`)) });
+    }
+    const died = Promise.withResolvers<void>();
+    stub.misbehave = async ({ number }) => {
+      // The second page is asked for, so the first one is on disk; whether the watermark is does not matter.
+      if (number === 2) await died.promise;
+      return false;
+    };
+    const worker = house.start();
+    await worker.started();
+    await stub.asks(2);
+    await worker.end('SIGKILL');
+    died.resolve();
+    stub.misbehave = () => false;
+    const next = house.start();
+    await next.line(readBack);
+    await settled(house);
+    expect(bought(house)).toBe(25);
+    expect(await next.end('SIGTERM')).toBe(0);
+  });
+
+  it('asks the shop which line was refunded when a webhook does not say, and buys what is left', async () => {
+    const stub = await new StubWooCommerce().open();
+    const house = await houseOf(stub);
+    const worker = house.start();
+    await worker.started();
+    await stub.asks(1);
+    await cli(house, 'reconcile');
+    const order = stub.put({ id: '727', modifiedMs: minutesAgo(1), body: wooBody('315') });
+    order.refunds = [
+      { id: '9', line_items: [{ quantity: -1, meta_data: [{ key: '_refunded_item_id', value: '315' }] }] },
+    ];
+    expect(await deliver(worker, stub.shown(order))).toEqual({ result: 'read_back', order_id: '727' });
+    await worker.line(readBack);
+    await settled(house);
+    const rows = house.query<{ quantity: number; state: string }>('SELECT quantity, state FROM entries');
+    expect(rows).toEqual([{ quantity: 1, state: 'fulfilled' }]);
+    // An older state that comes late is nothing.
+    const older = {
+      ...stub.shown(order),
+      refunds: [],
+      date_modified_gmt: new Date(minutesAgo(3)).toISOString().slice(0, 19),
+    };
+    expect(await deliver(worker, older)).toMatchObject({ result: 'older_than_known' });
+    await worker.end('SIGTERM');
+  });
+
+  it('tells a person of a refunded order that was changed before reading back began: no run will come by it', async () => {
+    const stub = await new StubWooCommerce().open();
+    const house = await houseOf(stub, { lookback_h: 0 });
+    const worker = house.start();
+    await worker.started();
+    await stub.asks(1);
+    await cli(house, 'reconcile');
+    const order = stub.put({ id: '727', modifiedMs: minutesAgo(60), body: wooBody('315') });
+    order.refunds = [
+      { id: '9', line_items: [{ quantity: -1, meta_data: [{ key: '_refunded_item_id', value: '315' }] }] },
+    ];
+    expect(await deliver(worker, stub.shown(order))).toMatchObject({ result: 'paid', accepted: 0, held: 1 });
+    expect(house.query('SELECT order_id, code FROM rejections')).toEqual([
+      { order_id: '727', code: 'partially_refunded' },
+    ]);
+    await worker.end('SIGTERM');
+  });
+
+  it('says loudly that a webhook brought an order of a form that is not known, and nothing of a product', async () => {
+    const stub = await new StubWooCommerce().open();
+    const house = await houseOf(stub);
+    const worker = house.start();
+    await worker.started();
+    const order = stub.shown(stub.put({ id: '727', modifiedMs: minutesAgo(1), body: wooBody('315') }));
+    stub.orders.length = 0;
+    expect(await deliver(worker, { id: '9', name: 'Steam 20', sku: 'STEAM-20' })).toEqual({ result: 'not_an_order' });
+    const odd = { ...order, line_items: [{ id: '315', sku: 'STEAM-20', quantity: 'two' }] };
+    expect(await deliver(worker, odd)).toEqual({ result: 'not_an_order' });
+    const line = await worker.line(({ level, component }) => level === 'error' && component === 'webhook');
+    expect(line).toMatchObject({
+      shop: 'main',
+      order_id: '727',
+      msg: expect.stringContaining('no order that is known'),
+    });
+    expect(worker.log.filter(({ level }) => level === 'error')).toHaveLength(1);
+    await worker.end('SIGTERM');
+  });
+
+  it('ends at once when it is asked to, also while a person has a shop read back that does not answer', async () => {
+    const stub = await new StubWooCommerce().open();
+    const house = await houseOf(stub);
+    const worker = house.start();
+    await worker.started();
+    await stub.asks(1);
+    await cli(house, 'reconcile');
+    stub.misbehave = () => true;
+    const before = stub.calls.length;
+    const command = cli(house, 'reconcile');
+    await stub.asks(before + 1);
+    const startMs = performance.now();
+    expect(await worker.end('SIGTERM')).toBe(0);
+    expect(performance.now() - startMs).toBeLessThan(5000);
+    expect((await command).code).not.toBe(0);
+  });
+
+  it('says that it is degraded when the keys of the shop are refused, and tells no key', async () => {
+    const stub = await new StubWooCommerce().open();
+    stub.misbehave = (_, response) => send(response, 401, { code: 'woocommerce_rest_cannot_view', message: 'no' });
+    const house = await houseOf(stub);
+    const worker = house.start();
+    // The shop is read before the health pages listen.
+    await worker.started();
+    await worker.line((line) => line.msg === 'the shop could not be read back');
+    const { code, stdout } = await cli(house, 'health', '--json');
+    expect([code, JSON.parse(stdout)]).toMatchObject([
+      0,
+      { status: 'warn', checks: { reconcile: 'warn', database: 'pass' } },
+    ]);
+    expect(JSON.stringify(worker.log)).not.toMatch(new RegExp(`${woo.key}|${woo.secret}`));
+    await worker.end('SIGTERM');
+  });
+});
+
+describe('order-sync reconcile', () => {
+  it('works without a worker: it puts on disk what the next worker buys, and keeps its JSON contract', async () => {
+    const stub = await new StubWooCommerce().open();
+    stub.put({ id: '727', modifiedMs: minutesAgo(5), body: wooBody('315') });
+    const house = await houseOf(stub);
+    expect((await cli(house, 'init')).code).toBe(0);
+    const { code, stdout } = await cli(house, 'reconcile', 'main', '--json');
+    expect([code, JSON.parse(stdout)]).toEqual([
+      0,
+      {
+        shops: [
+          {
+            platform: 'woocommerce',
+            shop: 'main',
+            complete: true,
+            pages: 1,
+            orders: 1,
+            accepted: 1,
+            taken_back: 0,
+            told: 0,
+            unreadable: 0,
+            read_to: new Date(stub.orders[0]?.modifiedMs ?? 0).toISOString(),
+            error: null,
+          },
+        ],
+      },
+    ]);
+    expect(house.query<{ state: string }>('SELECT state FROM entries')).toEqual([{ state: 'pending' }]);
+  });
+
+  it('says from when to read on when a run from a time of choice is not enough', async () => {
+    const stub = await new StubWooCommerce().open();
+    const house = await houseOf(stub, { page_size: 10, pages_per_run: 1 });
+    await cli(house, 'init');
+    for (let id = 1; id <= 15; id += 1) {
+      stub.put({ id: String(id), modifiedMs: minutesAgo(60) + id * 1000, body: wooBody(`${id}1`) });
+    }
+    const since = new Date(minutesAgo(90)).toISOString();
+    const { stdout } = await cli(house, 'reconcile', '--since', since);
+    const next = new Date(stub.orders[9]?.modifiedMs ?? 0).toISOString();
+    expect(stdout).toContain(`10 lines taken in`);
+    expect(stdout).toContain(`there is more: run it again with --since ${next}\n`);
+    expect((await cli(house, 'reconcile', '--since', next)).stdout).toContain(' 5 lines taken in');
+  });
+
+  it('ends with 8 when a shop cannot be read, with 4 when there is no such shop, with 2 for no time', async () => {
+    const stub = await new StubWooCommerce().open();
+    const house = await houseOf(stub);
+    await cli(house, 'init');
+    stub.misbehave = (_, response) => send(response, 500, '');
+    const failed = await cli(house, 'reconcile');
+    expect([failed.code, failed.stdout]).toEqual([8, expect.stringMatching(/; then: GET .*: 500\n$/)]);
+    expect((await cli(house, 'reconcile', 'other')).code).toBe(4);
+    expect((await cli(house, 'reconcile', '--since', 'yesterday')).code).toBe(2);
+  });
+});

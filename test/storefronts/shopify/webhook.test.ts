@@ -1,0 +1,171 @@
+import { renameSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { answer as delivered, close, fulfilled } from '../../support/outbox.ts';
+import { shopifyOrder, skuMap, startShops, writeLongAgo } from '../storefront-shops.ts';
+
+const refund = (item: number, quantity: number) => ({ id: 1, refund_line_items: [{ line_item_id: item, quantity }] });
+const iccid = '8999901000000000013';
+
+describe('a Shopify delivery', () => {
+  it('of a paid order is bought once, however often and under whatever name it comes', async () => {
+    const { shopify, bought } = await startShops();
+    const first = await shopify(shopifyOrder(), { 'X-Shopify-Topic': 'orders/paid', 'X-Shopify-Webhook-Id': 'a' });
+    expect([first.status, first.json.accepted]).toEqual([200, 2]);
+    const replayed = await shopify(shopifyOrder(), {
+      'X-Shopify-Topic': 'orders/updated',
+      'X-Shopify-Webhook-Id': 'b',
+    });
+    expect(replayed.json).toMatchObject({ accepted: 0, known: 2 });
+    expect(bought()).toEqual(['11 3 x steam-usd-20 pending', '12 1 x fr-daily-1gb for 7 days pending']);
+  });
+
+  it.each([
+    ['pending', { financial_status: 'pending' }],
+    ['authorized', { financial_status: 'authorized' }],
+    ['paid in part', { financial_status: 'partially_paid' }],
+    ['refunded', { financial_status: 'refunded' }],
+    ['voided', { financial_status: 'voided' }],
+    ['cancelled', { cancelled_at: '2026-11-21T12:00:00Z' }],
+    ['without a status', { financial_status: null }],
+  ])('of an order that is %s buys nothing', async (_, changes) => {
+    const { shopify, bought, told } = await startShops();
+    expect((await shopify(shopifyOrder(changes))).status).toBe(200);
+    expect([bought(), told()]).toEqual([[], []]);
+  });
+
+  it('of a test order never buys, by its body or by its header, and the header alone lets nothing in', async () => {
+    const { shopify, call, bought } = await startShops();
+    expect((await shopify(shopifyOrder({ test: true }))).json.result).toBe('test_order');
+    expect((await shopify(shopifyOrder(), { 'X-Shopify-Test': 'true' })).json.result).toBe('test_order');
+    const unsigned = { 'content-type': 'application/json', 'x-shopify-test': 'true' };
+    expect((await call('POST', '/webhooks/shopify/main', unsigned, JSON.stringify(shopifyOrder()))).status).toBe(401);
+    expect(bought()).toEqual([]);
+    // What was kept back as a test by a header does not stand in the way of the order.
+    expect((await shopify(shopifyOrder())).json.accepted).toBe(2);
+  });
+
+  it('with the id of the documented test order, beyond 2^53, keeps it exact', async () => {
+    const { shopify, outbox } = await startShops();
+    const text = JSON.stringify(shopifyOrder()).replace('"id":5678901234567', '"id":820982911946154508');
+    expect((await shopify(text)).json.order_id).toBe('820982911946154508');
+    expect(outbox.store.read.findOrder('shopify', '820982911946154508')).not.toBeNull();
+  });
+
+  it('has no ping: a form without a signature is refused', async () => {
+    const { call } = await startShops();
+    expect((await call('POST', '/webhooks/shopify/main', {}, 'webhook_id=4')).status).toBe(401);
+  });
+
+  it('of a refund document or a product is answered 200 and does nothing', async () => {
+    const { shopify, bought } = await startShops();
+    expect((await shopify({ id: 1, order_id: 2, refund_line_items: [] })).json.result).toBe('not_an_order');
+    expect(bought()).toEqual([]);
+  });
+});
+
+describe('a refund in Shopify', () => {
+  it('before the purchase is not bought; only what is left is', async () => {
+    const { shopify, bought } = await startShops();
+    const order = shopifyOrder({ financial_status: 'partially_refunded', refunds: [refund(11, 1), refund(12, 1)] });
+    await shopify(order);
+    await shopify(order);
+    expect(bought()).toEqual(['11 2 x steam-usd-20 pending']);
+  });
+
+  it('of a line that was not sent takes that line back alone', async () => {
+    const { shopify, bought, told } = await startShops();
+    await shopify(shopifyOrder());
+    await shopify(shopifyOrder({ financial_status: 'partially_refunded', refunds: [refund(12, 1)] }, 1));
+    expect(bought()).toEqual(['11 3 x steam-usd-20 pending', '12 1 x fr-daily-1gb for 7 days cancelled']);
+    expect(told()).toEqual([]);
+  });
+
+  const parts = [
+    [1, [refund(11, 1)]],
+    [2, [refund(11, 1)]],
+    [3, [refund(11, 1), refund(11, 1)]],
+  ] as const;
+
+  it('of a part of a line that was sent is told to a person, once for each further part', async () => {
+    const { shopify, bought, told, outbox } = await startShops();
+    await shopify(shopifyOrder());
+    await outbox.opened({ nowMs: Date.now() });
+    for (const [minute, refunds] of parts) {
+      await shopify(shopifyOrder({ financial_status: 'partially_refunded', refunds }, minute));
+    }
+    expect(bought()[0]).toBe('11 3 x steam-usd-20 sending');
+    expect(told()).toEqual(['11 refunded_in_storefront', '11 refunded_in_storefront']);
+  });
+
+  it('of a part of a line that was not sent yet leaves the rest, under the same reference', async () => {
+    const { shopify, bought, told, outbox } = await startShops();
+    await shopify(shopifyOrder());
+    const referenceOf = () => outbox.store.read.showOrder('shopify', '5678901234567')?.entries[0]?.reference;
+    const before = referenceOf();
+    const taken = [];
+    for (const [minute, refunds] of parts) {
+      const answer = await shopify(shopifyOrder({ financial_status: 'partially_refunded', refunds }, minute));
+      taken.push(answer.json.taken_back);
+    }
+    expect(taken).toEqual([1, 0, 1]);
+    expect([bought()[0], told(), referenceOf()]).toEqual(['11 1 x steam-usd-20 pending', [], before]);
+    expect(outbox.auditLog().map(({ action }) => action)).toEqual(['lower', 'lower']);
+    const attempt = await outbox.opened({ nowMs: Date.now() });
+    expect(attempt.entry).toMatchObject({ reference: before, quantity: 1 });
+    const found = outbox.store.read.findOrder('shopify', '5678901234567');
+    expect(outbox.store.read.resultDocument(found?.requestId ?? 0).document).toMatchObject({
+      lines: [{ extra: { sku: 'STEAM-20', shop_quantity: '1' } }, {}],
+    });
+  });
+
+  it('of an eSIM that was delivered orders its cancel when that is configured, and only once', async () => {
+    const { shopify, bought, told, outbox } = await startShops({ shopify: { onRefund: 'cancel_esim' } });
+    await shopify(shopifyOrder());
+    // The gift card stays unsent; the eSIM is delivered.
+    await outbox.opened({ nowMs: Date.now() });
+    const esim = await outbox.opened({ nowMs: Date.now() });
+    const answer = { ...delivered, units: [{ iccid }] };
+    await outbox.store.closeAttempt(close(esim, { ...fulfilled, answer }));
+    const closed = shopifyOrder({ cancelled_at: '2026-11-21T12:00:00Z', financial_status: 'refunded' }, 1);
+    expect((await shopify(closed)).json).toMatchObject({ result: 'closed', accepted: 1, held: 1 });
+    expect((await shopify({ ...closed, updated_at: new Date().toISOString() })).json).toMatchObject({
+      accepted: 0,
+      held: 0,
+    });
+    expect(bought()).toEqual([
+      '11 3 x steam-usd-20 sending',
+      '12 1 x fr-daily-1gb for 7 days fulfilled',
+      expect.stringMatching(`^12:cancel:${iccid} .* pending$`),
+    ]);
+    // Gift cards cannot be cancelled: that is for a person.
+    expect(told()).toEqual(['11 refunded_in_storefront']);
+    expect(outbox.auditLog()).toMatchObject([{ actor: 'shopify:main', action: 'cancel_esim' }]);
+  });
+});
+
+describe('the SKU map', () => {
+  it('is read again when it changes, and stays as it was while the change cannot be read', async () => {
+    const { shopify, skuFile, intake, bought } = await startShops();
+    const order = (id: number) => shopifyOrder({ id, line_items: [{ id, sku: 'NEW', quantity: 1 }] });
+    await shopify(order(1));
+    await delay(1050);
+    writeLongAgo(`${skuFile}.tmp`, `${skuMap}  NEW: { type: gift_card_order, variant: new-card }\n`);
+    renameSync(`${skuFile}.tmp`, skuFile);
+    await shopify(order(2));
+    await delay(1050);
+    writeLongAgo(skuFile, `${skuMap}  NEW: { type: gift_card, variant: wrong }\n`);
+    await shopify(order(3));
+    expect(bought()).toEqual(['2 1 x new-card pending', '3 1 x new-card pending']);
+    expect(intake.health()).toBe('warn');
+  });
+
+  it('that is changed later changes nothing about what was bought', async () => {
+    const { shopify, skuFile, told, bought } = await startShops();
+    await shopify(shopifyOrder());
+    await delay(1050);
+    writeLongAgo(skuFile, skuMap.replaceAll('steam-usd-20', 'steam-usd-50'));
+    expect((await shopify(shopifyOrder({}, 1))).json).toMatchObject({ accepted: 0, known: 2, held: 0 });
+    expect([bought()[0], told()]).toEqual(['11 3 x steam-usd-20 pending', []]);
+  });
+});

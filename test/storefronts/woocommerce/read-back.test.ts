@@ -1,0 +1,394 @@
+import { describe, expect, it } from 'vitest';
+import { SystemClock } from '../../../src/ops/system-clock.ts';
+import { hour, minutesAgo, reconcileOf, wooBody } from '../read-back/running-reconcile.ts';
+import { send, StubWooCommerce } from '../read-back/stub-shop.ts';
+
+const open = () => new StubWooCommerce().open();
+const refund = (id: string, lines: { line: string; quantity: number }[], more: Record<string, unknown> = {}) => ({
+  id,
+  amount: '20.00',
+  line_items: lines.map(({ line, quantity }) => ({
+    id: '9',
+    quantity,
+    total: '-20.00',
+    meta_data: [{ id: 1, key: '_refunded_item_id', value: line }],
+  })),
+  ...more,
+});
+
+describe('reading a WooCommerce shop back', () => {
+  it('takes in paid orders whose webhook was lost, once, and moves the watermark over them', async () => {
+    const stub = await open();
+    stub.put({ id: '1', modifiedMs: minutesAgo(60), body: wooBody('11') });
+    stub.put({ id: '2', modifiedMs: minutesAgo(30), body: wooBody('21', { status: 'pending', date_paid_gmt: null }) });
+    const { run, bought, watermark } = await reconcileOf('woocommerce', stub);
+    expect(await run()).toMatchObject({ complete: true, orders: 2, accepted: 1, error: null });
+    expect(await watermark()).toBe(stub.orders[1]?.modifiedMs);
+    stub.put({ id: '2', modifiedMs: minutesAgo(1), body: wooBody('21') });
+    expect(await run()).toMatchObject({ complete: true, orders: 1, accepted: 1 });
+    expect(await run()).toMatchObject({ complete: true, accepted: 0 });
+    expect(bought()).toEqual(['1/11 2 x steam-usd-20 pending', '2/21 2 x steam-usd-20 pending']);
+  });
+
+  it('asks in the shop’s own time without a zone: WordPress moves a time that has one', async () => {
+    const stub = await open();
+    stub.put({ id: '1', modifiedMs: minutesAgo(2), body: wooBody('11') });
+    const { run, bought } = await reconcileOf('woocommerce', stub, { rest: { lookbackMs: 0 } });
+    expect(await run()).toMatchObject({ orders: 1 });
+    expect(stub.calls[0]?.url.searchParams.get('modified_after')).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/);
+    expect(bought()).toHaveLength(1);
+  });
+
+  it('reads all pages by time, with totals or without, and whatever the shop caps a page at', async () => {
+    for (const [showsTotal, pageCap] of [
+      [true, 100],
+      [false, 100],
+      [true, 4],
+    ] as const) {
+      const stub = await open();
+      stub.showsTotal = showsTotal;
+      stub.pageCap = pageCap;
+      for (let id = 1; id <= 45; id += 1) {
+        stub.put({ id: String(id), modifiedMs: minutesAgo(60) + id * 1000, body: wooBody(`${id}1`) });
+      }
+      const { run, bought, watermark } = await reconcileOf('woocommerce', stub);
+      expect(await run()).toMatchObject({ complete: true, accepted: 45, error: null });
+      expect([bought().length, await watermark()]).toEqual([45, stub.orders.at(-1)?.modifiedMs]);
+      expect(stub.asked().filter((path) => path.includes('offset'))).toEqual([]);
+    }
+  });
+
+  it('misses nothing of a second with more orders than a page holds, also when they move while they are read', async () => {
+    const stub = await open();
+    const crowd = minutesAgo(60);
+    for (let id = 1; id <= 35; id += 1) stub.put({ id: String(id), modifiedMs: crowd, body: wooBody(`${id}1`) });
+    stub.misbehave = ({ number }) => {
+      // Somebody saves an order of the first page again: everything behind it moves up by one.
+      if (number === 3) stub.put({ id: '5', modifiedMs: minutesAgo(1), body: wooBody('51') });
+      return false;
+    };
+    const { run, bought } = await reconcileOf('woocommerce', stub);
+    expect(await run()).toMatchObject({ complete: true, accepted: 35, error: null });
+    expect(bought()).toHaveLength(35);
+  });
+
+  it('misses nothing when an order is changed between two pages, and takes what comes twice once', async () => {
+    const stub = await open();
+    for (let id = 1; id <= 30; id += 1) {
+      stub.put({ id: String(id), modifiedMs: minutesAgo(60) + id * 1000, body: wooBody(`${id}1`) });
+    }
+    stub.misbehave = ({ number }) => {
+      if (number === 2) stub.put({ id: '1', modifiedMs: minutesAgo(1), body: wooBody('11') });
+      return false;
+    };
+    const { run, bought } = await reconcileOf('woocommerce', stub);
+    expect(await run()).toMatchObject({ complete: true, accepted: 30 });
+    expect(bought()).toHaveLength(30);
+  });
+
+  it('keeps ids exact that a JavaScript number cannot hold', async () => {
+    const stub = await open();
+    for (const id of ['820982911946154508', '820982911946154509']) {
+      stub.put({ id, modifiedMs: minutesAgo(5), body: wooBody(`9${id}`) });
+    }
+    const { run, bought } = await reconcileOf('woocommerce', stub);
+    await run();
+    expect(bought().map((text) => text.split(' ')[0])).toEqual([
+      '820982911946154508/9820982911946154508',
+      '820982911946154509/9820982911946154509',
+    ]);
+  });
+
+  it('goes on in the next run where the pages of one run ended', async () => {
+    const stub = await open();
+    for (let id = 1; id <= 45; id += 1) {
+      stub.put({ id: String(id), modifiedMs: minutesAgo(600) + id * 600_000, body: wooBody(`${id}1`) });
+    }
+    const { run, bought } = await reconcileOf('woocommerce', stub, { rest: { pagesPerRun: 2 } });
+    expect(await run()).toMatchObject({ complete: false, pages: 2, error: null });
+    const counts = [bought().length];
+    for (let runs = 0; runs < 8; runs += 1) {
+      const { complete } = await run();
+      counts.push(bought().length);
+      if (complete) break;
+    }
+    expect(counts.at(-1)).toBe(45);
+    expect(counts).toEqual(counts.toSorted((a, b) => a - b));
+  });
+
+  it.each([
+    ['within the time that is read again', 1000],
+    ['within one second', 0],
+  ])('comes to the end of a list with more orders than a run reads, all %s', async (_, apartMs) => {
+    const stub = await open();
+    const first = minutesAgo(60);
+    for (let id = 1; id <= 45; id += 1) {
+      stub.put({ id: String(id), modifiedMs: first + id * apartMs, body: wooBody(`${id}1`) });
+    }
+    const { run, bought, watermark } = await reconcileOf('woocommerce', stub, { rest: { pagesPerRun: 2 } });
+    const reports = [];
+    for (let runs = 0; runs < 4; runs += 1) reports.push(await run());
+    expect(reports.map(({ error }) => error)).toEqual([null, null, null, null]);
+    expect([bought().length, await watermark()]).toEqual([45, stub.orders.at(-1)?.modifiedMs]);
+    // The next run begins a new list: what was changed meanwhile is not passed over.
+    stub.put({ id: '99', modifiedMs: minutesAgo(1), body: wooBody('991') });
+    for (let runs = 0; runs < 4; runs += 1) await run();
+    expect(bought()).toHaveLength(46);
+  });
+
+  it('does not go on with a list that failed, and reads what was changed while it was read again', async () => {
+    const stub = await open();
+    for (let id = 1; id <= 45; id += 1) {
+      stub.put({ id: String(id), modifiedMs: minutesAgo(60) + id * 1000, body: wooBody(`${id}1`) });
+    }
+    const { run, bought, watermark } = await reconcileOf('woocommerce', stub, { rest: { pagesPerRun: 3 } });
+    expect(await run()).toMatchObject({ complete: false, error: null });
+    const calls = stub.calls.length;
+    stub.misbehave = ({ number }, response) => number === calls + 1 && send(response, 500, '');
+    expect((await run()).error?.kind).toBe('unavailable');
+    const startMs = Date.now();
+    stub.put({ id: '99', modifiedMs: startMs + 30_000, body: wooBody('991') });
+    expect(await run()).toMatchObject({ complete: false, error: null });
+    expect(await run()).toMatchObject({ complete: true, error: null });
+    expect(bought()).toHaveLength(46);
+    // A change that became visible behind the place in the list is still before it for the next one.
+    expect((await watermark()) ?? 0).toBeLessThan(startMs + 30_000);
+  });
+
+  it('begins where it was first started, and reads nothing older unless it is asked to', async () => {
+    const stub = await open();
+    stub.put({ id: '1', modifiedMs: minutesAgo(60), body: wooBody('11') });
+    const { run, bought, watermark } = await reconcileOf('woocommerce', stub, { rest: { lookbackMs: 0 } });
+    expect(await run()).toMatchObject({ complete: true, orders: 0 });
+    const before = await watermark();
+    expect(await run(minutesAgo(90))).toMatchObject({ complete: true, orders: 1, accepted: 1 });
+    expect(await watermark()).toBe(before);
+    expect(bought()).toHaveLength(1);
+  });
+
+  it('reads further back from a shop whose clock is behind ours, and is not led astray by one that is ahead', async () => {
+    const behind = await open();
+    behind.clockAheadMs = -3_600_000;
+    const slow = await reconcileOf('woocommerce', behind, { rest: { lookbackMs: 0 } });
+    behind.put({ id: '1', modifiedMs: minutesAgo(58), body: wooBody('11') });
+    expect(await slow.run()).toMatchObject({ accepted: 1 });
+
+    const ahead = await open();
+    const fast = await reconcileOf('woocommerce', ahead);
+    ahead.put({ id: '1', modifiedMs: Date.now() + 365 * 86_400_000, body: wooBody('11') });
+    await fast.run();
+    ahead.put({ id: '2', modifiedMs: minutesAgo(1), body: wooBody('21') });
+    await fast.run();
+    expect(fast.bought()).toHaveLength(2);
+  });
+
+  it('reads what was changed after a first start by a clock that was ahead, when it is right again', async () => {
+    const stub = await open();
+    const clock = new SystemClock();
+    let aheadMs = 3 * hour;
+    clock.wallMs = () => Date.now() + aheadMs;
+    const { run, bought, watermark } = await reconcileOf('woocommerce', stub, { clock, rest: { lookbackMs: 0 } });
+    await run();
+    aheadMs = 0;
+    // How far it was ahead is known until the next answer.
+    await run();
+    stub.put({ id: '1', modifiedMs: minutesAgo(0), body: wooBody('11') });
+    expect(await run()).toMatchObject({ accepted: 1, error: null });
+    expect(bought()).toHaveLength(1);
+    expect(await watermark()).toBeLessThanOrEqual(Date.now() + 2000);
+  });
+
+  it.each([
+    ['tells the time', true],
+    ['does not tell the time', false],
+  ])('reads nothing from before its first start, whichever clock is behind later: a shop that %s', async (_, tells) => {
+    const stub = await open();
+    stub.tellsTime = tells;
+    stub.put({ id: '1', modifiedMs: minutesAgo(120), body: wooBody('11') });
+    const clock = new SystemClock();
+    let behindMs = 0;
+    clock.wallMs = () => Date.now() - behindMs;
+    const { run, bought, watermark } = await reconcileOf('woocommerce', stub, { clock, rest: { lookbackMs: 0 } });
+    await run();
+    const before = await watermark();
+    behindMs = 3 * hour;
+    await run();
+    behindMs = 0;
+    stub.clockAheadMs = -3 * hour;
+    await run();
+    expect([bought(), await watermark()]).toEqual([[], before]);
+  });
+
+  it.each([
+    ['years, as without a battery', 5 * 365 * 24, null],
+    ['two days', 48, expect.any(Number)],
+  ])(
+    'reads nothing while our clock is behind by %s: nothing would be too old to be bought',
+    async (_, hours, marked) => {
+      const stub = await open();
+      const old = minutesAgo(200 * 24 * 60);
+      const paid = { date_paid_gmt: new Date(old).toISOString().slice(0, 19) };
+      stub.put({ id: '1', modifiedMs: minutesAgo(24 * 60), body: wooBody('11', paid) });
+      const clock = new SystemClock();
+      let behindMs = hours * hour;
+      clock.wallMs = () => Date.now() - behindMs;
+      const { run, bought, told, watermark } = await reconcileOf('woocommerce', stub, {
+        clock,
+        rest: { lookbackMs: 0 },
+      });
+      expect((await run()).error).toMatchObject({ kind: 'clock', message: expect.stringContaining('until it is set') });
+      expect([bought(), told(), await watermark()]).toEqual([[], [], marked]);
+      behindMs = 0;
+      expect(await run()).toMatchObject({ accepted: 0, error: null });
+      expect(bought()).toEqual([]);
+    },
+  );
+
+  it('notices a shop that does not heed the time asked for', async () => {
+    const stub = await open();
+    const { run } = await reconcileOf('woocommerce', stub);
+    stub.misbehave = ({ url }) => {
+      url.searchParams.delete('modified_after');
+      return false;
+    };
+    stub.put({ id: '1', modifiedMs: minutesAgo(60 * 24 * 400), body: wooBody('11') });
+    expect((await run()).error).toMatchObject({ kind: 'unreadable', message: expect.stringContaining('5.8') });
+  });
+
+  it('passes over an order of a form that is not known, and says so loudly', async () => {
+    const stub = await open();
+    const odd = wooBody('11', { line_items: [{ id: '11', sku: 'STEAM-20', quantity: -1 }] });
+    stub.put({ id: '1', modifiedMs: minutesAgo(9), body: odd });
+    stub.put({ id: '2', modifiedMs: minutesAgo(8), body: wooBody('21') });
+    const { run, bought, log } = await reconcileOf('woocommerce', stub);
+    expect(await run()).toMatchObject({ complete: true, unreadable: 1, accepted: 1 });
+    expect(bought()).toHaveLength(1);
+    expect(log().filter(({ level }) => level === 50)).toMatchObject([{ order_id: '1' }]);
+  });
+});
+
+describe('refunds of a WooCommerce shop', () => {
+  it('in part, before the purchase: what is left is bought', async () => {
+    const stub = await open();
+    const items = [
+      { id: '11', sku: 'STEAM-20', quantity: 3 },
+      { id: '12', sku: 'FR-7D', quantity: 1 },
+    ];
+    const order = stub.put({ id: '1', modifiedMs: minutesAgo(9), body: wooBody('11', { line_items: items }) });
+    order.refunds = [refund('901', [{ line: '11', quantity: -1 }]), refund('902', [{ line: '12', quantity: -1 }])];
+    const { run, bought, told } = await reconcileOf('woocommerce', stub);
+    await run();
+    await run();
+    expect([bought(), told()]).toEqual([['1/11 2 x steam-usd-20 pending'], []]);
+  });
+
+  it('in part, after the purchase: the line that was refunded is told, and only that one', async () => {
+    const stub = await open();
+    const items = [
+      { id: '11', sku: 'STEAM-20', quantity: 2 },
+      { id: '12', sku: 'FR-7D', quantity: 1 },
+      { id: '13', sku: 'STEAM-20', quantity: 1 },
+    ];
+    const order = stub.put({ id: '1', modifiedMs: minutesAgo(9), body: wooBody('11', { line_items: items }) });
+    const { run, bought, told, outbox } = await reconcileOf('woocommerce', stub);
+    await run();
+    await outbox.opened({ nowMs: Date.now() });
+    order.modifiedMs = minutesAgo(1);
+    order.refunds = [
+      refund('901', [
+        { line: '11', quantity: -1 },
+        { line: '13', quantity: -1 },
+      ]),
+    ];
+    expect(await run()).toMatchObject({ told: 1, takenBack: 1 });
+    expect(bought()).toEqual([
+      '1/11 2 x steam-usd-20 sending',
+      '1/12 1 x fr-daily-1gb for 7 days pending',
+      '1/13 1 x steam-usd-20 cancelled',
+    ]);
+    expect(told()).toEqual(['1/11 refunded_in_storefront']);
+  });
+
+  it.each([
+    ['an amount alone', refund('901', [])],
+    ['money of a line without a piece of it', refund('901', [{ line: '11', quantity: 0 }])],
+    ['without the line it was for', { id: '901', line_items: [{ quantity: -1, meta_data: [] }] }],
+  ])('that is %s says of no line: a person decides', async (_, shown) => {
+    const stub = await open();
+    stub.put({ id: '1', modifiedMs: minutesAgo(9), body: wooBody('11'), refunds: [shown] });
+    const { run, bought, told } = await reconcileOf('woocommerce', stub);
+    await run();
+    expect([bought(), told()]).toEqual([[], ['1/11 partially_refunded']]);
+  });
+
+  it('of the shipping alone takes no line away', async () => {
+    const stub = await open();
+    const shipping = refund('901', [], { shipping_lines: [{ id: 3, total: '-5.00' }] });
+    stub.put({ id: '1', modifiedMs: minutesAgo(9), body: wooBody('11'), refunds: [shipping] });
+    const { run, bought } = await reconcileOf('woocommerce', stub);
+    await run();
+    expect(bought()).toEqual(['1/11 2 x steam-usd-20 pending']);
+  });
+
+  it('that was left to a person stays with the person, also when the shop tells more later', async () => {
+    const stub = await open();
+    const order = stub.put({ id: '1', modifiedMs: minutesAgo(9), body: wooBody('11'), refunds: [refund('901', [])] });
+    const { run, bought, told } = await reconcileOf('woocommerce', stub);
+    await run();
+    order.modifiedMs = minutesAgo(2);
+    order.refunds = [refund('901', [{ line: '11', quantity: -1 }])];
+    await run();
+    expect([bought(), told()]).toEqual([[], ['1/11 partially_refunded']]);
+  });
+
+  it('that was left to a person stays there, also when the refund is deleted in the shop', async () => {
+    const stub = await open();
+    const order = stub.put({ id: '1', modifiedMs: minutesAgo(9), body: wooBody('11'), refunds: [refund('901', [])] });
+    const { run, bought, told } = await reconcileOf('woocommerce', stub);
+    await run();
+    order.modifiedMs = minutesAgo(2);
+    order.refunds = [];
+    await run();
+    expect([bought(), told()]).toEqual([[], ['1/11 partially_refunded']]);
+  });
+
+  it('which cannot be read hold the watermark, and in the end one order is left to a person, not all', async () => {
+    const stub = await open();
+    stub.put({ id: '1', modifiedMs: minutesAgo(9), body: wooBody('11'), refunds: [refund('901', [])] });
+    stub.put({ id: '2', modifiedMs: minutesAgo(8), body: wooBody('21') });
+    stub.misbehave = ({ url }, response) => {
+      if (!url.pathname.endsWith('/refunds')) return false;
+      response.writeHead(500).end('<html>critical error</html>');
+      return true;
+    };
+    const { run, bought, told, watermark, reconcile } = await reconcileOf('woocommerce', stub);
+    const kinds = [];
+    const first = await watermark();
+    for (let runs = 0; runs < 3; runs += 1) kinds.push((await run()).error?.kind);
+    expect(kinds).toEqual(['unavailable', 'unavailable', undefined]);
+    expect(first).toBeNull();
+    expect(bought()).toEqual(['2/21 2 x steam-usd-20 pending']);
+    expect([told(), reconcile.health()]).toEqual([['1/11 partially_refunded'], 'pass']);
+  });
+
+  it('that are to be asked for: no older state counts from then on, and nothing else has happened yet', async () => {
+    const stub = await open();
+    const order = stub.put({ id: '1', modifiedMs: minutesAgo(9), body: wooBody('11'), refunds: [refund('901', [])] });
+    const { desk, bought, told } = await reconcileOf('woocommerce', stub);
+    const counter = desk.counter('woocommerce', 'main');
+    if (counter === null) throw new Error('the shop is configured');
+    // As the shop's JSON is read: numbers as text.
+    const asRead = <T>(value: T): T =>
+      JSON.parse(JSON.stringify(value), (_, part: unknown) => (typeof part === 'number' ? String(part) : part));
+    const take = async (shown: Record<string, unknown>, refunds: 'ask' | unknown[]) =>
+      await desk.take(counter, { value: asRead(shown), isTest: false, refunds: asRead(refunds) });
+    const newest = stub.shown(order);
+    expect(await take(newest, 'ask')).toMatchObject({ kind: 'needs_refunds' });
+    const older = { ...newest, refunds: [], date_modified_gmt: new Date(minutesAgo(20)).toISOString().slice(0, 19) };
+    expect(await take(older, 'ask')).toMatchObject({ kind: 'taken', taken: { stale: true } });
+    expect([bought(), told()]).toEqual([[], []]);
+    const lines = [refund('901', [{ line: '11', quantity: -1 }])];
+    expect(await take(newest, lines)).toMatchObject({ kind: 'taken', taken: { accepted: 1 } });
+    expect(bought()).toEqual(['1/11 1 x steam-usd-20 pending']);
+  });
+});

@@ -1,0 +1,242 @@
+import { describe, expect, it } from 'vitest';
+import { startShops, wooOldSecret, wooOrder, wooSecret } from '../storefront-shops.ts';
+
+const line = (changes: Record<string, unknown> = {}) => ({
+  id: 315,
+  sku: 'STEAM-20',
+  quantity: 2,
+  meta_data: [],
+  ...changes,
+});
+
+describe('a WooCommerce delivery', () => {
+  it('of a paid order is bought once, under the ids of the shop', async () => {
+    const { woo, bought, outbox, rings } = await startShops();
+    const answer = await woo(wooOrder());
+    expect([answer.status, answer.json]).toEqual([
+      200,
+      { result: 'paid', order_id: '727', accepted: 1, known: 0, taken_back: 0, held: 0 },
+    ]);
+    expect(bought()).toEqual(['315 2 x steam-usd-20 pending']);
+    expect(rings()).toBe(1);
+    const found = outbox.store.read.findOrder('woo', '727');
+    expect(outbox.store.read.resultDocument(found?.requestId ?? 0).document).toMatchObject({
+      metadata: { storefront_order: '727' },
+      lines: [{ extra: { sku: 'STEAM-20', shop_quantity: '2' } }],
+    });
+  });
+
+  it('is a ping when the webhook is made: without a signature, and answered 200', async () => {
+    const { call, bought } = await startShops();
+    const form = { 'content-type': 'application/x-www-form-urlencoded' };
+    const ping = await call('POST', '/webhooks/woocommerce/main', form, 'webhook_id=4');
+    expect([ping.status, ping.json]).toEqual([200, { result: 'ping' }]);
+    expect((await call('POST', '/webhooks/woocommerce/main', form, 'webhook_id=4&status=processing')).status).toBe(401);
+    expect((await call('POST', '/webhooks/woocommerce/other', form, 'webhook_id=4')).status).toBe(404);
+    expect(bought()).toEqual([]);
+  });
+
+  it.each([
+    ['no signature', ''],
+    ['a signature in hexadecimal', 'a'.repeat(64)],
+    ['another signature', `${'A'.repeat(43)}=`],
+  ])('with %s is refused, also of a paid order', async (_, signature) => {
+    const { woo, bought } = await startShops();
+    expect((await woo(wooOrder(), { 'X-WC-Webhook-Signature': signature })).status).toBe(401);
+    expect(bought()).toEqual([]);
+  });
+
+  it('may be signed with any of its secrets, and with no other', async () => {
+    const { woo } = await startShops();
+    expect((await woo(wooOrder(), {}, wooOldSecret)).status).toBe(200);
+    expect((await woo(wooOrder(), {}, wooSecret)).json.known).toBe(1);
+    expect((await woo(wooOrder(), {}, 'shopify-client-secret-1')).status).toBe(401);
+  });
+
+  it('is verified over its bytes: escaped slashes and letters of the world', async () => {
+    const { woo, bought } = await startShops();
+    const text = JSON.stringify(wooOrder({ note: 'Grüße aus Zürich 注文' })).replaceAll('/', '\\/');
+    expect((await woo(text)).status).toBe(200);
+    expect((await woo(text.replace('Zoë', 'Zo\\u00eb'))).json.known).toBe(1);
+    expect(bought()).toHaveLength(1);
+  });
+
+  it.each([
+    ['pending', { status: 'pending', date_paid_gmt: null }],
+    ['to be paid on delivery', { status: 'processing', date_paid_gmt: null }],
+    ['on hold', { status: 'on-hold' }],
+    ['a draft', { status: 'checkout-draft', date_paid_gmt: null }],
+    ['cancelled', { status: 'cancelled' }],
+    ['refunded', { status: 'refunded' }],
+    ['failed', { status: 'failed' }],
+    ['of an unknown status', { status: 'wc-preorder' }],
+  ])('of an order that is %s is answered 200 and buys nothing', async (_, changes) => {
+    const { woo, bought, told } = await startShops();
+    expect((await woo(wooOrder(changes))).status).toBe(200);
+    expect([bought(), told()]).toEqual([[], []]);
+  });
+
+  it('that makes an order paid buys it then: created, updated, again, all with one delivery id', async () => {
+    const { woo, bought } = await startShops();
+    const id = { 'X-WC-Webhook-Delivery-ID': 'same', 'X-WC-Webhook-Topic': 'order.created' };
+    await woo(wooOrder({ status: 'pending', date_paid_gmt: null }), id);
+    const paid = wooOrder({}, 1);
+    await woo(paid, id);
+    await woo(paid, { ...id, 'X-WC-Webhook-Topic': 'order.updated' });
+    await woo(paid, { 'X-WC-Webhook-Delivery-ID': 'new' });
+    await woo(wooOrder({ id: 728, line_items: [line({ id: 316 })] }), id);
+    expect(bought()).toEqual(['315 2 x steam-usd-20 pending', '316 2 x steam-usd-20 pending']);
+  });
+
+  it('of our own write-back changes nothing', async () => {
+    const { woo, bought, told, rings, outbox } = await startShops();
+    await woo(wooOrder());
+    const attempt = await outbox.opened({ nowMs: Date.now() });
+    const echo = await woo(wooOrder({ status: 'completed', meta_data: [{ key: 'delivered', value: 'yes' }] }, 5));
+    expect(echo.json).toMatchObject({ result: 'paid', accepted: 0, known: 1, held: 0 });
+    expect(bought()).toEqual(['315 2 x steam-usd-20 sending']);
+    expect([attempt.attemptId, told(), rings()]).toEqual([1, [], 1]);
+  });
+
+  it('that is overtaken by a newer one buys nothing: the newest state counts, whenever it arrives', async () => {
+    const { woo, bought, told } = await startShops();
+    await woo(wooOrder({ status: 'refunded' }, 10));
+    expect((await woo(wooOrder({}, 1))).json).toMatchObject({ result: 'older_than_known', accepted: 0 });
+    expect([bought(), told()]).toEqual([[], []]);
+    // Within the same second a closed order stays closed: not buying can be made good. A person is told, once.
+    for (const held of [1, 0]) {
+      const answer = await woo(wooOrder({}, 10));
+      expect(answer.json).toMatchObject({ result: 'older_than_known', accepted: 0, held });
+    }
+    expect((await woo(wooOrder({ status: 'pending', date_paid_gmt: null }, 10))).json).toMatchObject({ held: 0 });
+    expect([bought(), told()]).toEqual([[], ['315 paid_and_closed']]);
+    expect((await woo(wooOrder({}, 11))).json.accepted).toBe(1);
+  });
+
+  it('that is paid, closed and paid in one second is taken back, and a person is told', async () => {
+    const { woo, bought, told } = await startShops();
+    await woo(wooOrder({}, 10));
+    expect((await woo(wooOrder({ status: 'cancelled' }, 10))).json).toMatchObject({ result: 'closed', taken_back: 1 });
+    expect((await woo(wooOrder({}, 10))).json).toMatchObject({ result: 'older_than_known', held: 1 });
+    expect([bought(), told()]).toEqual([['315 2 x steam-usd-20 cancelled'], ['315 paid_and_closed']]);
+  });
+
+  it('keeps two lines of one SKU apart, and counts what a piece in the cart stands for', async () => {
+    const { woo, bought, outbox } = await startShops();
+    await woo(
+      wooOrder({ line_items: [line(), line({ id: 316, quantity: 1 }), line({ id: 317, sku: 'STEAM-3PACK' })] }),
+    );
+    expect(bought()).toEqual([
+      '315 2 x steam-usd-20 pending',
+      '316 1 x steam-usd-20 pending',
+      '317 6 x steam-usd-20 pending',
+    ]);
+    const currencies = outbox.store.read.showOrder('woo', '727')?.entries.map((entry) => entry.currency);
+    expect(currencies).toEqual(['USD', 'USD', 'EUR']);
+  });
+
+  it('keeps ids exact that a JavaScript number cannot hold', async () => {
+    const { woo, bought, outbox } = await startShops();
+    const text = (id: string) =>
+      JSON.stringify(wooOrder()).replace('"id":727', `"id":${id}`).replace('"id":315', `"id":9${id}`);
+    await woo(text('820982911946154508'));
+    await woo(text('820982911946154509'));
+    expect(bought()).toHaveLength(2);
+    expect(outbox.store.read.findOrder('woo', '820982911946154508')).not.toBeNull();
+    expect(outbox.store.read.showOrder('woo', '820982911946154509')?.entries[0]?.lineId).toBe('9820982911946154509');
+  });
+
+  it('buys a line that is added and paid for later, and tells a person of one that was changed', async () => {
+    const { woo, bought, told } = await startShops();
+    await woo(wooOrder());
+    const edited = wooOrder({ line_items: [line({ quantity: 3 }), line({ id: 316, sku: 'FR-7D', quantity: 1 })] }, 1);
+    expect((await woo(edited)).json).toMatchObject({ accepted: 1, held: 1 });
+    expect((await woo(edited)).json).toMatchObject({ accepted: 0, held: 0 });
+    expect(bought()).toHaveLength(2);
+    expect(told()).toEqual(['315 changed_after_purchase']);
+  });
+
+  it('that was paid long ago is not bought by itself: a shop has old orders, and they are updated too', async () => {
+    const { woo, bought, told } = await startShops();
+    await woo(wooOrder({ date_paid_gmt: '2020-01-01T00:00:00' }));
+    expect([bought(), told()]).toEqual([[], ['315 too_old']]);
+  });
+
+  it('of lines that are not ours ignores them, or holds them, as configured', async () => {
+    const shirt = wooOrder({ line_items: [line({ sku: 'T-SHIRT' }), line({ id: 316, sku: '' }), line({ id: 317 })] });
+    const ignoring = await startShops();
+    await ignoring.woo(shirt);
+    expect([ignoring.bought(), ignoring.told()]).toEqual([['317 2 x steam-usd-20 pending'], []]);
+    const holding = await startShops({ woo: { unmatched: 'hold' } });
+    await holding.woo(shirt);
+    await holding.woo(shirt);
+    expect(holding.told()).toEqual(['315 unknown_sku', '316 unknown_sku']);
+    expect(holding.bought()).toEqual(['317 2 x steam-usd-20 pending']);
+  });
+
+  it('tops up the eSIM that the customer named, and holds the line when none was, or none that can be', async () => {
+    const { woo, bought, told } = await startShops();
+    const topup = (id: number, iccid: unknown, quantity = 1) =>
+      line({ id, sku: 'TOPUP', quantity, meta_data: iccid === null ? [] : [{ key: 'ICCID', value: iccid }] });
+    const good = ' 8999901000000000013 ';
+    await woo(wooOrder({ line_items: [topup(1, good), topup(2, null), topup(3, '89999'), topup(4, good, 2)] }));
+    expect(bought().map((text) => text.split(' ')[0])).toEqual(['1']);
+    expect(told()).toEqual(['2 invalid_line', '3 invalid_line', '4 repeated_topup']);
+  });
+
+  it('of anything else that the shop signs is answered 200 and does nothing', async () => {
+    const { woo, bought } = await startShops();
+    for (const body of [{ id: 7, name: 'a product' }, [], 'null', '7', wooOrder({ line_items: 'none' })]) {
+      const answer = await woo(body);
+      expect([answer.status, answer.json.result]).toEqual([200, 'not_an_order']);
+    }
+    expect((await woo('{"id":')).status).toBe(400);
+    expect(bought()).toEqual([]);
+  });
+
+  it('keeps its reference when the disk was lost and the shop delivers again', async () => {
+    const references = [];
+    for (const shops of [await startShops(), await startShops()]) {
+      await shops.woo(wooOrder());
+      references.push(shops.outbox.store.read.showOrder('woo', '727')?.entries[0]?.reference);
+    }
+    expect(references[0]).toBe(references[1]);
+  });
+});
+
+describe('a refund in WooCommerce', () => {
+  it('of the whole order takes back what was not sent', async () => {
+    const { woo, bought, told, outbox } = await startShops();
+    await woo(wooOrder());
+    expect((await woo(wooOrder({ status: 'refunded' }, 1))).json).toMatchObject({ result: 'closed', taken_back: 1 });
+    expect((await woo(wooOrder({ status: 'refunded' }, 2))).json).toMatchObject({ taken_back: 0, held: 0 });
+    expect([bought(), told()]).toEqual([['315 2 x steam-usd-20 cancelled'], []]);
+    expect(outbox.auditLog()).toMatchObject([{ actor: 'woocommerce:main', action: 'cancel', subject: 'woo/727' }]);
+  });
+
+  it('of what was sent already is told to a person, once', async () => {
+    const { woo, bought, told, outbox } = await startShops();
+    await woo(wooOrder());
+    await outbox.opened({ nowMs: Date.now() });
+    await woo(wooOrder({ status: 'refunded' }, 1));
+    await woo(wooOrder({ status: 'refunded' }, 2));
+    expect([bought(), told()]).toEqual([['315 2 x steam-usd-20 sending'], ['315 refunded_in_storefront']]);
+  });
+
+  it('in part, which does not say of which line, buys nothing more and tells a person', async () => {
+    const { woo, bought, told } = await startShops();
+    await woo(wooOrder({ refunds: [{ id: 9, total: '-20.00' }] }));
+    expect([bought(), told()]).toEqual([[], ['315 partially_refunded']]);
+    const later = await startShops();
+    await later.woo(wooOrder());
+    await later.woo(wooOrder({ refunds: [{ id: 9, total: '-20.00' }] }, 1));
+    expect([later.bought(), later.told()]).toEqual([['315 2 x steam-usd-20 pending'], ['315 refunded_in_storefront']]);
+  });
+
+  it('changes nothing when refunds are to be ignored', async () => {
+    const { woo, bought, told } = await startShops({ woo: { onRefund: 'ignore' } });
+    await woo(wooOrder());
+    await woo(wooOrder({ status: 'refunded' }, 1));
+    expect([bought(), told()]).toEqual([['315 2 x steam-usd-20 pending'], []]);
+  });
+});

@@ -47,7 +47,7 @@ function starterOf(contender: Contender, mode: Mode, place: Place): Starter {
       keyValue: keyValueOf(account),
       // A tenth as well; everything else is as shipped, but for the quiet time after a doubt, which is two minutes.
       limits: { ...limits, transit_allowance_ms: 500 },
-      submit: { quiet_ms: 2000, retry_time_scale: 0.1 },
+      submit: { settlement_delay_ms: 2000, retry_time_scale: 0.1 },
     });
     worker.drop('orders.csv', csvOf(count, account));
     return () => worker.start();

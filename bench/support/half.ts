@@ -8,7 +8,7 @@ import type { Store } from '../../src/store/store.ts';
 import { BudgetGate } from '../../src/submit/budget-gate.ts';
 import { Dispatcher } from '../../src/submit/dispatcher.ts';
 import { LookupCheck } from '../../src/submit/lookup-check.ts';
-import { PauseBoard } from '../../src/submit/pause-board.ts';
+import { Pauses } from '../../src/submit/pause-board.ts';
 import { createWholesaleClient } from '../../src/wholesale/client.ts';
 
 /** The submission half of the worker in this process: store, budget, dispatcher and API client, nothing beside it. */
@@ -47,14 +47,14 @@ export async function openHalf(options: {
       wholesale,
       gate: new BudgetGate(['main'], limits, clock),
       lookups: new LookupCheck(store),
-      pauses: new PauseBoard({ store, clock, random: systemRandom, timeScale: 1 }),
+      pauses: new Pauses({ store, clock, random: systemRandom, timeScale: 1 }),
       clock,
       random: systemRandom,
       logger: pino({ level: 'silent' }),
       limits,
       policy: {
-        quietMs: 120_000,
-        horizonMs: 86_400_000,
+        settlementDelayMs: 120_000,
+        referenceExpiryMs: 86_400_000,
         placedDeadlineMs: 86_400_000,
         cancelTries: 3,
         ...usualTries,

@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts';
 import type { Family } from '../core/order/operation.ts';
 import type { CommandResult, OperatorCommand, StoreCommand } from '../core/entry/operator-command.ts';
-import type { EntryOrder } from '../core/entry/operator-decision.ts';
+import type { EntryAction } from '../core/entry/operator-decision.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { readPauseScope } from '../core/decision/pause-scope.ts';
 import type { Store } from '../store/store.ts';
@@ -9,13 +9,13 @@ import type { Store } from '../store/store.ts';
 /** What a command needs to know of the configuration. */
 export interface CommandSettings {
   readonly keyNames: readonly string[];
-  readonly horizonMs: number;
+  readonly referenceExpiryMs: number;
   readonly lookupFamilies: readonly Family[];
 }
 
 type EntryCommand = Extract<OperatorCommand, { reference: string }>;
 
-function orderOf(command: EntryCommand): EntryOrder {
+function orderOf(command: EntryCommand): EntryAction {
   switch (command.action) {
     case 'resolve': {
       const { action, as, orderNumber, iccids, note } = command;
@@ -59,10 +59,18 @@ export async function performCommand(
     case 'resolve':
     case 'reorder': {
       const { reference, actor, reason } = command;
-      const { horizonMs, lookupFamilies } = settings;
+      const { referenceExpiryMs, lookupFamilies } = settings;
       const order = orderOf(command);
       const time = { nowMs, nowMono: clock.monoMs(), bootId: clock.bootId ?? null };
-      const done = await store.actOnEntry({ reference, order, actor, reason, ...time, horizonMs, lookupFamilies });
+      const done = await store.actOnEntry({
+        reference,
+        order,
+        actor,
+        reason,
+        ...time,
+        referenceExpiryMs,
+        lookupFamilies,
+      });
       return { kind: 'entry', ...done };
     }
     case 'pause': {
@@ -95,7 +103,7 @@ export interface CommandedWorker {
   /** Looks anew at what stands still. */
   pausesChanged(): Promise<void>;
   /** Something may be due. */
-  ring(): void;
+  notify(): void;
 }
 
 /**
@@ -112,7 +120,7 @@ export async function performInWorker(
     // Also when it failed: after an error at its commit it may be on the disk all the same. A worker that believed the
     // error would stand still until it is started again, while whoever asks once more is told that nothing stands still.
     if (command.action === 'pause' || command.action === 'resume') await worker.pausesChanged();
-    worker.ring();
+    worker.notify();
   }
 }
 

@@ -15,7 +15,7 @@ export interface ReloadDeps {
  * Reads the configuration again while the worker runs. All of a change is taken up, or nothing: what is invalid is
  * refused with the messages of `check-config`, and the configuration in use stays.
  */
-export class ReloadDesk {
+export class ConfigReloader {
   readonly #deps: ReloadDeps;
   #inUse: ConfigInUse;
   #refused = false;

@@ -10,12 +10,12 @@ import { assert } from '../core/order-sync-error.ts';
 import { usualTries } from '../core/decision/settlement.ts';
 import { controlRoutes } from '../admin/control-routes.ts';
 import { healthChecks } from '../admin/health-checks.ts';
-import { ReloadDesk, type ReloadDeps } from './config-reloader.ts';
+import { ConfigReloader, type ReloadDeps } from './config-reloader.ts';
 import type { ReloadReport } from '../config/reload.ts';
 import { loggable, performInWorker, type CommandSettings } from '../admin/perform-command.ts';
 import { readCatalogue, type CatalogueDeps } from '../submit/read-catalogue.ts';
 import { createFolderIntake } from '../intake/folder/folder-intake.ts';
-import type { StorefrontDesk } from '../storefronts/storefront-intake.ts';
+import type { StorefrontIntake } from '../storefronts/storefront-intake.ts';
 import { startWebhookIntake, type WebhookIntake } from '../intake/http/webhook-intake.ts';
 import { newControlToken } from '../admin/control-token.ts';
 import { startHealthServer, type HealthCheck } from '../admin/health-server.ts';
@@ -33,8 +33,8 @@ import type { AttemptDeps } from '../submit/attempt-run.ts';
 import { BudgetGate } from '../submit/budget-gate.ts';
 import { Dispatcher } from '../submit/dispatcher.ts';
 import { LookupCheck } from '../submit/lookup-check.ts';
-import { PauseBoard } from '../submit/pause-board.ts';
-import { heedRateLimit } from '../submit/turned-away.ts';
+import { Pauses } from '../submit/pause-board.ts';
+import { backOffIfRateLimited } from '../submit/turned-away.ts';
 import { createWholesaleClient, type WholesaleClient } from '../wholesale/client.ts';
 import { readWire } from '../wholesale/connector/read-wire.ts';
 
@@ -96,18 +96,25 @@ function attemptDeps(
   const { config, clock, random, logger } = deps;
   const { windowMs, requests, orders, transitAllowanceMs } = config.wholesale.limits;
   const limits = { windowMs, requests, orders, transitMs: transitAllowanceMs };
-  const { quietMs, horizonMs, placedDeadlineMs, cancelTries, retryTimeScale } = config.submit;
+  const { settlementDelayMs, referenceExpiryMs, placedDeadlineMs, cancelTries, retryTimeScale } = config.submit;
   return {
     store,
     wholesale,
     gate: new BudgetGate(keyNamesOf(config), limits, clock),
     lookups: new LookupCheck(store),
-    pauses: new PauseBoard({ store, clock, random, timeScale: retryTimeScale }),
+    pauses: new Pauses({ store, clock, random, timeScale: retryTimeScale }),
     clock,
     random,
     logger: logger.child({ component: 'submit' }),
     limits,
-    policy: { ...usualTries, quietMs, horizonMs, placedDeadlineMs, cancelTries, timeScale: retryTimeScale },
+    policy: {
+      ...usualTries,
+      settlementDelayMs,
+      referenceExpiryMs,
+      placedDeadlineMs,
+      cancelTries,
+      timeScale: retryTimeScale,
+    },
     keyValue: (name) => inUse().wholesale.keys.find((key) => key.name === name)?.value ?? null,
   };
 }
@@ -118,7 +125,7 @@ export function commandSettings(config: Config): CommandSettings {
   const families = ['gift_card', 'esim'] as const;
   return {
     keyNames: keyNamesOf(config),
-    horizonMs: config.submit.horizonMs,
+    referenceExpiryMs: config.submit.referenceExpiryMs,
     lookupFamilies: families.filter((family) => lookup[family] !== 'off'),
   };
 }
@@ -132,7 +139,8 @@ function clientOf({ config, clock, version }: WorkerDeps): WholesaleClient {
 
 function catalogueDeps(submission: AttemptDeps, wholesale: WholesaleClient): CatalogueDeps {
   const { gate, store, clock, keyValue, limits } = submission;
-  const onFailure: CatalogueDeps['onFailure'] = (keyName, outcome) => heedRateLimit(submission, keyName, outcome);
+  const onFailure: CatalogueDeps['onFailure'] = (keyName, outcome) =>
+    backOffIfRateLimited(submission, keyName, outcome);
   return { wholesale, budget: gate, store, clock, keyValue, transitMs: limits.transitMs, onFailure };
 }
 
@@ -158,7 +166,7 @@ export async function performCalls(callers: Callers, command: CallingCommand): P
 export async function performCallsHere(
   deps: WorkerDeps,
   store: Store,
-  desk: StorefrontDesk,
+  desk: StorefrontIntake,
   command: CallingCommand,
 ): Promise<CommandResult> {
   const { config, clock } = deps;
@@ -170,7 +178,7 @@ export async function performCallsHere(
   // A value that got another name since brings what is held of its budget along.
   await store.adoptKeys({ keys: config.wholesale.keys, nowMs: clock.wallMs(), whileRunning: false });
   gate.restore(await store.restoreSlots({ settledMono: gate.restartSettlesAtMs(), bootId }));
-  gate.restoreRests(await store.restoreRests({ nowMono: clock.monoMs(), bootId }));
+  gate.restoreBackOffs(await store.restoreBackOffs({ nowMono: clock.monoMs(), bootId }));
   const reconcile = createReconcile(deps, store, () => desk);
   const { signal } = new AbortController();
   try {
@@ -185,7 +193,7 @@ export async function performCallsHere(
 function createReconcile(
   deps: Pick<WorkerDeps, 'config' | 'clock' | 'logger' | 'version'>,
   store: Store,
-  desk: () => StorefrontDesk,
+  desk: () => StorefrontIntake,
 ): Reconcile {
   const { clock, version } = deps;
   const logger = deps.logger.child({ component: 'reconcile' });
@@ -230,10 +238,18 @@ function writeBack(deps: WorkerDeps, store: Store, inUse: () => Config): WriteBa
   });
 }
 
-function reloadDesk({ config, reading, logger }: WorkerDeps, prepare: ReloadDeps['prepare']): ReloadDesk | null {
+function configReloader(
+  { config, reading, logger }: WorkerDeps,
+  prepare: ReloadDeps['prepare'],
+): ConfigReloader | null {
   if (reading === undefined) return null;
   const { digests, load } = reading;
-  return new ReloadDesk({ inUse: { config, digests }, load, prepare, logger: logger.child({ component: 'config' }) });
+  return new ConfigReloader({
+    inUse: { config, digests },
+    load,
+    prepare,
+    logger: logger.child({ component: 'config' }),
+  });
 }
 
 /**
@@ -268,8 +284,8 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
 
     let webhook: WebhookIntake | null = null;
     const onSettled = (): void => {
-      deliveries.ring();
-      webhook?.ring();
+      deliveries.notify();
+      webhook?.notify();
     };
     await store.adoptKeys({ keys: config.wholesale.keys, nowMs: clock.wallMs(), whileRunning: false });
     const submission = attemptDeps(deps, store, wholesale, () => inUse);
@@ -286,8 +302,8 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     await dispatcher.start();
 
     const onAccepted = (): void => {
-      dispatcher.ring();
-      deliveries.ring();
+      dispatcher.notify();
+      deliveries.notify();
     };
     const intake = createFolderIntake({
       store,
@@ -340,7 +356,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
         await reconcile.tellStranded();
       };
     };
-    const desk = reloadDesk(deps, prepare);
+    const desk = configReloader(deps, prepare);
     const checks = healthChecks({ store, intake, webhook, desk });
     if (config.intake.readBack.length > 0) checks.push(readBackCheck);
     const { host, port } = config.admin.listen;
@@ -358,9 +374,9 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
         }
         const worker = {
           pausesChanged: () => dispatcher.pausesChanged(),
-          ring: () => {
+          notify: () => {
             onAccepted();
-            webhook?.ring();
+            webhook?.notify();
           },
         };
         const result = await performInWorker(worker, store, command, commandSettings(inUse), clock);

@@ -1,4 +1,4 @@
-import { allowedActions, type EntryAction } from '../core/entry/states.ts';
+import { allowedActions, type EntryActionName } from '../core/entry/states.ts';
 import { isoTime } from '../core/clock.ts';
 import { clientActionFor } from '../core/decision/wholesale-errors.ts';
 import type { AttemptDetail, EntryDetail, OrderDetail } from '../store/read/outbox-reader.ts';
@@ -33,7 +33,7 @@ function entryAsJson(entry: EntryDetail): Record<string, unknown> {
     operation: entry.operation,
     asked: entry.asked,
     state: entry.state,
-    in_doubt: entry.inDoubt,
+    outcome_unknown: entry.outcomeUnknown,
     next_step: entry.nextStep,
     next_attempt_at: entry.nextAttemptAt,
     order_number: entry.orderNumber,
@@ -119,7 +119,7 @@ function entryAsText(entry: EntryDetail): string {
   const error = [entry.errorCode, entry.errorMessage].filter((part) => part !== null).join(': ');
   const facts: readonly (readonly [string, string | null])[] = [
     ['asked', entry.asked],
-    ['state', entry.inDoubt ? `${entry.state} (an attempt may have been processed)` : entry.state],
+    ['state', entry.outcomeUnknown ? `${entry.state} (an attempt may have been processed)` : entry.state],
     ['review', entry.reviewReason],
     ['next', entry.nextAttemptAt === null ? null : `${entry.nextStep}, due ${shortTime(entry.nextAttemptAt)}`],
     ['supplier', entry.orderNumber === null ? null : supplierText(entry)],
@@ -139,8 +139,8 @@ function nothingAllowed(entry: EntryDetail): string {
 }
 
 /** What a person types to do it. */
-export function commandFor(action: EntryAction, reference: string): string {
-  const special: Partial<Record<EntryAction, string>> = {
+export function commandFor(action: EntryActionName, reference: string): string {
+  const special: Partial<Record<EntryActionName, string>> = {
     resolve: ' --as fulfilled|rejected|refunded',
     reorder: ` --confirm ${reference}`,
   };

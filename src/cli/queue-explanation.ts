@@ -34,12 +34,12 @@ function standingReasons(situation: Situation): readonly string[] {
 
 /** What keeps anything new from being bought. */
 export function generalReasons(situation: Situation): readonly string[] {
-  const { inDoubt } = situation.facts;
+  const { outcomeUnknown } = situation.facts;
   const cap = situation.config.submit.exposureCap;
   const standing = standingReasons(situation);
-  return inDoubt < cap
+  return outcomeUnknown < cap
     ? standing
-    : [...standing, `${inDoubt} entries are in doubt, and nothing new is bought while there are ${cap}`];
+    : [...standing, `${outcomeUnknown} entries are in doubt, and nothing new is bought while there are ${cap}`];
 }
 
 /** What makes everything slower without stopping it. */
@@ -73,17 +73,18 @@ export function explainEntry(entry: QueuedEntry, situation: Situation): EntryExp
   const rest = restingReason(entry);
   if (rest !== null) return { reference, state, reasons: [rest], callsAhead: null, startsAt: null };
   const { nowMs, facts } = situation;
-  const isDoubt = state === 'unknown';
+  const isOutcomeUnknown = state === 'unknown';
   const isAsked = state === 'placed' || entry.nextStep === 'lookup';
   const due = entry.dueAtMs > nowMs ? [`it is due at ${isoTime(entry.dueAtMs)}`] : [];
   const slowing = slowingReasons(situation);
   if (isAsked) return explainQuestion(entry, situation, [...due, ...slowing]);
   // A doubt is what the cap waits for, so the cap does not stop it.
-  const general = isDoubt ? standingReasons(situation) : generalReasons(situation);
+  const general = isOutcomeUnknown ? standingReasons(situation) : generalReasons(situation);
   const standing = [...general, ...scopeReasons(entry, situation)];
-  if (entry.blockedBy !== null && !isDoubt) standing.push(`${entry.blockedBy}, for the same eSIM, comes first`);
+  if (entry.blockedBy !== null && !isOutcomeUnknown)
+    standing.push(`${entry.blockedBy}, for the same eSIM, comes first`);
   const own = { source: entry.source, name: `${state} ${entry.lane}`, before: entry.before };
-  const ahead = isDoubt ? entry.before : facts.doubtfulSends + callsAhead(facts.lanes, own);
+  const ahead = isOutcomeUnknown ? entry.before : facts.unknownOutcomeSends + callsAhead(facts.lanes, own);
   const { inMs } = forecast({ keys: factsOf(situation), ahead, dueInMs: entry.dueAtMs - nowMs });
   const reasons = [...standing, ...due, ...slowing];
   // Without a key nothing can be foreseen, and that stands among the reasons already.

@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
 import { isoTime } from '../core/clock.ts';
-import { pacedDistanceMs } from '../core/budget/throttle.ts';
+import { throttledDistanceMs } from '../core/budget/throttle.ts';
 import { spendStartsInMs, type KeyFacts, type LimitFacts } from '../core/budget/queue-forecast.ts';
 import type { HeldSlot, QueueFacts } from '../store/read/queue-facts.ts';
 import type { Pause } from '../store/store.ts';
@@ -20,8 +20,8 @@ export interface Situation {
 /** One key, as far as it decides when something is sent. */
 export interface KeyView {
   readonly name: string;
-  /** `left_alone`: the server asked for it. `spread_out`: after a 429 that the budget could not explain. */
-  readonly state: 'ready' | 'paused' | 'left_alone' | 'spread_out';
+  /** `backing_off`: the server asked for it. `throttled`: after a 429 that the budget could not explain. */
+  readonly state: 'ready' | 'paused' | 'backing_off' | 'throttled';
   /** When this state began, and when it ends by itself; null where nobody can tell. */
   readonly since: string | null;
   readonly until: string | null;
@@ -52,15 +52,18 @@ function limitOf(situation: Situation, keyName: string, limit: 'orders' | 'reque
 }
 
 /** What the server asked of a key, as ms from now on; in another run of the machine it lasts as long again. */
-function restOf(situation: Situation, keyName: string): { blockedForMs: number; pacedForMs: number; sinceMs: number } {
+function restOf(
+  situation: Situation,
+  keyName: string,
+): { blockedForMs: number; throttledForMs: number; sinceMs: number } {
   const rest = situation.facts.rests.find((it) => it.keyName === keyName);
-  if (rest === undefined) return { blockedForMs: 0, pacedForMs: 0, sinceMs: 0 };
+  if (rest === undefined) return { blockedForMs: 0, throttledForMs: 0, sinceMs: 0 };
   const isSameRun = rest.bootId !== null && rest.bootId === situation.bootId;
   const from = isSameRun ? situation.nowMono : rest.stampedMono;
   return {
     blockedForMs: Math.max(0, rest.blockedUntilMono - from),
-    pacedForMs: Math.max(0, rest.pacedUntilMono - from),
-    sinceMs: rest.turnedAwayAtMs,
+    throttledForMs: Math.max(0, rest.throttledUntilMono - from),
+    sinceMs: rest.rateLimitedAtMs,
   };
 }
 
@@ -70,14 +73,14 @@ export function keyViews(situation: Situation): readonly KeyView[] {
 
 function keyView(situation: Situation, name: string): KeyView {
   const limits = [limitOf(situation, name, 'orders'), limitOf(situation, name, 'requests')] as const;
-  const { blockedForMs, pacedForMs, sinceMs } = restOf(situation, name);
+  const { blockedForMs, throttledForMs, sinceMs } = restOf(situation, name);
   const [orders, requests] = limits;
-  const distanceMs = Math.max(...limits.map(({ capacity, windowMs }) => pacedDistanceMs(capacity, windowMs)));
+  const distanceMs = Math.max(...limits.map(({ capacity, windowMs }) => throttledDistanceMs(capacity, windowMs)));
   const view = {
     name,
     orders: orders.freeInMs.length,
     requests: requests.freeInMs.length,
-    facts: { limits, blockedForMs, pacing: pacedForMs > 0 ? { forMs: pacedForMs, distanceMs } : null },
+    facts: { limits, blockedForMs, pacing: throttledForMs > 0 ? { forMs: throttledForMs, distanceMs } : null },
   };
   const at = (inMs: number): string => isoTime(situation.nowMs + Math.ceil(inMs));
   const pause = situation.pauses.find((it) => it.scope === `key:${name}`);
@@ -88,13 +91,13 @@ function keyView(situation: Situation, name: string): KeyView {
   if (blockedForMs > 0) {
     const until = at(blockedForMs);
     const why = `the key ${name} is left alone until ${until}: the API turned a call away with 429 at ${since}`;
-    return { ...view, state: 'left_alone', since, until, why };
+    return { ...view, state: 'backing_off', since, until, why };
   }
-  if (pacedForMs > 0) {
-    const until = at(pacedForMs);
+  if (throttledForMs > 0) {
+    const until = at(throttledForMs);
     const seconds = (distanceMs / 1000).toFixed(1);
     const why = `the key ${name} sends one call in ${seconds} s until ${until}, because of a 429 at ${since}`;
-    return { ...view, state: 'spread_out', since, until, why };
+    return { ...view, state: 'throttled', since, until, why };
   }
   return { ...view, state: 'ready', since: null, until: null, why: null };
 }

@@ -12,7 +12,7 @@ import {
   type OperatorCommand,
 } from '../core/entry/operator-command.ts';
 import { hasCode, OrderSyncError, type OrderSyncErrorCode } from '../core/order-sync-error.ts';
-import { StorefrontDesk } from '../storefronts/storefront-intake.ts';
+import { StorefrontIntake } from '../storefronts/storefront-intake.ts';
 import { createLogger } from '../ops/logger.ts';
 import { systemRandom } from '../ops/system-clock.ts';
 import { programVersion } from '../ops/program-version.ts';
@@ -90,7 +90,7 @@ async function callHere(
   const options = { level: 'silent', format: 'json', version: programVersion, instance: config.instance } as const;
   const logger = createLogger(options, stderr);
   const shops = config.intake.webhook ?? { woocommerce: [], shopify: [] };
-  const desk = new StorefrontDesk({ config: shops, store, clock, logger, onChanged: () => undefined });
+  const desk = new StorefrontIntake({ config: shops, store, clock, logger, onChanged: () => undefined });
   const deps = { config, logger, clock, random: systemRandom, version: programVersion, pid: process.pid };
   return await performCallsHere(deps, store, desk, command);
 }

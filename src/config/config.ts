@@ -152,8 +152,8 @@ export interface WholesaleConfig {
 export interface SubmitConfig {
   readonly concurrency: number;
   readonly exposureCap: number;
-  readonly quietMs: number;
-  readonly horizonMs: number;
+  readonly settlementDelayMs: number;
+  readonly referenceExpiryMs: number;
   readonly placedDeadlineMs: number;
   readonly cancelTries: number;
   readonly retryTimeScale: number;

@@ -97,8 +97,8 @@ export function toConfig(document: ResolvedDocument, secrets: Secrets): Config {
     submit: {
       concurrency: submit.concurrency,
       exposureCap: submit.exposure_cap,
-      quietMs: submit.quiet_ms,
-      horizonMs: submit.horizon_ms,
+      settlementDelayMs: submit.settlement_delay_ms,
+      referenceExpiryMs: submit.reference_expiry_ms,
       placedDeadlineMs: submit.placed_deadline_ms,
       cancelTries: submit.cancel_tries,
       retryTimeScale: submit.retry_time_scale,

@@ -134,10 +134,10 @@ const submit = z
       .default(5)
       .describe('Entries in doubt at once; above it nothing new is bought.')
       .meta(live),
-    quiet_ms: durationMs(0, 86_400_000)
+    settlement_delay_ms: durationMs(0, 86_400_000)
       .default(120_000)
       .describe('How long after an unclear call the API may still process it; before that, absence proves nothing.'),
-    horizon_ms: durationMs(1, 2_592_000_000)
+    reference_expiry_ms: durationMs(1, 2_592_000_000)
       .default(86_400_000)
       .describe('How long after its first call a reference is sent again by itself; then a person decides.'),
     placed_deadline_ms: durationMs(1, 2_592_000_000)

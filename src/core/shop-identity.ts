@@ -1,5 +1,5 @@
 /** What a shop is recognised by, whatever the source is that its orders are given. */
-export interface ShopMark {
+export interface ShopFingerprint {
   readonly kind: 'name' | 'address' | 'secret';
   readonly value: string;
 }
@@ -9,5 +9,5 @@ export interface ShopIdentity {
   /** How a person finds it in the configuration. */
   readonly title: string;
   readonly source: string;
-  readonly marks: readonly ShopMark[];
+  readonly marks: readonly ShopFingerprint[];
 }

@@ -11,8 +11,8 @@ export interface Schedule {
 
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined, debug: () => undefined };
 
-/** Calls `ring` whenever the expression says, in UTC. A time that passed while the machine slept is not made up for. */
-export function onSchedule(expression: string, ring: () => void): Schedule {
-  const task = schedule(expression, ring, { timezone: 'UTC', logger: silent, suppressMissedWarning: true });
+/** Calls `notify` whenever the expression says, in UTC. A time that passed while the machine slept is not made up for. */
+export function onSchedule(expression: string, notify: () => void): Schedule {
+  const task = schedule(expression, notify, { timezone: 'UTC', logger: silent, suppressMissedWarning: true });
   return { stop: () => void task.destroy() };
 }

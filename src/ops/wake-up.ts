@@ -7,25 +7,25 @@ const rung = 'rung';
 export class WakeUp {
   readonly #clock: Clock;
   #rung = false;
-  #ring: (() => void) | null = null;
+  #notify: (() => void) | null = null;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   /** Something happened: the next wait returns at once. */
-  ring(): void {
+  notify(): void {
     this.#rung = true;
-    this.#ring?.();
+    this.#notify?.();
   }
 
   /** Waits for a ring, at most `ms`. */
   async wait(ms: number): Promise<void> {
     if (!this.#rung && ms > 0) {
       const aborter = new AbortController();
-      this.#ring = () => aborter.abort(rung);
+      this.#notify = () => aborter.abort(rung);
       await this.#clock.sleep(ms, aborter.signal);
-      this.#ring = null;
+      this.#notify = null;
     }
     this.#rung = false;
   }

@@ -11,12 +11,12 @@ export interface DeliveryDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   /** The longest the loop sleeps without looking, in ms. Default: 1000. */
-  readonly longestNapMs?: number;
+  readonly maxIdleDelayMs?: number;
 }
 
 const batch = 100;
 const parallel = 8;
-const longestNapMs = 1000;
+const maxIdleDelayMs = 1000;
 const firstRetryMs = 2000;
 const longestRetryMs = 300_000;
 
@@ -43,8 +43,8 @@ export class DeliveryLoop {
     return this.#failure.promise;
   }
 
-  ring(): void {
-    this.#wakeUp.ring();
+  notify(): void {
+    this.#wakeUp.notify();
   }
 
   start(): void {
@@ -54,7 +54,7 @@ export class DeliveryLoop {
   /** Delivers what is due now, then stops; a sink that may be slow is given its grace only, and the rest stays due. */
   async stop(): Promise<void> {
     this.#stopping = true;
-    this.#wakeUp.ring();
+    this.#wakeUp.notify();
     const { sink, clock } = this.#deps;
     if (sink.stopGraceMs === undefined) return void (await this.#loop);
     const done = new AbortController();
@@ -78,8 +78,10 @@ export class DeliveryLoop {
       // What is due was delivered, also what the last attempts left: only now it may end.
       if (this.#stopping) return;
       const nextAt = await store.nextDeliveryAt(sink.name);
-      const napMs = this.#deps.longestNapMs ?? longestNapMs;
-      await this.#wakeUp.wait(nextAt === null ? napMs : Math.min(napMs, Math.max(1, nextAt - clock.wallMs())));
+      const idleDelayMs = this.#deps.maxIdleDelayMs ?? maxIdleDelayMs;
+      await this.#wakeUp.wait(
+        nextAt === null ? idleDelayMs : Math.min(idleDelayMs, Math.max(1, nextAt - clock.wallMs())),
+      );
     }
   }
 

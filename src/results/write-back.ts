@@ -44,8 +44,8 @@ export class WriteBack {
   }
 
   /** There may be a result to deliver. */
-  ring(): void {
-    for (const loop of this.#loops) loop.ring();
+  notify(): void {
+    for (const loop of this.#loops) loop.notify();
   }
 
   async stop(): Promise<void> {

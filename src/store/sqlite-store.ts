@@ -18,22 +18,22 @@ import { DueEntries } from './submission/due-entries.ts';
 import { EntryChanges } from './submission/entry-changes.ts';
 import { FileTable } from './intake/files.ts';
 import { IntakeTable } from './intake/accept-lines.ts';
-import { JudgedCalls } from './submission/recent-verdicts.ts';
-import { LookFirst } from './submission/after-loss.ts';
+import { RecentVerdicts } from './submission/recent-verdicts.ts';
+import { AfterLoss } from './submission/after-loss.ts';
 import { LookupProofs } from './submission/lookup-proofs.ts';
 import { checkStamp } from './sqlite/meta.ts';
 import { migrate } from './sqlite/migrate.ts';
-import { OperatorDesk } from './operator/operator-actions.ts';
+import { OperatorActions } from './operator/operator-actions.ts';
 import { PauseTable } from './submission/pauses.ts';
-import { QuietTimes } from './submission/settlement-delays.ts';
+import { SettlementDelays } from './submission/settlement-delays.ts';
 import { SqliteOutboxReader } from './read/reader.ts';
 import type { StorefrontOrder, WholeRequest } from './intake/intake-steps.ts';
 import type { OutboxReader } from './read/outbox-reader.ts';
 import type { AttemptClaim, AttemptClose, DueDelivery, IntakeBatch, LookupProof, Pause, Store } from './store.ts';
-import { ShopMarks } from './storefronts/shop-fingerprints.ts';
+import { ShopFingerprints } from './storefronts/shop-fingerprints.ts';
 import { StorefrontOrders } from './storefronts/storefront-orders.ts';
 import { StorefrontWatermarks } from './storefronts/storefront-watermarks.ts';
-import { TakeBackStep } from './storefronts/cancel-unsent.ts';
+import { CancelUnsentStep } from './storefronts/cancel-unsent.ts';
 import { UnreadOrders } from './storefronts/unread-orders.ts';
 import { WholeRequests } from './intake/whole-requests.ts';
 import { WholesaleKeyTable } from './submission/wholesale-keys.ts';
@@ -59,21 +59,21 @@ class SqliteStore implements Store {
   readonly #files: FileTable;
   readonly #intake: IntakeTable;
   readonly #requests: WholeRequests;
-  readonly #takeBacks: TakeBackStep;
+  readonly #cancelUnsentStep: CancelUnsentStep;
   readonly #storefronts: StorefrontOrders;
   readonly #watermarks: StorefrontWatermarks;
   readonly #unread: UnreadOrders;
-  readonly #shops: ShopMarks;
+  readonly #shops: ShopFingerprints;
   readonly #attempts: AttemptTable;
   readonly #due: DueEntries;
   readonly #entries: EntryChanges;
-  readonly #quietTimes: QuietTimes;
-  readonly #lookFirst: LookFirst;
-  readonly #judged: JudgedCalls;
+  readonly #settlementDelays: SettlementDelays;
+  readonly #afterLoss: AfterLoss;
+  readonly #judged: RecentVerdicts;
   readonly #budgets: BudgetTable;
   readonly #pauses: PauseTable;
   readonly #keys: WholesaleKeyTable;
-  readonly #desk: OperatorDesk;
+  readonly #desk: OperatorActions;
   readonly #lookups: LookupProofs;
   readonly #deliveries: DeliveryTable;
 
@@ -88,27 +88,27 @@ class SqliteStore implements Store {
     this.#requests = new WholeRequests(database, this.#intake);
     this.#due = new DueEntries(database);
     this.#entries = new EntryChanges(database, options.namespace, this.#deliveries);
-    this.#quietTimes = new QuietTimes(database);
-    this.#judged = new JudgedCalls(database);
+    this.#settlementDelays = new SettlementDelays(database);
+    this.#judged = new RecentVerdicts(database);
     this.#budgets = new BudgetTable(database);
     const audit = new AuditTable(database);
-    this.#lookFirst = new LookFirst(database, audit);
-    const rooms = { entries: this.#entries, audit, lookFirst: this.#lookFirst };
-    this.#takeBacks = new TakeBackStep(database, rooms);
+    this.#afterLoss = new AfterLoss(database, audit);
+    const rooms = { entries: this.#entries, audit, afterLoss: this.#afterLoss };
+    this.#cancelUnsentStep = new CancelUnsentStep(database, rooms);
     this.#storefronts = new StorefrontOrders(database, this.#intake, rooms);
     this.#watermarks = new StorefrontWatermarks(database);
     this.#unread = new UnreadOrders(database, this.#intake);
-    this.#shops = new ShopMarks(database, options.namespace);
+    this.#shops = new ShopFingerprints(database, options.namespace);
     this.#pauses = new PauseTable(database, audit);
     this.#keys = new WholesaleKeyTable(database, { namespace: options.namespace, pauses: this.#pauses });
-    this.#desk = new OperatorDesk(database, { ...rooms, quietTimes: this.#quietTimes });
+    this.#desk = new OperatorActions(database, { ...rooms, settlementDelays: this.#settlementDelays });
     this.#lookups = new LookupProofs(database);
     this.#attempts = new AttemptTable(database, {
       budgets: this.#budgets,
       due: this.#due,
       entries: this.#entries,
       pauses: this.#pauses,
-      lookFirst: this.#lookFirst,
+      afterLoss: this.#afterLoss,
       keys: this.#keys,
     });
     this.read = new SqliteOutboxReader(database, options.upstream === 'sandbox');
@@ -126,10 +126,10 @@ class SqliteStore implements Store {
   async adoptShops(shops: Parameters<Store['adoptShops']>[0]) {
     this.#shops.adopt(shops);
   }
-  async tellUnreadOrders(step: Parameters<Store['tellUnreadOrders']>[0]) {
+  async flagUnreadOrders(step: Parameters<Store['flagUnreadOrders']>[0]) {
     return this.#unread.tell(step);
   }
-  async tellStrandedOrders(step: Parameters<Store['tellStrandedOrders']>[0]) {
+  async flagStrandedOrders(step: Parameters<Store['flagStrandedOrders']>[0]) {
     this.#unread.tellOfOthers(step);
   }
   async storefrontWatermark(source: string) {
@@ -142,7 +142,7 @@ class SqliteStore implements Store {
     return this.#watermarks.lower(step);
   }
   async cancelUnsent(order: Parameters<Store['cancelUnsent']>[0]) {
-    return this.#takeBacks.cancelUnsent(order);
+    return this.#cancelUnsentStep.cancelUnsent(order);
   }
   async beginFile(file: Parameters<Store['beginFile']>[0]) {
     return this.#files.begin(file);
@@ -175,20 +175,20 @@ class SqliteStore implements Store {
   async openAttemptsOfOthers(incarnationId: number) {
     return this.#attempts.openOfOthers(incarnationId);
   }
-  async restartQuietTimes(restart: Parameters<Store['restartQuietTimes']>[0]) {
-    this.#quietTimes.restart(restart);
+  async restartSettlementDelays(restart: Parameters<Store['restartSettlementDelays']>[0]) {
+    this.#settlementDelays.restart(restart);
   }
   async nextDueAt(step: 'send' | 'lookup') {
     return this.#due.nextAt(step);
   }
-  async expireOverdue(nowMs: number, mostInDoubt: number) {
+  async expireOverdue(nowMs: number, maxUnknownOutcomes: number) {
     const overdue = this.#due.overdue(nowMs);
     if (overdue.length === 0) return 0;
     return inTransaction(this.#database, () => {
-      const unsure = new Set(overdue.filter((row) => this.#lookFirst.appliesTo(row)));
+      const unsure = new Set(overdue.filter((row) => this.#afterLoss.appliesTo(row)));
       // Nobody is told "expired" of what an outbox that was lost may have bought in time.
-      const room = Math.max(0, mostInDoubt - this.#due.countInDoubt());
-      for (const row of [...unsure].slice(0, room)) this.#entries.lookFirst(row, nowMs);
+      const room = Math.max(0, maxUnknownOutcomes - this.#due.countUnknownOutcomes());
+      for (const row of [...unsure].slice(0, room)) this.#entries.lookUpFirst(row, nowMs);
       const ended = overdue.filter((row) => !unsure.has(row));
       for (const row of ended) this.#entries.endOverdue(row, nowMs);
       return ended.length;
@@ -200,8 +200,8 @@ class SqliteStore implements Store {
       () => this.#due.bringForward(at) + this.#pauses.bringForward(at) + this.#deliveries.bringForward(at.nowMs),
     );
   }
-  async countInDoubt() {
-    return this.#due.countInDoubt();
+  async countUnknownOutcomes() {
+    return this.#due.countUnknownOutcomes();
   }
   async provenLookups() {
     return this.#lookups.proven();
@@ -212,17 +212,17 @@ class SqliteStore implements Store {
   async boughtReference(kind: LookedUp) {
     return this.#lookups.boughtReference(kind);
   }
-  async judgedCalls(family: Family) {
+  async recentVerdicts(family: Family) {
     return this.#judged.newest(family);
   }
   async restoreSlots(restart: { settledMono: number; bootId: string | null }) {
     return this.#budgets.restore(restart);
   }
-  async restoreRests(restart: Parameters<Store['restoreRests']>[0]) {
+  async restoreBackOffs(restart: Parameters<Store['restoreBackOffs']>[0]) {
     return this.#keys.restore(restart);
   }
-  async recordRest(...[rest, at]: Parameters<Store['recordRest']>) {
-    this.#keys.turnedAwayAlone(rest, at);
+  async recordBackOff(...[rest, at]: Parameters<Store['recordBackOff']>) {
+    this.#keys.rateLimitedAlone(rest, at);
   }
   async adoptKeys(keys: Parameters<Store['adoptKeys']>[0]) {
     return this.#keys.adopt(keys);
@@ -295,8 +295,8 @@ class SqliteStore implements Store {
     inTransaction(this.#database, () => update.run(nowMs, id));
   }
 
-  async lookFirst(wish: Parameters<Store['lookFirst']>[0]) {
-    this.#lookFirst.begin(wish);
+  async beginAfterLoss(wish: Parameters<Store['beginAfterLoss']>[0]) {
+    this.#afterLoss.begin(wish);
   }
   async freeBytes() {
     return freeBytesOf(dirname(this.#path));

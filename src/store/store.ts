@@ -3,7 +3,7 @@ import type { EntryState } from '../core/entry/states.ts';
 import type { Family, LookedUp, Operation } from '../core/order/operation.ts';
 import type { OrderAnswer, Unit } from '../core/decision/order-answer.ts';
 import type { Outcome } from '../core/decision/outcome.ts';
-import type { JudgedCall } from '../core/decision/consecutive-rejections.ts';
+import type { RecentVerdict } from '../core/decision/consecutive-rejections.ts';
 import type { ResendVerdict } from '../core/decision/resend.ts';
 import type { ResultDocument } from '../core/result/result-document.ts';
 import type { ShopIdentity } from '../core/shop-identity.ts';
@@ -11,12 +11,12 @@ import type {
   RequestOutcome,
   StorefrontOrder,
   StorefrontTaken,
-  TakeBack,
+  CancelUnsentResult,
   WholeRequest,
 } from './intake/intake-steps.ts';
-import type { LookFirst } from '../core/decision/recovery-stage.ts';
+import type { RecoveryStage } from '../core/decision/recovery-stage.ts';
 import type { Settlement } from '../core/decision/settlement.ts';
-import type { EntryAct, EntryActDone, PersonsWish } from './operator/audited-request.ts';
+import type { EntryCommand, EntryCommandResult, AuditedRequest } from './operator/audited-request.ts';
 import type { OutboxReader } from './read/outbox-reader.ts';
 
 /**
@@ -42,7 +42,7 @@ export interface Store {
     actor: string;
     reason: string;
     nowMs: number;
-  }): Promise<TakeBack>;
+  }): Promise<CancelUnsentResult>;
   /** Takes in the state of a storefront's order as it was delivered: see `StorefrontOrder`. One transaction. */
   takeStorefrontOrder(order: StorefrontOrder): Promise<StorefrontTaken>;
   /**
@@ -54,9 +54,9 @@ export interface Store {
    * Tells a person of orders that wait for being read back and were delivered before that time: what was read since did
    * not bring them. Returns how many.
    */
-  tellUnreadOrders(step: { source: string; seenBeforeMs: number; nowMs: number }): Promise<number>;
+  flagUnreadOrders(step: { source: string; seenBeforeMs: number; nowMs: number }): Promise<number>;
   /** Tells a person of orders that wait for being read back from a shop that is not among these. */
-  tellStrandedOrders(step: { sources: readonly string[]; nowMs: number }): Promise<void>;
+  flagStrandedOrders(step: { sources: readonly string[]; nowMs: number }): Promise<void>;
   /** How far a storefront has been read back, by the shop's clock; null before the first time. */
   storefrontWatermark(source: string): Promise<number | null>;
   /** Everything of a storefront that was changed before that time is on disk. It never moves back by this. */
@@ -90,20 +90,20 @@ export interface Store {
    * Lets the quiet times that were stamped in another run of the machine end at `untilMono`. Without a boot id nobody
    * can tell, and all of them do.
    */
-  restartQuietTimes(restart: { untilMono: number; bootId: string | null }): Promise<void>;
+  restartSettlementDelays(restart: { untilMono: number; bootId: string | null }): Promise<void>;
   /** When something is due: a time, or null when nothing waits for one. */
   nextDueAt(step: 'send' | 'lookup'): Promise<number | null>;
   /**
    * Ends entries whose deadline passed while nothing was charged. Returns how many. What an outbox that was lost may have
-   * bought is put in doubt instead, as long as there is less than `mostInDoubt` of that.
+   * bought is put in doubt instead, as long as there is less than `maxUnknownOutcomes` of that.
    */
-  expireOverdue(nowMs: number, mostInDoubt: number): Promise<number>;
+  expireOverdue(nowMs: number, maxUnknownOutcomes: number): Promise<number>;
   /**
    * Makes due now what is due later than anything is ever put off: it was stamped by a wall clock that was set back since.
    * Returns how many entries and pauses.
    */
   bringForward(at: { nowMs: number; furthestMs: number }): Promise<number>;
-  countInDoubt(): Promise<number>;
+  countUnknownOutcomes(): Promise<number>;
   /** What a lookup has found before, so that "not found" can be believed of it. */
   provenLookups(): Promise<readonly LookupProof[]>;
   proveLookup(proof: LookupProof): Promise<void>;
@@ -115,9 +115,9 @@ export interface Store {
    */
   restoreSlots(restart: { settledMono: number; bootId: string | null }): Promise<readonly BudgetSlot[]>;
   /** What the server asked of each key with a 429; in another run of the machine, for as long again from now on. */
-  restoreRests(restart: { nowMono: number; bootId: string | null }): Promise<readonly KeyRest[]>;
+  restoreBackOffs(restart: { nowMono: number; bootId: string | null }): Promise<readonly KeyBackOff[]>;
   /** A call without an entry was turned away; that of an attempt is recorded when it is closed. */
-  recordRest(rest: KeyRest, at: { nowMono: number; bootId: string | null; nowMs: number }): Promise<void>;
+  recordBackOff(rest: KeyBackOff, at: { nowMono: number; bootId: string | null; nowMs: number }): Promise<void>;
   /**
    * Takes up the keys of the configuration, at the start and when they change. What stands still because of a key whose
    * value changed is probed at once.
@@ -130,7 +130,7 @@ export interface Store {
   forgetSlots(freeBeforeMono: number, bootId: string | null): Promise<void>;
 
   /** The newest calls of a family that the API judged on their own merits, newest first; as many as make a row. */
-  judgedCalls(family: Family): Promise<readonly JudgedCall[]>;
+  recentVerdicts(family: Family): Promise<readonly RecentVerdict[]>;
 
   // --- pauses -------------------------------------------------------------------------------------------------
   pauses(): Promise<readonly Pause[]>;
@@ -144,14 +144,14 @@ export interface Store {
    * Does to one entry what a person decided, with its audit row.
    * @throws OrderSyncError NOT_FOUND, INVALID_INPUT, REFUSED (naming the state and what is allowed)
    */
-  actOnEntry(action: EntryAct): Promise<EntryActDone>;
+  actOnEntry(action: EntryCommand): Promise<EntryCommandResult>;
   /**
    * Stops a scope until a person lets it go on; takes over a pause of the worker, and its probe with it.
    * @throws OrderSyncError INVALID_INPUT, REFUSED when a person stopped it already
    */
-  pauseScope(pause: PersonsWish & { scope: string }): Promise<void>;
+  pauseScope(pause: AuditedRequest & { scope: string }): Promise<void>;
   /** @throws OrderSyncError INVALID_INPUT, REFUSED when it does not stand still */
-  resumeScope(resume: PersonsWish & { scope: string }): Promise<void>;
+  resumeScope(resume: AuditedRequest & { scope: string }): Promise<void>;
 
   // --- results ------------------------------------------------------------------------------------------------
   dueDeliveries(sink: string, nowMs: number, limit: number): Promise<readonly DueDelivery[]>;
@@ -189,7 +189,7 @@ export interface Store {
    * This outbox follows one that was lost, or is an older copy: what comes in until `untilMs`, and what is in it, is
    * looked up before it is sent.
    */
-  lookFirst(wish: PersonsWish & { untilMs: number }): Promise<void>;
+  beginAfterLoss(wish: AuditedRequest & { untilMs: number }): Promise<void>;
   /** Throws when the file on disk is not the one that was opened, or when it cannot be written any more. */
   checkHealth(): Promise<void>;
   close(): Promise<void>;
@@ -252,7 +252,7 @@ export interface Entry {
   readonly id: number;
   readonly reference: string;
   readonly generation: number;
-  readonly chunk: number;
+  readonly part: number;
   readonly rules: OrderRules;
   /** The most of its variant that one order may hold, if a refusal has told. */
   readonly knownLimit: number | null;
@@ -266,11 +266,11 @@ export interface Entry {
   readonly notAfterMs: number | null;
   readonly state: EntryState;
   readonly nextStep: 'send' | 'lookup';
-  readonly inDoubt: boolean;
-  readonly doubtUntilMs: number | null;
+  readonly outcomeUnknown: boolean;
+  readonly settlementDelayEndMs: number | null;
   /** The same on the monotonic clock of this run of the machine. */
-  readonly doubtUntilMono: number | null;
-  readonly lookFirst: LookFirst;
+  readonly settlementDelayEndMono: number | null;
+  readonly recoveryStage: RecoveryStage;
   readonly attempts: number;
   readonly tries: number;
   readonly absences: number;
@@ -337,15 +337,15 @@ export interface AttemptClose {
   /** A scope that stands still from now on because of this outcome, with its reason. */
   readonly pause: Omit<Pause, 'sinceMs' | 'probes'> | null;
   /** What the server asked of the key, when it turned the call away. */
-  readonly rest?: KeyRest | null;
+  readonly rest?: KeyBackOff | null;
 }
 
 /** After a 429: how long a key is left alone, and how long its calls are spread out. On the monotonic clock. */
-export interface KeyRest {
+export interface KeyBackOff {
   readonly keyName: string;
   readonly blockedUntilMono: number;
-  readonly pacedUntilMono: number;
-  readonly pacedLengthMs: number;
+  readonly throttledUntilMono: number;
+  readonly throttleLengthMs: number;
 }
 
 export interface KeysInUse {

@@ -11,7 +11,7 @@ import { readWooOrder } from './woocommerce/payload.ts';
 
 export type Platform = 'woocommerce' | 'shopify';
 
-export interface DeskDeps {
+export interface StorefrontIntakeDeps {
   readonly config: StorefrontsConfig;
   readonly store: Store;
   readonly clock: Clock;
@@ -32,7 +32,7 @@ export interface Counter {
  * `needs_refunds`: nothing was bought or taken back yet, because the order was refunded in part and does not say which
  * line; that it was seen is on disk, so that no older state of it counts any more.
  */
-export type DeskAnswer =
+export type StorefrontAnswer =
   | { readonly kind: 'other' }
   | { readonly kind: 'test' | 'needs_refunds'; readonly order: DeliveredOrder }
   | { readonly kind: 'taken'; readonly order: DeliveredOrder; readonly taken: StorefrontTaken };
@@ -50,11 +50,11 @@ export interface DeliveredBody {
  * Where the orders of all shops are taken in, whichever way they came: by a webhook, or read back from the shop. One
  * order in one state is the same thing on both ways. Throws CONFIG_INVALID when a SKU map cannot be used.
  */
-export class StorefrontDesk {
-  readonly #deps: DeskDeps;
+export class StorefrontIntake {
+  readonly #deps: StorefrontIntakeDeps;
   readonly #counters = new Map<string, Counter>();
 
-  constructor(deps: DeskDeps) {
+  constructor(deps: StorefrontIntakeDeps) {
     this.#deps = deps;
     const { config, clock, logger } = deps;
     const skus = (shop: StorefrontShop): SkuFile => new SkuFile(shop.skuMap, clock, logger);
@@ -87,7 +87,7 @@ export class StorefrontDesk {
   }
 
   /** Takes in the state of an order. What it says is on disk when this resolves. */
-  async take(counter: Counter, body: DeliveredBody): Promise<DeskAnswer> {
+  async take(counter: Counter, body: DeliveredBody): Promise<StorefrontAnswer> {
     const { store, logger, onChanged } = this.#deps;
     const { platform, shop } = counter;
     const { isTest, refunds } = body;

@@ -6,21 +6,25 @@ import type { PauseKind } from '../core/decision/decision-table.ts';
 import { familyOf, type Operation } from '../core/order/operation.ts';
 import { assert } from '../core/order-sync-error.ts';
 import { withoutAnswer, type LookupOutcome, type Outcome, type OutcomeRow } from '../core/decision/outcome.ts';
-import { formRefusals, isRefusedInARow, refusalsInARow } from '../core/decision/consecutive-rejections.ts';
-import { quietLeftMs } from '../core/decision/settlement-delay.ts';
+import {
+  malformedRequestRows,
+  isRejectedConsecutively,
+  consecutiveRejections,
+} from '../core/decision/consecutive-rejections.ts';
+import { settlementDelayLeftMs } from '../core/decision/settlement-delay.ts';
 import { judgeResend, type ResendVerdict } from '../core/decision/resend.ts';
 import { outcomeRowFrom, type DecisionPolicy, type EntryFacts, type Settlement } from '../core/decision/settlement.ts';
 import type { AttemptClose, Entry, OpenAttempt, Store } from '../store/store.ts';
 import type { BudgetGate, BudgetLimits, CallKind } from './budget-gate.ts';
 import type { LookupCheck } from './lookup-check.ts';
-import { pauseScope, type PauseBoard } from './pause-board.ts';
+import { pauseScope, type Pauses } from './pause-board.ts';
 import type { WholesalePort } from './wholesale-port.ts';
 
 export interface AttemptDeps {
   readonly store: Store;
   readonly wholesale: WholesalePort;
   readonly gate: BudgetGate;
-  readonly pauses: PauseBoard;
+  readonly pauses: Pauses;
   readonly lookups: LookupCheck;
   readonly clock: Clock;
   readonly random: Random;
@@ -55,16 +59,16 @@ function factsOf(entry: Entry, clock: Clock): EntryFacts {
     operation: entry.operation,
     state: entry.state,
     generation: entry.generation,
-    chunk: entry.chunk,
+    part: entry.part,
     quantity: entry.quantity,
     currency: entry.currency,
     rules: entry.rules,
     knownLimit: entry.knownLimit,
     iccid: entry.iccid,
-    inDoubt: entry.inDoubt,
-    lookFirst: entry.lookFirst,
-    doubtUntilMs: entry.doubtUntilMs,
-    quietLeftMs: quietLeftMs(entry, { wallMs: clock.wallMs(), monoMs: clock.monoMs() }),
+    outcomeUnknown: entry.outcomeUnknown,
+    recoveryStage: entry.recoveryStage,
+    settlementDelayEndMs: entry.settlementDelayEndMs,
+    settlementDelayLeftMs: settlementDelayLeftMs(entry, { wallMs: clock.wallMs(), monoMs: clock.monoMs() }),
     buffered:
       entry.errorBuffered && row !== null ? { row, code: entry.errorCode, message: entry.errorMessage ?? '' } : null,
     lastRow: row,
@@ -205,7 +209,7 @@ export class AttemptRun {
     const isBound = present === null || present === key.value;
     const rest =
       outcome.row === 'rate_limited' && isBound
-        ? gate.turnedAway(keyName, now + Math.max(outcome.retryAfterMs ?? 0, settlement.dueAtMs - clock.wallMs()))
+        ? gate.rateLimited(keyName, now + Math.max(outcome.retryAfterMs ?? 0, settlement.dueAtMs - clock.wallMs()))
         : null;
     await store.closeAttempt({
       attemptId: attempt.attemptId,
@@ -223,7 +227,7 @@ export class AttemptRun {
     if (settledMs === null) gate.giveBack(keyName, kind);
     else gate.settle(keyName, kind, settledMs);
     if (settlement.pause !== null) await this.#deps.pauses.refresh();
-    if (attempt.purpose === 'submit' && formRefusals.has(outcome.row))
+    if (attempt.purpose === 'submit' && malformedRequestRows.has(outcome.row))
       await this.#stopIfRefusedInARow(attempt, outcome);
     this.#deps.onSettled?.();
     this.#log(attempt, keyName, outcome, settlement, Math.round(now - end.started));
@@ -233,8 +237,8 @@ export class AttemptRun {
   async #stopIfRefusedInARow(attempt: OpenAttempt, outcome: Outcome): Promise<void> {
     const { store, clock, pauses, logger } = this.#deps;
     const family = familyOf(attempt.entry.operation);
-    if (!isRefusedInARow(await store.judgedCalls(family), clock.wallMs())) return;
-    const message = `${refusalsInARow.entries} orders in a row were refused like this: "${outcome.message}". Does wholesale.wire fit the API?`;
+    if (!isRejectedConsecutively(await store.recentVerdicts(family), clock.wallMs())) return;
+    const message = `${consecutiveRejections.entries} orders in a row were refused like this: "${outcome.message}". Does wholesale.wire fit the API?`;
     await store.openPause({
       scope: `family:${family}`,
       reason: 'refused_in_a_row',

@@ -1,8 +1,8 @@
 import { BudgetWindow } from '../core/budget/budget-window.ts';
 import type { Clock } from '../core/clock.ts';
 import { assert } from '../core/order-sync-error.ts';
-import { isPacing, pacedDistanceMs, pacingAfterSurprise, type Pacing } from '../core/budget/throttle.ts';
-import type { BudgetSlot, KeyRest } from '../store/store.ts';
+import { isThrottled, throttledDistanceMs, throttleAfterSurprise, type Throttle } from '../core/budget/throttle.ts';
+import type { BudgetSlot, KeyBackOff } from '../store/store.ts';
 
 export interface BudgetLimits {
   readonly windowMs: number;
@@ -21,7 +21,7 @@ export interface KeyUsage {
   readonly requests: number;
   readonly orders: number;
   readonly blockedForMs: number;
-  readonly pacedForMs: number;
+  readonly throttledForMs: number;
 }
 
 /** No server is believed that asks for more; see `retryAfterMs`. */
@@ -35,7 +35,7 @@ interface KeyBudget {
   readonly orders: BudgetWindow;
   /** Until when the server asked to be left alone. */
   blockedUntilMs: number;
-  pacing: Pacing | null;
+  throttle: Throttle | null;
   /** When the last call was started: spread-out calls keep their distance from it. */
   lastSpendAtMs: number;
   lastCallAtMs: number;
@@ -67,7 +67,7 @@ export class BudgetGate {
       requests: new BudgetWindow(requests, windowMs),
       orders: new BudgetWindow(orders, windowMs),
       blockedUntilMs: Number.NEGATIVE_INFINITY,
-      pacing: null,
+      throttle: null,
       lastSpendAtMs: Number.NEGATIVE_INFINITY,
       lastCallAtMs: Number.NEGATIVE_INFINITY,
     };
@@ -88,7 +88,7 @@ export class BudgetGate {
       key.orders.resize(limits.orders);
       if (!replaced.includes(key.name)) continue;
       key.blockedUntilMs = Number.NEGATIVE_INFINITY;
-      key.pacing = null;
+      key.throttle = null;
     }
     const kept = this.#keys.filter((key) => !key.retired || key.requests.used(now) > 0 || key.blockedUntilMs > now);
     const added = keyNames.filter((name) => !kept.some((key) => key.name === name));
@@ -121,12 +121,12 @@ export class BudgetGate {
   }
 
   /** Takes up what the server asked of the keys before a restart. */
-  restoreRests(rests: readonly KeyRest[]): void {
+  restoreBackOffs(rests: readonly KeyBackOff[]): void {
     const now = this.#clock.monoMs();
-    for (const { keyName, blockedUntilMono, pacedUntilMono, pacedLengthMs } of rests) {
+    for (const { keyName, blockedUntilMono, throttledUntilMono, throttleLengthMs } of rests) {
       const key = this.#findOrRetire(keyName);
       key.blockedUntilMs = Math.min(blockedUntilMono, now + longestBlockMs);
-      key.pacing = { untilMs: Math.min(pacedUntilMono, now + pacedLengthMs), lengthMs: pacedLengthMs };
+      key.throttle = { untilMs: Math.min(throttledUntilMono, now + throttleLengthMs), lengthMs: throttleLengthMs };
     }
   }
 
@@ -176,10 +176,10 @@ export class BudgetGate {
 
   /** When the key may be used as far as the server's own wish and an even distance go. */
   #notBeforeMs(key: KeyBudget, kind: CallKind, now: number): number {
-    if (!isPacing(key.pacing, now)) return key.blockedUntilMs;
+    if (!isThrottled(key.throttle, now)) return key.blockedUntilMs;
     const { windowMs, requests, orders } = this.#limits;
-    const call = key.lastCallAtMs + pacedDistanceMs(requests, windowMs);
-    const spend = kind === 'spend' ? key.lastSpendAtMs + pacedDistanceMs(orders, windowMs) : call;
+    const call = key.lastCallAtMs + throttledDistanceMs(requests, windowMs);
+    const spend = kind === 'spend' ? key.lastSpendAtMs + throttledDistanceMs(orders, windowMs) : call;
     return Math.max(key.blockedUntilMs, call, spend);
   }
 
@@ -231,16 +231,16 @@ export class BudgetGate {
    * The server answered 429, although the budget allowed the call: nothing is sent with this key before `untilMs`, and
    * after that its calls are spread out for a while. Returns what a restart must remember of it.
    */
-  turnedAway(keyName: string, untilMs: number): KeyRest {
+  rateLimited(keyName: string, untilMs: number): KeyBackOff {
     const key = this.#find(keyName);
     key.blockedUntilMs = Math.max(key.blockedUntilMs, untilMs);
-    const pacing = pacingAfterSurprise(key.pacing, this.#clock.monoMs(), this.#limits.windowMs);
-    key.pacing = pacing;
+    const throttle = throttleAfterSurprise(key.throttle, this.#clock.monoMs(), this.#limits.windowMs);
+    key.throttle = throttle;
     return {
       keyName,
       blockedUntilMono: key.blockedUntilMs,
-      pacedUntilMono: pacing.untilMs,
-      pacedLengthMs: pacing.lengthMs,
+      throttledUntilMono: throttle.untilMs,
+      throttleLengthMs: throttle.lengthMs,
     };
   }
 
@@ -254,7 +254,7 @@ export class BudgetGate {
         requests: key.requests.used(now),
         orders: key.orders.used(now),
         blockedForMs: Math.max(0, key.blockedUntilMs - now),
-        pacedForMs: isPacing(key.pacing, now) ? key.pacing.untilMs - now : 0,
+        throttledForMs: isThrottled(key.throttle, now) ? key.throttle.untilMs - now : 0,
       }));
   }
 

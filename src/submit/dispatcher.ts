@@ -3,11 +3,11 @@ import { sendingReserveBytes } from '../core/budget/disk-reserve.ts';
 import type { AttemptClaim, OpenAttempt } from '../store/store.ts';
 import { AttemptRun, callKey, type AttemptDeps, type CallKey } from './attempt-run.ts';
 import type { CallKind } from './budget-gate.ts';
-import { FamilyTrials } from './family-trials.ts';
-import { heedShutDoor } from './shut-doors.ts';
+import { TrialOrders } from './family-trials.ts';
+import { pauseIfDenied } from './shut-doors.ts';
 import { DiskGuard } from './disk-guard.ts';
 import { recoverOpenAttempts } from './recovery.ts';
-import { heedRateLimit } from './turned-away.ts';
+import { backOffIfRateLimited } from './turned-away.ts';
 import { WakeUp } from '../ops/wake-up.ts';
 
 export interface DispatcherOptions {
@@ -21,11 +21,11 @@ export interface DispatcherOptions {
   /** How long a stop waits for calls that are open, in ms. */
   readonly graceMs: number;
   /** The longest the loop sleeps without looking, in ms: a jump of the wall clock stalls it no longer. Default: 1000. */
-  readonly longestNapMs?: number;
+  readonly maxIdleDelayMs?: number;
 }
 
-const longestNapMs = 1000;
-const overdueNapMs = 100;
+const maxIdleDelayMs = 1000;
+const overdueIdleDelayMs = 100;
 /** Nothing is put off for longer than this: a `Retry-After` counts for an hour at most. */
 const longestWaitMs = 2 * 3_600_000;
 
@@ -43,7 +43,7 @@ export class Dispatcher {
   readonly #wakeUp: WakeUp;
   readonly #giveUp = new AbortController();
   readonly #failure = Promise.withResolvers<never>();
-  readonly #trials: FamilyTrials;
+  readonly #trials: TrialOrders;
   readonly #working = new Set<string>();
   readonly #besides = new Set<Promise<void>>();
   #stopping = false;
@@ -54,7 +54,7 @@ export class Dispatcher {
     this.#deps = deps;
     this.#options = options;
     this.#attempts = new AttemptRun(deps);
-    this.#trials = new FamilyTrials(deps);
+    this.#trials = new TrialOrders(deps);
     this.#disk = new DiskGuard({ ...deps, minFreeBytes: options.minFreeBytes ?? sendingReserveBytes });
     // Concurrency only. When a call may start is the gate's word: a queue that counts starts overruns a sliding window.
     this.#queue = new PQueue({ concurrency: options.concurrency });
@@ -69,8 +69,8 @@ export class Dispatcher {
   }
 
   /** Something may be due: look now. */
-  ring(): void {
-    this.#wakeUp.ring();
+  notify(): void {
+    this.#wakeUp.notify();
   }
 
   /** A person stopped a scope or let it go on. When it resolves, nothing more of a stopped scope is claimed. */
@@ -82,7 +82,7 @@ export class Dispatcher {
       this.#fail(error);
       throw error;
     }
-    this.#wakeUp.ring();
+    this.#wakeUp.notify();
   }
 
   /** The configuration changed. Calls that are open stay open, with the keys that they were made with. */
@@ -96,9 +96,9 @@ export class Dispatcher {
     const { store, gate, pauses, clock, logger } = this.#deps;
     const bootId = clock.bootId ?? null;
     gate.restore(await store.restoreSlots({ settledMono: gate.restartSettlesAtMs(), bootId }));
-    gate.restoreRests(await store.restoreRests({ nowMono: clock.monoMs(), bootId }));
+    gate.restoreBackOffs(await store.restoreBackOffs({ nowMono: clock.monoMs(), bootId }));
     // What was stamped in another run of the machine means nothing now: such a quiet time begins anew, once.
-    await store.restartQuietTimes({ untilMono: clock.monoMs() + this.#deps.policy.quietMs, bootId });
+    await store.restartSettlementDelays({ untilMono: clock.monoMs() + this.#deps.policy.settlementDelayMs, bootId });
     const recovered = await recoverOpenAttempts({
       store,
       attempts: this.#attempts,
@@ -121,7 +121,7 @@ export class Dispatcher {
   async #drain(): Promise<void> {
     if (this.#stopping) return void (await this.#loop);
     this.#stopping = true;
-    this.#wakeUp.ring();
+    this.#wakeUp.notify();
     const done = new AbortController();
     const grace = this.#deps.clock.sleep(this.#options.graceMs, done.signal).then(() => this.#giveUp.abort());
     await this.#loop;
@@ -133,7 +133,7 @@ export class Dispatcher {
 
   #fail(error: unknown): void {
     this.#stopping = true;
-    this.#wakeUp.ring();
+    this.#wakeUp.notify();
     this.#failure.reject(error);
   }
 
@@ -155,7 +155,7 @@ export class Dispatcher {
         await store.forgetSlots(clock.monoMs() - windowMs - transitMs, clock.bootId ?? null);
         forgetAtMs = clock.monoMs() + windowMs;
       }
-      if (!this.#stopping) await this.#wakeUp.wait(await this.#napMs());
+      if (!this.#stopping) await this.#wakeUp.wait(await this.#idleDelayMs());
     }
   }
 
@@ -163,11 +163,11 @@ export class Dispatcher {
   async #bringForward(): Promise<void> {
     const { store, clock, policy, pauses, logger } = this.#deps;
     const nowMs = clock.wallMs();
-    const furthestMs = nowMs + Math.max(1, policy.timeScale) * longestWaitMs + policy.quietMs;
+    const furthestMs = nowMs + Math.max(1, policy.timeScale) * longestWaitMs + policy.settlementDelayMs;
     const moved = await store.bringForward({ nowMs, furthestMs });
     if (moved === 0) return;
     await pauses.refresh();
-    this.#wakeUp.ring();
+    this.#wakeUp.notify();
     logger.warn({ moved }, 'the wall clock was set back: what was due in a far future is due now');
   }
 
@@ -190,7 +190,7 @@ export class Dispatcher {
     const kind: CallKind = step === 'send' ? 'spend' : 'read';
     const dueAt = await store.nextDueAt(step);
     if (dueAt === null || dueAt > clock.wallMs()) return false;
-    const allowNew = (await store.countInDoubt()) < this.#options.exposureCap;
+    const allowNew = (await store.countUnknownOutcomes()) < this.#options.exposureCap;
     // From here to the slot on disk nothing waits: a reload that gives the key's value another name must see it there.
     const keyName = gate.tryTake(kind);
     if (keyName === null) return false;
@@ -209,7 +209,7 @@ export class Dispatcher {
       judgeResend: (entry, originReference) => {
         const verdict = this.#attempts.judgeResend(entry, originReference);
         // It is moved on within this claim: there may be a lookup to make, or a result to tell.
-        if (verdict.step !== 'send') this.#wakeUp.ring();
+        if (verdict.step !== 'send') this.#wakeUp.notify();
         if (verdict.step === 'review') this.#deps.onSettled?.();
         return verdict;
       },
@@ -230,7 +230,7 @@ export class Dispatcher {
         await this.#trials.closed(attempt);
       })
       .catch((error: unknown) => this.#fail(error))
-      .finally(() => this.#wakeUp.ring());
+      .finally(() => this.#wakeUp.notify());
   }
 
   /** Runs work that waits for the network beside the loop, so that it never holds up what is due; once at a time. */
@@ -256,7 +256,7 @@ export class Dispatcher {
       if (pause.scope.startsWith('balance:') || pause.scope.startsWith('family:')) {
         this.#trials.begin(pause);
         await pauses.release(pause, 'tried again');
-        this.#wakeUp.ring();
+        this.#wakeUp.notify();
         continue;
       }
       const keyName = pause.scope.startsWith('key:')
@@ -269,23 +269,23 @@ export class Dispatcher {
       const settledMs = clock.monoMs() + (outcome.http === null ? this.#deps.limits.transitMs : 0);
       await store.settleSlot(slot, settledMs);
       gate.settle(keyName, 'read', settledMs);
-      await heedRateLimit(this.#deps, keyName, outcome);
+      await backOffIfRateLimited(this.#deps, keyName, outcome);
       // A reload gave the key another value meanwhile: what was said to the old one decides nothing.
       if (this.#deps.keyValue(keyName) !== key.value) continue;
       // A probe of the whole account also tells of the key that it was made with.
-      await heedShutDoor(this.#deps, keyName, outcome);
+      await pauseIfDenied(this.#deps, keyName, outcome);
       const goesOn = await pauses.judge(pause, outcome);
-      this.#wakeUp.ring();
+      this.#wakeUp.notify();
       logger.warn({ scope: pause.scope, outcome: outcome.row }, goesOn ? 'goes on' : 'still stands still');
     }
   }
 
-  async #napMs(): Promise<number> {
+  async #idleDelayMs(): Promise<number> {
     const { store, clock, gate, pauses } = this.#deps;
     const now = clock.wallMs();
     // A probe that is under way rings when it is done.
     const times = this.#working.has('probe') ? [] : [pauses.nextProbeAtMs()];
-    let nap = this.#options.longestNapMs ?? longestNapMs;
+    let nap = this.#options.maxIdleDelayMs ?? maxIdleDelayMs;
     if (!pauses.isAccountPaused() && this.#queue.pending < this.#options.concurrency) {
       for (const [step, kind] of [
         ['send', 'spend'],
@@ -303,7 +303,7 @@ export class Dispatcher {
     for (const at of times) {
       if (at === null) continue;
       // A probe that is due and got no slot waits for one; nothing is gained by looking a thousand times a second.
-      nap = Math.min(nap, at > now ? at - now : overdueNapMs);
+      nap = Math.min(nap, at > now ? at - now : overdueIdleDelayMs);
     }
     return nap;
   }

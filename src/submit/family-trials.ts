@@ -1,20 +1,20 @@
 import { familyOf, type Family, type Operation } from '../core/order/operation.ts';
 import { operationsOf, pauseScopeFrom } from '../core/decision/pause-scope.ts';
-import { formRefusals } from '../core/decision/consecutive-rejections.ts';
+import { malformedRequestRows } from '../core/decision/consecutive-rejections.ts';
 import type { OpenAttempt, Pause, Store } from '../store/store.ts';
-import type { PauseBoard } from './pause-board.ts';
+import type { Pauses } from './pause-board.ts';
 
 /**
  * Families that stood still because of how their orders are written, and whose next order tells whether that is over:
  * one is sent at a time until one is understood. Kept in memory: a restart in the middle of one tries a few at once.
  */
-export class FamilyTrials {
+export class TrialOrders {
   readonly #store: Store;
-  readonly #pauses: PauseBoard;
+  readonly #pauses: Pauses;
   /** The order that is being tried; null while none is. */
   readonly #underWay = new Map<Family, number | null>();
 
-  constructor(deps: { store: Store; pauses: PauseBoard }) {
+  constructor(deps: { store: Store; pauses: Pauses }) {
     this.#store = deps.store;
     this.#pauses = deps.pauses;
   }
@@ -39,9 +39,9 @@ export class FamilyTrials {
   async closed(attempt: OpenAttempt): Promise<void> {
     const family = familyOf(attempt.entry.operation);
     if (this.#underWay.get(family) !== attempt.attemptId) return;
-    const [newest] = await this.#store.judgedCalls(family);
+    const [newest] = await this.#store.recentVerdicts(family);
     const isStopped = this.#pauses.all.some((pause) => pause.scope === `family:${family}`);
-    const isUnderstood = newest !== undefined && !formRefusals.has(newest.row);
+    const isUnderstood = newest !== undefined && !malformedRequestRows.has(newest.row);
     if (isStopped || isUnderstood) this.#underWay.delete(family);
     // A shut door or a broken line told nothing: the next one is the trial.
     else this.#underWay.set(family, null);

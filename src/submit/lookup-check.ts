@@ -8,8 +8,8 @@ import {
 } from '../core/order/operation.ts';
 import type { LookupProof, Store } from '../store/store.ts';
 import { callKey, type AttemptDeps } from './attempt-run.ts';
-import { heedShutDoor } from './shut-doors.ts';
-import { heedRateLimit } from './turned-away.ts';
+import { pauseIfDenied } from './shut-doors.ts';
+import { backOffIfRateLimited } from './turned-away.ts';
 import type { WholesalePort } from './wholesale-port.ts';
 
 /** How long to leave a lookup alone that did not find what was surely bought. */
@@ -88,8 +88,8 @@ export class LookupCheck {
       await store.settleSlot(slot, settledMs);
       gate.settle(keyName, 'read', settledMs);
       if (lookup.kind === 'failed') {
-        await heedRateLimit(deps, keyName, lookup.outcome);
-        await heedShutDoor(deps, keyName, lookup.outcome);
+        await backOffIfRateLimited(deps, keyName, lookup.outcome);
+        await pauseIfDenied(deps, keyName, lookup.outcome);
       }
       if (lookup.kind === 'found') {
         await this.#prove(kind, path);

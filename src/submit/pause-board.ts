@@ -57,7 +57,7 @@ export function pauseScope(kind: PauseKind, keyName: string, currency: string | 
  * The scopes that stand still. Kept in the store, so that a worker that is restarted in a loop does not hammer an API
  * that turned it away; a probe is a GET and never spends money.
  */
-export class PauseBoard {
+export class Pauses {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #random: Random;

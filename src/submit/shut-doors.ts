@@ -7,7 +7,7 @@ import { pauseScope } from './pause-board.ts';
  * What turns a read away also turns orders away: no money is sent to a door that is known to be shut. For calls that
  * belong to no entry: probes, and the lookups that check whether lookups work.
  */
-export async function heedShutDoor(deps: AttemptDeps, keyName: string, outcome: Outcome): Promise<void> {
+export async function pauseIfDenied(deps: AttemptDeps, keyName: string, outcome: Outcome): Promise<void> {
   const { store, pauses, clock } = deps;
   const { row, message } = outcome;
   const { pause } = decisionTable[row].clean;

@@ -35,7 +35,6 @@ describe('order-sync queue explain', () => {
     expect(JSON.parse(await explained(outbox, '--json'))).toMatchInlineSnapshot(`
       {
         "drained_at": "2026-11-21T12:00:00.000Z",
-        "in_doubt": 0,
         "keys": [
           {
             "name": "main",
@@ -60,10 +59,11 @@ describe('order-sync queue explain', () => {
             "used": 3,
           },
         ],
+        "outcome_unknown": 0,
+        "paused_scopes": 0,
         "reasons": [
           "no worker answers: nothing is sent until one runs, and times count from then",
         ],
-        "standing_still": 0,
         "to_send": 1,
       }
     `);

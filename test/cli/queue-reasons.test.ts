@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import { drainedAt, explainEntry, generalReasons, movingDrainedAt } from '../../src/cli/queue-explanation.ts';
 import { keyViews, type Situation } from '../../src/cli/queue-situation.ts';
-import type { HeldRest, HeldSlot, QueuedEntry, QueueFacts } from '../../src/store/read/queue-facts.ts';
+import type { StoredBackOff, HeldSlot, QueuedEntry, QueueFacts } from '../../src/store/read/queue-facts.ts';
 import type { Pause } from '../../src/store/store.ts';
 import { folderWith } from '../config/config-file.ts';
 import { installation, nowMs, sandboxConfig } from './installation.ts';
@@ -34,8 +34,8 @@ function situation({ keys = 1, facts = {}, pauses = [], workerAnswers = true }: 
       slots: [],
       rests: [],
       lanes: [{ source: 'shop', name: 'pending shop|USD', due: 30 }],
-      inDoubt: 0,
-      doubtfulSends: 0,
+      outcomeUnknown: 0,
+      unknownOutcomeSends: 0,
       toSend: { count: 30, standing: 0, lastDueMs: nowMs },
       openCalls: 0,
       freeBytes: 1e12,
@@ -72,13 +72,13 @@ const pause = (scope: string, changes: Partial<Pause> = {}): Pause => ({
   ...changes,
 });
 
-const rest = (keyName: string, blockedForMs: number, pacedForMs: number): HeldRest => ({
+const rest = (keyName: string, blockedForMs: number, throttledForMs: number): StoredBackOff => ({
   keyName,
   bootId: 'boot',
   stampedMono: nowMono - 5000,
   blockedUntilMono: nowMono + blockedForMs,
-  pacedUntilMono: nowMono + pacedForMs,
-  turnedAwayAtMs: nowMs - 5000,
+  throttledUntilMono: nowMono + throttledForMs,
+  rateLimitedAtMs: nowMs - 5000,
 });
 
 const used = (keyName: string, count: number): HeldSlot[] =>
@@ -145,7 +145,7 @@ describe('why an entry is not sent', () => {
     ],
     [
       'too much in doubt',
-      { facts: { inDoubt: 5 } },
+      { facts: { outcomeUnknown: 5 } },
       '5 entries are in doubt, and nothing new is bought while there are 5',
       null,
     ],
@@ -233,8 +233,8 @@ describe('order-sync queue explain, beside no worker', () => {
     const outbox = installation();
     await fillOutbox(outbox);
     const store = openOutbox(outbox);
-    await store.recordRest(
-      { keyName: 'main', blockedUntilMono: 60_000, pacedUntilMono: 900_000, pacedLengthMs: 900_000 },
+    await store.recordBackOff(
+      { keyName: 'main', blockedUntilMono: 60_000, throttledUntilMono: 900_000, throttleLengthMs: 900_000 },
       { nowMono: 0, bootId: null, nowMs },
     );
     await store.openPause({ ...pause('balance:USD'), nowMs });
@@ -242,14 +242,14 @@ describe('order-sync queue explain, beside no worker', () => {
     const whole = JSON.parse((await outbox.run('queue', 'explain', '--json')).stdout);
     expect(whole).toMatchObject({
       to_send: 1,
-      standing_still: 1,
+      paused_scopes: 1,
       drained_at: null,
-      keys: [{ name: 'main', state: 'left_alone', until: at(60) }],
+      keys: [{ name: 'main', state: 'backing_off', until: at(60) }],
       limits: [{ next_free_at: at(60) }, { next_free_at: at(60) }],
     });
     const text = (await outbox.run('queue', 'explain')).stdout;
     expect(text).toContain('1 to send, of which 1 stand still');
-    expect(text).toMatch(/main +left alone +2026-11-21 12:01:00Z/);
+    expect(text).toMatch(/main +backing off +2026-11-21 12:01:00Z/);
     expect(text).toContain('balance:USD stands still since');
   });
 });

@@ -93,7 +93,7 @@ export async function fillOutbox(installation: Installation): Promise<void> {
   await settleNext(store, incarnationId, 2000, {
     state: 'needs_review',
     row: 'deadline',
-    inDoubt: true,
+    outcomeUnknown: true,
     reviewReason: 'the horizon has passed',
   });
   await store.acceptBatch({
@@ -151,10 +151,10 @@ async function settleNext(
     settlement: {
       nextStep: 'send',
       dueAtMs: openedMs,
-      inDoubt: false,
-      doubtUntilMs: null,
-      quietMs: null,
-      lookFirst: 0,
+      outcomeUnknown: false,
+      settlementDelayEndMs: null,
+      settlementDelayMs: null,
+      recoveryStage: 0,
       absences: 0,
       tries: 0,
       counted: true,
@@ -162,7 +162,7 @@ async function settleNext(
       reviewReason: null,
       answer: null,
       pause: null,
-      followUps: [],
+      replacements: [],
       ...end,
     },
     pause: null,

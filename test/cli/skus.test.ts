@@ -106,8 +106,8 @@ describe('order-sync skus check', () => {
     );
     const { code, problems } = await check(house);
     expect([code, problems.length]).toEqual([8, 8]);
-    const turnedAway = house.sandbox.ledger().calls.filter(({ status }) => status === 429);
-    expect(turnedAway).toEqual([]);
+    const rateLimited = house.sandbox.ledger().calls.filter(({ status }) => status === 429);
+    expect(rateLimited).toEqual([]);
     expect(house.query<{ n: number }>("SELECT count(*) AS n FROM entries WHERE state = 'fulfilled'")).toEqual([
       { n: 1 },
     ]);

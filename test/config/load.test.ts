@@ -25,7 +25,13 @@ describe('a configuration', () => {
         keys: [{ name: 'main', value: 'sk-main' }],
         limits: { windowMs: 60_000, requests: 60, orders: 20 },
       },
-      submit: { exposureCap: 5, quietMs: 120_000, horizonMs: 86_400_000, cancelTries: 3, retryTimeScale: 1 },
+      submit: {
+        exposureCap: 5,
+        settlementDelayMs: 120_000,
+        referenceExpiryMs: 86_400_000,
+        cancelTries: 3,
+        retryTimeScale: 1,
+      },
       results: { folder: join(cwd, 'data/results') },
       admin: { listen: { host: '127.0.0.1', port: 9090 } },
       shutdown: { graceMs: 6500 },
@@ -119,6 +125,6 @@ describe('a configuration', () => {
     expect(sources['instance']).toEqual({ value: 'acme', source: 'file', place: 'c.yaml:1:11' });
     expect(sources['log.level']).toEqual({ value: 'error', source: 'environment', place: 'ORDER_SYNC__LOG__LEVEL' });
     expect(sources['submit.concurrency']).toEqual({ value: 2, source: 'flag', place: '--set' });
-    expect(sources['submit.quiet_ms']).toEqual({ value: 120_000, source: 'default', place: '' });
+    expect(sources['submit.settlement_delay_ms']).toEqual({ value: 120_000, source: 'default', place: '' });
   });
 });

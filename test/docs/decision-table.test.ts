@@ -7,7 +7,7 @@ import { schedules } from '../../src/core/decision/retry-schedule.ts';
 import { wholesaleErrors } from '../../src/core/decision/wholesale-errors.ts';
 
 const page = resolve(import.meta.dirname, '../../docs/decision-table.md');
-const columns: readonly Column[] = ['clean', 'inDoubt', 'cancelClean', 'cancelInDoubt'];
+const columns: readonly Column[] = ['clean', 'outcomeUnknown', 'cancelClean', 'cancelOutcomeUnknown'];
 
 const meanings: Record<OutcomeRow, string> = {
   accepted: '2xx: a complete JSON object without `error`; what it repeats is ours',

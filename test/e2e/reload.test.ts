@@ -210,15 +210,17 @@ describe('SIGHUP', () => {
     const reload = () => runHere(['reload', '--json', '--config', configFile]);
     house.configure((config) => {
       config.log = { level: 'debug' };
-      config.submit.quiet_ms = 400;
+      config.submit.settlement_delay_ms = 400;
     });
     expect(JSON.parse((await reload()).stdout)).toEqual({
       applied: ['log.level'],
-      need_restart: ['submit.quiet_ms'],
+      need_restart: ['submit.settlement_delay_ms'],
       warnings: [],
     });
     const said = await runHere(['reload', '--config', configFile]);
-    expect(said.stdout).toBe('nothing is in use that was not before\nin use after a restart only: submit.quiet_ms\n');
+    expect(said.stdout).toBe(
+      'nothing is in use that was not before\nin use after a restart only: submit.settlement_delay_ms\n',
+    );
     // What only the worker sees: a value comes under another name while it runs.
     house.configure((config) => {
       config.wholesale.keys[0].name = 'primary';
@@ -236,11 +238,11 @@ describe('SIGHUP', () => {
     const worker = house.start();
     await worker.started();
     house.configure((config) => {
-      config.submit.quiet_ms = 400;
+      config.submit.settlement_delay_ms = 400;
       config.log = { level: 'debug' };
       config.submit.exposure_cap = 7;
     });
-    const expected = { level: 'warn', need_restart: ['submit.quiet_ms'] };
+    const expected = { level: 'warn', need_restart: ['submit.settlement_delay_ms'] };
     expect(await worker.reload()).toMatchObject({ ...expected, applied: ['log.level', 'submit.exposure_cap'] });
     expect(await worker.reload()).toMatchObject({ ...expected, applied: [] });
   });

@@ -71,7 +71,9 @@ describe('a worker that is asked to end', () => {
     const asked = performance.now();
     expect(await worker.end('SIGTERM'), worker.stderr).toBe(0);
     expect(performance.now() - asked).toBeLessThan(9000);
-    expect(house.query('SELECT state, in_doubt FROM outbox')).toEqual([{ state: 'unknown', in_doubt: 1 }]);
+    expect(house.query('SELECT state, outcome_unknown FROM outbox')).toEqual([
+      { state: 'unknown', outcome_unknown: 1 },
+    ]);
 
     const next = house.start();
     await next.line((line) => line.msg === 'result written' && line['state'] === 'completed');

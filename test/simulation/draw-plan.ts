@@ -15,7 +15,7 @@ import {
   topupLine,
   type CrashPlan,
   type DiskErrorPlan,
-  type FollowUp,
+  type Replacement,
   type OrderBatch,
   type RunPlan,
 } from './run-plan.ts';
@@ -38,8 +38,8 @@ function drawSettings(random: SeededRandom, lookup: boolean): WorkerSettings {
     concurrency: random.pick(1, 2, 4, 8),
     exposureCap: random.pick(1, 2, 5),
     graceMs: random.pick(0, 500, 6500),
-    longestNapMs: random.chance(0.05) ? 1000 : 60_000,
-    horizonMs: random.chance(0.1) ? 900_000 : 86_400_000,
+    maxIdleDelayMs: random.chance(0.05) ? 1000 : 60_000,
+    referenceExpiryMs: random.chance(0.1) ? 900_000 : 86_400_000,
     lookup,
   };
 }
@@ -227,7 +227,7 @@ function withDoubtfulCancels(random: SeededRandom, plan: RunPlan): RunPlan {
     ...plan,
     oldEsims,
     batches,
-    followUps: [],
+    replacements: [],
     faultProfile: random.pick('mixed', 'doubtful', 'doubtful'),
     faultShare: random.pick(0.7, 0.95),
   };
@@ -281,7 +281,7 @@ export function drawPlan(seed: number): RunPlan {
     products.set(`plan${index}`, drawProduct(random, planRefusals, faultsOffMs, trap));
   }
   const batches: OrderBatch[] = [];
-  const followUps: FollowUp[] = [];
+  const replacements: Replacement[] = [];
   const orders = random.chance(0.03) ? random.int(20, 50) : random.int(1, 6);
   for (let order = 1; order <= orders; order += 1) {
     const lines = Array.from({ length: random.pick(1, 1, 1, 2, 3) }, (_, index) =>
@@ -292,9 +292,9 @@ export function drawPlan(seed: number): RunPlan {
     batches.push({ atMs, lines, againAtMs });
     if (lines.some((line) => line.operation === 'esim_order') && random.chance(0.6)) {
       const operation = random.pick('esim_cancel', 'esim_cancel', 'esim_topup');
-      followUps.push({ orderId: `o${order}`, afterMs: random.int(0, 5000), operation });
+      replacements.push({ orderId: `o${order}`, afterMs: random.int(0, 5000), operation });
       if (random.chance(0.2))
-        followUps.push({ orderId: `o${order}`, afterMs: random.int(0, 5000), operation: 'esim_cancel' });
+        replacements.push({ orderId: `o${order}`, afterMs: random.int(0, 5000), operation: 'esim_cancel' });
     }
   }
   const scarce = random.chance(0.2);
@@ -321,7 +321,7 @@ export function drawPlan(seed: number): RunPlan {
     },
     oldEsims,
     batches,
-    followUps,
+    replacements,
     crashes: drawCrashes(random),
     stops: random.chance(0.2) ? [{ atMs: random.int(0, faultsOffMs), downMs: random.int(1, 30_000) }] : [],
     wallJumps: random.chance(0.15)

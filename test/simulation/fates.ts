@@ -82,7 +82,7 @@ function foreignAnswer(random: SeededRandom): ApiAnswer {
 }
 
 /** What the API itself may answer at any time without having done anything. */
-function turnedAway(random: SeededRandom): ApiAnswer {
+function rateLimited(random: SeededRandom): ApiAnswer {
   return random.pick<() => ApiAnswer>(
     () => ({ status: 429, headers: { 'retry-after': String(random.int(1, 40)) }, body: '' }),
     () => ({ status: 429, headers: {}, body: '' }),
@@ -202,7 +202,7 @@ export function drawFate(
   if (kind < 0.62) return { kind: 'slow', processMs: random.pick(1000, 20_000, 45_000, 90_000) };
   if (kind < 0.72) return { kind: 'instead', processed: false, answer: foreignAnswer(random) };
   if (kind < 0.82) return { kind: 'instead', processed: true, answer: foreignAnswer(random) };
-  if (kind < 0.9) return { kind: 'instead', processed: false, answer: turnedAway(random) };
+  if (kind < 0.9) return { kind: 'instead', processed: false, answer: rateLimited(random) };
   if (kind < 0.97) return { kind: 'refused', answer: refusal(random, call.path) };
   if (kind < 0.98) return { kind: 'instead', processed: random.chance(0.5), answer: othersAnswer(random, call.path) };
   return call.spends ? { kind: 'twice' } : clean;

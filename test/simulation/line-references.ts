@@ -20,8 +20,8 @@ export function referencesOf(line: AcceptableLine, reorders: number): ReadonlySe
   if (known?.deepest === deepest) return known.all;
   const references = new Set<string>();
   for (let generation = 0; generation <= deepest; generation += 1)
-    for (let chunk = 0; chunk < 2 ** generation; chunk += 1)
-      references.add(referenceFor(namespace, { source, orderId, lineId, generation, chunk }));
+    for (let part = 0; part < 2 ** generation; part += 1)
+      references.add(referenceFor(namespace, { source, orderId, lineId, generation, part }));
   possibleReferences.set(line, { deepest, all: references });
   return references;
 }

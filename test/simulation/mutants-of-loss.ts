@@ -20,12 +20,12 @@ export const mutantsOfLoss: readonly Mutant[] = [
   {
     name: 'after a loss an order that takes fewer is sent whole',
     file: 'core/decision/after-loss.ts',
-    changes: [["mayHaveParts(facts, 'partial') ? insteadOf('out_of_stock', facts) : [];", '[];']],
+    changes: [["mayHaveParts(facts, 'partial') ? replacementsFor('out_of_stock', facts) : [];", '[];']],
   },
   {
     name: 'after a loss what may have taken its place is not looked up',
     file: 'store/submission/attempts.ts',
-    changes: [['row.look_first === 2 ? this.#entries.successorOf(row) : null', 'null']],
+    changes: [['row.recovery_stage === 2 ? this.#entries.successorOf(row) : null', 'null']],
   },
   {
     name: 'after a loss an order ends because something else is absent',
@@ -37,8 +37,8 @@ export const mutantsOfLoss: readonly Mutant[] = [
     file: 'core/decision/after-loss.ts',
     changes: [
       [
-        "if (facts.lookFirst === 0 || !mayHaveParts(facts, 'split')",
-        "if (facts.lookFirst >= 0 || !mayHaveParts(facts, 'split')",
+        "if (facts.recoveryStage === 0 || !mayHaveParts(facts, 'split')",
+        "if (facts.recoveryStage >= 0 || !mayHaveParts(facts, 'split')",
       ],
     ],
   },
@@ -47,8 +47,8 @@ export const mutantsOfLoss: readonly Mutant[] = [
     file: 'store/submission/entry-changes.ts',
     changes: [
       [
-        "SET state = 'unknown', in_doubt = 1, next_step = 'send', look_first = 1",
-        "SET state = 'unknown', in_doubt = 0, next_step = 'send', look_first = 3",
+        "SET state = 'unknown', outcome_unknown = 1, next_step = 'send', recovery_stage = 1",
+        "SET state = 'unknown', outcome_unknown = 0, next_step = 'send', recovery_stage = 3",
       ],
     ],
   },

@@ -15,8 +15,8 @@ export const mutants: readonly Mutant[] = [
     file: table,
     changes: [
       [
-        '  inDoubt: resolve,\n  cancelClean: review,\n  cancelInDoubt: review,\n};\n/** A refusal that both',
-        '  inDoubt: reject,\n  cancelClean: review,\n  cancelInDoubt: review,\n};\n/** A refusal that both',
+        '  outcomeUnknown: resolve,\n  cancelClean: review,\n  cancelOutcomeUnknown: review,\n};\n/** A refusal that both',
+        '  outcomeUnknown: reject,\n  cancelClean: review,\n  cancelOutcomeUnknown: review,\n};\n/** A refusal that both',
       ],
     ],
   },
@@ -25,20 +25,22 @@ export const mutants: readonly Mutant[] = [
     file: table,
     changes: [
       [
-        "pause: 'balance' },\n    inDoubt: resolve,",
-        "pause: 'balance' },\n    inDoubt: { verdict: 'wait', schedule: 'balance', pause: 'balance' },",
+        "pause: 'balance' },\n    outcomeUnknown: resolve,",
+        "pause: 'balance' },\n    outcomeUnknown: { verdict: 'wait', schedule: 'balance', pause: 'balance' },",
       ],
     ],
   },
   {
     name: '409 out_of_stock after an ambiguous attempt is believed',
     file: table,
-    changes: [["schedule: 'stock' },\n    inDoubt: resolve,", "schedule: 'stock' },\n    inDoubt: reject,"]],
+    changes: [
+      ["schedule: 'stock' },\n    outcomeUnknown: resolve,", "schedule: 'stock' },\n    outcomeUnknown: reject,"],
+    ],
   },
   {
     name: '409 after an ambiguous cancel is taken for a refusal',
     file: table,
-    changes: [["cancelInDoubt: { verdict: 'resolve', schedule: 'cancel' }", 'cancelInDoubt: reject']],
+    changes: [["cancelOutcomeUnknown: { verdict: 'resolve', schedule: 'cancel' }", 'cancelOutcomeUnknown: reject']],
   },
   {
     name: 'any lookup after an ambiguous cancel confirms it',
@@ -87,8 +89,8 @@ export const mutants: readonly Mutant[] = [
     file: verdicts,
     changes: [
       [
-        "if (facts.quietLeftMs > 0) return { ...this.#lookAgain('not_found'),",
-        "if (facts.quietLeftMs > 1e9) return { ...this.#lookAgain('not_found'),",
+        "if (facts.settlementDelayLeftMs > 0) return { ...this.#lookAgain('not_found'),",
+        "if (facts.settlementDelayLeftMs > 1e9) return { ...this.#lookAgain('not_found'),",
       ],
     ],
   },
@@ -255,7 +257,12 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'nothing limits how much is in doubt',
     file: dispatcher,
-    changes: [['(await store.countInDoubt()) < this.#options.exposureCap', '(await store.countInDoubt()) < 1000']],
+    changes: [
+      [
+        '(await store.countUnknownOutcomes()) < this.#options.exposureCap',
+        '(await store.countUnknownOutcomes()) < 1000',
+      ],
+    ],
   },
   {
     name: 'a pause is not recorded',
@@ -345,7 +352,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'an order that was made anew can be made anew again',
     file: 'core/entry/states.ts',
-    changes: [['entry.inDoubt || entry.replaced ? []', 'entry.inDoubt ? []']],
+    changes: [['entry.outcomeUnknown || entry.replaced ? []', 'entry.outcomeUnknown ? []']],
   },
   {
     name: 'what a person retries counts as clean',
@@ -353,14 +360,19 @@ export const mutants: readonly Mutant[] = [
     changes: [
       [
         "if (!mayBeBought(facts)) return { ok: true, move: { ...again, state: 'waiting'",
-        "if (facts.reference !== '') return { ok: true, move: { ...again, inDoubt: false, state: 'waiting'",
+        "if (facts.reference !== '') return { ok: true, move: { ...again, outcomeUnknown: false, state: 'waiting'",
       ],
     ],
   },
   {
     name: 'a person may call an order rejected while its call is still under way',
     file: 'core/entry/operator-decision.ts',
-    changes: [['facts.inDoubt && facts.quietLeftMs > 0', 'facts.inDoubt && facts.quietLeftMs > 1e9']],
+    changes: [
+      [
+        'facts.outcomeUnknown && facts.settlementDelayLeftMs > 0',
+        'facts.outcomeUnknown && facts.settlementDelayLeftMs > 1e9',
+      ],
+    ],
   },
   {
     name: 'what a person lets go on after a doubt counts as clean',
@@ -368,7 +380,7 @@ export const mutants: readonly Mutant[] = [
     changes: [
       [
         'return { ok: true, move: { ...back, nextStep: next.step, dueAtMs: nowMs } };',
-        "return { ok: true, move: { ...back, inDoubt: false, doubtUntilMs: null, nextStep: 'send', dueAtMs: nowMs } };",
+        "return { ok: true, move: { ...back, outcomeUnknown: false, settlementDelayEndMs: null, nextStep: 'send', dueAtMs: nowMs } };",
       ],
     ],
   },

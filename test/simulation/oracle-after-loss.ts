@@ -39,7 +39,7 @@ export function mayBeAskedAfterLoss(
   const { refused } = world.wire.of(entry.reference);
   const isOverdue = line.notAfterMs !== null;
   // For as long as a doubt may last, and no longer.
-  if (settings.horizonMs < 3_600_000) return true;
+  if (settings.referenceExpiryMs < 3_600_000) return true;
   if (!readings.lookup) return elsewhere || refused || isOverdue;
   // In parts, or anew by a person: which of them there are is not found by looking up the first.
   const wasReordered = world.person.reordersOf(line.source, line.orderId, line.lineId) > 0;

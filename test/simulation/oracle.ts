@@ -57,9 +57,9 @@ function checkEnded(world: World, name: string, line: AcceptableLine, entry: Res
   const kind = lookedUpAs(entry.operation);
   // After a doubt only a lookup tells that nothing was bought, and only where lookups are known to find what is there.
   // After a loss all of it is in doubt.
-  const inDoubt = seen.doubtful || looksFirst(world);
+  const outcomeUnknown = seen.doubtful || looksFirst(world);
   const lastMs = looksFirst(world) ? world.wire.lastSeenMs(possible) : seen.lastMs;
-  if (entry.state === 'expired' && inDoubt && !world.wire.foundBefore(kind, lastMs))
+  if (entry.state === 'expired' && outcomeUnknown && !world.wire.foundBefore(kind, lastMs))
     world.violate('I4', `${name} is said to have expired, but it may have been bought for all that is known`);
   const deadline = entry.error?.code === 'not_after_passed';
   if (entry.state !== 'rejected' || world.person.resolved.has(entry.reference)) return;
@@ -177,7 +177,10 @@ function checkCancel(world: World, name: string, line: AcceptableLine, shown: Re
   if (open) world.violate('I7', `${name} is still ${shown.state}`);
   if (shown.state !== 'needs_review') return;
   const seen = world.wire.of(`cancel:${iccid}`);
-  if (looksFirst(world) && (seen.refused || line.notAfterMs !== null || world.plan.settings.horizonMs < 3_600_000))
+  if (
+    looksFirst(world) &&
+    (seen.refused || line.notAfterMs !== null || world.plan.settings.referenceExpiryMs < 3_600_000)
+  )
     return;
   if (!seen.doubtful && !seen.strange && !shown.entries.some((entry) => world.person.touched.has(entry.reference)))
     world.violate('I7', `${name} needs a person without a reason`);
@@ -188,7 +191,7 @@ function mayBeReviewed(world: World, line: AcceptableLine, reference: string, or
   const seen = world.wire.of(reference);
   const { readings, settings } = world.plan;
   if (seen.strange || world.person.touched.has(reference)) return true;
-  if (seen.doubtful && (!readings.lookup || settings.horizonMs < 3_600_000)) return true;
+  if (seen.doubtful && (!readings.lookup || settings.referenceExpiryMs < 3_600_000)) return true;
   // Until a lookup has found an order once, that it finds none proves nothing.
   const mattersWhenAbsent = seen.refused || line.notAfterMs !== null;
   if (seen.doubtful && mattersWhenAbsent && !world.wire.foundBefore(lookedUpAs(line.operation), seen.lastMs))

@@ -20,25 +20,25 @@ const portCalls = [
   'store.pauseScope',
   'store.postponeProbe',
   'store.proveLookup',
-  'store.recordRest',
-  'store.restartQuietTimes',
-  'store.restoreRests',
+  'store.recordBackOff',
+  'store.restartSettlementDelays',
+  'store.restoreBackOffs',
   'store.restoreSlots',
   'store.resumeScope',
   'store.settleSlot',
   'store.takeSlot',
 ] as const;
 
-/** Calls that few runs make: only a very long run must have died at all of them. `store.recordRest` is rarer still. */
+/** Calls that few runs make: only a very long run must have died at all of them. `store.recordBackOff` is rarer still. */
 const rare =
-  /^store\.(actOnEntry|endPause|expireOverdue|failDelivery|openPause|pauseScope|postponeProbe|recordRest|resumeScope) /;
+  /^store\.(actOnEntry|endPause|expireOverdue|failDelivery|openPause|pauseScope|postponeProbe|recordBackOff|resumeScope) /;
 
 /** Places to die at, as the trace names them. */
 export const crashPlaces: readonly string[] = portCalls.flatMap((name) => [`${name} <`, `${name} >`]);
 
 /** Those that a run of so many seeds must have died at. */
 export function crashPlacesOf(seeds: number): readonly string[] {
-  return crashPlaces.filter((place) => !rare.test(place) || (seeds >= 100_000 && !place.includes('recordRest')));
+  return crashPlaces.filter((place) => !rare.test(place) || (seeds >= 100_000 && !place.includes('recordBackOff')));
 }
 
 export const rareCrashPlaces: readonly string[] = crashPlaces.filter((place) => rare.test(place));

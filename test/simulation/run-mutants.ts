@@ -49,8 +49,8 @@ function simulate(copy: string): Promise<string> {
   const args = ['test/simulation/simulate.ts', '--seeds', values.seeds, '--workers', '1', '--stop-after', '1'];
   const child = spawn(process.execPath, args, { cwd: copy, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
-  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  child.stdout.on('data', (part: Buffer) => (output += part.toString()));
+  child.stderr.on('data', (part: Buffer) => (output += part.toString()));
   child.on('close', () => done(output));
   return promise;
 }

@@ -35,7 +35,7 @@ export interface OrderBatch {
 }
 
 /** An order that the shop makes for an eSIM which it got: it cannot know the ICCID before. */
-export interface FollowUp {
+export interface Replacement {
   readonly orderId: string;
   readonly afterMs: number;
   readonly operation: 'esim_cancel' | 'esim_topup';
@@ -51,7 +51,7 @@ export interface RunPlan {
   /** eSIMs that the account had before, of unknown origin. */
   readonly oldEsims: readonly string[];
   readonly batches: readonly OrderBatch[];
-  readonly followUps: readonly FollowUp[];
+  readonly replacements: readonly Replacement[];
   readonly crashes: readonly CrashPlan[];
   readonly stops: readonly { readonly atMs: number; readonly downMs: number }[];
   readonly wallJumps: readonly { readonly atMs: number; readonly deltaMs: number }[];
@@ -103,7 +103,7 @@ export const quietPlan: RunPlan = {
   market: plainMarket,
   oldEsims: [],
   batches: [],
-  followUps: [],
+  replacements: [],
   crashes: [],
   stops: [],
   wallJumps: [],
@@ -144,12 +144,13 @@ export const cancelLine = { operation: 'esim_cancel', variant: null, quantity: n
 
 /** When a run must have come to rest, in ms of its virtual time. */
 export function atRestByMs(plan: RunPlan): number {
-  const lines = plan.batches.reduce((sum, batch) => sum + batch.lines.length, plan.followUps.length);
+  const lines = plan.batches.reduce((sum, batch) => sum + batch.lines.length, plan.replacements.length);
   const queueMs = lines * 12 * Math.ceil(plan.settings.limits.windowMs / plan.settings.limits.orders);
   const jumpedMs = plan.wallJumps.reduce((sum, jump) => sum + Math.abs(jump.deltaMs), 0);
   // What is for one eSIM waits for each other; a cancel that the API cannot check takes three tries, two minutes apart.
   const ofOneEsim =
-    plan.followUps.length + plan.batches.flatMap((batch) => batch.lines).filter((line) => line.iccid !== null).length;
+    plan.replacements.length +
+    plan.batches.flatMap((batch) => batch.lines).filter((line) => line.iccid !== null).length;
   // An order may be accepted at the very end of it, and then wait for units that never come.
   const placedMs = plan.settings.placedDeadlineMs + 600_000;
   // After a loss no more than the exposure cap are looked up at a time, a minute each, and so is each part that may be bought.

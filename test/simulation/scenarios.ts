@@ -52,7 +52,7 @@ const withProduct = (product: Partial<Product>): RunPlan['market'] => ({
 
 const followedBy = (operation: 'esim_cancel' | 'esim_topup', changes: Partial<RunPlan>): Partial<RunPlan> => ({
   batches: [{ atMs: 10, lines: [{ ...plainLine, ...esimLine }], againAtMs: [] }],
-  followUps: [{ orderId: 'o1', afterMs: 10, operation }],
+  replacements: [{ orderId: 'o1', afterMs: 10, operation }],
   market: { ...plainMarket, products: new Map([...plainMarket.products, ['plan1', plainProduct]]) },
   ...changes,
 });

@@ -46,8 +46,8 @@ export class Shop {
     for (const batch of plan.batches) {
       for (const atMs of [batch.atMs, ...batch.againAtMs]) this.#sendAt(atMs, batch.lines);
     }
-    for (const [index, follow] of plan.followUps.entries()) {
-      this.#followUp({ ...follow, orderId: follow.orderId, number: index + 1 }, plan.faultsOffMs + 1_200_000);
+    for (const [index, follow] of plan.replacements.entries()) {
+      this.#replacement({ ...follow, orderId: follow.orderId, number: index + 1 }, plan.faultsOffMs + 1_200_000);
     }
   }
 
@@ -101,7 +101,7 @@ export class Shop {
   }
 
   /** Looks for the result of an order from time to time, and then orders something for its first eSIM. */
-  #followUp(
+  #replacement(
     follow: { orderId: string; afterMs: number; operation: 'esim_cancel' | 'esim_topup'; number: number },
     untilMs: number,
   ): void {

@@ -8,7 +8,7 @@ import type { Market } from './market.ts';
 
 /** What a call turns out to be, once it has arrived. */
 export type Reception =
-  | { readonly kind: 'turned_away'; readonly answer: ApiAnswer }
+  | { readonly kind: 'rate_limited'; readonly answer: ApiAnswer }
   | { readonly kind: 'admitted'; readonly process: () => ApiAnswer };
 
 const idOf = (path: string, before: string, after = ''): string | null => {
@@ -48,10 +48,10 @@ export class SimApi {
   /** The call is at the door: it is stamped, and its key looked at. */
   receive(call: ApiCall): Reception {
     const spends = call.method === 'POST';
-    const turnedAway = this.#market.doorAnswer(call, this.#nowMs());
+    const rateLimited = this.#market.doorAnswer(call, this.#nowMs());
     const limited = this.arrivals.stamp(call, spends);
-    if (turnedAway !== null) return { kind: 'turned_away', answer: turnedAway };
-    if (limited !== null) return { kind: 'turned_away', answer: limited };
+    if (rateLimited !== null) return { kind: 'rate_limited', answer: rateLimited };
+    if (limited !== null) return { kind: 'rate_limited', answer: limited };
     return { kind: 'admitted', process: () => this.#process(call) };
   }
 

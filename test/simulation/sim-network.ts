@@ -149,7 +149,7 @@ export class SimNetwork {
         this.#api.arrivals.repeatedByOthers = fate.kind === 'twice' && delayMs > wayMs;
         const reception = this.#api.receive(wire.call);
         this.#api.arrivals.repeatedByOthers = false;
-        if (reception.kind === 'turned_away') return this.#processed(wire, reception.answer, then);
+        if (reception.kind === 'rate_limited') return this.#processed(wire, reception.answer, then);
         this.#time.after(processMs, () => this.#processed(wire, reception.process(), then));
       });
     };

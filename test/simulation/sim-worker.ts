@@ -8,7 +8,7 @@ import type { AcceptedLine, IntakeBatch, Store } from '../../src/store/store.ts'
 import { BudgetGate } from '../../src/submit/budget-gate.ts';
 import { Dispatcher } from '../../src/submit/dispatcher.ts';
 import { LookupCheck } from '../../src/submit/lookup-check.ts';
-import { PauseBoard } from '../../src/submit/pause-board.ts';
+import { Pauses } from '../../src/submit/pause-board.ts';
 import { createWholesaleClient } from '../../src/wholesale/client.ts';
 import type { HttpPort } from '../../src/wholesale/transport/transport.ts';
 import type { SeededRandom } from './seeded-random.ts';
@@ -21,11 +21,11 @@ export interface WorkerSettings {
   readonly limits: { windowMs: number; requests: number; orders: number; transitMs: number };
   readonly concurrency: number;
   readonly exposureCap: number;
-  readonly quietMs: number;
-  readonly horizonMs: number;
+  readonly settlementDelayMs: number;
+  readonly referenceExpiryMs: number;
   readonly placedDeadlineMs: number;
   readonly graceMs: number;
-  readonly longestNapMs: number;
+  readonly maxIdleDelayMs: number;
   readonly lookup: boolean;
 }
 
@@ -34,11 +34,11 @@ export const usualSettings: WorkerSettings = {
   limits: { windowMs: 60_000, requests: 60, orders: 20, transitMs: 30_000 },
   concurrency: 4,
   exposureCap: 5,
-  quietMs: 120_000,
-  horizonMs: 86_400_000,
+  settlementDelayMs: 120_000,
+  referenceExpiryMs: 86_400_000,
   placedDeadlineMs: 600_000,
   graceMs: 6500,
-  longestNapMs: 60_000,
+  maxIdleDelayMs: 60_000,
   lookup: true,
 };
 
@@ -82,11 +82,11 @@ export class SimWorker {
       ...(settings.lookup ? {} : { wire: { lookup: { gift_card: 'off', esim: 'off' } } }),
       network: this.#world.networkOf(clock),
     });
-    const { longestNapMs } = settings;
-    const deliveries = new DeliveryLoop({ store, sink: this.#world.sinkOf(clock), clock, logger, longestNapMs });
+    const { maxIdleDelayMs } = settings;
+    const deliveries = new DeliveryLoop({ store, sink: this.#world.sinkOf(clock), clock, logger, maxIdleDelayMs });
     const policy = {
-      quietMs: settings.quietMs,
-      horizonMs: settings.horizonMs,
+      settlementDelayMs: settings.settlementDelayMs,
+      referenceExpiryMs: settings.referenceExpiryMs,
       placedDeadlineMs: settings.placedDeadlineMs,
       cancelTries: 3,
       ...usualTries,
@@ -98,13 +98,13 @@ export class SimWorker {
         wholesale,
         gate: new BudgetGate(Object.keys(settings.keys), settings.limits, clock),
         lookups: new LookupCheck(store),
-        pauses: new PauseBoard({ store, clock, random: random.next, timeScale: 1 }),
+        pauses: new Pauses({ store, clock, random: random.next, timeScale: 1 }),
         clock,
         random: random.next,
         logger,
         limits: settings.limits,
         policy,
-        onSettled: () => deliveries.ring(),
+        onSettled: () => deliveries.notify(),
         keyValue: (name) => settings.keys[name] ?? '',
       },
       {
@@ -112,7 +112,7 @@ export class SimWorker {
         concurrency: settings.concurrency,
         exposureCap: settings.exposureCap,
         graceMs: settings.graceMs,
-        longestNapMs,
+        maxIdleDelayMs,
       },
     );
     for (const failed of [dispatcher.failed, deliveries.failed]) {
@@ -138,8 +138,8 @@ export class SimWorker {
     if (this.#parts === null) throw new Error('the worker has not started');
     const { store, dispatcher, deliveries } = this.#parts;
     const accepted = await store.acceptBatch(batch);
-    dispatcher.ring();
-    deliveries.ring();
+    dispatcher.notify();
+    deliveries.notify();
     return accepted;
   }
 
@@ -150,9 +150,9 @@ export class SimWorker {
     const { settings } = this.#world;
     const worker = {
       pausesChanged: () => dispatcher.pausesChanged(),
-      ring: () => {
-        dispatcher.ring();
-        deliveries.ring();
+      notify: () => {
+        dispatcher.notify();
+        deliveries.notify();
       },
     };
     await performInWorker(
@@ -161,15 +161,15 @@ export class SimWorker {
       command,
       {
         keyNames: Object.keys(settings.keys),
-        horizonMs: settings.horizonMs,
+        referenceExpiryMs: settings.referenceExpiryMs,
         lookupFamilies: settings.lookup ? ['gift_card', 'esim'] : [],
       },
       this.#process,
     );
   }
 
-  ringDeliveries(): void {
-    this.#parts?.deliveries.ring();
+  notifyDeliveries(): void {
+    this.#parts?.deliveries.notify();
   }
 
   /** SIGTERM: in the order in which the worker's life releases its parts. */

@@ -21,14 +21,14 @@ const legal: Readonly<Record<string, string>> = {
 const reads = new Set([
   'nextDueAt',
   'nextDeliveryAt',
-  'countInDoubt',
+  'countUnknownOutcomes',
   'dueDeliveries',
   'pauses',
   'openAttemptsOfOthers',
   'expireOverdue',
   'provenLookups',
   'boughtReference',
-  'judgedCalls',
+  'recentVerdicts',
   'bringForward',
 ]);
 const changesEntries = new Set(['acceptBatch', 'openAttempt', 'closeAttempt', 'expireOverdue', 'actOnEntry']);
@@ -187,14 +187,14 @@ export class StoreWatch {
     this.#open.delete(close.attemptId);
     const operation = attempt?.entry.operation === 'esim_cancel' ? 'cancel' : 'buy';
     if (outcome.row === 'crashed' && attempt?.purpose === 'submit') this.#onCrashedCall(subjectOfEntry(attempt));
-    const history = attempt?.entry.inDoubt === true ? 'in doubt' : 'clean';
+    const history = attempt?.entry.outcomeUnknown === true ? 'in doubt' : 'clean';
     if (attempt?.purpose === 'submit') this.#coverage.hit(`cell ${outcome.row} ${operation} ${history}`);
     else this.#coverage.hit(`lookup ${outcome.row} ${operation} ${attempt?.entry.state}`);
-    if (attempt !== undefined) this.#coveredOfLoss(attempt.entry.lookFirst, close);
-    if (outcome.row === 'out_of_stock' && settlement.followUps.length > 0) this.#coverage.hit('fewer ordered');
+    if (attempt !== undefined) this.#coveredOfLoss(attempt.entry.recoveryStage, close);
+    if (outcome.row === 'out_of_stock' && settlement.replacements.length > 0) this.#coverage.hit('fewer ordered');
     this.#coverage.hit(`to ${settlement.state}`);
     this.#trace(
-      `close attempt ${close.attemptId} ${outcome.row} -> ${settlement.state}${settlement.inDoubt ? ' in doubt' : ''}` +
+      `close attempt ${close.attemptId} ${outcome.row} -> ${settlement.state}${settlement.outcomeUnknown ? ' in doubt' : ''}` +
         ` ${settlement.nextStep}${settlement.reviewReason === null ? '' : ` (${settlement.reviewReason})`}`,
     );
   }
@@ -202,7 +202,8 @@ export class StoreWatch {
   /** What an outbox that follows a lost one found out about what it had not sent. */
   #coveredOfLoss(stage: number, { outcome, settlement }: AttemptClose): void {
     if (stage === 0) return;
-    const took = settlement.followUps.length === 0 ? settlement.state : `${settlement.followUps.length} in its place`;
+    const took =
+      settlement.replacements.length === 0 ? settlement.state : `${settlement.replacements.length} in its place`;
     this.#coverage.hit(`after loss ${stage} ${outcome.row} -> ${took}`);
   }
 

@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { lookFirstMs } from '../../src/core/decision/after-loss.ts';
+import { afterLossMs } from '../../src/core/decision/after-loss.ts';
 import { AcknowledgedLines } from './acknowledged-lines.ts';
 import { Arrivals } from './arrivals.ts';
 import { Coverage } from './coverage.ts';
@@ -232,7 +232,7 @@ export class World {
   async #rewriteResults(): Promise<void> {
     const before = this.results.contents();
     await this.#worker?.store?.redeliver({}, this.#clocks.wallOffsetMs + this.time.nowMs);
-    this.#worker?.ringDeliveries();
+    this.#worker?.notifyDeliveries();
     await this.time.run(() => false, this.time.nowMs + 61_000);
     for (const [path, text] of this.results.contents()) {
       if (before.get(path) !== text) this.violate('I8', `${path} was written again with other bytes`);
@@ -360,9 +360,11 @@ export class World {
   /** What `order-sync init --after-loss` does to a new outbox, before the worker is started on it. */
   #initAfterLoss(): void {
     const nowMs = Math.floor(this.#clocks.wallOffsetMs + this.time.nowMs);
-    const wish = { actor: 'a person', reason: 'the outbox was lost', nowMs, untilMs: nowMs + lookFirstMs };
+    const wish = { actor: 'a person', reason: 'the outbox was lost', nowMs, untilMs: nowMs + afterLossMs };
     const store = this.disk.open();
-    store.lookFirst(wish).catch((error: unknown) => this.violate('I0', `init --after-loss failed: ${String(error)}`));
+    store
+      .beginAfterLoss(wish)
+      .catch((error: unknown) => this.violate('I0', `init --after-loss failed: ${String(error)}`));
     this.disk.release();
     this.trace.add('init --after-loss');
   }

@@ -172,9 +172,9 @@ describe.each(both.map((platform) => [platform.source, platform] as const))(
       ...nothing,
       state: 'waiting',
       nextStep: 'send',
-      inDoubt: false,
-      doubtUntilMs: null,
-      quietMs: null,
+      outcomeUnknown: false,
+      settlementDelayEndMs: null,
+      settlementDelayMs: null,
       row: 'insufficient_balance',
       error: { code: 'insufficient_balance', message: 'no money', buffered: false },
     };
@@ -202,9 +202,9 @@ describe.each(both.map((platform) => [platform.source, platform] as const))(
     it('is taken back as far as it was not bought yet, when the line had to be parted', async () => {
       const shops = await start('hold');
       await deliver(shops, order({ line_items: items({ 11: 3 }) }));
-      const part = (chunk: number) => ({ generation: 1, chunk, quantity: 1, currency: 'USD' });
-      const followUps = [part(0), part(1), part(2)];
-      const parted: Settlement = { ...refused, state: 'rejected', row: 'limit_exceeded', followUps };
+      const part = (number: number) => ({ generation: 1, part: number, quantity: 1, currency: 'USD' });
+      const replacements = [part(0), part(1), part(2)];
+      const parted: Settlement = { ...refused, state: 'rejected', row: 'limit_exceeded', replacements };
       await shops.outbox.store.closeAttempt(close(await shops.outbox.opened({ nowMs: Date.now() }), parted));
       await shops.outbox.store.closeAttempt(close(await shops.outbox.opened({ nowMs: Date.now() }), fulfilled));
       const closed = order({ line_items: items({ 11: 3 }), ...refunded }, 1);

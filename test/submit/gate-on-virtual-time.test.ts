@@ -65,7 +65,7 @@ function runFor(lengthMs: number, keyNames: readonly string[], model: () => Serv
       else refusedAt.push(clock.now);
       at(clock.now + hop(), () => {
         gate.settle(keyName, 'spend', clock.now);
-        if (!ok) gate.turnedAway(keyName, clock.now + 5000);
+        if (!ok) gate.rateLimited(keyName, clock.now + 5000);
       });
     });
   };

@@ -6,7 +6,7 @@ import { SystemClock } from '../../src/ops/system-clock.ts';
 import type { AttemptDeps } from '../../src/submit/attempt-run.ts';
 import { BudgetGate } from '../../src/submit/budget-gate.ts';
 import { LookupCheck } from '../../src/submit/lookup-check.ts';
-import { PauseBoard } from '../../src/submit/pause-board.ts';
+import { Pauses } from '../../src/submit/pause-board.ts';
 import type { LookupProof, Store } from '../../src/store/store.ts';
 import { close, fulfilled, line, Outbox } from '../support/outbox.ts';
 
@@ -36,14 +36,14 @@ async function checked(row: OutcomeRow): Promise<AttemptDeps> {
     },
     gate: new BudgetGate(['main'], limits, clock),
     lookups: new LookupCheck(store),
-    pauses: new PauseBoard({ store, clock, random: () => 0.5, timeScale: 1 }),
+    pauses: new Pauses({ store, clock, random: () => 0.5, timeScale: 1 }),
     clock,
     random: () => 0.5,
     logger: pino({ level: 'silent' }),
     limits,
     policy: {
-      quietMs: 1,
-      horizonMs: 1,
+      settlementDelayMs: 1,
+      referenceExpiryMs: 1,
       placedDeadlineMs: 1,
       cancelTries: 3,
       ...usualTries,

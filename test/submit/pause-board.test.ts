@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { outcomeRows, withoutAnswer, type OutcomeRow } from '../../src/core/decision/outcome.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
-import { PauseBoard } from '../../src/submit/pause-board.ts';
+import { Pauses } from '../../src/submit/pause-board.ts';
 import { Outbox } from '../support/outbox.ts';
 
 let outbox: Outbox | null = null;
@@ -39,7 +39,7 @@ describe('a scope that stands still', () => {
     async (row) => {
       outbox = await Outbox.open();
       const { store } = outbox;
-      const board = new PauseBoard({ store, clock: new SystemClock(), random: () => 0.5, timeScale: 1 });
+      const board = new Pauses({ store, clock: new SystemClock(), random: () => 0.5, timeScale: 1 });
       await store.openPause({
         scope: 'account',
         reason: 'api_disabled',

@@ -12,7 +12,7 @@ afterEach(async () => {
 });
 
 /** A worker that stands still by a person's word, with an order that waits. */
-async function standingStill(): Promise<Submission> {
+async function pausedScopes(): Promise<Submission> {
   open = await startSubmission();
   await open.store.pauseScope({ scope: 'account', actor: 'test', reason: 'a rest', nowMs: 1 });
   await open.dispatcher.pausesChanged();
@@ -24,9 +24,9 @@ function resume(worker: Submission): Promise<CommandResult> {
   const command = { action: 'resume', scope: 'account', actor: 'test', reason: 'rested' } as const;
   const commanded = {
     pausesChanged: () => worker.dispatcher.pausesChanged(),
-    ring: () => worker.dispatcher.ring(),
+    notify: () => worker.dispatcher.notify(),
   };
-  const settings = { keyNames: ['main'], horizonMs: 86_400_000, lookupFamilies: [] };
+  const settings = { keyNames: ['main'], referenceExpiryMs: 86_400_000, lookupFamilies: [] };
   return performInWorker(commanded, worker.store, command, settings, new SystemClock());
 }
 
@@ -41,7 +41,7 @@ function write(worker: Submission, sql: string): void {
 
 describe('what a person lets go on', () => {
   it('goes on, also when the command fails because it is on the disk already', async () => {
-    const worker = await standingStill();
+    const worker = await pausedScopes();
     // What a resume leaves whose commit reached the disk and was reported as failed.
     write(worker, "DELETE FROM pauses WHERE scope = 'account'");
     await expect(resume(worker)).rejects.toMatchObject({ code: 'REFUSED' });
@@ -50,7 +50,7 @@ describe('what a person lets go on', () => {
   });
 
   it('ends the worker when it cannot be read what stands still', async () => {
-    const worker = await standingStill();
+    const worker = await pausedScopes();
     write(worker, 'ALTER TABLE pauses RENAME TO pauses_away');
     const message = 'no such table: pauses';
     await expect(resume(worker)).rejects.toMatchObject({ message });

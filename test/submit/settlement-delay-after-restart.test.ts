@@ -14,7 +14,7 @@ const turn = (worker: Submission): Promise<unknown> =>
 interface Row {
   readonly state: string;
   readonly due_at_ms: number;
-  readonly doubt_until_mono: number | null;
+  readonly settlement_delay_end_mono: number | null;
   readonly lookups: number;
 }
 
@@ -23,7 +23,7 @@ function rowOf(worker: Submission, reference: string): Row | undefined {
   try {
     return database
       .prepare<[string], Row>(
-        `SELECT state, due_at_ms, doubt_until_mono, (SELECT count(*) FROM attempts a
+        `SELECT state, due_at_ms, settlement_delay_end_mono, (SELECT count(*) FROM attempts a
            WHERE a.entry_id = e.id AND a.purpose = 'lookup' AND a.closed_at_ms IS NOT NULL) AS lookups
          FROM entries e WHERE reference = ?`,
       )
@@ -33,7 +33,7 @@ function rowOf(worker: Submission, reference: string): Row | undefined {
   }
 }
 
-const quietMs = 600_000;
+const settlementDelayMs = 600_000;
 const match = { operation: 'gift_card_order' } as const;
 const refusal = '{"error":{"code":"order_refused","message":"not today"}}';
 
@@ -47,7 +47,7 @@ describe('a doubt that another run of the machine stamped', () => {
           { fault: { fault: 'answer', status: 422, body: refusal, when: 'before' }, match, at: [3] },
         ],
       },
-      quietMs,
+      settlementDelayMs,
     });
     const worker = open;
     // An order that a lookup finds: from then on an absence proves something.
@@ -55,7 +55,7 @@ describe('a doubt that another run of the machine stamped', () => {
     while ((await worker.store.provenLookups()).length === 0) await turn(worker);
     const [reference = ''] = await worker.accept([{}]);
     // Its first call may have arrived, so the refusal of the second waits for the end of the quiet time.
-    while ((rowOf(worker, reference)?.due_at_ms ?? 0) < Date.now() + quietMs / 2) await turn(worker);
+    while ((rowOf(worker, reference)?.due_at_ms ?? 0) < Date.now() + settlementDelayMs / 2) await turn(worker);
     await worker.dispatcher.stop();
     const before = rowOf(worker, reference);
     expect(before).toMatchObject({ state: 'unknown', lookups: 2 });
@@ -63,7 +63,7 @@ describe('a doubt that another run of the machine stamped', () => {
     const database = new SqliteDatabase(worker.databasePath);
     database
       .prepare(
-        "UPDATE entries SET doubt_until_mono = 1, doubt_boot_id = 'another run', due_at_ms = 1 WHERE reference = ?",
+        "UPDATE entries SET settlement_delay_end_mono = 1, settlement_delay_boot_id = 'another run', due_at_ms = 1 WHERE reference = ?",
       )
       .run(reference);
     database.close();
@@ -72,6 +72,8 @@ describe('a doubt that another run of the machine stamped', () => {
     expect(rowOf(worker, reference)).toMatchObject({ state: 'unknown', lookups: 3 });
     expect(worker.counts()).toMatchObject({ fulfilled: 1, rejected: 0 });
     // Once and for all: the stamp is of this run now.
-    expect(rowOf(worker, reference)?.doubt_until_mono).toBeGreaterThan(before?.doubt_until_mono ?? Infinity);
+    expect(rowOf(worker, reference)?.settlement_delay_end_mono).toBeGreaterThan(
+      before?.settlement_delay_end_mono ?? Infinity,
+    );
   });
 });

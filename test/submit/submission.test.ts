@@ -149,7 +149,7 @@ describe('an answer that does not come', () => {
         { fault: { fault: 'lost_answer' }, match, at: [2] },
         { fault: { fault: 'answer', status: 409, body, when: 'before' }, match, at: [3] },
       ),
-      quietMs: 50,
+      settlementDelayMs: 50,
     });
     await worker.accept([{ variant: 'steam-usd-10' }]);
     await worker.settled();

@@ -6,8 +6,8 @@ export const now = 1_000_000;
 export const half = (): number => 0.5;
 
 export const policy: DecisionPolicy = {
-  quietMs: 120_000,
-  horizonMs: 86_400_000,
+  settlementDelayMs: 120_000,
+  referenceExpiryMs: 86_400_000,
   placedDeadlineMs: 86_400_000,
   cancelTries: 3,
   ...usualTries,
@@ -25,16 +25,16 @@ export function facts(changes: Partial<EntryFacts> = {}): EntryFacts {
     operation: 'gift_card_order',
     state: 'pending',
     generation: 0,
-    chunk: 0,
+    part: 0,
     quantity: 1,
     currency: 'USD',
     rules: {},
     knownLimit: null,
     iccid: null,
-    inDoubt: false,
-    lookFirst: 0,
-    doubtUntilMs: null,
-    quietLeftMs: 0,
+    outcomeUnknown: false,
+    recoveryStage: 0,
+    settlementDelayEndMs: null,
+    settlementDelayLeftMs: 0,
     buffered: null,
     lastRow: null,
     tries: 0,
@@ -65,10 +65,10 @@ export function outcome(row: OutcomeRow, changes: Partial<Outcome> = {}): Outcom
 }
 
 /** The history of an entry whose last attempt may have been processed. */
-export const inDoubt: Partial<EntryFacts> = {
+export const outcomeUnknown: Partial<EntryFacts> = {
   state: 'unknown',
-  inDoubt: true,
-  doubtUntilMs: now + 60_000,
-  quietLeftMs: 60_000,
+  outcomeUnknown: true,
+  settlementDelayEndMs: now + 60_000,
+  settlementDelayLeftMs: 60_000,
   firstSentAtMs: now - 1000,
 };

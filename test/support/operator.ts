@@ -1,16 +1,16 @@
 import { onTestFinished } from 'vitest';
 import SqliteDatabase from 'better-sqlite3';
-import type { EntryAction } from '../../src/core/entry/states.ts';
-import type { EntryOrder } from '../../src/core/entry/operator-decision.ts';
+import type { EntryActionName } from '../../src/core/entry/states.ts';
+import type { EntryAction } from '../../src/core/entry/operator-decision.ts';
 import type { Settlement } from '../../src/core/decision/settlement.ts';
-import type { EntryAct, EntryActDone } from '../../src/store/operator/audited-request.ts';
+import type { EntryCommand, EntryCommandResult } from '../../src/store/operator/audited-request.ts';
 import { answer, close, fulfilled, line, nothing, Outbox } from './outbox.ts';
 
-export const quietUntilMs = 120_000;
+export const settlementDelayEndMs = 120_000;
 export const nowMs = 500_000;
-export const horizonMs = 86_400_000;
+export const referenceExpiryMs = 86_400_000;
 
-const clean = { inDoubt: false, doubtUntilMs: null, quietMs: null } as const;
+const clean = { outcomeUnknown: false, settlementDelayEndMs: null, settlementDelayMs: null } as const;
 export const outOfStock: Settlement = {
   ...nothing,
   ...clean,
@@ -78,7 +78,8 @@ const situations: Record<Situation, (box: Outbox) => Promise<unknown>> = {
       box,
       review({ row: 'reference_in_use', error: { code: 'reference_in_use', message: 'taken', buffered: false } }),
     ),
-  'needs_review, in doubt': (box) => settle(box, review({ inDoubt: true, doubtUntilMs: quietUntilMs, row: 'dropped' })),
+  'needs_review, in doubt': (box) =>
+    settle(box, review({ outcomeUnknown: true, settlementDelayEndMs: settlementDelayEndMs, row: 'dropped' })),
   'needs_review, accepted': (box) =>
     settle(box, review({ row: 'accepted', error: null, answer: { ...answer, units: [] } })),
   'needs_review, mismatch': (box) => settle(box, review({ row: 'answer_mismatch' })),
@@ -118,7 +119,7 @@ export const everything = (box: Outbox): unknown =>
     rows(box, `SELECT * FROM ${table}`),
   );
 
-export function act(box: Outbox, order: EntryOrder, changes: Partial<EntryAct> = {}): Promise<EntryActDone> {
+export function act(box: Outbox, order: EntryAction, changes: Partial<EntryCommand> = {}): Promise<EntryCommandResult> {
   return box.store.actOnEntry({
     reference: referenceOf(box),
     order,
@@ -128,7 +129,7 @@ export function act(box: Outbox, order: EntryOrder, changes: Partial<EntryAct> =
     // A command of another run of the machine than that of the attempts.
     nowMono: 0,
     bootId: 'later boot',
-    horizonMs,
+    referenceExpiryMs,
     lookupFamilies: ['gift_card', 'esim'],
     ...changes,
   });
@@ -142,7 +143,7 @@ export async function standingIn(situation: Situation): Promise<Outbox> {
   return box;
 }
 
-export const orders = (box: Outbox): Record<EntryAction, EntryOrder> => ({
+export const orders = (box: Outbox): Record<EntryActionName, EntryAction> => ({
   hold: { action: 'hold' },
   release: { action: 'release' },
   cancel: { action: 'cancel' },

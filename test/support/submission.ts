@@ -13,7 +13,7 @@ import type { Store } from '../../src/store/store.ts';
 import { BudgetGate, type BudgetLimits } from '../../src/submit/budget-gate.ts';
 import { Dispatcher } from '../../src/submit/dispatcher.ts';
 import { LookupCheck } from '../../src/submit/lookup-check.ts';
-import { PauseBoard } from '../../src/submit/pause-board.ts';
+import { Pauses } from '../../src/submit/pause-board.ts';
 import { createWholesaleClient } from '../../src/wholesale/client.ts';
 import type { WireOverrides } from '../../src/wholesale/connector/wire.ts';
 
@@ -21,7 +21,7 @@ export interface SubmissionOptions {
   readonly sandbox?: SandboxConfig;
   readonly limits?: Partial<BudgetLimits>;
   readonly timeScale?: number;
-  readonly quietMs?: number;
+  readonly settlementDelayMs?: number;
   readonly exposureCap?: number;
   readonly concurrency?: number;
   readonly minFreeBytes?: number;
@@ -88,7 +88,7 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
     });
     if (looksFirst) {
       const untilMs = clock.wallMs() + 86_400_000;
-      await store.lookFirst({ actor: 'test', reason: 'the disk was lost', nowMs: clock.wallMs(), untilMs });
+      await store.beginAfterLoss({ actor: 'test', reason: 'the disk was lost', nowMs: clock.wallMs(), untilMs });
     }
     const incarnationId = await store.beginIncarnation({
       bootId: clock.bootId ?? null,
@@ -109,14 +109,14 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
         wholesale,
         gate,
         lookups: new LookupCheck(store),
-        pauses: new PauseBoard({ store, clock, random: systemRandom, timeScale }),
+        pauses: new Pauses({ store, clock, random: systemRandom, timeScale }),
         clock,
         random: systemRandom,
         logger,
         limits,
         policy: {
-          quietMs: options.quietMs ?? 300,
-          horizonMs: 86_400_000,
+          settlementDelayMs: options.settlementDelayMs ?? 300,
+          referenceExpiryMs: 86_400_000,
           placedDeadlineMs: 5000,
           cancelTries: 3,
           ...usualTries,
@@ -180,7 +180,7 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
           };
         }),
       });
-      half.dispatcher.ring();
+      half.dispatcher.notify();
       return accepted.map((line) => line.reference);
     },
     async useKeys(next) {

@@ -64,7 +64,7 @@ export class House {
         keys: options.keys ?? [{ name: 'main', value: 'sandbox-key-main' }],
         limits: options.limits ?? { window_ms: 50, requests: 6000, orders: 2000, transit_allowance_ms: 50 },
       },
-      submit: { retry_time_scale: 0.002, quiet_ms: 300, ...options.submit },
+      submit: { retry_time_scale: 0.002, settlement_delay_ms: 300, ...options.submit },
       ...(options.callback === undefined ? {} : { results: { callback: options.callback } }),
       admin: { listen: '127.0.0.1:0' },
     };

@@ -71,8 +71,8 @@ async function otherApi() {
   };
   const server = createServer((request, response) => {
     let body = '';
-    request.on('data', (chunk: Buffer) => {
-      body += chunk.toString();
+    request.on('data', (part: Buffer) => {
+      body += part.toString();
     });
     request.on('end', () => {
       const call = `${request.method} ${request.url}`;

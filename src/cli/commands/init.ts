@@ -2,7 +2,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { Config } from '../../config/config.ts';
 import { readReferenceSecret } from '../../config/reference-secret.ts';
-import { lookFirstMs } from '../../core/decision/after-loss.ts';
+import { afterLossMs } from '../../core/decision/after-loss.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { openStore } from '../../store/sqlite-store.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
@@ -41,7 +41,7 @@ export function addInit(program: Command, context: CliContext): void {
       if (options.afterLoss === true) {
         const nowMs = context.clock.wallMs();
         const reason = 'the outbox before this one was lost, or this is an older copy of it';
-        await store.lookFirst({ actor: cliActor(), reason, nowMs, untilMs: nowMs + lookFirstMs });
+        await store.beginAfterLoss({ actor: cliActor(), reason, nowMs, untilMs: nowMs + afterLossMs });
       }
     } finally {
       await store.close();

@@ -58,11 +58,11 @@ export function addExplain(queue: Command, context: CliContext): void {
 }
 
 function wholeAsJson(situation: Situation): Record<string, unknown> {
-  const { toSend, inDoubt } = situation.facts;
+  const { toSend, outcomeUnknown } = situation.facts;
   return {
     to_send: toSend.count,
-    standing_still: toSend.standing,
-    in_doubt: inDoubt,
+    paused_scopes: toSend.standing,
+    outcome_unknown: outcomeUnknown,
     reasons: [...generalReasons(situation), ...slowingReasons(situation)],
     keys: keyViews(situation).map(({ name, state, since, until, orders, requests }) => ({
       name,
@@ -111,7 +111,7 @@ function wholeAsText(situation: Situation): string {
     String(key.requests),
   ]);
   return [
-    `${count} to send${still}, ${facts.inDoubt} in doubt; ${end}\n`,
+    `${count} to send${still}, ${facts.outcomeUnknown} in doubt; ${end}\n`,
     ...general.map((reason) => `nothing new is sent: ${plainText(reason)}\n`),
     ...stopped.filter((reason) => !general.includes(reason)).map((reason) => `${plainText(reason)}\n`),
     ...slowingReasons(situation).map((reason) => `note: ${plainText(reason)}\n`),

@@ -6,7 +6,7 @@
  * The state lasts for a while and then ends by itself; when that leads to another 429, it lasts longer. Times are
  * milliseconds of the monotonic clock. Pure: it reads no clock.
  */
-export interface Pacing {
+export interface Throttle {
   /** Until when calls are spread out. */
   readonly untilMs: number;
   /** How long it lasts this time. */
@@ -18,7 +18,7 @@ const firstLengthWindows = 15;
 const longestLengthWindows = 24 * 60;
 
 /** The state after a surprise: twice as long as the last time, if that has not been over for as long as it lasted. */
-export function pacingAfterSurprise(before: Pacing | null, nowMs: number, windowMs: number): Pacing {
+export function throttleAfterSurprise(before: Throttle | null, nowMs: number, windowMs: number): Throttle {
   const first = firstLengthWindows * windowMs;
   const longest = longestLengthWindows * windowMs;
   const repeated = before !== null && nowMs < before.untilMs + before.lengthMs;
@@ -28,11 +28,11 @@ export function pacingAfterSurprise(before: Pacing | null, nowMs: number, window
   return { untilMs: nowMs + lengthMs, lengthMs };
 }
 
-export function isPacing(pacing: Pacing | null, nowMs: number): pacing is Pacing {
+export function isThrottled(pacing: Throttle | null, nowMs: number): pacing is Throttle {
   return pacing !== null && nowMs < pacing.untilMs;
 }
 
 /** The distance that spread-out calls keep, from the end of one to the start of the next, in ms. */
-export function pacedDistanceMs(capacity: number, windowMs: number): number {
+export function throttledDistanceMs(capacity: number, windowMs: number): number {
   return windowMs / (capacity * share);
 }

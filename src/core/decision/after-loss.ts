@@ -1,9 +1,9 @@
-import { fallbackFor, insteadOf, type FollowUp } from '../entry/replacement.ts';
+import { fallbackFor, replacementsFor, type Replacement } from '../entry/replacement.ts';
 import type { OutcomeRow } from './outcome.ts';
 import type { DecisionPolicy, EntryFacts, Settlement } from './settlement.ts';
 
 /** How long after a loss shops may send their orders again. */
-export const lookFirstMs = 7 * 86_400_000;
+export const afterLossMs = 7 * 86_400_000;
 
 /** What is to be done with an entry that an outbox which was lost may have bought, after one of its lookups. */
 export type LossVerdict =
@@ -19,7 +19,7 @@ export type LossVerdict =
       readonly step: 'replace';
       readonly row: OutcomeRow;
       readonly message: string;
-      readonly followUps: readonly FollowUp[];
+      readonly replacements: readonly Replacement[];
     };
 
 type Order = Pick<EntryFacts, 'operation' | 'rules' | 'quantity' | 'currency'>;
@@ -40,10 +40,10 @@ export function mayBeElsewhere(order: Order): boolean {
 type Policy = Pick<DecisionPolicy, 'trustsAbsence'>;
 
 /** The parts that it may have been bought in because less was in stock then. */
-const partsOf = (facts: EntryFacts): readonly FollowUp[] =>
-  mayHaveParts(facts, 'partial') ? insteadOf('out_of_stock', facts) : [];
+const partsOf = (facts: EntryFacts): readonly Replacement[] =>
+  mayHaveParts(facts, 'partial') ? replacementsFor('out_of_stock', facts) : [];
 
-export const perhapsInParts =
+export const maybeSplitReason =
   'the outbox was lost, and its order may have been bought in parts, of which its own refusal says nothing';
 
 /**
@@ -51,10 +51,10 @@ export const perhapsInParts =
  * deep as that limit wants, so only the first is looked up: while the limit stands, the rest is found when it refuses the
  * whole once more. Another refusal leads to no parts, and a part from another balance has the reference of another part.
  */
-export function isPerhapsInParts(facts: EntryFacts, next: Settlement): boolean {
-  if (facts.lookFirst === 0 || !mayHaveParts(facts, 'split') || next.inDoubt) return false;
+export function mayBeSplit(facts: EntryFacts, next: Settlement): boolean {
+  if (facts.recoveryStage === 0 || !mayHaveParts(facts, 'split') || next.outcomeUnknown) return false;
   if (next.state !== 'rejected' && next.state !== 'expired' && next.state !== 'waiting') return false;
-  return next.followUps.length === 0 || fallbackFor(facts).length > 0;
+  return next.replacements.length === 0 || fallbackFor(facts).length > 0;
 }
 
 /**
@@ -62,10 +62,10 @@ export function isPerhapsInParts(facts: EntryFacts, next: Settlement): boolean {
  * bought, also where the first is not. The parts take its place, and what of them is not there is sent.
  */
 export function ownIsAbsent(facts: EntryFacts, policy: Policy): LossVerdict {
-  const followUps = partsOf(facts);
-  if (followUps.length === 0 || !policy.trustsAbsence || fallbackFor(facts).length > 0) return { step: 'look' };
+  const replacements = partsOf(facts);
+  if (replacements.length === 0 || !policy.trustsAbsence || fallbackFor(facts).length > 0) return { step: 'look' };
   const message = 'the outbox was lost, and it may have been bought in parts: each is looked up before it is ordered';
-  return { step: 'replace', row: 'out_of_stock', message, followUps };
+  return { step: 'replace', row: 'out_of_stock', message, replacements };
 }
 
 /** Nothing is there under the reference of what may have taken its place. */
@@ -87,9 +87,10 @@ export function successorIsAbsent(facts: EntryFacts, policy: Policy): LossVerdic
  * is taken up; parts, or an order that a person made anew, only a person can tell apart.
  */
 export function successorIsThere(facts: EntryFacts): LossVerdict {
-  const followUps = mayHaveParts(facts, 'split') || mayHaveParts(facts, 'partial') ? [] : fallbackFor(facts);
+  const replacements = mayHaveParts(facts, 'split') || mayHaveParts(facts, 'partial') ? [] : fallbackFor(facts);
   const found = 'an order is there under the reference that takes the place of this one';
-  if (followUps.length === 0) return { step: 'review', row: 'accepted', reason: `the outbox was lost, and ${found}` };
+  if (replacements.length === 0)
+    return { step: 'review', row: 'accepted', reason: `the outbox was lost, and ${found}` };
   const message = `charged to the other balance before the outbox was lost: ${found}`;
-  return { step: 'replace', row: 'insufficient_balance', message, followUps };
+  return { step: 'replace', row: 'insufficient_balance', message, replacements };
 }

@@ -2,12 +2,12 @@ import type { Operation } from '../order/operation.ts';
 import type { OutcomeRow } from './outcome.ts';
 import type { ScheduleName } from './retry-schedule.ts';
 
-/** What an attempt knew before it: `inDoubt` = an earlier attempt of the same entry is unresolved. */
-export type Column = 'clean' | 'inDoubt' | 'cancelClean' | 'cancelInDoubt';
+/** What an attempt knew before it: `outcomeUnknown` = an earlier attempt of the same entry is unresolved. */
+export type Column = 'clean' | 'outcomeUnknown' | 'cancelClean' | 'cancelOutcomeUnknown';
 
-export function columnFor(facts: { readonly operation: Operation; readonly inDoubt: boolean }): Column {
-  if (facts.operation === 'esim_cancel') return facts.inDoubt ? 'cancelInDoubt' : 'cancelClean';
-  return facts.inDoubt ? 'inDoubt' : 'clean';
+export function columnFor(facts: { readonly operation: Operation; readonly outcomeUnknown: boolean }): Column {
+  if (facts.operation === 'esim_cancel') return facts.outcomeUnknown ? 'cancelOutcomeUnknown' : 'cancelClean';
+  return facts.outcomeUnknown ? 'outcomeUnknown' : 'clean';
 }
 
 /**
@@ -41,30 +41,30 @@ const again: Cell = { verdict: 'again', schedule: 'standard' };
 
 const everywhere = (cell: Cell): Record<Column, Cell> => ({
   clean: cell,
-  inDoubt: cell,
+  outcomeUnknown: cell,
   cancelClean: cell,
-  cancelInDoubt: cell,
+  cancelOutcomeUnknown: cell,
 });
 /** Perhaps processed, whatever went before. */
 const ambiguous: Record<Column, Cell> = {
   clean: doubt,
-  inDoubt: doubt,
+  outcomeUnknown: doubt,
   cancelClean: doubtCancel,
-  cancelInDoubt: doubtCancel,
+  cancelOutcomeUnknown: doubtCancel,
 };
 /** A refusal of a buying call that a cancel should never get. */
 const refusalOfPurchase: Record<Column, Cell> = {
   clean: reject,
-  inDoubt: resolve,
+  outcomeUnknown: resolve,
   cancelClean: review,
-  cancelInDoubt: review,
+  cancelOutcomeUnknown: review,
 };
 /** A refusal that both a purchase and a cancel may get; after an ambiguous cancel it proves nothing. */
 const refusalOfAny: Record<Column, Cell> = {
   clean: reject,
-  inDoubt: resolve,
+  outcomeUnknown: resolve,
   cancelClean: reject,
-  cancelInDoubt: review,
+  cancelOutcomeUnknown: review,
 };
 
 /**
@@ -75,27 +75,27 @@ export const decisionTable: Readonly<Record<OutcomeRow, Readonly<Record<Column, 
   accepted: everywhere(settle),
   answer_mismatch: {
     clean: { verdict: 'review', pause: 'account' },
-    inDoubt: { verdict: 'review', pause: 'account' },
+    outcomeUnknown: { verdict: 'review', pause: 'account' },
     cancelClean: review,
-    cancelInDoubt: review,
+    cancelOutcomeUnknown: review,
   },
   unreadable_success: ambiguous,
   redirect: {
     clean: { ...doubt, pause: 'account' },
-    inDoubt: { ...doubt, pause: 'account' },
+    outcomeUnknown: { ...doubt, pause: 'account' },
     cancelClean: { ...doubtCancel, pause: 'account' },
-    cancelInDoubt: { ...doubtCancel, pause: 'account' },
+    cancelOutcomeUnknown: { ...doubtCancel, pause: 'account' },
   },
   invalid_key: everywhere({ ...again, pause: 'key' }),
   account_not_allowed: everywhere({ ...again, pause: 'account' }),
   ip_not_allowed: everywhere({ ...again, pause: 'key' }),
   not_found: refusalOfAny,
-  not_found_unexpected: { clean: review, inDoubt: resolve, cancelClean: review, cancelInDoubt: review },
+  not_found_unexpected: { clean: review, outcomeUnknown: resolve, cancelClean: review, cancelOutcomeUnknown: review },
   insufficient_balance: {
     clean: { verdict: 'wait', schedule: 'balance', pause: 'balance' },
-    inDoubt: resolve,
+    outcomeUnknown: resolve,
     cancelClean: review,
-    cancelInDoubt: review,
+    cancelOutcomeUnknown: review,
   },
   reference_in_use: everywhere(review),
   currency_unavailable: refusalOfPurchase,
@@ -106,9 +106,9 @@ export const decisionTable: Readonly<Record<OutcomeRow, Readonly<Record<Column, 
   invalid_variant: refusalOfPurchase,
   out_of_stock: {
     clean: { verdict: 'wait', schedule: 'stock' },
-    inDoubt: resolve,
+    outcomeUnknown: resolve,
     cancelClean: review,
-    cancelInDoubt: review,
+    cancelOutcomeUnknown: review,
   },
   limit_exceeded: refusalOfPurchase,
   not_api_sellable: refusalOfPurchase,
@@ -117,12 +117,12 @@ export const decisionTable: Readonly<Record<OutcomeRow, Readonly<Record<Column, 
   topup_not_allowed: refusalOfPurchase,
   not_cancellable: {
     clean: review,
-    inDoubt: review,
+    outcomeUnknown: review,
     cancelClean: { verdict: 'wait', schedule: 'cancel' },
-    cancelInDoubt: { verdict: 'resolve', schedule: 'cancel' },
+    cancelOutcomeUnknown: { verdict: 'resolve', schedule: 'cancel' },
   },
-  unlisted_code: { clean: review, inDoubt: resolve, cancelClean: review, cancelInDoubt: review },
-  code_out_of_place: { clean: review, inDoubt: resolve, cancelClean: review, cancelInDoubt: review },
+  unlisted_code: { clean: review, outcomeUnknown: resolve, cancelClean: review, cancelOutcomeUnknown: review },
+  code_out_of_place: { clean: review, outcomeUnknown: resolve, cancelClean: review, cancelOutcomeUnknown: review },
   foreign_refusal: ambiguous,
   server_error: ambiguous,
   foreign_server_error: ambiguous,
@@ -135,22 +135,22 @@ export const decisionTable: Readonly<Record<OutcomeRow, Readonly<Record<Column, 
   dropped: ambiguous,
   headers_timeout: {
     clean: { verdict: 'doubt', schedule: 'slow' },
-    inDoubt: { verdict: 'doubt', schedule: 'slow' },
+    outcomeUnknown: { verdict: 'doubt', schedule: 'slow' },
     cancelClean: doubtCancel,
-    cancelInDoubt: doubtCancel,
+    cancelOutcomeUnknown: doubtCancel,
   },
   cut_answer: ambiguous,
   deadline: ambiguous,
   shutdown: {
     clean: { verdict: 'doubt', schedule: 'now' },
-    inDoubt: { verdict: 'doubt', schedule: 'now' },
+    outcomeUnknown: { verdict: 'doubt', schedule: 'now' },
     cancelClean: doubtCancel,
-    cancelInDoubt: doubtCancel,
+    cancelOutcomeUnknown: doubtCancel,
   },
   crashed: {
     clean: { verdict: 'doubt', schedule: 'now' },
-    inDoubt: { verdict: 'doubt', schedule: 'now' },
+    outcomeUnknown: { verdict: 'doubt', schedule: 'now' },
     cancelClean: doubtCancel,
-    cancelInDoubt: doubtCancel,
+    cancelOutcomeUnknown: doubtCancel,
   },
 };

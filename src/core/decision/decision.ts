@@ -1,5 +1,5 @@
 import type { Random } from '../clock.ts';
-import { isPerhapsInParts, perhapsInParts } from './after-loss.ts';
+import { mayBeSplit, maybeSplitReason } from './after-loss.ts';
 import { columnFor, decisionTable } from './decision-table.ts';
 import type { LookupOutcome, Outcome } from './outcome.ts';
 import type { DecisionPolicy, EntryFacts, Settlement } from './settlement.ts';
@@ -16,26 +16,31 @@ export function decideSubmission(
   const verdicts = new Verdicts(facts, policy, nowMs, random);
   const applied = verdicts.apply(decisionTable[outcome.row][columnFor(facts)], outcome);
   const settlement = unlessInParts(facts, verdicts, applied);
-  if (withinHorizon(settlement, facts, policy, nowMs)) return settlement;
-  const { pause, doubtUntilMs, quietMs } = settlement;
+  if (withinReferenceExpiry(settlement, facts, policy, nowMs)) return settlement;
+  const { pause, settlementDelayEndMs, settlementDelayMs } = settlement;
   // What was just sent may still arrive: until then no person can say that it was not bought.
-  return { ...verdicts.review(outcome, settlement.row, tooOld, true), pause, doubtUntilMs, quietMs };
+  return { ...verdicts.review(outcome, settlement.row, tooOld, true), pause, settlementDelayEndMs, settlementDelayMs };
 }
 
 /** After a loss the refusal of the whole says nothing of its parts: a person compares. */
 function unlessInParts(facts: EntryFacts, verdicts: Verdicts, settlement: Settlement): Settlement {
-  if (!isPerhapsInParts(facts, settlement)) return settlement;
-  const reason = `${perhapsInParts} (${settlement.error?.code}: ${settlement.error?.message})`;
+  if (!mayBeSplit(facts, settlement)) return settlement;
+  const reason = `${maybeSplitReason} (${settlement.error?.code}: ${settlement.error?.message})`;
   return { ...verdicts.review(null, settlement.row, reason, true), pause: settlement.pause };
 }
 
 const tooOld = 'still in doubt when the reference became too old to be sent again by itself';
 
 /** Nothing in the spec says how long a reference is remembered, so a doubt is not repeated for ever by itself. */
-function withinHorizon(settlement: Settlement, facts: EntryFacts, policy: DecisionPolicy, nowMs: number): boolean {
+function withinReferenceExpiry(
+  settlement: Settlement,
+  facts: EntryFacts,
+  policy: DecisionPolicy,
+  nowMs: number,
+): boolean {
   // After the loss of an outbox nobody knows when it was sent; it came in again at this time.
-  const sinceMs = facts.firstSentAtMs ?? (facts.lookFirst === 0 ? null : facts.createdAtMs);
-  return settlement.state !== 'unknown' || sinceMs === null || nowMs - sinceMs < policy.horizonMs;
+  const sinceMs = facts.firstSentAtMs ?? (facts.recoveryStage === 0 ? null : facts.createdAtMs);
+  return settlement.state !== 'unknown' || sinceMs === null || nowMs - sinceMs < policy.referenceExpiryMs;
 }
 
 /** Judges what a lookup brought, for an entry that is in doubt or placed. */
@@ -48,7 +53,7 @@ export function decideLookup(
 ): Settlement {
   const verdicts = new Verdicts(facts, policy, nowMs, random);
   const settlement = unlessInParts(facts, verdicts, judgeLookup(verdicts, facts, lookup, policy));
-  return withinHorizon(settlement, facts, policy, nowMs)
+  return withinReferenceExpiry(settlement, facts, policy, nowMs)
     ? settlement
     : // That its own time is over does not open a door that was just found shut.
       { ...verdicts.review(null, settlement.row, tooOld, true), pause: settlement.pause };
@@ -59,14 +64,14 @@ export function decideLookup(
  * reference buys nothing twice, unless its order may stand under another one.
  */
 function endsSomething(facts: EntryFacts, settlement: Settlement): boolean {
-  return settlement.state !== facts.state || facts.lookFirst === 2;
+  return settlement.state !== facts.state || facts.recoveryStage === 2;
 }
 
 function judgeLookup(verdicts: Verdicts, facts: EntryFacts, lookup: LookupOutcome, policy: DecisionPolicy): Settlement {
   switch (lookup.kind) {
     case 'found': {
       if (facts.operation === 'esim_cancel') return verdicts.cancelFound(lookup.answer);
-      if (facts.lookFirst === 2) return verdicts.foundInItsPlace();
+      if (facts.recoveryStage === 2) return verdicts.foundInItsPlace();
       if (lookup.differs !== undefined) return verdicts.foundOther(lookup.answer, lookup.differs);
       const settled = verdicts.settle('accepted', lookup.answer);
       return settled.state === 'placed' && facts.state === 'placed' ? verdicts.stillPlaced(lookup.answer) : settled;

@@ -1,10 +1,10 @@
-import type { LookFirst } from './recovery-stage.ts';
+import type { RecoveryStage } from './recovery-stage.ts';
 
 /** What decides whether the reference of an entry in doubt may be sent again at this moment. */
 export interface ResendFacts {
   readonly notAfterMs: number | null;
   readonly firstSentAtMs: number | null;
-  readonly lookFirst: LookFirst;
+  readonly recoveryStage: RecoveryStage;
   /** Whether an outbox that was lost may have bought it under another reference. */
   readonly mayBeElsewhere: boolean;
   /** Whether the API can be asked what became of it. */
@@ -20,7 +20,7 @@ export type ResendVerdict =
 export const isOverdue = (facts: { readonly notAfterMs: number | null }, nowMs: number): boolean =>
   facts.notAfterMs !== null && nowMs >= facts.notAfterMs;
 
-export const overdueInDoubt =
+export const overdueOutcomeUnknown =
   'its deadline passed while it was in doubt, and it cannot be looked up: the same reference again could buy it late';
 export const boughtElsewhere =
   'the outbox was lost, its order may have been charged to another balance or bought in parts, and it cannot be looked up';
@@ -32,13 +32,17 @@ export const tooOld =
  * disk or a worker that stood still may lie. After the deadline the same reference would buy late what never arrived;
  * past the horizon it might buy a second time what the API has forgotten.
  */
-export function judgeResend(facts: ResendFacts, policy: { readonly horizonMs: number }, nowMs: number): ResendVerdict {
+export function judgeResend(
+  facts: ResendFacts,
+  policy: { readonly referenceExpiryMs: number },
+  nowMs: number,
+): ResendVerdict {
   const late = isOverdue(facts, nowMs);
-  const old = facts.firstSentAtMs !== null && nowMs - facts.firstSentAtMs >= policy.horizonMs;
-  const unasked = facts.lookFirst === 1 && facts.canLookUp;
+  const old = facts.firstSentAtMs !== null && nowMs - facts.firstSentAtMs >= policy.referenceExpiryMs;
+  const unasked = facts.recoveryStage === 1 && facts.canLookUp;
   // Its own reference would be new to the API, and buy it a second time.
-  const elsewhere = facts.lookFirst === 1 && facts.mayBeElsewhere;
+  const elsewhere = facts.recoveryStage === 1 && facts.mayBeElsewhere;
   if (!late && !old && !unasked && !elsewhere) return { step: 'send' };
   if (facts.canLookUp) return { step: 'lookup' };
-  return { step: 'review', reason: late ? overdueInDoubt : elsewhere ? boughtElsewhere : tooOld };
+  return { step: 'review', reason: late ? overdueOutcomeUnknown : elsewhere ? boughtElsewhere : tooOld };
 }

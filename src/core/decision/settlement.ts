@@ -1,8 +1,8 @@
 import type { PauseKind } from './decision-table.ts';
 import type { EntryState } from '../entry/states.ts';
-import type { FollowUp } from '../entry/replacement.ts';
+import type { Replacement } from '../entry/replacement.ts';
 import type { Operation } from '../order/operation.ts';
-import type { LookFirst } from './recovery-stage.ts';
+import type { RecoveryStage } from './recovery-stage.ts';
 import type { OrderAnswer } from './order-answer.ts';
 import type { OrderRules } from '../order/order-request.ts';
 import { outcomeRows, type OutcomeRow } from './outcome.ts';
@@ -12,19 +12,19 @@ export interface EntryFacts {
   readonly operation: Operation;
   readonly state: EntryState;
   readonly generation: number;
-  readonly chunk: number;
+  readonly part: number;
   readonly quantity: number | null;
   readonly currency: string | null;
   readonly rules: OrderRules;
   /** The most of this variant that one order may hold, if a refusal has told. */
   readonly knownLimit: number | null;
   readonly iccid: string | null;
-  readonly inDoubt: boolean;
-  readonly lookFirst: LookFirst;
+  readonly outcomeUnknown: boolean;
+  readonly recoveryStage: RecoveryStage;
   /** When an answer may be believed again that an ambiguous attempt put in question. */
-  readonly doubtUntilMs: number | null;
+  readonly settlementDelayEndMs: number | null;
   /** How long it is until then, by a clock that does not jump; 0 when nothing is in question. */
-  readonly quietLeftMs: number;
+  readonly settlementDelayLeftMs: number;
   /** The buffered refusal, if the last definite answer came while in doubt. */
   readonly buffered: { row: OutcomeRow; code: string | null; message: string } | null;
   /** How the last attempt ended, and how many tries in a row were of that kind. */
@@ -39,9 +39,9 @@ export interface EntryFacts {
 
 export interface DecisionPolicy {
   /** How long after an ambiguous attempt the API may still process it (Spec is silent; default 120 s). */
-  readonly quietMs: number;
+  readonly settlementDelayMs: number;
   /** After this long since the first send the same reference is not sent again by itself: a person decides. */
-  readonly horizonMs: number;
+  readonly referenceExpiryMs: number;
   /** How long an accepted order may wait for its units before a person looks at it. */
   readonly placedDeadlineMs: number;
   /** How often a cancel is repeated while the eSIM's state could not be checked. */
@@ -69,11 +69,11 @@ export interface Settlement {
   readonly state: EntryState;
   readonly nextStep: 'send' | 'lookup';
   readonly dueAtMs: number;
-  readonly inDoubt: boolean;
-  readonly doubtUntilMs: number | null;
+  readonly outcomeUnknown: boolean;
+  readonly settlementDelayEndMs: number | null;
   /** How long from now on nothing may be concluded, when that time begins with this; null when it goes on as it was. */
-  readonly quietMs: number | null;
-  readonly lookFirst: LookFirst;
+  readonly settlementDelayMs: number | null;
+  readonly recoveryStage: RecoveryStage;
   /** The position in the retry schedule after this. */
   readonly tries: number;
   readonly absences: number;
@@ -85,7 +85,7 @@ export interface Settlement {
   readonly answer: OrderAnswer | null;
   readonly pause: { kind: PauseKind; reason: string; message: string } | null;
   /** Entries that take the place of this one; inserted in the same transaction, before any of them is sent. */
-  readonly followUps: readonly FollowUp[];
+  readonly replacements: readonly Replacement[];
 }
 
 const isRow = (value: string): value is OutcomeRow => outcomeRows.some((row) => row === value);

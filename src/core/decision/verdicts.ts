@@ -2,7 +2,7 @@ import { isComplete, showsCancelled } from './answer-signs.ts';
 import { ownIsAbsent, successorIsAbsent, successorIsThere, type LossVerdict } from './after-loss.ts';
 import type { Random } from '../clock.ts';
 import { columnFor, decisionTable, type Cell } from './decision-table.ts';
-import { insteadOf, splitFor } from '../entry/replacement.ts';
+import { replacementsFor, splitInto } from '../entry/replacement.ts';
 import { notOurs, type OrderAnswer } from './order-answer.ts';
 import { unreachable } from '../order-sync-error.ts';
 import type { Outcome, OutcomeRow } from './outcome.ts';
@@ -28,9 +28,9 @@ export class Verdicts {
     return this.#nowMs + retryDelayMs(schedule, tries, this.#policy.timeScale, this.#random);
   }
 
-  #quietFromNow(): Pick<Settlement, 'doubtUntilMs' | 'quietMs'> {
-    const { quietMs } = this.#policy;
-    return { doubtUntilMs: this.#nowMs + quietMs, quietMs };
+  #settlementDelayFromNow(): Pick<Settlement, 'settlementDelayEndMs' | 'settlementDelayMs'> {
+    const { settlementDelayMs } = this.#policy;
+    return { settlementDelayEndMs: this.#nowMs + settlementDelayMs, settlementDelayMs };
   }
 
   /** Tries in a row that ended like this: a run of 429s must not use up the tries of a cancel. */
@@ -43,10 +43,10 @@ export class Verdicts {
       state: this.#facts.state,
       nextStep: 'send',
       dueAtMs: this.#nowMs,
-      inDoubt: this.#facts.inDoubt,
-      doubtUntilMs: this.#facts.doubtUntilMs,
-      quietMs: null,
-      lookFirst: this.#facts.lookFirst,
+      outcomeUnknown: this.#facts.outcomeUnknown,
+      settlementDelayEndMs: this.#facts.settlementDelayEndMs,
+      settlementDelayMs: null,
+      recoveryStage: this.#facts.recoveryStage,
       tries: this.#facts.tries,
       absences: 0,
       counted: true,
@@ -55,15 +55,20 @@ export class Verdicts {
       reviewReason: null,
       answer: null,
       pause: null,
-      followUps: [],
+      replacements: [],
     };
   }
 
-  review(outcome: Outcome | null, row: OutcomeRow, reason: string, inDoubt = this.#facts.inDoubt): Settlement {
+  review(
+    outcome: Outcome | null,
+    row: OutcomeRow,
+    reason: string,
+    outcomeUnknown = this.#facts.outcomeUnknown,
+  ): Settlement {
     return {
       ...this.#base(row),
       state: 'needs_review',
-      inDoubt,
+      outcomeUnknown,
       error: outcome === null ? null : errorOf(outcome, false),
       answer: outcome?.answer ?? null,
       reviewReason: reason,
@@ -71,7 +76,7 @@ export class Verdicts {
   }
 
   settle(row: OutcomeRow, answer: OrderAnswer): Settlement {
-    const done = { ...this.#base(row), answer, inDoubt: false, doubtUntilMs: null };
+    const done = { ...this.#base(row), answer, outcomeUnknown: false, settlementDelayEndMs: null };
     if (this.#facts.operation === 'esim_cancel') return { ...done, state: 'fulfilled' };
     // Spec 7: such a response is a success; the money is back in the balance.
     if (answer.statusClass === 'refunded') return { ...done, state: 'refunded' };
@@ -97,7 +102,7 @@ export class Verdicts {
       tries: 0,
       dueAtMs: this.#due('standard', 0),
       // A lookup may not show at once what was just accepted; until then its absence says nothing.
-      ...this.#quietFromNow(),
+      ...this.#settlementDelayFromNow(),
     };
   }
 
@@ -122,10 +127,10 @@ export class Verdicts {
           ...base,
           state: 'unknown',
           nextStep: this.#policy.canLookUp ? 'lookup' : 'send',
-          inDoubt: true,
-          ...this.#quietFromNow(),
-          tries: (facts.inDoubt ? facts.tries : 0) + 1,
-          dueAtMs: this.#due(schedule, facts.inDoubt ? facts.tries : 0),
+          outcomeUnknown: true,
+          ...this.#settlementDelayFromNow(),
+          tries: (facts.outcomeUnknown ? facts.tries : 0) + 1,
+          dueAtMs: this.#due(schedule, facts.outcomeUnknown ? facts.tries : 0),
           error: errorOf(outcome, false),
         };
       case 'resolve':
@@ -161,17 +166,17 @@ export class Verdicts {
   }
 
   #reject(base: Settlement, outcome: Outcome): Settlement {
-    const followUps = outcome.row === 'limit_exceeded' && !this.#isOverdue() ? splitFor(this.#facts) : [];
+    const replacements = outcome.row === 'limit_exceeded' && !this.#isOverdue() ? splitInto(this.#facts) : [];
     const error = errorOf(outcome, false);
-    return { ...base, state: 'rejected', inDoubt: false, doubtUntilMs: null, error, followUps };
+    return { ...base, state: 'rejected', outcomeUnknown: false, settlementDelayEndMs: null, error, replacements };
   }
 
   #wait(base: Settlement, schedule: ScheduleName, outcome: Outcome): Settlement {
     const facts = this.#facts;
     const error = errorOf(outcome, false);
     const tries = this.#triesOf(outcome.row);
-    const instead = this.#isOverdue() ? [] : insteadOf(outcome.row, facts);
-    if (instead.length > 0) return { ...base, state: 'rejected', error, followUps: instead };
+    const instead = this.#isOverdue() ? [] : replacementsFor(outcome.row, facts);
+    if (instead.length > 0) return { ...base, state: 'rejected', error, replacements: instead };
     if (outcome.row === 'out_of_stock' && facts.notAfterMs === null) {
       // Without a deadline nobody said how long to wait: the shop is told now.
       return { ...base, state: 'rejected', error };
@@ -180,18 +185,30 @@ export class Verdicts {
       return { ...base, state: 'rejected', error };
     }
     const dueAtMs = this.#due(schedule, tries);
-    return { ...base, state: 'waiting', inDoubt: false, doubtUntilMs: null, tries: tries + 1, dueAtMs, error };
+    return {
+      ...base,
+      state: 'waiting',
+      outcomeUnknown: false,
+      settlementDelayEndMs: null,
+      tries: tries + 1,
+      dueAtMs,
+      error,
+    };
   }
 
   #again(base: Settlement, schedule: ScheduleName, outcome: Outcome): Settlement {
     const facts = this.#facts;
-    const tries = facts.inDoubt ? facts.tries : this.#triesOf(outcome.row);
+    const tries = facts.outcomeUnknown ? facts.tries : this.#triesOf(outcome.row);
     if (outcome.row === 'local_defect' && tries + 1 >= this.#policy.defectTries) {
       return this.review(outcome, outcome.row, `could not be sent because of a defect: ${outcome.message}`);
     }
     const asked = outcome.retryAfterMs === null ? 0 : this.#nowMs + outcome.retryAfterMs;
     const dueAtMs = Math.max(asked, this.#due(schedule, tries));
-    const state = facts.inDoubt ? 'unknown' : facts.firstSentAtMs === null && !outcome.sent ? 'pending' : 'waiting';
+    const state = facts.outcomeUnknown
+      ? 'unknown'
+      : facts.firstSentAtMs === null && !outcome.sent
+        ? 'pending'
+        : 'waiting';
     return {
       ...base,
       state,
@@ -212,7 +229,7 @@ export class Verdicts {
     const facts = this.#facts;
     const base = this.#base('not_found');
     if (facts.state === 'placed') {
-      if (facts.quietLeftMs > 0) {
+      if (facts.settlementDelayLeftMs > 0) {
         const dueAtMs = this.#due('standard', facts.tries);
         return { ...base, nextStep: 'lookup', counted: false, tries: facts.tries + 1, dueAtMs };
       }
@@ -220,18 +237,19 @@ export class Verdicts {
     }
     if (facts.operation === 'esim_cancel') {
       // What is absent is the order of the eSIM. That says nothing about the cancel, which can be repeated (Spec 3).
-      if (facts.lookFirst === 1 && !this.#isOverdue()) return { ...base, counted: false, lookFirst: 3 };
+      if (facts.recoveryStage === 1 && !this.#isOverdue()) return { ...base, counted: false, recoveryStage: 3 };
       const reason = 'the cancel may have worked, but the order of its eSIM is not found';
       return this.review(null, facts.buffered?.row ?? 'not_found', reason, true);
     }
-    if (facts.lookFirst === 1) return this.#afterLoss(ownIsAbsent(facts, this.#policy));
-    if (facts.lookFirst === 2) return this.#afterLoss(successorIsAbsent(facts, this.#policy));
+    if (facts.recoveryStage === 1) return this.#afterLoss(ownIsAbsent(facts, this.#policy));
+    if (facts.recoveryStage === 2) return this.#afterLoss(successorIsAbsent(facts, this.#policy));
     if (facts.buffered === null) {
       if (this.#isOverdue()) return this.#absentTooLate(base);
       // Nothing stands against it: the same reference again buys it, or brings the first answer (Spec 7, retry rule 1).
       return { ...base, nextStep: 'send', counted: false };
     }
-    if (facts.quietLeftMs > 0) return { ...this.#lookAgain('not_found'), dueAtMs: this.#nowMs + facts.quietLeftMs };
+    if (facts.settlementDelayLeftMs > 0)
+      return { ...this.#lookAgain('not_found'), dueAtMs: this.#nowMs + facts.settlementDelayLeftMs };
     if (!this.#policy.trustsAbsence) {
       return this.review(
         null,
@@ -242,7 +260,14 @@ export class Verdicts {
     }
     // Absent after the quiet time: the refusal was meant, as if nothing had gone before it.
     const clean = new Verdicts(
-      { ...facts, inDoubt: false, doubtUntilMs: null, quietLeftMs: 0, buffered: null, state: 'sending' },
+      {
+        ...facts,
+        outcomeUnknown: false,
+        settlementDelayEndMs: null,
+        settlementDelayLeftMs: 0,
+        buffered: null,
+        state: 'sending',
+      },
       this.#policy,
       this.#nowMs,
       this.#random,
@@ -259,35 +284,36 @@ export class Verdicts {
     };
     return {
       ...clean.apply(decisionTable[facts.buffered.row].clean, outcome),
-      inDoubt: false,
-      doubtUntilMs: null,
+      outcomeUnknown: false,
+      settlementDelayEndMs: null,
       counted: false,
     };
   }
 
   /** After the loss of an outbox: what a lookup of an entry says that may have been bought by it. */
   #afterLoss(verdict: LossVerdict): Settlement {
-    const { quietLeftMs } = this.#facts;
-    if (quietLeftMs > 0) return { ...this.#lookAgain('not_found'), dueAtMs: this.#nowMs + quietLeftMs };
+    const { settlementDelayLeftMs } = this.#facts;
+    if (settlementDelayLeftMs > 0)
+      return { ...this.#lookAgain('not_found'), dueAtMs: this.#nowMs + settlementDelayLeftMs };
     switch (verdict.step) {
       case 'look':
-        return { ...this.#base('not_found'), nextStep: 'lookup', counted: false, lookFirst: 2 };
+        return { ...this.#base('not_found'), nextStep: 'lookup', counted: false, recoveryStage: 2 };
       case 'lookAgain':
-        return { ...this.#base('not_found'), nextStep: 'lookup', counted: false, lookFirst: 1 };
+        return { ...this.#base('not_found'), nextStep: 'lookup', counted: false, recoveryStage: 1 };
       case 'goOn': {
-        const facts: EntryFacts = { ...this.#facts, lookFirst: 3 };
+        const facts: EntryFacts = { ...this.#facts, recoveryStage: 3 };
         const settlement = new Verdicts(facts, this.#policy, this.#nowMs, this.#random).absent();
         if (settlement.state === facts.state) return settlement;
         // What was absent so often is what may have taken its place. Itself was asked for once, which ends nothing.
-        return { ...this.#lookAgain('not_found'), lookFirst: 3 };
+        return { ...this.#lookAgain('not_found'), recoveryStage: 3 };
       }
       case 'review':
         return this.review(null, verdict.row, verdict.reason, true);
       case 'replace': {
-        const { row, message, followUps } = verdict;
-        const done = { inDoubt: false, doubtUntilMs: null, counted: false, lookFirst: 3 } as const;
+        const { row, message, replacements } = verdict;
+        const done = { outcomeUnknown: false, settlementDelayEndMs: null, counted: false, recoveryStage: 3 } as const;
         const error = { code: row, message, buffered: false };
-        return { ...this.#base(row), ...done, state: 'rejected', error, followUps };
+        return { ...this.#base(row), ...done, state: 'rejected', error, replacements };
       }
       default:
         return unreachable(verdict);
@@ -300,8 +326,9 @@ export class Verdicts {
 
   /** Not found after its deadline: the same reference again would buy it late. */
   #absentTooLate(base: Settlement): Settlement {
-    const { quietLeftMs } = this.#facts;
-    if (quietLeftMs > 0) return { ...base, nextStep: 'lookup', counted: false, dueAtMs: this.#nowMs + quietLeftMs };
+    const { settlementDelayLeftMs } = this.#facts;
+    if (settlementDelayLeftMs > 0)
+      return { ...base, nextStep: 'lookup', counted: false, dueAtMs: this.#nowMs + settlementDelayLeftMs };
     if (!this.#policy.trustsAbsence) {
       const reason =
         'its deadline passed while it was in doubt, and that it is not found proves nothing: no lookup has ever found an order';
@@ -310,7 +337,7 @@ export class Verdicts {
     const message =
       'the deadline of the order passed while it was not known whether it was bought; a lookup after that does not find it: nothing was bought';
     const error = { code: 'not_after_passed', message, buffered: false };
-    return { ...base, state: 'expired', inDoubt: false, doubtUntilMs: null, counted: false, error };
+    return { ...base, state: 'expired', outcomeUnknown: false, settlementDelayEndMs: null, counted: false, error };
   }
 
   /** A lookup for an ambiguous cancel found the order of the eSIM. */
@@ -329,14 +356,19 @@ export class Verdicts {
     }
     if (this.#isOverdue()) {
       // Not every order shows what became of its eSIM, so this is no proof that nothing was cancelled.
-      const { quietLeftMs } = facts;
-      if (quietLeftMs > 0)
-        return { ...this.#base('accepted'), nextStep: 'lookup', counted: false, dueAtMs: this.#nowMs + quietLeftMs };
+      const { settlementDelayLeftMs } = facts;
+      if (settlementDelayLeftMs > 0)
+        return {
+          ...this.#base('accepted'),
+          nextStep: 'lookup',
+          counted: false,
+          dueAtMs: this.#nowMs + settlementDelayLeftMs,
+        };
       const reason = `its deadline passed while the cancel was in doubt, and the order's status is "${answer.status}"`;
       return this.review(null, 'accepted', reason, true);
     }
     // Not cancelled so far, and repeating is safe: an eSIM is refunded once (Spec 3).
-    return { ...this.#base('accepted'), state: 'unknown', nextStep: 'send', counted: false, lookFirst: 3 };
+    return { ...this.#base('accepted'), state: 'unknown', nextStep: 'send', counted: false, recoveryStage: 3 };
   }
 
   lookupFailed(outcome: Outcome): Settlement {
@@ -376,15 +408,20 @@ export class Verdicts {
 
   /** Counted from the acceptance: an order may have waited for a balance or for stock long before it. */
   #isAcceptedTooLongAgo(): boolean {
-    const { doubtUntilMs, firstSentAtMs, createdAtMs } = this.#facts;
-    const { quietMs, placedDeadlineMs } = this.#policy;
-    const acceptedAtMs = doubtUntilMs === null ? (firstSentAtMs ?? createdAtMs) : doubtUntilMs - quietMs;
+    const { settlementDelayEndMs, firstSentAtMs, createdAtMs } = this.#facts;
+    const { settlementDelayMs, placedDeadlineMs } = this.#policy;
+    const acceptedAtMs =
+      settlementDelayEndMs === null ? (firstSentAtMs ?? createdAtMs) : settlementDelayEndMs - settlementDelayMs;
     return this.#nowMs - acceptedAtMs >= placedDeadlineMs;
   }
 
   stillPlaced(answer: OrderAnswer): Settlement {
     const facts = this.#facts;
-    const placed = { ...this.settle('accepted', answer), doubtUntilMs: facts.doubtUntilMs, quietMs: null };
+    const placed = {
+      ...this.settle('accepted', answer),
+      settlementDelayEndMs: facts.settlementDelayEndMs,
+      settlementDelayMs: null,
+    };
     if (this.#isAcceptedTooLongAgo()) {
       const reviewReason = 'accepted, but its units did not come before the deadline';
       return { ...placed, state: 'needs_review', reviewReason };

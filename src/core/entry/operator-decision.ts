@@ -1,4 +1,4 @@
-import { allowedActions, type ActionSubject, type EntryAction, type EntryState } from './states.ts';
+import { allowedActions, type ActionSubject, type EntryActionName, type EntryState } from './states.ts';
 import type { Operation } from '../order/operation.ts';
 import type { OutcomeRow } from '../decision/outcome.ts';
 import { judgeResend } from '../decision/resend.ts';
@@ -7,8 +7,8 @@ export const resolutions = ['fulfilled', 'rejected', 'refunded'] as const;
 export type Resolution = (typeof resolutions)[number];
 
 /** What a person wants done to one entry. */
-export type EntryOrder =
-  | { readonly action: Exclude<EntryAction, 'resolve' | 'reorder'> }
+export type EntryAction =
+  | { readonly action: Exclude<EntryActionName, 'resolve' | 'reorder'> }
   | {
       readonly action: 'resolve';
       readonly as: Resolution;
@@ -27,9 +27,9 @@ export interface OperatorFacts extends ActionSubject {
   readonly operation: Operation;
   readonly nextStep: 'send' | 'lookup';
   readonly dueAtMs: number;
-  readonly doubtUntilMs: number | null;
+  readonly settlementDelayEndMs: number | null;
   /** How long the last call may still be processed, in ms. */
-  readonly quietLeftMs: number;
+  readonly settlementDelayLeftMs: number;
   /** How its last attempt ended; null before the first, or when this version does not know that end. */
   readonly row: OutcomeRow | null;
   readonly firstSentAtMs: number | null;
@@ -48,7 +48,7 @@ export interface OperatorFacts extends ActionSubject {
 export interface OperatorPolicy {
   readonly nowMs: number;
   /** After this long since the first send the same reference is not sent again: nobody knows if it is remembered. */
-  readonly horizonMs: number;
+  readonly referenceExpiryMs: number;
 }
 
 /** What becomes of the entry; every field is written as it stands. */
@@ -56,8 +56,8 @@ export interface OperatorMove {
   readonly state: EntryState;
   readonly nextStep: 'send' | 'lookup';
   readonly dueAtMs: number;
-  readonly inDoubt: boolean;
-  readonly doubtUntilMs: number | null;
+  readonly outcomeUnknown: boolean;
+  readonly settlementDelayEndMs: number | null;
   readonly reviewReason: string | null;
   readonly heldFrom: EntryState | null;
   /** `keep`: what the last attempt said stays. */
@@ -80,18 +80,18 @@ const taken: ReadonlySet<OutcomeRow | null> = new Set<OutcomeRow | null>(['accep
 
 /** Whether something may have been bought under its reference. An end that is not understood proves nothing. */
 function mayBeBought(facts: OperatorFacts): boolean {
-  if (facts.inDoubt || facts.orderNumber !== null || facts.unitCount > 0 || taken.has(facts.row)) return true;
+  if (facts.outcomeUnknown || facts.orderNumber !== null || facts.unitCount > 0 || taken.has(facts.row)) return true;
   return facts.row === null && facts.firstSentAtMs !== null;
 }
 
 function unchanged(facts: OperatorFacts): OperatorMove {
-  const { state, nextStep, dueAtMs, inDoubt, doubtUntilMs, reviewReason, heldFrom, orderNumber } = facts;
+  const { state, nextStep, dueAtMs, outcomeUnknown, settlementDelayEndMs, reviewReason, heldFrom, orderNumber } = facts;
   return {
     state,
     nextStep,
     dueAtMs,
-    inDoubt,
-    doubtUntilMs,
+    outcomeUnknown,
+    settlementDelayEndMs,
     reviewReason,
     heldFrom,
     error: 'keep',
@@ -109,7 +109,7 @@ const rejectedByPerson = 'rejected_by_person';
  */
 function reconcile(facts: OperatorFacts, policy: OperatorPolicy): { step: 'send' | 'lookup' } | { why: string } {
   if (facts.canLookUp) return { step: 'lookup' };
-  const verdict = judgeResend({ ...facts, lookFirst: 0, mayBeElsewhere: false }, policy, policy.nowMs);
+  const verdict = judgeResend({ ...facts, recoveryStage: 0, mayBeElsewhere: false }, policy, policy.nowMs);
   return verdict.step === 'review' ? { why: verdict.reason } : verdict;
 }
 
@@ -117,14 +117,14 @@ function reconcile(facts: OperatorFacts, policy: OperatorPolicy): { step: 'send'
  * Judges what a person wants to do. Pure, and the only place that does: an action never buys twice, never hides a
  * purchase, and never leads to a new reference while the old one is in doubt.
  */
-export function decideAction(facts: OperatorFacts, order: EntryOrder, policy: OperatorPolicy): OperatorVerdict {
+export function decideAction(facts: OperatorFacts, order: EntryAction, policy: OperatorPolicy): OperatorVerdict {
   const allowed = allowedActions(facts);
   const may = allowed.length === 0 ? 'nothing can be done to it' : `what can be done: ${allowed.join(', ')}`;
   if (facts.callOpen && facts.state !== 'sending') {
     return refuse(`a call for ${facts.reference} is open at this moment`, 'try again when the call is over');
   }
   if (!allowed.includes(order.action)) {
-    const doubt = facts.inDoubt ? ' and may have been bought' : '';
+    const doubt = facts.outcomeUnknown ? ' and may have been bought' : '';
     const instead = facts.replaced ? ', and another reference took its place' : '';
     const why = `${facts.reference} is ${facts.state}${doubt}${instead}: it cannot be changed by ${order.action}`;
     return refuse(why, facts.state === 'sending' ? 'its call is open: try again when the call is over' : may);
@@ -176,16 +176,16 @@ function retry(facts: OperatorFacts, policy: OperatorPolicy): OperatorVerdict {
   if (facts.state === 'waiting' || facts.state === 'placed') return { ok: true, move: now };
   const again = { ...now, reviewReason: null, afresh: facts.state === 'needs_review' };
   if (!mayBeBought(facts)) return { ok: true, move: { ...again, state: 'waiting', nextStep: 'send' } };
-  const isAccepted = !facts.inDoubt && facts.row === 'accepted' && facts.operation !== 'esim_cancel';
+  const isAccepted = !facts.outcomeUnknown && facts.row === 'accepted' && facts.operation !== 'esim_cancel';
   if (isAccepted && facts.canLookUp) return { ok: true, move: { ...again, state: 'placed', nextStep: 'lookup' } };
   const next = reconcile(facts, policy);
   if ('why' in next) {
     return refuse(`${facts.reference}: ${next.why}`, 'compare with the list of the supplier, then resolve it');
   }
-  return { ok: true, move: { ...again, state: 'unknown', nextStep: next.step, inDoubt: true } };
+  return { ok: true, move: { ...again, state: 'unknown', nextStep: next.step, outcomeUnknown: true } };
 }
 
-function resolve(facts: OperatorFacts, order: EntryOrder & { action: 'resolve' }): OperatorVerdict {
+function resolve(facts: OperatorFacts, order: EntryAction & { action: 'resolve' }): OperatorVerdict {
   const known = facts.orderNumber;
   if (known !== null && order.orderNumber !== null && order.orderNumber !== known) {
     return refuse(
@@ -207,8 +207,8 @@ function resolve(facts: OperatorFacts, order: EntryOrder & { action: 'resolve' }
   const end = {
     ...unchanged(facts),
     state: order.as,
-    inDoubt: false,
-    doubtUntilMs: null,
+    outcomeUnknown: false,
+    settlementDelayEndMs: null,
     reviewReason: null,
     orderNumber,
   };
@@ -235,8 +235,8 @@ function resolve(facts: OperatorFacts, order: EntryOrder & { action: 'resolve' }
       `if nothing was charged for that order, repeat its number with --order-number ${known}`,
     );
   }
-  if (facts.inDoubt && facts.quietLeftMs > 0) {
-    const seconds = Math.ceil(facts.quietLeftMs / 1000);
+  if (facts.outcomeUnknown && facts.settlementDelayLeftMs > 0) {
+    const seconds = Math.ceil(facts.settlementDelayLeftMs / 1000);
     return refuse(
       `the last call for ${facts.reference} may still be processed by the API`,
       `an order that is not there yet may still come: look again in ${seconds} s`,

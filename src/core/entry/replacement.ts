@@ -1,25 +1,25 @@
-import type { LookFirst } from '../decision/recovery-stage.ts';
+import type { RecoveryStage } from '../decision/recovery-stage.ts';
 import type { OutcomeRow } from '../decision/outcome.ts';
 import type { OrderRules } from '../order/order-request.ts';
 
 /** An entry that takes the place of a refused one, with a changed body and so with a reference of its own. */
-export interface FollowUp {
+export interface Replacement {
   readonly generation: number;
-  readonly chunk: number;
+  readonly part: number;
   readonly quantity: number | null;
   readonly currency: string | null;
 }
 
-export interface RefusedEntry {
+export interface RejectedEntry {
   readonly generation: number;
-  readonly chunk: number;
+  readonly part: number;
   readonly quantity: number | null;
   readonly currency: string | null;
   readonly rules: OrderRules;
   /** The most that this variant is known to be sold with one order, if a refusal has told. */
   readonly knownLimit: number | null;
   /** Not 0 where an outbox that was lost may have bought it. */
-  readonly lookFirst: LookFirst;
+  readonly recoveryStage: RecoveryStage;
 }
 
 /** How often a body may change on the way; a quantity of 10,000 is halved 14 times. */
@@ -30,12 +30,12 @@ const deepest = 20;
  * own reference"). Always halves: the limit's number is not shown in the spec, and a fixed way of parting gives the
  * same parts the same references, whatever has been learned meanwhile. A known limit only saves the calls between.
  */
-function partsOf(entry: RefusedEntry, quantity: number): readonly FollowUp[] {
+function partsOf(entry: RejectedEntry, quantity: number): readonly Replacement[] {
   if (quantity < 2 || entry.generation >= deepest) return [];
   const larger = Math.ceil(quantity / 2);
-  const halves: FollowUp[] = [larger, quantity - larger].map((size, half) => ({
+  const halves: Replacement[] = [larger, quantity - larger].map((size, half) => ({
     generation: entry.generation + 1,
-    chunk: entry.chunk * 2 + half,
+    part: entry.part * 2 + half,
     quantity: size,
     currency: entry.currency,
   }));
@@ -47,11 +47,11 @@ function partsOf(entry: RefusedEntry, quantity: number): readonly FollowUp[] {
 }
 
 /** What is ordered instead of an entry that was refused above the per-order limit; nothing unless its order allows it. */
-export function splitFor(entry: RefusedEntry): readonly FollowUp[] {
-  const { rules, quantity, lookFirst } = entry;
+export function splitInto(entry: RejectedEntry): readonly Replacement[] {
+  const { rules, quantity, recoveryStage } = entry;
   if (rules.split !== true || quantity === null) return [];
   // The limit may have been higher before a loss: larger parts than today's may be bought, and are looked up one by one.
-  const knownLimit = lookFirst === 0 ? entry.knownLimit : null;
+  const knownLimit = recoveryStage === 0 ? entry.knownLimit : null;
   return partsOf({ ...entry, knownLimit }, quantity);
 }
 
@@ -62,20 +62,20 @@ const deepestForStock = 3;
  * What is ordered instead of an entry of which fewer are in stock (Spec 7, `out_of_stock`: "Order fewer or try later").
  * No answer shows how many there are, so halves are ordered; what is still short is told as such.
  */
-function fewerFor(entry: RefusedEntry): readonly FollowUp[] {
+function fewerFor(entry: RejectedEntry): readonly Replacement[] {
   if (entry.rules.partial !== true || entry.quantity === null || entry.generation >= deepestForStock) return [];
   return partsOf({ ...entry, knownLimit: null }, entry.quantity);
 }
 
 /** The same order charged to the other balance (Spec 7, `insufficient_balance`), if its order names one. */
-export function fallbackFor(entry: RefusedEntry): readonly FollowUp[] {
+export function fallbackFor(entry: RejectedEntry): readonly Replacement[] {
   const other = entry.rules.fallback_currency;
   if (other === undefined || other === entry.currency || entry.generation >= deepest) return [];
-  return [{ generation: entry.generation + 1, chunk: entry.chunk * 2, quantity: entry.quantity, currency: other }];
+  return [{ generation: entry.generation + 1, part: entry.part * 2, quantity: entry.quantity, currency: other }];
 }
 
 /** What the order allows in place of a refusal that time may change. */
-export function insteadOf(row: OutcomeRow, entry: RefusedEntry): readonly FollowUp[] {
+export function replacementsFor(row: OutcomeRow, entry: RejectedEntry): readonly Replacement[] {
   if (row === 'insufficient_balance') return fallbackFor(entry);
   return row === 'out_of_stock' ? fewerFor(entry) : [];
 }

@@ -78,13 +78,13 @@ export function isFinal(state: EntryState): state is FinalState {
 }
 
 export const entryActions = ['retry', 'hold', 'release', 'cancel', 'reorder', 'resolve'] as const;
-export type EntryAction = (typeof entryActions)[number];
+export type EntryActionName = (typeof entryActions)[number];
 
 /** What decides which actions are allowed. */
 export interface ActionSubject {
   readonly state: EntryState;
   /** An attempt may have been processed, and nothing has settled it yet. */
-  readonly inDoubt: boolean;
+  readonly outcomeUnknown: boolean;
   /** Where a held entry goes back to; null for every other. */
   readonly heldFrom: EntryState | null;
   /** Others took its place already: parts, another balance, or a new order by a person. */
@@ -92,19 +92,19 @@ export interface ActionSubject {
 }
 
 /** What a person may do now: the one answer that the command line, the API and the pages give. */
-export function allowedActions(entry: ActionSubject): readonly EntryAction[] {
+export function allowedActions(entry: ActionSubject): readonly EntryActionName[] {
   switch (entry.state) {
     case 'pending':
-      return entry.inDoubt ? ['hold'] : ['hold', 'cancel'];
+      return entry.outcomeUnknown ? ['hold'] : ['hold', 'cancel'];
     case 'waiting':
       // Taking back what may have been bought would hide a purchase.
-      return entry.inDoubt ? ['retry', 'hold'] : ['retry', 'hold', 'cancel'];
+      return entry.outcomeUnknown ? ['retry', 'hold'] : ['retry', 'hold', 'cancel'];
     case 'unknown':
     case 'placed':
       return ['retry', 'hold'];
     case 'held': {
       // What was placed is bought, although nothing about it is in doubt.
-      const isClean = !entry.inDoubt && (entry.heldFrom === 'pending' || entry.heldFrom === 'waiting');
+      const isClean = !entry.outcomeUnknown && (entry.heldFrom === 'pending' || entry.heldFrom === 'waiting');
       return isClean ? ['release', 'cancel'] : ['release'];
     }
     case 'needs_review':
@@ -113,7 +113,7 @@ export function allowedActions(entry: ActionSubject): readonly EntryAction[] {
     case 'expired':
     case 'cancelled':
       // Nothing was bought under this reference: the person may order anew, under a new one, and once only.
-      return entry.inDoubt || entry.replaced ? [] : ['reorder'];
+      return entry.outcomeUnknown || entry.replaced ? [] : ['reorder'];
     case 'sending':
     case 'fulfilled':
     case 'refunded':

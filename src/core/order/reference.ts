@@ -1,6 +1,6 @@
 import { createHash, createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 
-/** Which purchase a reference stands for. A new reference needs a new generation or chunk, and a reason for it. */
+/** Which purchase a reference stands for. A new reference needs a new generation or part, and a reason for it. */
 export interface ReferenceSubject {
   readonly source: string;
   readonly orderId: string;
@@ -8,7 +8,7 @@ export interface ReferenceSubject {
   /** 0 at first; rises only with a changed body after a definite rejection, or when a person re-orders. */
   readonly generation: number;
   /** 0 unless a line was split because of the per-order limit (Spec 7, `limit_exceeded`). */
-  readonly chunk: number;
+  readonly part: number;
 }
 
 export interface ReferenceNamespace {
@@ -62,7 +62,7 @@ export function referenceFor(namespace: ReferenceNamespace, subject: ReferenceSu
     subject.orderId,
     subject.lineId,
     subject.generation,
-    subject.chunk,
+    subject.part,
   ]);
   const digest = createHmac('sha256', keyOf(namespace.secret)).update(message).digest('binary');
   return `${namespace.prefix}-${base32(digest, digestCharacters)}`;

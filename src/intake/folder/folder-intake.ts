@@ -104,7 +104,7 @@ class PolledFolder implements FolderIntake {
     this.#reporter = new FolderReporter(logger);
     this.#stable = new StableFiles(config.stableObservations, config.stableMs);
     this.#wakeUp = new WakeUp(options.clock);
-    this.#watcher = new InboxWatcher(config.inbox, () => this.#wakeUp.ring());
+    this.#watcher = new InboxWatcher(config.inbox, () => this.#wakeUp.notify());
     this.#failure.promise.catch(() => undefined);
   }
 
@@ -119,7 +119,7 @@ class PolledFolder implements FolderIntake {
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#watcher.close();
-    this.#wakeUp.ring();
+    this.#wakeUp.notify();
     await this.#looping;
     await this.#turn.catch(() => undefined);
     this.#looping = null;
@@ -140,7 +140,7 @@ class PolledFolder implements FolderIntake {
 
   reload(config: FolderIntakeConfig): void {
     this.#options = { ...this.#options, config };
-    this.#wakeUp.ring();
+    this.#wakeUp.notify();
   }
 
   status(): FolderIntakeStatus {
@@ -186,7 +186,7 @@ class PolledFolder implements FolderIntake {
   async #scan(): Promise<ScanReport> {
     const { clock } = this.#options;
     const tally = new Tally();
-    for (const file of await this.#lateWriters.find(clock.monoMs())) await this.#takeBack(file, tally);
+    for (const file of await this.#lateWriters.find(clock.monoMs())) await this.#cancelUnsentResult(file, tally);
     const due = [...this.#unfinished.values()].filter(({ dueMono }) => dueMono <= clock.monoMs());
     for (const { job } of due) await this.#run(job, tally);
 
@@ -268,7 +268,7 @@ class PolledFolder implements FolderIntake {
   }
 
   /** Takes a file from the archive again; lines of it that were accepted are known by now. */
-  async #takeBack(file: ArchivedFile, tally: Tally): Promise<void> {
+  async #cancelUnsentResult(file: ArchivedFile, tally: Tally): Promise<void> {
     const { config, clock } = this.#options;
     const topic = `archive ${file.path}`;
     try {

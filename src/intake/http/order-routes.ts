@@ -36,7 +36,7 @@ export function orderRoutes(deps: OrderRoutesDeps): Hono<Web> {
   const routes = new Hono<Web>();
   routes.post('/v1/orders', (context) => postOrders(deps, context));
   routes.get('/v1/orders/:source/:order_id', (context) => getOrder(deps, context));
-  routes.delete('/v1/orders/:source/:order_id', (context) => takeBack(deps, context));
+  routes.delete('/v1/orders/:source/:order_id', (context) => cancelUnsentResult(deps, context));
   return routes;
 }
 
@@ -90,7 +90,7 @@ async function getOrder(deps: OrderRoutesDeps, context: Context<Web>): Promise<R
   return jsonAnswer(document, 200, waitS === null ? {} : { 'preference-applied': `wait=${waitS}` });
 }
 
-async function takeBack(deps: OrderRoutesDeps, context: Context<Web>): Promise<Response> {
+async function cancelUnsentResult(deps: OrderRoutesDeps, context: Context<Web>): Promise<Response> {
   const { store, clock, logger } = deps;
   const caller = deps.admission.withToken(context);
   const named = namedOrder(context);

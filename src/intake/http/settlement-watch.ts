@@ -11,7 +11,7 @@ interface Waiter {
 /** Rings come in crowds; one look a little later serves them all. */
 const gatherMs = 20;
 /** The longest without a look: what changes without a ring, such as an order that is taken back, is seen then. */
-const longestNapMs = 1000;
+const maxIdleDelayMs = 1000;
 
 export interface WatchedOrder {
   readonly requestId: number;
@@ -40,14 +40,14 @@ export class SettlementWatch {
   }
 
   /** An order may have come to rest. */
-  ring(): void {
-    if (this.#waiters.size > 0) this.#wakeUp.ring();
+  notify(): void {
+    if (this.#waiters.size > 0) this.#wakeUp.notify();
   }
 
   /** Lets everybody go who waits, and nobody wait any more. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    this.#wakeUp.ring();
+    this.#wakeUp.notify();
     await this.#loop;
   }
 
@@ -60,17 +60,17 @@ export class SettlementWatch {
     const settled = new AbortController();
     const waiter: Waiter = { open, done: () => settled.abort() };
     this.#waiters.add(waiter);
-    this.#wakeUp.ring();
+    this.#wakeUp.notify();
     this.#loop ??= this.#run().catch(() => this.#letGo());
     await this.#clock.sleep(ms, AbortSignal.any([settled.signal, gone, this.#stopping.signal]));
     this.#waiters.delete(waiter);
-    if (this.#waiters.size === 0) this.#wakeUp.ring();
+    if (this.#waiters.size === 0) this.#wakeUp.notify();
   }
 
   async #run(): Promise<void> {
     const { signal } = this.#stopping;
     while (this.#waiters.size > 0 && !signal.aborted) {
-      await this.#wakeUp.wait(longestNapMs);
+      await this.#wakeUp.wait(maxIdleDelayMs);
       for (const waiter of this.#waiters) this.#look(waiter);
       if (this.#waiters.size > 0) await this.#clock.sleep(gatherMs, signal);
     }

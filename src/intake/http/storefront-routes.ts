@@ -10,7 +10,7 @@ import { Refusal } from './problem.ts';
 import { readRawBody } from './raw-body.ts';
 import { parseExactJson } from '../../storefronts/exact-json.ts';
 import type { StorefrontShop } from '../../storefronts/settings.ts';
-import type { Counter, DeskAnswer, Platform, StorefrontDesk } from '../../storefronts/storefront-intake.ts';
+import type { Counter, StorefrontAnswer, Platform, StorefrontIntake } from '../../storefronts/storefront-intake.ts';
 
 /** Reading a shop back through its API, for what a delivery does not say. */
 export interface ReadBack {
@@ -22,7 +22,7 @@ export interface ReadBack {
 }
 
 export interface StorefrontDeps {
-  readonly desk: StorefrontDesk;
+  readonly desk: StorefrontIntake;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly bodyBytes: number;
@@ -101,7 +101,7 @@ function looksLikeOrder(value: unknown): value is { readonly id: unknown } {
   return 'financial_status' in value || 'date_paid' in value || 'date_paid_gmt' in value;
 }
 
-function answerBody(answer: DeskAnswer): Record<string, string | number> {
+function answerBody(answer: StorefrontAnswer): Record<string, string | number> {
   switch (answer.kind) {
     case 'other':
       return { result: 'not_an_order' };

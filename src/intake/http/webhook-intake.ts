@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
 import { hasCode } from '../../core/order-sync-error.ts';
 import type { Store } from '../../store/store.ts';
-import { StorefrontDesk } from '../../storefronts/storefront-intake.ts';
+import { StorefrontIntake } from '../../storefronts/storefront-intake.ts';
 import { type ReadBack, storefrontRoutes } from './storefront-routes.ts';
 import { AcceptedLog } from './accepted-log.ts';
 import { Admission, type Web } from './admission.ts';
@@ -33,9 +33,9 @@ export interface WebhookIntake {
   /** `host:port` as it listens. */
   readonly address: string;
   /** Where the orders of storefronts are taken in, also those that are read back. */
-  readonly desk: StorefrontDesk;
+  readonly desk: StorefrontIntake;
   /** An order may have come to rest: whoever waits for it looks again. */
-  ring(): void;
+  notify(): void;
   /**
    * `warn` while more than half of the room for uncommitted requests is taken, or a SKU map cannot be read again;
    * `fail` when nothing is accepted.
@@ -66,7 +66,7 @@ export async function startWebhookIntake(options: WebhookIntakeOptions): Promise
   });
   const onChanged = (): void => {
     options.onAccepted?.();
-    watch.ring();
+    watch.notify();
   };
   const accepted = new AcceptedLog(logger);
   const readBack = options.readBack ?? null;
@@ -74,7 +74,7 @@ export async function startWebhookIntake(options: WebhookIntakeOptions): Promise
     const admission = new Admission(at, clock);
     const forms = new ShopForms(at, clock, logger);
     const { bodyBytes } = at.limits;
-    const desk = new StorefrontDesk({ config: at, store, clock, logger, onChanged });
+    const desk = new StorefrontIntake({ config: at, store, clock, logger, onChanged });
     const answers = webhookAnswers({
       logger,
       isStopping: () => state === 'stopping',
@@ -95,7 +95,7 @@ export async function startWebhookIntake(options: WebhookIntakeOptions): Promise
     get desk() {
       return doors.desk;
     },
-    ring: () => watch.ring(),
+    notify: () => watch.notify(),
     failed: commits.failed,
     health: () => {
       if (state !== 'open') return 'fail';

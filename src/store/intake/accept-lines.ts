@@ -179,7 +179,7 @@ export class IntakeTable {
       orderId: line.orderId,
       lineId: line.lineId,
       generation: 0,
-      chunk: 0,
+      part: 0,
     });
     const { operation, variant, plan, iccid, quantity, days, currency, notAfterMs } = line;
     const inserted = this.#statements.insertLine.run(

@@ -76,7 +76,7 @@ export interface StorefrontTaken {
 }
 
 /** `cancelled` counts what was taken back just now. */
-export type TakeBack =
+export type CancelUnsentResult =
   | { readonly kind: 'not_found' }
   | { readonly kind: 'cancelled'; readonly requestId: number; readonly cancelled: number }
   | {

@@ -1,6 +1,6 @@
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import type { Sqlite } from '../sqlite/database.ts';
-import type { PersonsWish } from './audited-request.ts';
+import type { AuditedRequest } from './audited-request.ts';
 
 const longestReason = 500;
 const longestActor = 100;
@@ -15,7 +15,7 @@ export class AuditTable {
     );
   }
 
-  record(deed: PersonsWish & { action: string; subject: string; detail?: Readonly<Record<string, unknown>> }): void {
+  record(deed: AuditedRequest & { action: string; subject: string; detail?: Readonly<Record<string, unknown>> }): void {
     this.#insert.run({
       atMs: deed.nowMs,
       actor: deed.actor,
@@ -31,7 +31,7 @@ export class AuditTable {
  * A wish with its texts trimmed.
  * @throws OrderSyncError INVALID_INPUT when nobody, or no reason, is named
  */
-export function checkedWish<T extends PersonsWish>(wish: T): T {
+export function checkedAuditedRequest<T extends AuditedRequest>(wish: T): T {
   const reason = wish.reason.trim();
   const actor = wish.actor.trim();
   if (reason.length < 3 || reason.length > longestReason) {

@@ -2,32 +2,32 @@ import { decideAction, type OperatorFacts } from '../../core/entry/operator-deci
 import { familyOf } from '../../core/order/operation.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { outcomeRowFrom } from '../../core/decision/settlement.ts';
-import { checkedWish, type AuditTable } from './audit.ts';
+import { checkedAuditedRequest, type AuditTable } from './audit.ts';
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
 import type { EntryChanges } from '../submission/entry-changes.ts';
-import type { LookFirst } from '../submission/after-loss.ts';
-import type { QuietTimes } from '../submission/settlement-delays.ts';
+import type { AfterLoss } from '../submission/after-loss.ts';
+import type { SettlementDelays } from '../submission/settlement-delays.ts';
 import { unitsFrom, type EntryRow } from '../sqlite/rows.ts';
-import type { EntryAct, EntryActDone } from './audited-request.ts';
+import type { EntryCommand, EntryCommandResult } from './audited-request.ts';
 
 /** What people do to single entries: read, judged, written and recorded in one transaction. */
-export class OperatorDesk {
+export class OperatorActions {
   readonly #database: Sqlite;
   readonly #entries: EntryChanges;
   readonly #audit: AuditTable;
-  readonly #lookFirst: LookFirst;
-  readonly #quietTimes: QuietTimes;
+  readonly #afterLoss: AfterLoss;
+  readonly #settlementDelays: SettlementDelays;
   readonly #statements;
 
   constructor(
     database: Sqlite,
-    rooms: { entries: EntryChanges; audit: AuditTable; lookFirst: LookFirst; quietTimes: QuietTimes },
+    rooms: { entries: EntryChanges; audit: AuditTable; afterLoss: AfterLoss; settlementDelays: SettlementDelays },
   ) {
     this.#database = database;
     this.#entries = rooms.entries;
     this.#audit = rooms.audit;
-    this.#lookFirst = rooms.lookFirst;
-    this.#quietTimes = rooms.quietTimes;
+    this.#afterLoss = rooms.afterLoss;
+    this.#settlementDelays = rooms.settlementDelays;
     this.#statements = {
       find: database.prepare<[string], EntryRow>('SELECT * FROM entries WHERE reference = ?'),
       openCall: database
@@ -48,8 +48,8 @@ export class OperatorDesk {
     };
   }
 
-  act(given: EntryAct): EntryActDone {
-    const act = checkedWish(given);
+  act(given: EntryCommand): EntryCommandResult {
+    const act = checkedAuditedRequest(given);
     return inTransaction(this.#database, () => {
       const row = this.#statements.find.get(act.reference);
       if (row === undefined) {
@@ -94,23 +94,23 @@ export class OperatorDesk {
   }
 
   /** Whoever meets a held entry reads why. */
-  #explained<T extends { state: string; reviewReason: string | null }>(move: T, act: EntryAct): T {
+  #explained<T extends { state: string; reviewReason: string | null }>(move: T, act: EntryCommand): T {
     return move.state === 'held' ? { ...move, reviewReason: act.reason } : move;
   }
 
-  #factsOf(row: EntryRow, act: EntryAct): OperatorFacts {
+  #factsOf(row: EntryRow, act: EntryCommand): OperatorFacts {
     return {
       reference: row.reference,
       operation: row.operation,
       state: row.state,
       // What an outbox that was lost may have sent is as much in doubt as what this one did.
-      inDoubt: row.in_doubt === 1 || this.#lookFirst.appliesTo(row),
+      outcomeUnknown: row.outcome_unknown === 1 || this.#afterLoss.appliesTo(row),
       heldFrom: row.held_from,
       replaced: row.replaced === 1,
       nextStep: row.next_step,
       dueAtMs: row.due_at_ms,
-      doubtUntilMs: row.doubt_until_ms,
-      quietLeftMs: this.#quietTimes.leftOf(row, act),
+      settlementDelayEndMs: row.settlement_delay_end_ms,
+      settlementDelayLeftMs: this.#settlementDelays.leftOf(row, act),
       row: outcomeRowFrom(row.outcome_row),
       firstSentAtMs: row.first_sent_at_ms,
       notAfterMs: row.not_after_ms,
@@ -137,7 +137,7 @@ function shown(row: EntryRow): Record<string, unknown> {
     state: row.state,
     next_step: row.next_step,
     due_at_ms: row.due_at_ms,
-    in_doubt: row.in_doubt === 1,
+    outcome_unknown: row.outcome_unknown === 1,
     held_from: row.held_from,
     replaced: row.replaced === 1,
     order_number: row.order_number,

@@ -60,7 +60,7 @@ function entryFrom(database: Sqlite, row: EntryRow & { line_name: string }): Ent
     operation: row.operation,
     asked: askedFor(row),
     state: row.state,
-    inDoubt: row.in_doubt === 1,
+    outcomeUnknown: row.outcome_unknown === 1,
     heldFrom: row.held_from,
     replaced: row.replaced === 1,
     nextAttemptAt: moving.includes(row.state) ? isoTime(row.due_at_ms) : null,
@@ -89,7 +89,7 @@ export function readOrderDetail(database: Sqlite, requestId: number): OrderDetai
   const entries = database
     .prepare<[number], EntryRow & { line_name: string }>(
       `SELECT e.*, l.line_id AS line_name FROM entries e JOIN lines l ON l.id = e.line_id
-       WHERE l.request_id = ? ORDER BY l.id, e.generation, e.chunk`,
+       WHERE l.request_id = ? ORDER BY l.id, e.generation, e.part`,
     )
     .all(requestId);
   const rejections = database

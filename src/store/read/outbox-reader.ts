@@ -69,7 +69,7 @@ export interface EntryDetail {
   readonly operation: Operation;
   readonly asked: string;
   readonly state: EntryState;
-  readonly inDoubt: boolean;
+  readonly outcomeUnknown: boolean;
   readonly heldFrom: EntryState | null;
   /** Others took its place: the line stands by those. */
   readonly replaced: boolean;

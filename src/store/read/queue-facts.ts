@@ -1,7 +1,7 @@
 import type { EntryState } from '../../core/entry/states.ts';
 import type { LaneFacts } from '../../core/budget/queue-forecast.ts';
 import type { Sqlite } from '../sqlite/database.ts';
-import type { StandingStill } from '../submission/pauses.ts';
+import type { PausedScopes } from '../submission/pauses.ts';
 
 /** A slot that is held, by the clock of the run of the machine that it was taken in. */
 export interface HeldSlot {
@@ -13,24 +13,24 @@ export interface HeldSlot {
 }
 
 /** What the server asked of a key with a 429, by the clock of the run of the machine that it was asked in. */
-export interface HeldRest {
+export interface StoredBackOff {
   readonly keyName: string;
   readonly bootId: string | null;
   readonly stampedMono: number;
   readonly blockedUntilMono: number;
-  readonly pacedUntilMono: number;
-  readonly turnedAwayAtMs: number;
+  readonly throttledUntilMono: number;
+  readonly rateLimitedAtMs: number;
 }
 
 /** What decides when things are sent, as the outbox knows it. */
 export interface QueueFacts {
   readonly slots: readonly HeldSlot[];
-  readonly rests: readonly HeldRest[];
+  readonly rests: readonly StoredBackOff[];
   /** Lanes with entries that may be sent now; those of a stopped scope are left out. */
   readonly lanes: readonly LaneFacts[];
-  readonly inDoubt: number;
+  readonly outcomeUnknown: number;
   /** Entries in doubt that are due to be sent again: they come first. */
-  readonly doubtfulSends: number;
+  readonly unknownOutcomeSends: number;
   /** Everything that is to be sent, now or later; how much of it stands still; when the last of the rest is due. */
   readonly toSend: { readonly count: number; readonly standing: number; readonly lastDueMs: number | null };
   readonly openCalls: number;
@@ -64,18 +64,18 @@ const notStopped = `e.operation NOT IN (SELECT value FROM json_each(:operations)
 const balanceIsThere = `(e.state = 'unknown'
   OR substr(e.lane, instr(e.lane, '|') + 1) NOT IN (SELECT value FROM json_each(:emptyBalances)))`;
 
-const listsOf = (still: StandingStill) => ({
+const listsOf = (still: PausedScopes) => ({
   operations: JSON.stringify(still.operations),
   currencies: JSON.stringify(still.currencies),
 });
 
-export function readQueueFacts(database: Sqlite, nowMs: number, still: StandingStill, freeBytes: number): QueueFacts {
+export function readQueueFacts(database: Sqlite, nowMs: number, still: PausedScopes, freeBytes: number): QueueFacts {
   const lists = listsOf(still);
   const emptyBalances = JSON.stringify(still.emptyBalances);
   const rests = database
-    .prepare<[], HeldRest>(
+    .prepare<[], StoredBackOff>(
       `SELECT key_name AS keyName, boot_id AS bootId, stamped_mono AS stampedMono, blocked_until_mono AS blockedUntilMono,
-         paced_until_mono AS pacedUntilMono, turned_away_at_ms AS turnedAwayAtMs
+         throttled_until_mono AS throttledUntilMono, rate_limited_at_ms AS rateLimitedAtMs
        FROM wholesale_keys WHERE stamped_mono IS NOT NULL ORDER BY key_name`,
     )
     .all();
@@ -95,11 +95,11 @@ export function readQueueFacts(database: Sqlite, nowMs: number, still: StandingS
     )
     .all({ nowMs, emptyBalances, ...lists });
   const doubt = database
-    .prepare<Record<string, unknown>, { inDoubt: number; doubtfulSends: number }>(
+    .prepare<Record<string, unknown>, { outcomeUnknown: number; unknownOutcomeSends: number }>(
       `SELECT (SELECT count(*) FROM entries WHERE state = 'unknown')
-            + (SELECT count(*) FROM entries WHERE state = 'sending' AND in_doubt = 1) AS inDoubt,
+            + (SELECT count(*) FROM entries WHERE state = 'sending' AND outcome_unknown = 1) AS outcomeUnknown,
          (SELECT count(*) FROM entries e WHERE e.state = 'unknown' AND e.next_step = 'send' AND e.due_at_ms <= :nowMs
-            AND ${notStopped}) AS doubtfulSends`,
+            AND ${notStopped}) AS unknownOutcomeSends`,
     )
     .get({ nowMs, ...lists });
   const toSend = database
@@ -114,8 +114,8 @@ export function readQueueFacts(database: Sqlite, nowMs: number, still: StandingS
     slots,
     rests,
     lanes: lanes.map(({ state, lane, due }) => ({ source: sourceOf(lane), name: `${state} ${lane}`, due })),
-    inDoubt: doubt?.inDoubt ?? 0,
-    doubtfulSends: doubt?.doubtfulSends ?? 0,
+    outcomeUnknown: doubt?.outcomeUnknown ?? 0,
+    unknownOutcomeSends: doubt?.unknownOutcomeSends ?? 0,
     toSend: toSend ?? { count: 0, standing: 0, lastDueMs: null },
     openCalls: openCalls ?? 0,
     freeBytes,
@@ -123,7 +123,7 @@ export function readQueueFacts(database: Sqlite, nowMs: number, still: StandingS
 }
 
 /** Null for a reference that is not known. */
-export function readQueuedEntry(database: Sqlite, reference: string, still: StandingStill): QueuedEntry | null {
+export function readQueuedEntry(database: Sqlite, reference: string, still: PausedScopes): QueuedEntry | null {
   const row = database
     .prepare<[string], Omit<QueuedEntry, 'replacedBy'> & { id: number; replacedBy: string | null }>(
       `SELECT e.id, e.reference, r.source, e.state, e.next_step AS nextStep, e.operation, e.currency, e.lane,

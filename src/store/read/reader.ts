@@ -175,11 +175,11 @@ export class SqliteOutboxReader implements OutboxReader {
 
   queueFacts(nowMs: number): QueueFacts {
     const freeBytes = freeBytesOf(dirname(this.#database.name));
-    return readQueueFacts(this.#database, nowMs, this.#pauseTable().standingStill(), freeBytes);
+    return readQueueFacts(this.#database, nowMs, this.#pauseTable().pausedScopes(), freeBytes);
   }
 
   queuedEntry(reference: string): QueuedEntry | null {
-    return readQueuedEntry(this.#database, reference, this.#pauseTable().standingStill());
+    return readQueuedEntry(this.#database, reference, this.#pauseTable().pausedScopes());
   }
 }
 

@@ -52,7 +52,7 @@ const selectRequest = statementOf<[number], RequestRow>(
 const selectEntries = statementOf<[number], LineEntryRow>(`
   SELECT l.line_id, l.extra, e.reference, e.operation, e.state, e.replaced, e.order_number, e.currency, e.charged_currency, e.cost, e.units,
          e.error_code, e.error_message, e.review_reason
-  FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = +? ORDER BY l.id, e.generation, e.chunk`);
+  FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = +? ORDER BY l.id, e.generation, e.part`);
 const selectRejected = statementOf<[string, string], RejectedRow>(`
   SELECT line_id, code, field, rule, value FROM rejections
   WHERE source = +? AND order_id = +? AND code <> 'conflict' ORDER BY id`);

@@ -2,7 +2,7 @@ import type { EntryState } from '../../core/entry/states.ts';
 import type { Operation } from '../../core/order/operation.ts';
 import type { OrderRules } from '../../core/order/order-request.ts';
 import type { Unit } from '../../core/decision/order-answer.ts';
-import type { LookFirst } from '../../core/decision/recovery-stage.ts';
+import type { RecoveryStage } from '../../core/decision/recovery-stage.ts';
 import type { Entry, FileRow } from '../store.ts';
 
 /** A row of `entries`, as SQLite returns it. */
@@ -11,7 +11,7 @@ export interface EntryRow {
   readonly reference: string;
   readonly line_id: number;
   readonly generation: number;
-  readonly chunk: number;
+  readonly part: number;
   readonly rules: string;
   readonly operation: Operation;
   readonly variant: string | null;
@@ -24,11 +24,11 @@ export interface EntryRow {
   readonly state: EntryState;
   readonly next_step: 'send' | 'lookup';
   readonly due_at_ms: number;
-  readonly in_doubt: number;
-  readonly doubt_until_ms: number | null;
-  readonly doubt_until_mono: number | null;
-  readonly doubt_boot_id: string | null;
-  readonly look_first: LookFirst;
+  readonly outcome_unknown: number;
+  readonly settlement_delay_end_ms: number | null;
+  readonly settlement_delay_end_mono: number | null;
+  readonly settlement_delay_boot_id: string | null;
+  readonly recovery_stage: RecoveryStage;
   readonly attempts: number;
   readonly tries: number;
   readonly absences: number;
@@ -58,7 +58,7 @@ export function entryFrom(row: EntryRow, knownLimit: number | null = null): Entr
     id: row.id,
     reference: row.reference,
     generation: row.generation,
-    chunk: row.chunk,
+    part: row.part,
     rules: rulesFrom(row.rules),
     knownLimit,
     operation: row.operation,
@@ -71,10 +71,10 @@ export function entryFrom(row: EntryRow, knownLimit: number | null = null): Entr
     notAfterMs: row.not_after_ms,
     state: row.state,
     nextStep: row.next_step,
-    inDoubt: row.in_doubt === 1,
-    doubtUntilMs: row.doubt_until_ms,
-    doubtUntilMono: row.doubt_until_mono,
-    lookFirst: row.look_first,
+    outcomeUnknown: row.outcome_unknown === 1,
+    settlementDelayEndMs: row.settlement_delay_end_ms,
+    settlementDelayEndMono: row.settlement_delay_end_mono,
+    recoveryStage: row.recovery_stage,
     attempts: row.attempts,
     tries: row.tries,
     absences: row.absences,

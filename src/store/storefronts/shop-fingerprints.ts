@@ -1,14 +1,14 @@
-import { keyPrint } from '../../core/budget/key-fingerprint.ts';
+import { keyFingerprint } from '../../core/budget/key-fingerprint.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import type { ReferenceNamespace } from '../../core/order/reference.ts';
-import type { ShopIdentity, ShopMark } from '../../core/shop-identity.ts';
+import type { ShopIdentity, ShopFingerprint } from '../../core/shop-identity.ts';
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
 
 /** Longer than any order of a shop may wait for being bought (`max_age_h`): what is older buys nothing again. */
 const forgottenAfterMs = 400 * 86_400_000;
 
 /** Which source the orders of each shop belong to, for ever: it is a part of their references. */
-export class ShopMarks {
+export class ShopFingerprints {
   readonly #database: Sqlite;
   readonly #namespace: ReferenceNamespace;
   readonly #statements;
@@ -19,14 +19,14 @@ export class ShopMarks {
     this.#statements = {
       sourceOf: database
         .prepare<{ kind: string; value: string }, string>(
-          'SELECT source FROM shop_marks WHERE kind = :kind AND value = :value',
+          'SELECT source FROM shop_fingerprints WHERE kind = :kind AND value = :value',
         )
         .pluck(),
       remember: database.prepare(
-        `INSERT INTO shop_marks (kind, value, source, seen_at_ms) VALUES (:kind, :value, :source, :nowMs)
+        `INSERT INTO shop_fingerprints (kind, value, source, seen_at_ms) VALUES (:kind, :value, :source, :nowMs)
          ON CONFLICT (kind, value) DO UPDATE SET seen_at_ms = excluded.seen_at_ms`,
       ),
-      forget: database.prepare('DELETE FROM shop_marks WHERE seen_at_ms < ?'),
+      forget: database.prepare('DELETE FROM shop_fingerprints WHERE seen_at_ms < ?'),
     };
   }
 
@@ -38,7 +38,7 @@ export class ShopMarks {
         const { title, source } = shop;
         for (const mark of shop.marks) {
           const { kind } = mark;
-          const value = kind === 'secret' ? keyPrint(this.#namespace, mark.value) : mark.value;
+          const value = kind === 'secret' ? keyFingerprint(this.#namespace, mark.value) : mark.value;
           const known = this.#statements.sourceOf.get({ kind, value });
           if (known !== undefined && known !== source) refuse(title, mark, { known, source });
           this.#statements.remember.run({ kind, value, source, nowMs });
@@ -49,7 +49,7 @@ export class ShopMarks {
   }
 }
 
-function refuse(title: string, { kind }: ShopMark, sources: { known: string; source: string }): never {
+function refuse(title: string, { kind }: ShopFingerprint, sources: { known: string; source: string }): never {
   const { known, source } = sources;
   throw new OrderSyncError(
     'CONFIG_INVALID',

@@ -7,8 +7,8 @@ import type { IntakeTable } from '../intake/accept-lines.ts';
 import { textsFrom, type EntryRow } from '../sqlite/rows.ts';
 import type { StorefrontLine, StorefrontOrder, StorefrontTaken } from '../intake/intake-steps.ts';
 import { UnmappedSkus } from './storefront-skus.ts';
-import type { LookFirst } from '../submission/after-loss.ts';
-import { isUnsent, type TakeBackRow } from './cancel-unsent.ts';
+import type { AfterLoss } from '../submission/after-loss.ts';
+import { isUnsent, type CancelUnsentRow } from './cancel-unsent.ts';
 
 interface KnownLine {
   readonly id: number;
@@ -30,17 +30,17 @@ export class StorefrontOrders {
   readonly #intake: IntakeTable;
   readonly #entries: EntryChanges;
   readonly #audit: AuditTable;
-  readonly #lookFirst: LookFirst;
+  readonly #afterLoss: AfterLoss;
   readonly #unmapped: UnmappedSkus;
   readonly #statements;
 
   constructor(
     database: Sqlite,
     intake: IntakeTable,
-    rooms: { entries: EntryChanges; audit: AuditTable; lookFirst: LookFirst },
+    rooms: { entries: EntryChanges; audit: AuditTable; afterLoss: AfterLoss },
   ) {
     this.#audit = rooms.audit;
-    this.#lookFirst = rooms.lookFirst;
+    this.#afterLoss = rooms.afterLoss;
     this.#database = database;
     this.#intake = intake;
     this.#entries = rooms.entries;
@@ -70,7 +70,7 @@ export class StorefrontOrders {
       lowerLine: database.prepare(
         'UPDATE lines SET quantity = :quantity, extra = :extra, fingerprint = :fingerprint WHERE id = :id',
       ),
-      entries: database.prepare<[number], TakeBackRow>('SELECT * FROM entries WHERE line_id = ? ORDER BY id'),
+      entries: database.prepare<[number], CancelUnsentRow>('SELECT * FROM entries WHERE line_id = ? ORDER BY id'),
       esims: database
         .prepare<[number], string>(
           'SELECT s.iccid FROM esims s JOIN entries e ON e.id = s.entry_id WHERE e.line_id = ? ORDER BY s.iccid',
@@ -172,7 +172,7 @@ export class StorefrontOrders {
     if (isWhole) {
       const unbought = open.filter((row) => this.#isSurelyUnbought(row));
       for (const row of unbought) {
-        this.#entries.takeBack(row, 'the storefront refunded it before it was bought', order.nowMs);
+        this.#entries.cancelUnsentResult(row, 'the storefront refunded it before it was bought', order.nowMs);
       }
       if (unbought.length > 0) {
         this.#record(order, 'cancel', unbought, 'refunded or cancelled in the storefront before it was bought');
@@ -195,11 +195,12 @@ export class StorefrontOrders {
   }
 
   /** Never sent, or refused in a way that time may change: then it would be bought later, although nobody pays any more. */
-  #isSurelyUnbought(row: TakeBackRow): boolean {
+  #isSurelyUnbought(row: CancelUnsentRow): boolean {
     if (this.#isSurelyUnsent(row)) return true;
     const isWaiting = (row.state === 'held' ? row.held_from : row.state) === 'waiting';
-    const isClean = row.in_doubt === 0 && row.order_number === null && row.units === null && row.outcome_row !== null;
-    return isWaiting && isClean && !this.#lookFirst.appliesTo(row);
+    const isClean =
+      row.outcome_unknown === 0 && row.order_number === null && row.units === null && row.outcome_row !== null;
+    return isWaiting && isClean && !this.#afterLoss.appliesTo(row);
   }
 
   /** Nothing of it was bought, because the shop or its caller took all of it back. */
@@ -209,12 +210,17 @@ export class StorefrontOrders {
   }
 
   /** Unsent by this outbox, and by no other one that was lost. */
-  #isSurelyUnsent(row: TakeBackRow): boolean {
-    return isUnsent(row) && !this.#lookFirst.appliesTo(row);
+  #isSurelyUnsent(row: CancelUnsentRow): boolean {
+    return isUnsent(row) && !this.#afterLoss.appliesTo(row);
   }
 
   /** What was surely not sent yet is ordered with what is left. False when something speaks against it. */
-  #lowerUnsent(order: StorefrontOrder, line: StorefrontLine, known: KnownLine, open: readonly TakeBackRow[]): boolean {
+  #lowerUnsent(
+    order: StorefrontOrder,
+    line: StorefrontLine,
+    known: KnownLine,
+    open: readonly CancelUnsentRow[],
+  ): boolean {
     const [row] = open;
     const { buy } = line;
     if (row === undefined || open.length > 1 || buy === null || buy.quantity === null) return false;

@@ -2,10 +2,10 @@ import { canTransition, type EntryState } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
 import type { BudgetTable } from './budgets.ts';
-import type { PauseTable, StandingStill } from './pauses.ts';
+import type { PauseTable, PausedScopes } from './pauses.ts';
 import type { WholesaleKeyTable } from './wholesale-keys.ts';
 import type { DueEntries } from './due-entries.ts';
-import type { LookFirst } from './after-loss.ts';
+import type { AfterLoss } from './after-loss.ts';
 import type { EntryChanges } from './entry-changes.ts';
 import { entryFrom, type EntryRow } from '../sqlite/rows.ts';
 import type { AttemptClaim, AttemptClose, OpenAttempt, RenderedRequest } from '../store.ts';
@@ -31,7 +31,7 @@ export class AttemptTable {
   readonly #entries: EntryChanges;
   readonly #pauses: PauseTable;
   readonly #keys: WholesaleKeyTable;
-  readonly #lookFirst: LookFirst;
+  readonly #afterLoss: AfterLoss;
   readonly #statements;
 
   constructor(
@@ -42,7 +42,7 @@ export class AttemptTable {
       entries: EntryChanges;
       pauses: PauseTable;
       keys: WholesaleKeyTable;
-      lookFirst: LookFirst;
+      afterLoss: AfterLoss;
     },
   ) {
     this.#database = database;
@@ -51,7 +51,7 @@ export class AttemptTable {
     this.#entries = rooms.entries;
     this.#pauses = rooms.pauses;
     this.#keys = rooms.keys;
-    this.#lookFirst = rooms.lookFirst;
+    this.#afterLoss = rooms.afterLoss;
     this.#statements = {
       insert: database.prepare(
         `INSERT INTO attempts (entry_id, number, purpose, key_name, incarnation_id, opened_at_ms)
@@ -89,7 +89,7 @@ export class AttemptTable {
 
   open(claim: AttemptClaim): OpenAttempt | null {
     return inTransaction(this.#database, () => {
-      const still = this.#pauses.standingStill();
+      const still = this.#pauses.pausedScopes();
       if (still.account || still.keys.includes(claim.keyName)) return null;
       const row = claim.step === 'send' ? this.#nextToSend(claim, still) : this.#due.toLookUp(claim.nowMs);
       if (row === null || row === undefined) return null;
@@ -117,22 +117,22 @@ export class AttemptTable {
         takenMono: claim.nowMono,
         bootId: claim.bootId,
       });
-      const successorReference = row.look_first === 2 ? this.#entries.successorOf(row) : null;
+      const successorReference = row.recovery_stage === 2 ? this.#entries.successorOf(row) : null;
       const originReference = this.#originOf(row);
       return { attemptId, purpose, openedAtMs: claim.nowMs, entry, request, originReference, successorReference };
     });
   }
 
   /** The next entry to send. What is in doubt and must not be sent again any more is moved on, a few at a time. */
-  #nextToSend(claim: AttemptClaim, still: StandingStill): EntryRow | null {
+  #nextToSend(claim: AttemptClaim, still: PausedScopes): EntryRow | null {
     let { allowNew } = claim;
     const stopped = { ...still, operations: [...still.operations, ...(claim.pausedOperations ?? [])] };
     for (let moved = 0; moved < movedAtOnce; moved += 1) {
       const row = this.#due.toSend({ ...claim, allowNew }, stopped);
       if (row === undefined) return null;
       if (row.state !== 'unknown') {
-        if (!this.#lookFirst.appliesTo(row)) return row;
-        this.#entries.lookFirst(row, claim.nowMs);
+        if (!this.#afterLoss.appliesTo(row)) return row;
+        this.#entries.lookUpFirst(row, claim.nowMs);
         // One at a time: each counts as in doubt, and those are limited.
         allowNew = false;
         continue;
@@ -201,7 +201,7 @@ export class AttemptTable {
       });
       assert(changes === 1, `attempt ${close.attemptId} is closed once`);
       this.#budgets.settleAttempt(close.attemptId, close.slotsSettledMono, close.bootId);
-      if (close.rest) this.#keys.turnedAway(close.rest, close);
+      if (close.rest) this.#keys.rateLimited(close.rest, close);
       if (close.pause !== null) this.#pauses.open({ ...close.pause, nowMs: close.nowMs });
       const row = this.#statements.findEntry.get(close.entryId);
       assert(row !== undefined, `entry ${close.entryId} exists`);

@@ -1,7 +1,7 @@
 import type { Sqlite } from '../sqlite/database.ts';
 import { Turns, type Queue } from '../intake/lanes.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
-import type { StandingStill } from './pauses.ts';
+import type { PausedScopes } from './pauses.ts';
 import type { AttemptClaim } from '../store.ts';
 
 /**
@@ -116,16 +116,16 @@ export class DueEntries {
       overdue: database.prepare<[number], EntryRow>(
         `SELECT * FROM entries WHERE state IN ('pending', 'waiting') AND not_after_ms IS NOT NULL AND not_after_ms <= ? LIMIT 500`,
       ),
-      inDoubt: database
+      outcomeUnknown: database
         .prepare<[], number>(
           `SELECT (SELECT count(*) FROM entries WHERE state = 'unknown')
-                + (SELECT count(*) FROM entries WHERE state = 'sending' AND in_doubt = 1)`,
+                + (SELECT count(*) FROM entries WHERE state = 'sending' AND outcome_unknown = 1)`,
         )
         .pluck(),
     };
   }
 
-  toSend(claim: AttemptClaim, still: Pick<StandingStill, 'operations' | 'currencies'>): EntryRow | undefined {
+  toSend(claim: AttemptClaim, still: Pick<PausedScopes, 'operations' | 'currencies'>): EntryRow | undefined {
     const nothing = still.operations.length === 0 && still.currencies.length === 0;
     const statements = nothing ? this.#statements.all : this.#statements.notStopped;
     const stopped = nothing
@@ -172,8 +172,8 @@ export class DueEntries {
     return [...pending, ...others].reduce((total, changes) => total + changes, 0);
   }
 
-  countInDoubt(): number {
-    return this.#statements.inDoubt.get() ?? 0;
+  countUnknownOutcomes(): number {
+    return this.#statements.outcomeUnknown.get() ?? 0;
   }
 
   /** Entries whose deadline passed while nothing was charged for them; a few at a time. */

@@ -2,7 +2,7 @@ import { decisionTable } from '../../core/decision/decision-table.ts';
 import { withDelivered } from '../../core/result/delivered-units.ts';
 import { outcomeRowFrom, type Settlement } from '../../core/decision/settlement.ts';
 import { canTransition, isFinal, type EntryState } from '../../core/entry/states.ts';
-import type { FollowUp } from '../../core/entry/replacement.ts';
+import type { Replacement } from '../../core/entry/replacement.ts';
 import type { OperatorMove } from '../../core/entry/operator-decision.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { referenceFor, type ReferenceNamespace } from '../../core/order/reference.ts';
@@ -41,10 +41,10 @@ export class EntryChanges {
     this.#deliveries = deliveries;
     this.#statements = {
       update: database.prepare(
-        `UPDATE entries SET state = :state, next_step = :nextStep, due_at_ms = :dueAtMs, in_doubt = :inDoubt,
-           doubt_until_ms = :doubtUntilMs, tries = :tries, absences = :absences, look_first = :lookFirst,
-           doubt_until_mono = CASE WHEN :doubtUntilMs IS NULL THEN NULL ELSE coalesce(:quietUntilMono, doubt_until_mono) END,
-           doubt_boot_id = CASE WHEN :quietUntilMono IS NULL THEN doubt_boot_id ELSE :bootId END,
+        `UPDATE entries SET state = :state, next_step = :nextStep, due_at_ms = :dueAtMs, outcome_unknown = :outcomeUnknown,
+           settlement_delay_end_ms = :settlementDelayEndMs, tries = :tries, absences = :absences, recovery_stage = :recoveryStage,
+           settlement_delay_end_mono = CASE WHEN :settlementDelayEndMs IS NULL THEN NULL ELSE coalesce(:settlementDelayEndMono, settlement_delay_end_mono) END,
+           settlement_delay_boot_id = CASE WHEN :settlementDelayEndMono IS NULL THEN settlement_delay_boot_id ELSE :bootId END,
            attempts = attempts + :counted, outcome_row = :row,
            first_sent_at_ms = coalesce(first_sent_at_ms, :sentAtMs),
            error_code = :errorCode, error_message = :errorMessage, error_buffered = :errorBuffered,
@@ -58,15 +58,15 @@ export class EntryChanges {
       lineOf: database.prepare<[number], { source: string; order_id: string; line_id: string }>(
         'SELECT r.source, r.order_id, l.line_id FROM lines l JOIN requests r ON r.id = l.request_id WHERE l.id = +?',
       ),
-      insertFollowUp: database.prepare(
-        `INSERT INTO entries (reference, line_id, generation, chunk, operation, variant, plan, iccid, quantity, days, currency,
+      insertReplacement: database.prepare(
+        `INSERT INTO entries (reference, line_id, generation, part, operation, variant, plan, iccid, quantity, days, currency,
                               not_after_ms, rules, state, lane, due_at_ms, created_at_ms, updated_at_ms)
-         SELECT :reference, line_id, :generation, :chunk, operation, variant, plan, iccid, :quantity, days, :currency,
+         SELECT :reference, line_id, :generation, :part, operation, variant, plan, iccid, :quantity, days, :currency,
                 -- A deadline that has passed was that of the first order; no person orders anew to have it expire. What
                 -- the worker orders instead by itself keeps it.
                 CASE WHEN :byPerson = 0 OR not_after_ms > :nowMs THEN not_after_ms END, rules, 'pending', :lane, :nowMs,
                 -- After a loss it is looked up first as what it takes the place of was, however long that took.
-                CASE WHEN :byPerson = 0 AND look_first <> 0 THEN created_at_ms ELSE :nowMs END, :nowMs
+                CASE WHEN :byPerson = 0 AND recovery_stage <> 0 THEN created_at_ms ELSE :nowMs END, :nowMs
          FROM entries WHERE id = :id`,
       ),
       markReplaced: database.prepare('UPDATE entries SET replaced = 1 WHERE id = ? AND replaced = 0'),
@@ -80,13 +80,13 @@ export class EntryChanges {
       ),
       lowerUnsent: database.prepare(
         `UPDATE entries SET quantity = :quantity, updated_at_ms = :nowMs WHERE id = :id AND quantity > :quantity
-         AND state IN ('pending', 'held') AND attempts = 0 AND request_body IS NULL AND in_doubt = 0 AND generation = 0`,
+         AND state IN ('pending', 'held') AND attempts = 0 AND request_body IS NULL AND outcome_unknown = 0 AND generation = 0`,
       ),
       askFirst: database.prepare(
         `UPDATE entries SET next_step = 'lookup', due_at_ms = :nowMs, updated_at_ms = :nowMs WHERE id = :id AND state = 'unknown'`,
       ),
-      lookFirst: database.prepare(
-        `UPDATE entries SET state = 'unknown', in_doubt = 1, next_step = 'send', look_first = 1, absences = 0, due_at_ms = :nowMs,
+      lookUpFirst: database.prepare(
+        `UPDATE entries SET state = 'unknown', outcome_unknown = 1, next_step = 'send', recovery_stage = 1, absences = 0, due_at_ms = :nowMs,
            updated_at_ms = :nowMs WHERE id = :id AND state = :from`,
       ),
       review: database.prepare(
@@ -99,9 +99,9 @@ export class EntryChanges {
          WHERE id = :id AND state = :from`,
       ),
       move: database.prepare(
-        `UPDATE entries SET state = :state, next_step = :nextStep, due_at_ms = :dueAtMs, in_doubt = :inDoubt,
-           doubt_until_ms = :doubtUntilMs, review_reason = :reviewReason,
-           doubt_until_mono = CASE WHEN :doubtUntilMs IS NULL THEN NULL ELSE doubt_until_mono END, held_from = :heldFrom,
+        `UPDATE entries SET state = :state, next_step = :nextStep, due_at_ms = :dueAtMs, outcome_unknown = :outcomeUnknown,
+           settlement_delay_end_ms = :settlementDelayEndMs, review_reason = :reviewReason,
+           settlement_delay_end_mono = CASE WHEN :settlementDelayEndMs IS NULL THEN NULL ELSE settlement_delay_end_mono END, held_from = :heldFrom,
            order_number = coalesce(order_number, :orderNumber), tries = CASE WHEN :afresh = 1 THEN 0 ELSE tries END, absences = 0,
            error_code = CASE WHEN :keepError = 1 THEN error_code ELSE :errorCode END,
            error_message = CASE WHEN :keepError = 1 THEN error_message ELSE :errorMessage END,
@@ -112,7 +112,7 @@ export class EntryChanges {
       ),
       isTaken: database
         .prepare<[number, number, number], number>(
-          'SELECT 1 FROM entries WHERE line_id = ? AND generation = ? AND chunk = ?',
+          'SELECT 1 FROM entries WHERE line_id = ? AND generation = ? AND part = ?',
         )
         .pluck(),
     };
@@ -129,7 +129,7 @@ export class EntryChanges {
   ): void {
     const { settlement } = change;
     const { nowMs, nowMono, bootId } = change.now;
-    const { quietMs } = settlement;
+    const { settlementDelayMs } = settlement;
     assert(
       change.expected.includes(row.state),
       `${row.reference} is in ${change.expected.join(' or ')}, found ${row.state}`,
@@ -146,13 +146,13 @@ export class EntryChanges {
       state: settlement.state,
       nextStep: settlement.nextStep,
       dueAtMs: Math.round(settlement.dueAtMs),
-      inDoubt: settlement.inDoubt ? 1 : 0,
-      doubtUntilMs: settlement.doubtUntilMs,
-      quietUntilMono: quietMs === null ? null : nowMono + quietMs,
+      outcomeUnknown: settlement.outcomeUnknown ? 1 : 0,
+      settlementDelayEndMs: settlement.settlementDelayEndMs,
+      settlementDelayEndMono: settlementDelayMs === null ? null : nowMono + settlementDelayMs,
       bootId,
       tries: settlement.tries,
       absences: settlement.absences,
-      lookFirst: settlement.lookFirst,
+      recoveryStage: settlement.recoveryStage,
       counted: settlement.counted ? 1 : 0,
       row: settlement.row,
       sentAtMs: change.sentAtMs,
@@ -188,24 +188,25 @@ export class EntryChanges {
     ) {
       this.#statements.learnLimit.run({ variant: row.variant, limit: row.quantity - 1, nowMs });
     }
-    for (const followUp of settlement.followUps) this.#insertFollowUp(row, followUp, { nowMs, byPerson: false });
-    if (settlement.followUps.length > 0) this.#statements.markReplaced.run(row.id);
+    for (const replacement of settlement.replacements)
+      this.#insertReplacement(row, replacement, { nowMs, byPerson: false });
+    if (settlement.replacements.length > 0) this.#statements.markReplaced.run(row.id);
   }
 
   /** Puts another entry of the same line on disk, with a reference of its own; returns that. */
-  #insertFollowUp(row: EntryRow, followUp: FollowUp, order: { nowMs: number; byPerson: boolean }): string {
+  #insertReplacement(row: EntryRow, replacement: Replacement, order: { nowMs: number; byPerson: boolean }): string {
     const { nowMs, byPerson } = order;
-    const { generation, chunk, quantity, currency } = followUp;
+    const { generation, part, quantity, currency } = replacement;
     const line = this.#statements.lineOf.get(row.line_id);
     assert(line !== undefined, `the line of ${row.reference} exists`);
-    const subject = { source: line.source, orderId: line.order_id, lineId: line.line_id, generation, chunk };
+    const subject = { source: line.source, orderId: line.order_id, lineId: line.line_id, generation, part };
     const reference = referenceFor(this.#namespace, subject);
     const lane = laneOf(line.source, currency, rulesFrom(row.rules).fallback_currency);
-    this.#statements.insertFollowUp.run({
+    this.#statements.insertReplacement.run({
       id: row.id,
       reference,
       generation,
-      chunk,
+      part,
       quantity,
       currency,
       lane,
@@ -228,8 +229,8 @@ export class EntryChanges {
       state: move.state,
       nextStep: move.nextStep,
       dueAtMs: move.dueAtMs,
-      inDoubt: move.inDoubt ? 1 : 0,
-      doubtUntilMs: move.doubtUntilMs,
+      outcomeUnknown: move.outcomeUnknown ? 1 : 0,
+      settlementDelayEndMs: move.settlementDelayEndMs,
       reviewReason: move.reviewReason,
       heldFrom: move.heldFrom,
       orderNumber: move.orderNumber,
@@ -246,14 +247,17 @@ export class EntryChanges {
 
   /** Orders a refused entry anew, under the next free generation: the same parting rule as for the worker's own. */
   reorder(row: EntryRow, nowMs: number): string {
-    assert(row.replaced === 0 && row.in_doubt === 0 && isFinal(row.state), `${row.reference} may be ordered anew`);
-    let [generation, chunk] = [row.generation + 1, row.chunk * 2];
-    while (this.#statements.isTaken.get(row.line_id, generation, chunk) !== undefined) {
+    assert(
+      row.replaced === 0 && row.outcome_unknown === 0 && isFinal(row.state),
+      `${row.reference} may be ordered anew`,
+    );
+    let [generation, part] = [row.generation + 1, row.part * 2];
+    while (this.#statements.isTaken.get(row.line_id, generation, part) !== undefined) {
       generation += 1;
-      chunk *= 2;
+      part *= 2;
     }
-    assert(Number.isSafeInteger(chunk), `${row.reference} was not ordered anew too often`);
-    const reference = this.#insertFollowUp(row, { ...row, generation, chunk }, { nowMs, byPerson: true });
+    assert(Number.isSafeInteger(part), `${row.reference} was not ordered anew too often`);
+    const reference = this.#insertReplacement(row, { ...row, generation, part }, { nowMs, byPerson: true });
     const { changes } = this.#statements.markReplaced.run(row.id);
     assert(changes === 1, `${row.reference} is replaced once`);
     this.#report(row, nowMs);
@@ -281,9 +285,9 @@ export class EntryChanges {
   }
 
   /** Takes an entry back that was never sent. */
-  takeBack(row: EntryRow, message: string, nowMs: number): void {
+  cancelUnsentResult(row: EntryRow, message: string, nowMs: number): void {
     assert(canTransition(row.state, 'cancelled'), `${row.reference} may be taken back from the state ${row.state}`);
-    assert(row.in_doubt === 0, `${row.reference} was not sent`);
+    assert(row.outcome_unknown === 0, `${row.reference} was not sent`);
     const change = {
       id: row.id,
       from: row.state,
@@ -299,9 +303,9 @@ export class EntryChanges {
   }
 
   /** What another outbox may have sent is in doubt: it is looked up before it is sent, or sent as such. */
-  lookFirst(row: EntryRow, nowMs: number): void {
+  lookUpFirst(row: EntryRow, nowMs: number): void {
     assert(canTransition(row.state, 'unknown'), `${row.reference} may be looked up from the state ${row.state}`);
-    const { changes } = this.#statements.lookFirst.run({ id: row.id, from: row.state, nowMs });
+    const { changes } = this.#statements.lookUpFirst.run({ id: row.id, from: row.state, nowMs });
     assert(changes === 1, `${row.reference} is looked up first once`);
   }
 
@@ -315,7 +319,7 @@ export class EntryChanges {
       orderId,
       lineId,
       generation: row.generation + 1,
-      chunk: row.chunk * 2,
+      part: row.part * 2,
     });
   }
 

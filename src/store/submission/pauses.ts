@@ -1,13 +1,13 @@
 import { operationsOf, pauseScopeFrom, readPauseScope } from '../../core/decision/pause-scope.ts';
 import type { Operation } from '../../core/order/operation.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { checkedWish, type AuditTable } from '../operator/audit.ts';
+import { checkedAuditedRequest, type AuditTable } from '../operator/audit.ts';
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
-import type { PersonsWish } from '../operator/audited-request.ts';
+import type { AuditedRequest } from '../operator/audited-request.ts';
 import type { Pause } from '../store.ts';
 
 /** What a claim must leave alone. */
-export interface StandingStill {
+export interface PausedScopes {
   /** Nothing at all is called. */
   readonly account: boolean;
   readonly keys: readonly string[];
@@ -68,7 +68,7 @@ export class PauseTable {
   }
 
   /** Read inside the transaction of a claim, so that nothing is sent after a pause was answered for. */
-  standingStill(): StandingStill {
+  pausedScopes(): PausedScopes {
     const still = {
       account: false,
       keys: [] as string[],
@@ -143,8 +143,8 @@ export class PauseTable {
     }
   }
 
-  stop(given: PersonsWish & { scope: string }): void {
-    const pause = checkedWish(given);
+  stop(given: AuditedRequest & { scope: string }): void {
+    const pause = checkedAuditedRequest(given);
     readPauseScope(pause.scope);
     inTransaction(this.#database, () => {
       const before = this.#find(pause.scope);
@@ -168,8 +168,8 @@ export class PauseTable {
     });
   }
 
-  goOn(given: PersonsWish & { scope: string }): void {
-    const resume = checkedWish(given);
+  goOn(given: AuditedRequest & { scope: string }): void {
+    const resume = checkedAuditedRequest(given);
     readPauseScope(resume.scope);
     inTransaction(this.#database, () => {
       const before = this.#find(resume.scope);

@@ -1,6 +1,6 @@
 import type { Family } from '../../core/order/operation.ts';
 import { operationsOf } from '../../core/decision/pause-scope.ts';
-import { refusalsInARow, tellingRows, type JudgedCall } from '../../core/decision/consecutive-rejections.ts';
+import { consecutiveRejections, verdictRows, type RecentVerdict } from '../../core/decision/consecutive-rejections.ts';
 import { outcomeRowFrom } from '../../core/decision/settlement.ts';
 import type { Sqlite } from '../sqlite/database.ts';
 
@@ -8,7 +8,7 @@ import type { Sqlite } from '../sqlite/database.ts';
 const attemptsLookedAt = 1000;
 
 /** The newest calls of a family that the API judged on their own merits, newest first. */
-export class JudgedCalls {
+export class RecentVerdicts {
   readonly #statement;
 
   constructor(database: Sqlite) {
@@ -21,12 +21,12 @@ export class JudgedCalls {
        WHERE a.id > (SELECT max(id) FROM attempts) - ${attemptsLookedAt} AND a.purpose = 'submit'
          AND a.outcome IN (SELECT value FROM json_each(:rows))
          AND e.operation IN (SELECT value FROM json_each(:operations))
-       ORDER BY a.id DESC LIMIT ${refusalsInARow.entries}`,
+       ORDER BY a.id DESC LIMIT ${consecutiveRejections.entries}`,
     );
   }
 
-  newest(family: Family): readonly JudgedCall[] {
-    const parameters = { operations: JSON.stringify(operationsOf(family)), rows: JSON.stringify(tellingRows) };
+  newest(family: Family): readonly RecentVerdict[] {
+    const parameters = { operations: JSON.stringify(operationsOf(family)), rows: JSON.stringify(verdictRows) };
     return this.#statement.all(parameters).flatMap(({ entryId, row, atMs }) => {
       const known = outcomeRowFrom(row);
       return known === null ? [] : [{ entryId, row: known, atMs }];

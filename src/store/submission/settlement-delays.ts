@@ -1,5 +1,5 @@
 import type { EntryState } from '../../core/entry/states.ts';
-import { quietLeftMs } from '../../core/decision/settlement-delay.ts';
+import { settlementDelayLeftMs } from '../../core/decision/settlement-delay.ts';
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 
@@ -7,7 +7,7 @@ import type { EntryRow } from '../sqlite/rows.ts';
 const openStates: readonly EntryState[] = ['sending', 'unknown', 'placed', 'needs_review', 'held'];
 
 /** The quiet times of doubts, on the clock of the machine. */
-export class QuietTimes {
+export class SettlementDelays {
   readonly #database: Sqlite;
   /** From its start on, a worker knows every stamp to be of its own run of the machine, whether or not that has a name. */
   #areOfThisRun = false;
@@ -18,10 +18,10 @@ export class QuietTimes {
 
   /** What is left of an entry's quiet time, in ms; by the wall clock only where its stamp may be of another run. */
   leftOf(row: EntryRow, now: { nowMs: number; nowMono: number; bootId: string | null }): number {
-    const isComparable = this.#areOfThisRun || (now.bootId !== null && row.doubt_boot_id === now.bootId);
-    const doubtUntilMono = isComparable ? row.doubt_until_mono : null;
-    return quietLeftMs(
-      { doubtUntilMs: row.doubt_until_ms, doubtUntilMono },
+    const isComparable = this.#areOfThisRun || (now.bootId !== null && row.settlement_delay_boot_id === now.bootId);
+    const settlementDelayEndMono = isComparable ? row.settlement_delay_end_mono : null;
+    return settlementDelayLeftMs(
+      { settlementDelayEndMs: row.settlement_delay_end_ms, settlementDelayEndMono },
       { wallMs: now.nowMs, monoMs: now.nowMono },
     );
   }
@@ -36,9 +36,9 @@ export class QuietTimes {
         this.#database
           .prepare(
             // The state stands in the text, so that the index of its few rows is used.
-            `UPDATE entries SET doubt_until_mono = :untilMono, doubt_boot_id = :bootId
-             WHERE state = '${state}' AND doubt_until_ms IS NOT NULL
-               AND (doubt_boot_id IS NULL OR :bootId IS NULL OR doubt_boot_id <> :bootId)`,
+            `UPDATE entries SET settlement_delay_end_mono = :untilMono, settlement_delay_boot_id = :bootId
+             WHERE state = '${state}' AND settlement_delay_end_ms IS NOT NULL
+               AND (settlement_delay_boot_id IS NULL OR :bootId IS NULL OR settlement_delay_boot_id <> :bootId)`,
           )
           .run(restart);
       }

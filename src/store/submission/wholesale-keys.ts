@@ -1,9 +1,9 @@
-import { keyPrint } from '../../core/budget/key-fingerprint.ts';
+import { keyFingerprint } from '../../core/budget/key-fingerprint.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import type { ReferenceNamespace } from '../../core/order/reference.ts';
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
 import type { PauseTable } from './pauses.ts';
-import type { KeyRest, KeysAdopted, KeysInUse } from '../store.ts';
+import type { KeyBackOff, KeysAdopted, KeysInUse } from '../store.ts';
 
 interface KeyRow {
   readonly keyName: string;
@@ -16,7 +16,8 @@ interface Move {
   readonly to: string;
 }
 
-const restColumns = 'boot_id, stamped_mono, blocked_until_mono, paced_until_mono, paced_length_ms, turned_away_at_ms';
+const backOffColumns =
+  'boot_id, stamped_mono, blocked_until_mono, throttled_until_mono, throttle_length_ms, rate_limited_at_ms';
 
 /**
  * Which keys are configured, and what the server asked of each. The budget is the server's, and it counts by the value
@@ -32,17 +33,17 @@ export class WholesaleKeyTable {
     this.#database = database;
     this.#namespace = rooms.namespace;
     this.#pauses = rooms.pauses;
-    const forget = `stamped_mono = NULL, blocked_until_mono = NULL, paced_until_mono = NULL, paced_length_ms = NULL,
-      turned_away_at_ms = NULL`;
+    const forget = `stamped_mono = NULL, blocked_until_mono = NULL, throttled_until_mono = NULL, throttle_length_ms = NULL,
+      rate_limited_at_ms = NULL`;
     this.#statements = {
       all: database.prepare<[], KeyRow>(
-        'SELECT key_name AS keyName, value_print AS print FROM wholesale_keys ORDER BY key_name',
+        'SELECT key_name AS keyName, value_fingerprint AS print FROM wholesale_keys ORDER BY key_name',
       ),
       print: database.prepare(
-        `INSERT INTO wholesale_keys (key_name, value_print) VALUES (:name, :print)
-         ON CONFLICT (key_name) DO UPDATE SET value_print = excluded.value_print`,
+        `INSERT INTO wholesale_keys (key_name, value_fingerprint) VALUES (:name, :print)
+         ON CONFLICT (key_name) DO UPDATE SET value_fingerprint = excluded.value_fingerprint`,
       ),
-      forgetRest: database.prepare(`UPDATE wholesale_keys SET ${forget} WHERE key_name = ?`),
+      forgetBackOff: database.prepare(`UPDATE wholesale_keys SET ${forget} WHERE key_name = ?`),
       moveSlots: database.prepare(
         `UPDATE budget_slots SET key_name = (SELECT m.value FROM json_each(:moves) m WHERE m.key = budget_slots.key_name)
          WHERE key_name IN (SELECT key FROM json_each(:moves))`,
@@ -58,22 +59,22 @@ export class WholesaleKeyTable {
          AND key_name NOT IN (SELECT key_name FROM budget_slots)`,
       ),
       rest: database.prepare(
-        `INSERT INTO wholesale_keys (key_name, ${restColumns})
-         VALUES (:keyName, :bootId, :nowMono, :blockedUntilMono, :pacedUntilMono, :pacedLengthMs, :nowMs)
+        `INSERT INTO wholesale_keys (key_name, ${backOffColumns})
+         VALUES (:keyName, :bootId, :nowMono, :blockedUntilMono, :throttledUntilMono, :throttleLengthMs, :nowMs)
          ON CONFLICT (key_name) DO UPDATE SET boot_id = excluded.boot_id, stamped_mono = excluded.stamped_mono,
-           blocked_until_mono = excluded.blocked_until_mono, paced_until_mono = excluded.paced_until_mono,
-           paced_length_ms = excluded.paced_length_ms, turned_away_at_ms = excluded.turned_away_at_ms`,
+           blocked_until_mono = excluded.blocked_until_mono, throttled_until_mono = excluded.throttled_until_mono,
+           throttle_length_ms = excluded.throttle_length_ms, rate_limited_at_ms = excluded.rate_limited_at_ms`,
       ),
       // What was stamped in another run of the machine lasts as long again as it was asked for, from now on.
-      adoptRests: database.prepare(
+      adoptBackOffs: database.prepare(
         `UPDATE wholesale_keys SET boot_id = :bootId, stamped_mono = :nowMono,
            blocked_until_mono = :nowMono + max(0, blocked_until_mono - stamped_mono),
-           paced_until_mono = :nowMono + max(0, paced_until_mono - stamped_mono)
+           throttled_until_mono = :nowMono + max(0, throttled_until_mono - stamped_mono)
          WHERE stamped_mono IS NOT NULL AND (boot_id IS NULL OR boot_id IS NOT :bootId)`,
       ),
-      rests: database.prepare<[], KeyRest>(
-        `SELECT key_name AS keyName, blocked_until_mono AS blockedUntilMono, paced_until_mono AS pacedUntilMono,
-           paced_length_ms AS pacedLengthMs
+      rests: database.prepare<[], KeyBackOff>(
+        `SELECT key_name AS keyName, blocked_until_mono AS blockedUntilMono, throttled_until_mono AS throttledUntilMono,
+           throttle_length_ms AS throttleLengthMs
          FROM wholesale_keys WHERE stamped_mono IS NOT NULL ORDER BY key_name`,
       ),
     };
@@ -87,7 +88,7 @@ export class WholesaleKeyTable {
     return inTransaction(this.#database, () => {
       const known = this.#statements.all.all();
       const isFirst = known.length === 0;
-      const configured = keys.keys.map(({ name, value }) => ({ name, print: keyPrint(this.#namespace, value) }));
+      const configured = keys.keys.map(({ name, value }) => ({ name, print: keyFingerprint(this.#namespace, value) }));
       const changed = configured.filter(({ name, print }) => known.find((it) => it.keyName === name)?.print !== print);
       const moves = changed.flatMap(({ name, print }): Move[] => {
         const from = known.find((it) => it.print === print);
@@ -112,37 +113,37 @@ export class WholesaleKeyTable {
   /** What the server asked binds the value it was said to; slots stay with the name as well, which is only safer. */
   #move(moves: readonly Move[], replaced: readonly { name: string }[]): void {
     const read = this.#database.prepare<[string], Record<string, unknown>>(
-      `SELECT ${restColumns} FROM wholesale_keys WHERE key_name = ?`,
+      `SELECT ${backOffColumns} FROM wholesale_keys WHERE key_name = ?`,
     );
     const rests = moves.map(({ from, to }) => ({ to, rest: read.get(from) }));
-    for (const { name } of replaced) this.#statements.forgetRest.run(name);
+    for (const { name } of replaced) this.#statements.forgetBackOff.run(name);
     if (moves.length > 0) {
       const table = Object.fromEntries(moves.map(({ from, to }) => [from, to]));
       this.#statements.moveSlots.run({ moves: JSON.stringify(table) });
     }
     const write = this.#database.prepare(
-      `INSERT INTO wholesale_keys (key_name, ${restColumns}) VALUES (:to, :boot_id, :stamped_mono, :blocked_until_mono,
-         :paced_until_mono, :paced_length_ms, :turned_away_at_ms)
+      `INSERT INTO wholesale_keys (key_name, ${backOffColumns}) VALUES (:to, :boot_id, :stamped_mono, :blocked_until_mono,
+         :throttled_until_mono, :throttle_length_ms, :rate_limited_at_ms)
        ON CONFLICT (key_name) DO UPDATE SET boot_id = excluded.boot_id, stamped_mono = excluded.stamped_mono,
-         blocked_until_mono = excluded.blocked_until_mono, paced_until_mono = excluded.paced_until_mono,
-         paced_length_ms = excluded.paced_length_ms, turned_away_at_ms = excluded.turned_away_at_ms`,
+         blocked_until_mono = excluded.blocked_until_mono, throttled_until_mono = excluded.throttled_until_mono,
+         throttle_length_ms = excluded.throttle_length_ms, rate_limited_at_ms = excluded.rate_limited_at_ms`,
     );
     for (const { to, rest } of rests) if (rest !== undefined) write.run({ to, ...rest });
   }
 
   /** Called inside the transaction that closes the attempt which was turned away. */
-  turnedAway(rest: KeyRest, at: { nowMono: number; bootId: string | null; nowMs: number }): void {
+  rateLimited(rest: KeyBackOff, at: { nowMono: number; bootId: string | null; nowMs: number }): void {
     const { nowMono, bootId, nowMs } = at;
     this.#statements.rest.run({ ...rest, nowMono, bootId, nowMs });
   }
 
-  turnedAwayAlone(rest: KeyRest, at: { nowMono: number; bootId: string | null; nowMs: number }): void {
-    inTransaction(this.#database, () => this.turnedAway(rest, at));
+  rateLimitedAlone(rest: KeyBackOff, at: { nowMono: number; bootId: string | null; nowMs: number }): void {
+    inTransaction(this.#database, () => this.rateLimited(rest, at));
   }
 
-  restore(restart: { nowMono: number; bootId: string | null }): readonly KeyRest[] {
+  restore(restart: { nowMono: number; bootId: string | null }): readonly KeyBackOff[] {
     return inTransaction(this.#database, () => {
-      this.#statements.adoptRests.run(restart);
+      this.#statements.adoptBackOffs.run(restart);
       return this.#statements.rests.all();
     });
   }

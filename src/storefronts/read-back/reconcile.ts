@@ -53,7 +53,7 @@ export class Reconcile {
   async tellStranded(): Promise<void> {
     const { store, clock } = this.#deps;
     const sources = this.#lanes.map(({ shop }) => shop.source);
-    await store.tellStrandedOrders({ sources, nowMs: clock.wallMs() });
+    await store.flagStrandedOrders({ sources, nowMs: clock.wallMs() });
   }
 
   /** Makes other shops ready, and returns what puts them to use. A shop whose config is the same goes on as it is. */
@@ -87,7 +87,7 @@ export class Reconcile {
 
   /** Has a shop read back soon. */
   soon(door: Door): void {
-    this.#laneOf(door)?.ring();
+    this.#laneOf(door)?.notify();
   }
 
   health(): 'pass' | 'warn' {
@@ -144,8 +144,8 @@ class Lane {
     this.reconciler = new ShopReconciler({ shop, api: this.#api, store, take, clock, logger });
   }
 
-  ring(): void {
-    this.#wake.ring();
+  notify(): void {
+    this.#wake.notify();
   }
 
   start(): void {
@@ -154,9 +154,9 @@ class Lane {
 
   async #run(): Promise<void> {
     const { signal } = this.#end;
-    const schedule: Schedule = onSchedule(this.shop.rest.schedule, () => this.ring());
+    const schedule: Schedule = onSchedule(this.shop.rest.schedule, () => this.notify());
     try {
-      this.ring();
+      this.notify();
       while (!signal.aborted) {
         await this.#wake.wait(idleMs);
         if (signal.aborted) return;
@@ -183,7 +183,7 @@ class Lane {
 
   async #close(): Promise<void> {
     this.#end.abort();
-    this.ring();
+    this.notify();
     await this.#loop;
     await this.#last;
     await this.#api.close();

@@ -45,7 +45,7 @@ export interface ReconcilerDeps {
   readonly api: ShopApi;
   readonly store: Pick<
     Store,
-    'storefrontWatermark' | 'advanceStorefrontWatermark' | 'lowerStorefrontWatermark' | 'tellUnreadOrders'
+    'storefrontWatermark' | 'advanceStorefrontWatermark' | 'lowerStorefrontWatermark' | 'flagUnreadOrders'
   >;
   readonly take: TakeOrder;
   readonly clock: Clock;
@@ -299,7 +299,7 @@ export class ShopReconciler {
   async #tellUnread(openedMs: number): Promise<number> {
     const { store, shop, clock } = this.#deps;
     const seenBeforeMs = openedMs - unreadPatienceMs;
-    return await store.tellUnreadOrders({ source: shop.source, seenBeforeMs, nowMs: clock.wallMs() });
+    return await store.flagUnreadOrders({ source: shop.source, seenBeforeMs, nowMs: clock.wallMs() });
   }
 
   #tellSkew(): void {

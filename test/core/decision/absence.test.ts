@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { decideLookup } from '../../../src/core/decision/decision.ts';
 import type { EntryFacts, Settlement } from '../../../src/core/decision/settlement.ts';
-import { answer, facts, half, inDoubt, now, outcome, policy } from '../../support/facts.ts';
+import { answer, facts, half, outcomeUnknown, now, outcome, policy } from '../../support/facts.ts';
 
 const absent = { kind: 'absent' } as const;
 const refused = { row: 'out_of_stock', code: 'out_of_stock', message: 'none left' } as const;
-const doubt: Partial<EntryFacts> = { ...inDoubt, doubtUntilMs: now, quietLeftMs: 0 };
+const doubt: Partial<EntryFacts> = { ...outcomeUnknown, settlementDelayEndMs: now, settlementDelayLeftMs: 0 };
 
 /** What an entry is after a lookup, when the next one asks. */
-const after = (entry: EntryFacts, { state, absences, tries, lookFirst, row }: Settlement): EntryFacts => ({
+const after = (entry: EntryFacts, { state, absences, tries, recoveryStage, row }: Settlement): EntryFacts => ({
   ...entry,
   state,
   absences,
   tries,
-  lookFirst,
+  recoveryStage,
   lastRow: row,
 });
 const look = (entry: EntryFacts): Settlement => decideLookup(entry, absent, policy, now, half);
@@ -24,12 +24,17 @@ describe('an order that is not found', () => {
     ['was refused after a doubt', { ...doubt, buffered: refused }, 'rejected'],
     ['is past its deadline', { ...doubt, notAfterMs: now - 1 }, 'expired'],
     ['is an eSIM that may be cancelled', { ...doubt, operation: 'esim_cancel', iccid: '89' }, 'needs_review'],
-    ['may be in parts since a loss', { ...doubt, lookFirst: 1, rules: { partial: true }, quantity: 4 }, 'rejected'],
+    ['may be in parts since a loss', { ...doubt, recoveryStage: 1, rules: { partial: true }, quantity: 4 }, 'rejected'],
   ])('is looked for three times before that ends it: it %s', (_why, changes, end) => {
     const first = facts(changes);
     const once = look(first);
     expect(once).toMatchObject({ state: first.state, nextStep: 'lookup', absences: 1, dueAtMs: now + 5000 });
-    expect(once).toMatchObject({ inDoubt: first.inDoubt, lookFirst: first.lookFirst, counted: false, followUps: [] });
+    expect(once).toMatchObject({
+      outcomeUnknown: first.outcomeUnknown,
+      recoveryStage: first.recoveryStage,
+      counted: false,
+      replacements: [],
+    });
     expect(once.error?.buffered ?? false).toBe(first.buffered !== null);
     const twice = look(after(first, once));
     expect(twice).toMatchObject({ state: first.state, nextStep: 'lookup', absences: 2, dueAtMs: now + 15_000 });
@@ -37,12 +42,12 @@ describe('an order that is not found', () => {
   });
 
   it('is not sent after a loss before it was looked for three times under what may have taken its place', () => {
-    const first = facts({ ...doubt, lookFirst: 2 });
+    const first = facts({ ...doubt, recoveryStage: 2 });
     const once = look(first);
-    expect(once).toMatchObject({ nextStep: 'lookup', lookFirst: 2, absences: 1 });
+    expect(once).toMatchObject({ nextStep: 'lookup', recoveryStage: 2, absences: 1 });
     const twice = look(after(first, once));
-    expect(twice).toMatchObject({ nextStep: 'lookup', lookFirst: 2, absences: 2 });
-    expect(look(after(first, twice))).toMatchObject({ nextStep: 'send', lookFirst: 3, absences: 0 });
+    expect(twice).toMatchObject({ nextStep: 'lookup', recoveryStage: 2, absences: 2 });
+    expect(look(after(first, twice))).toMatchObject({ nextStep: 'send', recoveryStage: 3, absences: 0 });
   });
 
   it('is forgotten as soon as it is found, and not by a lookup that fails', () => {
@@ -56,14 +61,17 @@ describe('an order that is not found', () => {
   });
 
   it('counts for nothing while what was sent may still arrive, or where the same reference is sent again', () => {
-    const early = look(facts({ ...doubt, buffered: refused, quietLeftMs: 9000 }));
+    const early = look(facts({ ...doubt, buffered: refused, settlementDelayLeftMs: 9000 }));
     expect(early).toMatchObject({ nextStep: 'lookup', absences: 0, dueAtMs: now + 9000 });
-    expect(look(facts({ state: 'placed', quietLeftMs: 9000 }))).toMatchObject({ state: 'placed', absences: 0 });
+    expect(look(facts({ state: 'placed', settlementDelayLeftMs: 9000 }))).toMatchObject({
+      state: 'placed',
+      absences: 0,
+    });
     expect(look(facts(doubt))).toMatchObject({ nextStep: 'send', absences: 0 });
   });
 
   it('is not looked for beyond the time for which a doubt may last', () => {
-    const old = facts({ ...doubt, buffered: refused, firstSentAtMs: now - policy.horizonMs });
-    expect(look(old)).toMatchObject({ state: 'needs_review', inDoubt: true });
+    const old = facts({ ...doubt, buffered: refused, firstSentAtMs: now - policy.referenceExpiryMs });
+    expect(look(old)).toMatchObject({ state: 'needs_review', outcomeUnknown: true });
   });
 });

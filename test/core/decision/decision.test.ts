@@ -6,13 +6,13 @@ import { operations, type Operation } from '../../../src/core/order/operation.ts
 import { outcomeRows, type OutcomeRow } from '../../../src/core/decision/outcome.ts';
 import type { EntryFacts } from '../../../src/core/decision/settlement.ts';
 import { wholesaleErrors } from '../../../src/core/decision/wholesale-errors.ts';
-import { answer, facts, half, inDoubt, now, outcome, policy, saidBefore } from '../../support/facts.ts';
+import { answer, facts, half, outcomeUnknown, now, outcome, policy, saidBefore } from '../../support/facts.ts';
 
 describe('what an outcome does', () => {
   it('has a cell for every row and column, and each leads to a state that may follow "sending"', () => {
     for (const row of outcomeRows) {
       for (const operation of operations) {
-        for (const history of [{}, inDoubt]) {
+        for (const history of [{}, outcomeUnknown]) {
           const settlement = decideSubmission(facts({ operation, ...history }), outcome(row), policy, now, half);
           expect(canTransition('sending', settlement.state), `${row} ${operation}`).toBe(true);
         }
@@ -41,7 +41,13 @@ describe('what an outcome does', () => {
     ];
     for (const row of refusals) {
       for (const operation of operations) {
-        const { state, error } = decideSubmission(facts({ operation, ...inDoubt }), outcome(row), policy, now, half);
+        const { state, error } = decideSubmission(
+          facts({ operation, ...outcomeUnknown }),
+          outcome(row),
+          policy,
+          now,
+          half,
+        );
         const meaning = state === 'unknown' && error?.buffered === true ? 'to be resolved' : state;
         expect(['to be resolved', 'needs_review'], `${row} ${operation}`).toContain(meaning);
       }
@@ -55,14 +61,14 @@ describe('what an outcome does', () => {
     const codes = new Set(wholesaleErrors.map((row) => row.code));
     for (const row of rejecting) expect(codes.has(row) || row.startsWith('plan_'), row).toBe(true);
     for (const row of rejecting) {
-      expect(decisionTable[row].inDoubt.verdict).not.toBe('reject');
-      expect(decisionTable[row].cancelInDoubt.verdict).not.toBe('reject');
+      expect(decisionTable[row].outcomeUnknown.verdict).not.toBe('reject');
+      expect(decisionTable[row].cancelOutcomeUnknown.verdict).not.toBe('reject');
     }
   });
 
   it('leaves an order that was never sent as "never sent", free of charge', () => {
     const settlement = decideSubmission(facts(), outcome('unreachable', { sent: false }), policy, now, half);
-    expect(settlement).toMatchObject({ state: 'pending', counted: false, inDoubt: false, dueAtMs: now + 5000 });
+    expect(settlement).toMatchObject({ state: 'pending', counted: false, outcomeUnknown: false, dueAtMs: now + 5000 });
   });
 
   it.each([
@@ -81,8 +87,8 @@ describe('what an outcome does', () => {
     expect(settlement).toMatchObject({
       state: 'unknown',
       nextStep: 'lookup',
-      inDoubt: true,
-      doubtUntilMs: now + policy.quietMs,
+      outcomeUnknown: true,
+      settlementDelayEndMs: now + policy.settlementDelayMs,
     });
   });
 
@@ -95,7 +101,7 @@ describe('what an outcome does', () => {
         kind: row === 'invalid_key' || row === 'ip_not_allowed' ? 'key' : 'account',
         reason: row,
       });
-      expect(decideSubmission(facts(inDoubt), outcome(row), policy, now, half).state).toBe('unknown');
+      expect(decideSubmission(facts(outcomeUnknown), outcome(row), policy, now, half).state).toBe('unknown');
     },
   );
 
@@ -163,16 +169,16 @@ describe('what an outcome does', () => {
   });
 
   it('leaves to a person what is still in doubt when its reference is too old to be repeated', () => {
-    const old = facts({ ...inDoubt, firstSentAtMs: now - policy.horizonMs });
+    const old = facts({ ...outcomeUnknown, firstSentAtMs: now - policy.referenceExpiryMs });
     const settlement = decideSubmission(old, outcome('dropped'), policy, now, half);
-    expect(settlement).toMatchObject({ state: 'needs_review', inDoubt: true });
+    expect(settlement).toMatchObject({ state: 'needs_review', outcomeUnknown: true });
   });
 
   it('keeps the quiet time also before a person: the call may still be processed', () => {
-    const old = facts({ state: 'sending', firstSentAtMs: now - policy.horizonMs });
+    const old = facts({ state: 'sending', firstSentAtMs: now - policy.referenceExpiryMs });
     const settlement = decideSubmission(old, outcome('headers_timeout'), policy, now, half);
-    const quiet = { doubtUntilMs: now + policy.quietMs, quietMs: policy.quietMs };
-    expect(settlement).toMatchObject({ state: 'needs_review', inDoubt: true, ...quiet });
+    const quiet = { settlementDelayEndMs: now + policy.settlementDelayMs, settlementDelayMs: policy.settlementDelayMs };
+    expect(settlement).toMatchObject({ state: 'needs_review', outcomeUnknown: true, ...quiet });
   });
 });
 
@@ -182,58 +188,58 @@ describe('what a lookup does', () => {
   it('gives nobody the units of an answer that is about another order', () => {
     for (const state of ['sending', 'unknown'] as const) {
       const mixedUp = outcome('answer_mismatch', { http: 200, answer: answer({ orderNumber: 'X-1' }) });
-      const settlement = decideSubmission(facts({ ...inDoubt, state }), mixedUp, policy, now, half);
+      const settlement = decideSubmission(facts({ ...outcomeUnknown, state }), mixedUp, policy, now, half);
       expect(settlement).toMatchObject({ state: 'needs_review', pause: { kind: 'account' } });
       expect(settlement.answer).toMatchObject({ orderNumber: 'X-1', units: [], cost: null, currency: null });
     }
   });
 
   it('settles a doubt when the order is found', () => {
-    const settlement = decideLookup(facts(inDoubt), { kind: 'found', answer: answer() }, policy, now, half);
-    expect(settlement).toMatchObject({ state: 'fulfilled', inDoubt: false });
+    const settlement = decideLookup(facts(outcomeUnknown), { kind: 'found', answer: answer() }, policy, now, half);
+    expect(settlement).toMatchObject({ state: 'fulfilled', outcomeUnknown: false });
   });
 
   it('puts another purchase under our reference before a person, with both, and gives its units to nobody', () => {
     const differs = 'the order found under this reference has the product "b", asked was "a"';
     for (const state of ['unknown', 'placed'] as const) {
       const settlement = decideLookup(
-        facts({ ...inDoubt, state }),
+        facts({ ...outcomeUnknown, state }),
         { kind: 'found', answer: answer(), differs },
         policy,
         now,
         half,
       );
-      expect(settlement).toMatchObject({ state: 'needs_review', inDoubt: true, reviewReason: differs });
+      expect(settlement).toMatchObject({ state: 'needs_review', outcomeUnknown: true, reviewReason: differs });
       expect(settlement.answer).toMatchObject({ orderNumber: 'GC-1', units: [], cost: null });
     }
   });
 
   it('sends the same reference again when the order is absent and nothing was refused (Spec 7, retry rule 1)', () => {
-    const settlement = decideLookup(facts(inDoubt), { kind: 'absent' }, policy, now, half);
-    expect(settlement).toMatchObject({ state: 'unknown', nextStep: 'send', inDoubt: true });
+    const settlement = decideLookup(facts(outcomeUnknown), { kind: 'absent' }, policy, now, half);
+    expect(settlement).toMatchObject({ state: 'unknown', nextStep: 'send', outcomeUnknown: true });
   });
 
   it('believes a refusal only when the order is still absent after the quiet time', () => {
-    const early = decideLookup(facts({ ...inDoubt, buffered }), { kind: 'absent' }, policy, now, half);
+    const early = decideLookup(facts({ ...outcomeUnknown, buffered }), { kind: 'absent' }, policy, now, half);
     expect(early).toMatchObject({ state: 'unknown', nextStep: 'lookup', dueAtMs: now + 60_000, row: 'out_of_stock' });
     expect(early.error?.buffered).toBe(true);
-    const quiet = facts({ ...inDoubt, ...saidBefore, quietLeftMs: 0, buffered });
+    const quiet = facts({ ...outcomeUnknown, ...saidBefore, settlementDelayLeftMs: 0, buffered });
     const late = decideLookup(quiet, { kind: 'absent' }, policy, now, half);
-    expect(late).toMatchObject({ state: 'rejected', inDoubt: false });
+    expect(late).toMatchObject({ state: 'rejected', outcomeUnknown: false });
     expect(late.error).toEqual({ code: 'out_of_stock', message: buffered.message, buffered: false });
   });
 
   it('does not believe an absence while no lookup has ever found an order: the path may be wrong', () => {
-    const doubtful = facts({ ...inDoubt, ...saidBefore, quietLeftMs: 0, buffered });
+    const doubtful = facts({ ...outcomeUnknown, ...saidBefore, settlementDelayLeftMs: 0, buffered });
     const settlement = decideLookup(doubtful, { kind: 'absent' }, { ...policy, trustsAbsence: false }, now, half);
-    expect(settlement).toMatchObject({ state: 'needs_review', inDoubt: true });
+    expect(settlement).toMatchObject({ state: 'needs_review', outcomeUnknown: true });
   });
 
   it('changes nothing when it fails, and keeps the refusal that it was to clear up', () => {
     const states: EntryState[] = ['unknown', 'placed'];
     for (const state of states) {
       const failed = { kind: 'failed', outcome: outcome('dropped') } as const;
-      const settlement = decideLookup(facts({ ...inDoubt, state, buffered }), failed, policy, now, half);
+      const settlement = decideLookup(facts({ ...outcomeUnknown, state, buffered }), failed, policy, now, half);
       expect(settlement).toMatchObject({ state, nextStep: 'lookup', row: 'out_of_stock' });
       expect(settlement.error?.buffered).toBe(true);
     }
@@ -245,7 +251,7 @@ describe('what a lookup does', () => {
   });
 
   it('lets a scope stand still that turns a call away, also when the entry itself is too old to go on', () => {
-    const old = facts({ ...inDoubt, firstSentAtMs: now - policy.horizonMs });
+    const old = facts({ ...outcomeUnknown, firstSentAtMs: now - policy.referenceExpiryMs });
     const shut = outcome('api_disabled');
     const pause = { kind: 'account', reason: 'api_disabled' };
     const asked = decideLookup(old, { kind: 'failed', outcome: shut }, policy, now, half);
@@ -258,15 +264,15 @@ describe('what a lookup does', () => {
     const pending = answer({ units: [], status: 'processing', statusClass: 'pending' });
     const waited = facts({ state: 'sending', firstSentAtMs: now - 2 * policy.placedDeadlineMs });
     const placed = decideSubmission(waited, outcome('accepted', { answer: pending }), policy, now, half);
-    const shown = facts({ ...waited, state: 'placed', doubtUntilMs: placed.doubtUntilMs });
+    const shown = facts({ ...waited, state: 'placed', settlementDelayEndMs: placed.settlementDelayEndMs });
     const found = { kind: 'found', answer: pending } as const;
     const polled = decideLookup(shown, found, policy, now + 5000, half);
-    expect(polled).toMatchObject({ state: 'placed', doubtUntilMs: placed.doubtUntilMs });
+    expect(polled).toMatchObject({ state: 'placed', settlementDelayEndMs: placed.settlementDelayEndMs });
     expect(decideLookup(shown, found, policy, now + policy.placedDeadlineMs, half).state).toBe('needs_review');
   });
 
   it('looks once more after the deadline for the units, when the worker died in its lookup', () => {
-    const late = facts({ state: 'placed', firstSentAtMs: now - policy.placedDeadlineMs, doubtUntilMs: null });
+    const late = facts({ state: 'placed', firstSentAtMs: now - policy.placedDeadlineMs, settlementDelayEndMs: null });
     const crashed = { kind: 'failed', outcome: outcome('crashed') } as const;
     expect(decideLookup(late, crashed, policy, now, half)).toMatchObject({ state: 'placed', nextStep: 'lookup' });
     const found = { kind: 'found', answer: answer() } as const;
@@ -274,13 +280,13 @@ describe('what a lookup does', () => {
   });
 
   it('ends at the deadline for the units, also where no lookup ever brings an answer', () => {
-    const placed = facts({ state: 'placed', firstSentAtMs: 0, doubtUntilMs: policy.quietMs });
+    const placed = facts({ state: 'placed', firstSentAtMs: 0, settlementDelayEndMs: policy.settlementDelayMs });
     const failed = { kind: 'failed', outcome: outcome('server_error') } as const;
     const early = decideLookup(placed, failed, policy, policy.placedDeadlineMs - 1, half);
     expect(early).toMatchObject({ state: 'placed', nextStep: 'lookup' });
     const late = decideLookup(placed, failed, policy, policy.placedDeadlineMs, half);
     // It was accepted, whatever the lookups say: a retry by a person must ask, and not send.
-    expect(late).toMatchObject({ state: 'needs_review', row: 'accepted', inDoubt: false });
+    expect(late).toMatchObject({ state: 'needs_review', row: 'accepted', outcomeUnknown: false });
   });
 
   it('does not hold it against an order just accepted that a lookup cannot show it yet', () => {
@@ -292,10 +298,10 @@ describe('what a lookup does', () => {
       now,
       half,
     );
-    expect(placed.quietMs).toBe(policy.quietMs);
-    const shown = facts({ state: 'placed', doubtUntilMs: placed.doubtUntilMs });
+    expect(placed.settlementDelayMs).toBe(policy.settlementDelayMs);
+    const shown = facts({ state: 'placed', settlementDelayEndMs: placed.settlementDelayEndMs });
     expect(
-      decideLookup({ ...shown, quietLeftMs: 115_000 }, { kind: 'absent' }, policy, now + 5000, half),
+      decideLookup({ ...shown, settlementDelayLeftMs: 115_000 }, { kind: 'absent' }, policy, now + 5000, half),
     ).toMatchObject({
       state: 'placed',
       nextStep: 'lookup',
@@ -317,7 +323,7 @@ describe('what a lookup does', () => {
 
   describe('of a cancel', () => {
     const iccid = '8900000000000000000';
-    const cancel: Partial<EntryFacts> = { operation: 'esim_cancel' satisfies Operation, iccid, ...inDoubt };
+    const cancel: Partial<EntryFacts> = { operation: 'esim_cancel' satisfies Operation, iccid, ...outcomeUnknown };
 
     it('confirms it when the order is refunded or the eSIM is cancelled', () => {
       const refunded = answer({ status: 'refunded', statusClass: 'refunded' });
@@ -347,13 +353,13 @@ describe('what a lookup does', () => {
 
     it('proves nothing when the order of the eSIM is not found: a person decides', () => {
       const settlement = decideLookup(
-        facts({ ...cancel, ...saidBefore, doubtUntilMs: now - 1 }),
+        facts({ ...cancel, ...saidBefore, settlementDelayEndMs: now - 1 }),
         { kind: 'absent' },
         policy,
         now,
         half,
       );
-      expect(settlement).toMatchObject({ state: 'needs_review', inDoubt: true });
+      expect(settlement).toMatchObject({ state: 'needs_review', outcomeUnknown: true });
     });
 
     it('repeats it when nothing was cancelled, and asks a person when it was refused after a doubt', () => {

@@ -1,27 +1,43 @@
 import { describe, expect, it } from 'vitest';
 import { decideLookup, decideSubmission } from '../../../src/core/decision/decision.ts';
 import { judgeResend } from '../../../src/core/decision/resend.ts';
-import { answer, facts, half, inDoubt, now, outcome, policy, saidBefore } from '../../support/facts.ts';
+import { answer, facts, half, outcomeUnknown, now, outcome, policy, saidBefore } from '../../support/facts.ts';
 
 const absent = { kind: 'absent' } as const;
 /** In doubt, its deadline over, and the quiet time too; not found so far. */
-const late = { ...inDoubt, ...saidBefore, notAfterMs: now - 1, doubtUntilMs: now, quietLeftMs: 0 } as const;
+const late = {
+  ...outcomeUnknown,
+  ...saidBefore,
+  notAfterMs: now - 1,
+  settlementDelayEndMs: now,
+  settlementDelayLeftMs: 0,
+} as const;
 
 describe('a doubt whose deadline has passed', () => {
   it('ends as expired when a lookup after the quiet time proves that nothing was bought', () => {
     const settlement = decideLookup(facts(late), absent, policy, now, half);
-    expect(settlement).toMatchObject({ state: 'expired', inDoubt: false, doubtUntilMs: null, counted: false });
+    expect(settlement).toMatchObject({
+      state: 'expired',
+      outcomeUnknown: false,
+      settlementDelayEndMs: null,
+      counted: false,
+    });
     expect(settlement.error).toMatchObject({ code: 'not_after_passed', buffered: false });
   });
 
   it('is asked about again while the first call may still arrive', () => {
-    const settlement = decideLookup(facts({ ...late, quietLeftMs: 7000 }), absent, policy, now, half);
-    expect(settlement).toMatchObject({ state: 'unknown', nextStep: 'lookup', dueAtMs: now + 7000, inDoubt: true });
+    const settlement = decideLookup(facts({ ...late, settlementDelayLeftMs: 7000 }), absent, policy, now, half);
+    expect(settlement).toMatchObject({
+      state: 'unknown',
+      nextStep: 'lookup',
+      dueAtMs: now + 7000,
+      outcomeUnknown: true,
+    });
   });
 
   it('goes before a person where an absence proves nothing', () => {
     const settlement = decideLookup(facts(late), absent, { ...policy, trustsAbsence: false }, now, half);
-    expect(settlement).toMatchObject({ state: 'needs_review', inDoubt: true });
+    expect(settlement).toMatchObject({ state: 'needs_review', outcomeUnknown: true });
   });
 
   it('is fulfilled when the order is found, however late', () => {
@@ -31,8 +47,11 @@ describe('a doubt whose deadline has passed', () => {
   it('of a cancel is never repeated by itself, and never called expired: its order need not show what became of it', () => {
     const cancel = facts({ ...late, operation: 'esim_cancel', iccid: '8900000000000000000' });
     const untouched = { kind: 'found', answer: answer({ units: [] }) } as const;
-    expect(decideLookup(cancel, untouched, policy, now, half)).toMatchObject({ state: 'needs_review', inDoubt: true });
-    const early = { ...cancel, quietLeftMs: 7000 };
+    expect(decideLookup(cancel, untouched, policy, now, half)).toMatchObject({
+      state: 'needs_review',
+      outcomeUnknown: true,
+    });
+    const early = { ...cancel, settlementDelayLeftMs: 7000 };
     expect(decideLookup(early, untouched, policy, now, half)).toMatchObject({ state: 'unknown', nextStep: 'lookup' });
     const gone = { kind: 'found', answer: answer({ status: 'cancelled', units: [] }) } as const;
     expect(decideLookup(cancel, gone, policy, now, half).state).toBe('fulfilled');
@@ -42,16 +61,16 @@ describe('a doubt whose deadline has passed', () => {
     const rules = { split: true, fallback_currency: 'EUR' };
     const order = facts({ state: 'sending', quantity: 4, rules, notAfterMs: now });
     const above = decideSubmission(order, outcome('limit_exceeded'), policy, now, half);
-    expect(above).toMatchObject({ state: 'rejected', followUps: [] });
+    expect(above).toMatchObject({ state: 'rejected', replacements: [] });
     expect(decideSubmission(order, outcome('insufficient_balance'), policy, now, half)).toMatchObject({
       state: 'waiting',
-      followUps: [],
+      replacements: [],
     });
     const buffered = { row: 'limit_exceeded', code: 'limit_exceeded', message: 'too many' } as const;
     const absentLate = decideLookup(facts({ ...late, quantity: 4, rules, buffered }), absent, policy, now, half);
-    expect(absentLate).toMatchObject({ state: 'rejected', followUps: [] });
+    expect(absentLate).toMatchObject({ state: 'rejected', replacements: [] });
     const inTime = decideSubmission({ ...order, notAfterMs: now + 1 }, outcome('limit_exceeded'), policy, now, half);
-    expect(inTime.followUps).toHaveLength(2);
+    expect(inTime.replacements).toHaveLength(2);
   });
 });
 
@@ -59,7 +78,7 @@ describe('a reference that is about to be sent again', () => {
   const young = {
     notAfterMs: null,
     firstSentAtMs: now - 1000,
-    lookFirst: 0,
+    recoveryStage: 0,
     mayBeElsewhere: false,
     canLookUp: true,
   } as const;
@@ -71,7 +90,7 @@ describe('a reference that is about to be sent again', () => {
 
   it.each([
     ['its deadline has passed', { notAfterMs: now }],
-    ['nobody knows whether it is still remembered', { firstSentAtMs: now - policy.horizonMs }],
+    ['nobody knows whether it is still remembered', { firstSentAtMs: now - policy.referenceExpiryMs }],
   ])('is looked up instead, or put before a person, when %s', (_why, changes) => {
     expect(judgeResend({ ...young, ...changes }, policy, now)).toEqual({ step: 'lookup' });
     expect(judgeResend({ ...young, ...changes, canLookUp: false }, policy, now)).toMatchObject({ step: 'review' });

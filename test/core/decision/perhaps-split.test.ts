@@ -11,8 +11,8 @@ const sought = (changes: Partial<EntryFacts>): Settlement =>
   decideLookup(
     facts({
       state: 'unknown',
-      inDoubt: true,
-      lookFirst: 3,
+      outcomeUnknown: true,
+      recoveryStage: 3,
       quantity: 4,
       rules: { split: true },
       ...saidBefore,
@@ -41,32 +41,32 @@ describe('an order above a per-order limit whose outbox was lost', () => {
     ],
   ])('goes before a person, since parts of it may be bought: it %s', (_why, changes) => {
     const settlement = sought(changes);
-    expect(settlement).toMatchObject({ state: 'needs_review', inDoubt: true, followUps: [] });
+    expect(settlement).toMatchObject({ state: 'needs_review', outcomeUnknown: true, replacements: [] });
     expect(settlement.reviewReason).toContain('may have been bought in parts');
   });
 
   it('is parted again by the same limit, and each part is looked for', () => {
     const settlement = sought({ buffered: refused('limit_exceeded') });
     expect(settlement).toMatchObject({ state: 'rejected' });
-    expect(settlement.followUps.map((part) => part.quantity)).toEqual([2, 2]);
+    expect(settlement.replacements.map((part) => part.quantity)).toEqual([2, 2]);
   });
 
   it('passes over no part that a higher limit may have let through, although a lower one is known now', () => {
     const refusal = { buffered: refused('limit_exceeded'), quantity: 8, knownLimit: 2 };
-    const sizes = ({ followUps }: Settlement) => followUps.map((part) => [part.generation, part.quantity]);
+    const sizes = ({ replacements }: Settlement) => replacements.map((part) => [part.generation, part.quantity]);
     expect(sizes(sought(refusal))).toEqual([
       [1, 4],
       [1, 4],
     ]);
     // Where nothing was lost, what is known saves the calls between.
-    expect(sizes(sought({ ...refusal, lookFirst: 0 }))).toEqual([2, 2, 2, 2].map((size) => [2, size]));
+    expect(sizes(sought({ ...refusal, recoveryStage: 0 }))).toEqual([2, 2, 2, 2].map((size) => [2, size]));
   });
 
   it.each<[string, Partial<EntryFacts>]>([
     ['one of it was ordered', { quantity: 1 }],
     ['it may not be parted', { rules: {} }],
     ['it is no gift card', { operation: 'esim_order' }],
-    ['nothing was lost', { lookFirst: 0 }],
+    ['nothing was lost', { recoveryStage: 0 }],
   ])('is refused as ever where there are no parts: %s', (_why, changes) => {
     expect(sought({ buffered: refused('order_refused'), ...changes })).toMatchObject({ state: 'rejected' });
     expect(sought({ notAfterMs: now - 1, ...changes })).toMatchObject({ state: 'expired' });

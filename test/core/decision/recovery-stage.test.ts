@@ -7,41 +7,41 @@ import { answer, facts, half, now, outcome, policy, saidBefore } from '../../sup
 
 const absent = { kind: 'absent' } as const;
 const found = { kind: 'found', answer: answer() } as const;
-const stage = (lookFirst: 1 | 2, changes: Partial<EntryFacts> = {}): EntryFacts =>
-  facts({ state: 'unknown', inDoubt: true, lookFirst, ...saidBefore, ...changes });
+const stage = (recoveryStage: 1 | 2, changes: Partial<EntryFacts> = {}): EntryFacts =>
+  facts({ state: 'unknown', outcomeUnknown: true, recoveryStage, ...saidBefore, ...changes });
 
 describe('an entry of an outbox that follows a lost one', () => {
   it('is looked up before it is sent, wherever that can be done', () => {
     const unsent = {
       notAfterMs: null,
       firstSentAtMs: null,
-      lookFirst: 1,
+      recoveryStage: 1,
       mayBeElsewhere: false,
       canLookUp: true,
     } as const;
     expect(judgeResend(unsent, policy, now)).toEqual({ step: 'lookup' });
     expect(judgeResend({ ...unsent, canLookUp: false }, policy, now)).toEqual({ step: 'send' });
-    expect(judgeResend({ ...unsent, lookFirst: 3 }, policy, now)).toEqual({ step: 'send' });
+    expect(judgeResend({ ...unsent, recoveryStage: 3 }, policy, now)).toEqual({ step: 'send' });
   });
 
   it('is not sent where nothing can be looked up and it may stand under another reference', () => {
     const blind = {
       notAfterMs: null,
       firstSentAtMs: null,
-      lookFirst: 1,
+      recoveryStage: 1,
       mayBeElsewhere: true,
       canLookUp: false,
     } as const;
     expect(judgeResend(blind, policy, now)).toMatchObject({ step: 'review' });
     expect(judgeResend({ ...blind, canLookUp: true }, policy, now)).toEqual({ step: 'lookup' });
-    expect(judgeResend({ ...blind, lookFirst: 0 }, policy, now)).toEqual({ step: 'send' });
+    expect(judgeResend({ ...blind, recoveryStage: 0 }, policy, now)).toEqual({ step: 'send' });
   });
 
   it('is looked up under its own reference, then under that which takes its place, and sent after both', () => {
     const own = decideLookup(stage(1), absent, policy, now, half);
-    expect(own).toMatchObject({ state: 'unknown', nextStep: 'lookup', lookFirst: 2, inDoubt: true });
+    expect(own).toMatchObject({ state: 'unknown', nextStep: 'lookup', recoveryStage: 2, outcomeUnknown: true });
     const other = decideLookup(stage(2), absent, policy, now, half);
-    expect(other).toMatchObject({ state: 'unknown', nextStep: 'send', lookFirst: 3, inDoubt: true });
+    expect(other).toMatchObject({ state: 'unknown', nextStep: 'send', recoveryStage: 3, outcomeUnknown: true });
     expect(decideLookup(stage(1), found, policy, now, half).state).toBe('fulfilled');
   });
 
@@ -49,7 +49,7 @@ describe('an entry of an outbox that follows a lost one', () => {
     const rules = { fallback_currency: 'EUR' };
     const settlement = decideLookup(stage(2, { rules }), found, policy, now, half);
     expect(settlement).toMatchObject({ state: 'rejected', row: 'insufficient_balance', answer: null });
-    expect(settlement.followUps).toEqual([{ generation: 1, chunk: 0, quantity: 1, currency: 'EUR' }]);
+    expect(settlement.replacements).toEqual([{ generation: 1, part: 0, quantity: 1, currency: 'EUR' }]);
   });
 
   it.each([
@@ -58,7 +58,7 @@ describe('an entry of an outbox that follows a lost one', () => {
     ['it may have been either', { split: true, fallback_currency: 'EUR' }],
   ])('goes before a person when something else is found in its place: %s', (_why, rules) => {
     const settlement = decideLookup(stage(2, { rules, quantity: 4 }), found, policy, now, half);
-    expect(settlement).toMatchObject({ state: 'needs_review', inDoubt: true, followUps: [] });
+    expect(settlement).toMatchObject({ state: 'needs_review', outcomeUnknown: true, replacements: [] });
   });
 
   it('that may be charged in another way is not sent while no lookup has ever found an order', () => {
@@ -72,36 +72,36 @@ describe('an entry of an outbox that follows a lost one', () => {
     const order = stage(1, { rules: { partial: true }, quantity: 5 });
     for (const notAfterMs of [null, now - 1]) {
       const settlement = decideLookup({ ...order, notAfterMs }, absent, policy, now, half);
-      expect(settlement).toMatchObject({ state: 'rejected', inDoubt: false, lookFirst: 3 });
-      expect(settlement.followUps.map((part) => part.quantity)).toEqual([3, 2]);
+      expect(settlement).toMatchObject({ state: 'rejected', outcomeUnknown: false, recoveryStage: 3 });
+      expect(settlement.replacements.map((part) => part.quantity)).toEqual([3, 2]);
     }
-    const smallest = decideLookup({ ...order, generation: 3, chunk: 7 }, absent, policy, now, half);
-    expect(smallest).toMatchObject({ state: 'unknown', nextStep: 'lookup', lookFirst: 2 });
+    const smallest = decideLookup({ ...order, generation: 3, part: 7 }, absent, policy, now, half);
+    expect(smallest).toMatchObject({ state: 'unknown', nextStep: 'lookup', recoveryStage: 2 });
   });
 
   it('that takes fewer goes before a person where its parts may be on either balance', () => {
     const rules = { partial: true, fallback_currency: 'EUR' };
     const own = decideLookup(stage(1, { rules, quantity: 5 }), absent, policy, now, half);
-    expect(own).toMatchObject({ state: 'unknown', lookFirst: 2 });
+    expect(own).toMatchObject({ state: 'unknown', recoveryStage: 2 });
     const both = decideLookup(stage(2, { rules, quantity: 5 }), absent, policy, now, half);
-    expect(both).toMatchObject({ state: 'needs_review', inDoubt: true });
+    expect(both).toMatchObject({ state: 'needs_review', outcomeUnknown: true });
   });
 
   it('that takes fewer is looked for again, when lookups were proven to work only since it was not found', () => {
     const order = stage(2, { rules: { partial: true }, quantity: 5 });
     const other = decideLookup(order, absent, policy, now, half);
-    expect(other).toMatchObject({ state: 'unknown', nextStep: 'lookup', lookFirst: 1, absences: 0 });
+    expect(other).toMatchObject({ state: 'unknown', nextStep: 'lookup', recoveryStage: 1, absences: 0 });
     const blind = decideLookup(order, absent, { ...policy, trustsAbsence: false }, now, half);
     expect(blind).toMatchObject({ state: 'needs_review' });
   });
 
-  it.each([1, 2] as const)('concludes nothing while what was sent may still arrive, at stage %s', (lookFirst) => {
-    const late = { quietLeftMs: 9000, doubtUntilMs: now + 9000, quantity: 4 };
-    const again = { state: 'unknown', nextStep: 'lookup', lookFirst, followUps: [], dueAtMs: now + 9000 };
-    const order = stage(lookFirst, { ...late, rules: { partial: true } });
+  it.each([1, 2] as const)('concludes nothing while what was sent may still arrive, at stage %s', (recoveryStage) => {
+    const late = { settlementDelayLeftMs: 9000, settlementDelayEndMs: now + 9000, quantity: 4 };
+    const again = { state: 'unknown', nextStep: 'lookup', recoveryStage, replacements: [], dueAtMs: now + 9000 };
+    const order = stage(recoveryStage, { ...late, rules: { partial: true } });
     expect(decideLookup(order, absent, policy, now, half)).toMatchObject(again);
     const charged = stage(2, { ...late, rules: { fallback_currency: 'EUR' } });
-    expect(decideLookup(charged, found, policy, now, half)).toMatchObject({ ...again, lookFirst: 2 });
+    expect(decideLookup(charged, found, policy, now, half)).toMatchObject({ ...again, recoveryStage: 2 });
   });
 
   it('may be elsewhere only as far as its rules go', () => {
@@ -126,17 +126,17 @@ describe('an entry of an outbox that follows a lost one', () => {
     const cancel = stage(1, { operation: 'esim_cancel', iccid: '8988211000000000001' });
     const untouched = { kind: 'found', answer: answer({ units: [] }) } as const;
     const looked = decideLookup(cancel, untouched, policy, now, half);
-    expect(looked).toMatchObject({ state: 'unknown', nextStep: 'send', lookFirst: 3 });
+    expect(looked).toMatchObject({ state: 'unknown', nextStep: 'send', recoveryStage: 3 });
     const again = {
       notAfterMs: null,
       firstSentAtMs: null,
-      lookFirst: looked.lookFirst,
+      recoveryStage: looked.recoveryStage,
       mayBeElsewhere: false,
       canLookUp: true,
     };
     expect(judgeResend(again, policy, now)).toEqual({ step: 'send' });
     // Also where the order of its eSIM is not there yet, or not any more; but not after its deadline.
-    const sent = { state: 'unknown', nextStep: 'send', lookFirst: 3, inDoubt: true };
+    const sent = { state: 'unknown', nextStep: 'send', recoveryStage: 3, outcomeUnknown: true };
     expect(decideLookup({ ...cancel, absences: 0 }, absent, policy, now, half)).toMatchObject(sent);
     const late = decideLookup({ ...cancel, notAfterMs: now - 1 }, absent, policy, now, half);
     expect(late.state).toBe('needs_review');
@@ -144,19 +144,28 @@ describe('an entry of an outbox that follows a lost one', () => {
 
   it('goes before a person when no lookup brings an answer for as long as a doubt may last', () => {
     const failed = { kind: 'failed', outcome: outcome('server_error') } as const;
-    const old = stage(1, { createdAtMs: now - policy.horizonMs });
-    expect(decideLookup(old, failed, policy, now, half)).toMatchObject({ state: 'needs_review', inDoubt: true });
+    const old = stage(1, { createdAtMs: now - policy.referenceExpiryMs });
+    expect(decideLookup(old, failed, policy, now, half)).toMatchObject({ state: 'needs_review', outcomeUnknown: true });
     expect(decideLookup(stage(1, { createdAtMs: now }), failed, policy, now, half).state).toBe('unknown');
   });
 
   it('ends as expired only when neither is there', () => {
     const late = { notAfterMs: now - 1 };
     const once = { ...late, absences: 0 };
-    expect(decideLookup(stage(1, once), absent, policy, now, half)).toMatchObject({ state: 'unknown', lookFirst: 2 });
+    expect(decideLookup(stage(1, once), absent, policy, now, half)).toMatchObject({
+      state: 'unknown',
+      recoveryStage: 2,
+    });
     // That what may have taken its place is not there says nothing of itself, which was asked for once.
     const other = decideLookup(stage(2, late), absent, policy, now, half);
-    expect(other).toMatchObject({ state: 'unknown', nextStep: 'lookup', lookFirst: 3, absences: 0, inDoubt: true });
-    const itself = stage(2, { ...late, lookFirst: 3 });
+    expect(other).toMatchObject({
+      state: 'unknown',
+      nextStep: 'lookup',
+      recoveryStage: 3,
+      absences: 0,
+      outcomeUnknown: true,
+    });
+    const itself = stage(2, { ...late, recoveryStage: 3 });
     expect(decideLookup({ ...itself, absences: 0 }, absent, policy, now, half).state).toBe('unknown');
     expect(decideLookup({ ...itself, absences: 1 }, absent, policy, now, half).state).toBe('unknown');
     expect(decideLookup(itself, absent, policy, now, half).state).toBe('expired');

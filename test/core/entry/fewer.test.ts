@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { decideSubmission } from '../../../src/core/decision/decision.ts';
 import { lineStateOf, orderStateOf } from '../../../src/core/result/result-document.ts';
-import { facts, half, inDoubt, now, outcome, policy } from '../../support/facts.ts';
+import { facts, half, outcomeUnknown, now, outcome, policy } from '../../support/facts.ts';
 
 describe('an order that is out of stock and takes fewer', () => {
   const order = facts({ state: 'sending', quantity: 5, rules: { partial: true } });
   const sizes = (changes: Partial<typeof order>): readonly (number | null)[] =>
-    decideSubmission({ ...order, ...changes }, outcome('out_of_stock'), policy, now, half).followUps.map(
+    decideSubmission({ ...order, ...changes }, outcome('out_of_stock'), policy, now, half).replacements.map(
       (part) => part.quantity,
     );
 
   it('is ordered in halves, three times over at most, and never without saying so', () => {
     expect(sizes({})).toEqual([3, 2]);
-    expect(sizes({ generation: 2, chunk: 3 })).toEqual([3, 2]);
+    expect(sizes({ generation: 2, part: 3 })).toEqual([3, 2]);
     expect(sizes({ generation: 3 })).toEqual([]);
     expect(sizes({ quantity: 1 })).toEqual([]);
     expect(sizes({ rules: { split: true } })).toEqual([]);
@@ -21,7 +21,7 @@ describe('an order that is out of stock and takes fewer', () => {
   });
 
   it('is not halved while its own first order may have emptied the stock, nor after its deadline', () => {
-    expect(sizes({ ...inDoubt, state: 'sending' })).toEqual([]);
+    expect(sizes({ ...outcomeUnknown, state: 'sending' })).toEqual([]);
     expect(sizes({ notAfterMs: now })).toEqual([]);
   });
 });

@@ -5,7 +5,7 @@ import {
   entryStates,
   finalStates,
   isFinal,
-  type EntryAction,
+  type EntryActionName,
 } from '../../../src/core/entry/states.ts';
 
 describe('the states of an entry', () => {
@@ -32,13 +32,13 @@ describe('the states of an entry', () => {
   });
 
   it('allow a person no action that could hide a purchase or buy twice', () => {
-    const asked = { inDoubt: true, heldFrom: null, replaced: false };
-    const allowing = (action: EntryAction, facts = asked) =>
+    const asked = { outcomeUnknown: true, heldFrom: null, replaced: false };
+    const allowing = (action: EntryActionName, facts = asked) =>
       entryStates.filter((state) => allowedActions({ ...facts, state }).includes(action));
     expect(allowing('cancel')).toEqual([]);
     expect(allowing('reorder')).toEqual([]);
     expect(allowing('resolve')).toEqual(['needs_review']);
-    const clean = { ...asked, inDoubt: false };
+    const clean = { ...asked, outcomeUnknown: false };
     expect(allowing('cancel', clean)).toEqual(['pending', 'waiting']);
     expect(allowing('reorder', clean)).toEqual(['rejected', 'expired', 'cancelled']);
     expect(allowing('reorder', { ...clean, replaced: true })).toEqual([]);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { namespaceFingerprint, referenceFor, type ReferenceSubject } from '../../../src/core/order/reference.ts';
 
 const namespace = { instance: 'acme-shop', prefix: 'os', secret: Buffer.alloc(32, 1) };
-const subject: ReferenceSubject = { source: 'shop1', orderId: '1001', lineId: '1', generation: 0, chunk: 0 };
+const subject: ReferenceSubject = { source: 'shop1', orderId: '1001', lineId: '1', generation: 0, part: 0 };
 
 describe('a reference', () => {
   it('is the same for the same purchase, so that a lost disk does not buy twice', () => {
@@ -22,10 +22,10 @@ describe('a reference', () => {
         fc.string(),
         fc.nat(),
         fc.nat(),
-        (source, orderId, lineId, generation, chunk) => {
+        (source, orderId, lineId, generation, part) => {
           const reference = referenceFor(
             { ...namespace, prefix: 'abcdefgh' },
-            { source, orderId, lineId, generation, chunk },
+            { source, orderId, lineId, generation, part },
           );
           expect(reference).toMatch(/^[A-Za-z0-9_-]{1,36}$/);
         },
@@ -39,7 +39,7 @@ describe('a reference', () => {
       { orderId: '1002' },
       { lineId: '2' },
       { generation: 1 },
-      { chunk: 1 },
+      { part: 1 },
       { source: 'shop', orderId: '11001' },
       { orderId: '10011', lineId: '' },
       { orderId: '100', lineId: '11' },

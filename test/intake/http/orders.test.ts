@@ -162,7 +162,7 @@ describe('waiting for the result', () => {
     await delay(50);
     const attempt = await outbox.opened({ nowMs: Date.now() });
     await outbox.store.closeAttempt(close(attempt, fulfilled));
-    intake.ring();
+    intake.notify();
     const started = performance.now();
     const answers = await Promise.all([posted, read]);
     expect(performance.now() - started).toBeLessThan(900);

@@ -90,7 +90,7 @@ describe('attempts', () => {
       outbox.claim({ nowMs: 5000, render: () => ({ method: 'PUT', path: '/other', body: 'other' }) }),
     );
     expect(second?.request).toEqual(first.request);
-    expect(second?.entry.inDoubt).toBe(true);
+    expect(second?.entry.outcomeUnknown).toBe(true);
   });
 
   it('are never two at once for one entry, closed twice, changed or deleted', async () => {

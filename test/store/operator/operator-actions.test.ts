@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { EntryAction } from '../../../src/core/entry/states.ts';
+import type { EntryActionName } from '../../../src/core/entry/states.ts';
 import {
   act,
   entries,
@@ -26,7 +26,7 @@ const takenBack = {
 const done = { state: 'fulfilled', error_code: null, error_message: null, review_reason: null, settled_at_ms: nowMs };
 
 /** What each allowed pair changes of its entry. Every pair that is not here is refused. */
-const changes: Partial<Record<`${Situation}: ${EntryAction}`, Row>> = {
+const changes: Partial<Record<`${Situation}: ${EntryActionName}`, Row>> = {
   'pending: hold': held,
   'pending: cancel': takenBack,
   'waiting: hold': { ...held, held_from: 'waiting' },
@@ -51,7 +51,7 @@ const changes: Partial<Record<`${Situation}: ${EntryAction}`, Row>> = {
     review_reason: null,
     tries: 0,
   },
-  'needs_review, in doubt: resolve': { ...done, in_doubt: 0, doubt_until_ms: null },
+  'needs_review, in doubt: resolve': { ...done, outcome_unknown: 0, settlement_delay_end_ms: null },
   'needs_review, accepted: retry': {
     state: 'placed',
     next_step: 'lookup',
@@ -64,7 +64,7 @@ const changes: Partial<Record<`${Situation}: ${EntryAction}`, Row>> = {
   'needs_review, mismatch: retry': {
     state: 'unknown',
     next_step: 'lookup',
-    in_doubt: 1,
+    outcome_unknown: 1,
     due_at_ms: nowMs,
     review_reason: null,
     tries: 0,
@@ -125,7 +125,14 @@ describe('a person and an entry', () => {
       const due = await box.store.dueDeliveries('folder', nowMs, 10);
       expect(due.length).toBeGreaterThanOrEqual(isNews ? 1 : 0);
       // Only a new order makes a new reference, and one only; it has nothing of the old one but what was asked for.
-      const fresh = { generation: 1, chunk: 0, state: 'pending', request_body: null, in_doubt: 0, not_after_ms: null };
+      const fresh = {
+        generation: 1,
+        part: 0,
+        state: 'pending',
+        request_body: null,
+        outcome_unknown: 0,
+        not_after_ms: null,
+      };
       expect(others).toMatchObject(action === 'reorder' ? [{ ...fresh, reference: newReference }] : []);
       expect(newReference).not.toBe(after['reference']);
     },

@@ -1,16 +1,16 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { EntryAction } from '../../../src/core/entry/states.ts';
+import type { EntryActionName } from '../../../src/core/entry/states.ts';
 import { answer, close, fulfilled, line, nothing, Outbox } from '../../support/outbox.ts';
 import {
   act,
   entries,
   everything,
-  horizonMs,
+  referenceExpiryMs,
   names,
   nowMs,
   orders,
   outOfStock,
-  quietUntilMs,
+  settlementDelayEndMs,
   referenceOf,
   review,
   settle,
@@ -18,27 +18,27 @@ import {
 } from '../../support/operator.ts';
 
 describe('a doubt', () => {
-  const day3 = nowMs + 3 * horizonMs;
+  const day3 = nowMs + 3 * referenceExpiryMs;
 
   it('that was held is asked about before anything is sent again', async () => {
     const box = await standingIn('pending');
     await settle(box, { ...nothing, nextStep: 'send' });
     await act(box, { action: 'hold' });
     await act(box, { action: 'release' }, { nowMs: day3 });
-    expect(entries(box)[0]).toMatchObject({ state: 'unknown', next_step: 'lookup', in_doubt: 1 });
+    expect(entries(box)[0]).toMatchObject({ state: 'unknown', next_step: 'lookup', outcome_unknown: 1 });
   });
 
   it('that is too old and cannot be asked about is never sent again: a person decides', async () => {
     const blind = { nowMs: day3, lookupFamilies: [] };
     let box = await standingIn('held, unknown');
     await act(box, { action: 'release' }, blind);
-    expect(entries(box)[0]).toMatchObject({ state: 'needs_review', in_doubt: 1, held_from: null });
+    expect(entries(box)[0]).toMatchObject({ state: 'needs_review', outcome_unknown: 1, held_from: null });
     await expect(act(box, { action: 'retry' }, blind)).rejects.toMatchObject({ code: 'REFUSED' });
     box = await standingIn('unknown');
     await expect(act(box, { action: 'retry' }, blind)).rejects.toMatchObject({ code: 'REFUSED' });
     // Young enough: the API still knows the reference, and answers with the first order.
     await act(box, { action: 'retry' }, { lookupFamilies: [] });
-    expect(entries(box)[0]).toMatchObject({ state: 'unknown', next_step: 'send', in_doubt: 1 });
+    expect(entries(box)[0]).toMatchObject({ state: 'unknown', next_step: 'send', outcome_unknown: 1 });
   });
 
   it('keeps what an earlier refusal said, so that only a lookup settles it', async () => {
@@ -46,15 +46,15 @@ describe('a doubt', () => {
     const refused = { code: 'out_of_stock', message: 'no stock', buffered: true };
     await settle(box, { ...nothing, row: 'out_of_stock', error: refused });
     await act(box, { action: 'retry' });
-    expect(entries(box)[0]).toMatchObject({ error_buffered: 1, outcome_row: 'out_of_stock', in_doubt: 1 });
+    expect(entries(box)[0]).toMatchObject({ error_buffered: 1, outcome_row: 'out_of_stock', outcome_unknown: 1 });
   });
 
   it('is not called rejected while the last call may still be processed', async () => {
     const box = await standingIn('needs_review, in doubt');
     const order = { action: 'resolve', as: 'rejected', orderNumber: null, note: null } as const;
-    await expect(act(box, order, { nowMs: quietUntilMs - 1 })).rejects.toMatchObject({ code: 'REFUSED' });
-    await act(box, order, { nowMs: quietUntilMs });
-    expect(entries(box)[0]).toMatchObject({ state: 'rejected', in_doubt: 0, error_code: 'rejected_by_person' });
+    await expect(act(box, order, { nowMs: settlementDelayEndMs - 1 })).rejects.toMatchObject({ code: 'REFUSED' });
+    await act(box, order, { nowMs: settlementDelayEndMs });
+    expect(entries(box)[0]).toMatchObject({ state: 'rejected', outcome_unknown: 0, error_code: 'rejected_by_person' });
     const { newReference } = await act(box, { action: 'reorder', confirm: referenceOf(box) });
     expect(newReference).not.toBeNull();
   });
@@ -62,7 +62,16 @@ describe('a doubt', () => {
   it('never leads to a new reference without a person saying that it was not bought', async () => {
     for (const situation of names.filter((name) => /unknown|\bplaced|needs_review|sending/.test(name))) {
       const box = await standingIn(situation);
-      const tried: EntryAction[] = ['release', 'retry', 'hold', 'cancel', 'reorder', 'release', 'cancel', 'reorder'];
+      const tried: EntryActionName[] = [
+        'release',
+        'retry',
+        'hold',
+        'cancel',
+        'reorder',
+        'release',
+        'cancel',
+        'reorder',
+      ];
       for (const action of tried) await act(box, orders(box)[action]).catch(() => undefined);
       const may = ['needs_review, refused'].includes(situation);
       expect([situation, entries(box).length]).toEqual([situation, may ? 2 : 1]);
@@ -121,7 +130,7 @@ describe('an order made anew', () => {
     await settle(box, fulfilled);
     const [due] = await box.store.dueDeliveries('folder', nowMs, 1);
     expect(due?.document).toMatchObject({ state: 'completed', lines: [{ state: 'fulfilled' }] });
-    expect(entries(box).map((row) => [row['generation'], row['chunk'], row['replaced']])).toEqual([
+    expect(entries(box).map((row) => [row['generation'], row['part'], row['replaced']])).toEqual([
       [0, 0, 1],
       [1, 0, 1],
       [2, 0, 0],
@@ -131,13 +140,13 @@ describe('an order made anew', () => {
 
   it('of one part leaves the other part alone', async () => {
     const box = await standingIn('pending');
-    const half = (chunk: number) => ({ generation: 1, chunk, quantity: 1, currency: 'USD' });
-    await settle(box, { ...outOfStock, state: 'rejected', row: 'limit_exceeded', followUps: [half(0), half(1)] });
+    const half = (part: number) => ({ generation: 1, part, quantity: 1, currency: 'USD' });
+    await settle(box, { ...outOfStock, state: 'rejected', row: 'limit_exceeded', replacements: [half(0), half(1)] });
     await settle(box, fulfilled);
     await settle(box, { ...outOfStock, state: 'rejected' });
     const reference = String(entries(box)[2]?.['reference']);
     await act(box, { action: 'reorder', confirm: reference }, { reference });
-    expect(entries(box).map((row) => [row['generation'], row['chunk'], row['state']])).toEqual([
+    expect(entries(box).map((row) => [row['generation'], row['part'], row['state']])).toEqual([
       [0, 0, 'rejected'],
       [1, 0, 'fulfilled'],
       [1, 1, 'rejected'],
@@ -156,7 +165,7 @@ describe('the eSIMs of an order that a person settled', () => {
     const box = await Outbox.open();
     onTestFinished(() => box.close());
     await box.accept([line({ operation: 'esim_order', variant: null, plan: 'p', quantity: 1 })]);
-    await settle(box, review({ inDoubt: true, row: 'dropped' }));
+    await settle(box, review({ outcomeUnknown: true, row: 'dropped' }));
     return box;
   }
 

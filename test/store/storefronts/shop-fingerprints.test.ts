@@ -69,7 +69,7 @@ it('no secret of a shop stands in the database', async () => {
   const { outbox } = await outboxWith(shop('main', main));
   const database = new SqliteDatabase(outbox.path, { readonly: true });
   onTestFinished(() => void database.close());
-  const rows = database.prepare('SELECT kind, value FROM shop_marks ORDER BY kind').all();
+  const rows = database.prepare('SELECT kind, value FROM shop_fingerprints ORDER BY kind').all();
   expect(rows).toEqual([
     { kind: 'address', value: 'shop.example' },
     { kind: 'name', value: 'woocommerce/main' },

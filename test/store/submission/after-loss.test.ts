@@ -12,48 +12,54 @@ const lookUp = { judgeResend: () => ({ step: 'lookup' as const }) };
 const parts: Settlement = {
   ...nothing,
   state: 'rejected',
-  inDoubt: false,
-  doubtUntilMs: null,
-  quietMs: null,
-  lookFirst: 3,
+  outcomeUnknown: false,
+  settlementDelayEndMs: null,
+  settlementDelayMs: null,
+  recoveryStage: 3,
   row: 'out_of_stock',
   error: { code: 'out_of_stock', message: 'bought in parts, or not at all', buffered: false },
-  followUps: [
-    { generation: 1, chunk: 0, quantity: 1, currency: 'USD' },
-    { generation: 1, chunk: 1, quantity: 1, currency: 'USD' },
+  replacements: [
+    { generation: 1, part: 0, quantity: 1, currency: 'USD' },
+    { generation: 1, part: 1, quantity: 1, currency: 'USD' },
   ],
 };
 
 it('the parts of an order are looked up first as it was, also when they are made long after that time is over', async () => {
-  await box.store.lookFirst({ actor: 'cli', reason: 'the disk was lost', nowMs: 500, untilMs: 5000 });
+  await box.store.beginAfterLoss({ actor: 'cli', reason: 'the disk was lost', nowMs: 500, untilMs: 5000 });
   await box.accept([line({ quantity: 2, rules: { partial: true } })], null, 1000);
   // Long after: the order was lost with the old outbox, whenever it is looked at.
   const late = 900_000;
   expect(await box.store.openAttempt(box.claim({ ...lookUp, nowMs: late }))).toBeNull();
   const looked = await box.opened({ step: 'lookup', nowMs: late });
-  expect(looked.entry).toMatchObject({ lookFirst: 1, inDoubt: true });
+  expect(looked.entry).toMatchObject({ recoveryStage: 1, outcomeUnknown: true });
   await box.store.closeAttempt({ ...close(looked, parts), nowMs: late });
   expect(await box.store.openAttempt(box.claim({ ...lookUp, nowMs: late + 1 }))).toBeNull();
   const part = await box.opened({ step: 'lookup', nowMs: late + 1 });
-  expect(part.entry).toMatchObject({ generation: 1, quantity: 1, lookFirst: 1, inDoubt: true });
+  expect(part.entry).toMatchObject({ generation: 1, quantity: 1, recoveryStage: 1, outcomeUnknown: true });
   // What came in after that time is sent at once.
   await box.accept([line({ orderId: 'new' })], null, 6000);
   const sent = await box.opened({ ...lookUp, nowMs: late + 2 });
-  expect(sent.entry).toMatchObject({ generation: 0, lookFirst: 0, inDoubt: false });
+  expect(sent.entry).toMatchObject({ generation: 0, recoveryStage: 0, outcomeUnknown: false });
 });
 
 const mayHaveMoved = { rules: { fallback_currency: 'EUR' } } as const;
 const loss = { actor: 'cli', reason: 'this is an older copy', nowMs: 3000, untilMs: 9000 } as const;
-const inDoubt: Settlement = { ...nothing, nextStep: 'send' };
-const waiting: Settlement = { ...nothing, state: 'waiting', nextStep: 'send', inDoubt: false, doubtUntilMs: null };
+const outcomeUnknown: Settlement = { ...nothing, nextStep: 'send' };
+const waiting: Settlement = {
+  ...nothing,
+  state: 'waiting',
+  nextStep: 'send',
+  outcomeUnknown: false,
+  settlementDelayEndMs: null,
+};
 
 it('what was in doubt when an older copy was made is looked up like what was never sent: it may have moved on since', async () => {
   await box.accept([line(mayHaveMoved)], null, 1000);
-  await box.store.closeAttempt(close(await box.opened(), inDoubt));
-  await box.store.lookFirst(loss);
+  await box.store.closeAttempt(close(await box.opened(), outcomeUnknown));
+  await box.store.beginAfterLoss(loss);
   let asked: number | null = null;
-  const judgeResend = (entry: { lookFirst: number }) => {
-    asked = entry.lookFirst;
+  const judgeResend = (entry: { recoveryStage: number }) => {
+    asked = entry.recoveryStage;
     return { step: 'lookup' as const };
   };
   expect(await box.store.openAttempt(box.claim({ judgeResend, nowMs: 900_000 }))).toBeNull();
@@ -63,19 +69,19 @@ it('what was in doubt when an older copy was made is looked up like what was nev
 it('what was being sent when an older copy was made is looked up first, too', async () => {
   await box.accept([line(mayHaveMoved)], null, 1000);
   await box.opened();
-  await box.store.lookFirst(loss);
+  await box.store.beginAfterLoss(loss);
   const [open] = await box.store.openAttemptsOfOthers(999_999);
-  expect(open?.entry).toMatchObject({ state: 'sending', lookFirst: 1 });
+  expect(open?.entry).toMatchObject({ state: 'sending', recoveryStage: 1 });
 });
 
 it('what was looked up after one loss is looked up again after the next', async () => {
-  await box.store.lookFirst({ ...loss, nowMs: 500 });
+  await box.store.beginAfterLoss({ ...loss, nowMs: 500 });
   await box.accept([line(mayHaveMoved)], null, 1000);
   expect(await box.store.openAttempt(box.claim({ ...lookUp, nowMs: 2000 }))).toBeNull();
   const looked = await box.opened({ step: 'lookup', nowMs: 2000 });
-  await box.store.closeAttempt(close(looked, { ...waiting, lookFirst: 3, row: 'insufficient_balance' }));
-  await box.store.lookFirst(loss);
+  await box.store.closeAttempt(close(looked, { ...waiting, recoveryStage: 3, row: 'insufficient_balance' }));
+  await box.store.beginAfterLoss(loss);
   expect(await box.store.openAttempt(box.claim({ ...lookUp, nowMs: 900_000 }))).toBeNull();
   const again = await box.opened({ step: 'lookup', nowMs: 900_000 });
-  expect(again.entry).toMatchObject({ lookFirst: 1, inDoubt: true });
+  expect(again.entry).toMatchObject({ recoveryStage: 1, outcomeUnknown: true });
 });

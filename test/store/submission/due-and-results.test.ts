@@ -13,9 +13,11 @@ describe('what is due', () => {
     await outbox.accept([line()]);
     await outbox.store.closeAttempt(close(await outbox.opened(), { ...nothing, nextStep: 'send' }));
     await outbox.accept([line({ lineId: '2' })]);
-    await outbox.store.closeAttempt(close(await outbox.opened(), { ...nothing, state: 'waiting', inDoubt: false }));
+    await outbox.store.closeAttempt(
+      close(await outbox.opened(), { ...nothing, state: 'waiting', outcomeUnknown: false }),
+    );
     await outbox.accept([line({ lineId: '3' })]);
-    expect(await outbox.store.countInDoubt()).toBe(1);
+    expect(await outbox.store.countUnknownOutcomes()).toBe(1);
     const taken = [];
     for (;;) {
       const attempt = await outbox.store.openAttempt(outbox.claim({ nowMs: 9000, allowNew: taken.length > 0 }));
@@ -84,11 +86,11 @@ describe('what is due', () => {
 describe('an order whose deadline passed before its outbox was lost', () => {
   it('is looked up, and no more of them at a time than may be in doubt', async () => {
     const wish = { actor: 'a person', reason: 'the disk is new', nowMs: 1000, untilMs: 9000 };
-    await outbox.store.lookFirst(wish);
+    await outbox.store.beginAfterLoss(wish);
     await outbox.accept(['1', '2', '3'].map((lineId) => line({ lineId, notAfterMs: 1500 })));
-    for (const mostInDoubt of [1, 1, 2]) {
-      expect(await outbox.store.expireOverdue(2000, mostInDoubt)).toBe(0);
-      expect(await outbox.store.countInDoubt()).toBe(mostInDoubt);
+    for (const maxUnknownOutcomes of [1, 1, 2]) {
+      expect(await outbox.store.expireOverdue(2000, maxUnknownOutcomes)).toBe(0);
+      expect(await outbox.store.countUnknownOutcomes()).toBe(maxUnknownOutcomes);
     }
   });
 });
@@ -102,7 +104,7 @@ describe('an order whose deadline passes while it waits', () => {
     ['insufficient_balance', 'insufficient_balance'],
   ] as const)('is told the refusal of itself, never what kept it from being asked: %s', async (row, code) => {
     await outbox.accept([line({ notAfterMs: 5000 })]);
-    const waiting = { ...nothing, state: 'waiting', nextStep: 'send', inDoubt: false, row } as const;
+    const waiting = { ...nothing, state: 'waiting', nextStep: 'send', outcomeUnknown: false, row } as const;
     const error = { code: row, message: 'said then', buffered: false };
     await outbox.store.closeAttempt(close(await outbox.opened(), { ...waiting, error }));
     expect(await outbox.store.expireOverdue(5000, 5)).toBe(1);
@@ -132,7 +134,7 @@ describe('budget slots', () => {
     await outbox.store.closeAttempt(
       close(
         await outbox.opened(),
-        { ...nothing, state: 'pending', inDoubt: false, row: 'unreachable' },
+        { ...nothing, state: 'pending', outcomeUnknown: false, row: 'unreachable' },
         { slotsSettledMono: null },
       ),
     );
@@ -253,7 +255,7 @@ describe('fair share', () => {
     await outbox.accept(Array.from({ length: 20 }, (_, order) => line({ orderId: `old${order}` })));
     for (let order = 0; order < 20; order += 1) {
       await outbox.store.closeAttempt(
-        close(await outbox.opened(), { ...nothing, state: 'waiting', inDoubt: false, dueAtMs: 2000 }),
+        close(await outbox.opened(), { ...nothing, state: 'waiting', outcomeUnknown: false, dueAtMs: 2000 }),
       );
     }
     await outbox.accept(Array.from({ length: 20 }, (_, order) => line({ orderId: `new${order}` })));

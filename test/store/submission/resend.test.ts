@@ -5,14 +5,14 @@ import type { AttemptClaim } from '../../../src/store/store.ts';
 import { act, entries } from '../../support/operator.ts';
 import { close, line, nothing, Outbox } from '../../support/outbox.ts';
 
-const horizonMs = 86_400_000;
+const referenceExpiryMs = 86_400_000;
 const judging =
   (nowMs: number, canLookUp: boolean): AttemptClaim['judgeResend'] =>
   (entry) =>
-    judgeResend({ ...entry, canLookUp, mayBeElsewhere: false }, { horizonMs }, nowMs);
+    judgeResend({ ...entry, canLookUp, mayBeElsewhere: false }, { referenceExpiryMs }, nowMs);
 
 /** An outbox with entries in doubt that are due to be sent again. */
-async function inDoubt(...lines: ReturnType<typeof line>[]): Promise<Outbox> {
+async function outcomeUnknown(...lines: ReturnType<typeof line>[]): Promise<Outbox> {
   const box = await Outbox.open();
   onTestFinished(() => box.close());
   await box.accept(lines);
@@ -23,26 +23,31 @@ async function inDoubt(...lines: ReturnType<typeof line>[]): Promise<Outbox> {
 
 describe('a claim of an entry in doubt', () => {
   it('sends nothing again that became too old while the worker stood still, and asks about it instead', async () => {
-    const box = await inDoubt(line());
-    const nowMs = 2000 + horizonMs;
+    const box = await outcomeUnknown(line());
+    const nowMs = 2000 + referenceExpiryMs;
     expect(await box.store.openAttempt(box.claim({ nowMs, judgeResend: judging(nowMs, true) }))).toBeNull();
-    expect(entries(box)[0]).toMatchObject({ state: 'unknown', next_step: 'lookup', due_at_ms: nowMs, in_doubt: 1 });
+    expect(entries(box)[0]).toMatchObject({
+      state: 'unknown',
+      next_step: 'lookup',
+      due_at_ms: nowMs,
+      outcome_unknown: 1,
+    });
     expect((await box.opened({ step: 'lookup', nowMs })).purpose).toBe('lookup');
   });
 
   it('puts what cannot be asked about before a person, tells the shop, and goes on with the next', async () => {
     const old = line({ notAfterMs: 5000 });
-    const box = await inDoubt(old, line({ lineId: '2' }));
+    const box = await outcomeUnknown(old, line({ lineId: '2' }));
     const attempt = await box.opened({ nowMs: 5000, judgeResend: judging(5000, false) });
     expect(attempt.entry.notAfterMs).toBeNull();
-    expect(entries(box)[0]).toMatchObject({ state: 'needs_review', in_doubt: 1 });
+    expect(entries(box)[0]).toMatchObject({ state: 'needs_review', outcome_unknown: 1 });
     expect(entries(box)[0]?.['review_reason']).toContain('deadline');
     const [due] = await box.store.dueDeliveries('folder', 6000, 1);
     expect(due?.document.lines[0]?.state).toBe('needs_review');
   });
 
   it('is refused to a person too, who would buy it late by a retry', async () => {
-    const box = await inDoubt(line({ notAfterMs: 5000 }));
+    const box = await outcomeUnknown(line({ notAfterMs: 5000 }));
     const late = { nowMs: 5000, lookupFamilies: [] };
     await expect(act(box, { action: 'retry' }, late)).rejects.toMatchObject({ code: 'REFUSED' });
     await act(box, { action: 'retry' }, { nowMs: 5000 });
@@ -55,8 +60,14 @@ describe('what takes the place of a refused entry', () => {
     const box = await Outbox.open();
     onTestFinished(() => box.close());
     await box.accept([line({ quantity: 2, notAfterMs: 2200 })]);
-    const followUps = [{ generation: 1, chunk: 0, quantity: 2, currency: 'EUR' }];
-    const refused = { ...nothing, state: 'rejected', inDoubt: false, doubtUntilMs: null, followUps } as const;
+    const replacements = [{ generation: 1, part: 0, quantity: 2, currency: 'EUR' }];
+    const refused = {
+      ...nothing,
+      state: 'rejected',
+      outcomeUnknown: false,
+      settlementDelayEndMs: null,
+      replacements,
+    } as const;
     await box.store.closeAttempt(close(await box.opened(), refused));
     expect(entries(box).map((entry) => entry['not_after_ms'])).toEqual([2200, 2200]);
     expect(await box.store.openAttempt(box.claim({ nowMs: 2600 }))).toBeNull();

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { KeyRest } from '../../../src/store/store.ts';
+import type { KeyBackOff } from '../../../src/store/store.ts';
 import { close, fulfilled, line, nothing, Outbox } from '../../support/outbox.ts';
 import { rows } from '../../support/operator.ts';
 
@@ -38,14 +38,19 @@ const pause = (scope: string, probeAtMs: number | null = 900_000) => ({
 const probes = async (): Promise<Record<string, number | null>> =>
   Object.fromEntries((await box.store.pauses()).map(({ scope, probeAtMs }) => [scope, probeAtMs]));
 
-const rest: KeyRest = { keyName: 'main', blockedUntilMono: 8000, pacedUntilMono: 900_000, pacedLengthMs: 890_000 };
+const rest: KeyBackOff = {
+  keyName: 'main',
+  blockedUntilMono: 8000,
+  throttledUntilMono: 900_000,
+  throttleLengthMs: 890_000,
+};
 
 describe('the keys of the configuration', () => {
   it('are kept as prints only: no value stands in the database', async () => {
     await adopt({ main: 'sk-very-secret' });
-    const found = rows<{ value_print: string }>(box, 'SELECT * FROM wholesale_keys');
+    const found = rows<{ value_fingerprint: string }>(box, 'SELECT * FROM wholesale_keys');
     expect(JSON.stringify(found)).not.toContain('secret');
-    expect(found[0]?.value_print).toMatch(/^[0-9a-f]{16}$/);
+    expect(found[0]?.value_fingerprint).toMatch(/^[0-9a-f]{16}$/);
   });
 
   it('keep their slots by their value: under another name after a restart, and when two names are exchanged', async () => {
@@ -117,22 +122,22 @@ describe('what a server asked of a key', () => {
   it('is on disk with the attempt that was turned away, and means the same to the next process', async () => {
     await turnAway('1');
     await box.reopen();
-    expect(await box.store.restoreRests({ nowMono: 5000, bootId: 'boot' })).toEqual([rest]);
+    expect(await box.store.restoreBackOffs({ nowMono: 5000, bootId: 'boot' })).toEqual([rest]);
   });
 
   it('lasts as long again after the machine was started anew, once', async () => {
     await turnAway('1');
-    const again = { ...rest, blockedUntilMono: 107_000, pacedUntilMono: 999_000 };
-    expect(await box.store.restoreRests({ nowMono: 100_000, bootId: 'next boot' })).toEqual([again]);
-    expect(await box.store.restoreRests({ nowMono: 100_500, bootId: 'next boot' })).toEqual([again]);
+    const again = { ...rest, blockedUntilMono: 107_000, throttledUntilMono: 999_000 };
+    expect(await box.store.restoreBackOffs({ nowMono: 100_000, bootId: 'next boot' })).toEqual([again]);
+    expect(await box.store.restoreBackOffs({ nowMono: 100_500, bootId: 'next boot' })).toEqual([again]);
   });
 
   it('binds the value it was said to: it ends with it, and goes with it to another name', async () => {
     await adopt({ main: 'A', spare: 'B' });
     await turnAway('1');
     await adopt({ main: 'B', spare: 'A' });
-    expect(await box.store.restoreRests({ nowMono: 5000, bootId: 'boot' })).toEqual([{ ...rest, keyName: 'spare' }]);
+    expect(await box.store.restoreBackOffs({ nowMono: 5000, bootId: 'boot' })).toEqual([{ ...rest, keyName: 'spare' }]);
     await adopt({ main: 'B', spare: 'C' });
-    expect(await box.store.restoreRests({ nowMono: 5000, bootId: 'boot' })).toEqual([]);
+    expect(await box.store.restoreBackOffs({ nowMono: 5000, bootId: 'boot' })).toEqual([]);
   });
 });

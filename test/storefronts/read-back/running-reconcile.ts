@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import type { Clock } from '../../../src/core/clock.ts';
-import { StorefrontDesk } from '../../../src/storefronts/storefront-intake.ts';
+import { StorefrontIntake } from '../../../src/storefronts/storefront-intake.ts';
 import type { WooCommerceShop } from '../../../src/storefronts/settings.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { Reconcile } from '../../../src/storefronts/read-back/reconcile.ts';
@@ -19,7 +19,7 @@ export const hour = 3_600_000;
 export interface RunningReconcile {
   readonly outbox: Outbox;
   readonly reconcile: Reconcile;
-  readonly desk: StorefrontDesk;
+  readonly desk: StorefrontIntake;
   readonly shop: ReconciledShop;
   /** One run of the only shop. */
   readonly run: (sinceMs?: number) => Promise<ReconcileReport>;
@@ -60,7 +60,7 @@ export async function reconcileOf(
     paidStatuses: ['processing', 'completed'],
     ...changes.shop,
   } as const;
-  const desk = new StorefrontDesk({
+  const desk = new StorefrontIntake({
     config: { woocommerce: platform === 'woocommerce' ? [shop] : [], shopify: platform === 'shopify' ? [shop] : [] },
     store: outbox.store,
     clock,

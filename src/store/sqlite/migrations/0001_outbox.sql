@@ -72,7 +72,7 @@ CREATE TABLE entries (
   reference       TEXT NOT NULL UNIQUE CHECK (length(reference) BETWEEN 8 AND 36),
   line_id         INTEGER NOT NULL REFERENCES lines (id),
   generation      INTEGER NOT NULL DEFAULT 0,
-  chunk           INTEGER NOT NULL DEFAULT 0,
+  part           INTEGER NOT NULL DEFAULT 0,
   operation       TEXT NOT NULL CHECK (operation IN ('gift_card_order', 'esim_order', 'esim_topup', 'esim_cancel')),
   variant         TEXT,
   plan            TEXT,
@@ -87,8 +87,8 @@ CREATE TABLE entries (
   next_step       TEXT NOT NULL DEFAULT 'send' CHECK (next_step IN ('send', 'lookup')),
   due_at_ms       INTEGER NOT NULL,
   -- 1: an attempt may have been processed and nothing has settled that yet.
-  in_doubt        INTEGER NOT NULL DEFAULT 0 CHECK (in_doubt IN (0, 1)),
-  doubt_until_ms  INTEGER,
+  outcome_unknown        INTEGER NOT NULL DEFAULT 0 CHECK (outcome_unknown IN (0, 1)),
+  settlement_delay_end_ms  INTEGER,
   -- Attempts that count, and tries of the present kind (the position in a retry schedule).
   attempts        INTEGER NOT NULL DEFAULT 0,
   tries           INTEGER NOT NULL DEFAULT 0,
@@ -114,7 +114,7 @@ CREATE TABLE entries (
   created_at_ms   INTEGER NOT NULL,
   updated_at_ms   INTEGER NOT NULL,
   settled_at_ms   INTEGER,
-  UNIQUE (line_id, generation, chunk)
+  UNIQUE (line_id, generation, part)
 ) STRICT;
 CREATE INDEX entries_pending ON entries (due_at_ms, id) WHERE state = 'pending';
 CREATE INDEX entries_waiting ON entries (due_at_ms, id) WHERE state = 'waiting';

@@ -6,7 +6,7 @@ SELECT e.reference, r.source, r.order_id, l.line_id, e.operation, e.state,
        e.variant, e.plan, e.iccid, e.quantity, e.days, e.currency,
        e.order_number, e.status, e.cost, e.charged_currency,
        e.error_code, e.error_message, e.review_reason,
-       e.in_doubt, e.attempts, e.next_step, e.key_name,
+       e.outcome_unknown, e.attempts, e.next_step, e.key_name,
        CASE WHEN e.state IN ('pending', 'waiting', 'unknown', 'placed')
             THEN strftime('%Y-%m-%dT%H:%M:%fZ', e.due_at_ms / 1000.0, 'unixepoch') END AS next_attempt_at,
        strftime('%Y-%m-%dT%H:%M:%fZ', e.not_after_ms / 1000.0, 'unixepoch') AS not_after,

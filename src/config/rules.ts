@@ -3,7 +3,7 @@ import type { Origins } from './layers.ts';
 import type { ConfigPath } from './schema-tree.ts';
 import type { Secrets } from './secrets.ts';
 import { valueAt } from './tree.ts';
-import { isHttpUrl, isLoopback } from './upstream-address.ts';
+import { isHttpUrl, isLoopback } from '../core/settings/http-url.ts';
 
 /**
  * Rules between keys. They look at the tree as it was written, so that they are reported together with the rules of

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isCronExpression } from '../ops/schedule.ts';
-import { count, durationMs, httpUrl, secretText } from './schema-values.ts';
+import { count, durationMs, httpUrl, secretText } from '../core/settings/schema-values.ts';
 
 const restFields = {
   url: httpUrl.describe(

@@ -4,7 +4,7 @@ import type { Origins } from './layers.ts';
 import type { ConfigPath } from './schema-tree.ts';
 import type { Secrets } from './secrets.ts';
 import { valueAt } from './tree.ts';
-import { isHttpUrl, isLoopback } from './upstream-address.ts';
+import { isHttpUrl, isLoopback } from '../core/settings/http-url.ts';
 
 const webhook = ['intake', 'webhook'] as const;
 const platforms = ['woocommerce', 'shopify'] as const;

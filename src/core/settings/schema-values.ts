@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { isHttpUrl } from './upstream-address.ts';
+import { isHttpUrl } from './http-url.ts';
 
 /** A duration in whole milliseconds. */
 export const durationMs = (min: number, max: number) => z.int().min(min).max(max);
 
 export const count = (min: number, max: number) => z.int().min(min).max(max);
 
-/** A path; relative ones start at the current working directory. Its default depends on `data_dir`. */
+/** A path. A relative one starts at the working directory. Its default depends on `data_dir`. */
 export const folderPath = (description: string) => z.string().min(1).max(4096).optional().describe(description);
 
 export const keyName = z
@@ -20,7 +20,7 @@ export const httpUrl = z
     'must be an http or https address without user, query or fragment, for example "https://api.example.com/v1"',
   );
 
-/** `host:port`; an IPv6 host stands in brackets. */
+/** `host:port`, with brackets around an IPv6 host. */
 export const listenAddress = z
   .string()
   .regex(/^(\[[0-9a-fA-F:.]+\]|[^:\s[\]]+):\d{1,5}$/, {
@@ -30,8 +30,8 @@ export const listenAddress = z
   .refine((text) => Number(text.slice(text.lastIndexOf(':') + 1)) <= 65_535, 'must have a port from 0 to 65535');
 
 /**
- * A value that is never printed. Beside it stands `<name>_file`; `required` means that one of both must be set.
- * The rules about it are in `rules.ts`, which finds secrets by this mark.
+ * A secret: never printed. The schema declares `<name>_file` next to it, and \`required\` means that one of the two must
+ * be set. `config` finds all secrets by this mark.
  */
 export const secretText = (need: 'required' | 'optional') =>
   z
@@ -43,8 +43,8 @@ export const secretText = (need: 'required' | 'optional') =>
     .meta({ secret: need });
 
 /**
- * Marks a key, or a whole section, as one that a reload changes without a restart. A part of it that needs a restart
- * all the same carries the other mark. What has no mark needs one. `reload.ts` takes exactly the marked keys over.
+ * Marks a key or a section that a reload changes without a restart. Within such a section, `atStart` marks the keys that
+ * still need a restart. A key without a mark needs one, too.
  */
 export const live = { reload: 'live' } as const;
 export const atStart = { reload: 'restart' } as const;

@@ -1,4 +1,4 @@
-/** True for an absolute http(s) URL that names nothing but a place: credentials in a URL end up in logs. */
+/** Whether this is an absolute http(s) URL without credentials, query or fragment: a URL is logged. */
 export function isHttpUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const url = new URL(text);
@@ -6,7 +6,7 @@ export function isHttpUrl(text: string): boolean {
   return url.username === '' && url.password === '' && url.search === '' && url.hash === '';
 }
 
-/** True when the traffic cannot leave this machine. */
+/** Whether traffic to this host stays on this machine. */
 export function isLoopback(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '').toLowerCase();
   return host === 'localhost' || host.endsWith('.localhost') || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);

@@ -1,6 +1,15 @@
 import { z } from 'zod';
 import { sourceSchema } from '../core/order/order-request.ts';
-import { count, durationMs, folderPath, httpUrl, keyName, listenAddress, live, secretText } from '../core/settings/schema-values.ts';
+import {
+  count,
+  durationMs,
+  folderPath,
+  httpUrl,
+  keyName,
+  listenAddress,
+  live,
+  secretText,
+} from '../core/settings/schema-values.ts';
 import { webhookIntake } from './webhook-schema.ts';
 
 /** The columns of an order file that may be named otherwise. */

@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import { currencySchema, sourceSchema } from '../core/order/order-request.ts';
-import { atStart, count, durationMs, keyName, listenAddress, live, secretText } from '../core/settings/schema-values.ts';
+import {
+  atStart,
+  count,
+  durationMs,
+  keyName,
+  listenAddress,
+  live,
+  secretText,
+} from '../core/settings/schema-values.ts';
 import { shopifyRest, wooRest } from './shop-rest-schema.ts';
 
 const boundSource = sourceSchema

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { documentedOperations } from '../../src/sandbox/openapi-operations.ts';
-import { examples } from '../../src/sandbox/openapi-examples.ts';
+import { documentedOperations } from '../../src/sandbox/http/openapi-operations.ts';
+import { examples } from '../../src/sandbox/http/openapi-examples.ts';
 import { buyEsim, callerOf, esim, giftCard, mainKey, messageOf, refusalOf, startSandbox } from './running-sandbox.ts';
 
 describe('access', () => {

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readCatalogue, shippedCatalogue } from '../../src/sandbox/catalogue.ts';
-import { destinationsAnswer, plansAnswer, productsAnswer } from '../../src/sandbox/wire.ts';
+import { readCatalogue, shippedCatalogue } from '../../src/sandbox/orders/catalogue.ts';
+import { destinationsAnswer, plansAnswer, productsAnswer } from '../../src/sandbox/http/wire.ts';
 import { callerOf, giftCard, operatorOf, refusalOf, startSandbox, temporaryFolder } from './running-sandbox.ts';
 
 const small = (stock: number): string => `

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { errorRows } from '../../src/sandbox/answers.ts';
+import { errorRows } from '../../src/sandbox/http/answers.ts';
 import type { SandboxConfig } from '../../src/sandbox/config.ts';
 import type { Sandbox } from '../../src/sandbox/create-sandbox.ts';
 import {

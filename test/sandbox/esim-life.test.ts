@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { luhnDigit } from '../../src/sandbox/iccid.ts';
-import { cancelAnswer, esimOrderAnswer, esimUnit, topupsAnswer } from '../../src/sandbox/wire.ts';
+import { luhnDigit } from '../../src/sandbox/orders/iccid.ts';
+import { cancelAnswer, esimOrderAnswer, esimUnit, topupsAnswer } from '../../src/sandbox/http/wire.ts';
 import { balanceOf, buyEsim, callerOf, esim, messageOf, refusalOf, startSandbox } from './running-sandbox.ts';
 
 const dayMs = 86_400_000;

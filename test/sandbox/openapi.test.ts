@@ -4,8 +4,8 @@ import { getHttpOperationsFromSpec } from '@stoplight/prism-http';
 import { pino } from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import * as z from 'zod';
-import { documentedOperations } from '../../src/sandbox/openapi-operations.ts';
-import { examples } from '../../src/sandbox/openapi-examples.ts';
+import { documentedOperations } from '../../src/sandbox/http/openapi-operations.ts';
+import { examples } from '../../src/sandbox/http/openapi-examples.ts';
 import type { Sandbox } from '../../src/sandbox/create-sandbox.ts';
 import { buyEsim, type Caller, callerOf, esim, giftCard, type Reply, startSandbox } from './running-sandbox.ts';
 

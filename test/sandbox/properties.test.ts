@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { SandboxConfig } from '../../src/sandbox/config.ts';
 import type { Sandbox } from '../../src/sandbox/create-sandbox.ts';
-import type { SandboxLedger } from '../../src/sandbox/ledger.ts';
+import type { SandboxLedger } from '../../src/sandbox/account/ledger.ts';
 import { type Caller, callerOf, esim, giftCard, type Reply, startSandbox } from './running-sandbox.ts';
 
 type Step =

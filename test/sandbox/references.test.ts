@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkNames } from '../../src/sandbox/check-order.ts';
+import { checkNames } from '../../src/sandbox/orders/check-order.ts';
 import { buyEsim, callerOf, esim, giftCard, refusalOf, startSandbox } from './running-sandbox.ts';
 
 describe('a reference identifies one order', () => {

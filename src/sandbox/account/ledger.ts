@@ -1,0 +1,111 @@
+import type { ApiKey } from './accounts.ts';
+import { type Esim, type EsimState, stateOf } from '../orders/esims.ts';
+import type { Order } from '../orders/orders.ts';
+import type { LoggedCall, RequestLog } from '../limits/request-log.ts';
+import type { Shelf } from '../orders/sandbox-state.ts';
+
+export type LedgerOrder = Pick<
+  Order,
+  | 'number'
+  | 'account'
+  | 'channel'
+  | 'family'
+  | 'kind'
+  | 'reference'
+  | 'item'
+  | 'quantity'
+  | 'days'
+  | 'iccid'
+  | 'currency'
+  | 'cost_minor'
+  | 'refunded_minor'
+  | 'status'
+  | 'created_at'
+>;
+
+export type LedgerKey = {
+  key: number;
+  account: string;
+  name: string;
+  live: boolean;
+  /** Arrival stamps (ms) of the requests and of the spending calls that the limiter let in. */
+  requests_at: number[];
+  orders_at: number[];
+  /** Calls that were answered with 429 by a limit. */
+  limited: number;
+  /** The most calls let in within any span of one window, as this server counts. */
+  max_requests_in_window: number;
+  max_orders_in_window: number;
+};
+
+/** The truth about a sandbox, for tests: what was sold, to whom, for how much, and what arrived when. */
+export type SandboxLedger = {
+  now: number;
+  window_ms: number;
+  orders: LedgerOrder[];
+  esims: Array<Esim & { state: EsimState }>;
+  balances: Array<{ account: string; currency: string; amount_minor: number }>;
+  movements: Array<{
+    id: number;
+    account: string;
+    currency: string;
+    amount_minor: number;
+    kind: 'funding' | 'charge' | 'refund';
+    order_number: string | null;
+    iccid: string | null;
+    balance_minor: number;
+    created_at: number;
+  }>;
+  stock: Array<{ variant: string; available: number }>;
+  keys: LedgerKey[];
+  calls: LoggedCall[];
+};
+
+export function readLedger(shelf: Shelf, log: RequestLog, now: number): SandboxLedger {
+  const rows = <Row>(sql: string): Row[] => shelf.database.prepare<[], Row>(sql).all();
+  const calls = log.all();
+  const windowMs = shelf.settings.limits.window_ms;
+  return {
+    now,
+    window_ms: windowMs,
+    orders: rows<LedgerOrder>(
+      `SELECT number, account, channel, family, kind, reference, item, quantity, days, iccid, currency, cost_minor,
+         refunded_minor, status, created_at FROM orders ORDER BY id`,
+    ),
+    esims: rows<Esim>('SELECT * FROM esims ORDER BY id').map((esim) => ({ ...esim, state: stateOf(esim, now) })),
+    balances: rows('SELECT * FROM balances ORDER BY account, currency'),
+    movements: rows('SELECT * FROM movements ORDER BY id'),
+    stock: rows('SELECT variant, available FROM stock ORDER BY variant'),
+    keys: rows<ApiKey>('SELECT * FROM keys ORDER BY id').map((key) => keyCounters(key, calls, windowMs)),
+    calls,
+  };
+}
+
+function keyCounters(key: ApiKey, calls: LoggedCall[], windowMs: number): LedgerKey {
+  const own = calls.filter((call) => call.key === key.id);
+  const requestsAt = own.filter((call) => call.request_counted === 1).map((call) => call.arrived_at);
+  const ordersAt = own.filter((call) => call.order_counted === 1).map((call) => call.arrived_at);
+  return {
+    key: key.id,
+    account: key.account,
+    name: key.name,
+    live: key.revoked_at === null,
+    requests_at: requestsAt,
+    orders_at: ordersAt,
+    limited: own.filter((call) => call.limited === 1).length,
+    max_requests_in_window: mostInAnyWindow(requestsAt, windowMs),
+    max_orders_in_window: mostInAnyWindow(ordersAt, windowMs),
+  };
+}
+
+/** The largest number of stamps that lie within one window of each other; a stamp a whole window later is outside. */
+export function mostInAnyWindow(stamps: readonly number[], windowMs: number): number {
+  const ordered = stamps.toSorted((left, right) => left - right);
+  let most = 0;
+  let oldest = 0;
+  for (const [index, stamp] of ordered.entries()) {
+    while (stamp - (ordered[oldest] ?? stamp) >= windowMs) oldest += 1;
+    most = Math.max(most, index - oldest + 1);
+  }
+  return most;
+}

@@ -1,0 +1,55 @@
+import { randomInt } from 'node:crypto';
+import { fingerprintOf } from './accounts.ts';
+import type { Database } from '../database.ts';
+
+export type CodePurpose = 'sign_in' | 'create_key';
+
+const lifetimeMs = 10 * 60_000;
+const triesPerCode = 5;
+/** With five tries each, nobody guesses a code of six digits within the hour. */
+const codesPerHour = 20;
+
+/** One-time codes, sent to the account holder's own phone or e-mail (Spec 5.3). Only fingerprints are stored. */
+export class OneTimeCodes {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** A new code, which voids the older ones for the same purpose. Null: too many were asked for within an hour. */
+  issue(account: string, purpose: CodePurpose, now: number): string | null {
+    const recent = this.#database
+      .prepare<[string, number], number>('SELECT count(*) FROM one_time_codes WHERE account = ? AND created_at > ?')
+      .pluck()
+      .get(account, now - 3_600_000);
+    if ((recent ?? 0) >= codesPerHour) return null;
+    this.#database
+      .prepare('UPDATE one_time_codes SET used_at = ? WHERE account = ? AND purpose = ? AND used_at IS NULL')
+      .run(now, account, purpose);
+    const code = String(randomInt(1_000_000)).padStart(6, '0');
+    this.#database
+      .prepare(
+        'INSERT INTO one_time_codes (account, purpose, fingerprint, created_at, expires_at, tries_left) VALUES (?, ?, ?, ?, ?, ?)',
+      )
+      .run(account, purpose, fingerprintOf(`${account}/${purpose}/${code}`), now, now + lifetimeMs, triesPerCode);
+    return code;
+  }
+
+  /** True once, for the latest code of that account and purpose, while it is fresh. A wrong one costs a try. */
+  redeem(account: string, purpose: CodePurpose, code: string, now: number): boolean {
+    const live = this.#database
+      .prepare<[string, string, number], { id: number; fingerprint: string }>(
+        `SELECT id, fingerprint FROM one_time_codes WHERE account = ? AND purpose = ? AND expires_at > ?
+           AND used_at IS NULL AND tries_left > 0 ORDER BY id DESC LIMIT 1`,
+      )
+      .get(account, purpose, now);
+    if (live === undefined) return false;
+    if (live.fingerprint !== fingerprintOf(`${account}/${purpose}/${code.trim()}`)) {
+      this.#database.prepare('UPDATE one_time_codes SET tries_left = tries_left - 1 WHERE id = ?').run(live.id);
+      return false;
+    }
+    this.#database.prepare('UPDATE one_time_codes SET used_at = ? WHERE id = ?').run(now, live.id);
+    return true;
+  }
+}

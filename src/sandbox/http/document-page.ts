@@ -1,0 +1,70 @@
+import { html } from 'hono/html';
+import * as z from 'zod';
+import { page } from '../account/account-pages.ts';
+import { type ErrorCode, errorRows } from './answers.ts';
+import { type DocumentedOperation, documentedOperations } from './openapi-operations.ts';
+import { examples } from './openapi-examples.ts';
+
+type Html = ReturnType<typeof html>;
+
+/** The API for people: every operation with its fields, an example of both directions, and its errors. */
+export function documentPage(baseUrl: string): Html {
+  return page(
+    'Wholesale Ordering API',
+    html`<h1>Wholesale Ordering API</h1>
+<p>Base address: <code>${baseUrl}</code>. The same as a machine reads it: <a href="/openapi.json">openapi.json</a>. Your keys and balances: <a href="/account">account page</a>.</p>
+<h2>In short</h2><ul>
+<li>Every request carries <code>Authorization: Bearer &lt;API_KEY&gt;</code>; one key works for both families.</li>
+<li>Bodies are JSON (<code>Content-Type: application/json</code>). Amounts are decimal text.</li>
+<li>A reference identifies one order, in both families together. Sending it again answers with that order and buys nothing.</li>
+<li>An answer without <code>error</code> is a success, also when its status is <code>refunded</code>. When any error is returned, nothing was charged.</li>
+<li>After a timeout, a dropped connection, 429 or 5xx: send the same call again, with the same reference.</li>
+<li>Per key: 60 requests a minute; 20 orders, top-ups and cancels together a minute.</li></ul>
+<h2>Try it</h2><pre>curl -s ${baseUrl}/orders -H 'Authorization: Bearer YOUR_KEY' -H 'Content-Type: application/json' \\
+  -d '${JSON.stringify(examples.gift_card_order.request)}'</pre>
+<h2>Operations</h2><ul>${documentedOperations.map((operation) => html`<li><a href="#${operation.operation}">${operation.summary}</a></li>`)}</ul>
+${documentedOperations.map(operationSection)}${errorsSection()}`,
+  );
+}
+
+function operationSection(operation: DocumentedOperation): Html {
+  const { request, answer } = examples[operation.operation];
+  return html`<section id="${operation.operation}"><h3><code>${operation.method.toUpperCase()} ${operation.path}</code></h3>
+<p><strong>${operation.summary}.</strong> ${withCode(operation.description)}${operation.given ? '' : html` <em>Method and path are assumed.</em>`}</p>
+${operation.parameters === undefined ? '' : html`<table><tr><th>Parameter</th><th>In</th><th>Meaning</th></tr>${operation.parameters.map((parameter) => html`<tr><td><code>${parameter.name}</code></td><td>${parameter.in}</td><td>${parameter.description}</td></tr>`)}</table>`}
+${operation.request === undefined ? '' : html`${fieldsTable(operation.request)}<p>Example</p><pre>${JSON.stringify(request, null, 2)}</pre>`}
+${Object.entries(operation.successes).map(([status, meaning]) => html`<p><code>${status}</code> ${meaning}</p>`)}
+<details><summary>Example of the answer</summary><pre>${JSON.stringify(answer, null, 2)}</pre></details>
+<p>Errors: ${operation.errors.map((code, index) => html`${index === 0 ? '' : ', '}<a href="#error-${code}"><code>${code}</code></a>`)}</p></section>`;
+}
+
+/** What of a JSON Schema the table shows. */
+const shownSchema = z.looseObject({
+  properties: z.record(z.string(), z.looseObject({ type: z.string().optional(), description: z.string().optional() })),
+  required: z.array(z.string()).default([]),
+});
+
+function fieldsTable(schema: z.ZodType): Html {
+  const { properties, required } = shownSchema.parse(z.toJSONSchema(schema));
+  const rows = Object.entries(properties);
+  if (rows.length === 0) return html`<p>The body is empty, or <code>{}</code>.</p>`;
+  return html`<table><tr><th>Field</th><th>Type</th><th>Required</th><th>Meaning</th></tr>
+${rows.map(([name, { type, description }]) => html`<tr><td><code>${name}</code></td><td>${type ?? ''}</td><td>${required.includes(name) ? 'yes' : ''}</td><td>${withCode(description ?? '')}</td></tr>`)}</table>`;
+}
+
+function errorsSection(): Html {
+  const shown = new Set<ErrorCode>();
+  return html`<h2>Errors</h2><p>The body of every error: <code>{"error":{"code":"…","message":"…"}}</code>.</p>
+<div class="scroll"><table><tr><th>HTTP</th><th>Code</th><th>Family</th><th>Meaning</th><th>What to do</th></tr>
+${errorRows.map(({ status, code, family, meaning, action }) => {
+  // A code can stand in two rows; only the first one is what links lead to.
+  const anchor = shown.has(code) ? '' : html` id="error-${code}"`;
+  shown.add(code);
+  return html`<tr${anchor}><td>${status}</td><td><code>${code}</code></td><td>${family}</td><td>${withCode(meaning)}</td><td>${withCode(action)}</td></tr>`;
+})}</table></div>`;
+}
+
+/** Text with `names` in backticks, as the specification writes them. */
+function withCode(text: string): Html {
+  return html`${text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))}`;
+}

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { pino } from 'pino';
-import { folderIntakeDefaults } from '../src/intake/folder/folder-config.ts';
+import { folderIntakeDefaults } from '../src/intake/folder/settings.ts';
 import { createFolderIntake } from '../src/intake/folder/folder-intake.ts';
 import { SystemClock } from '../src/ops/system-clock.ts';
 import { openStore } from '../src/store/sqlite-store.ts';

@@ -5,7 +5,7 @@ import { Hono } from 'hono';
 import * as z from 'zod';
 import { pgBossClass } from './pg-boss.ts';
 import type { Web } from '../../src/intake/http/admission.ts';
-import type { WebhookConfig } from '../../src/intake/http/webhook-config.ts';
+import type { WebhookConfig } from '../../src/intake/http/settings.ts';
 import { startWebhookIntake } from '../../src/intake/http/webhook-intake.ts';
 import { startWebhookServer } from '../../src/intake/http/webhook-server.ts';
 import { createLogger } from '../../src/ops/logger.ts';

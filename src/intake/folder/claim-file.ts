@@ -6,7 +6,7 @@ import type { Store } from '../../store/store.ts';
 import { moveDurably } from './durable-files.ts';
 import { markerSuffix, parseWorkName, workNameOf } from './file-names.ts';
 import { hasErrno } from './filesystem-error.ts';
-import type { FolderIntakeConfig } from './folder-config.ts';
+import type { FolderIntakeConfig } from './settings.ts';
 import type { InboxFile } from './inbox-listing.ts';
 import type { FileJob } from './settle-file.ts';
 

@@ -11,7 +11,7 @@ import { checkMarker } from './done-marker.ts';
 import { openRegularFile, readPrefix } from './durable-files.ts';
 import { formatOf, markerSuffix } from './file-names.ts';
 import { hasErrno } from './filesystem-error.ts';
-import type { FolderIntakeConfig } from './folder-config.ts';
+import type { FolderIntakeConfig } from './settings.ts';
 import { signatureOf } from './inbox-listing.ts';
 import {
   type FileJob,

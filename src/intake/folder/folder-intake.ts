@@ -7,7 +7,7 @@ import { claimFile, findUnfinishedJobs, reclaimFile } from './claim-file.ts';
 import { newFileId } from './file-id.ts';
 import { runFileJob } from './file-job.ts';
 import { isFilesystemError } from './filesystem-error.ts';
-import { type FolderIntakeConfig, minFreeBytes } from './folder-config.ts';
+import { type FolderIntakeConfig, minFreeBytes } from './settings.ts';
 import { FolderReporter } from './folder-reporter.ts';
 import { type InboxFile, listInbox } from './inbox-listing.ts';
 import { InboxWatcher } from './inbox-watcher.ts';

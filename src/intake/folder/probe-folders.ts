@@ -2,7 +2,7 @@ import { mkdir, rename, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { hasErrno, isFilesystemError } from './filesystem-error.ts';
-import type { FolderIntakeConfig } from './folder-config.ts';
+import type { FolderIntakeConfig } from './settings.ts';
 
 /**
  * Makes the folders where they are missing, and proves with real renames that files can go the ways they will have to

@@ -10,7 +10,7 @@ import { documentReport, lineReport } from './error-report.ts';
 import { newFileId } from './file-id.ts';
 import { errorReportNameOf, markerSuffix, rejectedNameOf, workNameOf } from './file-names.ts';
 import { hasErrno } from './filesystem-error.ts';
-import type { FolderIntakeConfig } from './folder-config.ts';
+import type { FolderIntakeConfig } from './settings.ts';
 import { signatureAt } from './inbox-listing.ts';
 
 /** A file in the work folder, ours alone. Where it stands is told by the outbox. */

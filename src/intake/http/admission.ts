@@ -14,7 +14,7 @@ import {
 import { Refusal } from './problem.ts';
 import { RateLimit } from './rate-limit.ts';
 import { readRawBody } from './raw-body.ts';
-import type { WebhookConfig } from './webhook-config.ts';
+import type { WebhookConfig } from './settings.ts';
 
 export interface Web {
   Bindings: HttpBindings;

@@ -2,7 +2,7 @@ import type { Buffer } from 'node:buffer';
 import { hmacSha256, isSecretWithDigest, isSignature, secretDigest } from './hmac-signature.ts';
 import { Refusal } from './problem.ts';
 import { standardWebhookHeaders, verifyStandardWebhook } from './standard-webhook.ts';
-import type { HmacCaller, ShopForm, WebhookCaller, WebhookConfig } from './webhook-config.ts';
+import type { HmacCaller, ShopForm, WebhookCaller, WebhookConfig } from './settings.ts';
 
 /** Who is calling, as far as it matters: how it is called in logs, and whose orders it may touch. */
 export interface Caller {

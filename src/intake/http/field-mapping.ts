@@ -2,7 +2,7 @@ import { isObject } from '../orders/judge-line.ts';
 import { jsonPointer } from '../orders/json-pointer.ts';
 import type { JsonFinding } from '../orders/strict-json.ts';
 import type { Sku, SkuMap } from '../../storefronts/sku-map.ts';
-import type { FieldPointers } from './webhook-config.ts';
+import type { FieldPointers } from './settings.ts';
 
 /** The order of a home-made shop in the words of our own API, for the one judge of orders that there is. */
 export interface MappedOrder {

@@ -15,7 +15,7 @@ import { preferredWaitS } from './prefer-wait.ts';
 import { Refusal } from './problem.ts';
 import type { ShopForms } from './shop-forms.ts';
 import type { SettlementWatch, WatchedOrder } from './settlement-watch.ts';
-import type { WebhookConfig } from './webhook-config.ts';
+import type { WebhookConfig } from './settings.ts';
 
 export interface OrderRoutesDeps {
   readonly config: WebhookConfig;

@@ -9,7 +9,7 @@ import { type FoundOrder, judgeOrder } from '../orders/judge-order.ts';
 import { shownValue } from '../orders/parsed-item.ts';
 import { type JsonFinding, JsonSyntaxError, parseStrictJson } from '../orders/strict-json.ts';
 import { type DocumentMistake, Refusal } from './problem.ts';
-import type { WebhookLimits } from './webhook-config.ts';
+import type { WebhookLimits } from './settings.ts';
 
 /** A request body, read and found to be without a mistake. */
 export interface ReadOrders {

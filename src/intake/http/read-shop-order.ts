@@ -15,7 +15,7 @@ import {
   repeatedLines,
   tooManyLines,
 } from './read-orders.ts';
-import type { WebhookLimits } from './webhook-config.ts';
+import type { WebhookLimits } from './settings.ts';
 
 /**
  * Reads one order in the form of a home-made shop, by the same rules as our own form, and names mistakes by their place

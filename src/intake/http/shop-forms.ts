@@ -4,7 +4,7 @@ import type { Clock } from '../../core/clock.ts';
 import { SkuFile } from '../../storefronts/sku-file.ts';
 import { type ReadOrders, readOrders } from './read-orders.ts';
 import { readShopOrder } from './read-shop-order.ts';
-import type { ShopForm, WebhookConfig } from './webhook-config.ts';
+import type { ShopForm, WebhookConfig } from './settings.ts';
 
 /** The forms in which orders come: ours, and those of home-made shops. */
 export class ShopForms {

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { hmacSha256, isSignature } from './hmac-signature.ts';
-import type { WebhookCaller } from './webhook-config.ts';
+import type { WebhookCaller } from './settings.ts';
 
 /** How far the clock of the sender may be off, either way, in seconds: the tolerance of the published libraries. */
 export const toleranceS = 300;

@@ -13,7 +13,7 @@ import { orderRoutes } from './order-routes.ts';
 import { type ProblemCode, problemResponse, Refusal } from './problem.ts';
 import { ShopForms } from './shop-forms.ts';
 import { SettlementWatch } from './settlement-watch.ts';
-import type { WebhookConfig } from './webhook-config.ts';
+import type { WebhookConfig } from './settings.ts';
 import { startWebhookServer, type WebhookAnswers, type WebhookServer } from './webhook-server.ts';
 
 export interface WebhookIntakeOptions {

@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import { type ColumnMapping, type CsvHeader, readCsvHeader } from './csv-columns.ts';
 import { csvRecords } from './csv-records.ts';
 import { DocumentError } from './document-error.ts';
-import type { ParseLimits } from './parse-limits.ts';
+import type { ParseLimits } from './settings.ts';
 
 export interface CsvRow {
   readonly cells: readonly string[];

@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import { Readable, pipeline } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
 import { DocumentError } from './document-error.ts';
-import type { ParseLimits } from './parse-limits.ts';
+import type { ParseLimits } from './settings.ts';
 
 export interface CsvDialect {
   readonly delimiter: string;

@@ -5,7 +5,7 @@ import { type CsvRow, csvRows, isWholeRow } from './csv-document.ts';
 import { DocumentError } from './document-error.ts';
 import { emptyDocument, noOrders, readJsonDocument } from './json-document.ts';
 import { orderKeyOf } from './judge-row.ts';
-import type { ParseLimits } from './parse-limits.ts';
+import type { ParseLimits } from './settings.ts';
 import { type OrderFormat, type ParseOptions, ndjsonLines } from './parse-orders.ts';
 import type { TextLine } from './text-lines.ts';
 

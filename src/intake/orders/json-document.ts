@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import { checkedBytes } from './checked-bytes.ts';
 import { DocumentError } from './document-error.ts';
 import type { FoundOrder } from './judge-order.ts';
-import type { ParseLimits } from './parse-limits.ts';
+import type { ParseLimits } from './settings.ts';
 import { JsonSyntaxError, parseStrictJson } from './strict-json.ts';
 
 /**

@@ -6,7 +6,7 @@ import { readJsonDocument } from './json-document.ts';
 import { jsonPointer } from './json-pointer.ts';
 import { type FoundOrder, judgeOrder } from './judge-order.ts';
 import { rowJudge } from './judge-row.ts';
-import type { ParseLimits } from './parse-limits.ts';
+import type { ParseLimits } from './settings.ts';
 import { type ParsedItem, rejectionOf, shownValue } from './parsed-item.ts';
 import { NamedLines } from './repeated-lines.ts';
 import { JsonSyntaxError, parseStrictJson } from './strict-json.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { Clock } from '../../../src/core/clock.ts';
-import { type FolderIntakeConfig, folderIntakeDefaults } from '../../../src/intake/folder/folder-config.ts';
+import { type FolderIntakeConfig, folderIntakeDefaults } from '../../../src/intake/folder/settings.ts';
 import { type FolderIntake, createFolderIntake } from '../../../src/intake/folder/folder-intake.ts';
 import { openStore } from '../../../src/store/sqlite-store.ts';
 import type { Store } from '../../../src/store/store.ts';

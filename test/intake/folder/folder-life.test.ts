@@ -12,7 +12,7 @@ import {
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { FolderIntakeConfig } from '../../../src/intake/folder/folder-config.ts';
+import type { FolderIntakeConfig } from '../../../src/intake/folder/settings.ts';
 import { FolderBench, csvHeader } from './folder-bench.ts';
 
 let bench: FolderBench;

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { FieldPointers, ShopForm } from '../../../src/intake/http/webhook-config.ts';
+import type { FieldPointers, ShopForm } from '../../../src/intake/http/settings.ts';
 import { openReadOnly } from '../../../src/store/sqlite/database.ts';
 import { load, minimal, mistakesOf } from '../../config/config-file.ts';
 import { type RunningIntake, startIntake } from './running-intake.ts';

@@ -1,4 +1,4 @@
-import type { WebhookConfig } from '../../../src/intake/http/webhook-config.ts';
+import type { WebhookConfig } from '../../../src/intake/http/settings.ts';
 
 export const token = 'token-of-anybody-0001';
 export const boundToken = 'token-of-shop-two-002';

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import type { Clock } from '../../../src/core/clock.ts';
-import type { WebhookConfig } from '../../../src/intake/http/webhook-config.ts';
+import type { WebhookConfig } from '../../../src/intake/http/settings.ts';
 import { startWebhookIntake, type WebhookIntake } from '../../../src/intake/http/webhook-intake.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { Outbox } from '../../support/outbox.ts';

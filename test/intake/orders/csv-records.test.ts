@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type CsvRecords, csvRecords, quotedRecords } from '../../../src/intake/orders/csv-records.ts';
 import { DocumentError } from '../../../src/intake/orders/document-error.ts';
-import { defaultParseLimits } from '../../../src/intake/orders/parse-limits.ts';
+import { defaultParseLimits } from '../../../src/intake/orders/settings.ts';
 
 const dialect = { delimiter: ',', firstLine: 0, limits: defaultParseLimits };
 

@@ -1,6 +1,6 @@
 import { DocumentError } from '../../../src/intake/orders/document-error.ts';
 import { type Inspection, inspectOrders } from '../../../src/intake/orders/inspect-orders.ts';
-import { type ParseLimits, defaultParseLimits } from '../../../src/intake/orders/parse-limits.ts';
+import { type ParseLimits, defaultParseLimits } from '../../../src/intake/orders/settings.ts';
 import { type OrderFormat, type ParseOptions, parseOrders } from '../../../src/intake/orders/parse-orders.ts';
 import type { ParsedItem } from '../../../src/intake/orders/parsed-item.ts';
 

@@ -1,5 +1,5 @@
 import type { ColumnMapping } from '../orders/csv-columns.ts';
-import { type ParseLimits, defaultParseLimits } from '../orders/parse-limits.ts';
+import { type ParseLimits, defaultParseLimits } from '../orders/settings.ts';
 
 export interface FolderLimits extends ParseLimits {
   /** Below this many free bytes nothing more is claimed (default 200 MiB): the outbox needs the room for what it has taken on. */

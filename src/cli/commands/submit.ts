@@ -6,7 +6,7 @@ import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { formatOf } from '../../intake/folder/file-names.ts';
 import { DocumentError } from '../../intake/orders/document-error.ts';
 import { type OrderFormat, parseOrders } from '../../intake/orders/parse-orders.ts';
-import type { LineRejection, ParsedItem } from '../../intake/orders/parsed-item.ts';
+import type { LineRejection, ParsedItem } from '../../intake/orders/checked-line.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';

@@ -7,8 +7,8 @@ import { moveDurably } from './durable-files.ts';
 import { markerSuffix, parseWorkName, workNameOf } from './file-names.ts';
 import { hasErrno } from './filesystem-error.ts';
 import type { FolderIntakeConfig } from './settings.ts';
-import type { InboxFile } from './inbox-listing.ts';
-import type { FileJob } from './settle-file.ts';
+import type { InboxFile } from './inbox.ts';
+import type { FileJob } from './finish-file.ts';
 
 /**
  * Takes a file out of the inbox by renaming it: exactly one of all who try succeeds, and a crash leaves it in exactly

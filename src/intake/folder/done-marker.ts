@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { z } from 'zod';
-import type { Inspection } from '../orders/inspect-orders.ts';
+import type { Inspection } from '../orders/check-document.ts';
 import { DocumentError } from '../orders/document-error.ts';
 import { openRegularFile, readPrefix } from './durable-files.ts';
 import { hasErrno } from './filesystem-error.ts';

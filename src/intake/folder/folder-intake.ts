@@ -5,15 +5,15 @@ import { WakeUp } from '../../ops/wake-up.ts';
 import type { Store } from '../../store/store.ts';
 import { claimFile, findUnfinishedJobs, reclaimFile } from './claim-file.ts';
 import { newFileId } from './file-id.ts';
-import { runFileJob } from './file-job.ts';
+import { runFileJob } from './ingest-file.ts';
 import { isFilesystemError } from './filesystem-error.ts';
 import { type FolderIntakeConfig, minFreeBytes } from './settings.ts';
-import { FolderReporter } from './folder-reporter.ts';
-import { type InboxFile, listInbox } from './inbox-listing.ts';
+import { FolderReporter } from './folder-log.ts';
+import { type InboxFile, listInbox } from './inbox.ts';
 import { InboxWatcher } from './inbox-watcher.ts';
-import { type ArchivedFile, LateWriters } from './late-writers.ts';
-import { probeFolders } from './probe-folders.ts';
-import type { FileJob, FileJobContext, FileOutcome } from './settle-file.ts';
+import { type ArchivedFile, LateWriters } from './archived-files.ts';
+import { probeFolders } from './check-folders.ts';
+import type { FileJob, FileJobContext, FileOutcome } from './finish-file.ts';
 import { StableFiles } from './stable-files.ts';
 
 /** What one look into the inbox brought. */

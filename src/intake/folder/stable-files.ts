@@ -1,4 +1,4 @@
-import type { InboxFile } from './inbox-listing.ts';
+import type { InboxFile } from './inbox.ts';
 
 interface Observation {
   signature: string;

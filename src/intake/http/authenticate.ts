@@ -1,5 +1,5 @@
 import type { Buffer } from 'node:buffer';
-import { hmacSha256, isSecretWithDigest, isSignature, secretDigest } from './hmac-signature.ts';
+import { hmacSha256, isSecretWithDigest, isSignature, secretDigest } from './signatures.ts';
 import { Refusal } from './problem.ts';
 import { standardWebhookHeaders, verifyStandardWebhook } from './standard-webhook.ts';
 import type { HmacCaller, ShopForm, WebhookCaller, WebhookConfig } from './settings.ts';

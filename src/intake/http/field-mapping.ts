@@ -1,4 +1,4 @@
-import { isObject } from '../orders/judge-line.ts';
+import { isObject } from '../orders/check-line.ts';
 import { jsonPointer } from '../orders/json-pointer.ts';
 import type { JsonFinding } from '../orders/strict-json.ts';
 import type { Sku, SkuMap } from '../../storefronts/sku-map.ts';

@@ -5,7 +5,7 @@ import type { Clock } from '../../core/clock.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
 import type { AcceptedOrder } from '../../store/intake/intake-steps.ts';
 import type { Store } from '../../store/store.ts';
-import type { AcceptedLog } from './accepted-log.ts';
+import type { AcceptedLog } from './acceptance-log.ts';
 import type { Admission, Web } from './admission.ts';
 import { requireSource } from './authenticate.ts';
 import type { CommitQueue } from './commit-queue.ts';
@@ -14,7 +14,7 @@ import { acknowledgementOf, conflictRefusal, orderAddress } from './order-answer
 import { preferredWaitS } from './prefer-wait.ts';
 import { Refusal } from './problem.ts';
 import type { ShopForms } from './shop-forms.ts';
-import type { SettlementWatch, WatchedOrder } from './settlement-watch.ts';
+import type { SettlementWatch, WatchedOrder } from './waiting-callers.ts';
 import type { WebhookConfig } from './settings.ts';
 
 export interface OrderRoutesDeps {

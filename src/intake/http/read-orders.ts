@@ -1,12 +1,12 @@
 import type { Buffer } from 'node:buffer';
 import type { WholeRequest } from '../../store/intake/intake-steps.ts';
-import { checkedText } from '../orders/checked-bytes.ts';
+import { checkedText } from '../orders/utf8-text.ts';
 import { DocumentError } from '../orders/document-error.ts';
 import { syntaxMessage } from '../orders/json-document.ts';
 import { jsonPointer } from '../orders/json-pointer.ts';
-import { isObject } from '../orders/judge-line.ts';
-import { type FoundOrder, judgeOrder } from '../orders/judge-order.ts';
-import { shownValue } from '../orders/parsed-item.ts';
+import { isObject } from '../orders/check-line.ts';
+import { type FoundOrder, judgeOrder } from '../orders/check-order.ts';
+import { shownValue } from '../orders/checked-line.ts';
 import { type JsonFinding, JsonSyntaxError, parseStrictJson } from '../orders/strict-json.ts';
 import { type DocumentMistake, Refusal } from './problem.ts';
 import type { WebhookLimits } from './settings.ts';

@@ -1,8 +1,8 @@
 import type { Buffer } from 'node:buffer';
 import type { WholeRequest } from '../../store/intake/intake-steps.ts';
-import { isObject } from '../orders/judge-line.ts';
-import { judgeOrder } from '../orders/judge-order.ts';
-import { shownValue } from '../orders/parsed-item.ts';
+import { isObject } from '../orders/check-line.ts';
+import { judgeOrder } from '../orders/check-order.ts';
+import { shownValue } from '../orders/checked-line.ts';
 import { concerns, type MappingRules, mapOrder } from './field-mapping.ts';
 import type { DocumentMistake } from './problem.ts';
 import {

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import { hmacSha256, isSignature } from './hmac-signature.ts';
+import { hmacSha256, isSignature } from './signatures.ts';
 import type { WebhookCaller } from './settings.ts';
 
 /** How far the clock of the sender may be off, either way, in seconds: the tolerance of the published libraries. */

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
 import { messageText } from '../../core/message-text.ts';
 import type { Web } from './admission.ts';
-import { hmacSha256, isSignature } from './hmac-signature.ts';
+import { hmacSha256, isSignature } from './signatures.ts';
 import { Refusal } from './problem.ts';
 import { readRawBody } from './raw-body.ts';
 import { parseExactJson } from '../../storefronts/exact-json.ts';

@@ -5,14 +5,14 @@ import { hasCode } from '../../core/order-sync-error.ts';
 import type { Store } from '../../store/store.ts';
 import { StorefrontIntake } from '../../storefronts/storefront-intake.ts';
 import { type ReadBack, storefrontRoutes } from './storefront-routes.ts';
-import { AcceptedLog } from './accepted-log.ts';
+import { AcceptedLog } from './acceptance-log.ts';
 import { Admission, type Web } from './admission.ts';
 import { CommitQueue, unavailable } from './commit-queue.ts';
 import { documentRoutes } from './document-routes.ts';
 import { orderRoutes } from './order-routes.ts';
 import { type ProblemCode, problemResponse, Refusal } from './problem.ts';
 import { ShopForms } from './shop-forms.ts';
-import { SettlementWatch } from './settlement-watch.ts';
+import { SettlementWatch } from './waiting-callers.ts';
 import type { WebhookConfig } from './settings.ts';
 import { startWebhookServer, type WebhookAnswers, type WebhookServer } from './webhook-server.ts';
 

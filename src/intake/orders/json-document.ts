@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
-import { checkedBytes } from './checked-bytes.ts';
+import { checkedBytes } from './utf8-text.ts';
 import { DocumentError } from './document-error.ts';
-import type { FoundOrder } from './judge-order.ts';
+import type { FoundOrder } from './check-order.ts';
 import type { ParseLimits } from './settings.ts';
 import { JsonSyntaxError, parseStrictJson } from './strict-json.ts';
 

@@ -1,16 +1,16 @@
 import type { Buffer } from 'node:buffer';
-import { checkedBytes } from './checked-bytes.ts';
+import { checkedBytes } from './utf8-text.ts';
 import type { ColumnMapping } from './csv-columns.ts';
-import { csvRows } from './csv-document.ts';
+import { csvRows } from './csv-rows.ts';
 import { readJsonDocument } from './json-document.ts';
 import { jsonPointer } from './json-pointer.ts';
-import { type FoundOrder, judgeOrder } from './judge-order.ts';
-import { rowJudge } from './judge-row.ts';
+import { type FoundOrder, judgeOrder } from './check-order.ts';
+import { rowJudge } from './check-row.ts';
 import type { ParseLimits } from './settings.ts';
-import { type ParsedItem, rejectionOf, shownValue } from './parsed-item.ts';
+import { type ParsedItem, rejectionOf, shownValue } from './checked-line.ts';
 import { NamedLines } from './repeated-lines.ts';
 import { JsonSyntaxError, parseStrictJson } from './strict-json.ts';
-import { type TextLine, textLines } from './text-lines.ts';
+import { type TextLine, textLines } from './ndjson-lines.ts';
 
 export type OrderFormat = 'json' | 'ndjson' | 'csv';
 

@@ -1,5 +1,5 @@
 import { fingerprintOf } from '../../core/order/order-request.ts';
-import { type ParsedItem, rejectionOf, shownValue } from './parsed-item.ts';
+import { type ParsedItem, rejectionOf, shownValue } from './checked-line.ts';
 
 type Line = Extract<ParsedItem, { kind: 'line' }>['line'];
 

@@ -1,8 +1,8 @@
 import { DocumentError } from '../../../src/intake/orders/document-error.ts';
-import { type Inspection, inspectOrders } from '../../../src/intake/orders/inspect-orders.ts';
+import { type Inspection, inspectOrders } from '../../../src/intake/orders/check-document.ts';
 import { type ParseLimits, defaultParseLimits } from '../../../src/intake/orders/settings.ts';
 import { type OrderFormat, type ParseOptions, parseOrders } from '../../../src/intake/orders/parse-orders.ts';
-import type { ParsedItem } from '../../../src/intake/orders/parsed-item.ts';
+import type { ParsedItem } from '../../../src/intake/orders/checked-line.ts';
 
 export type Line = Extract<ParsedItem, { kind: 'line' }>['line'];
 export type Refused = Extract<ParsedItem, { kind: 'rejection' }>['rejection'];

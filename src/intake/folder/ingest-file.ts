@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FileRow, IntakeBatch } from '../../store/store.ts';
 import { DocumentError } from '../orders/document-error.ts';
-import { inspectOrders, tooLarge } from '../orders/inspect-orders.ts';
+import { inspectOrders, tooLarge } from '../orders/check-document.ts';
 import { tooLargeForJson } from '../orders/json-document.ts';
 import { type OrderFormat, type ParseOptions, parseOrders } from '../orders/parse-orders.ts';
 import { checkMarker } from './done-marker.ts';
@@ -12,7 +12,7 @@ import { openRegularFile, readPrefix } from './durable-files.ts';
 import { formatOf, markerSuffix } from './file-names.ts';
 import { hasErrno } from './filesystem-error.ts';
 import type { FolderIntakeConfig } from './settings.ts';
-import { signatureOf } from './inbox-listing.ts';
+import { signatureOf } from './inbox.ts';
 import {
   type FileJob,
   type FileJobContext,
@@ -20,7 +20,7 @@ import {
   finishFile,
   moveToRejected,
   rejectFile,
-} from './settle-file.ts';
+} from './finish-file.ts';
 
 /** One commit costs a wait for the disk, and its lines the time in which nobody else has a turn: 40 ms for these. */
 const batchLines = 2000;

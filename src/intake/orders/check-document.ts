@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { orderLimits } from '../../core/order/order-request.ts';
-import { checkedBytes } from './checked-bytes.ts';
-import { type CsvRow, csvRows, isWholeRow } from './csv-document.ts';
+import { checkedBytes } from './utf8-text.ts';
+import { type CsvRow, csvRows, isWholeRow } from './csv-rows.ts';
 import { DocumentError } from './document-error.ts';
 import { emptyDocument, noOrders, readJsonDocument } from './json-document.ts';
-import { orderKeyOf } from './judge-row.ts';
+import { orderKeyOf } from './check-row.ts';
 import type { ParseLimits } from './settings.ts';
 import { type OrderFormat, type ParseOptions, ndjsonLines } from './parse-orders.ts';
-import type { TextLine } from './text-lines.ts';
+import type { TextLine } from './ndjson-lines.ts';
 
 /** What is known of a document that can be trusted as a whole. */
 export interface Inspection {

@@ -3,7 +3,7 @@ import { nearestName } from '../../core/nearest-name.ts';
 import { operations } from '../../core/order/operation.ts';
 import { type OrderHead, joinLine, orderHeadSchema, orderLineSchema } from '../../core/order/order-request.ts';
 import type { AcceptableLine } from '../../core/order/order-request.ts';
-import { type Problem, shownValue } from './parsed-item.ts';
+import { type Problem, shownValue } from './checked-line.ts';
 
 /** Turns the place of a problem within a line or a head into what the sender knows: a pointer, or a column. */
 export type FieldNames = (path: readonly PropertyKey[]) => string;

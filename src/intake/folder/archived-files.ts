@@ -1,4 +1,4 @@
-import { signatureAt } from './inbox-listing.ts';
+import { signatureAt } from './inbox.ts';
 
 export interface ArchivedFile {
   readonly name: string;

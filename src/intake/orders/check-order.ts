@@ -1,5 +1,5 @@
 import { orderLimits } from '../../core/order/order-request.ts';
-import { isObject, judgeHead, judgeLine } from './judge-line.ts';
+import { isObject, judgeHead, judgeLine } from './check-line.ts';
 import { jsonPointer } from './json-pointer.ts';
 import {
   type LineIdentity,
@@ -8,7 +8,7 @@ import {
   rejectionOf,
   identityOf,
   shownValue,
-} from './parsed-item.ts';
+} from './checked-line.ts';
 import type { JsonFinding } from './strict-json.ts';
 
 /** An order object as it was read from JSON, with the place it was read from. */

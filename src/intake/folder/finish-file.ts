@@ -11,7 +11,7 @@ import { newFileId } from './file-id.ts';
 import { errorReportNameOf, markerSuffix, rejectedNameOf, workNameOf } from './file-names.ts';
 import { hasErrno } from './filesystem-error.ts';
 import type { FolderIntakeConfig } from './settings.ts';
-import { signatureAt } from './inbox-listing.ts';
+import { signatureAt } from './inbox.ts';
 
 /** A file in the work folder, ours alone. Where it stands is told by the outbox. */
 export interface FileJob {

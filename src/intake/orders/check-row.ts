@@ -1,7 +1,7 @@
 import { type OrderHead, orderLimits } from '../../core/order/order-request.ts';
 import { type CsvColumn, type CsvHeader, csvColumns } from './csv-columns.ts';
-import { type CsvRow, isWholeRow } from './csv-document.ts';
-import { type FieldNames, type Judged, judgeHead, judgeLine } from './judge-line.ts';
+import { type CsvRow, isWholeRow } from './csv-rows.ts';
+import { type FieldNames, type Judged, judgeHead, judgeLine } from './check-line.ts';
 import {
   type LineIdentity,
   type ParsedItem,
@@ -9,7 +9,7 @@ import {
   rejectionOf,
   identityOf,
   shownValue,
-} from './parsed-item.ts';
+} from './checked-line.ts';
 
 /** Whose row it is: rows with the same key are lines of one order. */
 export function orderKeyOf(row: CsvRow): string {

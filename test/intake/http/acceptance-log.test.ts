@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { AcceptedLog } from '../../../src/intake/http/accepted-log.ts';
+import { AcceptedLog } from '../../../src/intake/http/acceptance-log.ts';
 import { createLogger } from '../../../src/ops/logger.ts';
 
 function logInMemory() {

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { FileJob, FileOutcome } from './settle-file.ts';
+import type { FileJob, FileOutcome } from './finish-file.ts';
 
 /** The one place where the folder intake speaks. What lasts is said once when it begins and once when it ends. */
 export class FolderReporter {

@@ -3,7 +3,7 @@ import { type AcceptableLine, joinLine, orderLineSchema } from '../core/order/or
 import type { StorefrontLine, StorefrontOrder } from '../store/intake/intake-steps.ts';
 import type { Sku, SkuMap } from './sku-map.ts';
 import type { StorefrontShop } from './settings.ts';
-import type { DeliveredLine, DeliveredOrder } from './storefront-order.ts';
+import type { DeliveredLine, DeliveredOrder } from './shop-order.ts';
 
 /** By a clock that is so far behind, nothing would ever be too old. */
 const farAheadMs = 86_400_000;

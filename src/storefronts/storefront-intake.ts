@@ -6,7 +6,7 @@ import { planOrder } from './plan-order.ts';
 import { readShopifyOrder } from './shopify/payload.ts';
 import { SkuFile } from './sku-file.ts';
 import type { StorefrontShop, StorefrontsConfig } from './settings.ts';
-import type { DeliveredOrder, Delivery } from './storefront-order.ts';
+import type { DeliveredOrder, Delivery } from './shop-order.ts';
 import { readWooOrder } from './woocommerce/payload.ts';
 
 export type Platform = 'woocommerce' | 'shopify';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { shopTime } from '../shop-time.ts';
-import type { Delivery, DeliveredLine, DeliveredOrder } from '../storefront-order.ts';
+import { shopTime } from '../payload-values.ts';
+import type { Delivery, DeliveredLine, DeliveredOrder } from '../shop-order.ts';
 
 const id = z.string().regex(/^\d{1,20}$/);
 const quantity = z.string().regex(/^\d{1,9}$/);

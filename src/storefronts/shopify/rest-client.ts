@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { shopTime } from '../shop-time.ts';
+import { shopTime } from '../payload-values.ts';
 import type { Clock } from '../../core/clock.ts';
-import { type ListedOrder, type OrdersPage, type OrdersWalk, type ShopApi, zonesMs } from '../read-back/orders-walk.ts';
+import { type ListedOrder, type OrdersPage, type OrdersWalk, type ShopApi, zonesMs } from '../read-back/shop-api.ts';
 import type { ShopifyRest } from '../read-back/settings.ts';
 import { ShopApiError } from '../read-back/shop-api-error.ts';
 import type { ShopAnswer, ShopHttp } from '../read-back/shop-http.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { shopTime } from '../shop-time.ts';
-import type { Delivery, DeliveredLine } from '../storefront-order.ts';
+import { shopTime } from '../payload-values.ts';
+import type { Delivery, DeliveredLine } from '../shop-order.ts';
 import { refundedPieces } from './refunds.ts';
 
 const id = z.string().regex(/^\d{1,20}$/);

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { z } from 'zod';
-import { shopTime } from '../shop-time.ts';
-import { type ListedOrder, type OrdersPage, type OrdersWalk, type ShopApi, zonesMs } from '../read-back/orders-walk.ts';
+import { shopTime } from '../payload-values.ts';
+import { type ListedOrder, type OrdersPage, type OrdersWalk, type ShopApi, zonesMs } from '../read-back/shop-api.ts';
 import type { WooRest } from '../read-back/settings.ts';
 import { ShopApiError } from '../read-back/shop-api-error.ts';
 import type { ShopAnswer, ShopHttp } from '../read-back/shop-http.ts';

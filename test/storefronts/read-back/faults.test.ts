@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { Outbox } from '../../support/outbox.ts';
 import { certificates } from '../../wholesale/certificates.ts';
-import { hour, minutesAgo, reconcileOf, wooBody } from './running-reconcile.ts';
+import { hour, minutesAgo, reconcileOf, wooBody } from './running-read-back.ts';
 import { type Misbehaviour, send, StubWooCommerce, woo } from './stub-shop.ts';
 
 async function shopWith(orders: number): Promise<StubWooCommerce> {

@@ -2,7 +2,7 @@ import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { minutesAgo, wooBody } from './running-reconcile.ts';
+import { minutesAgo, wooBody } from './running-read-back.ts';
 import { deliver, houseOf, settled } from './shop-worker.ts';
 import { StubWooCommerce } from './stub-shop.ts';
 

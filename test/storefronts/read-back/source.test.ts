@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { House } from '../../support/worker-process.ts';
-import { minutesAgo, wooBody } from './running-reconcile.ts';
+import { minutesAgo, wooBody } from './running-read-back.ts';
 import { houseOf, readBack, settled } from './shop-worker.ts';
 import { StubWooCommerce } from './stub-shop.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { runHere } from '../../cli/installation.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
-import { hour, minutesAgo, reconcileOf, wooBody } from './running-reconcile.ts';
+import { hour, minutesAgo, reconcileOf, wooBody } from './running-read-back.ts';
 import { deliver, houseOf } from './shop-worker.ts';
 import { StubWooCommerce } from './stub-shop.ts';
 

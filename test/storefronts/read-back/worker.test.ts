@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { runCommandLine } from '../../../src/cli/program.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
 import type { House } from '../../support/worker-process.ts';
-import { minutesAgo, wooBody } from './running-reconcile.ts';
+import { minutesAgo, wooBody } from './running-read-back.ts';
 import { deliver, houseOf, readBack, settled } from './shop-worker.ts';
 import { send, StubWooCommerce, woo } from './stub-shop.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { minutesAgo, reconcileOf, shopifyBody } from '../read-back/running-reconcile.ts';
+import { minutesAgo, reconcileOf, shopifyBody } from '../read-back/running-read-back.ts';
 import { shopifyApp, StubShopify } from '../read-back/stub-shop.ts';
 
 const open = () => new StubShopify().open();

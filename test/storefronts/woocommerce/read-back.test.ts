@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
-import { hour, minutesAgo, reconcileOf, wooBody } from '../read-back/running-reconcile.ts';
+import { hour, minutesAgo, reconcileOf, wooBody } from '../read-back/running-read-back.ts';
 import { send, StubWooCommerce } from '../read-back/stub-shop.ts';
 
 const open = () => new StubWooCommerce().open();

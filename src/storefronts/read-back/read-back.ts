@@ -4,10 +4,10 @@ import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { onSchedule, type Schedule } from '../../ops/schedule.ts';
 import { WakeUp } from '../../ops/wake-up.ts';
 import type { Store } from '../../store/store.ts';
-import type { ShopApi } from './orders-walk.ts';
+import type { ShopApi } from './shop-api.ts';
 import type { ReconciledShop } from './settings.ts';
 import { ShopHttp } from './shop-http.ts';
-import { type ReconcileReport, ShopReconciler, type TakeOrder } from './shop-reconciler.ts';
+import { type ReconcileReport, ShopReconciler, type TakeOrder } from './shop-reader.ts';
 import { ShopifyApi } from '../shopify/rest-client.ts';
 import { WooCommerceApi } from '../woocommerce/rest-client.ts';
 

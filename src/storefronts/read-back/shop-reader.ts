@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { type Clock, isoTime } from '../../core/clock.ts';
 import type { StorefrontTaken } from '../../store/intake/intake-steps.ts';
 import type { Store } from '../../store/store.ts';
-import type { ListedOrder, OrdersPage, OrdersWalk, ShopApi } from './orders-walk.ts';
+import type { ListedOrder, OrdersPage, OrdersWalk, ShopApi } from './shop-api.ts';
 import type { ReconciledShop } from './settings.ts';
 import { ShopApiError } from './shop-api-error.ts';
 

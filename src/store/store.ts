@@ -1,4 +1,5 @@
 import type { AcceptableLine, OrderRules } from '../core/order/order-request.ts';
+import type { ReferencedPurchase } from '../core/order/purchase.ts';
 import type { EntryState } from '../core/entry/states.ts';
 import type { Family, LookedUp, Operation } from '../core/order/operation.ts';
 import type { OrderAnswer, Unit } from '../core/decision/order-answer.ts';
@@ -248,21 +249,13 @@ export interface FileRow {
 }
 
 /** An entry as the submission sees it. */
-export interface Entry {
+export interface Entry extends ReferencedPurchase {
   readonly id: number;
-  readonly reference: string;
   readonly generation: number;
   readonly part: number;
   readonly rules: OrderRules;
   /** The most of its variant that one order may hold, if a refusal has told. */
   readonly knownLimit: number | null;
-  readonly operation: Operation;
-  readonly variant: string | null;
-  readonly plan: string | null;
-  readonly iccid: string | null;
-  readonly quantity: number | null;
-  readonly days: number | null;
-  readonly currency: string | null;
   readonly notAfterMs: number | null;
   readonly state: EntryState;
   readonly nextStep: 'send' | 'lookup';

@@ -4,6 +4,7 @@ import type { Clock, Random } from '../core/clock.ts';
 import { decideLookup, decideSubmission } from '../core/decision/decision.ts';
 import type { PauseKind } from '../core/decision/decision-table.ts';
 import { familyOf, type Operation } from '../core/order/operation.ts';
+import { purchaseOf } from '../core/order/purchase.ts';
 import { assert } from '../core/order-sync-error.ts';
 import { withoutAnswer, type LookupOutcome, type Outcome, type OutcomeRow } from '../core/decision/outcome.ts';
 import {
@@ -56,15 +57,12 @@ const answered: ReadonlySet<OutcomeRow> = new Set<OutcomeRow>(['accepted', 'answ
 function factsOf(entry: Entry, clock: Clock): EntryFacts {
   const row = outcomeRowFrom(entry.outcomeRow);
   return {
-    operation: entry.operation,
+    ...purchaseOf(entry),
     state: entry.state,
     generation: entry.generation,
     part: entry.part,
-    quantity: entry.quantity,
-    currency: entry.currency,
     rules: entry.rules,
     knownLimit: entry.knownLimit,
-    iccid: entry.iccid,
     outcomeUnknown: entry.outcomeUnknown,
     recoveryStage: entry.recoveryStage,
     settlementDelayEndMs: entry.settlementDelayEndMs,
@@ -159,13 +157,7 @@ export class AttemptRun {
       operation: entry.operation,
       ...request,
       keyValue: key.value,
-      expect: {
-        reference: entry.operation === 'esim_cancel' ? null : entry.reference,
-        quantity: entry.quantity,
-        plan: entry.plan,
-        variant: entry.variant,
-        iccid: entry.iccid,
-      },
+      expect: { ...purchaseOf(entry), reference: entry.operation === 'esim_cancel' ? null : entry.reference },
       signal,
     });
   }

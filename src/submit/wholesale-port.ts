@@ -1,33 +1,13 @@
 import type { Family, Operation } from '../core/order/operation.ts';
+import type { Expectation, Purchase, ReferencedPurchase } from '../core/order/purchase.ts';
 import type { LookupOutcome, Outcome } from '../core/decision/outcome.ts';
-
-/** What a submission expects to see echoed; another value means that the answer is not about this order. */
-export interface Expectation {
-  readonly reference: string | null;
-  readonly quantity: number | null;
-  readonly plan: string | null;
-  readonly variant: string | null;
-  readonly iccid: string | null;
-}
-
-/** The part of the entry that its request is rendered from. */
-export interface RenderableEntry {
-  readonly reference: string;
-  readonly operation: Operation;
-  readonly variant: string | null;
-  readonly plan: string | null;
-  readonly iccid: string | null;
-  readonly quantity: number | null;
-  readonly days: number | null;
-  readonly currency: string | null;
-}
 
 /**
  * What the submission needs of the API client. One call of a method is one HTTP request, never more: each is paid for
  * with a slot of the budget before it is made.
  */
 export interface WholesalePort {
-  render(entry: RenderableEntry): { method: string; path: string; body: string | null };
+  render(purchase: ReferencedPurchase): { method: string; path: string; body: string | null };
   /** Never rejects: every end is an outcome. The connection is dead when it resolves. */
   submit(call: {
     operation: Operation;
@@ -47,7 +27,7 @@ export interface WholesalePort {
     keyValue: string;
     expectReference: string | null;
     /** What was ordered under the reference, to compare the found order with; null where that is not known. */
-    ordered: RenderableEntry | null;
+    ordered: Purchase | null;
     signal: AbortSignal;
   }): Promise<LookupOutcome>;
   /** One cheap GET that spends nothing: does the API take this key now? */

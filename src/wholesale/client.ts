@@ -1,6 +1,7 @@
 import type { Clock } from '../core/clock.ts';
 import type { Family, Operation } from '../core/order/operation.ts';
 import { familyOf } from '../core/order/operation.ts';
+import type { Expectation, Purchase, ReferencedPurchase } from '../core/order/purchase.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { withoutAnswer, type LookupOutcome, type Outcome } from '../core/decision/outcome.ts';
 import {
@@ -14,13 +15,13 @@ import {
 import { readCataloguePage, type CataloguePage } from './catalogue/catalogue-page.ts';
 import { CatalogueWalk, type PageFetch, type WalkCall } from './catalogue/catalogue-walk.ts';
 import { classify, type CallPurpose, type SuccessReader } from './outcome/classify.ts';
-import { findMismatch, type Expectation } from './outcome/echo-check.ts';
+import { findMismatch } from './outcome/echo-check.ts';
 import { isJsonList, isJsonObject, type JsonText } from './json-text.ts';
 import { withoutSecret } from '../core/message-text.ts';
-import { findDifference, type OrderedFacts } from './outcome/order-difference.ts';
+import { findDifference } from './outcome/order-difference.ts';
 import { readAnswer } from './connector/read-answer.ts';
 import { readLookup } from './connector/read-lookup.ts';
-import { renderRequest, type RenderedCall, type RequestFacts } from './connector/render-request.ts';
+import { renderRequest, type RenderedCall } from './connector/render-request.ts';
 import { readWire } from './connector/read-wire.ts';
 import { Transport, type HttpPort, type Timeouts } from './transport/transport.ts';
 import { fillPath, givenPaths, isPathPart } from './connector/wire-path.ts';
@@ -63,7 +64,7 @@ export interface LookupCall extends Keyed {
   /** The reference that the found order must have, if it shows one; null when it is not known. */
   readonly expectReference: string | null;
   /** What was ordered, to compare the found order with; absent or null where that is not known. */
-  readonly ordered?: OrderedFacts | null;
+  readonly ordered?: Purchase | null;
 }
 
 export interface EsimLookupCall extends Keyed {
@@ -126,8 +127,8 @@ export class WholesaleClient {
   }
 
   /** Writes the request of an entry. It is stored with its reference and sent as it stands, also on a retry. */
-  render(facts: RequestFacts): RenderedCall {
-    return renderRequest(facts, this.#wire);
+  render(purchase: ReferencedPurchase): RenderedCall {
+    return renderRequest(purchase, this.#wire);
   }
 
   /**

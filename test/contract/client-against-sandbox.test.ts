@@ -5,7 +5,7 @@ import type { LookupOutcome, Outcome } from '../../src/core/decision/outcome.ts'
 import type { SandboxConfig } from '../../src/sandbox/config.ts';
 import type { CatalogueWalk } from '../../src/wholesale/catalogue/catalogue-walk.ts';
 import type { WholesaleClient } from '../../src/wholesale/client.ts';
-import type { RequestFacts } from '../../src/wholesale/connector/render-request.ts';
+import type { ReferencedPurchase } from '../../src/core/order/purchase.ts';
 import { wireSchema, type WireOverrides } from '../../src/wholesale/connector/wire.ts';
 import { mainKey, startSandbox } from '../sandbox/running-sandbox.ts';
 import { clientOf } from '../wholesale/api-calls.ts';
@@ -13,16 +13,16 @@ import { clientOf } from '../wholesale/api-calls.ts';
 const keyed = { keyValue: mainKey };
 const nothing = { variant: null, plan: null, iccid: null, quantity: null, days: null, currency: null };
 
-function factsOf(operation: Operation, reference: string, some: Partial<RequestFacts>): RequestFacts {
+function factsOf(operation: Operation, reference: string, some: Partial<ReferencedPurchase>): ReferencedPurchase {
   return { ...nothing, operation, reference, ...some };
 }
 
-const giftCards = (reference: string, some: Partial<RequestFacts> = {}): RequestFacts =>
+const giftCards = (reference: string, some: Partial<ReferencedPurchase> = {}): ReferencedPurchase =>
   factsOf('gift_card_order', reference, { variant: 'steam-usd-10', quantity: 2, currency: 'USD', ...some });
-const esims = (reference: string, some: Partial<RequestFacts> = {}): RequestFacts =>
+const esims = (reference: string, some: Partial<ReferencedPurchase> = {}): ReferencedPurchase =>
   factsOf('esim_order', reference, { plan: 'es-5gb-30d', quantity: 1, currency: 'EUR', ...some });
 
-async function place(client: WholesaleClient, facts: RequestFacts, call = keyed): Promise<Outcome> {
+async function place(client: WholesaleClient, facts: ReferencedPurchase, call = keyed): Promise<Outcome> {
   const { operation } = facts;
   const expectation = { ...facts, reference: operation === 'esim_cancel' ? null : facts.reference };
   return client.submit({ ...client.render(facts), ...call, operation, expect: expectation });

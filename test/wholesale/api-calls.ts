@@ -5,13 +5,13 @@ import {
   type WholesaleClient,
   type WholesaleClientOptions,
 } from '../../src/wholesale/client.ts';
-import type { RequestFacts } from '../../src/wholesale/connector/render-request.ts';
+import type { ReferencedPurchase } from '../../src/core/order/purchase.ts';
 
 export const keyValue = 'wk_test_5f1d2c3b4a';
 export const iccid = '8944000000000000006';
 
 /** What the entries of these tests ask for, one of each operation. */
-export const facts: Readonly<Record<Operation, RequestFacts>> = {
+export const facts: Readonly<Record<Operation, ReferencedPurchase>> = {
   gift_card_order: {
     operation: 'gift_card_order',
     reference: 'os-aaaa',

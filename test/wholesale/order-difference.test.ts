@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { findDifference, type OrderedFacts } from '../../src/wholesale/outcome/order-difference.ts';
+import type { Purchase } from '../../src/core/order/purchase.ts';
+import { findDifference } from '../../src/wholesale/outcome/order-difference.ts';
 import { parseJsonBytes } from '../../src/wholesale/json-text.ts';
 import { defaultWire, wireSchema, type Wire } from '../../src/wholesale/connector/wire.ts';
 
-const card: OrderedFacts = {
+const card: Purchase = {
   operation: 'gift_card_order',
   variant: 'steam-10',
   plan: null,
@@ -22,7 +23,7 @@ const topup = {
   iccid: '8988211000000000001',
 } as const;
 
-function difference(body: unknown, ordered: OrderedFacts = card, wire: Wire = defaultWire): string | null {
+function difference(body: unknown, ordered: Purchase = card, wire: Wire = defaultWire): string | null {
   const json = parseJsonBytes(Buffer.from(JSON.stringify(body)));
   if (json === undefined) throw new Error('not JSON');
   return findDifference(json, ordered, wire);

@@ -1,24 +1,20 @@
 import type { PauseKind } from './decision-table.ts';
 import type { EntryState } from '../entry/states.ts';
 import type { Replacement } from '../entry/replacement.ts';
-import type { Operation } from '../order/operation.ts';
 import type { RecoveryStage } from './recovery-stage.ts';
 import type { OrderAnswer } from './order-answer.ts';
 import type { OrderRules } from '../order/order-request.ts';
+import type { Purchase } from '../order/purchase.ts';
 import { outcomeRows, type OutcomeRow } from './outcome.ts';
 
 /** What is known about an entry when the end of an attempt is judged. */
-export interface EntryFacts {
-  readonly operation: Operation;
+export interface EntryFacts extends Pick<Purchase, 'operation' | 'iccid' | 'quantity' | 'currency'> {
   readonly state: EntryState;
   readonly generation: number;
   readonly part: number;
-  readonly quantity: number | null;
-  readonly currency: string | null;
   readonly rules: OrderRules;
   /** The most of this variant that one order may hold, if a refusal has told. */
   readonly knownLimit: number | null;
-  readonly iccid: string | null;
   readonly outcomeUnknown: boolean;
   readonly recoveryStage: RecoveryStage;
   /** When an answer may be believed again that an ambiguous attempt put in question. */

@@ -1,5 +1,5 @@
 import { allowedActions, type ActionSubject, type EntryActionName, type EntryState } from './states.ts';
-import type { Operation } from '../order/operation.ts';
+import type { ReferencedPurchase } from '../order/purchase.ts';
 import type { OutcomeRow } from '../decision/outcome.ts';
 import { judgeResend } from '../decision/resend.ts';
 
@@ -22,9 +22,7 @@ export type EntryAction =
   | { readonly action: 'reorder'; readonly confirm: string };
 
 /** What is known about the entry when a person acts on it. */
-export interface OperatorFacts extends ActionSubject {
-  readonly reference: string;
-  readonly operation: Operation;
+export interface OperatorFacts extends ActionSubject, Pick<ReferencedPurchase, 'reference' | 'operation' | 'quantity'> {
   readonly nextStep: 'send' | 'lookup';
   readonly dueAtMs: number;
   readonly settlementDelayEndMs: number | null;
@@ -37,7 +35,6 @@ export interface OperatorFacts extends ActionSubject {
   readonly orderNumber: string | null;
   readonly errorCode: string | null;
   readonly unitCount: number;
-  readonly quantity: number | null;
   readonly reviewReason: string | null;
   /** A call is open for it at this moment, also a lookup, which leaves the state as it is. */
   readonly callOpen: boolean;

@@ -1,20 +1,15 @@
 import type { RecoveryStage } from '../decision/recovery-stage.ts';
 import type { OutcomeRow } from '../decision/outcome.ts';
 import type { OrderRules } from '../order/order-request.ts';
+import type { Purchase } from '../order/purchase.ts';
 
 /** An entry that takes the place of a refused one, with a changed body and so with a reference of its own. */
-export interface Replacement {
+export interface Replacement extends Pick<Purchase, 'quantity' | 'currency'> {
   readonly generation: number;
   readonly part: number;
-  readonly quantity: number | null;
-  readonly currency: string | null;
 }
 
-export interface RejectedEntry {
-  readonly generation: number;
-  readonly part: number;
-  readonly quantity: number | null;
-  readonly currency: string | null;
+export interface RejectedEntry extends Replacement {
   readonly rules: OrderRules;
   /** The most that this variant is known to be sold with one order, if a refusal has told. */
   readonly knownLimit: number | null;

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import type { Operation } from './operation.ts';
+import { purchaseFields, type Purchase } from './purchase.ts';
 
 /** Limits on everything that can grow; the wholesale API's own limits are checked where the spec states them. */
 export const orderLimits = {
@@ -123,18 +123,10 @@ export const orderHeadSchema = z.strictObject({
 export type OrderHead = z.infer<typeof orderHeadSchema>;
 
 /** One line that may be accepted: complete, checked, with everything its request says about it. */
-export interface AcceptableLine {
+export interface AcceptableLine extends Purchase {
   readonly source: string;
   readonly orderId: string;
   readonly lineId: string;
-  readonly operation: Operation;
-  readonly variant: string | null;
-  readonly plan: string | null;
-  readonly iccid: string | null;
-  readonly quantity: number | null;
-  readonly days: number | null;
-  /** The balance to charge; null only for a cancel, which names none. */
-  readonly currency: string | null;
   /** Wall time in ms after which a line that was never sent is not bought any more. */
   readonly notAfterMs: number | null;
   readonly metadata: Readonly<Record<string, unknown>>;
@@ -149,8 +141,7 @@ export interface AcceptableLine {
  * for the same thing.
  */
 export function fingerprintOf(line: AcceptableLine): string {
-  const bought = [line.operation, line.variant, line.plan, line.iccid, line.quantity, line.days, line.currency];
-  return hash('sha256', JSON.stringify(bought), 'hex').slice(0, 32);
+  return hash('sha256', JSON.stringify(purchaseFields.map((field) => line[field])), 'hex').slice(0, 32);
 }
 
 /**

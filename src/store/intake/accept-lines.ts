@@ -1,20 +1,14 @@
 import { fingerprintOf, type AcceptableLine } from '../../core/order/order-request.ts';
 import { assert } from '../../core/order-sync-error.ts';
+import { purchaseFields, type Purchase } from '../../core/order/purchase.ts';
 import { referenceFor, type ReferenceNamespace } from '../../core/order/reference.ts';
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
 import type { DeliveryTable } from '../results/deliveries.ts';
 import { laneOf } from './lanes.ts';
 import type { AcceptedLine, IntakeBatch } from '../store.ts';
 
-interface LineRow {
+interface LineRow extends Purchase {
   readonly id: number;
-  readonly operation: string;
-  readonly variant: string | null;
-  readonly plan: string | null;
-  readonly iccid: string | null;
-  readonly quantity: number | null;
-  readonly days: number | null;
-  readonly currency: string | null;
   readonly fingerprint: string;
   readonly file_id: string | null;
   readonly reference: string;
@@ -22,12 +16,9 @@ interface LineRow {
 
 type Line = IntakeBatch['lines'][number];
 
-const boughtFields = ['operation', 'variant', 'plan', 'iccid', 'quantity', 'days', 'currency'] as const;
-type Bought = Readonly<Record<(typeof boughtFields)[number], string | number | null>>;
-
 /** The fields in which two contents of a line differ, by the names that a shop knows. */
-export function lineDifferences(was: Bought, is: Bought): AcceptedLine['differences'] {
-  return boughtFields
+export function lineDifferences(was: Purchase, is: Purchase): AcceptedLine['differences'] {
+  return purchaseFields
     .filter((field) => was[field] !== is[field])
     .map((field) => ({ field: field === 'operation' ? 'type' : field, was: was[field], is: is[field] }));
 }

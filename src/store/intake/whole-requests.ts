@@ -1,21 +1,15 @@
 import { fingerprintOf } from '../../core/order/order-request.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
+import type { Purchase } from '../../core/order/purchase.ts';
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
 import { type IntakeTable, lineDifferences } from './accept-lines.ts';
 import type { AcceptedOrder, OrderConflict, RequestOutcome, WholeRequest } from './intake-steps.ts';
 
 type Line = WholeRequest['lines'][number];
 
-interface KnownLine {
+interface KnownLine extends Purchase {
   readonly request_id: number;
   readonly line_id: string;
-  readonly operation: string;
-  readonly variant: string | null;
-  readonly plan: string | null;
-  readonly iccid: string | null;
-  readonly quantity: number | null;
-  readonly days: number | null;
-  readonly currency: string | null;
   readonly fingerprint: string;
   readonly reference: string;
 }

@@ -1,25 +1,17 @@
 import type { EntryState } from '../../core/entry/states.ts';
-import type { Operation } from '../../core/order/operation.ts';
 import type { OrderRules } from '../../core/order/order-request.ts';
+import { purchaseOf, type ReferencedPurchase } from '../../core/order/purchase.ts';
 import type { Unit } from '../../core/decision/order-answer.ts';
 import type { RecoveryStage } from '../../core/decision/recovery-stage.ts';
 import type { Entry, FileRow } from '../store.ts';
 
 /** A row of `entries`, as SQLite returns it. */
-export interface EntryRow {
+export interface EntryRow extends ReferencedPurchase {
   readonly id: number;
-  readonly reference: string;
   readonly line_id: number;
   readonly generation: number;
   readonly part: number;
   readonly rules: string;
-  readonly operation: Operation;
-  readonly variant: string | null;
-  readonly plan: string | null;
-  readonly iccid: string | null;
-  readonly quantity: number | null;
-  readonly days: number | null;
-  readonly currency: string | null;
   readonly not_after_ms: number | null;
   readonly state: EntryState;
   readonly next_step: 'send' | 'lookup';
@@ -55,19 +47,13 @@ export interface EntryRow {
 
 export function entryFrom(row: EntryRow, knownLimit: number | null = null): Entry {
   return {
+    ...purchaseOf(row),
     id: row.id,
     reference: row.reference,
     generation: row.generation,
     part: row.part,
     rules: rulesFrom(row.rules),
     knownLimit,
-    operation: row.operation,
-    variant: row.variant,
-    plan: row.plan,
-    iccid: row.iccid,
-    quantity: row.quantity,
-    days: row.days,
-    currency: row.currency,
     notAfterMs: row.not_after_ms,
     state: row.state,
     nextStep: row.next_step,

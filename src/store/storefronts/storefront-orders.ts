@@ -1,5 +1,6 @@
 import type { EntryState } from '../../core/entry/states.ts';
 import { fingerprintOf, type AcceptableLine } from '../../core/order/order-request.ts';
+import { purchaseFields } from '../../core/order/purchase.ts';
 import type { AuditTable } from '../operator/audit.ts';
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
 import type { EntryChanges } from '../submission/entry-changes.ts';
@@ -14,8 +15,6 @@ interface KnownLine {
   readonly id: number;
   readonly extra: string;
 }
-
-const boughtFields = ['operation', 'variant', 'plan', 'iccid', 'days', 'currency'] as const;
 
 /** Ends in which nothing was bought: a refund asks for nothing more. */
 const nothingBought: ReadonlySet<EntryState> = new Set(['cancelled', 'expired', 'rejected', 'refunded']);
@@ -226,7 +225,7 @@ export class StorefrontOrders {
     if (row === undefined || open.length > 1 || buy === null || buy.quantity === null) return false;
     if (!this.#isSurelyUnsent(row)) return false;
     // With another SKU map it would become another purchase: that is for a person.
-    const isSame = boughtFields.every((field) => row[field] === buy[field]);
+    const isSame = purchaseFields.every((field) => field === 'quantity' || row[field] === buy[field]);
     if (!isSame || !this.#entries.lowerUnsent(row, buy.quantity, order.nowMs)) return false;
     const extra = JSON.stringify(buy.extra);
     this.#statements.lowerLine.run({ id: known.id, quantity: buy.quantity, extra, fingerprint: fingerprintOf(buy) });

@@ -1,27 +1,23 @@
+import type { Purchase } from '../../core/order/purchase.ts';
 import { orderLimits } from '../../core/order/order-request.ts';
 import type { CatalogueFacts, PlanFacts, ProductFacts } from './catalogue-facts.ts';
 
 /** What one piece in a shop's cart stands for. */
 export type SoldItem =
-  | {
+  | (Pick<Purchase, 'currency'> & {
       readonly type: 'gift_card_order';
       readonly variant: string;
       readonly quantity: number;
-      readonly currency: string | null;
-    }
-  | {
+    })
+  | (Pick<Purchase, 'days' | 'currency'> & {
       readonly type: 'esim_order';
       readonly plan: string;
       readonly quantity: number;
-      readonly days: number | null;
-      readonly currency: string | null;
-    }
-  | {
+    })
+  | (Pick<Purchase, 'days' | 'currency'> & {
       readonly type: 'esim_topup';
       readonly plan: string;
-      readonly days: number | null;
-      readonly currency: string | null;
-    };
+    });
 
 /** `problem`: an order of it would be refused; `unknown`: the catalogue does not tell. */
 export type SkuVerdict =

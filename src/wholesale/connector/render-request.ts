@@ -1,19 +1,7 @@
-import type { Operation } from '../../core/order/operation.ts';
+import type { ReferencedPurchase } from '../../core/order/purchase.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { fillPath, givenPaths } from './wire-path.ts';
 import type { Wire } from './wire.ts';
-
-/** What an outbox entry says about its purchase. */
-export interface RequestFacts {
-  readonly operation: Operation;
-  readonly reference: string;
-  readonly variant: string | null;
-  readonly plan: string | null;
-  readonly iccid: string | null;
-  readonly quantity: number | null;
-  readonly days: number | null;
-  readonly currency: string | null;
-}
 
 /** A request as it will be sent, byte for byte; it is stored and never rendered again. */
 export interface RenderedCall {
@@ -24,8 +12,8 @@ export interface RenderedCall {
   readonly body: string | null;
 }
 
-function needed<T>(value: T | null, name: string, facts: RequestFacts): T {
-  assert(value !== null && value !== '', `an ${facts.operation} has a ${name}`);
+function needed<T>(value: T | null, name: string, purchase: ReferencedPurchase): T {
+  assert(value !== null && value !== '', `an ${purchase.operation} has a ${name}`);
   return value;
 }
 
@@ -40,17 +28,17 @@ function buyingBody(fields: readonly (readonly [string, unknown])[], extra: Read
  * `quantity` and `days` are named by the specification (Spec 2, 4); the other names come from the mapping. A cancel
  * carries no reference (Spec 7, retry rule 3). Fails with INVARIANT when a fact that the operation needs is missing.
  */
-export function renderRequest(facts: RequestFacts, wire: Wire): RenderedCall {
-  const reference = needed(facts.reference, 'reference', facts);
-  switch (facts.operation) {
+export function renderRequest(purchase: ReferencedPurchase, wire: Wire): RenderedCall {
+  const reference = needed(purchase.reference, 'reference', purchase);
+  switch (purchase.operation) {
     case 'gift_card_order': {
       const { fields, extra } = wire.gift_card_order;
       const body = buyingBody(
         [
           ['reference', reference],
-          [fields.variant, needed(facts.variant, 'variant', facts)],
-          ['quantity', needed(facts.quantity, 'quantity', facts)],
-          [fields.currency, needed(facts.currency, 'currency', facts)],
+          [fields.variant, needed(purchase.variant, 'variant', purchase)],
+          ['quantity', needed(purchase.quantity, 'quantity', purchase)],
+          [fields.currency, needed(purchase.currency, 'currency', purchase)],
         ],
         extra,
       );
@@ -61,10 +49,10 @@ export function renderRequest(facts: RequestFacts, wire: Wire): RenderedCall {
       const body = buyingBody(
         [
           ['reference', reference],
-          [fields.plan, needed(facts.plan, 'plan', facts)],
-          ['quantity', needed(facts.quantity, 'quantity', facts)],
-          [fields.currency, needed(facts.currency, 'currency', facts)],
-          ['days', facts.days],
+          [fields.plan, needed(purchase.plan, 'plan', purchase)],
+          ['quantity', needed(purchase.quantity, 'quantity', purchase)],
+          [fields.currency, needed(purchase.currency, 'currency', purchase)],
+          ['days', purchase.days],
         ],
         extra,
       );
@@ -72,14 +60,14 @@ export function renderRequest(facts: RequestFacts, wire: Wire): RenderedCall {
     }
     case 'esim_topup': {
       const { method, path, fields, extra } = wire.esim_topup;
-      const iccid = needed(facts.iccid, 'iccid', facts);
+      const iccid = needed(purchase.iccid, 'iccid', purchase);
       const body = buyingBody(
         [
           ['reference', reference],
           [fields.iccid, iccid],
-          [fields.plan, needed(facts.plan, 'plan', facts)],
-          [fields.currency, needed(facts.currency, 'currency', facts)],
-          ['days', facts.days],
+          [fields.plan, needed(purchase.plan, 'plan', purchase)],
+          [fields.currency, needed(purchase.currency, 'currency', purchase)],
+          ['days', purchase.days],
         ],
         extra,
       );
@@ -87,7 +75,7 @@ export function renderRequest(facts: RequestFacts, wire: Wire): RenderedCall {
     }
     case 'esim_cancel': {
       const { method, path, body, fields, extra } = wire.esim_cancel;
-      const iccid = needed(facts.iccid, 'iccid', facts);
+      const iccid = needed(purchase.iccid, 'iccid', purchase);
       const text = body === 'none' ? null : buyingBody([[fields.iccid, iccid]], extra);
       return { method, path: fillPath(path, { iccid }), body: text };
     }

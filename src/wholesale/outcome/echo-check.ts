@@ -1,20 +1,11 @@
 import { familyOf, type Operation } from '../../core/order/operation.ts';
+import type { Expectation } from '../../core/order/purchase.ts';
 import type { OrderAnswer } from '../../core/decision/order-answer.ts';
 import { firstAt, textOf, type JsonText } from '../json-text.ts';
 import { iccidIn } from '../connector/read-units.ts';
 import { foreignReference, orderObjectsIn } from '../connector/read-answer.ts';
 import { quoted } from '../../core/message-text.ts';
 import type { Wire } from '../connector/wire.ts';
-
-/** What was asked for, as far as an answer may repeat it. */
-export interface Expectation {
-  /** Null for a cancel, which carries none. */
-  readonly reference: string | null;
-  readonly quantity: number | null;
-  readonly plan: string | null;
-  readonly variant: string | null;
-  readonly iccid: string | null;
-}
 
 function echoedFields(
   operation: Operation,

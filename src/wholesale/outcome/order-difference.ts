@@ -1,20 +1,10 @@
-import { familyOf, type Operation } from '../../core/order/operation.ts';
+import { familyOf } from '../../core/order/operation.ts';
+import type { Purchase } from '../../core/order/purchase.ts';
 import { firstAt, textOf, type JsonText } from '../json-text.ts';
 import { quoted } from '../../core/message-text.ts';
 import { orderObjectsIn } from '../connector/read-answer.ts';
 import { iccidIn } from '../connector/read-units.ts';
 import type { ComparedField, Wire } from '../connector/wire.ts';
-
-/** What was ordered under a reference, as far as the order that is found under it may show it. */
-export interface OrderedFacts {
-  readonly operation: Operation;
-  readonly variant: string | null;
-  readonly plan: string | null;
-  readonly iccid: string | null;
-  readonly quantity: number | null;
-  readonly days: number | null;
-  readonly currency: string | null;
-}
 
 /** One thing to compare: under which name it would be shown, how it was asked for, and in which form it counts. */
 interface Compared {
@@ -30,7 +20,7 @@ const wholeNumberOf = (shown: JsonText): string | null => /^(\d+)(?:\.0+)?$/.exe
 const currencyOf = (shown: JsonText): string | null =>
   /^[A-Z]{3}$/.exec(textOf(shown)?.toUpperCase() ?? '')?.[0] ?? null;
 
-function comparedOf(ordered: OrderedFacts, wire: Wire): readonly Compared[] {
+function comparedOf(ordered: Purchase, wire: Wire): readonly Compared[] {
   const { operation } = ordered;
   if (operation === 'esim_cancel') return [];
   const { fields } = wire[operation];
@@ -56,7 +46,7 @@ function comparedOf(ordered: OrderedFacts, wire: Wire): readonly Compared[] {
  * order may leave anything out and name things in its own way: only what stands under the name that the request uses,
  * in the form in which it was asked, and differs, counts. Null when nothing does; else both, for a person.
  */
-export function findDifference(found: JsonText, ordered: OrderedFacts, wire: Wire): string | null {
+export function findDifference(found: JsonText, ordered: Purchase, wire: Wire): string | null {
   const order = orderObjectsIn(found, familyOf(ordered.operation), wire.answer)[0] ?? found;
   for (const { what, names, asked, read } of comparedOf(ordered, wire)) {
     if (asked === null || !wire.lookup.compare.includes(what)) continue;

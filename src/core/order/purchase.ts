@@ -1,0 +1,49 @@
+import type { Operation } from './operation.ts';
+
+/**
+ * What one order line, or one entry of the outbox, asks the API for. A new field is added here, and to `purchaseFields`;
+ * everything that carries a purchase has it then.
+ */
+export interface Purchase {
+  readonly operation: Operation;
+  /** The gift card or software product; null for every eSIM operation. */
+  readonly variant: string | null;
+  /** The eSIM plan; null for a gift card and for a cancel. */
+  readonly plan: string | null;
+  /** The eSIM that is topped up or cancelled, 18 to 22 digits; null for every other operation. */
+  readonly iccid: string | null;
+  /** Units to order, at least 1; null for a top-up and a cancel, which concern one eSIM. */
+  readonly quantity: number | null;
+  /** Days of a daily plan, at least 1; null where the order names none. */
+  readonly days: number | null;
+  /** The balance to charge, for example `USD`; null only for a cancel, which charges none. */
+  readonly currency: string | null;
+}
+
+/** A purchase with the name under which the API sells it. */
+export interface ReferencedPurchase extends Purchase {
+  readonly reference: string;
+}
+
+/** What an answer must say of an order, where it repeats it. */
+export interface Expectation extends Pick<Purchase, 'variant' | 'plan' | 'iccid' | 'quantity'> {
+  /** Null for a cancel, which carries none (Spec 7, retry rule 3). */
+  readonly reference: string | null;
+}
+
+/** In the order in which fingerprints hash them: it must not change, or a repeated order looks like another one. */
+export const purchaseFields = [
+  'operation',
+  'variant',
+  'plan',
+  'iccid',
+  'quantity',
+  'days',
+  'currency',
+] as const satisfies readonly (keyof Purchase)[];
+
+/** The purchase alone, of a value that has more fields. */
+export function purchaseOf(value: Purchase): Purchase {
+  const { operation, variant, plan, iccid, quantity, days, currency } = value;
+  return { operation, variant, plan, iccid, quantity, days, currency };
+}

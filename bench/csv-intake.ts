@@ -2,13 +2,13 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { pino } from 'pino';
-import { folderIntakeDefaults } from '../src/intake/folder/settings.ts';
 import { createFolderIntake } from '../src/intake/folder/folder-intake.ts';
 import { SystemClock } from '../src/ops/system-clock.ts';
 import { openStore } from '../src/store/sqlite-store.ts';
 import { withFolder } from './support/folder.ts';
 import { goal, median, type Row } from './support/row.ts';
 import { csvOf } from './support/worker.ts';
+import { folderSettings } from '../test/support/intake-settings.ts';
 
 const lines = 50_000;
 const rounds = 3;
@@ -34,7 +34,7 @@ async function throughIntake(folder: string): Promise<{ elapsedMs: number; cpuMs
     clock,
     logger: pino({ level: 'silent' }),
     config: {
-      ...folderIntakeDefaults,
+      ...folderSettings,
       inbox: join(folder, 'inbox'),
       work: join(folder, 'work'),
       archive: join(folder, 'archive'),

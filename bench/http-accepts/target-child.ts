@@ -5,7 +5,7 @@ import { Hono } from 'hono';
 import * as z from 'zod';
 import { pgBossClass } from './pg-boss.ts';
 import type { Web } from '../../src/intake/http/admission.ts';
-import type { WebhookConfig } from '../../src/intake/http/settings.ts';
+import type { WebhookSettings } from '../../src/intake/http/settings.ts';
 import { startWebhookIntake } from '../../src/intake/http/webhook-intake.ts';
 import { startWebhookServer } from '../../src/intake/http/webhook-server.ts';
 import { createLogger } from '../../src/ops/logger.ts';
@@ -23,7 +23,7 @@ const start = z.object({
 
 const clock = new SystemClock();
 const listen = { host: '127.0.0.1', port: 0 };
-const limits: WebhookConfig['limits'] = {
+const limits: WebhookSettings['limits'] = {
   bodyBytes: 1_048_576,
   batchLines: 1000,
   depth: 16,

@@ -1,5 +1,6 @@
+import type { FolderSettings } from '../intake/folder/settings.ts';
+import type { WebhookSettings } from '../intake/http/settings.ts';
 import type { Origins } from './layers.ts';
-import type { ConfigDocument } from './schema.ts';
 
 /** A listening address; port 0 asks the system for a free one. */
 export interface ListenAddress {
@@ -10,37 +11,6 @@ export interface ListenAddress {
 export interface WholesaleKey {
   readonly name: string;
   readonly value: string;
-}
-
-export interface FolderIntakeConfig {
-  readonly inbox: string;
-  readonly work: string;
-  readonly archive: string;
-  readonly rejected: string;
-  readonly scanIntervalMs: number;
-  readonly stableObservations: number;
-  readonly stableMs: number;
-  readonly ready: 'stable' | 'done_file';
-  readonly source: string;
-  /** Our column to the name in the file; null where the file has none. */
-  readonly columns: ConfigDocument['intake']['folder']['columns'];
-  readonly limits: {
-    readonly documentBytes: number;
-    readonly jsonBytes: number;
-    readonly rows: number;
-    readonly rowBytes: number;
-    readonly orderBytes: number;
-    readonly depth: number;
-    readonly minFreeBytes: number;
-  };
-}
-
-/** Who may post orders over HTTP, and whose. */
-export interface WebhookCaller {
-  readonly name: string;
-  readonly secret: string;
-  /** The only source it may post, read and take back; null: any. */
-  readonly source: string | null;
 }
 
 /** A shop whose own webhooks are received. */
@@ -54,20 +24,6 @@ export interface StorefrontConfig {
   readonly onRefund: 'hold' | 'cancel_esim' | 'ignore';
   readonly maxAgeMs: number;
   readonly iccidField: string;
-}
-
-/** Where a home-made shop's own JSON has what an order needs. */
-export interface ShopFormConfig {
-  readonly fields: Readonly<
-    Record<'orderId' | 'lines' | 'quantity', string> &
-      Record<
-        'currency' | 'notAfter' | 'metadata' | 'lineId' | 'sku' | 'type' | 'variant' | 'plan' | 'iccid' | 'days',
-        string | null
-      >
-  >;
-  readonly skuMap: string | null;
-  readonly currency: string | null;
-  readonly unmatched: 'refuse' | 'ignore';
 }
 
 /** How a shop is read back through its REST API. */
@@ -102,34 +58,6 @@ export type ReadBackShop = { readonly shop: string; readonly source: string } & 
   | { readonly platform: 'woocommerce'; readonly rest: WooRestConfig }
   | { readonly platform: 'shopify'; readonly rest: ShopifyRestConfig }
 );
-
-export interface WebhookIntakeConfig {
-  readonly listen: ListenAddress;
-  readonly source: string;
-  readonly tokens: readonly WebhookCaller[];
-  readonly standardWebhooks: readonly WebhookCaller[];
-  readonly hmac: readonly (WebhookCaller & {
-    readonly header: string;
-    readonly encoding: 'base64' | 'hex';
-    readonly prefix: string;
-    readonly form: ShopFormConfig | null;
-  })[];
-  readonly woocommerce: readonly (StorefrontConfig & { readonly paidStatuses: readonly string[] })[];
-  readonly shopify: readonly StorefrontConfig[];
-  readonly limits: {
-    readonly bodyBytes: number;
-    readonly batchLines: number;
-    readonly depth: number;
-    readonly requestsPerMinute: number;
-    readonly burst: number;
-    readonly uncommitted: number;
-    readonly connections: number;
-    readonly headersMs: number;
-    readonly requestMs: number;
-    readonly waitS: number;
-    readonly waiting: number;
-  };
-}
 
 export interface WholesaleConfig {
   readonly environment: 'production' | 'sandbox';
@@ -177,9 +105,9 @@ export interface Config {
   readonly init: 'never' | 'if-missing';
   readonly reference: { readonly prefix: string; readonly secretFile: string };
   readonly intake: {
-    readonly folder: FolderIntakeConfig;
+    readonly folder: FolderSettings;
     /** Null: nothing listens. */
-    readonly webhook: WebhookIntakeConfig | null;
+    readonly webhook: WebhookSettings | null;
     /** Shops that are read back through their REST API. */
     readonly readBack: readonly ReadBackShop[];
   };

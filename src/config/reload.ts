@@ -1,5 +1,6 @@
 import { OrderSyncError } from '../core/order-sync-error.ts';
-import type { Config, LoadedConfig, WebhookIntakeConfig } from './config.ts';
+import type { WebhookSettings } from '../intake/http/settings.ts';
+import type { Config, LoadedConfig } from './config.ts';
 import { isLive } from './schema-tree.ts';
 
 /** What a reload did. Names of keys are those of the file, without the places of lists. */
@@ -120,10 +121,7 @@ function liveConfig(running: Config, next: Config, heldBack: readonly string[]):
   };
 }
 
-function liveWebhook(
-  running: WebhookIntakeConfig | null,
-  next: WebhookIntakeConfig | null,
-): WebhookIntakeConfig | null {
+function liveWebhook(running: WebhookSettings | null, next: WebhookSettings | null): WebhookSettings | null {
   if (running === null || next === null) return running;
   const { uncommitted, connections, headersMs, requestMs, waiting } = running.limits;
   return {

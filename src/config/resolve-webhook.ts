@@ -1,4 +1,5 @@
-import type { ShopFormConfig, StorefrontConfig, WebhookIntakeConfig } from './config.ts';
+import type { ShopForm, WebhookSettings } from '../intake/http/settings.ts';
+import type { StorefrontConfig } from './config.ts';
 import { toListenAddress } from './listen-address.ts';
 import type { ConfigDocument } from './schema.ts';
 import type { Secrets } from './secrets.ts';
@@ -21,7 +22,7 @@ export function withAbsoluteSkuMaps(webhook: WebhookDocument, absolute: (path: s
 }
 
 /** From the words of the file to the words of the code. */
-export function toWebhookConfig(webhook: WebhookDocument, secrets: Secrets): WebhookIntakeConfig | null {
+export function toWebhookConfig(webhook: WebhookDocument, secrets: Secrets): WebhookSettings | null {
   if (webhook === undefined) return null;
   const { limits } = webhook;
   const callerAt = (
@@ -68,29 +69,9 @@ export function toWebhookConfig(webhook: WebhookDocument, secrets: Secrets): Web
   };
 }
 
-function toForm(entry: HmacDocument): ShopFormConfig | null {
-  const { fields } = entry;
-  if (fields === undefined) return null;
-  return {
-    fields: {
-      orderId: fields.order_id,
-      lines: fields.lines,
-      quantity: fields.quantity,
-      currency: fields.currency ?? null,
-      notAfter: fields.not_after ?? null,
-      metadata: fields.metadata ?? null,
-      lineId: fields.line_id ?? null,
-      sku: fields.sku ?? null,
-      type: fields.type ?? null,
-      variant: fields.variant ?? null,
-      plan: fields.plan ?? null,
-      iccid: fields.iccid ?? null,
-      days: fields.days ?? null,
-    },
-    skuMap: entry.sku_map ?? null,
-    currency: entry.currency ?? null,
-    unmatched: entry.unmatched,
-  };
+function toForm(entry: HmacDocument): ShopForm | null {
+  const { fields, sku_map: skuMap = null, currency = null, unmatched } = entry;
+  return fields === undefined ? null : { fields, skuMap, currency, unmatched };
 }
 
 function toStorefront(shop: ShopDocument, secrets: readonly string[]): StorefrontConfig {

@@ -10,22 +10,8 @@ import {
   live,
   secretText,
 } from '../core/settings/schema-values.ts';
+import { csvColumns } from '../intake/orders/settings.ts';
 import { webhookIntake } from './webhook-schema.ts';
-
-/** The columns of an order file that may be named otherwise. */
-const fileColumns = [
-  'order_id',
-  'line_id',
-  'type',
-  'variant',
-  'plan',
-  'iccid',
-  'quantity',
-  'days',
-  'currency',
-  'source',
-  'not_after',
-] as const;
 
 /**
  * The whole configuration as it is written: snake_case, one YAML file. Each `describe` is the documentation of its
@@ -57,7 +43,7 @@ const folderIntake = z
       .default('folder')
       .describe('The shop that orders belong to when a file does not say. Part of the identity of each line.'),
     columns: z
-      .partialRecord(z.enum(fileColumns), z.string().min(1).max(200).nullable())
+      .partialRecord(z.enum(csvColumns), z.string().min(1).max(200).nullable())
       .default({})
       .describe('CSV headers that are named otherwise: our column to the name in the file, or null where it has none.')
       .meta(live),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { orderHeadSchema, orderLineSchema } from '../../src/core/order/order-request.ts';
-import { csvColumns } from '../../src/intake/orders/csv-columns.ts';
+import { csvColumns } from '../../src/intake/orders/settings.ts';
 import { examplesIn } from './shell-commands.ts';
 
 describe('the order files that the README shows', () => {

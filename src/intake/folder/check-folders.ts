@@ -2,13 +2,13 @@ import { mkdir, rename, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { hasErrno, isFilesystemError } from './filesystem-error.ts';
-import type { FolderIntakeConfig } from './settings.ts';
+import type { FolderSettings } from './settings.ts';
 
 /**
  * Makes the folders where they are missing, and proves with real renames that files can go the ways they will have to
  * go: two mounts of one file system look alike and still refuse. Throws OrderSyncError FOLDER_UNUSABLE.
  */
-export async function probeFolders(config: FolderIntakeConfig, probeId: string): Promise<void> {
+export async function probeFolders(config: FolderSettings, probeId: string): Promise<void> {
   const { inbox, work, archive, rejected } = config;
   const name = `.order-sync-probe-${probeId}`;
   let at = join(inbox, name);

@@ -6,7 +6,7 @@ import type { Store } from '../../store/store.ts';
 import { moveDurably } from './durable-files.ts';
 import { markerSuffix, parseWorkName, workNameOf } from './file-names.ts';
 import { hasErrno } from './filesystem-error.ts';
-import type { FolderIntakeConfig } from './settings.ts';
+import type { FolderSettings } from './settings.ts';
 import type { InboxFile } from './inbox.ts';
 import type { FileJob } from './finish-file.ts';
 
@@ -15,7 +15,7 @@ import type { FileJob } from './finish-file.ts';
  * one of the two folders. Its marker goes first, so that a file in the work folder always has the one it came with.
  * Null when somebody else took it. Throws what the file system says, for example EACCES for a file we may not read.
  */
-export async function claimFile(config: FolderIntakeConfig, file: InboxFile, id: string): Promise<FileJob | null> {
+export async function claimFile(config: FolderSettings, file: InboxFile, id: string): Promise<FileJob | null> {
   const job = { id, name: file.name, workName: workNameOf(id, file.name) };
   try {
     if (file.kind === 'file') await access(file.path, constants.R_OK);
@@ -32,7 +32,7 @@ export async function claimFile(config: FolderIntakeConfig, file: InboxFile, id:
 
 /** Takes a file back from the archive, under a new id: what it holds now is another content. */
 export async function reclaimFile(
-  config: FolderIntakeConfig,
+  config: FolderSettings,
   file: { name: string; path: string },
   id: string,
 ): Promise<FileJob> {
@@ -41,7 +41,7 @@ export async function reclaimFile(
   return job;
 }
 
-async function claimWithMarker(config: FolderIntakeConfig, file: InboxFile, job: FileJob): Promise<void> {
+async function claimWithMarker(config: FolderSettings, file: InboxFile, job: FileJob): Promise<void> {
   const marker = Buffer.concat([file.path, Buffer.from(markerSuffix)]);
   const claimed = join(config.work, `${job.workName}${markerSuffix}`);
   await rename(marker, claimed);
@@ -56,7 +56,7 @@ async function claimWithMarker(config: FolderIntakeConfig, file: InboxFile, job:
 
 /** What an earlier run left in the work folder, oldest first, and names there that are not ours. */
 export async function findUnfinishedJobs(
-  config: FolderIntakeConfig,
+  config: FolderSettings,
   store: Store,
 ): Promise<{ jobs: readonly FileJob[]; foreign: readonly string[] }> {
   const names = (await readdir(config.work)).filter((name) => !name.startsWith('.')).toSorted();
@@ -74,7 +74,7 @@ export async function findUnfinishedJobs(
 }
 
 /** A marker whose file is not in the work folder: either the file's job has ended, or its claim was cut short. */
-async function returnMarker(config: FolderIntakeConfig, store: Store, workName: string): Promise<void> {
+async function returnMarker(config: FolderSettings, store: Store, workName: string): Promise<void> {
   const parsed = parseWorkName(workName);
   const path = join(config.work, workName);
   if (parsed !== null && (await store.findFile(parsed.id)) === null) {

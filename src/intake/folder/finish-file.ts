@@ -10,7 +10,7 @@ import { documentReport, lineReport } from './error-report.ts';
 import { newFileId } from './file-id.ts';
 import { errorReportNameOf, markerSuffix, rejectedNameOf, workNameOf } from './file-names.ts';
 import { hasErrno } from './filesystem-error.ts';
-import type { FolderIntakeConfig } from './settings.ts';
+import type { FolderSettings } from './settings.ts';
 import { signatureAt } from './inbox.ts';
 
 /** A file in the work folder, ours alone. Where it stands is told by the outbox. */
@@ -39,7 +39,7 @@ export type FileOutcome =
 export interface FileJobContext {
   readonly store: Store;
   readonly clock: Clock;
-  readonly config: FolderIntakeConfig;
+  readonly config: FolderSettings;
   readonly onAccepted: () => void;
   /** Jobs whose start this process has counted. */
   readonly begun: Set<string>;

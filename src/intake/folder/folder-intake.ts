@@ -7,7 +7,7 @@ import { claimFile, findUnfinishedJobs, reclaimFile } from './claim-file.ts';
 import { newFileId } from './file-id.ts';
 import { runFileJob } from './ingest-file.ts';
 import { isFilesystemError } from './filesystem-error.ts';
-import { type FolderIntakeConfig, minFreeBytes } from './settings.ts';
+import type { FolderSettings } from './settings.ts';
 import { FolderReporter } from './folder-log.ts';
 import { type InboxFile, listInbox } from './inbox.ts';
 import { InboxWatcher } from './inbox-watcher.ts';
@@ -56,7 +56,7 @@ export interface FolderIntake {
   scanOnce(): Promise<ScanReport>;
   status(): FolderIntakeStatus;
   /** Takes up another pace, other limits and columns, from the next file on. The folders stay. */
-  reload(config: FolderIntakeConfig): void;
+  reload(config: FolderSettings): void;
   /** Rejects when the intake has stopped on an error of the store or of its own: nothing is taken in any more. */
   readonly failed: Promise<never>;
 }
@@ -65,7 +65,7 @@ export interface FolderIntakeOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly config: FolderIntakeConfig;
+  readonly config: FolderSettings;
   /** New lines are in the outbox. */
   readonly onAccepted?: () => void;
 }
@@ -138,7 +138,7 @@ class PolledFolder implements FolderIntake {
     return this.#failure.promise;
   }
 
-  reload(config: FolderIntakeConfig): void {
+  reload(config: FolderSettings): void {
     this.#options = { ...this.#options, config };
     this.#wakeUp.notify();
   }
@@ -233,7 +233,7 @@ class PolledFolder implements FolderIntake {
 
   async #hasRoom(): Promise<boolean> {
     const { work, limits } = this.#options.config;
-    const wanted = limits.minFreeBytes ?? minFreeBytes;
+    const wanted = limits.minFreeBytes;
     const free = await freeBytes(work);
     if (free !== null && free >= wanted) {
       this.#reporter.solved('disk');

@@ -11,7 +11,7 @@ import { checkMarker } from './done-marker.ts';
 import { openRegularFile, readPrefix } from './durable-files.ts';
 import { formatOf, markerSuffix } from './file-names.ts';
 import { hasErrno } from './filesystem-error.ts';
-import type { FolderIntakeConfig } from './settings.ts';
+import type { FolderSettings } from './settings.ts';
 import { signatureOf } from './inbox.ts';
 import {
   type FileJob,
@@ -85,7 +85,7 @@ async function ingest(context: FileJobContext, job: FileJob): Promise<Read | nul
   }
 }
 
-function formatToRead(job: FileJob, sizeBytes: number, config: FolderIntakeConfig): OrderFormat {
+function formatToRead(job: FileJob, sizeBytes: number, config: FolderSettings): OrderFormat {
   const format = formatOf(job.name);
   if (format === null) {
     const marker = job.name.endsWith(markerSuffix) ? ' Markers are only read with intake.folder.ready: done_file.' : '';

@@ -1,13 +1,12 @@
-import type { ColumnMapping } from '../orders/csv-columns.ts';
-import { type ParseLimits, defaultParseLimits } from '../orders/settings.ts';
+import type { ColumnMapping, ParseLimits } from '../orders/settings.ts';
 
 export interface FolderLimits extends ParseLimits {
-  /** Below this many free bytes nothing more is claimed (default 200 MiB): the outbox needs the room for what it has taken on. */
-  readonly minFreeBytes?: number;
+  /** With less free disk space, no more files are taken: the outbox needs the space for the orders it already has. */
+  readonly minFreeBytes: number;
 }
 
-/** Folders are absolute paths on one mount: a file moves between them by renaming, or not at all. */
-export interface FolderIntakeConfig {
+/** All folders are absolute paths on one mount: files move between them by rename. */
+export interface FolderSettings {
   readonly inbox: string;
   readonly work: string;
   readonly archive: string;
@@ -17,22 +16,10 @@ export interface FolderIntakeConfig {
   readonly scanIntervalMs: number;
   /** A file is ready when it looked the same in this many scans … */
   readonly stableObservations: number;
-  /** … that span at least this long, on a clock that does not jump. An empty file is given five times as long. */
+  /** … over at least this time on the monotonic clock. An empty file must look the same for five times as long. */
   readonly stableMs: number;
-  /** `done_file`: a file is also only ready when `<name>.done` stands beside it. */
+  /** `done_file`: a file also needs a `<name>.done` marker to be ready. */
   readonly ready: 'stable' | 'done_file';
   readonly limits: FolderLimits;
   readonly columns: ColumnMapping;
 }
-
-export const minFreeBytes = 200 * 1024 * 1024;
-
-export const folderIntakeDefaults = {
-  source: 'folder',
-  scanIntervalMs: 1000,
-  stableObservations: 3,
-  stableMs: 2000,
-  ready: 'stable',
-  limits: { ...defaultParseLimits, minFreeBytes },
-  columns: {},
-} as const satisfies Omit<FolderIntakeConfig, 'inbox' | 'work' | 'archive' | 'rejected'>;

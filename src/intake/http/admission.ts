@@ -14,7 +14,7 @@ import {
 import { Refusal } from './problem.ts';
 import { RateLimit } from './rate-limit.ts';
 import { readRawBody } from './raw-body.ts';
-import type { WebhookConfig } from './settings.ts';
+import type { WebhookSettings } from './settings.ts';
 
 export interface Web {
   Bindings: HttpBindings;
@@ -22,11 +22,11 @@ export interface Web {
 
 /** Who may come in, and how often: everything that is decided before a body is looked into. */
 export class Admission {
-  readonly #config: WebhookConfig;
+  readonly #config: WebhookSettings;
   readonly #clock: Clock;
   readonly #rates: RateLimit;
 
-  constructor(config: WebhookConfig, clock: Clock) {
+  constructor(config: WebhookSettings, clock: Clock) {
     this.#config = config;
     this.#clock = clock;
     this.#rates = new RateLimit(clock, config.limits.requestsPerMinute, config.limits.burst);

@@ -2,7 +2,7 @@ import type { Buffer } from 'node:buffer';
 import { hmacSha256, isSecretWithDigest, isSignature, secretDigest } from './signatures.ts';
 import { Refusal } from './problem.ts';
 import { standardWebhookHeaders, verifyStandardWebhook } from './standard-webhook.ts';
-import type { HmacCaller, ShopForm, WebhookCaller, WebhookConfig } from './settings.ts';
+import type { HmacCaller, ShopForm, WebhookCaller, WebhookSettings } from './settings.ts';
 
 /** Who is calling, as far as it matters: how it is called in logs, and whose orders it may touch. */
 export interface Caller {
@@ -14,7 +14,7 @@ export interface Caller {
 
 export type HeaderReader = (name: string) => string | undefined;
 
-type Doors = Pick<WebhookConfig, 'tokens' | 'standardWebhooks' | 'hmac'>;
+type Doors = Pick<WebhookSettings, 'tokens' | 'standardWebhooks' | 'hmac'>;
 
 /**
  * The caller by its bearer token; null when the request carries none. Every token is compared, so that the time taken

@@ -2,51 +2,38 @@ import { isObject } from '../orders/check-line.ts';
 import { jsonPointer } from '../orders/json-pointer.ts';
 import type { JsonFinding } from '../orders/strict-json.ts';
 import type { Sku, SkuMap } from '../../storefronts/sku-map.ts';
-import type { FieldPointers } from './settings.ts';
+import type { FieldPointers, ShopForm } from './settings.ts';
 
-/** The order of a home-made shop in the words of our own API, for the one judge of orders that there is. */
+/** The order of a home-made shop in the worker's own format. */
 export interface MappedOrder {
   readonly value: Readonly<Record<string, unknown>>;
-  /** How many lines are not ours, and were passed over. */
+  /** How many lines were skipped because the worker does not sell their SKU. */
   readonly ignored: number;
-  /** Lines that cannot be put in our words at all. */
+  /** Lines that have no equivalent in the worker's format. */
   readonly mistakes: readonly MappingMistake[];
-  /** A place in our words, as a JSON pointer, as the place that the shop knows. */
+  /** Translates a JSON pointer into the mapped order to the pointer in the shop's document. */
   readonly placeOf: (pointer: string) => string;
 }
 
-export interface MappingMistake {
+interface MappingMistake {
   readonly pointer: string;
   readonly code: string;
   readonly rule: string;
   readonly value: unknown;
 }
 
-export interface MappingRules {
-  readonly fields: FieldPointers;
-  readonly currency: string | null;
-  readonly unmatched: 'refuse' | 'ignore';
+export interface MappingRules extends Omit<ShopForm, 'skuMap'> {
   /** Null: the shop names variants and plans itself. */
   readonly skus: SkuMap | null;
 }
 
-type Path = readonly string[];
-
-const headFields = { order_id: 'orderId', currency: 'currency', not_after: 'notAfter', metadata: 'metadata' } as const;
-const lineFields = {
-  line_id: 'lineId',
-  type: 'type',
-  variant: 'variant',
-  plan: 'plan',
-  iccid: 'iccid',
-  quantity: 'quantity',
-  days: 'days',
-} as const;
-const texts = new Set(['order_id', 'line_id', 'variant', 'plan', 'iccid', 'sku']);
-const counts = new Set(['quantity', 'days']);
+const headFields = ['order_id', 'currency', 'not_after', 'metadata'] as const;
+const lineFields = ['line_id', 'type', 'variant', 'plan', 'iccid', 'quantity', 'days'] as const;
+const texts = new Set<keyof FieldPointers>(['order_id', 'line_id', 'variant', 'plan', 'iccid', 'sku']);
+const counts = new Set<keyof FieldPointers>(['quantity', 'days']);
 
 /** The parts of a JSON pointer (RFC 6901). */
-function partsOf(pointer: string): Path {
+function partsOf(pointer: string): readonly string[] {
   return pointer
     .split('/')
     .slice(1)
@@ -54,28 +41,29 @@ function partsOf(pointer: string): Path {
 }
 
 /**
- * Puts an order into our words. What a field may be is left to the judge of orders: here only a number becomes the text,
- * or digits become the number, that our field has, and nothing is guessed.
+ * Maps the order of a home-made shop to the worker's format. Only integers become text, and digits become numbers,
+ * where the worker's field has that type; nothing is guessed. `checkOrder` checks the values afterwards.
  */
 export function mapOrder(document: unknown, rules: MappingRules): MappedOrder {
   const { fields } = rules;
-  const head: Record<string, unknown> = {};
-  for (const [ours, key] of Object.entries(headFields)) set(head, ours, read(document, fields[key], ours));
+  const head = readFields(document, fields, headFields);
   if (head['currency'] === undefined && rules.currency !== null) head['currency'] = rules.currency;
-  const found = valueAt(document, partsOf(fields.lines));
+  const found = valueAt(document, fields.lines);
   const mistakes: MappingMistake[] = [];
-  /** Which of the shop's lines each of ours is. */
+  /** For each mapped line its index in the shop's list. */
   const origins: number[] = [];
   const placeOf = placeIn(fields, rules.skus !== null, origins);
-  if (!Array.isArray(found)) return { value: set(head, 'lines', found), ignored: 0, mistakes, placeOf };
+  if (!Array.isArray(found)) {
+    return { value: found === undefined ? head : { ...head, lines: found }, ignored: 0, mistakes, placeOf };
+  }
   const lines: unknown[] = [];
   for (const [index, item] of (found as unknown[]).entries()) {
-    const made = mapLine(item, index, rules);
-    if (made === 'ignored') continue;
-    if ('rule' in made) mistakes.push({ ...made, pointer: `${fields.lines}/${index}${made.pointer}` });
+    const mapped = mapLine(item, index, rules);
+    if (mapped === 'ignored') continue;
+    if ('rule' in mapped) mistakes.push({ ...mapped, pointer: `${fields.lines}/${index}${mapped.pointer}` });
     else {
       origins.push(index);
-      lines.push(made.line);
+      lines.push(mapped.line);
     }
   }
   return { value: { ...head, lines }, ignored: found.length - lines.length - mistakes.length, mistakes, placeOf };
@@ -85,58 +73,62 @@ type MappedLine = 'ignored' | MappingMistake | { readonly line: unknown };
 
 function mapLine(item: unknown, index: number, { fields, skus, unmatched }: MappingRules): MappedLine {
   if (!isObject(item)) return { line: item };
-  const line: Record<string, unknown> = {};
-  for (const [ours, key] of Object.entries(lineFields)) set(line, ours, read(item, fields[key], ours));
-  // A shop that does not number its lines says them in an order of its own, which then must stay the same.
-  if (fields.lineId === null) line['line_id'] = String(index + 1);
+  const line = readFields(item, fields, lineFields);
+  // Without line ids the position identifies a line: the shop must always send its lines in the same order.
+  if (fields.line_id === undefined) line['line_id'] = String(index + 1);
   if (skus === null) return { line: { type: typeOf(line), ...line } };
-  const named = read(item, fields.sku, 'sku');
+  const { sku: named } = readFields(item, fields, ['sku']);
   const sku = typeof named === 'string' ? skus.get(named) : undefined;
   if (sku !== undefined && typeof named === 'string') return withSku(line, named, sku, fields);
-  if (unmatched === 'ignore' && (named === undefined || named === null || typeof named === 'string')) return 'ignored';
-  return { pointer: fields.sku ?? '', code: 'unknown_sku', rule: 'is not a SKU that the SKU map knows', value: named };
+  if (unmatched === 'ignore' && (named === undefined || typeof named === 'string')) return 'ignored';
+  return { pointer: fields.sku ?? '', code: 'unknown_sku', rule: 'is not in the SKU map', value: named };
 }
 
-/** One piece in the cart may stand for several units; a top-up is for one eSIM, once. */
+/** Adds what the SKU map says. One item in the cart may stand for several units; a top-up is for one eSIM, once. */
 function withSku(line: Record<string, unknown>, named: string, sku: Sku, fields: FieldPointers): MappedLine {
   const { line_id, iccid, quantity } = line;
   const extra = { sku: named, shop_quantity: String(quantity) };
   if (sku.type !== 'esim_topup') {
-    const { quantity: perPiece, ...bought } = sku;
-    const units = typeof quantity === 'number' ? quantity * perPiece : quantity;
-    return { line: { line_id, ...bought, quantity: units, extra } };
+    const { quantity: perItem, ...product } = sku;
+    const units = typeof quantity === 'number' ? quantity * perItem : quantity;
+    return { line: { line_id, ...product, quantity: units, extra } };
   }
   if (quantity !== 1) {
-    const rule = 'must be 1 for a top-up: the same eSIM several times is for a person to decide';
+    const rule = 'must be 1 for a top-up: a person must decide about several top-ups of one eSIM';
     return { pointer: fields.quantity, code: 'repeated_topup', rule, value: quantity };
   }
   return { line: { line_id, ...sku, iccid, extra } };
 }
 
-/** What a line without a type is, by what it names. A cancel is never guessed. */
+/** The type of a line that does not state it, from the product that it names. A cancel is never assumed. */
 function typeOf(line: Readonly<Record<string, unknown>>): string | undefined {
   if (line['variant'] !== undefined) return 'gift_card_order';
   if (line['plan'] === undefined) return undefined;
   return line['iccid'] === undefined ? 'esim_order' : 'esim_topup';
 }
 
-function read(holder: unknown, pointer: string | null, ours: string): unknown {
-  if (pointer === null) return undefined;
-  const value = valueAt(holder, partsOf(pointer));
-  if (value === null || value === '') return undefined;
-  if (texts.has(ours) && typeof value === 'number' && Number.isSafeInteger(value)) return String(value);
-  if (counts.has(ours) && typeof value === 'string' && /^(?:0|[1-9]\d{0,8})$/.test(value)) return Number(value);
-  return value;
+/** The named fields of an order or a line; those that are missing, null or empty are left out. */
+function readFields(
+  holder: unknown,
+  fields: FieldPointers,
+  names: readonly (keyof FieldPointers)[],
+): Record<string, unknown> {
+  const read: Record<string, unknown> = {};
+  for (const name of names) {
+    const pointer = fields[name];
+    const value = pointer === undefined ? undefined : valueAt(holder, pointer);
+    if (value === undefined || value === null || value === '') continue;
+    if (texts.has(name) && typeof value === 'number' && Number.isSafeInteger(value)) read[name] = String(value);
+    else if (counts.has(name) && typeof value === 'string' && /^(?:0|[1-9]\d{0,8})$/.test(value))
+      read[name] = Number(value);
+    else read[name] = value;
+  }
+  return read;
 }
 
-function set(holder: Record<string, unknown>, name: string, value: unknown): Record<string, unknown> {
-  if (value !== undefined) holder[name] = value;
-  return holder;
-}
-
-function valueAt(holder: unknown, path: Path): unknown {
+function valueAt(holder: unknown, pointer: string): unknown {
   let at = holder;
-  for (const part of path) {
+  for (const part of partsOf(pointer)) {
     if (typeof at !== 'object' || at === null || !Object.hasOwn(at, part)) return undefined;
     at = Reflect.get(at, part);
   }
@@ -147,30 +139,28 @@ function placeIn(fields: FieldPointers, bySku: boolean, origins: readonly number
   return (pointer) => {
     const [first = '', index = '', name] = partsOf(pointer);
     if (first !== 'lines') {
-      const key = Object.entries(headFields).find(([ours]) => ours === first)?.[1];
-      return (key === undefined ? null : fields[key]) ?? '';
+      const head = headFields.find((known) => known === first);
+      return (head === undefined ? undefined : fields[head]) ?? '';
     }
     if (index === '') return fields.lines;
-    const at = `${fields.lines}/${origins[Number(index)] ?? index}`;
-    if (name === undefined) return at;
-    if (name === 'currency') return fields.currency ?? at;
-    const key = Object.entries(lineFields).find(([ours]) => ours === name)?.[1];
-    const place = key === undefined ? null : fields[key];
-    return place === null ? `${at}${bySku ? (fields.sku ?? '') : ''}` : `${at}${place}`;
+    const line = `${fields.lines}/${origins[Number(index)] ?? index}`;
+    if (name === undefined) return line;
+    if (name === 'currency') return fields.currency ?? line;
+    const field = lineFields.find((known) => known === name);
+    const place = field === undefined ? undefined : fields[field];
+    return `${line}${place ?? (bySku ? (fields.sku ?? '') : '')}`;
   };
 }
 
-/** Whether something that the strict reader found concerns what is read here, or what holds it. */
+/** Whether a finding of the strict JSON reader affects a field that is read, or an object that contains one. */
 export function concerns(finding: JsonFinding, fields: FieldPointers): boolean {
-  const { lines, orderId, currency, notAfter, metadata, ...ofLines } = fields;
-  const heads = [orderId, currency, notAfter, metadata].filter((pointer) => pointer !== null);
   const found = jsonPointer(finding.path);
-  if (heads.some((pointer) => overlaps(found, pointer))) return true;
-  if (!overlaps(found, lines)) return false;
-  const inLine = jsonPointer(finding.path.slice(partsOf(lines).length + 1));
-  return Object.values(ofLines).some((pointer) => pointer !== null && overlaps(inLine, pointer));
+  const inHead = headFields.some((name) => overlaps(found, fields[name]));
+  if (inHead || !overlaps(found, fields.lines)) return inHead;
+  const inLine = jsonPointer(finding.path.slice(partsOf(fields.lines).length + 1));
+  return [...lineFields, 'sku' as const].some((name) => overlaps(inLine, fields[name]));
 }
 
-function overlaps(one: string, other: string): boolean {
-  return `${one}/`.startsWith(`${other}/`) || `${other}/`.startsWith(`${one}/`);
+function overlaps(one: string, other: string | undefined): boolean {
+  return other !== undefined && (`${one}/`.startsWith(`${other}/`) || `${other}/`.startsWith(`${one}/`));
 }

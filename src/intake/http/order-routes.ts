@@ -15,10 +15,10 @@ import { preferredWaitS } from './prefer-wait.ts';
 import { Refusal } from './problem.ts';
 import type { ShopForms } from './shop-forms.ts';
 import type { SettlementWatch, WatchedOrder } from './waiting-callers.ts';
-import type { WebhookConfig } from './settings.ts';
+import type { WebhookSettings } from './settings.ts';
 
 export interface OrderRoutesDeps {
-  readonly config: WebhookConfig;
+  readonly config: WebhookSettings;
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -1,71 +1,70 @@
 import type { StorefrontsConfig } from '../../storefronts/settings.ts';
 
-/** Someone who may post orders: known by the secret, called by the name. */
+/** Someone who may post orders. The secret identifies the caller; logs show the name. */
 export interface WebhookCaller {
   readonly name: string;
   readonly secret: string;
-  /** The only source it may post, read and take back; null: any. */
+  /** The only source whose orders this caller may post, read and cancel; null: any source. */
   readonly source: string | null;
 }
 
-/** A shop of its own making: HMAC-SHA256 over the raw body, in a header of its choice. */
+/** A home-made shop that signs its requests: HMAC-SHA256 of the raw body, in a header of its choice. */
 export interface HmacCaller extends WebhookCaller {
   readonly header: string;
   readonly encoding: 'base64' | 'hex';
-  /** What stands before the signature in the header. */
+  /** The text before the signature in the header, for example `sha256=`. */
   readonly prefix: string;
-  /** Where its own JSON has what an order needs; null: it sends our form. */
+  /** How to read the shop's own JSON; null: it sends orders in the worker's format. */
   readonly form: ShopForm | null;
 }
 
-/** The form of a home-made shop's orders. */
+/** How to read the orders of a home-made shop. */
 export interface ShopForm {
   readonly fields: FieldPointers;
-  /** The file that says what each SKU stands for; null: the shop names variants and plans itself. */
+  /** Path of the SKU map; null: the shop names variants and plans itself. */
   readonly skuMap: string | null;
   /** The balance to charge where neither the SKU map nor the order names one. */
   readonly currency: string | null;
-  /** A line whose SKU the map does not know refuses the order, or is not ours and passed over. */
+  /** A line whose SKU is not in the map: `refuse` the order, or `ignore` the line. */
   readonly unmatched: 'refuse' | 'ignore';
 }
 
-/** JSON pointers (RFC 6901), for the order from the document, for a line from the line; null: the shop has no such field. */
-export interface FieldPointers {
-  readonly orderId: string;
-  readonly lines: string;
-  readonly currency: string | null;
-  readonly notAfter: string | null;
-  readonly metadata: string | null;
-  readonly lineId: string | null;
-  readonly sku: string | null;
-  readonly type: string | null;
-  readonly variant: string | null;
-  readonly plan: string | null;
-  readonly iccid: string | null;
-  readonly quantity: string;
-  readonly days: string | null;
-}
+/**
+ * Where the shop's JSON has each field, as JSON pointers (RFC 6901): fields of the order from the top of the document,
+ * fields of a line from the line. Without a pointer the shop does not have that field.
+ */
+export type FieldPointers = Readonly<
+  Record<'order_id' | 'lines' | 'quantity', string> &
+    Partial<
+      Record<
+        'currency' | 'not_after' | 'metadata' | 'line_id' | 'sku' | 'type' | 'variant' | 'plan' | 'iccid' | 'days',
+        string | undefined
+      >
+    >
+>;
 
-/** A limit on everything that a caller can make grow, or make wait. */
+/** Limits on everything that a caller can make grow or wait. */
 export interface WebhookLimits {
   readonly bodyBytes: number;
   /** Order lines in one request, over all its orders. */
   readonly batchLines: number;
+  /** Levels of nested objects and arrays. */
   readonly depth: number;
+  /** Of one caller. */
   readonly requestsPerMinute: number;
   readonly burst: number;
-  /** Requests that wait for the disk at once. */
+  /** Requests that wait for the disk at the same time. */
   readonly uncommitted: number;
   readonly connections: number;
   readonly headersMs: number;
   readonly requestMs: number;
-  /** The longest that `Prefer: wait` is honoured, in seconds. */
+  /** The longest wait that `Prefer: wait` can ask for, in seconds. */
   readonly waitS: number;
-  /** Requests that wait for a result at once. */
+  /** Requests that wait for a result at the same time. */
   readonly waiting: number;
 }
 
-export interface WebhookConfig extends StorefrontsConfig {
+export interface WebhookSettings extends StorefrontsConfig {
   readonly listen: { readonly host: string; readonly port: number };
   /** The source of orders when neither they nor their caller name one. */
   readonly source: string;

@@ -4,15 +4,15 @@ import type { Clock } from '../../core/clock.ts';
 import { SkuFile } from '../../storefronts/sku-file.ts';
 import { type ReadOrders, readOrders } from './read-orders.ts';
 import { readShopOrder } from './read-shop-order.ts';
-import type { ShopForm, WebhookConfig } from './settings.ts';
+import type { ShopForm, WebhookSettings } from './settings.ts';
 
 /** The forms in which orders come: ours, and those of home-made shops. */
 export class ShopForms {
-  readonly #config: WebhookConfig;
+  readonly #config: WebhookSettings;
   readonly #skus = new Map<ShopForm, SkuFile>();
 
   /** Throws CONFIG_INVALID when a SKU map cannot be used. */
-  constructor(config: WebhookConfig, clock: Clock, logger: Logger) {
+  constructor(config: WebhookSettings, clock: Clock, logger: Logger) {
     this.#config = config;
     for (const { form } of config.hmac) {
       if (form !== null && form.skuMap !== null) this.#skus.set(form, new SkuFile(form.skuMap, clock, logger));

@@ -13,14 +13,14 @@ import { orderRoutes } from './order-routes.ts';
 import { type ProblemCode, problemResponse, Refusal } from './problem.ts';
 import { ShopForms } from './shop-forms.ts';
 import { SettlementWatch } from './waiting-callers.ts';
-import type { WebhookConfig } from './settings.ts';
+import type { WebhookSettings } from './settings.ts';
 import { startWebhookServer, type WebhookAnswers, type WebhookServer } from './webhook-server.ts';
 
 export interface WebhookIntakeOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly config: WebhookConfig;
+  readonly config: WebhookSettings;
   readonly version: string;
   /** New lines are in the outbox, or lines were taken back. */
   readonly onAccepted?: () => void;
@@ -45,7 +45,7 @@ export interface WebhookIntake {
    * Makes other doors ready: callers, secrets, shops, limits. The function that it returns opens them, all at once;
    * requests under way end behind the old ones. The address stays. Throws CONFIG_INVALID when a SKU map cannot be used.
    */
-  prepare(config: WebhookConfig): () => void;
+  prepare(config: WebhookSettings): () => void;
   /** Turns new requests away with 503, finishes those under way, and closes. May be called twice. */
   stop(): Promise<void>;
   /** Rejects when an acknowledgement could not be recorded: nothing is accepted any more. */
@@ -70,7 +70,7 @@ export async function startWebhookIntake(options: WebhookIntakeOptions): Promise
   };
   const accepted = new AcceptedLog(logger);
   const readBack = options.readBack ?? null;
-  const doorsOf = (at: WebhookConfig) => {
+  const doorsOf = (at: WebhookSettings) => {
     const admission = new Admission(at, clock);
     const forms = new ShopForms(at, clock, logger);
     const { bodyBytes } = at.limits;

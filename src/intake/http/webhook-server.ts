@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import { getRequestListener, type Http2Bindings, type HttpBindings } from '@hono/node-server';
 import type { Clock } from '../../core/clock.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import type { WebhookConfig } from './settings.ts';
+import type { WebhookSettings } from './settings.ts';
 
 export interface WebhookServer {
   /** `host:port` as it listens; an IPv6 host in brackets. */
@@ -20,7 +20,7 @@ export type WebhookAnswers = (request: Request, bindings: HttpBindings | Http2Bi
  */
 export async function startWebhookServer(
   answers: WebhookAnswers,
-  config: Pick<WebhookConfig, 'listen' | 'limits'>,
+  config: Pick<WebhookSettings, 'listen' | 'limits'>,
   clock: Clock,
 ): Promise<WebhookServer> {
   const { listen, limits } = config;

@@ -1,5 +1,6 @@
 import { type OrderHead, orderLimits } from '../../core/order/order-request.ts';
-import { type CsvColumn, type CsvHeader, csvColumns } from './csv-columns.ts';
+import type { CsvHeader } from './csv-columns.ts';
+import { type CsvColumn, csvColumns } from './settings.ts';
 import { type CsvRow, isWholeRow } from './csv-rows.ts';
 import { type FieldNames, type Judged, judgeHead, judgeLine } from './check-line.ts';
 import {

@@ -1,29 +1,8 @@
 import { nearestName } from '../../core/nearest-name.ts';
 import { DocumentError } from './document-error.ts';
-
-/** The columns that mean something to the worker. */
-export const csvColumns = [
-  'order_id',
-  'line_id',
-  'type',
-  'variant',
-  'plan',
-  'iccid',
-  'quantity',
-  'days',
-  'currency',
-  'source',
-  'not_after',
-] as const;
-export type CsvColumn = (typeof csvColumns)[number];
+import { type ColumnMapping, type CsvColumn, csvColumns } from './settings.ts';
 
 const optionalColumns: readonly CsvColumn[] = ['source', 'not_after'];
-
-/**
- * What a shop calls our columns: `{ order_id: 'Order No.' }`. A column that the shop does not have is `null`, said in
- * so many words: a missing `days` must never be an oversight.
- */
-export type ColumnMapping = Readonly<Partial<Record<CsvColumn, string | null>>>;
 
 export interface CsvHeader {
   readonly width: number;

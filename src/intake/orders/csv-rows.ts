@@ -1,8 +1,8 @@
 import { Buffer } from 'node:buffer';
-import { type ColumnMapping, type CsvHeader, readCsvHeader } from './csv-columns.ts';
+import { type CsvHeader, readCsvHeader } from './csv-columns.ts';
 import { csvRecords } from './csv-records.ts';
 import { DocumentError } from './document-error.ts';
-import type { ParseLimits } from './settings.ts';
+import type { ColumnMapping, ParseLimits } from './settings.ts';
 
 export interface CsvRow {
   readonly cells: readonly string[];

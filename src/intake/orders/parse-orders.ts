@@ -1,12 +1,11 @@
 import type { Buffer } from 'node:buffer';
 import { checkedBytes } from './utf8-text.ts';
-import type { ColumnMapping } from './csv-columns.ts';
 import { csvRows } from './csv-rows.ts';
 import { readJsonDocument } from './json-document.ts';
 import { jsonPointer } from './json-pointer.ts';
 import { type FoundOrder, judgeOrder } from './check-order.ts';
 import { rowJudge } from './check-row.ts';
-import type { ParseLimits } from './settings.ts';
+import type { ColumnMapping, ParseLimits } from './settings.ts';
 import { type ParsedItem, rejectionOf, shownValue } from './checked-line.ts';
 import { NamedLines } from './repeated-lines.ts';
 import { JsonSyntaxError, parseStrictJson } from './strict-json.ts';

@@ -1,8 +1,30 @@
-/** A limit on everything that a document can make grow. */
+/** The columns of a CSV order file that the worker reads; all others are carried through to the result. */
+export const csvColumns = [
+  'order_id',
+  'line_id',
+  'type',
+  'variant',
+  'plan',
+  'iccid',
+  'quantity',
+  'days',
+  'currency',
+  'source',
+  'not_after',
+] as const;
+export type CsvColumn = (typeof csvColumns)[number];
+
+/**
+ * The shop's names for these columns: `{ order_id: 'Order No.' }`. A column that the shop does not have must be set to
+ * `null`: a `days` column that is missing by mistake would change what is bought.
+ */
+export type ColumnMapping = Readonly<Partial<Record<CsvColumn, string | null>>>;
+
+/** Limits on everything in a document that can grow. */
 export interface ParseLimits {
-  /** Bytes of a CSV or NDJSON document, which are read as a stream. */
+  /** Bytes of a CSV or NDJSON document, which is read as a stream. */
   readonly documentBytes: number;
-  /** Bytes of a whole JSON document, which has to be held in memory. */
+  /** Bytes of a JSON document, which is held in memory as a whole. */
   readonly jsonBytes: number;
   /** Order lines in one document. */
   readonly rows: number;
@@ -10,15 +32,6 @@ export interface ParseLimits {
   readonly rowBytes: number;
   /** Bytes of one line of an NDJSON document: a whole order with up to 1,000 lines. */
   readonly orderBytes: number;
-  /** Objects and arrays within each other. */
+  /** Levels of nested objects and arrays. */
   readonly depth: number;
 }
-
-export const defaultParseLimits: ParseLimits = {
-  documentBytes: 64 * 1024 * 1024,
-  jsonBytes: 8 * 1024 * 1024,
-  rows: 50_000,
-  rowBytes: 64 * 1024,
-  orderBytes: 1024 * 1024,
-  depth: 16,
-};

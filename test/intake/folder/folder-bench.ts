@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { Clock } from '../../../src/core/clock.ts';
-import { type FolderIntakeConfig, folderIntakeDefaults } from '../../../src/intake/folder/settings.ts';
+import type { FolderSettings } from '../../../src/intake/folder/settings.ts';
+import { folderSettings } from '../../support/intake-settings.ts';
 import { type FolderIntake, createFolderIntake } from '../../../src/intake/folder/folder-intake.ts';
 import { openStore } from '../../../src/store/sqlite-store.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -40,15 +41,15 @@ export class FolderBench {
   readonly root = mkdtempSync(join(tmpdir(), 'order-sync-intake-'));
   readonly clock = new TestClock();
   readonly log: LogLine[] = [];
-  readonly config: FolderIntakeConfig;
+  readonly config: FolderSettings;
   accepted = 0;
   #acceptance = Promise.withResolvers<void>();
   store: Store;
   intake: FolderIntake;
 
-  constructor(changes: Partial<FolderIntakeConfig> = {}) {
+  constructor(changes: Partial<FolderSettings> = {}) {
     this.config = {
-      ...folderIntakeDefaults,
+      ...folderSettings,
       inbox: join(this.root, 'inbox'),
       work: join(this.root, 'work'),
       archive: join(this.root, 'archive'),
@@ -71,7 +72,7 @@ export class FolderBench {
     });
   }
 
-  newIntake(changes: Partial<FolderIntakeConfig> = {}, store: Store = this.store): FolderIntake {
+  newIntake(changes: Partial<FolderSettings> = {}, store: Store = this.store): FolderIntake {
     const sink = { write: (line: string) => this.log.push(JSON.parse(line)) };
     return createFolderIntake({
       store,

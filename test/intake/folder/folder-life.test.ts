@@ -12,13 +12,13 @@ import {
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { FolderIntakeConfig } from '../../../src/intake/folder/settings.ts';
+import type { FolderSettings } from '../../../src/intake/folder/settings.ts';
 import { FolderBench, csvHeader } from './folder-bench.ts';
 
 let bench: FolderBench;
 afterEach(() => bench.close());
 
-async function open(changes: Partial<FolderIntakeConfig> = {}): Promise<FolderBench> {
+async function open(changes: Partial<FolderSettings> = {}): Promise<FolderBench> {
   bench = new FolderBench(changes);
   await bench.intake.scanOnce();
   return bench;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { folderIntakeDefaults } from '../../../src/intake/folder/settings.ts';
+import { folderSettings } from '../../support/intake-settings.ts';
 import { createFolderIntake } from '../../../src/intake/folder/folder-intake.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { openStore } from '../../../src/store/sqlite-store.ts';
@@ -19,7 +19,7 @@ const intake = createFolderIntake({
   clock: new SystemClock(),
   logger: pino({ level: 'silent' }),
   config: {
-    ...folderIntakeDefaults,
+    ...folderSettings,
     inbox: join(root, 'inbox'),
     work: join(root, 'work'),
     archive: join(root, 'archive'),

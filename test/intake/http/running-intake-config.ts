@@ -1,4 +1,4 @@
-import type { WebhookConfig } from '../../../src/intake/http/settings.ts';
+import type { WebhookSettings } from '../../../src/intake/http/settings.ts';
 
 export const token = 'token-of-anybody-0001';
 export const boundToken = 'token-of-shop-two-002';
@@ -6,7 +6,7 @@ export const whsec = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 export const olderWhsec = 'whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=';
 export const hmacSecret = 'a-secret-of-the-erp-9';
 
-export const limits: WebhookConfig['limits'] = {
+export const limits: WebhookSettings['limits'] = {
   bodyBytes: 1_048_576,
   batchLines: 1000,
   depth: 16,

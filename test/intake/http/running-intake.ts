@@ -1,15 +1,15 @@
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import type { Clock } from '../../../src/core/clock.ts';
-import type { WebhookConfig } from '../../../src/intake/http/settings.ts';
+import type { WebhookSettings } from '../../../src/intake/http/settings.ts';
 import { startWebhookIntake, type WebhookIntake } from '../../../src/intake/http/webhook-intake.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { Outbox } from '../../support/outbox.ts';
 import { boundToken, hmacSecret, limits, olderWhsec, token, whsec } from './running-intake-config.ts';
 
 export interface IntakeChanges {
-  readonly limits?: Partial<WebhookConfig['limits']>;
-  readonly config?: Partial<WebhookConfig>;
+  readonly limits?: Partial<WebhookSettings['limits']>;
+  readonly config?: Partial<WebhookSettings>;
   /** What the wall clock shows, instead of the time. */
   readonly wallMs?: number;
 }

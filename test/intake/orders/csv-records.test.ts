@@ -3,9 +3,9 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type CsvRecords, csvRecords, quotedRecords } from '../../../src/intake/orders/csv-records.ts';
 import { DocumentError } from '../../../src/intake/orders/document-error.ts';
-import { defaultParseLimits } from '../../../src/intake/orders/settings.ts';
+import { parseLimits } from '../../support/intake-settings.ts';
 
-const dialect = { delimiter: ',', firstLine: 0, limits: defaultParseLimits };
+const dialect = { delimiter: ',', firstLine: 0, limits: parseLimits };
 
 /** Pieces end between two characters, as whoever checked the bytes leaves them. */
 async function* inPieces(text: string, characters: number): AsyncGenerator<Buffer> {
@@ -51,7 +51,7 @@ describe('the records of a CSV document', () => {
   });
 
   it.each(['a', '"'])('never grow beyond the limit of a row, however long it goes on: %s', async (first) => {
-    const limits = { ...defaultParseLimits, rowBytes: 100 };
+    const limits = { ...parseLimits, rowBytes: 100 };
     let given = 0;
     async function* endless(): AsyncGenerator<Buffer> {
       yield Buffer.from(`x,y\n${first}`);

@@ -1,6 +1,7 @@
 import { DocumentError } from '../../../src/intake/orders/document-error.ts';
 import { type Inspection, inspectOrders } from '../../../src/intake/orders/check-document.ts';
-import { type ParseLimits, defaultParseLimits } from '../../../src/intake/orders/settings.ts';
+import type { ParseLimits } from '../../../src/intake/orders/settings.ts';
+import { parseLimits } from '../../support/intake-settings.ts';
 import { type OrderFormat, type ParseOptions, parseOrders } from '../../../src/intake/orders/parse-orders.ts';
 import type { ParsedItem } from '../../../src/intake/orders/checked-line.ts';
 
@@ -35,7 +36,7 @@ export async function readDocument(
 ): Promise<Reading> {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content;
   const { source = 'folder', columns = {}, pieceBytes = 65_536 } = changes;
-  const options = { source, columns, limits: { ...defaultParseLimits, ...changes.limits } };
+  const options = { source, columns, limits: { ...parseLimits, ...changes.limits } };
   const lines: Line[] = [];
   const rejections: Refused[] = [];
   try {

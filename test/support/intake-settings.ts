@@ -1,0 +1,23 @@
+import type { FolderSettings } from '../../src/intake/folder/settings.ts';
+import type { ParseLimits } from '../../src/intake/orders/settings.ts';
+
+/** The limits of a configuration that sets none. */
+export const parseLimits: ParseLimits = {
+  documentBytes: 64 * 1024 * 1024,
+  jsonBytes: 8 * 1024 * 1024,
+  rows: 50_000,
+  rowBytes: 64 * 1024,
+  orderBytes: 1024 * 1024,
+  depth: 16,
+};
+
+/** The settings of a folder intake, without its folders, of a configuration that sets none. */
+export const folderSettings = {
+  source: 'folder',
+  scanIntervalMs: 1000,
+  stableObservations: 3,
+  stableMs: 2000,
+  ready: 'stable',
+  limits: { ...parseLimits, minFreeBytes: 200 * 1024 * 1024 },
+  columns: {},
+} as const satisfies Omit<FolderSettings, 'inbox' | 'work' | 'archive' | 'rejected'>;

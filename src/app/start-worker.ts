@@ -294,7 +294,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
       {
         incarnationId,
         concurrency: config.submit.concurrency,
-        exposureCap: config.submit.exposureCap,
+        maxUnknownOutcomes: config.submit.maxUnknownOutcomes,
         graceMs: config.shutdown.graceMs,
       },
     );

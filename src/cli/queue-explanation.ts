@@ -35,7 +35,7 @@ function standingReasons(situation: Situation): readonly string[] {
 /** What keeps anything new from being bought. */
 export function generalReasons(situation: Situation): readonly string[] {
   const { outcomeUnknown } = situation.facts;
-  const cap = situation.config.submit.exposureCap;
+  const cap = situation.config.submit.maxUnknownOutcomes;
   const standing = standingReasons(situation);
   return outcomeUnknown < cap
     ? standing

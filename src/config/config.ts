@@ -79,7 +79,7 @@ export interface WholesaleConfig {
 
 export interface SubmitConfig {
   readonly concurrency: number;
-  readonly exposureCap: number;
+  readonly maxUnknownOutcomes: number;
   readonly settlementDelayMs: number;
   readonly referenceExpiryMs: number;
   readonly placedDeadlineMs: number;

@@ -96,7 +96,7 @@ function heldBackSections(running: Config, next: Config): readonly string[] {
 
 function liveConfig(running: Config, next: Config, heldBack: readonly string[]): Config {
   const { scanIntervalMs, columns, limits } = next.intake.folder;
-  const { concurrency, exposureCap } = next.submit;
+  const { concurrency, maxUnknownOutcomes } = next.submit;
   const { keys, limits: budget } = next.wholesale;
   const wholesale = heldBack.includes('wholesale')
     ? running.wholesale
@@ -113,7 +113,7 @@ function liveConfig(running: Config, next: Config, heldBack: readonly string[]):
       readBack: heldBack.includes('intake.webhook') ? running.intake.readBack : next.intake.readBack,
     },
     wholesale,
-    submit: { ...running.submit, concurrency, exposureCap },
+    submit: { ...running.submit, concurrency, maxUnknownOutcomes },
     results: heldBack.includes('results.callback')
       ? running.results
       : { ...running.results, callback: next.results.callback },

@@ -96,7 +96,7 @@ export function toConfig(document: ResolvedDocument, secrets: Secrets): Config {
     },
     submit: {
       concurrency: submit.concurrency,
-      exposureCap: submit.exposure_cap,
+      maxUnknownOutcomes: submit.max_unknown_outcomes,
       settlementDelayMs: submit.settlement_delay_ms,
       referenceExpiryMs: submit.reference_expiry_ms,
       placedDeadlineMs: submit.placed_deadline_ms,

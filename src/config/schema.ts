@@ -125,9 +125,9 @@ const wholesale = z
 const submit = z
   .strictObject({
     concurrency: count(1, 100).default(8).describe('Calls under way at once.').meta(live),
-    exposure_cap: count(1, 1000)
+    max_unknown_outcomes: count(1, 1000)
       .default(5)
-      .describe('Entries in doubt at once; above it nothing new is bought.')
+      .describe('Entries with an unknown outcome. While there are this many, the worker buys nothing new.')
       .meta(live),
     settlement_delay_ms: durationMs(0, 86_400_000)
       .default(120_000)

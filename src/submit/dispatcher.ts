@@ -15,7 +15,7 @@ export interface DispatcherOptions {
   /** How many calls may be open at once. */
   readonly concurrency: number;
   /** How many entries may be in doubt before nothing new is bought. */
-  readonly exposureCap: number;
+  readonly maxUnknownOutcomes: number;
   /** Below this much room on the disk nothing is sent. Default 100 MiB. */
   readonly minFreeBytes?: number;
   /** How long a stop waits for calls that are open, in ms. */
@@ -86,7 +86,7 @@ export class Dispatcher {
   }
 
   /** The configuration changed. Calls that are open stay open, with the keys that they were made with. */
-  async reload(changed: Pick<DispatcherOptions, 'concurrency' | 'exposureCap'>): Promise<void> {
+  async reload(changed: Pick<DispatcherOptions, 'concurrency' | 'maxUnknownOutcomes'>): Promise<void> {
     this.#options = { ...this.#options, ...changed };
     this.#queue.concurrency = changed.concurrency;
     await this.pausesChanged();
@@ -172,8 +172,8 @@ export class Dispatcher {
   }
 
   async #endOverdue(): Promise<void> {
-    const { exposureCap } = this.#options;
-    const ended = await this.#deps.store.expireOverdue(this.#deps.clock.wallMs(), exposureCap);
+    const { maxUnknownOutcomes } = this.#options;
+    const ended = await this.#deps.store.expireOverdue(this.#deps.clock.wallMs(), maxUnknownOutcomes);
     if (ended > 0)
       this.#deps.logger.warn({ ended }, 'orders expired: their deadline passed before they could be bought');
   }
@@ -190,7 +190,7 @@ export class Dispatcher {
     const kind: CallKind = step === 'send' ? 'spend' : 'read';
     const dueAt = await store.nextDueAt(step);
     if (dueAt === null || dueAt > clock.wallMs()) return false;
-    const allowNew = (await store.countUnknownOutcomes()) < this.#options.exposureCap;
+    const allowNew = (await store.countUnknownOutcomes()) < this.#options.maxUnknownOutcomes;
     // From here to the slot on disk nothing waits: a reload that gives the key's value another name must see it there.
     const keyName = gate.tryTake(kind);
     if (keyName === null) return false;

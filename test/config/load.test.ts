@@ -26,7 +26,7 @@ describe('a configuration', () => {
         limits: { windowMs: 60_000, requests: 60, orders: 20 },
       },
       submit: {
-        exposureCap: 5,
+        maxUnknownOutcomes: 5,
         settlementDelayMs: 120_000,
         referenceExpiryMs: 86_400_000,
         cancelTries: 3,
@@ -45,17 +45,17 @@ describe('a configuration', () => {
   });
 
   it('is read from the environment over the file, and from flags over both', () => {
-    const text = `${minimal}log: { level: warn }\nsubmit: { concurrency: 3, exposure_cap: 3 }`;
+    const text = `${minimal}log: { level: warn }\nsubmit: { concurrency: 3, max_unknown_outcomes: 3 }`;
     const environment = {
       ORDER_SYNC__LOG__LEVEL: 'error',
-      ORDER_SYNC__SUBMIT__EXPOSURE_CAP: '4',
+      ORDER_SYNC__SUBMIT__MAX_UNKNOWN_OUTCOMES: '4',
       ORDER_SYNC__SUBMIT__CONCURRENCY: '',
       ORDER_SYNC__ADMIN__LISTEN: '[::1]:0',
       UNRELATED: 'x',
     };
     const { config } = load(text, { environment, flags: { 'log.level': 'debug' } });
     expect(config.log.level).toBe('debug');
-    expect(config.submit).toMatchObject({ concurrency: 3, exposureCap: 4 });
+    expect(config.submit).toMatchObject({ concurrency: 3, maxUnknownOutcomes: 4 });
     expect(config.admin.listen).toEqual({ host: '::1', port: 0 });
   });
 

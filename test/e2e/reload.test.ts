@@ -240,10 +240,10 @@ describe('SIGHUP', () => {
     house.configure((config) => {
       config.submit.settlement_delay_ms = 400;
       config.log = { level: 'debug' };
-      config.submit.exposure_cap = 7;
+      config.submit.max_unknown_outcomes = 7;
     });
     const expected = { level: 'warn', need_restart: ['submit.settlement_delay_ms'] };
-    expect(await worker.reload()).toMatchObject({ ...expected, applied: ['log.level', 'submit.exposure_cap'] });
+    expect(await worker.reload()).toMatchObject({ ...expected, applied: ['log.level', 'submit.max_unknown_outcomes'] });
     expect(await worker.reload()).toMatchObject({ ...expected, applied: [] });
   });
 

@@ -36,7 +36,7 @@ function drawSettings(random: SeededRandom, lookup: boolean): WorkerSettings {
     limits: { ...usualSettings.limits, ...limits },
     keys: random.chance(0.25) ? { main: 'sim-key-main-secret', spare: 'sim-key-spare-secret' } : usualSettings.keys,
     concurrency: random.pick(1, 2, 4, 8),
-    exposureCap: random.pick(1, 2, 5),
+    maxUnknownOutcomes: random.pick(1, 2, 5),
     graceMs: random.pick(0, 500, 6500),
     maxIdleDelayMs: random.chance(0.05) ? 1000 : 60_000,
     referenceExpiryMs: random.chance(0.1) ? 900_000 : 86_400_000,

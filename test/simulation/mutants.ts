@@ -259,7 +259,7 @@ export const mutants: readonly Mutant[] = [
     file: dispatcher,
     changes: [
       [
-        '(await store.countUnknownOutcomes()) < this.#options.exposureCap',
+        '(await store.countUnknownOutcomes()) < this.#options.maxUnknownOutcomes',
         '(await store.countUnknownOutcomes()) < 1000',
       ],
     ],

@@ -153,10 +153,10 @@ export function atRestByMs(plan: RunPlan): number {
     plan.batches.flatMap((batch) => batch.lines).filter((line) => line.iccid !== null).length;
   // An order may be accepted at the very end of it, and then wait for units that never come.
   const placedMs = plan.settings.placedDeadlineMs + 600_000;
-  // After a loss no more than the exposure cap are looked up at a time, a minute each, and so is each part that may be bought.
+  // After a loss no more than `maxUnknownOutcomes` entries are looked up at a time, a minute each, and so is each part that may be bought.
   const parts = plan.batches
     .flatMap((batch) => batch.lines)
     .reduce((sum, line) => sum + (line.rules?.partial === true ? 15 : 2), 0);
-  const lookedUpMs = plan.looksFirst ? (parts * 60_000) / plan.settings.exposureCap : 0;
+  const lookedUpMs = plan.looksFirst ? (parts * 60_000) / plan.settings.maxUnknownOutcomes : 0;
   return plan.faultsOffMs + 1_800_000 + queueMs + jumpedMs + placedMs + ofOneEsim * 360_000 + lookedUpMs;
 }

@@ -20,7 +20,7 @@ export interface WorkerSettings {
   readonly keys: Readonly<Record<string, string>>;
   readonly limits: { windowMs: number; requests: number; orders: number; transitMs: number };
   readonly concurrency: number;
-  readonly exposureCap: number;
+  readonly maxUnknownOutcomes: number;
   readonly settlementDelayMs: number;
   readonly referenceExpiryMs: number;
   readonly placedDeadlineMs: number;
@@ -33,7 +33,7 @@ export const usualSettings: WorkerSettings = {
   keys: { main: 'sim-key-main-secret' },
   limits: { windowMs: 60_000, requests: 60, orders: 20, transitMs: 30_000 },
   concurrency: 4,
-  exposureCap: 5,
+  maxUnknownOutcomes: 5,
   settlementDelayMs: 120_000,
   referenceExpiryMs: 86_400_000,
   placedDeadlineMs: 600_000,
@@ -110,7 +110,7 @@ export class SimWorker {
       {
         incarnationId,
         concurrency: settings.concurrency,
-        exposureCap: settings.exposureCap,
+        maxUnknownOutcomes: settings.maxUnknownOutcomes,
         graceMs: settings.graceMs,
         maxIdleDelayMs,
       },

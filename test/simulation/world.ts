@@ -125,7 +125,7 @@ export class World {
       violate,
       trace,
       // What a person lets go on may be in doubt, too.
-      unknownLimit: () => plan.settings.exposureCap + plan.settings.concurrency + this.person.touched.size,
+      unknownLimit: () => plan.settings.maxUnknownOutcomes + plan.settings.concurrency + this.person.touched.size,
       onCrashedCall: (subject) => {
         this.wire.of(subject).doubtful = true;
       },

@@ -182,7 +182,7 @@ describe('an answer that does not come', () => {
         { fault: { fault: 'lost_answer' }, match: { operation: 'gift_card_order' } },
         { fault: { fault: 'hang', when: 'before' }, match: { operation: 'gift_card_lookup' } },
       ),
-      exposureCap: 2,
+      maxUnknownOutcomes: 2,
       concurrency: 1,
       timeouts: { response_ms: 100, total_ms: 200 },
     });

@@ -22,7 +22,7 @@ export interface SubmissionOptions {
   readonly limits?: Partial<BudgetLimits>;
   readonly timeScale?: number;
   readonly settlementDelayMs?: number;
-  readonly exposureCap?: number;
+  readonly maxUnknownOutcomes?: number;
   readonly concurrency?: number;
   readonly minFreeBytes?: number;
   readonly keys?: Readonly<Record<string, string>>;
@@ -128,7 +128,7 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
       {
         incarnationId,
         concurrency: options.concurrency ?? 8,
-        exposureCap: options.exposureCap ?? 5,
+        maxUnknownOutcomes: options.maxUnknownOutcomes ?? 5,
         graceMs: 500,
         ...(options.minFreeBytes === undefined ? {} : { minFreeBytes: options.minFreeBytes }),
       },
@@ -187,7 +187,10 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
       const replaced = Object.keys(next).filter((name) => keys[name] !== next[name]);
       keys = next;
       half.gate.reload(Object.keys(next), limits, replaced);
-      await half.dispatcher.reload({ concurrency: options.concurrency ?? 8, exposureCap: options.exposureCap ?? 5 });
+      await half.dispatcher.reload({
+        concurrency: options.concurrency ?? 8,
+        maxUnknownOutcomes: options.maxUnknownOutcomes ?? 5,
+      });
     },
     counts: () => half.store.read.counts(),
     async logged(message) {

@@ -46,7 +46,7 @@ function starterOf(contender: Contender, mode: Mode, place: Place): Starter {
       url: place.sandbox.url,
       keyValue: keyValueOf(account),
       // A tenth as well; everything else is as shipped, but for the quiet time after a doubt, which is two minutes.
-      limits: { ...limits, transit_allowance_ms: 500 },
+      limits: { ...limits, transit_ms: 500 },
       submit: { settlement_delay_ms: 2000, retry_time_scale: 0.1 },
     });
     worker.drop('orders.csv', csvOf(count, account));

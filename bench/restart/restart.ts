@@ -68,7 +68,7 @@ export async function measure(): Promise<readonly Row[]> {
       url: sandbox.url,
       keyValue: keyValueOf('restart'),
       // Wide open: what is measured is the worker's start, not its budget.
-      limits: { window_ms: 100, requests: 20_000, orders: 20_000, transit_allowance_ms: 50 },
+      limits: { window_ms: 100, requests: 20_000, orders: 20_000, transit_ms: 50 },
     });
     for (const part of ['a', 'b']) worker.drop(`${part}.csv`, csvOf(50_000, part));
     worker.drop('c.csv', csvOf(20_000, 'c'));

@@ -11,7 +11,7 @@ export interface WorkerOptions {
   readonly folder: string;
   readonly url: string;
   readonly keyValue: string;
-  readonly limits: { window_ms: number; requests: number; orders: number; transit_allowance_ms: number };
+  readonly limits: { window_ms: number; requests: number; orders: number; transit_ms: number };
   readonly submit?: Record<string, number>;
 }
 

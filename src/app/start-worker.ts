@@ -94,27 +94,18 @@ function attemptDeps(
   inUse: () => Config,
 ): AttemptDeps {
   const { config, clock, random, logger } = deps;
-  const { windowMs, requests, orders, transitAllowanceMs } = config.wholesale.limits;
-  const limits = { windowMs, requests, orders, transitMs: transitAllowanceMs };
-  const { settlementDelayMs, referenceExpiryMs, placedDeadlineMs, cancelTries, retryTimeScale } = config.submit;
+  const { limits } = config.wholesale;
   return {
     store,
     wholesale,
     gate: new BudgetGate(keyNamesOf(config), limits, clock),
     lookups: new LookupCheck(store),
-    pauses: new Pauses({ store, clock, random, timeScale: retryTimeScale }),
+    pauses: new Pauses({ store, clock, random, retryTimeScale: config.submit.retryTimeScale }),
     clock,
     random,
     logger: logger.child({ component: 'submit' }),
     limits,
-    policy: {
-      ...usualTries,
-      settlementDelayMs,
-      referenceExpiryMs,
-      placedDeadlineMs,
-      cancelTries,
-      timeScale: retryTimeScale,
-    },
+    policy: { ...usualTries, ...config.submit },
     keyValue: (name) => inUse().wholesale.keys.find((key) => key.name === name)?.value ?? null,
   };
 }
@@ -132,9 +123,7 @@ export function commandSettings(config: Config): CommandSettings {
 
 function clientOf({ config, clock, version }: WorkerDeps): WholesaleClient {
   const { timeouts, baseUrl, wire } = config.wholesale;
-  const { connectMs, responseMs, totalMs } = timeouts;
-  const limits = { connect_ms: connectMs, response_ms: responseMs, total_ms: totalMs };
-  return createWholesaleClient({ baseUrl, wire: readWire(wire), timeouts: limits, clock, version });
+  return createWholesaleClient({ baseUrl, wire: readWire(wire), timeouts, clock, version });
 }
 
 function catalogueDeps(submission: AttemptDeps, wholesale: WholesaleClient): CatalogueDeps {
@@ -234,7 +223,7 @@ function writeBack(deps: WorkerDeps, store: Store, inUse: () => Config): WriteBa
     // It neither comes nor goes with a reload, but where it leads to and what signs it may change.
     callback: callback === null ? null : () => inUse().results.callback ?? callback,
     version,
-    timeScale: config.submit.retryTimeScale,
+    retryTimeScale: config.submit.retryTimeScale,
   });
 }
 

@@ -41,11 +41,11 @@ export interface LimitUse {
 }
 
 function limitOf(situation: Situation, keyName: string, limit: 'orders' | 'requests'): LimitFacts {
-  const { windowMs, transitAllowanceMs, ...limits } = situation.config.wholesale.limits;
+  const { windowMs, transitMs, ...limits } = situation.config.wholesale.limits;
   const freeIn = (slot: HeldSlot): number => {
     // A call that is open, or was made before the machine was restarted, holds its slot for a window from now.
     if (slot.settledMono === null || slot.bootId !== situation.bootId || slot.bootId === null) return windowMs;
-    return Math.min(slot.settledMono + windowMs - situation.nowMono, windowMs + transitAllowanceMs);
+    return Math.min(slot.settledMono + windowMs - situation.nowMono, windowMs + transitMs);
   };
   const held = situation.facts.slots.filter((slot) => slot.limitName === limit && slot.keyName === keyName).map(freeIn);
   return { capacity: limits[limit], windowMs, freeInMs: held.filter((ms) => ms > 0) };

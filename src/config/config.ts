@@ -1,16 +1,16 @@
+import type { AdminSettings } from '../admin/settings.ts';
 import type { FolderSettings } from '../intake/folder/settings.ts';
 import type { WebhookSettings } from '../intake/http/settings.ts';
+import type { LogSettings } from '../ops/settings.ts';
+import type { ResultsSettings } from '../results/settings.ts';
+import type { BudgetLimits, SubmitSettings } from '../submit/settings.ts';
+import type { WholesaleSettings } from '../wholesale/settings.ts';
 import type { Origins } from './layers.ts';
 
 /** A listening address; port 0 asks the system for a free one. */
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
-}
-
-export interface WholesaleKey {
-  readonly name: string;
-  readonly value: string;
 }
 
 /** A shop whose own webhooks are received. */
@@ -59,44 +59,6 @@ export type ReadBackShop = { readonly shop: string; readonly source: string } & 
   | { readonly platform: 'shopify'; readonly rest: ShopifyRestConfig }
 );
 
-export interface WholesaleConfig {
-  readonly environment: 'production' | 'sandbox';
-  /** Without a slash at its end. */
-  readonly baseUrl: string;
-  /** What a database is stamped with: `sandbox`, or the base URL. */
-  readonly upstream: string;
-  readonly keys: readonly WholesaleKey[];
-  readonly limits: {
-    readonly windowMs: number;
-    readonly requests: number;
-    readonly orders: number;
-    readonly transitAllowanceMs: number;
-  };
-  readonly timeouts: { readonly connectMs: number; readonly responseMs: number; readonly totalMs: number };
-  /** As written; the wholesale client validates it. Undefined: all defaults. */
-  readonly wire: unknown;
-}
-
-export interface SubmitConfig {
-  readonly concurrency: number;
-  readonly maxUnknownOutcomes: number;
-  readonly settlementDelayMs: number;
-  readonly referenceExpiryMs: number;
-  readonly placedDeadlineMs: number;
-  readonly cancelTries: number;
-  readonly retryTimeScale: number;
-}
-
-/** Where results are posted, besides the folder. */
-export interface CallbackConfig {
-  readonly url: string;
-  readonly secret: string;
-  readonly connectMs: number;
-  readonly totalMs: number;
-}
-
-export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';
-
 /** The configuration, complete: every path absolute, every secret read, every default filled in. Never changes. */
 export interface Config {
   readonly instance: string;
@@ -111,11 +73,11 @@ export interface Config {
     /** Shops that are read back through their REST API. */
     readonly readBack: readonly ReadBackShop[];
   };
-  readonly wholesale: WholesaleConfig;
-  readonly submit: SubmitConfig;
-  readonly results: { readonly folder: string; readonly callback: CallbackConfig | null };
-  readonly admin: { readonly listen: ListenAddress };
-  readonly log: { readonly level: LogLevel; readonly format: 'auto' | 'json' | 'pretty' };
+  readonly wholesale: WholesaleSettings & { readonly limits: BudgetLimits };
+  readonly submit: SubmitSettings;
+  readonly results: ResultsSettings;
+  readonly admin: AdminSettings;
+  readonly log: LogSettings;
   readonly shutdown: { readonly graceMs: number };
   /** As written; only the sandbox and the demo read it. */
   readonly sandbox: unknown;

@@ -1,5 +1,6 @@
 import { dirname, join, resolve } from 'node:path';
-import type { CallbackConfig, Config } from './config.ts';
+import type { ResultsSettings } from '../results/settings.ts';
+import type { Config } from './config.ts';
 import { toListenAddress } from './listen-address.ts';
 import type { ConfigDocument } from './schema.ts';
 import type { Secrets } from './secrets.ts';
@@ -85,7 +86,7 @@ export function toConfig(document: ResolvedDocument, secrets: Secrets): Config {
         windowMs: wholesale.limits.window_ms,
         requests: wholesale.limits.requests,
         orders: wholesale.limits.orders,
-        transitAllowanceMs: wholesale.limits.transit_allowance_ms,
+        transitMs: wholesale.limits.transit_ms,
       },
       timeouts: {
         connectMs: wholesale.timeouts.connect_ms,
@@ -111,7 +112,7 @@ export function toConfig(document: ResolvedDocument, secrets: Secrets): Config {
   };
 }
 
-function toCallback({ results }: ResolvedDocument, secrets: Secrets): CallbackConfig | null {
+function toCallback({ results }: ResolvedDocument, secrets: Secrets): ResultsSettings['callback'] {
   if (results.callback === undefined) return null;
   const { url, connect_ms: connectMs, total_ms: totalMs } = results.callback;
   return { url, secret: secrets.get('results.callback.secret') ?? '', connectMs, totalMs };

@@ -101,9 +101,9 @@ const wholesale = z
           .default(20)
           .describe('Spending calls per window and key; never more than `requests`.')
           .meta(live),
-        transit_allowance_ms: durationMs(0, 600_000)
+        transit_ms: durationMs(0, 600_000)
           .default(5000)
-          .describe('How long a call that was given up may still be under way to the server.'),
+          .describe('How long the server may still receive a call that the worker has aborted.'),
       })
       .prefault({})
       .describe('The budget that the server enforces.'),

@@ -1,12 +1,10 @@
 import { pino, type Logger } from 'pino';
 import { prettyFactory } from 'pino-pretty';
+import type { LogSettings } from './settings.ts';
 
 export type { Logger } from 'pino';
 
-export interface LogOptions {
-  readonly level: string;
-  /** `auto`: for people when the stream is a terminal, one JSON object per line otherwise. */
-  readonly format: 'auto' | 'json' | 'pretty';
+export interface LogOptions extends LogSettings {
   readonly version: string;
   readonly instance: string;
 }

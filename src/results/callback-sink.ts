@@ -3,24 +3,16 @@ import type { Clock } from '../core/clock.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { renderResultDocument, type ResultDocument } from '../core/result/result-document.ts';
 import { callbackHeaders } from './callback-signature.ts';
+import type { CallbackSettings } from './settings.ts';
 import type { Delivery, Sink } from './sink.ts';
-
-export interface CallbackTarget {
-  readonly url: string;
-  /** `whsec_` and base64. */
-  readonly secret: string;
-  readonly connectMs: number;
-  /** Until the answer's status is there; a hard end. */
-  readonly totalMs: number;
-}
 
 export interface CallbackDeps {
   /** As it is configured at the moment of a post. */
-  readonly target: () => CallbackTarget;
+  readonly target: () => CallbackSettings;
   readonly clock: Clock;
   readonly version: string;
   /** Stretches every retry delay; 1 in production. */
-  readonly timeScale: number;
+  readonly retryTimeScale: number;
 }
 
 const minutes = (count: number): number => count * 60_000;
@@ -54,7 +46,7 @@ export class CallbackSink implements Sink {
 
   retryDelayMs(failures: number): number | null {
     const delayMs = delaysMs[failures - 1];
-    return delayMs === undefined ? null : Math.round(delayMs * this.#deps.timeScale);
+    return delayMs === undefined ? null : Math.round(delayMs * this.#deps.retryTimeScale);
   }
 
   async deliver(document: ResultDocument, delivery: Delivery): Promise<void> {

@@ -1,9 +1,10 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
 import type { Store } from '../store/store.ts';
-import { CallbackSink, type CallbackTarget } from './callback-sink.ts';
+import { CallbackSink } from './callback-sink.ts';
 import { DeliveryLoop } from './delivery-loop.ts';
 import { FolderSink } from './folder-sink.ts';
+import type { CallbackSettings } from './settings.ts';
 import type { Sink } from './sink.ts';
 
 export interface WriteBackDeps {
@@ -12,10 +13,10 @@ export interface WriteBackDeps {
   readonly logger: Logger;
   readonly folder: string;
   /** Null: results are not posted anywhere. */
-  readonly callback: (() => CallbackTarget) | null;
+  readonly callback: (() => CallbackSettings) | null;
   readonly version: string;
   /** Stretches every retry delay of the callback; 1 in production. */
-  readonly timeScale: number;
+  readonly retryTimeScale: number;
 }
 
 /** Every place that results go to, each with an outbox and a pace of its own: one that fails holds up no other. */
@@ -24,9 +25,9 @@ export class WriteBack {
   readonly #deps: WriteBackDeps;
 
   constructor(deps: WriteBackDeps) {
-    const { store, clock, logger, callback, version, timeScale } = deps;
+    const { store, clock, logger, callback, version, retryTimeScale } = deps;
     const sinks: Sink[] = [new FolderSink(deps.folder)];
-    if (callback !== null) sinks.push(new CallbackSink({ target: callback, clock, version, timeScale }));
+    if (callback !== null) sinks.push(new CallbackSink({ target: callback, clock, version, retryTimeScale }));
     this.#deps = deps;
     this.#loops = sinks.map((sink) => new DeliveryLoop({ store, sink, clock, logger }));
   }

@@ -16,9 +16,10 @@ import { settlementDelayLeftMs } from '../core/decision/settlement-delay.ts';
 import { judgeResend, type ResendVerdict } from '../core/decision/resend.ts';
 import { outcomeRowFrom, type DecisionPolicy, type EntryFacts, type Settlement } from '../core/decision/settlement.ts';
 import type { AttemptClose, Entry, OpenAttempt, Store } from '../store/store.ts';
-import type { BudgetGate, BudgetLimits, CallKind } from './budget-gate.ts';
+import type { BudgetGate, CallKind } from './budget-gate.ts';
 import type { LookupCheck } from './lookup-check.ts';
 import { pauseScope, type Pauses } from './pause-board.ts';
+import type { BudgetLimits } from './settings.ts';
 import type { WholesalePort } from './wholesale-port.ts';
 
 export interface AttemptDeps {

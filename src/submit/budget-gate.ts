@@ -3,14 +3,7 @@ import type { Clock } from '../core/clock.ts';
 import { assert } from '../core/order-sync-error.ts';
 import { isThrottled, throttledDistanceMs, throttleAfterSurprise, type Throttle } from '../core/budget/throttle.ts';
 import type { BudgetSlot, KeyBackOff } from '../store/store.ts';
-
-export interface BudgetLimits {
-  readonly windowMs: number;
-  readonly requests: number;
-  readonly orders: number;
-  /** How long a call that was given up may still be on its way to the server. */
-  readonly transitMs: number;
-}
+import type { BudgetLimits } from './settings.ts';
 
 /** `spend` is a call that buys, tops up or cancels (Spec 8: they count together); `read` is every other one. */
 export type CallKind = 'spend' | 'read';

@@ -9,13 +9,10 @@ import { DiskGuard } from './disk-guard.ts';
 import { recoverOpenAttempts } from './recovery.ts';
 import { backOffIfRateLimited } from './turned-away.ts';
 import { WakeUp } from '../ops/wake-up.ts';
+import type { SubmitSettings } from './settings.ts';
 
-export interface DispatcherOptions {
+export interface DispatcherOptions extends Pick<SubmitSettings, 'concurrency' | 'maxUnknownOutcomes'> {
   readonly incarnationId: number;
-  /** How many calls may be open at once. */
-  readonly concurrency: number;
-  /** How many entries may be in doubt before nothing new is bought. */
-  readonly maxUnknownOutcomes: number;
   /** Below this much room on the disk nothing is sent. Default 100 MiB. */
   readonly minFreeBytes?: number;
   /** How long a stop waits for calls that are open, in ms. */
@@ -163,7 +160,7 @@ export class Dispatcher {
   async #bringForward(): Promise<void> {
     const { store, clock, policy, pauses, logger } = this.#deps;
     const nowMs = clock.wallMs();
-    const furthestMs = nowMs + Math.max(1, policy.timeScale) * longestWaitMs + policy.settlementDelayMs;
+    const furthestMs = nowMs + Math.max(1, policy.retryTimeScale) * longestWaitMs + policy.settlementDelayMs;
     const moved = await store.bringForward({ nowMs, furthestMs });
     if (moved === 0) return;
     await pauses.refresh();

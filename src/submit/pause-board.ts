@@ -61,14 +61,14 @@ export class Pauses {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #random: Random;
-  readonly #timeScale: number;
+  readonly #retryTimeScale: number;
   #pauses: readonly Pause[] = [];
 
-  constructor(deps: { store: Store; clock: Clock; random: Random; timeScale: number }) {
+  constructor(deps: { store: Store; clock: Clock; random: Random; retryTimeScale: number }) {
     this.#store = deps.store;
     this.#clock = deps.clock;
     this.#random = deps.random;
-    this.#timeScale = deps.timeScale;
+    this.#retryTimeScale = deps.retryTimeScale;
   }
 
   async refresh(): Promise<void> {
@@ -106,7 +106,7 @@ export class Pauses {
   }
 
   #jittered(ms: number): number {
-    return Math.round(ms * this.#timeScale * (0.9 + 0.2 * this.#random()));
+    return Math.round(ms * this.#retryTimeScale * (0.9 + 0.2 * this.#random()));
   }
 
   /** The next time at which some scope is due to be looked at; null when none is. */

@@ -71,7 +71,7 @@ export interface EsimLookupCall extends Keyed {
   readonly iccid: string;
 }
 
-const defaultTimeouts: Timeouts = { connect_ms: 5000, response_ms: 30_000, body_ms: 15_000, total_ms: 45_000 };
+const defaultTimeouts: Timeouts = { connectMs: 5000, responseMs: 30_000, bodyMs: 15_000, totalMs: 45_000 };
 
 const get = (path: string): RenderedCall => ({ method: 'GET', path, body: null });
 

@@ -89,7 +89,7 @@ describe('order-sync skus check', () => {
   });
 
   it('asks the running worker, whose budget it is: no call is turned away, and orders keep their room', async () => {
-    const limits = { window_ms: 1000, requests: 12, orders: 4, transit_allowance_ms: 50 };
+    const limits = { window_ms: 1000, requests: 12, orders: 4, transit_ms: 50 };
     const house = await houseWith(good + bad, {
       limits,
       sandbox: { limits: { enabled: true, window_ms: 1000, requests: 12, orders: 4 } },
@@ -116,7 +116,7 @@ describe('order-sync skus check', () => {
 
   it('goes on with the budget of a key that got another name since, also without a worker', async () => {
     const house = await houseWith(good, {
-      limits: { window_ms: 600_000, requests: 100, orders: 20, transit_allowance_ms: 50 },
+      limits: { window_ms: 600_000, requests: 100, orders: 20, transit_ms: 50 },
     });
     await cli(house, 'init');
     expect(await check(house)).toMatchObject({ code: 0 });

@@ -42,7 +42,7 @@ describe('a worker that is killed again and again', () => {
           },
         ],
       },
-      limits: { window_ms: windowMs, orders: 40, requests: 120, transit_allowance_ms: 100 },
+      limits: { window_ms: windowMs, orders: 40, requests: 120, transit_ms: 100 },
     });
     const expected = new Map<string, number>();
     for (let order = 0; order < orders; order += 1) expected.set(`shop/${order}`, 1);

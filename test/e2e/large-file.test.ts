@@ -21,7 +21,7 @@ describe('a file of 50,000 lines', () => {
     timeout: 150_000,
   }, async () => {
     // 25 orders a second: the small file alone would take some seconds.
-    const limits = { window_ms: 1000, requests: 75, orders: 25, transit_allowance_ms: 50 };
+    const limits = { window_ms: 1000, requests: 75, orders: 25, transit_ms: 50 };
     house = await House.open({
       sandbox: { limits: { enabled: true, window_ms: 1000, requests: 75, orders: 25 } },
       limits,

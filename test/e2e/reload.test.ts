@@ -54,7 +54,7 @@ describe('a key that is revoked and replaced while the worker runs', () => {
         limits: { enabled: true, ...limits },
         latency: { before_ms: [0, 30], after_ms: [0, 30] },
       },
-      limits: { ...limits, transit_allowance_ms: 200 },
+      limits: { ...limits, transit_ms: 200 },
       keys: [keys.main, keys.spare],
       // By itself it would be looked at again after five minutes.
       submit: { retry_time_scale: 1 },
@@ -100,7 +100,7 @@ describe('a key that is revoked and replaced while the worker runs', () => {
     const limits = { window_ms: 4000, requests: 60, orders: 10 };
     house = await House.open({
       sandbox: { accounts: [account], limits: { enabled: true, ...limits } },
-      limits: { ...limits, transit_allowance_ms: 200 },
+      limits: { ...limits, transit_ms: 200 },
       keys: [keys.main],
     });
     const { sandbox } = house;
@@ -202,7 +202,7 @@ describe('SIGHUP', () => {
   });
 
   it('has a command beside it, which tells the same and ends with 3 when it is refused', async () => {
-    house = await House.open({ limits: { window_ms: 60_000, requests: 60, orders: 20, transit_allowance_ms: 100 } });
+    house = await House.open({ limits: { window_ms: 60_000, requests: 60, orders: 20, transit_ms: 100 } });
     const worker = house.start();
     house.drop('a.ndjson', orders(0, 1));
     await worker.line((line) => line.msg === 'result written' && line['state'] === 'completed');

@@ -27,7 +27,7 @@ function sinkTo(url: string): CallbackSink {
     target: () => ({ url, secret, connectMs: 1000, totalMs: 5000 }),
     clock,
     version: '0.0.0',
-    timeScale: 1,
+    retryTimeScale: 1,
   });
 }
 

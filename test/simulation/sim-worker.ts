@@ -78,7 +78,7 @@ export class SimWorker {
     const wholesale = createWholesaleClient({
       baseUrl: 'https://api.example',
       clock,
-      timeouts: { response_ms: responseMs, total_ms: totalMs },
+      timeouts: { responseMs, totalMs },
       ...(settings.lookup ? {} : { wire: { lookup: { gift_card: 'off', esim: 'off' } } }),
       network: this.#world.networkOf(clock),
     });
@@ -90,7 +90,7 @@ export class SimWorker {
       placedDeadlineMs: settings.placedDeadlineMs,
       cancelTries: 3,
       ...usualTries,
-      timeScale: 1,
+      retryTimeScale: 1,
     };
     const dispatcher = new Dispatcher(
       {
@@ -98,7 +98,7 @@ export class SimWorker {
         wholesale,
         gate: new BudgetGate(Object.keys(settings.keys), settings.limits, clock),
         lookups: new LookupCheck(store),
-        pauses: new Pauses({ store, clock, random: random.next, timeScale: 1 }),
+        pauses: new Pauses({ store, clock, random: random.next, retryTimeScale: 1 }),
         clock,
         random: random.next,
         logger,

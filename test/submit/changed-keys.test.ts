@@ -18,7 +18,7 @@ async function withRefusalUnderWay(use: (worker: Submission) => Promise<void>): 
     sandbox: { limits: { enabled: false }, accounts, latency: { after_ms: [400, 400] } },
     keys: { main: 'key-main' },
     // A key that is refused would be looked at again after ten seconds, an order be tried again at once.
-    timeScale: 1 / 30,
+    retryTimeScale: 1 / 30,
   });
   try {
     await worker.sandbox.operate((operator) => operator.revokeKey('acme', 'main'));

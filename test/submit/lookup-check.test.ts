@@ -36,7 +36,7 @@ async function checked(row: OutcomeRow): Promise<AttemptDeps> {
     },
     gate: new BudgetGate(['main'], limits, clock),
     lookups: new LookupCheck(store),
-    pauses: new Pauses({ store, clock, random: () => 0.5, timeScale: 1 }),
+    pauses: new Pauses({ store, clock, random: () => 0.5, retryTimeScale: 1 }),
     clock,
     random: () => 0.5,
     logger: pino({ level: 'silent' }),
@@ -47,7 +47,7 @@ async function checked(row: OutcomeRow): Promise<AttemptDeps> {
       placedDeadlineMs: 1,
       cancelTries: 3,
       ...usualTries,
-      timeScale: 1,
+      retryTimeScale: 1,
     },
     keyValue: () => 'key',
   };

@@ -39,7 +39,7 @@ describe('a scope that stands still', () => {
     async (row) => {
       outbox = await Outbox.open();
       const { store } = outbox;
-      const board = new Pauses({ store, clock: new SystemClock(), random: () => 0.5, timeScale: 1 });
+      const board = new Pauses({ store, clock: new SystemClock(), random: () => 0.5, retryTimeScale: 1 });
       await store.openPause({
         scope: 'account',
         reason: 'api_disabled',

@@ -27,7 +27,11 @@ function timesStopped(worker: Submission): number {
 }
 
 describe('orders whose form is refused one after the other', () => {
-  const misfit = { wire: { gift_card_order: { fields: { variant: 'sku' } } }, concurrency: 1, timeScale: 1 } as const;
+  const misfit = {
+    wire: { gift_card_order: { fields: { variant: 'sku' } } },
+    concurrency: 1,
+    retryTimeScale: 1,
+  } as const;
 
   it('stop their family after five of them, also across a restart, and leave the other family alone', async () => {
     const worker = await submission(misfit);
@@ -45,7 +49,7 @@ describe('orders whose form is refused one after the other', () => {
   });
 
   it('are tried again one at a time, and stop at once while nothing has changed', async () => {
-    const worker = await submission({ ...misfit, timeScale: 0.0002 });
+    const worker = await submission({ ...misfit, retryTimeScale: 0.0002 });
     await worker.accept(Array.from({ length: 9 }, () => ({})));
     await worker.settled();
     expect(worker.counts()).toMatchObject({ rejected: 9 });
@@ -53,7 +57,7 @@ describe('orders whose form is refused one after the other', () => {
   });
 
   it('are tried again one at a time however many calls may be open at once, and go on when one is understood', async () => {
-    const worker = await submission({ ...misfit, concurrency: 8, timeScale: 0.0002 });
+    const worker = await submission({ ...misfit, concurrency: 8, retryTimeScale: 0.0002 });
     await worker.accept(Array.from({ length: 24 }, () => ({})));
     await worker.settled();
     // Of the first ones as many as were under way; of the rest each brought a stop of its own.
@@ -68,7 +72,7 @@ describe('orders whose form is refused one after the other', () => {
 
 describe('a probe of the whole account', () => {
   it('lets the key stand still that it was turned away with', async () => {
-    const worker = await submission({ keys: { main: 'revoked' }, timeScale: 1 });
+    const worker = await submission({ keys: { main: 'revoked' }, retryTimeScale: 1 });
     await worker.store.openPause({
       scope: 'account',
       reason: 'api_disabled',

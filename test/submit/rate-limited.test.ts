@@ -19,7 +19,7 @@ describe('a 429 that the budget cannot explain', () => {
         ],
       },
       limits: { windowMs: 2000, requests: 6, orders: 4, transitMs: 100 },
-      timeScale: 0,
+      retryTimeScale: 0,
       concurrency: 4,
     });
     try {

@@ -184,7 +184,7 @@ describe('an answer that does not come', () => {
       ),
       maxUnknownOutcomes: 2,
       concurrency: 1,
-      timeouts: { response_ms: 100, total_ms: 200 },
+      timeouts: { responseMs: 100, totalMs: 200 },
     });
     await worker.accept(Array.from({ length: 10 }, () => ({})));
     const { sandbox } = worker;
@@ -221,7 +221,7 @@ describe('being turned away', () => {
           },
         ],
       },
-      timeScale: 1,
+      retryTimeScale: 1,
     });
     await worker.accept([{}, { currency: 'EUR' }, {}, { currency: 'EUR' }]);
     while (worker.counts().fulfilled < 2) await new Promise((resolve) => void setImmediate(resolve));

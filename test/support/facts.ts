@@ -11,7 +11,7 @@ export const policy: DecisionPolicy = {
   placedDeadlineMs: 86_400_000,
   cancelTries: 3,
   ...usualTries,
-  timeScale: 1,
+  retryTimeScale: 1,
   canLookUp: true,
   trustsAbsence: true,
 };

@@ -10,7 +10,8 @@ import { createSandbox, type Sandbox } from '../../src/sandbox/create-sandbox.ts
 import type { SandboxConfig } from '../../src/sandbox/config.ts';
 import { openStore } from '../../src/store/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import { BudgetGate, type BudgetLimits } from '../../src/submit/budget-gate.ts';
+import { BudgetGate } from '../../src/submit/budget-gate.ts';
+import type { BudgetLimits } from '../../src/submit/settings.ts';
 import { Dispatcher } from '../../src/submit/dispatcher.ts';
 import { LookupCheck } from '../../src/submit/lookup-check.ts';
 import { Pauses } from '../../src/submit/pause-board.ts';
@@ -20,14 +21,14 @@ import type { WireOverrides } from '../../src/wholesale/connector/wire.ts';
 export interface SubmissionOptions {
   readonly sandbox?: SandboxConfig;
   readonly limits?: Partial<BudgetLimits>;
-  readonly timeScale?: number;
+  readonly retryTimeScale?: number;
   readonly settlementDelayMs?: number;
   readonly maxUnknownOutcomes?: number;
   readonly concurrency?: number;
   readonly minFreeBytes?: number;
   readonly keys?: Readonly<Record<string, string>>;
   readonly wire?: WireOverrides;
-  readonly timeouts?: { connect_ms?: number; response_ms?: number; total_ms?: number };
+  readonly timeouts?: { connectMs?: number; responseMs?: number; totalMs?: number };
 }
 
 /** The submission half of the worker on a real file, against a real sandbox over a real socket. */
@@ -101,7 +102,7 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
       timeouts: options.timeouts ?? {},
       wire,
     });
-    const timeScale = options.timeScale ?? 0.002;
+    const retryTimeScale = options.retryTimeScale ?? 0.002;
     const gate = new BudgetGate(Object.keys(keys), limits, clock);
     const dispatcher = new Dispatcher(
       {
@@ -109,7 +110,7 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
         wholesale,
         gate,
         lookups: new LookupCheck(store),
-        pauses: new Pauses({ store, clock, random: systemRandom, timeScale }),
+        pauses: new Pauses({ store, clock, random: systemRandom, retryTimeScale }),
         clock,
         random: systemRandom,
         logger,
@@ -120,7 +121,7 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
           placedDeadlineMs: 5000,
           cancelTries: 3,
           ...usualTries,
-          timeScale,
+          retryTimeScale,
         },
         onSettled: () => changed(),
         keyValue: (name) => keys[name] ?? null,

@@ -13,7 +13,7 @@ export const projectRoot = resolve(import.meta.dirname, '../..');
 
 export interface HouseOptions {
   readonly sandbox?: SandboxConfig;
-  readonly limits?: { window_ms: number; requests: number; orders: number; transit_allowance_ms: number };
+  readonly limits?: { window_ms: number; requests: number; orders: number; transit_ms: number };
   readonly submit?: Record<string, number>;
   readonly folder?: Record<string, unknown>;
   readonly webhook?: Record<string, unknown>;
@@ -62,7 +62,7 @@ export class House {
         environment: 'sandbox',
         base_url: sandbox.url,
         keys: options.keys ?? [{ name: 'main', value: 'sandbox-key-main' }],
-        limits: options.limits ?? { window_ms: 50, requests: 6000, orders: 2000, transit_allowance_ms: 50 },
+        limits: options.limits ?? { window_ms: 50, requests: 6000, orders: 2000, transit_ms: 50 },
       },
       submit: { retry_time_scale: 0.002, settlement_delay_ms: 300, ...options.submit },
       ...(options.callback === undefined ? {} : { results: { callback: options.callback } }),

@@ -55,10 +55,10 @@ export const facts: Readonly<Record<Operation, ReferencedPurchase>> = {
 };
 
 /** For calls that are to succeed, or to fail by themselves, however busy the machine is. */
-const patientTimeouts = { connect_ms: 10_000, response_ms: 10_000, body_ms: 10_000, total_ms: 30_000 };
+const patientTimeouts = { connectMs: 10_000, responseMs: 10_000, bodyMs: 10_000, totalMs: 30_000 };
 
 /** For calls whose time is to run out. */
-export const quickTimeouts = { connect_ms: 1000, response_ms: 400, body_ms: 400, total_ms: 1500 };
+export const quickTimeouts = { connectMs: 1000, responseMs: 400, bodyMs: 400, totalMs: 1500 };
 
 export function clientOf(baseUrl: string, options: Partial<WholesaleClientOptions> = {}): WholesaleClient {
   return createWholesaleClient({ baseUrl, clock: { wallMs: () => 0 }, timeouts: patientTimeouts, ...options });

@@ -32,8 +32,8 @@ async function sendLarge(server: RawServer, timeouts = quickTimeouts, signal?: A
 
 describe('a call that was given up is truly dead', () => {
   it.each([
-    ['nothing came within the time for an answer', { ...quickTimeouts, response_ms: 200 }, 'headers_timeout'],
-    ['the whole call took too long', { ...quickTimeouts, response_ms: 1000, total_ms: 200 }, 'deadline'],
+    ['nothing came within the time for an answer', { ...quickTimeouts, responseMs: 200 }, 'headers_timeout'],
+    ['the whole call took too long', { ...quickTimeouts, responseMs: 1000, totalMs: 200 }, 'deadline'],
   ])('its request does not arrive later: %s', async (_why, timeouts, row) => {
     const server = await pausedServer();
     expect(await sendLarge(server, timeouts)).toMatchObject({ row, sent: true });
@@ -70,7 +70,7 @@ describe('a call that was given up is truly dead', () => {
   it('its request never starts if it was still connecting', async () => {
     const silent = await RawServer.start(() => {});
     onTestFinished(async () => silent.close());
-    const timeouts = { ...quickTimeouts, connect_ms: 5000, total_ms: 150 };
+    const timeouts = { ...quickTimeouts, connectMs: 5000, totalMs: 150 };
     const client = clientOf(silent.url.replace('http:', 'https:'), { timeouts });
     onTestFinished(async () => client.close());
     expect(await submit(client)).toMatchObject({ row: 'unreachable', sent: false });
@@ -82,7 +82,7 @@ describe('a call that was given up is truly dead', () => {
   it('a read that waited behind others is not sent after its time', async () => {
     const server = await RawServer.start(() => {});
     onTestFinished(async () => server.close());
-    const timeouts = { connect_ms: 5000, response_ms: 5000, body_ms: 5000, total_ms: 800 };
+    const timeouts = { connectMs: 5000, responseMs: 5000, bodyMs: 5000, totalMs: 800 };
     const client = clientOf(server.url, { timeouts });
     onTestFinished(async () => client.close());
     const outcomes = await Promise.all(Array.from({ length: 12 }, async () => client.probe({ keyValue })));

@@ -281,9 +281,9 @@ describe('a call that surely never left', () => {
     // TLS to a server that accepts and says nothing stands for every way of hanging before the first byte.
     const server = await serve(() => {});
     const hanging = server.url.replace('http:', 'https:');
-    const timeouts = { connect_ms: 100, response_ms: 400, body_ms: 400, total_ms: 5000 };
+    const timeouts = { connectMs: 100, responseMs: 400, bodyMs: 400, totalMs: 5000 };
     expect(await submitTo(hanging, { timeouts })).toMatchObject({ row: 'unreachable', sent: false });
-    const short = { ...timeouts, connect_ms: 5000, total_ms: 200 };
+    const short = { ...timeouts, connectMs: 5000, totalMs: 200 };
     expect(await submitTo(hanging, { timeouts: short })).toMatchObject({ row: 'unreachable', sent: false });
   });
 

@@ -47,7 +47,7 @@ export interface DecisionPolicy {
   /** How many lookups in a row must find nothing before that ends an entry: one answer may be a mix-up on the way. */
   readonly absenceTries: number;
   /** Stretches or shrinks every retry delay; 1 in production. */
-  readonly timeScale: number;
+  readonly retryTimeScale: number;
   /** Whether an order can be looked up by its reference (not shown in the spec: configurable). */
   readonly canLookUp: boolean;
   /**

@@ -25,7 +25,7 @@ export class Verdicts {
   }
 
   #due(schedule: ScheduleName, tries: number): number {
-    return this.#nowMs + retryDelayMs(schedule, tries, this.#policy.timeScale, this.#random);
+    return this.#nowMs + retryDelayMs(schedule, tries, this.#policy.retryTimeScale, this.#random);
   }
 
   #settlementDelayFromNow(): Pick<Settlement, 'settlementDelayEndMs' | 'settlementDelayMs'> {

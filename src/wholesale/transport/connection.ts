@@ -2,7 +2,7 @@ import { connect as connectTcp, type Socket } from 'node:net';
 import { buildConnector } from 'undici';
 
 export interface ConnectionOptions {
-  readonly connect_ms: number;
+  readonly connectMs: number;
   /** A certificate authority to trust instead of the system's, as PEM. */
   readonly ca: string | undefined;
 }
@@ -50,6 +50,6 @@ export class Connection {
 
 /** Said here, verification also holds against NODE_TLS_REJECT_UNAUTHORIZED; HTTP/2 has other faults than are known here. */
 export function connectorOptions(options: ConnectionOptions): buildConnector.BuildOptions {
-  const { connect_ms, ca } = options;
-  return { timeout: connect_ms, allowH2: false, rejectUnauthorized: true, ...(ca === undefined ? {} : { ca }) };
+  const { connectMs, ca } = options;
+  return { timeout: connectMs, allowH2: false, rejectUnauthorized: true, ...(ca === undefined ? {} : { ca }) };
 }

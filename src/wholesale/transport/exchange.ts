@@ -8,11 +8,11 @@ export const bodyCapBytes = 1024 * 1024;
 /** Limits of one exchange, in ms. */
 export interface ExchangeLimits {
   /** From the request to the head of the answer. */
-  readonly response_ms: number;
+  readonly responseMs: number;
   /** Between two parts of the body. */
-  readonly body_ms: number;
+  readonly bodyMs: number;
   /** The whole call, with name resolution and connecting. */
-  readonly total_ms: number;
+  readonly totalMs: number;
 }
 
 type IncomingHeaders = Readonly<Record<string, string | string[] | undefined>>;
@@ -53,8 +53,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#settle = resolve;
     this.#limits = limits;
     this.#totalTimer = setTimeout(
-      () => this.giveUp('deadline', `no complete answer within ${limits.total_ms} ms`),
-      limits.total_ms,
+      () => this.giveUp('deadline', `no complete answer within ${limits.totalMs} ms`),
+      limits.totalMs,
     );
   }
 
@@ -97,13 +97,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
     this.#sent = true;
     this.#controller = controller;
-    const { response_ms } = this.#limits;
-    this.#expectWithin(response_ms, 'headers_timeout', `no answer within ${response_ms} ms`);
+    const { responseMs } = this.#limits;
+    this.#expectWithin(responseMs, 'headers_timeout', `no answer within ${responseMs} ms`);
   }
 
   #expectBody(): void {
-    const { body_ms } = this.#limits;
-    this.#expectWithin(body_ms, 'cut_answer', `the answer stood still for ${body_ms} ms`);
+    const { bodyMs } = this.#limits;
+    this.#expectWithin(bodyMs, 'cut_answer', `the answer stood still for ${bodyMs} ms`);
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, statusCode: number, headers: IncomingHeaders): void {

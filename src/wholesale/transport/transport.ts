@@ -7,7 +7,7 @@ import { Exchange, type ExchangeLimits } from './exchange.ts';
 /** Limits of one call, in ms. */
 export interface Timeouts extends ExchangeLimits {
   /** Until the connection stands, TLS included. */
-  readonly connect_ms: number;
+  readonly connectMs: number;
 }
 
 export interface HttpCall {
@@ -72,8 +72,8 @@ export class Transport implements HttpPort {
     });
   }
 
-  #connection(): { connect_ms: number; ca: string | undefined } {
-    return { connect_ms: this.#options.timeouts.connect_ms, ca: this.#options.ca };
+  #connection(): { connectMs: number; ca: string | undefined } {
+    return { connectMs: this.#options.timeouts.connectMs, ca: this.#options.ca };
   }
 
   async #exchange(dispatcher: Client | Pool, call: HttpCall, breakOff: (exchange: Exchange) => void): Promise<CallEnd> {

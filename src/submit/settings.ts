@@ -1,0 +1,23 @@
+import type { DecisionPolicy } from '../core/decision/settlement.ts';
+
+/** How orders are sent. */
+export interface SubmitSettings
+  extends Pick<
+    DecisionPolicy,
+    'settlementDelayMs' | 'referenceExpiryMs' | 'placedDeadlineMs' | 'cancelTries' | 'retryTimeScale'
+  > {
+  /** Calls under way at once. */
+  readonly concurrency: number;
+  /** Entries with an unknown outcome. While there are this many, nothing new is bought. */
+  readonly maxUnknownOutcomes: number;
+}
+
+/** The budget of each key, as the server counts it (Spec 8). */
+export interface BudgetLimits {
+  readonly windowMs: number;
+  readonly requests: number;
+  /** Spending calls. They count as requests, too. */
+  readonly orders: number;
+  /** How long the server may still receive a call that the worker has aborted. */
+  readonly transitMs: number;
+}

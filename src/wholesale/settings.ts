@@ -1,0 +1,20 @@
+import type { Timeouts } from './transport/transport.ts';
+
+/** Which API is called, and how. */
+export interface WholesaleSettings {
+  readonly environment: 'production' | 'sandbox';
+  /** Without a slash at its end. */
+  readonly baseUrl: string;
+  /** The API that a database belongs to: `sandbox`, or the base URL. */
+  readonly upstream: string;
+  readonly keys: readonly WholesaleKey[];
+  readonly timeouts: Pick<Timeouts, 'connectMs' | 'responseMs' | 'totalMs'>;
+  /** As written: `readWire` checks it. Undefined: all defaults. */
+  readonly wire: unknown;
+}
+
+/** One API key of the account. */
+export interface WholesaleKey {
+  readonly name: string;
+  readonly value: string;
+}

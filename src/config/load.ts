@@ -11,7 +11,6 @@ import { checkKeyValues, checkRules } from './rules.ts';
 import { explainSchemaIssues } from './schema-issues.ts';
 import { configSchema } from './schema.ts';
 import { readSecrets } from './secrets.ts';
-import { valueAt } from './tree.ts';
 import { checkCallbackRules, checkWebhookRules } from './webhook-rules.ts';
 import { readYaml } from './yaml-file.ts';
 
@@ -57,7 +56,7 @@ export function loadConfig(sources: ConfigSources = {}): LoadedConfig {
   return {
     config: toConfig(document, secrets),
     file,
-    warnings: [...secrets.warnings, ...reservedKeys(tree)],
+    warnings: secrets.warnings,
     values: explainValues(document, origins),
     digests: digestValues(document, secrets.all),
   };
@@ -79,13 +78,6 @@ function readConfigFile(path: string, name: string): string {
       },
     );
   }
-}
-
-/** Keys that a later version acts on must not be taken for granted in this one. */
-function reservedKeys(tree: unknown): string[] {
-  return [['admin', 'tokens']]
-    .filter((path) => valueAt(tree, path) !== undefined)
-    .map((path) => `${path.join('.')} is reserved: this version reads it and does nothing with it`);
 }
 
 /** In the order of the lines of the file; what came from elsewhere afterwards. */

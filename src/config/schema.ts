@@ -177,18 +177,9 @@ const results = z
 
 const admin = z
   .strictObject({
-    listen: listenAddress.default('127.0.0.1:9090').describe('Where health is answered. Port 0: any free port.'),
-    tokens: z
-      .strictObject({
-        viewer: secretText('optional').describe('May read. In production from the environment, or use `viewer_file`.'),
-        viewer_file: z.string().min(1).optional().describe('A file that holds the token.'),
-        operator: secretText('optional').describe(
-          'May act. In production from the environment, or use `operator_file`.',
-        ),
-        operator_file: z.string().min(1).optional().describe('A file that holds the token.'),
-      })
-      .optional()
-      .describe('Tokens of the admin API. Reserved: this version answers health only.'),
+    listen: listenAddress
+      .default('127.0.0.1:9090')
+      .describe('Where the worker answers health checks and takes commands of this machine. Port 0: any free port.'),
   })
   .prefault({})
   .describe('The admin listener.');

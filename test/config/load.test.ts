@@ -111,11 +111,6 @@ describe('a configuration', () => {
     expect(config.intake.folder.columns).toEqual({ order_id: 'Order No.', days: null });
   });
 
-  it('says of reserved keys that they do nothing yet', () => {
-    const { warnings } = load(`${minimal}admin: { tokens: {} }`);
-    expect(warnings).toEqual(['admin.tokens is reserved: this version reads it and does nothing with it']);
-  });
-
   it('tells of every value where it comes from', () => {
     const { values } = load(minimal, {
       environment: { ORDER_SYNC__LOG__LEVEL: 'error' },

@@ -35,7 +35,6 @@ intake:
         sku_map: skus.yaml
         rest: { url: https://spf.example.com, client_id: app, client_secret: shpss_1 }
 results: { callback: { url: https://shop.example.com/results, secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr } }
-admin: { tokens: { viewer: a-token-that-views, operator: a-token-that-acts } }
 `;
 
 /** Another value for keys of text and lists; numbers and choices follow from the schema. */

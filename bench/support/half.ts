@@ -8,7 +8,7 @@ import type { Store } from '../../src/store/store.ts';
 import { BudgetGate } from '../../src/submit/budget-gate.ts';
 import { Dispatcher } from '../../src/submit/dispatcher.ts';
 import { LookupCheck } from '../../src/submit/lookup-check.ts';
-import { Pauses } from '../../src/submit/pause-board.ts';
+import { Pauses } from '../../src/submit/pauses.ts';
 import { createWholesaleClient } from '../../src/wholesale/client.ts';
 
 /** The submission half of the worker in this process: store, budget, dispatcher and API client, nothing beside it. */

@@ -1,9 +1,9 @@
 import PQueue from 'p-queue';
 import { sendingReserveBytes } from '../core/budget/disk-reserve.ts';
 import type { AttemptClaim, OpenAttempt } from '../store/store.ts';
-import { AttemptRun, callKey, type AttemptDeps, type CallKey } from './attempt-run.ts';
+import { AttemptRun, callKey, type AttemptDeps, type CallKey } from './attempt.ts';
 import type { CallKind } from './budget-gate.ts';
-import { TrialOrders } from './family-trials.ts';
+import { TrialOrders } from './trial-orders.ts';
 import { pauseIfDenied } from './shut-doors.ts';
 import { DiskGuard } from './disk-guard.ts';
 import { recoverOpenAttempts } from './recovery.ts';

@@ -7,7 +7,7 @@ import {
   type Operation,
 } from '../core/order/operation.ts';
 import type { LookupProof, Store } from '../store/store.ts';
-import { callKey, type AttemptDeps } from './attempt-run.ts';
+import { callKey, type AttemptDeps } from './attempt.ts';
 import { pauseIfDenied } from './shut-doors.ts';
 import { backOffIfRateLimited } from './turned-away.ts';
 import type { WholesalePort } from './wholesale-port.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts';
 import { withoutAnswer } from '../core/decision/outcome.ts';
 import type { Store } from '../store/store.ts';
-import type { AttemptRun } from './attempt-run.ts';
+import type { AttemptRun } from './attempt.ts';
 
 /**
  * Closes what an earlier process left open. Such a call may have been processed, so its entry is in doubt and comes

@@ -1,7 +1,7 @@
 import { decisionTable } from '../core/decision/decision-table.ts';
 import type { Outcome } from '../core/decision/outcome.ts';
-import type { AttemptDeps } from './attempt-run.ts';
-import { pauseScope } from './pause-board.ts';
+import type { AttemptDeps } from './attempt.ts';
+import { pauseScope } from './pauses.ts';
 
 /**
  * What turns a read away also turns orders away: no money is sent to a door that is known to be shut. For calls that

@@ -1,5 +1,5 @@
 import type { Outcome } from '../core/decision/outcome.ts';
-import type { AttemptDeps } from './attempt-run.ts';
+import type { AttemptDeps } from './attempt.ts';
 
 /** How long to leave a key alone after a 429 that does not say how long (Spec 7: "Wait a few seconds, retry."). */
 const defaultBackOffMs = 5000;

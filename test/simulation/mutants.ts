@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.ts';
 
 const table = 'core/decision/decision-table.ts';
 const verdicts = 'core/decision/verdicts.ts';
-const run = 'submit/attempt-run.ts';
+const run = 'submit/attempt.ts';
 const dispatcher = 'submit/dispatcher.ts';
 const gate = 'submit/budget-gate.ts';
 const classify = 'wholesale/outcome/classify.ts';
@@ -271,7 +271,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a probe that fails ends the pause',
-    file: 'submit/pause-board.ts',
+    file: 'submit/pauses.ts',
     changes: [
       ['if (!stillShut.has(outcome.row))', "if (!stillShut.has(outcome.row) || outcome.row === 'api_disabled')"],
     ],

@@ -8,7 +8,7 @@ import type { AcceptedLine, IntakeBatch, Store } from '../../src/store/store.ts'
 import { BudgetGate } from '../../src/submit/budget-gate.ts';
 import { Dispatcher } from '../../src/submit/dispatcher.ts';
 import { LookupCheck } from '../../src/submit/lookup-check.ts';
-import { Pauses } from '../../src/submit/pause-board.ts';
+import { Pauses } from '../../src/submit/pauses.ts';
 import { createWholesaleClient } from '../../src/wholesale/client.ts';
 import type { HttpPort } from '../../src/wholesale/transport/transport.ts';
 import type { SeededRandom } from './seeded-random.ts';

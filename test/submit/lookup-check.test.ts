@@ -3,10 +3,10 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { withoutAnswer, type OutcomeRow } from '../../src/core/decision/outcome.ts';
 import { usualTries } from '../../src/core/decision/settlement.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
-import type { AttemptDeps } from '../../src/submit/attempt-run.ts';
+import type { AttemptDeps } from '../../src/submit/attempt.ts';
 import { BudgetGate } from '../../src/submit/budget-gate.ts';
 import { LookupCheck } from '../../src/submit/lookup-check.ts';
-import { Pauses } from '../../src/submit/pause-board.ts';
+import { Pauses } from '../../src/submit/pauses.ts';
 import type { LookupProof, Store } from '../../src/store/store.ts';
 import { close, fulfilled, line, Outbox } from '../support/outbox.ts';
 

@@ -14,7 +14,7 @@ import { BudgetGate } from '../../src/submit/budget-gate.ts';
 import type { BudgetLimits } from '../../src/submit/settings.ts';
 import { Dispatcher } from '../../src/submit/dispatcher.ts';
 import { LookupCheck } from '../../src/submit/lookup-check.ts';
-import { Pauses } from '../../src/submit/pause-board.ts';
+import { Pauses } from '../../src/submit/pauses.ts';
 import { createWholesaleClient } from '../../src/wholesale/client.ts';
 import type { WireOverrides } from '../../src/wholesale/connector/wire.ts';
 

@@ -18,7 +18,7 @@ import { outcomeRowFrom, type DecisionPolicy, type EntryFacts, type Settlement }
 import type { AttemptClose, Entry, OpenAttempt, Store } from '../store/store.ts';
 import type { BudgetGate, CallKind } from './budget-gate.ts';
 import type { LookupCheck } from './lookup-check.ts';
-import { pauseScope, type Pauses } from './pause-board.ts';
+import { pauseScope, type Pauses } from './pauses.ts';
 import type { BudgetLimits } from './settings.ts';
 import type { WholesalePort } from './wholesale-port.ts';
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { outcomeRows, withoutAnswer, type OutcomeRow } from '../../src/core/decision/outcome.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
-import { Pauses } from '../../src/submit/pause-board.ts';
+import { Pauses } from '../../src/submit/pauses.ts';
 import { Outbox } from '../support/outbox.ts';
 
 let outbox: Outbox | null = null;

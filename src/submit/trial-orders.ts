@@ -2,7 +2,7 @@ import { familyOf, type Family, type Operation } from '../core/order/operation.t
 import { operationsOf, pauseScopeFrom } from '../core/decision/pause-scope.ts';
 import { malformedRequestRows } from '../core/decision/consecutive-rejections.ts';
 import type { OpenAttempt, Pause, Store } from '../store/store.ts';
-import type { Pauses } from './pause-board.ts';
+import type { Pauses } from './pauses.ts';
 
 /**
  * Families that stood still because of how their orders are written, and whose next order tells whether that is over:

@@ -34,7 +34,6 @@ import { BudgetGate } from '../submit/budget-gate.ts';
 import { Dispatcher } from '../submit/dispatcher.ts';
 import { LookupCheck } from '../submit/lookup-check.ts';
 import { Pauses } from '../submit/pauses.ts';
-import { backOffIfRateLimited } from '../submit/turned-away.ts';
 import { createWholesaleClient, type WholesaleClient } from '../wholesale/client.ts';
 import { readWire } from '../wholesale/connector/read-wire.ts';
 
@@ -126,13 +125,6 @@ function clientOf({ config, clock, version }: WorkerDeps): WholesaleClient {
   return createWholesaleClient({ baseUrl, wire: readWire(wire), timeouts, clock, version });
 }
 
-function catalogueDeps(submission: AttemptDeps, wholesale: WholesaleClient): CatalogueDeps {
-  const { gate, store, clock, keyValue, limits } = submission;
-  const onFailure: CatalogueDeps['onFailure'] = (keyName, outcome) =>
-    backOffIfRateLimited(submission, keyName, outcome);
-  return { wholesale, budget: gate, store, clock, keyValue, transitMs: limits.transitMs, onFailure };
-}
-
 /** What a command that calls others needs: in the worker, or beside the outbox while none runs. */
 export interface Callers {
   readonly reconcile: Reconcile;
@@ -171,7 +163,7 @@ export async function performCallsHere(
   const reconcile = createReconcile(deps, store, () => desk);
   const { signal } = new AbortController();
   try {
-    return await performCalls({ reconcile, catalogue: catalogueDeps(submission, wholesale), signal }, command);
+    return await performCalls({ reconcile, catalogue: { ...submission, wholesale }, signal }, command);
   } finally {
     await reconcile.stop();
     await wholesale.close();
@@ -316,7 +308,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
         await webhook?.stop();
       });
     }
-    const catalogue = catalogueDeps(submission, wholesale);
+    const catalogue = { ...submission, wholesale };
     const calls = new OpenCalls();
     await life.push('calls of people', () => calls.stop());
     // Stopped before them: it breaks off the runs that people asked for, which they wait for.

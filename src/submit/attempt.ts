@@ -2,11 +2,9 @@ import type { Logger } from 'pino';
 import { mayBeElsewhere } from '../core/decision/after-loss.ts';
 import type { Clock, Random } from '../core/clock.ts';
 import { decideLookup, decideSubmission } from '../core/decision/decision.ts';
-import type { PauseKind } from '../core/decision/decision-table.ts';
 import { familyOf, type Operation } from '../core/order/operation.ts';
 import { purchaseOf } from '../core/order/purchase.ts';
-import { assert } from '../core/order-sync-error.ts';
-import { withoutAnswer, type LookupOutcome, type Outcome, type OutcomeRow } from '../core/decision/outcome.ts';
+import { withoutAnswer, type LookupOutcome, type Outcome } from '../core/decision/outcome.ts';
 import {
   malformedRequestRows,
   isRejectedConsecutively,
@@ -15,45 +13,23 @@ import {
 import { settlementDelayLeftMs } from '../core/decision/settlement-delay.ts';
 import { judgeResend, type ResendVerdict } from '../core/decision/resend.ts';
 import { outcomeRowFrom, type DecisionPolicy, type EntryFacts, type Settlement } from '../core/decision/settlement.ts';
-import type { AttemptClose, Entry, OpenAttempt, Store } from '../store/store.ts';
-import type { BudgetGate, CallKind } from './budget-gate.ts';
+import type { Entry, OpenAttempt } from '../store/store.ts';
+import type { CallKind } from './budget-gate.ts';
+import { backOffIfRateLimited, pauseIfDenied, slotSettledMono, type CallDeps, type CallKey } from './budgeted-read.ts';
 import type { LookupCheck } from './lookup-check.ts';
-import { pauseScope, type Pauses } from './pauses.ts';
 import type { BudgetLimits } from './settings.ts';
 import type { WholesalePort } from './wholesale-port.ts';
 
-export interface AttemptDeps {
-  readonly store: Store;
+export interface AttemptDeps extends CallDeps {
   readonly wholesale: WholesalePort;
-  readonly gate: BudgetGate;
-  readonly pauses: Pauses;
   readonly lookups: LookupCheck;
-  readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly limits: BudgetLimits;
   readonly policy: Omit<DecisionPolicy, 'canLookUp' | 'trustsAbsence'>;
   /** Called after every attempt that was closed: there may be a result to deliver. */
   readonly onSettled?: () => void;
-  /** The secret of a key as it is configured now, by its name; null when the key is not configured any more. */
-  readonly keyValue: (keyName: string) => string | null;
 }
-
-/** The key of one call, with the value that it had when its slot was taken: the call is made with that one. */
-export interface CallKey {
-  readonly name: string;
-  readonly value: string;
-}
-
-/** The key of a slot that was just taken. Read at once: a reload may remove the key while the attempt is recorded. */
-export function callKey(deps: Pick<AttemptDeps, 'keyValue'>, name: string): CallKey {
-  const value = deps.keyValue(name);
-  assert(value !== null, `the key ${name} is configured`);
-  return { name, value };
-}
-
-/** Ends after which nothing of the call can still be on its way: an answer was read, or the peer hung up. */
-const answered: ReadonlySet<OutcomeRow> = new Set<OutcomeRow>(['accepted', 'answer_mismatch']);
 
 function factsOf(entry: Entry, clock: Clock): EntryFacts {
   const row = outcomeRowFrom(entry.outcomeRow);
@@ -189,41 +165,34 @@ export class AttemptRun {
     attempt: OpenAttempt,
     end: { key: CallKey; outcome: Outcome; settlement: Settlement; started: number },
   ): Promise<void> {
-    const { clock, gate, store, limits } = this.#deps;
+    const { clock, gate, store, pauses } = this.#deps;
     const { key, outcome, settlement } = end;
-    const keyName = key.name;
     const kind: CallKind = attempt.purpose === 'submit' ? 'spend' : 'read';
-    const now = clock.monoMs();
-    const arrived = outcome.http !== null || answered.has(outcome.row);
-    const settledMs = outcome.sent ? (arrived ? now : now + limits.transitMs) : null;
-    // The whole key waits after a 429, not only this entry: the limit is the key's (Spec 8).
-    // What was said to the old value of a key does not bind its new one.
-    const present = this.#deps.keyValue(keyName);
-    const isBound = present === null || present === key.value;
-    const rest =
-      outcome.row === 'rate_limited' && isBound
-        ? gate.rateLimited(keyName, now + Math.max(outcome.retryAfterMs ?? 0, settlement.dueAtMs - clock.wallMs()))
-        : null;
+    const durationMs = Math.round(clock.monoMs() - end.started);
+    const settledMono = slotSettledMono(this.#deps, outcome);
+    const backOff = backOffIfRateLimited(this.#deps, key, outcome, settlement.dueAtMs - clock.wallMs());
+    const { currency } = attempt.entry;
+    const pause = pauseIfDenied(this.#deps, key, settlement.pause, { currency, trialAtMs: settlement.dueAtMs });
     await store.closeAttempt({
       attemptId: attempt.attemptId,
       entryId: attempt.entry.id,
       nowMs: clock.wallMs(),
       nowMono: clock.monoMs(),
-      durationMs: Math.round(now - end.started),
+      durationMs,
       outcome,
       settlement,
-      slotsSettledMono: settledMs,
+      slotsSettledMono: settledMono,
       bootId: clock.bootId ?? null,
-      pause: this.#pauseOf(attempt, key, settlement),
-      rest,
+      pause,
+      rest: backOff,
     });
-    if (settledMs === null) gate.giveBack(keyName, kind);
-    else gate.settle(keyName, kind, settledMs);
-    if (settlement.pause !== null) await this.#deps.pauses.refresh();
+    if (settledMono === null) gate.giveBack(key.name, kind);
+    else gate.settle(key.name, kind, settledMono);
+    if (pause !== null) await pauses.refresh();
     if (attempt.purpose === 'submit' && malformedRequestRows.has(outcome.row))
       await this.#stopIfRefusedInARow(attempt, outcome);
     this.#deps.onSettled?.();
-    this.#log(attempt, keyName, outcome, settlement, Math.round(now - end.started));
+    this.#log(attempt, key.name, outcome, settlement, durationMs);
   }
 
   /** Counted in the attempts themselves, so that a restart forgets none of them. */
@@ -242,34 +211,6 @@ export class AttemptRun {
     });
     await pauses.refresh();
     logger.error({ family, outcome: outcome.row }, message);
-  }
-
-  #pauseOf(attempt: OpenAttempt, key: CallKey, settlement: Settlement): AttemptClose['pause'] {
-    const { pause } = settlement;
-    if (pause === null) return null;
-    const present = this.#deps.keyValue(key.name);
-    // A key that was removed meanwhile has nothing left to stop.
-    if (pause.kind === 'key' && present === null) return null;
-    const row = outcomeRowFrom(pause.reason) ?? 'unreachable';
-    return {
-      scope: pauseScope(pause.kind, key.name, attempt.entry.currency),
-      reason: pause.reason,
-      message: pause.message,
-      openedBy: 'worker',
-      probeAtMs: this.#probeAtMs(pause.kind, row, { settlement, isOfOldValue: present !== key.value }),
-    };
-  }
-
-  /** Null: no answer of the API can tell that it is over, so only a person ends it. */
-  #probeAtMs(
-    kind: PauseKind,
-    row: OutcomeRow,
-    { settlement, isOfOldValue }: { settlement: Settlement; isOfOldValue: boolean },
-  ): number | null {
-    if (row === 'answer_mismatch') return null;
-    // What was said to the old value of a key may not be true of its new one: that is looked at at once.
-    if (isOfOldValue) return this.#deps.clock.wallMs();
-    return kind === 'balance' ? settlement.dueAtMs : this.#deps.pauses.firstProbeAtMs(row);
   }
 
   /** The one line that is written for every attempt; no code and no key ever enters it. */

@@ -1,13 +1,13 @@
 import PQueue from 'p-queue';
 import { sendingReserveBytes } from '../core/budget/disk-reserve.ts';
 import type { AttemptClaim, OpenAttempt } from '../store/store.ts';
-import { AttemptRun, callKey, type AttemptDeps, type CallKey } from './attempt.ts';
+import { AttemptRun, type AttemptDeps } from './attempt.ts';
 import type { CallKind } from './budget-gate.ts';
-import { TrialOrders } from './trial-orders.ts';
-import { pauseIfDenied } from './shut-doors.ts';
+import { takeKey, type CallKey } from './budgeted-read.ts';
 import { DiskGuard } from './disk-guard.ts';
+import { probeDuePauses } from './probe-pauses.ts';
 import { recoverOpenAttempts } from './recovery.ts';
-import { backOffIfRateLimited } from './turned-away.ts';
+import { TrialOrders } from './trial-orders.ts';
 import { WakeUp } from '../ops/wake-up.ts';
 import type { SubmitSettings } from './settings.ts';
 
@@ -189,12 +189,11 @@ export class Dispatcher {
     if (dueAt === null || dueAt > clock.wallMs()) return false;
     const allowNew = (await store.countUnknownOutcomes()) < this.#options.maxUnknownOutcomes;
     // From here to the slot on disk nothing waits: a reload that gives the key's value another name must see it there.
-    const keyName = gate.tryTake(kind);
-    if (keyName === null) return false;
-    const key = callKey(this.#deps, keyName);
+    const key = takeKey(this.#deps, kind);
+    if (key === null) return false;
     const attempt = await store.openAttempt({
       step,
-      keyName,
+      keyName: key.name,
       incarnationId: this.#options.incarnationId,
       nowMs: clock.wallMs(),
       nowMono: clock.monoMs(),
@@ -212,7 +211,7 @@ export class Dispatcher {
       },
     });
     if (attempt === null) {
-      gate.giveBack(keyName, kind);
+      gate.giveBack(key.name, kind);
       return false;
     }
     this.#trials.opened(attempt);
@@ -243,38 +242,9 @@ export class Dispatcher {
     this.#besides.add(done);
   }
 
-  /**
-   * Looks again at scopes that stand still. Where only an order can tell, there is no probe: the scope goes on, and the
-   * next order in it tells.
-   */
-  async #probe(): Promise<void> {
-    const { pauses, gate, store, clock, wholesale, logger } = this.#deps;
-    for (const pause of pauses.due()) {
-      if (pause.scope.startsWith('balance:') || pause.scope.startsWith('family:')) {
-        this.#trials.begin(pause);
-        await pauses.release(pause, 'tried again');
-        this.#wakeUp.notify();
-        continue;
-      }
-      const keyName = pause.scope.startsWith('key:')
-        ? gate.takeForProbe(pause.scope.slice('key:'.length))
-        : gate.tryTake('read');
-      if (keyName === null) continue;
-      const key = callKey(this.#deps, keyName);
-      const slot = await store.takeSlot({ keyName, nowMono: clock.monoMs(), bootId: clock.bootId ?? null });
-      const outcome = await wholesale.probe({ keyValue: key.value, signal: this.#giveUp.signal });
-      const settledMs = clock.monoMs() + (outcome.http === null ? this.#deps.limits.transitMs : 0);
-      await store.settleSlot(slot, settledMs);
-      gate.settle(keyName, 'read', settledMs);
-      await backOffIfRateLimited(this.#deps, keyName, outcome);
-      // A reload gave the key another value meanwhile: what was said to the old one decides nothing.
-      if (this.#deps.keyValue(keyName) !== key.value) continue;
-      // A probe of the whole account also tells of the key that it was made with.
-      await pauseIfDenied(this.#deps, keyName, outcome);
-      const goesOn = await pauses.judge(pause, outcome);
-      this.#wakeUp.notify();
-      logger.warn({ scope: pause.scope, outcome: outcome.row }, goesOn ? 'goes on' : 'still stands still');
-    }
+  #probe(): Promise<void> {
+    const onChange = (): void => this.#wakeUp.notify();
+    return probeDuePauses(this.#deps, { trials: this.#trials, signal: this.#giveUp.signal, onChange });
   }
 
   async #idleDelayMs(): Promise<number> {

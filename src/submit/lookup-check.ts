@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import {
   familyOf,
   lookedUpAs,
@@ -7,9 +8,7 @@ import {
   type Operation,
 } from '../core/order/operation.ts';
 import type { LookupProof, Store } from '../store/store.ts';
-import { callKey, type AttemptDeps } from './attempt.ts';
-import { pauseIfDenied } from './shut-doors.ts';
-import { backOffIfRateLimited } from './turned-away.ts';
+import { budgetedRead, type CallDeps } from './budgeted-read.ts';
 import type { WholesalePort } from './wholesale-port.ts';
 
 /** How long to leave a lookup alone that did not find what was surely bought. */
@@ -60,9 +59,12 @@ export class LookupCheck {
     await this.refresh();
   }
 
-  /** Tries one lookup of what was surely bought, of each kind that has none to show yet. */
-  async tryOne(deps: AttemptDeps, signal: AbortSignal): Promise<void> {
-    const { store, gate, clock, wholesale, logger } = deps;
+  /** Looks up one order that was surely bought, of each kind that no lookup has found yet. */
+  async tryOne(
+    deps: CallDeps & { readonly wholesale: WholesalePort; readonly logger: Logger },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { store, clock, wholesale, logger } = deps;
     for (const kind of lookedUpKinds) {
       const family = familyOfKind(kind);
       const now = clock.monoMs();
@@ -70,40 +72,26 @@ export class LookupCheck {
       if (path === null || this.#isProven(kind, path) || now < (this.#notBefore.get(kind) ?? 0)) continue;
       const reference = await store.boughtReference(kind);
       if (reference === null) continue;
-      const keyName = gate.tryTake('read');
-      if (keyName === null) return;
-      const key = callKey(deps, keyName);
-      this.#notBefore.set(kind, now + retryMs);
-      const slot = await store.takeSlot({ keyName, nowMono: now, bootId: clock.bootId ?? null });
-      const lookup = await wholesale.lookUp({
-        family,
-        key: reference,
-        keyValue: key.value,
-        expectReference: reference,
-        ordered: null,
-        signal,
+      const question = { family, key: reference, expectReference: reference, ordered: null, signal };
+      const read = await budgetedRead(deps, {
+        call: (keyValue) => wholesale.lookUp({ ...question, keyValue }),
+        outcomeOf: (lookup) => (lookup.kind === 'failed' ? lookup.outcome : null),
       });
-      const settledMs =
-        clock.monoMs() + (lookup.kind === 'failed' && lookup.outcome.http === null ? deps.limits.transitMs : 0);
-      await store.settleSlot(slot, settledMs);
-      gate.settle(keyName, 'read', settledMs);
-      if (lookup.kind === 'failed') {
-        await backOffIfRateLimited(deps, keyName, lookup.outcome);
-        await pauseIfDenied(deps, keyName, lookup.outcome);
-      }
-      if (lookup.kind === 'found') {
+      if (read === null) return;
+      const isMissingTopup = read.answer.kind === 'absent' && kind === 'esim_topup';
+      this.#notBefore.set(kind, now + (isMissingTopup ? topupRetryMs : retryMs));
+      if (read.answer.kind === 'found') {
         await this.#prove(kind, path);
         logger.info({ kind }, 'lookups work: an order that was bought was found by its reference');
-      } else if (lookup.kind === 'absent' && kind === 'esim_topup') {
-        this.#notBefore.set(kind, now + topupRetryMs);
+      } else if (isMissingTopup) {
         logger.warn(
           { reference },
-          'a lookup does not find a top-up that was bought: doubts about top-ups will need a person',
+          'a lookup does not find a top-up that was bought: top-ups with an unknown outcome will need review',
         );
-      } else if (lookup.kind === 'absent') {
+      } else if (read.answer.kind === 'absent') {
         logger.error(
           { family, reference },
-          'a lookup does not find an order that was bought: wholesale.wire.lookup is not right, and doubts will need a person',
+          'a lookup does not find an order that was bought: check wholesale.wire.lookup; orders with an unknown outcome will need review',
         );
       }
     }

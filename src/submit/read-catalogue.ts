@@ -1,27 +1,10 @@
-import type { Clock } from '../core/clock.ts';
-import type { Outcome } from '../core/decision/outcome.ts';
-import type { Store } from '../store/store.ts';
 import type { WholesaleClient } from '../wholesale/client.ts';
 import type { WalkCall, WalkStep } from '../wholesale/catalogue/catalogue-walk.ts';
 import type { CatalogueFacts, PlanFacts, ProductFacts } from '../wholesale/catalogue/catalogue-facts.ts';
+import { budgetedRead, type CallDeps } from './budgeted-read.ts';
 
-/** The budget that every call to the API is made on. */
-export interface ReadBudget {
-  /** The key to read with now, its slot taken; null when none is free. Reading leaves room for every order. */
-  tryTake(kind: 'read'): string | null;
-  settle(keyName: string, kind: 'read', settledMs: number): void;
-}
-
-export interface CatalogueDeps {
+export interface CatalogueDeps extends CallDeps {
   readonly wholesale: Pick<WholesaleClient, 'products' | 'destinations' | 'plans'>;
-  readonly budget: ReadBudget;
-  readonly store: Pick<Store, 'takeSlot' | 'settleSlot'>;
-  readonly clock: Clock;
-  readonly keyValue: (keyName: string) => string | null;
-  /** A call that was given up may still be under way to the server for this long. */
-  readonly transitMs: number;
-  /** The server turned a call away: whoever owns the budget heeds it. */
-  readonly onFailure: (keyName: string, outcome: Outcome) => Promise<void>;
 }
 
 export interface CatalogueQuestion {
@@ -97,9 +80,8 @@ class Reading {
   /** Reads a list to its end, or until nothing is wanted any more. Returns why it stopped before; null when it did not. */
   async search<T>(walk: Walk<T>, wanted: ReadonlySet<string>, onItem: (item: T) => void): Promise<string | null> {
     while (!walk.done && wanted.size > 0) {
-      const key = await this.#slot();
-      if (key === null) return 'the request budget had no room left for it in time';
-      const step = await this.#read(walk, key);
+      const step = await this.#page(walk);
+      if (step === null) return 'the request budget had no slot left in time';
       if (step.kind === 'failed') {
         if (step.outcome.row === 'rate_limited') continue;
         return step.outcome.message;
@@ -109,27 +91,18 @@ class Reading {
     return wanted.size > 0 ? walk.incomplete : null;
   }
 
-  async #slot(): Promise<{ name: string; value: string } | null> {
-    const { budget, clock, keyValue } = this.#deps;
-    for (;;) {
-      if (this.#signal?.aborted || clock.monoMs() >= this.#deadlineMs) return null;
-      const name = budget.tryTake('read');
-      // Read at once: a reload may remove the key while its slot is recorded.
-      if (name !== null) return { name, value: keyValue(name) ?? '' };
+  /** Reads the next page as soon as a slot is free; null when none was before the deadline. */
+  async #page<T>(walk: Walk<T>): Promise<WalkStep<T> | null> {
+    const { clock } = this.#deps;
+    const signal = this.#signal === undefined ? {} : { signal: this.#signal };
+    while (!this.#signal?.aborted && clock.monoMs() < this.#deadlineMs) {
+      const read = await budgetedRead<WalkStep<T>>(this.#deps, {
+        call: (keyValue) => walk.read({ keyValue, ...signal }),
+        outcomeOf: (step) => (step.kind === 'failed' ? step.outcome : null),
+      });
+      if (read !== null) return read.answer;
       await clock.sleep(lookEveryMs, this.#signal);
     }
-  }
-
-  async #read<T>(walk: Walk<T>, key: { name: string; value: string }): Promise<WalkStep<T>> {
-    const { store, clock, budget, transitMs, onFailure } = this.#deps;
-    const { name: keyName, value: keyValue } = key;
-    const slot = await store.takeSlot({ keyName, nowMono: clock.monoMs(), bootId: clock.bootId ?? null });
-    const step = await walk.read({ keyValue, ...(this.#signal === undefined ? {} : { signal: this.#signal }) });
-    const unanswered = step.kind === 'failed' && step.outcome.http === null;
-    const settledMs = clock.monoMs() + (unanswered ? transitMs : 0);
-    await store.settleSlot(slot, settledMs);
-    budget.settle(keyName, 'read', settledMs);
-    if (step.kind === 'failed') await onFailure(keyName, step.outcome);
-    return step;
+    return null;
   }
 }

@@ -4,6 +4,7 @@ import type { Mutant } from './mutant.ts';
 const table = 'core/decision/decision-table.ts';
 const verdicts = 'core/decision/verdicts.ts';
 const run = 'submit/attempt.ts';
+const read = 'submit/budgeted-read.ts';
 const dispatcher = 'submit/dispatcher.ts';
 const gate = 'submit/budget-gate.ts';
 const classify = 'wholesale/outcome/classify.ts';
@@ -200,17 +201,22 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a slot comes back one window after the call started',
     file: run,
-    changes: [['(arrived ? now : now + limits.transitMs)', 'end.started']],
+    changes: [
+      [
+        'const settledMono = slotSettledMono(this.#deps, outcome);',
+        'const settledMono = outcome.sent ? end.started : null;',
+      ],
+    ],
   },
   {
     name: 'no allowance for a given-up call that is still on its way',
-    file: run,
-    changes: [['(arrived ? now : now + limits.transitMs)', 'now']],
+    file: read,
+    changes: [['outcome.http === null ? now + deps.limits.transitMs : now', 'now']],
   },
   {
     name: 'a call without an answer costs no slot',
-    file: run,
-    changes: [['(arrived ? now : now + limits.transitMs)', '(arrived ? now : null)']],
+    file: read,
+    changes: [['outcome.http === null ? now + deps.limits.transitMs : now', 'outcome.http === null ? null : now']],
   },
   {
     name: 'no allowance for calls of the process before',
@@ -267,7 +273,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a pause is not recorded',
     file: run,
-    changes: [['pause: this.#pauseOf(attempt, key, settlement),', 'pause: null,']],
+    changes: [['pause,\n      rest: backOff', 'pause: null,\n      rest: backOff']],
   },
   {
     name: 'a probe that fails ends the pause',

@@ -79,7 +79,7 @@ export interface Settlement {
   readonly error: { code: string; message: string; buffered: boolean } | null;
   readonly reviewReason: string | null;
   readonly answer: OrderAnswer | null;
-  readonly pause: { kind: PauseKind; reason: string; message: string } | null;
+  readonly pause: { kind: PauseKind; reason: OutcomeRow; message: string } | null;
   /** Entries that take the place of this one; inserted in the same transaction, before any of them is sent. */
   readonly replacements: readonly Replacement[];
 }

@@ -1,0 +1,131 @@
+import type { Clock } from '../core/clock.ts';
+import { decisionTable } from '../core/decision/decision-table.ts';
+import type { Outcome } from '../core/decision/outcome.ts';
+import type { Settlement } from '../core/decision/settlement.ts';
+import { assert } from '../core/order-sync-error.ts';
+import type { AttemptClose, KeyBackOff, Store } from '../store/store.ts';
+import type { BudgetGate, CallKind } from './budget-gate.ts';
+import { pauseScope, type Pauses } from './pauses.ts';
+import type { BudgetLimits } from './settings.ts';
+
+/** What every call on the budget needs. */
+export interface CallDeps {
+  readonly store: Store;
+  readonly gate: BudgetGate;
+  readonly pauses: Pauses;
+  readonly clock: Clock;
+  readonly limits: Pick<BudgetLimits, 'transitMs'>;
+  /** The value of a key as it is configured now, by its name; null when the key is not configured any more. */
+  readonly keyValue: (keyName: string) => string | null;
+}
+
+/** The key of one call, with the value that it had when its slot was taken: the call is made with that value. */
+export interface CallKey {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** How long a key backs off after a 429 that names no time (Spec 7: "Wait a few seconds, retry."). */
+const defaultBackOffMs = 5000;
+
+/** A key whose slot was just taken. Its value is read at once, because a reload may change it before the call is made. */
+function callKey(deps: Pick<CallDeps, 'keyValue'>, name: string | null): CallKey | null {
+  if (name === null) return null;
+  const value = deps.keyValue(name);
+  assert(value !== null, `the key ${name} is configured`);
+  return { name, value };
+}
+
+/** Takes a slot for a call of this kind; null when no key has one. */
+export function takeKey(deps: Pick<CallDeps, 'gate' | 'keyValue'>, kind: CallKind): CallKey | null {
+  return callKey(deps, deps.gate.tryTake(kind));
+}
+
+/**
+ * When the slots of a call that is over start to cool down, on the monotonic clock; null when the call surely never left.
+ * A call without an answer may still be on its way to the server, for as long as the transit allowance.
+ */
+export function slotSettledMono(deps: CallDeps, outcome: Pick<Outcome, 'sent' | 'http'>): number | null {
+  if (!outcome.sent) return null;
+  const now = deps.clock.monoMs();
+  return outcome.http === null ? now + deps.limits.transitMs : now;
+}
+
+/**
+ * Makes the key back off after a 429; null when there is nothing to record. The limit is the key's (Spec 8), so every call
+ * with this value waits. A 429 to a value that was replaced meanwhile says nothing about the new one.
+ * @param forMs how long to back off at least; the server may ask for more
+ */
+export function backOffIfRateLimited(
+  deps: CallDeps,
+  key: CallKey,
+  outcome: Outcome,
+  forMs = defaultBackOffMs,
+): KeyBackOff | null {
+  const present = deps.keyValue(key.name);
+  if (outcome.row !== 'rate_limited' || (present !== null && present !== key.value)) return null;
+  return deps.gate.rateLimited(key.name, deps.clock.monoMs() + Math.max(outcome.retryAfterMs ?? 0, forMs));
+}
+
+/**
+ * The pause that a denial asks for; null for none.
+ * @param options.trialAtMs when a paused balance is tried again
+ */
+export function pauseIfDenied(
+  deps: CallDeps,
+  key: CallKey,
+  denial: Settlement['pause'],
+  options: { currency: string | null; trialAtMs: number },
+): AttemptClose['pause'] {
+  const isReplaced = deps.keyValue(key.name) !== key.value;
+  // The API denied the old value of the key. That says nothing about the new one.
+  if (denial === null || (denial.kind === 'key' && isReplaced)) return null;
+  const { kind, reason, message } = denial;
+  const probeAtMs = (): number | null => {
+    // No answer to a probe tells that the mix-up is over: a person must look.
+    if (reason === 'answer_mismatch') return null;
+    // The new value may be one of another account: the pause is probed at once.
+    if (isReplaced) return deps.clock.wallMs();
+    return kind === 'balance' ? options.trialAtMs : deps.pauses.firstProbeAtMs(reason);
+  };
+  const scope = pauseScope(kind, key.name, options.currency);
+  return { scope, reason, message, openedBy: 'worker', probeAtMs: probeAtMs() };
+}
+
+/** Whether the API denied a read because of its key or its account: then it denies orders, too. */
+function denialOf({ row, message }: Outcome): Settlement['pause'] {
+  const kind = decisionTable[row].clean.pause;
+  return kind === 'key' || kind === 'account' ? { kind, reason: row, message } : null;
+}
+
+/**
+ * Makes one call that reads and belongs to no attempt: takes a slot, calls, settles the slot, backs off after a 429 and
+ * pauses what the API denied, because what denies a read also denies orders.
+ * @param read makes the call with the value of a key; `outcomeOf` is its outcome, null for a success
+ * @param takeSlot takes the slot and names its key. Default: any key that has one free for a read
+ * @returns null when no slot is free, and nothing was called
+ */
+export async function budgetedRead<T>(
+  deps: CallDeps,
+  read: { call: (keyValue: string) => Promise<T>; outcomeOf: (answer: T) => Outcome | null },
+  takeSlot: () => string | null = () => deps.gate.tryTake('read'),
+): Promise<{ answer: T; isKeyReplaced: boolean } | null> {
+  const { store, gate, clock, pauses } = deps;
+  const key = callKey(deps, takeSlot());
+  if (key === null) return null;
+  const slot = await store.takeSlot({ keyName: key.name, nowMono: clock.monoMs(), bootId: clock.bootId ?? null });
+  const answer = await read.call(key.value);
+  const outcome = read.outcomeOf(answer);
+  const settledMono = (outcome === null ? null : slotSettledMono(deps, outcome)) ?? clock.monoMs();
+  await store.settleSlot(slot, settledMono);
+  gate.settle(key.name, 'read', settledMono);
+  if (outcome !== null) {
+    const backOff = backOffIfRateLimited(deps, key, outcome);
+    const at = { nowMono: clock.monoMs(), bootId: clock.bootId ?? null, nowMs: clock.wallMs() };
+    if (backOff !== null) await store.recordBackOff(backOff, at);
+    const pause = pauseIfDenied(deps, key, denialOf(outcome), { currency: null, trialAtMs: clock.wallMs() });
+    if (pause !== null) await store.openPause({ ...pause, nowMs: clock.wallMs() });
+    if (pause !== null) await pauses.refresh();
+  }
+  return { answer, isKeyReplaced: deps.keyValue(key.name) !== key.value };
+}

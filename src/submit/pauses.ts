@@ -1,6 +1,6 @@
 import type { Clock, Random } from '../core/clock.ts';
 import type { PauseKind } from '../core/decision/decision-table.ts';
-import { outcomeRows, type Outcome, type OutcomeRow } from '../core/decision/outcome.ts';
+import { isOutcomeRow, type Outcome, type OutcomeRow } from '../core/decision/outcome.ts';
 import type { Pause, Store } from '../store/store.ts';
 
 /** How often a scope is looked at again, in ms; the delay doubles up to the maximum. */
@@ -39,8 +39,6 @@ const stillShut: ReadonlySet<OutcomeRow> = new Set<OutcomeRow>([
   'deadline',
   'shutdown',
 ]);
-
-const isRow = (value: string): value is OutcomeRow => outcomeRows.some((row) => row === value);
 
 export function pauseScope(kind: PauseKind, keyName: string, currency: string | null): string {
   switch (kind) {
@@ -132,7 +130,7 @@ export class Pauses {
       await this.release(pause, `the API answers again (${outcome.row})`);
       return true;
     }
-    const delay = (isRow(pause.reason) ? probeDelays[pause.reason] : undefined) ?? otherDelay;
+    const delay = (isOutcomeRow(pause.reason) ? probeDelays[pause.reason] : undefined) ?? otherDelay;
     const wait = Math.min(delay.maxMs, delay.firstMs * 2 ** Math.min(pause.probes + 1, 10));
     await this.#store.postponeProbe(pause.scope, this.#clock.wallMs() + this.#jittered(wait));
     await this.refresh();

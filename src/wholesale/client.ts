@@ -16,7 +16,7 @@ import { readCataloguePage, type CataloguePage } from './catalogue/catalogue-pag
 import { CatalogueWalk, type PageFetch, type WalkCall } from './catalogue/catalogue-walk.ts';
 import { classify, type CallPurpose, type SuccessReader } from './outcome/classify.ts';
 import { findMismatch } from './outcome/echo-check.ts';
-import { isJsonList, isJsonObject, type JsonText } from './json-text.ts';
+import { isJsonList, isJsonObject, type ExactJson } from '../core/exact-json.ts';
 import { withoutSecret } from '../core/message-text.ts';
 import { findDifference } from './outcome/order-difference.ts';
 import { readAnswer } from './connector/read-answer.ts';
@@ -238,7 +238,7 @@ export class WholesaleClient {
   #walk<T>(
     path: string,
     family: Family,
-    readItem: (element: JsonText, wire: CatalogueWire) => T | null,
+    readItem: (element: ExactJson, wire: CatalogueWire) => T | null,
   ): CatalogueWalk<T> {
     const wire = this.#wire.catalogue;
     const fetch = async (pagePath: string, call: WalkCall): ReturnType<PageFetch<T>> => {

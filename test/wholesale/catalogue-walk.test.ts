@@ -1,7 +1,7 @@
 import { onTestFinished, describe, expect, it } from 'vitest';
 import { wireSchema, type WireOverrides } from '../../src/wholesale/connector/wire.ts';
 import { readPlan, readProduct } from '../../src/wholesale/catalogue/catalogue-item.ts';
-import { parseJsonText } from '../../src/wholesale/json-text.ts';
+import { parseExactJson } from '../../src/core/exact-json.ts';
 import { clientOf, keyValue } from './api-calls.ts';
 import { httpAnswer, RawServer } from './raw-server.ts';
 
@@ -100,8 +100,8 @@ describe('a catalogue is read', () => {
 
 describe('an item of the catalogue', () => {
   const { catalogue } = wireSchema.parse({});
-  const product = (text: string) => readProduct(parseJsonText(text) ?? null, catalogue);
-  const plan = (text: string) => readPlan(parseJsonText(text) ?? null, catalogue);
+  const product = (text: string) => readProduct(parseExactJson(text) ?? null, catalogue);
+  const plan = (text: string) => readPlan(parseExactJson(text) ?? null, catalogue);
 
   it.each([
     ['a map by currency', '{"id":"a","prices":{"USD":9.50,"eur":"8.7"}}', { USD: '9.50', EUR: '8.7' }],

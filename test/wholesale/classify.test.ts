@@ -4,7 +4,7 @@ import { operations, type Family, type Operation } from '../../src/core/order/op
 import { outcomeRows, type Outcome, type OutcomeRow } from '../../src/core/decision/outcome.ts';
 import { wholesaleErrors } from '../../src/core/decision/wholesale-errors.ts';
 import { classify, type CallPurpose, type SuccessReader } from '../../src/wholesale/outcome/classify.ts';
-import type { AnswerHeaders } from '../../src/wholesale/transport/call-end.ts';
+import type { PlainHeaders } from '../../src/core/http-headers.ts';
 import { readAnswer } from '../../src/wholesale/connector/read-answer.ts';
 import { defaultWire } from '../../src/wholesale/connector/wire.ts';
 
@@ -18,12 +18,7 @@ const familyOf = (purpose: CallPurpose): Family =>
 
 const reader: SuccessReader = (body) => ({ kind: 'read', answer: readAnswer(body, 'gift_card', defaultWire.answer) });
 
-function outcomeOf(
-  http: number,
-  body: string | Uint8Array,
-  purpose: CallPurpose,
-  headers: AnswerHeaders = {},
-): Outcome {
+function outcomeOf(http: number, body: string | Uint8Array, purpose: CallPurpose, headers: PlainHeaders = {}): Outcome {
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;
   return classify({ kind: 'answer', http, headers, body: bytes }, purpose, reader, Date.parse('2026-11-21T12:00:00Z'));
 }

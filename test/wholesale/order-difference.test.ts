@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Purchase } from '../../src/core/order/purchase.ts';
 import { findDifference } from '../../src/wholesale/outcome/order-difference.ts';
-import { parseJsonBytes } from '../../src/wholesale/json-text.ts';
+import { parseExactJsonBytes } from '../../src/core/exact-json.ts';
 import { defaultWire, wireSchema, type Wire } from '../../src/wholesale/connector/wire.ts';
 
 const card: Purchase = {
@@ -24,7 +24,7 @@ const topup = {
 } as const;
 
 function difference(body: unknown, ordered: Purchase = card, wire: Wire = defaultWire): string | null {
-  const json = parseJsonBytes(Buffer.from(JSON.stringify(body)));
+  const json = parseExactJsonBytes(Buffer.from(JSON.stringify(body)));
   if (json === undefined) throw new Error('not JSON');
   return findDifference(json, ordered, wire);
 }

@@ -4,14 +4,14 @@ import type { OrderAnswer } from '../../src/core/decision/order-answer.ts';
 import type { Family, Operation } from '../../src/core/order/operation.ts';
 import { assert } from '../../src/core/order-sync-error.ts';
 import { findMismatch } from '../../src/wholesale/outcome/echo-check.ts';
-import { isJsonObject, parseJsonText, type JsonObject } from '../../src/wholesale/json-text.ts';
+import { isJsonObject, parseExactJson, type ExactJsonObject } from '../../src/core/exact-json.ts';
 import { readAnswer } from '../../src/wholesale/connector/read-answer.ts';
 import { readLookup } from '../../src/wholesale/connector/read-lookup.ts';
 import { defaultWire, wireSchema } from '../../src/wholesale/connector/wire.ts';
 import { facts, iccid } from './api-calls.ts';
 
-function objectOf(text: string): JsonObject {
-  const value = parseJsonText(text);
+function objectOf(text: string): ExactJsonObject {
+  const value = parseExactJson(text);
   assert(isJsonObject(value), `${text} is a JSON object`);
   return value;
 }
@@ -246,7 +246,7 @@ describe('what an answer repeats must be right', () => {
   });
 });
 
-const look = (text: string) => readLookup(parseJsonText(text) ?? null, 'gift_card', 'r', defaultWire.answer);
+const look = (text: string) => readLookup(parseExactJson(text) ?? null, 'gift_card', 'r', defaultWire.answer);
 
 describe('a lookup finds', () => {
   it.each([
@@ -287,7 +287,7 @@ describe('whatever JSON comes', () => {
   it('reading it never throws, and every unit holds something', () => {
     fc.assert(
       fc.property(json, fc.constantFrom<Family>('gift_card', 'esim'), (text, family) => {
-        const value = parseJsonText(text);
+        const value = parseExactJson(text);
         fc.pre(isJsonObject(value));
         const answer = readAnswer(value, family, defaultWire.answer);
         for (const operation of ['gift_card_order', 'esim_topup'] as const) {
@@ -303,7 +303,7 @@ describe('whatever JSON comes', () => {
 
   it('is not believed when it is nested without end, and does no harm', () => {
     const deep = `${'['.repeat(400_000)}${']'.repeat(400_000)}`;
-    expect(() => parseJsonText(deep)).not.toThrow();
+    expect(() => parseExactJson(deep)).not.toThrow();
     expect(read('{"__proto__":{"status":"refunded"},"constructor":{"id":1}}')).toMatchObject({
       status: null,
       orderNumber: null,

@@ -49,6 +49,10 @@ export const outcomeRows = [
 ] as const;
 export type OutcomeRow = (typeof outcomeRows)[number];
 
+export function isOutcomeRow(value: string): value is OutcomeRow {
+  return outcomeRows.some((row) => row === value);
+}
+
 /** The classified end of one attempt: the row, and the evidence for a person. */
 export interface Outcome {
   readonly row: OutcomeRow;

@@ -5,7 +5,7 @@ import type { RecoveryStage } from './recovery-stage.ts';
 import type { OrderAnswer } from './order-answer.ts';
 import type { OrderRules } from '../order/order-request.ts';
 import type { Purchase } from '../order/purchase.ts';
-import { outcomeRows, type OutcomeRow } from './outcome.ts';
+import { isOutcomeRow, type OutcomeRow } from './outcome.ts';
 
 /** What is known about an entry when the end of an attempt is judged. */
 export interface EntryFacts extends Pick<Purchase, 'operation' | 'iccid' | 'quantity' | 'currency'> {
@@ -84,9 +84,7 @@ export interface Settlement {
   readonly replacements: readonly Replacement[];
 }
 
-const isRow = (value: string): value is OutcomeRow => outcomeRows.some((row) => row === value);
-
 /** Reads a stored outcome row back; null for a value that this version does not know. */
 export function outcomeRowFrom(value: string | null): OutcomeRow | null {
-  return value !== null && isRow(value) ? value : null;
+  return value !== null && isOutcomeRow(value) ? value : null;
 }

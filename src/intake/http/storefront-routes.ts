@@ -8,7 +8,7 @@ import type { Web } from './admission.ts';
 import { hmacSha256, isSignature } from './signatures.ts';
 import { Refusal } from './problem.ts';
 import { readRawBody } from './raw-body.ts';
-import { parseExactJson } from '../../storefronts/exact-json.ts';
+import { parseExactJsonBytes } from '../../core/exact-json.ts';
 import type { StorefrontShop } from '../../storefronts/settings.ts';
 import type { Counter, StorefrontAnswer, Platform, StorefrontIntake } from '../../storefronts/storefront-intake.ts';
 
@@ -73,15 +73,15 @@ async function receive(
     }
     throw new Refusal('unauthorized', 'The signature does not fit the body.');
   }
-  const parsed = parseExactJson(body);
-  if (parsed === null) throw new Refusal('invalid_json', 'The body is not JSON in UTF-8.');
-  const delivered = { value: parsed.value, isTest: platform === 'shopify' && isTest(context) };
+  const value = parseExactJsonBytes(body);
+  if (value === undefined) throw new Refusal('invalid_json', 'The body is not JSON in UTF-8.');
+  const delivered = { value, isTest: platform === 'shopify' && isTest(context) };
   const door = { platform, shop: shop.shop };
   const canAsk = deps.readBack?.isReady(door) ?? false;
   const answer = await desk.take(counter, { ...delivered, refunds: canAsk ? 'ask' : 'unknown' });
   if (answer.kind !== 'needs_refunds') {
-    if (answer.kind === 'other' && looksLikeOrder(parsed.value)) {
-      const orderId = messageText(String(parsed.value.id), 20);
+    if (answer.kind === 'other' && looksLikeOrder(value)) {
+      const orderId = messageText(String(value.id), 20);
       const rule = 'a delivery has the form of no order that is known, and nothing was bought: look at it';
       logger.error({ ...door, order_id: orderId }, rule);
     }

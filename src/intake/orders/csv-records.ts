@@ -61,10 +61,14 @@ export async function* csvRecords(pieces: AsyncIterable<Buffer>, dialect: CsvDia
   }
 }
 
-/** What follows a first piece that was taken from the iterator already. Whoever took it ends it. */
-async function* following(first: Buffer, iterator: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
-  yield first;
-  for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) yield next.value;
+/** A first piece that was read already, then the rest of its iterator, which is closed at the end. */
+export async function* following(first: Buffer, iterator: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+  try {
+    if (first.length > 0) yield first;
+    for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) yield next.value;
+  } finally {
+    await iterator.return?.();
+  }
 }
 
 /** The same by csv-parse, for any document. */

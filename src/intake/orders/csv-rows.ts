@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { type CsvHeader, readCsvHeader } from './csv-columns.ts';
-import { csvRecords } from './csv-records.ts';
+import { csvRecords, following } from './csv-records.ts';
 import { DocumentError } from './document-error.ts';
 import type { ColumnMapping, ParseLimits } from './settings.ts';
 
@@ -103,17 +103,4 @@ async function readSeparator(
   }
   const remaining = match === null ? begin : begin.subarray(match[0].length);
   return { separator: match?.[1] ?? null, rest: following(remaining, iterator) };
-}
-
-async function* following(first: Buffer, iterator: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
-  try {
-    if (first.length > 0) yield first;
-    for (;;) {
-      const next = await iterator.next();
-      if (next.done === true) return;
-      yield next.value;
-    }
-  } finally {
-    await iterator.return?.();
-  }
 }

@@ -1,8 +1,8 @@
 import { Pool, type Dispatcher } from 'undici';
 import type { Clock } from '../../core/clock.ts';
-import { readExactJson } from '../../core/exact-json.ts';
+import { isJsonObject, parseExactJson } from '../../core/exact-json.ts';
+import { plainHeaders, retryAfterMs } from '../../core/http-headers.ts';
 import { messageText, withoutSecret } from '../../core/message-text.ts';
-import { retryAfterMs } from '../../core/retry-after.ts';
 import type { ShopRest } from './settings.ts';
 import { ShopApiError, type ShopApiErrorKind } from './shop-api-error.ts';
 
@@ -130,11 +130,11 @@ export class ShopHttp {
       const bytes = await this.#readBody(name, answer);
       this.#heedCallLimit(headers);
       if (answer.statusCode !== 200) throw this.#failure(name, answer.statusCode, headers, bytes);
-      const parsed = readExactJson(this.#decode(name, bytes));
-      if (parsed === null) {
+      const value = parseExactJson(this.#decode(name, bytes));
+      if (value === undefined) {
         throw new ShopApiError('unreadable', `${name}: 200, and the answer is no complete JSON`);
       }
-      return { headers, value: parsed.value };
+      return { headers, value };
     } catch (error) {
       if (error instanceof ShopApiError) throw error;
       if (signal.aborted) throw new ShopApiError('stopped', 'the worker stops');
@@ -176,7 +176,7 @@ export class ShopHttp {
   }
 
   #failure(name: string, status: number, headers: ShopAnswer['headers'], bytes: Buffer): ShopApiError {
-    const asked = retryAfterMs({ retryAfter: headers['retry-after'], date: headers['date'] }, this.#clock.wallMs());
+    const asked = retryAfterMs(headers, this.#clock.wallMs());
     if (status >= 300 && status < 400) {
       const rule = `${status}, a redirect, which is not followed: set rest.url to the address that the shop really has`;
       return new ShopApiError('unreadable', `${name}: ${rule}`);
@@ -204,19 +204,12 @@ function asksForPatience(error: ShopApiError): boolean {
 
 /** What WooCommerce (`code`, `message`) and Shopify (`errors`) say; nothing of what a proxy says. */
 function errorText(bytes: Buffer): string {
-  const value = readExactJson(bytes.toString('utf8', 0, 65_536))?.value;
-  if (typeof value !== 'object' || value === null) return '';
-  if ('code' in value && 'message' in value) return `${String(value.code)}: ${String(value.message)}`;
-  if (!('errors' in value)) return '';
-  return typeof value.errors === 'string' ? value.errors : JSON.stringify(value.errors);
-}
-
-function plainHeaders(headers: Dispatcher.ResponseData['headers']): Record<string, string> {
-  const plain: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined) plain[name.toLowerCase()] = Array.isArray(value) ? value.join(', ') : value;
-  }
-  return plain;
+  const value = parseExactJson(bytes.toString('utf8', 0, 65_536));
+  if (!isJsonObject(value)) return '';
+  const { code, message, errors } = value;
+  if (typeof code === 'string' && typeof message === 'string') return `${code}: ${message}`;
+  if (errors === undefined) return '';
+  return typeof errors === 'string' ? errors : JSON.stringify(errors);
 }
 
 function reasonOf(error: unknown): string {

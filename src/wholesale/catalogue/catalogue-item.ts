@@ -1,5 +1,5 @@
-import { firstAt, isJsonList, isJsonObject, textOf, type JsonObject, type JsonText } from '../json-text.ts';
-import { amountIn, currencyIn } from '../money-text.ts';
+import { isJsonList, isJsonObject, type ExactJsonObject, type ExactJson } from '../../core/exact-json.ts';
+import { amountIn, countIn, currencyIn, firstAt, flagIn, listIn, textIn } from '../connector/answer-values.ts';
 import type { CatalogueWire } from '../connector/wire-catalogue.ts';
 
 /** Prices as decimal text, by currency: `{ "USD": "9.50" }`. */
@@ -43,26 +43,15 @@ export interface Plan {
   readonly countries: readonly string[];
 }
 
-function countIn(value: JsonText): number | null {
-  return typeof value === 'string' && /^\d{1,9}$/.test(value.trim()) ? Number(value) : null;
-}
-
-function flagIn(value: JsonText): boolean | null {
-  if (typeof value === 'boolean') return value;
-  if (typeof value !== 'string') return null;
-  if (/^(true|yes|1)$/i.test(value.trim())) return true;
-  return /^(false|no|0)$/i.test(value.trim()) ? false : null;
-}
-
 /** `{amount, currency}` in one object, which may be the item itself. */
-function pricePair(value: JsonObject, wire: CatalogueWire): [string, string] | null {
+function pricePair(value: ExactJsonObject, wire: CatalogueWire): [string, string] | null {
   const amount = firstAt(value, wire.price_amount, (found) => amountIn(found, wire.money_minor_digits));
   const currency = firstAt(value, wire.price_currency, currencyIn);
   return amount === null || currency === null ? null : [currency, amount];
 }
 
 /** Reads the three forms that are known: a map by currency, a list of pairs, one price with its currency beside it. */
-function pricesOf(item: JsonObject, wire: CatalogueWire): Prices {
+function pricesOf(item: ExactJsonObject, wire: CatalogueWire): Prices {
   const found = firstAt(item, wire.prices, (value): Prices | null => {
     if (isJsonList(value)) {
       const pairs = value.flatMap((entry) => (isJsonObject(entry) ? [pricePair(entry, wire)] : []));
@@ -85,40 +74,40 @@ function pricesOf(item: JsonObject, wire: CatalogueWire): Prices {
   return single === null ? {} : Object.fromEntries([single]);
 }
 
-function isDaily(item: JsonObject, wire: CatalogueWire): boolean {
+function isDaily(item: ExactJsonObject, wire: CatalogueWire): boolean {
   const flag = firstAt(item, wire.daily, flagIn);
-  return flag ?? firstAt(item, wire.type, textOf)?.toLowerCase() === 'daily';
+  return flag ?? firstAt(item, wire.type, textIn)?.toLowerCase() === 'daily';
 }
 
-function countriesOf(item: JsonObject, wire: CatalogueWire): readonly string[] {
-  const list = firstAt(item, wire.countries, (value) => (isJsonList(value) ? value : null)) ?? [];
-  return list.flatMap((country) => textOf(country) ?? []);
+function countriesOf(item: ExactJsonObject, wire: CatalogueWire): readonly string[] {
+  const list = firstAt(item, wire.countries, listIn) ?? [];
+  return list.flatMap((country) => textIn(country) ?? []);
 }
 
-function dataOf(item: JsonObject, wire: CatalogueWire): string | null {
-  const gigabytes = firstAt(item, wire.data_gb, textOf);
+function dataOf(item: ExactJsonObject, wire: CatalogueWire): string | null {
+  const gigabytes = firstAt(item, wire.data_gb, textIn);
   if (gigabytes !== null) return `${gigabytes} GB`;
-  const megabytes = firstAt(item, wire.data_mb, textOf);
-  return megabytes === null ? firstAt(item, wire.data, textOf) : `${megabytes} MB`;
+  const megabytes = firstAt(item, wire.data_mb, textIn);
+  return megabytes === null ? firstAt(item, wire.data, textIn) : `${megabytes} MB`;
 }
 
 /** The key by which an item is ordered; a plain string in a list is a key too. */
-export function itemKey(item: JsonText, wire: CatalogueWire): string | null {
-  return isJsonObject(item) ? firstAt(item, wire.key, textOf) : textOf(item);
+export function itemKey(item: ExactJson, wire: CatalogueWire): string | null {
+  return isJsonObject(item) ? firstAt(item, wire.key, textIn) : textIn(item);
 }
 
-const isSellable = (item: JsonObject, wire: CatalogueWire): boolean =>
+const isSellable = (item: ExactJsonObject, wire: CatalogueWire): boolean =>
   (firstAt(item, wire.sellable, flagIn) ?? true) && !(firstAt(item, wire.website_only, flagIn) ?? false);
 
 /** Reads a product; null for an element without a key, which cannot be ordered. */
-export function readProduct(element: JsonText, wire: CatalogueWire): Product | null {
+export function readProduct(element: ExactJson, wire: CatalogueWire): Product | null {
   const variant = itemKey(element, wire);
   if (variant === null) return null;
   const item = isJsonObject(element) ? element : {};
   const stock = firstAt(item, wire.stock, countIn);
   return {
     variant,
-    name: firstAt(item, wire.name, textOf),
+    name: firstAt(item, wire.name, textIn),
     prices: pricesOf(item, wire),
     stock,
     available: stock === null ? firstAt(item, wire.stock, flagIn) : stock > 0,
@@ -128,20 +117,20 @@ export function readProduct(element: JsonText, wire: CatalogueWire): Product | n
   };
 }
 
-export function readDestination(element: JsonText, wire: CatalogueWire): Destination | null {
+export function readDestination(element: ExactJson, wire: CatalogueWire): Destination | null {
   const destination = itemKey(element, wire);
   if (destination === null) return null;
   const item = isJsonObject(element) ? element : {};
-  return { destination, name: firstAt(item, wire.name, textOf), countries: countriesOf(item, wire) };
+  return { destination, name: firstAt(item, wire.name, textIn), countries: countriesOf(item, wire) };
 }
 
-export function readPlan(element: JsonText, wire: CatalogueWire): Plan | null {
+export function readPlan(element: ExactJson, wire: CatalogueWire): Plan | null {
   const plan = itemKey(element, wire);
   if (plan === null) return null;
   const item = isJsonObject(element) ? element : {};
   return {
     plan,
-    name: firstAt(item, wire.name, textOf),
+    name: firstAt(item, wire.name, textIn),
     prices: pricesOf(item, wire),
     daily: isDaily(item, wire),
     minDays: firstAt(item, wire.min_days, countIn),

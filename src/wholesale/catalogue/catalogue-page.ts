@@ -1,4 +1,5 @@
-import { firstAt, isJsonList, textOf, valueAt, type JsonText } from '../json-text.ts';
+import { isJsonList, type ExactJson } from '../../core/exact-json.ts';
+import { firstAt, textIn, valueAt } from '../connector/answer-values.ts';
 import { itemKey } from './catalogue-item.ts';
 import type { CatalogueWire } from '../connector/wire-catalogue.ts';
 
@@ -13,11 +14,11 @@ export interface CataloguePage<T> {
 
 /** Reads a page; null when no list can be found in the answer. Never throws. */
 export function readCataloguePage<T>(
-  answer: JsonText,
-  readItem: (element: JsonText, wire: CatalogueWire) => T | null,
+  answer: ExactJson,
+  readItem: (element: ExactJson, wire: CatalogueWire) => T | null,
   wire: CatalogueWire,
 ): CataloguePage<T> | null {
-  let list: readonly JsonText[] | null = null;
+  let list: readonly ExactJson[] | null = null;
   for (const path of wire.lists) {
     const value = valueAt(answer, path);
     if (isJsonList(value)) {
@@ -33,7 +34,7 @@ export function readCataloguePage<T>(
   });
   return {
     items,
-    next: firstAt(answer, wire.paging.next, textOf),
+    next: firstAt(answer, wire.paging.next, textIn),
     lastPage: firstAt(answer, wire.paging.last_page, (value) =>
       typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : null,
     ),

@@ -1,7 +1,7 @@
 import type { Family } from '../../core/order/operation.ts';
 import type { OrderAnswer, StatusClass, Unit } from '../../core/decision/order-answer.ts';
-import { firstAt, isJsonObject, textOf, valueAt, type JsonObject, type JsonText } from '../json-text.ts';
-import { amountIn, currencyIn } from '../money-text.ts';
+import { isJsonObject, type ExactJsonObject, type ExactJson } from '../../core/exact-json.ts';
+import { amountIn, currencyIn, firstAt, textIn, valueAt } from './answer-values.ts';
 import { readCodeUnits, readEsimUnits } from './read-units.ts';
 import type { AnswerWire } from './wire-answer.ts';
 
@@ -20,7 +20,7 @@ export function statusClassOf(status: string | null, wire: AnswerWire): StatusCl
   return classes.find((name) => wire.status_words[name].some((known) => bareWord(known) === word)) ?? 'none';
 }
 
-function readUnits(order: JsonText, family: Family, wire: AnswerWire): readonly Unit[] {
+function readUnits(order: ExactJson, family: Family, wire: AnswerWire): readonly Unit[] {
   return family === 'gift_card' ? readCodeUnits(order, wire.codes) : readEsimUnits(order, wire.esims);
 }
 
@@ -28,13 +28,13 @@ function readUnits(order: JsonText, family: Family, wire: AnswerWire): readonly 
  * The objects in which an order may stand, the likeliest first: the one in which most of its fields are found, and of
  * equals the innermost, because a wrapper often has a status of its own.
  */
-export function orderObjectsIn(answer: JsonText, family: Family, wire: AnswerWire): readonly JsonObject[] {
-  const ranked: { object: JsonObject; found: number; place: number }[] = [];
+export function orderObjectsIn(answer: ExactJson, family: Family, wire: AnswerWire): readonly ExactJsonObject[] {
+  const ranked: { object: ExactJsonObject; found: number; place: number }[] = [];
   wire.envelopes.forEach((path, place) => {
     const object = valueAt(answer, path);
     if (!isJsonObject(object)) return;
     const fields = [wire.number, wire.reference, wire.status, wire.cost, wire.currency];
-    const known = fields.filter((paths) => firstAt(object, paths, textOf) !== null).length;
+    const known = fields.filter((paths) => firstAt(object, paths, textIn) !== null).length;
     const found = known + (readUnits(object, family, wire).length > 0 ? 1 : 0);
     ranked.push({ object, found, place });
   });
@@ -43,9 +43,9 @@ export function orderObjectsIn(answer: JsonText, family: Family, wire: AnswerWir
 }
 
 /** Every reference that an answer shows, the likeliest first: an API may number orders besides keeping ours. */
-export function referencesIn(answer: JsonText, family: Family, wire: AnswerWire): readonly string[] {
+export function referencesIn(answer: ExactJson, family: Family, wire: AnswerWire): readonly string[] {
   return orderObjectsIn(answer, family, wire).flatMap((object) =>
-    wire.reference.flatMap((path) => firstAt(object, [path], textOf) ?? []),
+    wire.reference.flatMap((path) => firstAt(object, [path], textIn) ?? []),
   );
 }
 
@@ -54,7 +54,7 @@ export function referencesIn(answer: JsonText, family: Family, wire: AnswerWire)
  * shows. An answer without any says nothing.
  */
 export function foreignReference(
-  answer: JsonText,
+  answer: ExactJson,
   family: Family,
   expected: string | null,
   wire: AnswerWire,
@@ -68,22 +68,22 @@ export function foreignReference(
  * Reads a success answer through the mapping. What cannot be found is null: the specification shows no payload.
  * Never throws, whatever the answer.
  */
-export function readAnswer(answer: JsonText, family: Family, wire: AnswerWire): OrderAnswer {
+export function readAnswer(answer: ExactJson, family: Family, wire: AnswerWire): OrderAnswer {
   const objects = orderObjectsIn(answer, family, wire);
-  const first = <T>(paths: readonly string[], accept: (value: JsonText) => T | null): T | null => {
+  const first = <T>(paths: readonly string[], accept: (value: ExactJson) => T | null): T | null => {
     for (const object of objects) {
       const found = firstAt(object, paths, accept);
       if (found !== null) return found;
     }
     return null;
   };
-  const statuses = objects.map((object) => firstAt(object, wire.status, textOf)).filter((status) => status !== null);
+  const statuses = objects.map((object) => firstAt(object, wire.status, textIn)).filter((status) => status !== null);
   // Money that is back must not be overlooked because a wrapper around the order says `success`.
   const refunded = statuses.find((status) => statusClassOf(status, wire) === 'refunded');
   const status = refunded ?? statuses[0] ?? null;
   return {
-    orderNumber: first(wire.number, textOf),
-    reference: first(wire.reference, textOf),
+    orderNumber: first(wire.number, textIn),
+    reference: first(wire.reference, textIn),
     status,
     statusClass: statusClassOf(status, wire),
     cost: first(wire.cost, (value) => amountIn(value, wire.money_minor_digits)),

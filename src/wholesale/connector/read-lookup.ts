@@ -1,7 +1,8 @@
 import type { Family } from '../../core/order/operation.ts';
 import type { OrderAnswer } from '../../core/decision/order-answer.ts';
 import type { SuccessReading } from '../outcome/classify.ts';
-import { isJsonList, valueAt, type JsonText } from '../json-text.ts';
+import { isJsonList, type ExactJson } from '../../core/exact-json.ts';
+import { valueAt } from './answer-values.ts';
 import { quoted } from '../../core/message-text.ts';
 import { foreignReference, readAnswer, referencesIn } from './read-answer.ts';
 import type { AnswerWire } from './wire-answer.ts';
@@ -9,7 +10,7 @@ import type { AnswerWire } from './wire-answer.ts';
 /** A success, with the order in it that is ours. */
 export type LookupReading =
   | Exclude<SuccessReading, { kind: 'read' }>
-  | { readonly kind: 'read'; readonly answer: OrderAnswer; readonly order: JsonText };
+  | { readonly kind: 'read'; readonly answer: OrderAnswer; readonly order: ExactJson };
 
 /** Where an API that filters by reference puts the orders that it found. */
 const listPlaces = ['$', 'data', 'orders', 'items', 'results', 'list', 'data.orders', 'data.items'];
@@ -20,7 +21,7 @@ function saysNothing(answer: OrderAnswer): boolean {
   );
 }
 
-function listOf(body: JsonText): readonly JsonText[] | null {
+function listOf(body: ExactJson): readonly ExactJson[] | null {
   for (const path of listPlaces) {
     const value = valueAt(body, path);
     if (isJsonList(value)) return value;
@@ -33,7 +34,7 @@ function listOf(body: JsonText): readonly JsonText[] | null {
  * is none, and an empty list does not say that there is no such order: only the error body of the specification does.
  */
 export function readLookup(
-  body: JsonText,
+  body: ExactJson,
   family: Family,
   expectReference: string | null,
   wire: AnswerWire,

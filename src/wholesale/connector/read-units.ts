@@ -1,6 +1,7 @@
 import type { Unit } from '../../core/decision/order-answer.ts';
 import { activationCodeIn, completeActivationCode, smdpAddressIn } from './activation-code.ts';
-import { firstAt, isJsonObject, textOf, valueAt, type JsonText } from '../json-text.ts';
+import { isJsonObject, type ExactJson } from '../../core/exact-json.ts';
+import { addressIn, firstAt, iccidIn, listIn, pictureIn, textIn, valueAt } from './answer-values.ts';
 import type { AnswerWire } from './wire-answer.ts';
 
 type Field = Exclude<keyof Unit, 'status'>;
@@ -17,11 +18,6 @@ function unitOf(
   return Object.fromEntries(status === null ? present : [...present, ['status', status]]);
 }
 
-const webAddress = (value: JsonText): string | null =>
-  typeof value === 'string' && /^https?:\/\/\S+$/i.test(value.trim()) ? value.trim() : null;
-const picture = (value: JsonText): string | null =>
-  typeof value === 'string' && /^(https?:\/\/\S+|data:image\/\S+)$/i.test(value.trim()) ? value.trim() : null;
-
 const pictureKinds = [
   ['iVBOR', 'image/png'],
   ['/9j/', 'image/jpeg'],
@@ -32,25 +28,25 @@ const pictureKinds = [
 /** A code that is a picture becomes a data address; null for a code that is text. */
 function pictureCode(code: string, type: string | null): string | null {
   if (type === null || !/^(image\/|code_image$|image$)/i.test(type)) return null;
-  if (/^(data:|https?:)/i.test(code)) return picture(code);
+  if (/^(data:|https?:)/i.test(code)) return pictureIn(code);
   const known = pictureKinds.find(([start]) => code.startsWith(start))?.[1];
   const kind = /^image\/[a-z0-9.+-]+$/i.test(type) ? type.toLowerCase() : (known ?? 'application/octet-stream');
   return `data:${kind};base64,${code}`;
 }
 
-function codeUnit(element: JsonText, wire: AnswerWire['codes']): Unit | null {
+function codeUnit(element: ExactJson, wire: AnswerWire['codes']): Unit | null {
   if (typeof element === 'string') {
-    return unitOf({ code: textOf(element) }, null, wire.required);
+    return unitOf({ code: textIn(element) }, null, wire.required);
   }
   if (!isJsonObject(element)) return null;
-  const text = (paths: readonly string[]): string | null => firstAt(element, paths, textOf);
+  const text = (paths: readonly string[]): string | null => firstAt(element, paths, textIn);
   const type = text(wire.type);
   if (type !== null && wire.undelivered_types.includes(type.toLowerCase())) return null;
   const found = text(wire.code);
   const drawn = found === null ? null : pictureCode(found, type);
   const code = drawn === null ? found : null;
   const serial = text(wire.serial);
-  const url = drawn ?? firstAt(element, wire.url, webAddress);
+  const url = drawn ?? firstAt(element, wire.url, addressIn);
   const pin = text(wire.pin);
   // An expiry date or a serial number alone is no delivery: there is nothing to redeem.
   if (code === null && url === null && pin === null) return null;
@@ -61,18 +57,10 @@ function codeUnit(element: JsonText, wire: AnswerWire['codes']): Unit | null {
   );
 }
 
-/** An ICCID; null for the placeholders that some suppliers show while an eSIM is pending. */
-export function iccidIn(value: JsonText): string | null {
-  if (typeof value !== 'string') return null;
-  // Read as bytes from the card, an ICCID of 19 digits carries a filling F.
-  const digits = value.trim().replace(/F$/i, '');
-  return /^\d{18,22}$/.test(digits) ? digits : null;
-}
-
-function esimUnit(element: JsonText, wire: AnswerWire['esims']): Unit | null {
+function esimUnit(element: ExactJson, wire: AnswerWire['esims']): Unit | null {
   if (typeof element === 'string') return unitOf({ iccid: iccidIn(element) }, null, wire.required);
   if (!isJsonObject(element)) return null;
-  const text = (paths: readonly string[]): string | null => firstAt(element, paths, textOf);
+  const text = (paths: readonly string[]): string | null => firstAt(element, paths, textIn);
   const iccid = firstAt(element, wire.iccid, iccidIn);
   // It has an ICCID field, and in it something else: the eSIM is not there yet.
   if (iccid === null && text(wire.iccid) !== null) return null;
@@ -95,8 +83,8 @@ function esimUnit(element: JsonText, wire: AnswerWire['esims']): Unit | null {
       smdp_address: activation.smdpAddress,
       matching_id: activation.matchingId,
       confirmation_code: confirmation,
-      qr_url: firstAt(element, wire.qr_url, picture),
-      apple_install_url: firstAt(element, wire.apple_install_url, webAddress),
+      qr_url: firstAt(element, wire.qr_url, pictureIn),
+      apple_install_url: firstAt(element, wire.apple_install_url, addressIn),
       expires_at: text(wire.expires_at),
     },
     text(wire.status),
@@ -105,17 +93,19 @@ function esimUnit(element: JsonText, wire: AnswerWire['esims']): Unit | null {
 }
 
 /** The elements of a list, where one order may keep a list in each of its positions. */
-function elementsOf(value: JsonText, lists: readonly string[]): readonly JsonText[] {
+function elementsOf(value: ExactJson, lists: readonly string[]): readonly ExactJson[] {
   const elements = Array.isArray(value) ? value : [value];
-  return elements.flatMap((element: JsonText) => {
-    const inner = isJsonObject(element)
-      ? firstAt(element, lists, (found) => (Array.isArray(found) ? found : null))
-      : null;
+  return elements.flatMap((element: ExactJson) => {
+    const inner = isJsonObject(element) ? firstAt(element, lists, listIn) : null;
     return inner ?? [element];
   });
 }
 
-function unitsIn(order: JsonText, lists: readonly string[], read: (element: JsonText) => Unit | null): readonly Unit[] {
+function unitsIn(
+  order: ExactJson,
+  lists: readonly string[],
+  read: (element: ExactJson) => Unit | null,
+): readonly Unit[] {
   for (const path of lists) {
     const value = valueAt(order, path);
     if (value === undefined || value === null) continue;
@@ -128,12 +118,12 @@ function unitsIn(order: JsonText, lists: readonly string[], read: (element: Json
 }
 
 /** The codes that an order delivered; what is promised but not there is left out. */
-export function readCodeUnits(order: JsonText, wire: AnswerWire['codes']): readonly Unit[] {
+export function readCodeUnits(order: ExactJson, wire: AnswerWire['codes']): readonly Unit[] {
   return unitsIn(order, wire.lists, (element) => codeUnit(element, wire));
 }
 
 /** The eSIMs of an order: those of its list, or the single one that it is or holds. */
-export function readEsimUnits(order: JsonText, wire: AnswerWire['esims']): readonly Unit[] {
+export function readEsimUnits(order: ExactJson, wire: AnswerWire['esims']): readonly Unit[] {
   const listed = unitsIn(order, wire.lists, (element) => esimUnit(element, wire));
   if (listed.length > 0) return listed;
   for (const path of wire.single) {

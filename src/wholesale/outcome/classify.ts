@@ -1,13 +1,19 @@
 import type { Family, Operation } from '../../core/order/operation.ts';
 import { familyOf } from '../../core/order/operation.ts';
 import type { OrderAnswer } from '../../core/decision/order-answer.ts';
-import { outcomeRows, type Outcome, type OutcomeRow } from '../../core/decision/outcome.ts';
+import { isOutcomeRow, type Outcome, type OutcomeRow } from '../../core/decision/outcome.ts';
 import { findErrorRow, isListedCode, wholesaleErrors } from '../../core/decision/wholesale-errors.ts';
-import type { AnswerHeaders, CallEnd } from '../transport/call-end.ts';
+import type { CallEnd } from '../transport/call-end.ts';
 import { readErrorBody, type ErrorBody } from './error-body.ts';
-import { isJsonList, isJsonObject, parseJsonBytes, type JsonObject, type JsonText } from '../json-text.ts';
+import {
+  isJsonList,
+  isJsonObject,
+  parseExactJsonBytes,
+  type ExactJsonObject,
+  type ExactJson,
+} from '../../core/exact-json.ts';
 import { messageText, quoted } from '../../core/message-text.ts';
-import { retryAfterMs } from '../../core/retry-after.ts';
+import { retryAfterMs, type PlainHeaders } from '../../core/http-headers.ts';
 
 /** What a call was for: some codes mean something else where an order was placed. */
 export type CallPurpose =
@@ -21,9 +27,7 @@ export type SuccessReading =
   | { readonly kind: 'unreadable'; readonly message: string };
 
 /** Reads the body of a 2xx answer without an `error`: a JSON object, or for a read also a list. */
-export type SuccessReader = (answer: JsonObject | readonly JsonText[]) => SuccessReading;
-
-const isRow = (value: string): value is OutcomeRow => outcomeRows.some((row) => row === value);
+export type SuccessReader = (answer: ExactJsonObject | readonly ExactJson[]) => SuccessReading;
 
 /** The row of a code that stands where Spec 7 lists it. */
 function rowOfListed(http: number, code: string, purpose: CallPurpose): OutcomeRow {
@@ -31,7 +35,7 @@ function rowOfListed(http: number, code: string, purpose: CallPurpose): OutcomeR
   // Spec 7 gives `not_found` a meaning for lookups and on eSIM endpoints, but none for placing a gift card order.
   const placesGiftCards = purpose.kind === 'submit' && purpose.operation === 'gift_card_order';
   if (code === 'not_found' && placesGiftCards) return 'not_found_unexpected';
-  return isRow(code) ? code : 'unlisted_code';
+  return isOutcomeRow(code) ? code : 'unlisted_code';
 }
 
 function rowOfError(http: number, code: string, purpose: CallPurpose): OutcomeRow {
@@ -46,7 +50,7 @@ function rowOfError(http: number, code: string, purpose: CallPurpose): OutcomeRo
 }
 
 /** An answer that is not the API speaking: what it looked like, for a person. Never its body when it was a 2xx. */
-function foreignMessage(http: number, headers: AnswerHeaders, body: Uint8Array): string {
+function foreignMessage(http: number, headers: PlainHeaders, body: Uint8Array): string {
   const type = headers['content-type'] ?? 'no content type';
   const shape = `HTTP ${http}, ${messageText(type, 64)}, ${body.byteLength} bytes`;
   // The body of a success may hold delivered codes even if it cannot be read.
@@ -83,7 +87,7 @@ function answered(ending: Ending): Outcome {
 }
 
 function classifySuccess(
-  answer: { readonly http: number; readonly headers: AnswerHeaders; readonly body: Uint8Array },
+  answer: { readonly http: number; readonly headers: PlainHeaders; readonly body: Uint8Array },
   purpose: CallPurpose,
   readSuccess: SuccessReader,
 ): Ending {
@@ -94,7 +98,7 @@ function classifySuccess(
     message: `${why} (${foreignMessage(http, headers, body)})`,
   });
   if (body.byteLength === 0) return unreadable('a success without a body');
-  const json = parseJsonBytes(body);
+  const json = parseExactJsonBytes(body);
   if (json === undefined) return unreadable('a success whose body is not complete JSON');
   const isCatalogue = purpose.kind === 'read' && isJsonList(json);
   if (!isCatalogue && !isJsonObject(json)) return unreadable('a success that is not a JSON object');
@@ -127,12 +131,12 @@ function errorEnding(http: number, error: ErrorBody, purpose: CallPurpose): Endi
  */
 export function classify(end: CallEnd, purpose: CallPurpose, readSuccess: SuccessReader, nowWallMs: number): Outcome {
   const { http, headers } = end;
-  const asked = retryAfterMs({ retryAfter: headers['retry-after'], date: headers['date'] }, nowWallMs);
+  const asked = retryAfterMs(headers, nowWallMs);
   const body = end.kind === 'answer' ? end.body : new Uint8Array();
 
   if (http === 429) {
     // The status is the whole answer: Spec 7 gives it no code, and its body may be cut or anybody's.
-    const reading = readErrorBody(parseJsonBytes(body));
+    const reading = readErrorBody(parseExactJsonBytes(body));
     const error = reading.kind === 'error' ? reading.error : null;
     const message = error?.message ?? foreignMessage(http, headers, body);
     return answered({ row: 'rate_limited', http, message, retryAfterMs: asked, ...(error && { code: error.code }) });
@@ -149,7 +153,7 @@ export function classify(end: CallEnd, purpose: CallPurpose, readSuccess: Succes
   if (end.http < 200) {
     return answered({ row: 'cut_answer', http: end.http, message: `HTTP ${end.http} is no final answer` });
   }
-  const reading = readErrorBody(parseJsonBytes(body));
+  const reading = readErrorBody(parseExactJsonBytes(body));
   if (reading.kind === 'error') {
     return answered({ ...errorEnding(end.http, reading.error, purpose), retryAfterMs: asked });
   }

@@ -1,8 +1,8 @@
 import { familyOf, type Operation } from '../../core/order/operation.ts';
 import type { Expectation } from '../../core/order/purchase.ts';
 import type { OrderAnswer } from '../../core/decision/order-answer.ts';
-import { firstAt, textOf, type JsonText } from '../json-text.ts';
-import { iccidIn } from '../connector/read-units.ts';
+import type { ExactJson } from '../../core/exact-json.ts';
+import { firstAt, iccidIn, textIn } from '../connector/answer-values.ts';
 import { foreignReference, orderObjectsIn } from '../connector/read-answer.ts';
 import { quoted } from '../../core/message-text.ts';
 import type { Wire } from '../connector/wire.ts';
@@ -42,7 +42,7 @@ function isSame(echoed: string, expected: string): boolean {
  * does, for a person.
  */
 export function findMismatch(
-  answer: JsonText,
+  answer: ExactJson,
   read: OrderAnswer,
   operation: Operation,
   expect: Expectation,
@@ -56,7 +56,7 @@ export function findMismatch(
   const order = orderObjectsIn(answer, family, wire.answer)[0] ?? answer;
   for (const [name, expected] of echoedFields(operation, expect, wire)) {
     if (expected === null) continue;
-    const echoed = firstAt(order, [name], textOf);
+    const echoed = firstAt(order, [name], textIn);
     if (echoed !== null && !isSame(echoed, expected)) {
       return `the answer says ${name} ${quoted(echoed)}, asked was ${quoted(expected)}`;
     }

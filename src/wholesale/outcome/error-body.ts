@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonText } from '../json-text.ts';
+import { isJsonObject, type ExactJson } from '../../core/exact-json.ts';
 
 /** What Spec 7 shows: `{"error": {"code": <string>, "message": <string>}}`. */
 export interface ErrorBody {
@@ -13,7 +13,7 @@ export type ErrorReading =
   | { readonly kind: 'none' }
   | { readonly kind: 'strange' };
 
-export function readErrorBody(answer: JsonText | undefined): ErrorReading {
+export function readErrorBody(answer: ExactJson | undefined): ErrorReading {
   if (!isJsonObject(answer)) return { kind: 'strange' };
   const error = Object.hasOwn(answer, 'error') ? answer['error'] : undefined;
   if (error === undefined || error === null || error === false) return { kind: 'none' };

@@ -1,14 +1,12 @@
 import type { OutcomeRow } from '../../core/decision/outcome.ts';
-
-/** The headers of an answer, in small letters; a header that came twice is joined with a comma. */
-export type AnswerHeaders = Readonly<Record<string, string>>;
+import type { PlainHeaders } from '../../core/http-headers.ts';
 
 /** How one HTTP call ended, before anything is concluded from it. */
 export type CallEnd =
   | {
       readonly kind: 'answer';
       readonly http: number;
-      readonly headers: AnswerHeaders;
+      readonly headers: PlainHeaders;
       /** All of it, as far as HTTP can tell: a body whose end is the end of the connection may have been cut. */
       readonly body: Uint8Array;
     }
@@ -20,7 +18,7 @@ export type CallEnd =
       readonly message: string;
       /** The status, when the head of an answer was there before the fault. */
       readonly http: number | null;
-      readonly headers: AnswerHeaders;
+      readonly headers: PlainHeaders;
     };
 
 /** The rows that a call without a complete answer can end in. */

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
-import type { AnswerHeaders, CallEnd, FaultRow } from './call-end.ts';
+import { plainHeaders, type PlainHeaders } from '../../core/http-headers.ts';
+import type { CallEnd, FaultRow } from './call-end.ts';
 import { faultMessage, faultRowOf } from './transport-errors.ts';
 
 /** An answer larger than this is not the API's: its payloads are some codes or eSIMs. */
@@ -15,15 +16,7 @@ export interface ExchangeLimits {
   readonly totalMs: number;
 }
 
-type IncomingHeaders = Readonly<Record<string, string | string[] | undefined>>;
-
-function plainHeaders(headers: IncomingHeaders): AnswerHeaders {
-  const plain: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined) plain[name.toLowerCase()] = Array.isArray(value) ? value.join(', ') : value;
-  }
-  return plain;
-}
+type IncomingHeaders = Parameters<typeof plainHeaders>[0];
 
 /**
  * One request and its answer, as undici tells it. Whatever happens first is how the call ended; what is reported
@@ -43,7 +36,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #over = false;
   #sent = false;
   #http: number | null = null;
-  #headers: AnswerHeaders = {};
+  #headers: PlainHeaders = {};
   #chunks: Buffer[] = [];
   #bytes = 0;
 

@@ -1,0 +1,87 @@
+import { type ExactJson, isJsonList, isJsonObject } from '../../core/exact-json.ts';
+
+/** The value at a dotted path such as `order.total`; `$` is the value itself. Undefined when there is none. */
+export function valueAt(value: ExactJson, path: string): ExactJson | undefined {
+  if (path === '$') return value;
+  let current: ExactJson | undefined = value;
+  for (const key of path.split('.')) {
+    if (!isJsonObject(current) || !Object.hasOwn(current, key)) return undefined;
+    current = current[key];
+  }
+  return current;
+}
+
+/** What `accept` makes of the first candidate path whose value it accepts; null when it accepts none. */
+export function firstAt<T>(
+  value: ExactJson,
+  candidates: readonly string[],
+  accept: (found: ExactJson) => T | null,
+): T | null {
+  for (const path of candidates) {
+    const found = valueAt(value, path);
+    if (found === undefined || found === null) continue;
+    const accepted = accept(found);
+    if (accepted !== null) return accepted;
+  }
+  return null;
+}
+
+/** Text that is not blank, unchanged. */
+export function textIn(value: ExactJson): string | null {
+  return typeof value === 'string' && value.trim() !== '' ? value : null;
+}
+
+export function listIn(value: ExactJson): readonly ExactJson[] | null {
+  return isJsonList(value) ? value : null;
+}
+
+/** A count of up to nine digits. */
+export function countIn(value: ExactJson): number | null {
+  return typeof value === 'string' && /^\d{1,9}$/.test(value.trim()) ? Number(value) : null;
+}
+
+/** `true`, `yes` or `1`, and their opposites, as a boolean. */
+export function flagIn(value: ExactJson): boolean | null {
+  if (typeof value === 'boolean') return value;
+  if (typeof value !== 'string') return null;
+  if (/^(true|yes|1)$/i.test(value.trim())) return true;
+  return /^(false|no|0)$/i.test(value.trim()) ? false : null;
+}
+
+/**
+ * A decimal amount, with its last `minorDigits` digits behind the point: 1999 with 2 digits is 19.99. It stays text,
+ * because money never becomes a float. Null for an exponent, a currency sign or grouped digits.
+ */
+export function amountIn(value: ExactJson, minorDigits: number): string | null {
+  const decimal = typeof value === 'string' ? value.trim() : '';
+  if (!/^-?\d{1,18}(\.\d{1,18})?$/.test(decimal)) return null;
+  if (minorDigits === 0) return decimal;
+  const sign = decimal.startsWith('-') ? '-' : '';
+  const [whole = '', fraction = ''] = decimal.slice(sign.length).split('.');
+  const padded = whole.padStart(minorDigits + 1, '0');
+  return `${sign}${padded.slice(0, -minorDigits)}.${padded.slice(-minorDigits)}${fraction}`;
+}
+
+/** A currency code in capital letters; null for anything else, such as the amount of a balance. */
+export function currencyIn(value: ExactJson): string | null {
+  const text = typeof value === 'string' ? value.trim() : '';
+  return /^[A-Za-z]{3}$/.test(text) ? text.toUpperCase() : null;
+}
+
+/** An ICCID of 18 to 22 digits; null for the placeholders that some suppliers show while an eSIM is pending. */
+export function iccidIn(value: ExactJson): string | null {
+  if (typeof value !== 'string') return null;
+  // Read as bytes from the card, an ICCID of 19 digits carries a filling F.
+  const digits = value.trim().replace(/F$/i, '');
+  return /^\d{18,22}$/.test(digits) ? digits : null;
+}
+
+/** An http(s) address. */
+export function addressIn(value: ExactJson): string | null {
+  return typeof value === 'string' && /^https?:\/\/\S+$/i.test(value.trim()) ? value.trim() : null;
+}
+
+/** An http(s) address, or a picture as a `data:` address. */
+export function pictureIn(value: ExactJson): string | null {
+  return typeof value === 'string' && /^(https?:\/\/\S+|data:image\/\S+)$/i.test(value.trim()) ? value.trim() : null;
+}

@@ -62,7 +62,7 @@ export async function measure(): Promise<readonly Row[]> {
         settled = resolve;
         const sent = nextSend();
         const handedIn = performance.now();
-        await half.store.acceptBatch({
+        await half.store.intake.acceptBatch({
           nowMs: Date.now(),
           fileId: null,
           rejections: [],

@@ -47,7 +47,7 @@ async function drain(folder: string, url: string, name: string): Promise<number>
     },
   });
   const lines = Array.from({ length: orders }, (_, index) => giftCardLine(`${name} ${index}`));
-  await half.store.acceptBatch({ nowMs: Date.now(), fileId: null, rejections: [], lines });
+  await half.store.intake.acceptBatch({ nowMs: Date.now(), fileId: null, rejections: [], lines });
   const started = performance.now();
   await half.dispatcher.start();
   await Promise.race([done, half.dispatcher.failed]);

@@ -22,7 +22,7 @@ export function healthChecks({ store, intake, webhook, desk }: CheckedParts): He
     {
       name: 'submission',
       readiness: false,
-      check: async () => ((await store.pauses()).length === 0 ? 'pass' : 'warn'),
+      check: async () => ((await store.submission.pauses.all()).length === 0 ? 'pass' : 'warn'),
     },
     ...(desk === null ? [] : [{ name: 'config', readiness: false, check: () => desk.health() }]),
   ];

@@ -62,7 +62,7 @@ export async function performCommand(
       const { referenceExpiryMs, lookupFamilies } = settings;
       const order = orderOf(command);
       const time = { nowMs, nowMono: clock.monoMs(), bootId: clock.bootId ?? null };
-      const done = await store.actOnEntry({
+      const done = await store.operator.actOnEntry({
         reference,
         order,
         actor,
@@ -76,12 +76,12 @@ export async function performCommand(
     case 'pause': {
       const { scope, actor, reason } = command;
       checkKey(scope, settings);
-      await store.pauseScope({ scope, actor, reason, nowMs });
+      await store.operator.pauseScope({ scope, actor, reason, nowMs });
       return { kind: 'scope', scope, paused: true };
     }
     case 'resume': {
       const { scope, actor, reason } = command;
-      await store.resumeScope({ scope, actor, reason, nowMs });
+      await store.operator.resumeScope({ scope, actor, reason, nowMs });
       return { kind: 'scope', scope, paused: false };
     }
     case 'rewrite_results': {
@@ -89,11 +89,14 @@ export async function performCommand(
         ...(command.source === null ? {} : { source: command.source }),
         ...(command.orderId === null ? {} : { orderId: command.orderId }),
       };
-      return { kind: 'results', due: await store.redeliver(filter, nowMs) };
+      return { kind: 'results', due: await store.results.redeliver(filter, nowMs) };
     }
     case 'submit': {
       const { lines } = command;
-      return { kind: 'submitted', lines: await store.acceptBatch({ nowMs, fileId: null, lines, rejections: [] }) };
+      return {
+        kind: 'submitted',
+        lines: await store.intake.acceptBatch({ nowMs, fileId: null, lines, rejections: [] }),
+      };
     }
   }
 }

@@ -155,11 +155,11 @@ export async function performCallsHere(
   const wholesale = clientOf(deps);
   const submission = attemptDeps(deps, store, wholesale, () => config);
   const { gate } = submission;
-  await store.adoptShops({ shops: shopIdentities(config), nowMs: clock.wallMs() });
+  await store.storefronts.adoptShops({ shops: shopIdentities(config), nowMs: clock.wallMs() });
   // A value that got another name since brings what is held of its budget along.
-  await store.adoptKeys({ keys: config.wholesale.keys, nowMs: clock.wallMs(), whileRunning: false });
-  gate.restore(await store.restoreSlots({ settledMono: gate.restartSettlesAtMs(), bootId }));
-  gate.restoreBackOffs(await store.restoreBackOffs({ nowMono: clock.monoMs(), bootId }));
+  await store.submission.budget.adoptKeys({ keys: config.wholesale.keys, nowMs: clock.wallMs(), whileRunning: false });
+  gate.restore(await store.submission.budget.restoreSlots({ settledMono: gate.restartSettlesAtMs(), bootId }));
+  gate.restoreBackOffs(await store.submission.budget.restoreBackOffs({ nowMono: clock.monoMs(), bootId }));
   const reconcile = createReconcile(deps, store, () => desk);
   const { signal } = new AbortController();
   try {
@@ -251,7 +251,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
     await life.push('incarnation', () => store.endIncarnation(incarnationId, clock.wallMs()));
     const watch = watchDatabase(store, clock);
     await life.push('database watch', () => watch.stop());
-    await store.adoptShops({ shops: shopIdentities(config), nowMs: clock.wallMs() });
+    await store.storefronts.adoptShops({ shops: shopIdentities(config), nowMs: clock.wallMs() });
 
     const wholesale = clientOf(deps);
     await life.push('wholesale client', () => wholesale.close());
@@ -268,7 +268,8 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
       deliveries.notify();
       webhook?.notify();
     };
-    await store.adoptKeys({ keys: config.wholesale.keys, nowMs: clock.wallMs(), whileRunning: false });
+    const { budget } = store.submission;
+    await budget.adoptKeys({ keys: config.wholesale.keys, nowMs: clock.wallMs(), whileRunning: false });
     const submission = attemptDeps(deps, store, wholesale, () => inUse);
     const dispatcher = new Dispatcher(
       { ...submission, onSettled },
@@ -323,8 +324,8 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
       const doors = next.intake.webhook === null || isSameDoor ? null : webhook?.prepare(next.intake.webhook);
       return async () => {
         const { keys, limits } = next.wholesale;
-        await store.adoptShops({ shops: shopIdentities(next), nowMs: clock.wallMs() });
-        const { replaced } = await store.adoptKeys({ keys, nowMs: clock.wallMs(), whileRunning: true });
+        await store.storefronts.adoptShops({ shops: shopIdentities(next), nowMs: clock.wallMs() });
+        const { replaced } = await budget.adoptKeys({ keys, nowMs: clock.wallMs(), whileRunning: true });
         // From here on nothing waits and nothing fails, so that no call sees one half of it.
         inUse = next;
         submission.gate.reload(keyNamesOf(next), limits, replaced);

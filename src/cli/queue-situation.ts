@@ -3,7 +3,7 @@ import { isoTime } from '../core/clock.ts';
 import { throttledDistanceMs } from '../core/budget/throttle.ts';
 import { spendStartsInMs, type KeyFacts, type LimitFacts } from '../core/budget/queue-forecast.ts';
 import type { HeldSlot, QueueFacts } from '../store/read/queue-facts.ts';
-import type { Pause } from '../store/store.ts';
+import type { Pause } from '../store/submission/submission.ts';
 
 /** Everything that an explanation is made from, at one moment. */
 export interface Situation {

@@ -2,7 +2,8 @@ import PQueue from 'p-queue';
 import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
 import { WakeUp } from '../ops/wake-up.ts';
-import type { DueDelivery, Store } from '../store/store.ts';
+import type { DueDelivery } from '../store/results/results.ts';
+import type { Store } from '../store/store.ts';
 import type { Sink } from './sink.ts';
 
 export interface DeliveryDeps {
@@ -67,7 +68,7 @@ export class DeliveryLoop {
   async #run(): Promise<void> {
     for (;;) {
       const { store, sink, clock } = this.#deps;
-      const due = await store.dueDeliveries(sink.name, clock.wallMs(), batch);
+      const due = await store.results.dueDeliveries(sink.name, clock.wallMs(), batch);
       if (due.length > 0) {
         const queue = new PQueue({ concurrency: parallel });
         await queue.addAll(due.map((delivery) => () => this.#deliver(delivery)));
@@ -77,7 +78,7 @@ export class DeliveryLoop {
       }
       // What is due was delivered, also what the last attempts left: only now it may end.
       if (this.#stopping) return;
-      const nextAt = await store.nextDeliveryAt(sink.name);
+      const nextAt = await store.results.nextDeliveryAt(sink.name);
       const idleDelayMs = this.#deps.maxIdleDelayMs ?? maxIdleDelayMs;
       await this.#wakeUp.wait(
         nextAt === null ? idleDelayMs : Math.min(idleDelayMs, Math.max(1, nextAt - clock.wallMs())),
@@ -98,7 +99,13 @@ export class DeliveryLoop {
       const message = error instanceof Error ? error.message : String(error);
       const delayMs = retryDelayMs(sink, delivery.tries);
       if (delayMs === null) {
-        await store.giveUpDelivery({ requestId, sink: sink.name, version, error: message, nowMs: clock.wallMs() });
+        await store.results.giveUpDelivery({
+          requestId,
+          sink: sink.name,
+          version,
+          error: message,
+          nowMs: clock.wallMs(),
+        });
         logger.error(
           {
             sink: sink.name,
@@ -112,14 +119,14 @@ export class DeliveryLoop {
         return;
       }
       const retryAtMs = clock.wallMs() + delayMs;
-      await store.failDelivery({ requestId, sink: sink.name, version, error: message, retryAtMs });
+      await store.results.failDelivery({ requestId, sink: sink.name, version, error: message, retryAtMs });
       logger.error(
         { sink: sink.name, source: document.source, order_id: document.order_id, err: message, retry_in_ms: delayMs },
         'a result could not be written back',
       );
       return;
     }
-    await store.closeDelivery({ requestId, sink: sink.name, version, nowMs: clock.wallMs() });
+    await store.results.closeDelivery({ requestId, sink: sink.name, version, nowMs: clock.wallMs() });
     logger.info(
       { sink: sink.name, source: document.source, order_id: document.order_id, state: document.state },
       'result written',

@@ -39,7 +39,7 @@ export class WriteBack {
 
   async start(): Promise<void> {
     const { store, clock, logger } = this.#deps;
-    const given = await store.retireSinks(clock.wallMs());
+    const given = await store.results.retireSinks(clock.wallMs());
     if (given > 0) logger.warn({ given_up: given }, 'results were due at a place that is not configured any more');
     for (const loop of this.#loops) loop.start();
   }

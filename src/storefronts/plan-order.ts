@@ -1,6 +1,6 @@
 import { isoTime } from '../core/clock.ts';
 import { type AcceptableLine, joinLine, orderLineSchema } from '../core/order/order-request.ts';
-import type { StorefrontLine, StorefrontOrder } from '../store/intake/intake-steps.ts';
+import type { StorefrontLine, StorefrontOrder } from '../store/storefronts/storefronts.ts';
 import type { Sku, SkuMap } from './sku-map.ts';
 import type { StorefrontShop } from './settings.ts';
 import type { DeliveredLine, DeliveredOrder } from './shop-order.ts';

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
-import type { StorefrontTaken } from '../store/intake/intake-steps.ts';
+import type { StorefrontTaken } from '../store/storefronts/storefronts.ts';
 import type { Store } from '../store/store.ts';
 import { planOrder } from './plan-order.ts';
 import { readShopifyOrder } from './shopify/payload.ts';
@@ -96,10 +96,10 @@ export class StorefrontIntake {
     const { order } = delivery;
     if (order.state === 'test') return { kind: 'test', order };
     if (order.refundUnclear && refunds === 'ask') {
-      const { stale } = await store.takeStorefrontOrder({ ...this.#planned(counter, order), lines: null });
+      const { stale } = await store.storefronts.takeOrder({ ...this.#planned(counter, order), lines: null });
       return stale ? { kind: 'taken', order, taken: staleNews } : { kind: 'needs_refunds', order };
     }
-    const taken = await store.takeStorefrontOrder(this.#planned(counter, order));
+    const taken = await store.storefronts.takeOrder(this.#planned(counter, order));
     if (taken.accepted + taken.takenBack + taken.told > 0) {
       logger.info({ platform, shop: shop.shop, order_id: order.orderId, ...taken }, 'storefront order taken in');
       onChanged();

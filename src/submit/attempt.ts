@@ -13,7 +13,7 @@ import {
 import { settlementDelayLeftMs } from '../core/decision/settlement-delay.ts';
 import { judgeResend, type ResendVerdict } from '../core/decision/resend.ts';
 import { outcomeRowFrom, type DecisionPolicy, type EntryFacts, type Settlement } from '../core/decision/settlement.ts';
-import type { Entry, OpenAttempt } from '../store/store.ts';
+import type { Entry, OpenAttempt } from '../store/submission/submission.ts';
 import type { CallKind } from './budget-gate.ts';
 import { backOffIfRateLimited, pauseIfDenied, slotSettledMono, type CallDeps, type CallKey } from './budgeted-read.ts';
 import type { LookupCheck } from './lookup-check.ts';
@@ -173,7 +173,7 @@ export class AttemptRun {
     const backOff = backOffIfRateLimited(this.#deps, key, outcome, settlement.dueAtMs - clock.wallMs());
     const { currency } = attempt.entry;
     const pause = pauseIfDenied(this.#deps, key, settlement.pause, { currency, trialAtMs: settlement.dueAtMs });
-    await store.closeAttempt({
+    await store.submission.closeAttempt({
       attemptId: attempt.attemptId,
       entryId: attempt.entry.id,
       nowMs: clock.wallMs(),
@@ -199,9 +199,9 @@ export class AttemptRun {
   async #stopIfRefusedInARow(attempt: OpenAttempt, outcome: Outcome): Promise<void> {
     const { store, clock, pauses, logger } = this.#deps;
     const family = familyOf(attempt.entry.operation);
-    if (!isRejectedConsecutively(await store.recentVerdicts(family), clock.wallMs())) return;
+    if (!isRejectedConsecutively(await store.submission.recentVerdicts(family), clock.wallMs())) return;
     const message = `${consecutiveRejections.entries} orders in a row were refused like this: "${outcome.message}". Does wholesale.wire fit the API?`;
-    await store.openPause({
+    await store.submission.pauses.open({
       scope: `family:${family}`,
       reason: 'refused_in_a_row',
       message,

@@ -3,7 +3,8 @@ import { decisionTable } from '../core/decision/decision-table.ts';
 import type { Outcome } from '../core/decision/outcome.ts';
 import type { Settlement } from '../core/decision/settlement.ts';
 import { assert } from '../core/order-sync-error.ts';
-import type { AttemptClose, KeyBackOff, Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
+import type { AttemptClose, KeyBackOff } from '../store/submission/submission.ts';
 import type { BudgetGate, CallKind } from './budget-gate.ts';
 import { pauseScope, type Pauses } from './pauses.ts';
 import type { BudgetLimits } from './settings.ts';
@@ -113,18 +114,22 @@ export async function budgetedRead<T>(
   const { store, gate, clock, pauses } = deps;
   const key = callKey(deps, takeSlot());
   if (key === null) return null;
-  const slot = await store.takeSlot({ keyName: key.name, nowMono: clock.monoMs(), bootId: clock.bootId ?? null });
+  const slot = await store.submission.budget.takeSlot({
+    keyName: key.name,
+    nowMono: clock.monoMs(),
+    bootId: clock.bootId ?? null,
+  });
   const answer = await read.call(key.value);
   const outcome = read.outcomeOf(answer);
   const settledMono = (outcome === null ? null : slotSettledMono(deps, outcome)) ?? clock.monoMs();
-  await store.settleSlot(slot, settledMono);
+  await store.submission.budget.settleSlot(slot, settledMono);
   gate.settle(key.name, 'read', settledMono);
   if (outcome !== null) {
     const backOff = backOffIfRateLimited(deps, key, outcome);
     const at = { nowMono: clock.monoMs(), bootId: clock.bootId ?? null, nowMs: clock.wallMs() };
-    if (backOff !== null) await store.recordBackOff(backOff, at);
+    if (backOff !== null) await store.submission.budget.recordBackOff(backOff, at);
     const pause = pauseIfDenied(deps, key, denialOf(outcome), { currency: null, trialAtMs: clock.wallMs() });
-    if (pause !== null) await store.openPause({ ...pause, nowMs: clock.wallMs() });
+    if (pause !== null) await store.submission.pauses.open({ ...pause, nowMs: clock.wallMs() });
     if (pause !== null) await pauses.refresh();
   }
   return { answer, isKeyReplaced: deps.keyValue(key.name) !== key.value };

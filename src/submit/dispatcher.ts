@@ -1,6 +1,6 @@
 import PQueue from 'p-queue';
 import { sendingReserveBytes } from '../core/budget/disk-reserve.ts';
-import type { AttemptClaim, OpenAttempt } from '../store/store.ts';
+import type { AttemptClaim, OpenAttempt } from '../store/submission/submission.ts';
 import { AttemptRun, type AttemptDeps } from './attempt.ts';
 import type { CallKind } from './budget-gate.ts';
 import { takeKey, type CallKey } from './budgeted-read.ts';
@@ -92,10 +92,13 @@ export class Dispatcher {
   async start(): Promise<void> {
     const { store, gate, pauses, clock, logger } = this.#deps;
     const bootId = clock.bootId ?? null;
-    gate.restore(await store.restoreSlots({ settledMono: gate.restartSettlesAtMs(), bootId }));
-    gate.restoreBackOffs(await store.restoreBackOffs({ nowMono: clock.monoMs(), bootId }));
+    gate.restore(await store.submission.budget.restoreSlots({ settledMono: gate.restartSettlesAtMs(), bootId }));
+    gate.restoreBackOffs(await store.submission.budget.restoreBackOffs({ nowMono: clock.monoMs(), bootId }));
     // What was stamped in another run of the machine means nothing now: such a quiet time begins anew, once.
-    await store.restartSettlementDelays({ untilMono: clock.monoMs() + this.#deps.policy.settlementDelayMs, bootId });
+    await store.submission.restartSettlementDelays({
+      untilMono: clock.monoMs() + this.#deps.policy.settlementDelayMs,
+      bootId,
+    });
     const recovered = await recoverOpenAttempts({
       store,
       attempts: this.#attempts,
@@ -149,7 +152,7 @@ export class Dispatcher {
       if (clock.monoMs() >= forgetAtMs) {
         await this.#bringForward();
         const { windowMs, transitMs } = this.#deps.limits;
-        await store.forgetSlots(clock.monoMs() - windowMs - transitMs, clock.bootId ?? null);
+        await store.submission.budget.forgetSlots(clock.monoMs() - windowMs - transitMs, clock.bootId ?? null);
         forgetAtMs = clock.monoMs() + windowMs;
       }
       if (!this.#stopping) await this.#wakeUp.wait(await this.#idleDelayMs());
@@ -161,7 +164,7 @@ export class Dispatcher {
     const { store, clock, policy, pauses, logger } = this.#deps;
     const nowMs = clock.wallMs();
     const furthestMs = nowMs + Math.max(1, policy.retryTimeScale) * longestWaitMs + policy.settlementDelayMs;
-    const moved = await store.bringForward({ nowMs, furthestMs });
+    const moved = await store.submission.bringForward({ nowMs, furthestMs });
     if (moved === 0) return;
     await pauses.refresh();
     this.#wakeUp.notify();
@@ -170,7 +173,7 @@ export class Dispatcher {
 
   async #endOverdue(): Promise<void> {
     const { maxUnknownOutcomes } = this.#options;
-    const ended = await this.#deps.store.expireOverdue(this.#deps.clock.wallMs(), maxUnknownOutcomes);
+    const ended = await this.#deps.store.submission.expireOverdue(this.#deps.clock.wallMs(), maxUnknownOutcomes);
     if (ended > 0)
       this.#deps.logger.warn({ ended }, 'orders expired: their deadline passed before they could be bought');
   }
@@ -185,13 +188,13 @@ export class Dispatcher {
   async #take(step: AttemptClaim['step']): Promise<boolean> {
     const { gate, store, clock, pauses, wholesale } = this.#deps;
     const kind: CallKind = step === 'send' ? 'spend' : 'read';
-    const dueAt = await store.nextDueAt(step);
+    const dueAt = await store.submission.nextDueAt(step);
     if (dueAt === null || dueAt > clock.wallMs()) return false;
-    const allowNew = (await store.countUnknownOutcomes()) < this.#options.maxUnknownOutcomes;
+    const allowNew = (await store.submission.countUnknownOutcomes()) < this.#options.maxUnknownOutcomes;
     // From here to the slot on disk nothing waits: a reload that gives the key's value another name must see it there.
     const key = takeKey(this.#deps, kind);
     if (key === null) return false;
-    const attempt = await store.openAttempt({
+    const attempt = await store.submission.openAttempt({
       step,
       keyName: key.name,
       incarnationId: this.#options.incarnationId,
@@ -258,7 +261,7 @@ export class Dispatcher {
         ['send', 'spend'],
         ['lookup', 'read'],
       ] as const) {
-        const dueAt = await store.nextDueAt(step);
+        const dueAt = await store.submission.nextDueAt(step);
         if (dueAt !== null && dueAt > now) times.push(dueAt);
         // Due already: it waits for the budget, or for something that rings.
         else if (dueAt !== null) {

@@ -7,7 +7,8 @@ import {
   type LookedUp,
   type Operation,
 } from '../core/order/operation.ts';
-import type { LookupProof, Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
+import type { LookupProof } from '../store/submission/submission.ts';
 import { budgetedRead, type CallDeps } from './budgeted-read.ts';
 import type { WholesalePort } from './wholesale-port.ts';
 
@@ -33,7 +34,7 @@ export class LookupCheck {
   }
 
   async refresh(): Promise<void> {
-    this.#proven = await this.#store.provenLookups();
+    this.#proven = await this.#store.submission.lookups.proven();
   }
 
   #isProven(kind: LookedUp, path: string | null): boolean {
@@ -55,7 +56,8 @@ export class LookupCheck {
   async #prove(kind: LookedUp, path: string): Promise<void> {
     // Its own proof comes last: were it there alone, after a crash between the two, no other top-up would bring the first.
     const kinds = new Set<LookedUp>([familyOfKind(kind), kind]);
-    for (const one of kinds) if (!this.#isProven(one, path)) await this.#store.proveLookup({ kind: one, path });
+    for (const one of kinds)
+      if (!this.#isProven(one, path)) await this.#store.submission.lookups.prove({ kind: one, path });
     await this.refresh();
   }
 
@@ -70,7 +72,7 @@ export class LookupCheck {
       const now = clock.monoMs();
       const path = wholesale.lookupPath(family);
       if (path === null || this.#isProven(kind, path) || now < (this.#notBefore.get(kind) ?? 0)) continue;
-      const reference = await store.boughtReference(kind);
+      const reference = await store.submission.lookups.boughtReference(kind);
       if (reference === null) continue;
       const question = { family, key: reference, expectReference: reference, ordered: null, signal };
       const read = await budgetedRead(deps, {

@@ -1,7 +1,8 @@
 import type { Clock, Random } from '../core/clock.ts';
 import type { PauseKind } from '../core/decision/decision-table.ts';
 import { isOutcomeRow, type Outcome, type OutcomeRow } from '../core/decision/outcome.ts';
-import type { Pause, Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
+import type { Pause } from '../store/submission/submission.ts';
 
 /** How often a scope is looked at again, in ms; the delay doubles up to the maximum. */
 const probeDelays: Partial<Record<OutcomeRow, { firstMs: number; maxMs: number }>> = {
@@ -70,7 +71,7 @@ export class Pauses {
   }
 
   async refresh(): Promise<void> {
-    this.#pauses = await this.#store.pauses();
+    this.#pauses = await this.#store.submission.pauses.all();
   }
 
   get all(): readonly Pause[] {
@@ -120,7 +121,7 @@ export class Pauses {
 
   /** A balance and a family are not probed: the next entry of theirs is the probe. */
   async release(pause: Pause, reason: string): Promise<void> {
-    await this.#store.endPause(pause.scope, 'worker', reason, this.#clock.wallMs());
+    await this.#store.submission.pauses.end(pause.scope, 'worker', reason, this.#clock.wallMs());
     await this.refresh();
   }
 
@@ -132,7 +133,7 @@ export class Pauses {
     }
     const delay = (isOutcomeRow(pause.reason) ? probeDelays[pause.reason] : undefined) ?? otherDelay;
     const wait = Math.min(delay.maxMs, delay.firstMs * 2 ** Math.min(pause.probes + 1, 10));
-    await this.#store.postponeProbe(pause.scope, this.#clock.wallMs() + this.#jittered(wait));
+    await this.#store.submission.pauses.postponeProbe(pause.scope, this.#clock.wallMs() + this.#jittered(wait));
     await this.refresh();
     return false;
   }

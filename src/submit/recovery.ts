@@ -14,14 +14,14 @@ export async function recoverOpenAttempts(deps: {
   clock: Clock;
   incarnationId: number;
 }): Promise<number> {
-  const open = await deps.store.openAttemptsOfOthers(deps.incarnationId);
+  const open = await deps.store.submission.openAttemptsOfOthers(deps.incarnationId);
   for (const attempt of open) {
     const outcome = withoutAnswer('crashed', true, 'the worker stopped while the call was open');
     const settlement =
       attempt.purpose === 'submit'
         ? deps.attempts.judgeSubmission(attempt, outcome)
         : deps.attempts.judgeLookup(attempt, { kind: 'failed', outcome });
-    await deps.store.closeAttempt({
+    await deps.store.submission.closeAttempt({
       attemptId: attempt.attemptId,
       entryId: attempt.entry.id,
       nowMs: deps.clock.wallMs(),

@@ -1,7 +1,8 @@
 import { familyOf, type Family, type Operation } from '../core/order/operation.ts';
 import { operationsOf, pauseScopeFrom } from '../core/decision/pause-scope.ts';
 import { malformedRequestRows } from '../core/decision/consecutive-rejections.ts';
-import type { OpenAttempt, Pause, Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
+import type { OpenAttempt, Pause } from '../store/submission/submission.ts';
 import type { Pauses } from './pauses.ts';
 
 /**
@@ -39,7 +40,7 @@ export class TrialOrders {
   async closed(attempt: OpenAttempt): Promise<void> {
     const family = familyOf(attempt.entry.operation);
     if (this.#underWay.get(family) !== attempt.attemptId) return;
-    const [newest] = await this.#store.recentVerdicts(family);
+    const [newest] = await this.#store.submission.recentVerdicts(family);
     const isStopped = this.#pauses.all.some((pause) => pause.scope === `family:${family}`);
     const isUnderstood = newest !== undefined && !malformedRequestRows.has(newest.row);
     if (isStopped || isUnderstood) this.#underWay.delete(family);

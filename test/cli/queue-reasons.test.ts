@@ -3,7 +3,7 @@ import { loadConfig } from '../../src/config/load.ts';
 import { drainedAt, explainEntry, generalReasons, movingDrainedAt } from '../../src/cli/queue-explanation.ts';
 import { keyViews, type Situation } from '../../src/cli/queue-situation.ts';
 import type { StoredBackOff, HeldSlot, QueuedEntry, QueueFacts } from '../../src/store/read/queue-facts.ts';
-import type { Pause } from '../../src/store/store.ts';
+import type { Pause } from '../../src/store/submission/submission.ts';
 import { folderWith } from '../config/config-file.ts';
 import { installation, nowMs, sandboxConfig } from './installation.ts';
 import { fillOutbox, openOutbox } from './sample-outbox.ts';
@@ -233,11 +233,11 @@ describe('order-sync queue explain, beside no worker', () => {
     const outbox = installation();
     await fillOutbox(outbox);
     const store = openOutbox(outbox);
-    await store.recordBackOff(
+    await store.submission.budget.recordBackOff(
       { keyName: 'main', blockedUntilMono: 60_000, throttledUntilMono: 900_000, throttleLengthMs: 900_000 },
       { nowMono: 0, bootId: null, nowMs },
     );
-    await store.openPause({ ...pause('balance:USD'), nowMs });
+    await store.submission.pauses.open({ ...pause('balance:USD'), nowMs });
     await store.close();
     const whole = JSON.parse((await outbox.run('queue', 'explain', '--json')).stdout);
     expect(whole).toMatchObject({

@@ -4,7 +4,8 @@ import { assert } from '../../src/core/order-sync-error.ts';
 import { readReferenceSecret } from '../../src/config/reference-secret.ts';
 import type { Settlement } from '../../src/core/decision/settlement.ts';
 import { openStore } from '../../src/store/sqlite-store.ts';
-import type { OpenAttempt, Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { OpenAttempt } from '../../src/store/submission/submission.ts';
 import { nowMs, type Installation } from './installation.ts';
 
 export const startMs = nowMs - 3_600_000;
@@ -46,7 +47,7 @@ const line = (orderId: string, lineId: string, rest: Partial<AcceptableLine>) =>
 export async function fillOutbox(installation: Installation): Promise<void> {
   const store = openOutbox(installation);
   const incarnationId = await store.beginIncarnation({ bootId: null, version: '0.1.0', nowMs: startMs });
-  await store.acceptBatch({
+  await store.intake.acceptBatch({
     nowMs: startMs,
     fileId: null,
     lines: [
@@ -84,7 +85,7 @@ export async function fillOutbox(installation: Installation): Promise<void> {
     row: 'invalid_variant',
     error: { code: 'invalid_variant', message: 'No such \u001b[31mproduct\nhere', buffered: false },
   });
-  await store.acceptBatch({
+  await store.intake.acceptBatch({
     nowMs: startMs + 2000,
     fileId: null,
     lines: [line('1002', '1', { operation: 'esim_order', plan: 'es-7', quantity: 1, days: 7 })],
@@ -96,13 +97,13 @@ export async function fillOutbox(installation: Installation): Promise<void> {
     outcomeUnknown: true,
     reviewReason: 'the horizon has passed',
   });
-  await store.acceptBatch({
+  await store.intake.acceptBatch({
     nowMs: startMs + 3000,
     fileId: null,
     lines: [line('1003', '1', { variant: 'steam-10', quantity: 1 })],
     rejections: [],
   });
-  await store.openPause({
+  await store.submission.pauses.open({
     scope: 'balance:EUR',
     reason: 'insufficient_balance',
     message: 'Balance too low',
@@ -122,7 +123,7 @@ async function settleNext(
   end: Partial<Settlement> & Pick<Settlement, 'state' | 'row'>,
 ): Promise<void> {
   const openedMs = startMs + afterMs;
-  const open: OpenAttempt | null = await store.openAttempt({
+  const open: OpenAttempt | null = await store.submission.openAttempt({
     step: 'send',
     keyName: 'main',
     incarnationId,
@@ -135,7 +136,7 @@ async function settleNext(
     judgeResend: () => ({ step: 'send' }),
   });
   assert(open !== null, 'an entry is due');
-  await store.closeAttempt({
+  await store.submission.closeAttempt({
     attemptId: open.attemptId,
     entryId: open.entry.id,
     nowMs: openedMs + 250,

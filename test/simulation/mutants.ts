@@ -180,7 +180,9 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'the budget is forgotten at a restart',
     file: dispatcher,
-    changes: [['gate.restore(await store.restoreSlots(', 'void (await store.restoreSlots(']],
+    changes: [
+      ['gate.restore(await store.submission.budget.restoreSlots(', 'void (await store.submission.budget.restoreSlots('],
+    ],
   },
   {
     name: 'the budget follows the wall clock',
@@ -239,7 +241,7 @@ export const mutants: readonly Mutant[] = [
     changes: [
       [
         'await sink.deliver(document, { version, signal });',
-        'await store.closeDelivery({ requestId, sink: sink.name, version, nowMs: clock.wallMs() });\n      await sink.deliver(document, { version, signal });',
+        'await store.results.closeDelivery({ requestId, sink: sink.name, version, nowMs: clock.wallMs() });\n      await sink.deliver(document, { version, signal });',
       ],
     ],
   },
@@ -248,8 +250,8 @@ export const mutants: readonly Mutant[] = [
     file: 'results/delivery-loop.ts',
     changes: [
       [
-        'await store.failDelivery({ requestId, sink: sink.name, version, error: message, retryAtMs });',
-        'await store.closeDelivery({ requestId, sink: sink.name, version, nowMs: clock.wallMs() });',
+        'await store.results.failDelivery({ requestId, sink: sink.name, version, error: message, retryAtMs });',
+        'await store.results.closeDelivery({ requestId, sink: sink.name, version, nowMs: clock.wallMs() });',
       ],
     ],
   },
@@ -265,8 +267,8 @@ export const mutants: readonly Mutant[] = [
     file: dispatcher,
     changes: [
       [
-        '(await store.countUnknownOutcomes()) < this.#options.maxUnknownOutcomes',
-        '(await store.countUnknownOutcomes()) < 1000',
+        '(await store.submission.countUnknownOutcomes()) < this.#options.maxUnknownOutcomes',
+        '(await store.submission.countUnknownOutcomes()) < 1000',
       ],
     ],
   },
@@ -352,8 +354,8 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'what a person stops goes on',
-    file: 'store/submission/pauses.ts',
-    changes: [['still.operations.push(...operationsOf(scope.family))', 'still.operations.push()']],
+    file: 'store/submission/paused-scopes.ts',
+    changes: [['operations.push(...operationsOf(scope.family))', 'operations.push()']],
   },
   {
     name: 'an order that was made anew can be made anew again',

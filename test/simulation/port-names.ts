@@ -5,49 +5,51 @@ const portCalls = [
   'results.draft',
   'results.rename',
   'results.sync',
-  'store.acceptBatch',
-  'store.actOnEntry',
+  'store.intake.acceptBatch',
+  'store.operator.actOnEntry',
   'store.beginIncarnation',
-  'store.closeAttempt',
-  'store.closeDelivery',
-  'store.endPause',
-  'store.expireOverdue',
-  'store.failDelivery',
-  'store.forgetSlots',
+  'store.submission.closeAttempt',
+  'store.results.closeDelivery',
+  'store.submission.pauses.end',
+  'store.submission.expireOverdue',
+  'store.results.failDelivery',
+  'store.submission.budget.forgetSlots',
   'store.open',
-  'store.openAttempt',
-  'store.openPause',
-  'store.pauseScope',
-  'store.postponeProbe',
-  'store.proveLookup',
-  'store.recordBackOff',
-  'store.restartSettlementDelays',
-  'store.restoreBackOffs',
-  'store.restoreSlots',
-  'store.resumeScope',
-  'store.settleSlot',
-  'store.takeSlot',
+  'store.submission.openAttempt',
+  'store.submission.pauses.open',
+  'store.operator.pauseScope',
+  'store.submission.pauses.postponeProbe',
+  'store.submission.lookups.prove',
+  'store.submission.budget.recordBackOff',
+  'store.submission.restartSettlementDelays',
+  'store.submission.budget.restoreBackOffs',
+  'store.submission.budget.restoreSlots',
+  'store.operator.resumeScope',
+  'store.submission.budget.settleSlot',
+  'store.submission.budget.takeSlot',
 ] as const;
 
-/** Calls that few runs make: only a very long run must have died at all of them. `store.recordBackOff` is rarer still. */
+/** Calls that few runs make: only a very long run must have died at all of them. `store.submission.budget.recordBackOff` is rarer still. */
 const rare =
-  /^store\.(actOnEntry|endPause|expireOverdue|failDelivery|openPause|pauseScope|postponeProbe|recordBackOff|resumeScope) /;
+  /^store\.(operator\.\w+|submission\.pauses\.\w+|submission\.expireOverdue|results\.failDelivery|submission\.budget\.recordBackOff) /;
 
 /** Places to die at, as the trace names them. */
 export const crashPlaces: readonly string[] = portCalls.flatMap((name) => [`${name} <`, `${name} >`]);
 
 /** Those that a run of so many seeds must have died at. */
 export function crashPlacesOf(seeds: number): readonly string[] {
-  return crashPlaces.filter((place) => !rare.test(place) || (seeds >= 100_000 && !place.includes('recordBackOff')));
+  return crashPlaces.filter(
+    (place) => !rare.test(place) || (seeds >= 100_000 && !place.includes('submission.budget.recordBackOff')),
+  );
 }
 
 export const rareCrashPlaces: readonly string[] = crashPlaces.filter((place) => rare.test(place));
 
 /** Where every error of SQLite must have come at least once. */
 export const storeCallsOfTheLoop = [
-  'openAttempt',
-  'closeAttempt',
-  'closeDelivery',
-  'acceptBatch',
-  'forgetSlots',
+  'submission.openAttempt',
+  'submission.closeAttempt',
+  'results.closeDelivery',
+  'intake.acceptBatch',
+  'submission.budget.forgetSlots',
 ] as const;

@@ -30,7 +30,8 @@ interface Verdict {
 function plant(mutant: Mutant): string {
   const copy = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'order-sync-mutant-'));
   cpSync(join(root, 'src'), join(copy, 'src'), { recursive: true });
-  cpSync(join(root, 'test/simulation'), join(copy, 'test/simulation'), { recursive: true });
+  for (const folder of ['test/simulation', 'test/support'])
+    cpSync(join(root, folder), join(copy, folder), { recursive: true });
   cpSync(join(root, 'package.json'), join(copy, 'package.json'));
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
   const path = join(copy, 'src', mutant.file);

@@ -4,7 +4,8 @@ import type { StoreCommand } from '../../src/core/entry/operator-command.ts';
 import { usualTries } from '../../src/core/decision/settlement.ts';
 import { DeliveryLoop } from '../../src/results/delivery-loop.ts';
 import type { Sink } from '../../src/results/sink.ts';
-import type { AcceptedLine, IntakeBatch, Store } from '../../src/store/store.ts';
+import type { AcceptedLine, IntakeBatch } from '../../src/store/intake/intake.ts';
+import type { Store } from '../../src/store/store.ts';
 import { BudgetGate } from '../../src/submit/budget-gate.ts';
 import { Dispatcher } from '../../src/submit/dispatcher.ts';
 import { LookupCheck } from '../../src/submit/lookup-check.ts';
@@ -137,7 +138,7 @@ export class SimWorker {
   async accept(batch: IntakeBatch): Promise<readonly AcceptedLine[]> {
     if (this.#parts === null) throw new Error('the worker has not started');
     const { store, dispatcher, deliveries } = this.#parts;
-    const accepted = await store.acceptBatch(batch);
+    const accepted = await store.intake.acceptBatch(batch);
     dispatcher.notify();
     deliveries.notify();
     return accepted;

@@ -1,7 +1,9 @@
 import { lookedUpKinds, type LookedUp } from '../../src/core/order/operation.ts';
-import type { AttemptClose, OpenAttempt, Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { AttemptClose, OpenAttempt } from '../../src/store/submission/submission.ts';
 import type { ApiCall } from './api-call.ts';
 import type { Coverage } from './coverage.ts';
+import { wrappedStore } from '../support/wrapped-store.ts';
 import type { SimDisk } from './sim-disk.ts';
 import type { SimProcess } from './sim-process.ts';
 import { withFault, type SqliteFault } from './sqlite-tap.ts';
@@ -19,19 +21,25 @@ const legal: Readonly<Record<string, string>> = {
 
 /** Calls that change nothing: to die beside one of them is to die beside the port call before it. */
 const reads = new Set([
-  'nextDueAt',
-  'nextDeliveryAt',
-  'countUnknownOutcomes',
-  'dueDeliveries',
-  'pauses',
-  'openAttemptsOfOthers',
-  'expireOverdue',
-  'provenLookups',
-  'boughtReference',
-  'recentVerdicts',
-  'bringForward',
+  'submission.nextDueAt',
+  'results.nextDeliveryAt',
+  'submission.countUnknownOutcomes',
+  'results.dueDeliveries',
+  'submission.pauses.all',
+  'submission.openAttemptsOfOthers',
+  'submission.expireOverdue',
+  'submission.lookups.proven',
+  'submission.lookups.boughtReference',
+  'submission.recentVerdicts',
+  'submission.bringForward',
 ]);
-const changesEntries = new Set(['acceptBatch', 'openAttempt', 'closeAttempt', 'expireOverdue', 'actOnEntry']);
+const changesEntries = new Set([
+  'intake.acceptBatch',
+  'submission.openAttempt',
+  'submission.closeAttempt',
+  'submission.expireOverdue',
+  'operator.actOnEntry',
+]);
 
 /** The kind that a lookup is written down to have found something of; null for another call. */
 function kindOf(value: unknown): LookedUp | null {
@@ -80,46 +88,44 @@ export class StoreWatch {
   }
 
   wrap(store: Store, process: SimProcess, onRecorded: (kind: LookedUp | null) => void): Store {
-    return new Proxy(store, {
-      get: (target, name) => {
-        const value: unknown = Reflect.get(target, name);
-        if (typeof value !== 'function' || typeof name !== 'string' || name === 'close') return value;
-        if (name === 'freeBytes') return () => process.whileAlive(() => this.#freeBytes());
-        const call = (values: readonly unknown[]): unknown => {
-          const fault = this.#faultOf(process, name);
-          if (fault === null) return Reflect.apply(value, target, values);
-          const { result, struck } = withFault<unknown>(fault, () => Reflect.apply(value, target, values));
-          if (struck) {
-            this.#onFault(process, name);
-            // It is on the disk, although the worker believes that it failed: the next step begins from there.
-            if (fault.where === 'commit') {
-              if (name === 'closeAttempt' || name === 'proveLookup') onRecorded(kindOf(values[0]));
-              if (name === 'closeAttempt' && isClose(values[0])) this.#closed(values[0]);
-              if (changesEntries.has(name)) this.#entriesChanged();
-            }
+    return wrappedStore(store, (name, step) => {
+      if (name === 'close') return step;
+      if (name === 'freeBytes') return () => process.whileAlive(() => this.#freeBytes());
+      const records = name === 'submission.closeAttempt' || name === 'submission.lookups.prove';
+      const call = (values: readonly unknown[]): unknown => {
+        const fault = this.#faultOf(process, name);
+        if (fault === null) return step(...values);
+        const { result, struck } = withFault<unknown>(fault, () => step(...values));
+        if (struck) {
+          this.#onFault(process, name);
+          // It is on the disk, although the worker believes that it failed: the next step begins from there.
+          if (fault.where === 'commit') {
+            if (records) onRecorded(kindOf(values[0]));
+            if (name === 'submission.closeAttempt' && isClose(values[0])) this.#closed(values[0]);
+            if (changesEntries.has(name)) this.#entriesChanged();
           }
+        }
+        return result;
+      };
+      if (reads.has(name)) {
+        return async (...values) => {
+          const result: unknown = await process.whileAlive(() => call(values));
+          if (process.alive) this.#look(name, values[0], result);
+          // Where they do change something, that is a place to die at.
+          if ((name === 'submission.expireOverdue' || name === 'submission.bringForward') && result !== 0)
+            await process.port(`store.${name}`, () => undefined);
           return result;
         };
-        if (reads.has(name)) {
-          return async (...values: unknown[]) => {
-            const result: unknown = await process.whileAlive(() => call(values));
-            if (process.alive) this.#look(name, values[0], result);
-            // Where they do change something, that is a place to die at.
-            if ((name === 'expireOverdue' || name === 'bringForward') && result !== 0)
-              await process.port(`store.${name}`, () => undefined);
-            return result;
-          };
-        }
-        return (...values: unknown[]) =>
-          process.port(`store.${name}`, async () => {
-            const result: unknown = await call(values);
-            // Another call of the process may have been its last in the meantime.
-            if (!process.alive) return result;
-            this.#look(name, values[0], result);
-            if (name === 'closeAttempt' || name === 'proveLookup') onRecorded(kindOf(values[0]));
-            return result;
-          });
-      },
+      }
+      return (...values) =>
+        process.port(`store.${name}`, async () => {
+          const result: unknown = await call(values);
+          // Another call of the process may have been its last in the meantime.
+          if (!process.alive) return result;
+          this.#look(name, values[0], result);
+          if (records) onRecorded(kindOf(values[0]));
+          return result;
+        });
     });
   }
 
@@ -137,17 +143,17 @@ export class StoreWatch {
   }
 
   #look(name: string, argument: unknown, result: unknown): void {
-    if (name === 'openAttempt' && isOpenAttempt(result)) {
+    if (name === 'submission.openAttempt' && isOpenAttempt(result)) {
       this.#open.set(result.attemptId, result);
       this.#trace(
         `open attempt ${result.attemptId} ${result.purpose} ${result.entry.operation} ${result.entry.reference}`,
       );
     }
-    if (name === 'openAttemptsOfOthers' && Array.isArray(result)) {
+    if (name === 'submission.openAttemptsOfOthers' && Array.isArray(result)) {
       for (const attempt of result) if (isOpenAttempt(attempt)) this.#open.set(attempt.attemptId, attempt);
     }
-    if (name === 'closeAttempt' && isClose(argument)) this.#closed(argument);
-    if (name === 'closeDelivery') this.changed = true;
+    if (name === 'submission.closeAttempt' && isClose(argument)) this.#closed(argument);
+    if (name === 'results.closeDelivery') this.changed = true;
     if (changesEntries.has(name) && result !== 0) this.#entriesChanged();
   }
 

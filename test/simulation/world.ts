@@ -26,7 +26,7 @@ import { WireWatch } from './wire-watch.ts';
 const newDiskMs = 120_000;
 
 /** Calls of the store that somebody outside asked for, who is told when they fail. */
-const asked = new Set(['acceptBatch', 'actOnEntry', 'pauseScope', 'resumeScope']);
+const asked = new Set(['intake.acceptBatch', 'operator.actOnEntry', 'operator.pauseScope', 'operator.resumeScope']);
 
 export interface Violation {
   readonly invariant: string;
@@ -231,7 +231,7 @@ export class World {
   /** A result that is written again is the same to the byte. */
   async #rewriteResults(): Promise<void> {
     const before = this.results.contents();
-    await this.#worker?.store?.redeliver({}, this.#clocks.wallOffsetMs + this.time.nowMs);
+    await this.#worker?.store?.results.redeliver({}, this.#clocks.wallOffsetMs + this.time.nowMs);
     this.#worker?.notifyDeliveries();
     await this.time.run(() => false, this.time.nowMs + 61_000);
     for (const [path, text] of this.results.contents()) {
@@ -362,7 +362,7 @@ export class World {
     const nowMs = Math.floor(this.#clocks.wallOffsetMs + this.time.nowMs);
     const wish = { actor: 'a person', reason: 'the outbox was lost', nowMs, untilMs: nowMs + afterLossMs };
     const store = this.disk.open();
-    store
+    store.operator
       .beginAfterLoss(wish)
       .catch((error: unknown) => this.violate('I0', `init --after-loss failed: ${String(error)}`));
     this.disk.release();

@@ -44,9 +44,11 @@ const start = (onRefund: Mode): Promise<Shops> => startShops({ woo: { onRefund }
 /** The gift card is delivered, and so is the eSIM. */
 async function deliverBoth({ outbox }: Shops): Promise<void> {
   const card = await outbox.opened({ nowMs: Date.now() });
-  await outbox.store.closeAttempt(close(card, fulfilled));
+  await outbox.store.submission.closeAttempt(close(card, fulfilled));
   const esim = await outbox.opened({ nowMs: Date.now() });
-  await outbox.store.closeAttempt(close(esim, { ...fulfilled, answer: { ...delivered, units: [{ iccid }] } }));
+  await outbox.store.submission.closeAttempt(
+    close(esim, { ...fulfilled, answer: { ...delivered, units: [{ iccid }] } }),
+  );
 }
 
 const cases = (platform: Platform) =>
@@ -184,7 +186,9 @@ describe.each(both.map((platform) => [platform.source, platform] as const))(
       async (mode) => {
         const shops = await start(mode);
         await deliver(shops, order({ line_items: items({ 11: 2 }) }));
-        await shops.outbox.store.closeAttempt(close(await shops.outbox.opened({ nowMs: Date.now() }), refused));
+        await shops.outbox.store.submission.closeAttempt(
+          close(await shops.outbox.opened({ nowMs: Date.now() }), refused),
+        );
         await deliver(shops, order({ line_items: items({ 11: 2 }), ...refunded }, 1));
         const state = mode === 'ignore' ? 'waiting' : 'cancelled';
         expect([shops.bought(), shops.told()]).toEqual([[`11 2 x steam-usd-20 ${state}`], []]);
@@ -194,7 +198,9 @@ describe.each(both.map((platform) => [platform.source, platform] as const))(
     it('is told to a person when nobody knows whether it was bought', async () => {
       const shops = await start('hold');
       await deliver(shops, order({ line_items: items({ 11: 2 }) }));
-      await shops.outbox.store.closeAttempt(close(await shops.outbox.opened({ nowMs: Date.now() }), nothing));
+      await shops.outbox.store.submission.closeAttempt(
+        close(await shops.outbox.opened({ nowMs: Date.now() }), nothing),
+      );
       await deliver(shops, order({ line_items: items({ 11: 2 }), ...refunded }, 1));
       expect([shops.bought(), shops.told()]).toEqual([['11 2 x steam-usd-20 unknown'], ['11 refunded_in_storefront']]);
     });
@@ -205,8 +211,10 @@ describe.each(both.map((platform) => [platform.source, platform] as const))(
       const part = (number: number) => ({ generation: 1, part: number, quantity: 1, currency: 'USD' });
       const replacements = [part(0), part(1), part(2)];
       const parted: Settlement = { ...refused, state: 'rejected', row: 'limit_exceeded', replacements };
-      await shops.outbox.store.closeAttempt(close(await shops.outbox.opened({ nowMs: Date.now() }), parted));
-      await shops.outbox.store.closeAttempt(close(await shops.outbox.opened({ nowMs: Date.now() }), fulfilled));
+      await shops.outbox.store.submission.closeAttempt(close(await shops.outbox.opened({ nowMs: Date.now() }), parted));
+      await shops.outbox.store.submission.closeAttempt(
+        close(await shops.outbox.opened({ nowMs: Date.now() }), fulfilled),
+      );
       const closed = order({ line_items: items({ 11: 3 }), ...refunded }, 1);
       expect((await deliver(shops, closed)).json).toMatchObject({ taken_back: 2, held: 1 });
       expect((await deliver(shops, closed)).json).toMatchObject({ taken_back: 0, held: 0 });

@@ -25,7 +25,7 @@ async function withEsim(faults: SandboxConfig['faults']): Promise<{ worker: Subm
 }
 
 async function proven(worker: Submission, kinds: number): Promise<void> {
-  while ((await worker.store.provenLookups()).length < kinds)
+  while ((await worker.store.submission.lookups.proven()).length < kinds)
     await new Promise((resolve) => void setImmediate(resolve));
 }
 

@@ -68,7 +68,7 @@ describe('after the loss of the outbox', () => {
     await worker.loseOutbox({ looksFirst: true });
     const [reference] = await worker.accept([{ orderId: 'refunded' }]);
     const wish = { actor: 'shop', reason: 'refunded there', nowMs: Date.now() };
-    const taken = await worker.store.cancelUnsent({ source: 'shop', orderId: 'refunded', ...wish });
+    const taken = await worker.store.intake.cancelUnsent({ source: 'shop', orderId: 'refunded', ...wish });
     expect(taken).toMatchObject({ kind: 'refused', lines: [{ reference, state: 'pending' }] });
   });
 

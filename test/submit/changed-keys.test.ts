@@ -47,7 +47,7 @@ describe('a 401 that arrives after the key was changed', () => {
       await worker.useKeys({ spare: 'key-next' });
       await worker.settled();
       expect(worker.counts().fulfilled).toBe(1);
-      expect(await worker.store.pauses()).toEqual([]);
+      expect(await worker.store.submission.pauses.all()).toEqual([]);
     }),
   );
 });
@@ -82,7 +82,7 @@ describe('an answer to another order that arrives after the key was changed', ()
       await worker.useKeys({ main: 'key-next' });
       await worker.settled();
       expect(worker.counts().needs_review).toBe(1);
-      expect(await worker.store.pauses()).toMatchObject([{ scope: 'account', probeAtMs: null }]);
+      expect(await worker.store.submission.pauses.all()).toMatchObject([{ scope: 'account', probeAtMs: null }]);
     } finally {
       await worker.close();
     }

@@ -7,8 +7,8 @@ import type { AttemptDeps } from '../../src/submit/attempt.ts';
 import { BudgetGate } from '../../src/submit/budget-gate.ts';
 import { LookupCheck } from '../../src/submit/lookup-check.ts';
 import { Pauses } from '../../src/submit/pauses.ts';
-import type { LookupProof, Store } from '../../src/store/store.ts';
 import { close, fulfilled, line, Outbox } from '../support/outbox.ts';
+import { wrappedStore } from '../support/wrapped-store.ts';
 
 let outbox: Outbox | null = null;
 afterEach(async () => {
@@ -21,7 +21,7 @@ async function checked(row: OutcomeRow): Promise<AttemptDeps> {
   outbox = await Outbox.open();
   const { store } = outbox;
   await outbox.accept([line()]);
-  await store.closeAttempt(close(await outbox.opened(), fulfilled));
+  await store.submission.closeAttempt(close(await outbox.opened(), fulfilled));
   const clock = new SystemClock();
   const limits = { windowMs: 60_000, requests: 60, orders: 20, transitMs: 1000 };
   const deps: AttemptDeps = {
@@ -85,16 +85,10 @@ it('believes what a top-up proves of both kinds, also when the worker died betwe
   const { store } = outbox;
   const wholesale = { lookupPath: () => '/esim/orders/{key}' };
   let proofs = 0;
-  const dying: Store = new Proxy(store, {
-    get: (target, name) => {
-      const value: unknown = Reflect.get(target, name);
-      if (name !== 'proveLookup') return typeof value === 'function' ? value.bind(target) : value;
-      return async (proof: LookupProof) => {
-        proofs += 1;
-        if (proofs === 2) throw new Error('the worker died');
-        await target.proveLookup(proof);
-      };
-    },
+  const dying = wrappedStore(store, (name, step) => async (...values) => {
+    if (name === 'submission.lookups.prove') proofs += 1;
+    if (proofs === 2) throw new Error('the worker died');
+    return step(...values);
   });
   await expect(new LookupCheck(dying).found('esim_topup', wholesale)).rejects.toThrow('the worker died');
   const next = new LookupCheck(store);

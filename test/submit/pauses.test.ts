@@ -39,10 +39,10 @@ describe('orders whose form is refused one after the other', () => {
     await worker.settled();
     await worker.restart();
     await worker.accept(Array.from({ length: 40 }, () => ({})));
-    while ((await worker.store.pauses()).length === 0) await turn(worker);
+    while ((await worker.store.submission.pauses.all()).length === 0) await turn(worker);
     await worker.accept([{ operation: 'esim_order', variant: null, plan: 'es-1gb-7d' }]);
     while (worker.counts().fulfilled < 1) await turn(worker);
-    expect(await worker.store.pauses()).toMatchObject([
+    expect(await worker.store.submission.pauses.all()).toMatchObject([
       { scope: 'family:gift_card', reason: 'refused_in_a_row', openedBy: 'worker' },
     ]);
     expect(worker.counts()).toMatchObject({ rejected: 5, pending: 38, fulfilled: 1 });
@@ -73,7 +73,7 @@ describe('orders whose form is refused one after the other', () => {
 describe('a probe of the whole account', () => {
   it('lets the key stand still that it was turned away with', async () => {
     const worker = await submission({ keys: { main: 'revoked' }, retryTimeScale: 1 });
-    await worker.store.openPause({
+    await worker.store.submission.pauses.open({
       scope: 'account',
       reason: 'api_disabled',
       message: '',
@@ -82,8 +82,8 @@ describe('a probe of the whole account', () => {
       nowMs: 1,
     });
     await worker.dispatcher.pausesChanged();
-    while ((await worker.store.pauses()).length < 2) await turn(worker);
-    const pauses = await worker.store.pauses();
+    while ((await worker.store.submission.pauses.all()).length < 2) await turn(worker);
+    const pauses = await worker.store.submission.pauses.all();
     expect(pauses.find((pause) => pause.scope === 'key:main')).toMatchObject({ reason: 'invalid_key' });
     expect(worker.sandbox.ledger().orders).toEqual([]);
   });

@@ -14,7 +14,7 @@ afterEach(async () => {
 /** A worker that stands still by a person's word, with an order that waits. */
 async function pausedScopes(): Promise<Submission> {
   open = await startSubmission();
-  await open.store.pauseScope({ scope: 'account', actor: 'test', reason: 'a rest', nowMs: 1 });
+  await open.store.operator.pauseScope({ scope: 'account', actor: 'test', reason: 'a rest', nowMs: 1 });
   await open.dispatcher.pausesChanged();
   await open.accept([{}]);
   return open;

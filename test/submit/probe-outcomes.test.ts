@@ -40,7 +40,7 @@ describe('a scope that stands still', () => {
       outbox = await Outbox.open();
       const { store } = outbox;
       const board = new Pauses({ store, clock: new SystemClock(), random: () => 0.5, retryTimeScale: 1 });
-      await store.openPause({
+      await store.submission.pauses.open({
         scope: 'account',
         reason: 'api_disabled',
         message: '',

@@ -81,14 +81,14 @@ async function runAttempt(deps: AttemptDeps, step: 'send' | 'lookup'): Promise<v
 /** Opens a pause of the account and probes it. */
 async function probe(deps: AttemptDeps): Promise<void> {
   const pause = { scope: 'account', reason: 'api_disabled', message: '', openedBy: 'worker', probeAtMs: 1, nowMs: 1 };
-  await deps.store.openPause(pause);
+  await deps.store.submission.pauses.open(pause);
   await deps.pauses.refresh();
   await probeDuePauses(deps, { trials: new TrialOrders(deps), signal, onChange: () => undefined });
 }
 
 async function checkLookups(deps: AttemptDeps): Promise<void> {
   await present().accept([line()]);
-  await deps.store.closeAttempt(close(await present().opened(), fulfilled));
+  await deps.store.submission.closeAttempt(close(await present().opened(), fulfilled));
   await deps.lookups.tryOne(deps, signal);
 }
 
@@ -105,7 +105,7 @@ async function readPage(deps: AttemptDeps): Promise<void> {
 
 async function lookUpEntry(deps: AttemptDeps): Promise<void> {
   await present().accept([line()]);
-  await deps.store.closeAttempt(close(await present().opened(), nothing));
+  await deps.store.submission.closeAttempt(close(await present().opened(), nothing));
   await runAttempt(deps, 'lookup');
 }
 
@@ -127,8 +127,8 @@ const limited: Outcome = { ...withoutAnswer('rate_limited', true, 'slow down'), 
 
 /** What is recorded of the key: its pauses and whether it backs off, now and after a restart. */
 async function stateOfKey({ store, gate, pauses }: AttemptDeps) {
-  const scopes = (await store.pauses()).map((pause) => pause.scope);
-  const backOffs = await store.restoreBackOffs({ nowMono: 0, bootId: null });
+  const scopes = (await store.submission.pauses.all()).map((pause) => pause.scope);
+  const backOffs = await store.submission.budget.restoreBackOffs({ nowMono: 0, bootId: null });
   expect(pauses.all.map((pause) => pause.scope)).toEqual(scopes);
   return { isPaused: scopes.includes('key:main'), blockedForMs: gate.usage()[0]?.blockedForMs, backOffs };
 }
@@ -174,7 +174,7 @@ describe.each(callsWithoutPause)('a 403 about the account, as the answer to %s',
   ])('pauses the account, which is probed at once only after the key was replaced: %s', async (value, isDue) => {
     const deps = await workerOfReplacedKey({ ...denied, row: 'account_not_allowed', http: 403 }, value);
     await run(deps);
-    const [pause] = await deps.store.pauses();
+    const [pause] = await deps.store.submission.pauses.all();
     expect(pause).toMatchObject({ scope: 'account', reason: 'account_not_allowed' });
     expect((pause?.probeAtMs ?? 0) <= deps.clock.wallMs()).toBe(isDue);
   });

@@ -52,7 +52,7 @@ describe('a doubt that another run of the machine stamped', () => {
     const worker = open;
     // An order that a lookup finds: from then on an absence proves something.
     await worker.accept([{}]);
-    while ((await worker.store.provenLookups()).length === 0) await turn(worker);
+    while ((await worker.store.submission.lookups.proven()).length === 0) await turn(worker);
     const [reference = ''] = await worker.accept([{}]);
     // Its first call may have arrived, so the refusal of the second waits for the end of the quiet time.
     while ((rowOf(worker, reference)?.due_at_ms ?? 0) < Date.now() + settlementDelayMs / 2) await turn(worker);

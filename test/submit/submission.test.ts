@@ -67,7 +67,7 @@ describe('buying', () => {
     const worker = await submission();
     await worker.accept([{ quantity: 2 }]);
     await worker.settled();
-    const [due] = await worker.store.dueDeliveries('folder', Date.now(), 1);
+    const [due] = await worker.store.results.dueDeliveries('folder', Date.now(), 1);
     const entry = due?.document.lines[0]?.entries[0];
     const [order] = worker.sandbox.ledger().orders;
     expect(entry).toMatchObject({ state: 'fulfilled', order_number: order?.number, cost: '9.46', currency: 'USD' });
@@ -83,7 +83,7 @@ describe('buying', () => {
     const worker = await submission();
     await worker.accept([{ variant }]);
     await worker.settled();
-    const [due] = await worker.store.dueDeliveries('folder', Date.now(), 1);
+    const [due] = await worker.store.results.dueDeliveries('folder', Date.now(), 1);
     const error = due?.document.lines[0]?.entries[0]?.error;
     expect(error).toMatchObject({ code });
     expect(error?.message).not.toBe('');
@@ -153,7 +153,7 @@ describe('an answer that does not come', () => {
     });
     await worker.accept([{ variant: 'steam-usd-10' }]);
     await worker.settled();
-    while ((await worker.store.provenLookups()).length === 0)
+    while ((await worker.store.submission.lookups.proven()).length === 0)
       await new Promise((resolve) => void setImmediate(resolve));
     await worker.restart({ lookup: { gift_card: { path: '/orders/by-reference/{key}' } } });
     await worker.accept([{ variant: 'steam-usd-10' }]);
@@ -204,7 +204,7 @@ describe('being turned away', () => {
     await worker.accept([{}, {}]);
     await worker.settled();
     expect(worker.counts().fulfilled).toBe(2);
-    expect(await worker.store.pauses()).toEqual([]);
+    expect(await worker.store.submission.pauses.all()).toEqual([]);
     expect(attemptsOf(worker).every((found) => ['api_disabled', 'accepted'].includes(found.outcome))).toBe(true);
   });
 
@@ -226,7 +226,9 @@ describe('being turned away', () => {
     await worker.accept([{}, { currency: 'EUR' }, {}, { currency: 'EUR' }]);
     while (worker.counts().fulfilled < 2) await new Promise((resolve) => void setImmediate(resolve));
     expect(worker.counts()).toMatchObject({ fulfilled: 2, rejected: 0 });
-    expect(await worker.store.pauses()).toMatchObject([{ scope: 'balance:USD', reason: 'insufficient_balance' }]);
+    expect(await worker.store.submission.pauses.all()).toMatchObject([
+      { scope: 'balance:USD', reason: 'insufficient_balance' },
+    ]);
   });
 
   it('by a 429 that nothing explains loses nothing and counts no attempt', async () => {
@@ -275,7 +277,7 @@ describe('what an order allows the worker to do by itself', () => {
     const { orders } = worker.sandbox.ledger();
     expect(orders.map((order) => order.quantity).toSorted((a, b) => a - b)).toEqual([4, 4, 4, 5]);
     expect(new Set(orders.map((order) => order.reference)).size).toBe(4);
-    const [due] = await worker.store.dueDeliveries('folder', Date.now(), 1);
+    const [due] = await worker.store.results.dueDeliveries('folder', Date.now(), 1);
     expect(due?.document).toMatchObject({ state: 'completed', lines: [{ state: 'fulfilled' }] });
     expect(due?.document.lines[0]?.entries.flatMap((entry) => entry.units)).toHaveLength(17);
   });
@@ -308,7 +310,7 @@ describe('what an order allows the worker to do by itself', () => {
     await worker.settled();
     const { orders } = worker.sandbox.ledger();
     expect(orders.map((order) => order.quantity).toSorted((a, b) => a - b)).toEqual([6, 24, 48]);
-    const due = await worker.store.dueDeliveries('folder', Date.now(), 2);
+    const due = await worker.store.results.dueDeliveries('folder', Date.now(), 2);
     const document = due.find((found) => found.document.order_id === 'some')?.document;
     expect(document).toMatchObject({ state: 'partial', lines: [{ state: 'partial' }] });
     expect(document?.lines[0]?.entries.flatMap((entry) => entry.units)).toHaveLength(30);
@@ -354,7 +356,7 @@ describe('a wall clock that was ahead and is set right', () => {
     const worker = await submission();
     const years = Date.now() + 5 * 365 * 86_400_000;
     const pause = { scope: 'family:gift_card', reason: 'refused_in_a_row', message: 'five', openedBy: 'worker' };
-    await worker.store.openPause({ ...pause, probeAtMs: years, nowMs: years });
+    await worker.store.submission.pauses.open({ ...pause, probeAtMs: years, nowMs: years });
     await worker.restart();
     const line = {
       source: 'shop',
@@ -365,9 +367,9 @@ describe('a wall clock that was ahead and is set right', () => {
     };
     const none = { plan: null, iccid: null, days: null, notAfterMs: null, metadata: {}, extra: {}, lineNumber: null };
     const lines = [{ ...line, operation: 'gift_card_order' as const, ...none, quantity: 1, currency: 'USD' }];
-    await worker.store.acceptBatch({ nowMs: years, fileId: null, rejections: [], lines });
+    await worker.store.intake.acceptBatch({ nowMs: years, fileId: null, rejections: [], lines });
     await worker.settled();
     expect(worker.counts().fulfilled).toBe(1);
-    expect(await worker.store.pauses()).toEqual([]);
+    expect(await worker.store.submission.pauses.all()).toEqual([]);
   });
 });

@@ -3,7 +3,7 @@ import SqliteDatabase from 'better-sqlite3';
 import type { EntryActionName } from '../../src/core/entry/states.ts';
 import type { EntryAction } from '../../src/core/entry/operator-decision.ts';
 import type { Settlement } from '../../src/core/decision/settlement.ts';
-import type { EntryCommand, EntryCommandResult } from '../../src/store/operator/audited-request.ts';
+import type { EntryCommand, EntryCommandResult } from '../../src/store/operator/operator.ts';
 import { answer, close, fulfilled, line, nothing, Outbox } from './outbox.ts';
 
 export const settlementDelayEndMs = 120_000;
@@ -71,7 +71,7 @@ const situations: Record<Situation, (box: Outbox) => Promise<unknown>> = {
   fulfilled: (box) => settle(box, fulfilled),
   refunded: (box) => settle(box, { ...fulfilled, state: 'refunded' }),
   rejected: (box) => settle(box, { ...outOfStock, state: 'rejected' }),
-  expired: async (box) => void (await box.store.expireOverdue(nowMs, 5)),
+  expired: async (box) => void (await box.store.submission.expireOverdue(nowMs, 5)),
   cancelled: (box) => act(box, { action: 'cancel' }),
   'needs_review, refused': (box) =>
     settle(
@@ -92,9 +92,9 @@ const situations: Record<Situation, (box: Outbox) => Promise<unknown>> = {
 };
 
 export async function settle(box: Outbox, settlement: Settlement): Promise<void> {
-  const attempt = await box.store.openAttempt(box.claim({ nowMs: 510_000 }));
+  const attempt = await box.store.submission.openAttempt(box.claim({ nowMs: 510_000 }));
   if (attempt === null) throw new Error('nothing was due');
-  await box.store.closeAttempt(close(attempt, settlement));
+  await box.store.submission.closeAttempt(close(attempt, settlement));
 }
 
 export function rows<T>(box: Outbox, sql: string): T[] {
@@ -120,7 +120,7 @@ export const everything = (box: Outbox): unknown =>
   );
 
 export function act(box: Outbox, order: EntryAction, changes: Partial<EntryCommand> = {}): Promise<EntryCommandResult> {
-  return box.store.actOnEntry({
+  return box.store.operator.actOnEntry({
     reference: referenceOf(box),
     order,
     actor: 'cli:anna',

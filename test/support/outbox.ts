@@ -6,7 +6,8 @@ import type { OrderAnswer } from '../../src/core/decision/order-answer.ts';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { Settlement } from '../../src/core/decision/settlement.ts';
 import { openStore } from '../../src/store/sqlite-store.ts';
-import type { AttemptClaim, AttemptClose, OpenAttempt, Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { AttemptClaim, AttemptClose, OpenAttempt } from '../../src/store/submission/submission.ts';
 
 /** A store on a real file, with the steps that tests take most. */
 export class Outbox {
@@ -48,7 +49,7 @@ export class Outbox {
   }
 
   accept(lines: ReturnType<typeof line>[], fileId: string | null = null, nowMs = 1000) {
-    return this.store.acceptBatch({ nowMs, fileId, lines, rejections: [] });
+    return this.store.intake.acceptBatch({ nowMs, fileId, lines, rejections: [] });
   }
 
   claim(changes: Partial<AttemptClaim> = {}): AttemptClaim {
@@ -88,7 +89,7 @@ export class Outbox {
   }
 
   async opened(changes: Partial<AttemptClaim> = {}): Promise<OpenAttempt> {
-    const attempt = await this.store.openAttempt(this.claim(changes));
+    const attempt = await this.store.submission.openAttempt(this.claim(changes));
     if (attempt === null) throw new Error('nothing was due');
     return attempt;
   }

@@ -89,7 +89,12 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
     });
     if (looksFirst) {
       const untilMs = clock.wallMs() + 86_400_000;
-      await store.beginAfterLoss({ actor: 'test', reason: 'the disk was lost', nowMs: clock.wallMs(), untilMs });
+      await store.operator.beginAfterLoss({
+        actor: 'test',
+        reason: 'the disk was lost',
+        nowMs: clock.wallMs(),
+        untilMs,
+      });
     }
     const incarnationId = await store.beginIncarnation({
       bootId: clock.bootId ?? null,
@@ -156,7 +161,7 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
       return half.dispatcher;
     },
     async accept(lines) {
-      const accepted = await half.store.acceptBatch({
+      const accepted = await half.store.intake.acceptBatch({
         nowMs: clock.wallMs(),
         fileId: null,
         rejections: [],

@@ -41,7 +41,7 @@ export function addInit(program: Command, context: CliContext): void {
       if (options.afterLoss === true) {
         const nowMs = context.clock.wallMs();
         const reason = 'the outbox before this one was lost, or this is an older copy of it';
-        await store.beginAfterLoss({ actor: cliActor(), reason, nowMs, untilMs: nowMs + afterLossMs });
+        await store.operator.beginAfterLoss({ actor: cliActor(), reason, nowMs, untilMs: nowMs + afterLossMs });
       }
     } finally {
       await store.close();

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { isoTime } from '../../core/clock.ts';
 import { entryStates } from '../../core/entry/states.ts';
 import type { Attention } from '../../store/read/outbox-reader.ts';
-import type { Pause } from '../../store/store.ts';
+import type { Pause } from '../../store/submission/submission.ts';
 import { addConfigOptions, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { renderTable, shortDuration, shortTime } from '../plain-text.ts';

@@ -77,7 +77,7 @@ export async function findUnfinishedJobs(
 async function returnMarker(config: FolderSettings, store: Store, workName: string): Promise<void> {
   const parsed = parseWorkName(workName);
   const path = join(config.work, workName);
-  if (parsed !== null && (await store.findFile(parsed.id)) === null) {
+  if (parsed !== null && (await store.intake.files.find(parsed.id)) === null) {
     await link(path, join(config.inbox, parsed.name)).catch((error: unknown) => {
       // A newer marker stands there: it speaks for the file.
       if (!hasErrno(error, 'EEXIST')) throw error;

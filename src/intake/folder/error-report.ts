@@ -1,4 +1,4 @@
-import type { FileRow, Rejection } from '../../store/store.ts';
+import type { FileRow, Rejection } from '../../store/intake/intake.ts';
 import type { DocumentError } from '../orders/document-error.ts';
 
 /** A report names this many lines; the outbox knows them all. */

@@ -3,7 +3,8 @@ import { mkdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, isoTime } from '../../core/clock.ts';
 import { syncFolder, writeFileAtomically } from '../../ops/atomic-file.ts';
-import type { FileRow, Store } from '../../store/store.ts';
+import type { FileRow } from '../../store/intake/intake.ts';
+import type { Store } from '../../store/store.ts';
 import type { DocumentError } from '../orders/document-error.ts';
 import { moveDurably, openRegularFile, readPrefix } from './durable-files.ts';
 import { documentReport, lineReport } from './error-report.ts';
@@ -62,10 +63,10 @@ export async function finishFile(
   const path = join(config.work, job.workName);
   const present = await signatureAt(path);
   const changed = present !== null && present !== signature && (await isOther(path, row.sha256));
-  const rejections = await store.rejectionsOfFile(job.id);
+  const rejections = await store.intake.files.rejections(job.id);
   const report = rejections.length === 0 ? null : errorReportNameOf(job.id, job.name);
   if (report !== null) await writeFileAtomically(join(config.rejected, report), lineReport(row, rejections));
-  await store.archiveFile(job.id, nowMs);
+  await store.intake.files.archive(job.id);
   if (changed) return { kind: 'changed', job, next: await renewJob(context, job) };
   const day = join(config.archive, isoTime(nowMs).slice(0, 10));
   if ((await mkdir(day, { recursive: true })) !== undefined) await syncFolder(config.archive);
@@ -88,12 +89,18 @@ async function renewJob(context: FileJobContext, job: FileJob): Promise<FileJob>
 /** Ends a file of which nothing (more) is accepted: its report, the commit, then the move. */
 export async function rejectFile(context: FileJobContext, job: FileJob, error: DocumentError): Promise<FileOutcome> {
   const { store, clock, config } = context;
-  if ((await store.findFile(job.id)) === null) {
-    await store.beginFile({ id: job.id, name: job.name, sizeBytes: 0, nowMs: clock.wallMs() });
+  if ((await store.intake.files.find(job.id)) === null) {
+    await store.intake.files.begin({ id: job.id, name: job.name, sizeBytes: 0, nowMs: clock.wallMs() });
   }
   await writeFileAtomically(join(config.rejected, errorReportNameOf(job.id, job.name)), documentReport(job, error));
   const message = error.hint === undefined ? error.message : `${error.message} ${error.hint}`;
-  await store.rejectFile({ id: job.id, sha256: null, code: error.documentCode, message, nowMs: clock.wallMs() });
+  await store.intake.files.reject({
+    id: job.id,
+    sha256: null,
+    code: error.documentCode,
+    message,
+    nowMs: clock.wallMs(),
+  });
   return moveToRejected(context, job, error.documentCode, message);
 }
 

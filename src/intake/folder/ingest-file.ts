@@ -2,7 +2,7 @@ import { lstat } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { FileRow, IntakeBatch } from '../../store/store.ts';
+import type { FileRow, IntakeBatch } from '../../store/intake/intake.ts';
 import { DocumentError } from '../orders/document-error.ts';
 import { inspectOrders, tooLarge } from '../orders/check-document.ts';
 import { tooLargeForJson } from '../orders/json-document.ts';
@@ -33,7 +33,7 @@ const startsAllowed = 2;
  * Throws what the file system or the store throws; then the job stands where it stood and may be taken up again.
  */
 export async function runFileJob(context: FileJobContext, job: FileJob): Promise<FileOutcome> {
-  const row = await context.store.findFile(job.id);
+  const row = await context.store.intake.files.find(job.id);
   if (row?.state === 'rejected') return moveToRejected(context, job, row.errorCode ?? '', row.errorMessage ?? '');
   if (row?.state === 'ingested' || row?.state === 'archived') return finishFile(context, job, row, null);
   let read: Read | null;
@@ -60,7 +60,12 @@ async function ingest(context: FileJobContext, job: FileJob): Promise<Read | nul
   const { size } = await lstat(path);
   // Once in the life of a process: what is counted is how often a process ended over this file.
   if (!context.begun.has(job.id)) {
-    const { starts } = await store.beginFile({ id: job.id, name: job.name, sizeBytes: size, nowMs: clock.wallMs() });
+    const { starts } = await store.intake.files.begin({
+      id: job.id,
+      name: job.name,
+      sizeBytes: size,
+      nowMs: clock.wallMs(),
+    });
     context.begun.add(job.id);
     if (starts > startsAllowed) throw poisoned(starts);
   }
@@ -74,11 +79,11 @@ async function ingest(context: FileJobContext, job: FileJob): Promise<Read | nul
     const whole = await acceptLines(context, job, source, { ...options, oversized: inspection.oversized });
     if (!whole) {
       // An orderly stop says nothing against the file: only starts that ended the process count.
-      await store.postponeFile(job.id);
+      await store.intake.files.postpone(job.id);
       context.begun.delete(job.id);
       return null;
     }
-    const row = await store.finishFile({ id: job.id, sha256: inspection.sha256, nowMs: clock.wallMs() });
+    const row = await store.intake.files.finish({ id: job.id, sha256: inspection.sha256, nowMs: clock.wallMs() });
     return { row, signature: signatureOf(opened) };
   } finally {
     await handle.close();
@@ -111,7 +116,7 @@ async function acceptLines(
     const batch = { nowMs: context.clock.wallMs(), fileId: job.id, lines, rejections };
     lines = [];
     rejections = [];
-    await context.store.acceptBatch(batch);
+    await context.store.intake.acceptBatch(batch);
     // Also known lines give something to do: their results are written again.
     context.onAccepted();
     await nextTurn();

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { AcceptedOrder } from '../../store/intake/intake-steps.ts';
+import type { AcceptedOrder } from '../../store/intake/intake.ts';
 
 /** What one caller had accepted since the last line. */
 interface Noted {

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../core/clock.ts';
-import type { RequestOutcome, WholeRequest } from '../../store/intake/intake-steps.ts';
+import type { RequestOutcome, WholeRequest } from '../../store/intake/intake.ts';
 import type { Store } from '../../store/store.ts';
 import { Refusal } from './problem.ts';
 
@@ -69,7 +69,7 @@ export class CommitQueue {
       await nextTurn();
       const batch = this.#takeBatch();
       try {
-        const outcomes = await this.#store.acceptRequests(batch.map(({ request }) => request));
+        const outcomes = await this.#store.intake.acceptRequests(batch.map(({ request }) => request));
         for (const [index, { resolve, reject }] of batch.entries()) {
           const outcome = outcomes[index];
           if (outcome === undefined) reject(new Error('the store told no outcome'));

@@ -1,5 +1,5 @@
 import type { ResultDocument } from '../../core/result/result-document.ts';
-import type { AcceptedOrder, OrderConflict } from '../../store/intake/intake-steps.ts';
+import type { AcceptedOrder, OrderConflict } from '../../store/intake/intake.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
 import { Refusal } from './problem.ts';
 

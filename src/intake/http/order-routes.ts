@@ -3,7 +3,7 @@ import { Hono } from 'hono';
 import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
-import type { AcceptedOrder } from '../../store/intake/intake-steps.ts';
+import type { AcceptedOrder } from '../../store/intake/intake.ts';
 import type { Store } from '../../store/store.ts';
 import type { AcceptedLog } from './acceptance-log.ts';
 import type { Admission, Web } from './admission.ts';
@@ -96,7 +96,7 @@ async function cancelUnsentResult(deps: OrderRoutesDeps, context: Context<Web>):
   const named = namedOrder(context);
   requireSource(caller, named.source);
   const { name } = caller;
-  const taken = await store.cancelUnsent({
+  const taken = await store.intake.cancelUnsent({
     ...named,
     actor: `webhook:${name}`,
     reason: 'DELETE over HTTP',

@@ -1,5 +1,5 @@
 import type { Buffer } from 'node:buffer';
-import type { WholeRequest } from '../../store/intake/intake-steps.ts';
+import type { WholeRequest } from '../../store/intake/intake.ts';
 import { checkedText } from '../orders/utf8-text.ts';
 import { DocumentError } from '../orders/document-error.ts';
 import { syntaxMessage } from '../orders/json-document.ts';

@@ -1,5 +1,5 @@
 import type { Buffer } from 'node:buffer';
-import type { WholeRequest } from '../../store/intake/intake-steps.ts';
+import type { WholeRequest } from '../../store/intake/intake.ts';
 import { isObject } from '../orders/check-line.ts';
 import { judgeOrder } from '../orders/check-order.ts';
 import { shownValue } from '../orders/checked-line.ts';

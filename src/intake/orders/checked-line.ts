@@ -1,5 +1,5 @@
 import { type AcceptableLine, orderHeadSchema, sourceSchema } from '../../core/order/order-request.ts';
-import type { Rejection } from '../../store/store.ts';
+import type { Rejection } from '../../store/intake/intake.ts';
 
 /** A line that cannot be accepted, and why. One for each line: further problems are named in its rule. */
 export type LineRejection = Omit<Rejection, 'createdAtMs'>;

@@ -2,10 +2,10 @@ import { fingerprintOf, type AcceptableLine } from '../../core/order/order-reque
 import { assert } from '../../core/order-sync-error.ts';
 import { purchaseFields, type Purchase } from '../../core/order/purchase.ts';
 import { referenceFor, type ReferenceNamespace } from '../../core/order/reference.ts';
-import { inTransaction, type Sqlite } from '../sqlite/database.ts';
-import type { DeliveryTable } from '../results/deliveries.ts';
+import type { Sqlite } from '../sqlite/database.ts';
+import type { SqliteResults } from '../results/deliveries.ts';
 import { laneOf } from './lanes.ts';
-import type { AcceptedLine, IntakeBatch } from '../store.ts';
+import type { AcceptedLine, IntakeBatch } from './intake.ts';
 
 interface LineRow extends Purchase {
   readonly id: number;
@@ -24,14 +24,12 @@ export function lineDifferences(was: Purchase, is: Purchase): AcceptedLine['diff
 }
 
 /** Accepting lines: identity, references and rejections, in the one transaction that an acknowledgement stands for. */
-export class IntakeTable {
-  readonly #database: Sqlite;
+export class LineTable {
   readonly #namespace: ReferenceNamespace;
-  readonly #deliveries: DeliveryTable;
+  readonly #deliveries: SqliteResults;
   readonly #statements;
 
-  constructor(database: Sqlite, namespace: ReferenceNamespace, deliveries: DeliveryTable) {
-    this.#database = database;
+  constructor(database: Sqlite, namespace: ReferenceNamespace, deliveries: SqliteResults) {
     this.#namespace = namespace;
     this.#deliveries = deliveries;
     this.#statements = {
@@ -107,45 +105,44 @@ export class IntakeTable {
     return true;
   }
 
+  /** Called inside a transaction. */
   accept(batch: IntakeBatch): readonly AcceptedLine[] {
-    return inTransaction(this.#database, () => {
-      const counts = { accepted: 0, known: 0, conflict: 0, rejected: 0 };
-      const touched = new Set<number>();
-      const results = batch.lines.map((line) => {
-        const { requestId, isNew } = this.#requestFor(line.source, line.orderId, line.metadata, batch.nowMs);
-        const known = isNew ? undefined : this.#statements.findLine.get(requestId, line.lineId);
-        if (known === undefined) {
-          counts.accepted += 1;
-          return this.#insert(line, requestId, batch);
-        }
-        const result = this.#compare(line, known, batch);
-        // A file that is read again after a crash meets its own lines: that is no redelivery, and counts as before.
-        const ownLine = batch.fileId !== null && known.file_id === batch.fileId;
-        if (result.status === 'conflict') counts.conflict += 1;
-        else if (!ownLine) {
-          counts.known += 1;
-          touched.add(requestId);
-        }
-        return result;
-      });
-      for (const rejection of batch.rejections) {
-        const { changes } = this.#statements.insertRejection.run({
-          ...rejection,
-          fileId: batch.fileId,
-          nowMs: batch.nowMs,
-        });
-        counts.rejected += changes;
-        if (rejection.source === null || rejection.orderId === null || changes === 0) continue;
-        const { requestId } = this.#requestFor(rejection.source, rejection.orderId, {}, batch.nowMs);
-        this.#deliveries.changed(requestId, batch.nowMs);
+    const counts = { accepted: 0, known: 0, conflict: 0, rejected: 0 };
+    const touched = new Set<number>();
+    const results = batch.lines.map((line) => {
+      const { requestId, isNew } = this.#requestFor(line.source, line.orderId, line.metadata, batch.nowMs);
+      const known = isNew ? undefined : this.#statements.findLine.get(requestId, line.lineId);
+      if (known === undefined) {
+        counts.accepted += 1;
+        return this.#insert(line, requestId, batch);
       }
-      // Sent again: the shop gets the first result again, in case it lost it.
-      for (const requestId of touched) this.#deliveries.repeat(requestId, batch.nowMs);
-      if (batch.fileId !== null) {
-        this.#statements.countFile.run(counts.accepted, counts.known, counts.conflict, counts.rejected, batch.fileId);
+      const result = this.#compare(line, known, batch);
+      // A file that is read again after a crash meets its own lines: that is no redelivery, and counts as before.
+      const ownLine = batch.fileId !== null && known.file_id === batch.fileId;
+      if (result.status === 'conflict') counts.conflict += 1;
+      else if (!ownLine) {
+        counts.known += 1;
+        touched.add(requestId);
       }
-      return results;
+      return result;
     });
+    for (const rejection of batch.rejections) {
+      const { changes } = this.#statements.insertRejection.run({
+        ...rejection,
+        fileId: batch.fileId,
+        nowMs: batch.nowMs,
+      });
+      counts.rejected += changes;
+      if (rejection.source === null || rejection.orderId === null || changes === 0) continue;
+      const { requestId } = this.#requestFor(rejection.source, rejection.orderId, {}, batch.nowMs);
+      this.#deliveries.changed(requestId, batch.nowMs);
+    }
+    // Sent again: the shop gets the first result again, in case it lost it.
+    for (const requestId of touched) this.#deliveries.repeat(requestId, batch.nowMs);
+    if (batch.fileId !== null) {
+      this.#statements.countFile.run(counts.accepted, counts.known, counts.conflict, counts.rejected, batch.fileId);
+    }
+    return results;
   }
 
   /** Most orders are new, and a new one has no lines yet: neither is looked for before it is written. */

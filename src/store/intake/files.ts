@@ -1,28 +1,62 @@
 import { assert } from '../../core/order-sync-error.ts';
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
-import { fileFrom, type FileDbRow } from '../sqlite/rows.ts';
-import type { FileRow, Rejection } from '../store.ts';
+import type { FileRow, OrderFiles, Rejection } from './intake.ts';
+
+/** A row of `files`, as SQLite returns it. */
+interface FileDbRow {
+  readonly id: string;
+  readonly name: string;
+  readonly state: FileRow['state'];
+  readonly sha256: string | null;
+  readonly starts: number;
+  readonly accepted_count: number;
+  readonly known_count: number;
+  readonly conflict_count: number;
+  readonly rejected_count: number;
+  readonly error_code: string | null;
+  readonly error_message: string | null;
+}
+
+function fileFrom(row: FileDbRow): FileRow {
+  return {
+    id: row.id,
+    name: row.name,
+    state: row.state,
+    sha256: row.sha256,
+    starts: row.starts,
+    acceptedCount: row.accepted_count,
+    knownCount: row.known_count,
+    conflictCount: row.conflict_count,
+    rejectedCount: row.rejected_count,
+    errorCode: row.error_code,
+    errorMessage: row.error_message,
+  };
+}
 
 /** The order files that were taken in: where each stands, and what came of its lines. */
-export class FileTable {
+export class SqliteOrderFiles implements OrderFiles {
   readonly #database: Sqlite;
 
   constructor(database: Sqlite) {
     this.#database = database;
   }
 
-  find(id: string): FileRow | null {
+  async find(id: string): Promise<FileRow | null> {
+    return this.#find(id);
+  }
+
+  #find(id: string): FileRow | null {
     const row = this.#database.prepare<[string], FileDbRow>('SELECT * FROM files WHERE id = ?').get(id);
     return row === undefined ? null : fileFrom(row);
   }
 
   #existing(id: string): FileRow {
-    const row = this.find(id);
+    const row = this.#find(id);
     assert(row !== null, `file ${id} was begun before it is finished`);
     return row;
   }
 
-  begin(file: { id: string; name: string; sizeBytes: number; nowMs: number }): FileRow {
+  async begin(file: { id: string; name: string; sizeBytes: number; nowMs: number }): Promise<FileRow> {
     return inTransaction(this.#database, () => {
       this.#database
         .prepare(
@@ -35,7 +69,7 @@ export class FileTable {
     });
   }
 
-  finish(file: { id: string; sha256: string; nowMs: number }): FileRow {
+  async finish(file: { id: string; sha256: string; nowMs: number }): Promise<FileRow> {
     return inTransaction(this.#database, () => {
       const { changes } = this.#database
         .prepare(
@@ -47,7 +81,7 @@ export class FileTable {
     });
   }
 
-  postpone(id: string): void {
+  async postpone(id: string): Promise<void> {
     inTransaction(this.#database, () => {
       this.#database
         .prepare("UPDATE files SET starts = starts - 1 WHERE id = ? AND state = 'ingesting' AND starts > 0")
@@ -55,7 +89,13 @@ export class FileTable {
     });
   }
 
-  reject(file: { id: string; sha256: string | null; code: string; message: string; nowMs: number }): void {
+  async reject(file: {
+    id: string;
+    sha256: string | null;
+    code: string;
+    message: string;
+    nowMs: number;
+  }): Promise<void> {
     inTransaction(this.#database, () => {
       const { changes } = this.#database
         .prepare(
@@ -67,7 +107,7 @@ export class FileTable {
     });
   }
 
-  archive(id: string): void {
+  async archive(id: string): Promise<void> {
     inTransaction(this.#database, () => {
       const { changes } = this.#database
         .prepare(`UPDATE files SET state = 'archived' WHERE id = ? AND state IN ('ingested', 'archived')`)
@@ -76,7 +116,7 @@ export class FileTable {
     });
   }
 
-  rejections(id: string): readonly Rejection[] {
+  async rejections(id: string): Promise<readonly Rejection[]> {
     return this.#database
       .prepare<[string], Rejection>(
         `SELECT line_number AS lineNumber, source, order_id AS orderId, line_id AS lineId, code, field, rule, value,

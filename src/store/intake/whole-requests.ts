@@ -1,9 +1,8 @@
 import { fingerprintOf } from '../../core/order/order-request.ts';
-import { OrderSyncError } from '../../core/order-sync-error.ts';
 import type { Purchase } from '../../core/order/purchase.ts';
-import { inTransaction, type Sqlite } from '../sqlite/database.ts';
-import { type IntakeTable, lineDifferences } from './accept-lines.ts';
-import type { AcceptedOrder, OrderConflict, RequestOutcome, WholeRequest } from './intake-steps.ts';
+import type { Sqlite } from '../sqlite/database.ts';
+import { type LineTable, lineDifferences } from './accept-lines.ts';
+import type { AcceptedOrder, OrderConflict, RequestOutcome, WholeRequest } from './intake.ts';
 
 type Line = WholeRequest['lines'][number];
 
@@ -20,15 +19,12 @@ interface KnownLine extends Purchase {
  * anew when it tries again would otherwise buy them again.
  */
 export class WholeRequests {
-  readonly #database: Sqlite;
-  readonly #intake: IntakeTable;
+  readonly #lines: LineTable;
   readonly #findRequest;
   readonly #linesOf;
-  readonly #apart;
 
-  constructor(database: Sqlite, intake: IntakeTable) {
-    this.#database = database;
-    this.#intake = intake;
+  constructor(database: Sqlite, lines: LineTable) {
+    this.#lines = lines;
     this.#findRequest = database
       .prepare<[string, string], number>('SELECT id FROM requests WHERE source = ? AND order_id = ?')
       .pluck();
@@ -37,45 +33,10 @@ export class WholeRequests {
               (SELECT e.reference FROM entries e WHERE e.line_id = l.id ORDER BY e.id LIMIT 1) AS reference
        FROM lines l WHERE l.request_id = ? ORDER BY l.id`,
     );
-    // Within a transaction this is a savepoint: what one request began is undone alone.
-    this.#apart = database.transaction((request: WholeRequest) => this.#acceptOne(request));
   }
 
-  /**
-   * Accepts requests in one transaction. That one of them cannot be written is a rare thing: then all is undone and
-   * done again with a savepoint around each, which costs as much as the request itself and is not paid otherwise.
-   */
-  accept(requests: readonly WholeRequest[]): readonly RequestOutcome[] {
-    let failed = false;
-    try {
-      return inTransaction(this.#database, () => {
-        failed = true;
-        const outcomes = requests.map((request) => this.#acceptOne(request));
-        failed = false;
-        return outcomes;
-      });
-    } catch (error) {
-      // A transaction that did not begin or could not be committed is not tried again here.
-      if (!failed || isOurs(error)) throw error;
-      return this.#acceptApart(requests);
-    }
-  }
-
-  #acceptApart(requests: readonly WholeRequest[]): readonly RequestOutcome[] {
-    return inTransaction(this.#database, () =>
-      requests.map((request): RequestOutcome => {
-        try {
-          return this.#apart(request);
-        } catch (error) {
-          // A disk that cannot be written, or a transaction that SQLite ended by itself, is everybody's failure.
-          if (!this.#database.inTransaction || isDiskFailure(error)) throw error;
-          return { kind: 'failed', error };
-        }
-      }),
-    );
-  }
-
-  #acceptOne(request: WholeRequest): RequestOutcome {
+  /** Called inside a transaction. */
+  accept(request: WholeRequest): RequestOutcome {
     const orders = ordersOf(request.lines);
     const known = orders.map(([line]) => this.#knownLines(line));
     const conflicts = orders.flatMap((lines, index) => conflictOf(lines, known[index] ?? []));
@@ -99,7 +60,7 @@ export class WholeRequests {
       const references = known.map((line) => ({ lineId: line.line_id, reference: line.reference }));
       return { source, orderId, status: 'known', requestId: knownFirst.request_id, lines: references };
     }
-    const { requestId, references } = this.#intake.insertOrder(lines, nowMs);
+    const { requestId, references } = this.#lines.insertOrder(lines, nowMs);
     const accepted = lines.map((line, index) => ({ lineId: line.lineId, reference: references[index] ?? '' }));
     return { source, orderId, status: 'accepted', requestId, lines: accepted };
   }
@@ -118,17 +79,6 @@ function ordersOf(lines: WholeRequest['lines']): readonly Order[] {
     else order.push(line);
   }
   return [...orders.values()];
-}
-
-/** The disk's failures come with a name of ours. */
-function isOurs(error: unknown): boolean {
-  return error instanceof OrderSyncError;
-}
-
-const diskFailure = /^SQLITE_(FULL|IOERR|CORRUPT|NOTADB|READONLY|CANTOPEN)/;
-
-function isDiskFailure(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && diskFailure.test(String(error.code));
 }
 
 function conflictOf(lines: Order, known: readonly KnownLine[]): readonly OrderConflict[] {

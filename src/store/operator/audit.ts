@@ -1,6 +1,6 @@
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import type { Sqlite } from '../sqlite/database.ts';
-import type { AuditedRequest } from './audited-request.ts';
+import type { AuditedRequest } from './operator.ts';
 
 const longestReason = 500;
 const longestActor = 100;

@@ -1,4 +1,5 @@
 import { decideAction, type OperatorFacts } from '../../core/entry/operator-decision.ts';
+import { readPauseScope } from '../../core/decision/pause-scope.ts';
 import { familyOf } from '../../core/order/operation.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { outcomeRowFrom } from '../../core/decision/settlement.ts';
@@ -8,10 +9,12 @@ import type { EntryChanges } from '../submission/entry-changes.ts';
 import type { AfterLoss } from '../submission/after-loss.ts';
 import type { SettlementDelays } from '../submission/settlement-delays.ts';
 import { unitsFrom, type EntryRow } from '../sqlite/rows.ts';
-import type { EntryCommand, EntryCommandResult } from './audited-request.ts';
+import { pausedByPerson, readPauses } from '../submission/paused-scopes.ts';
+import type { Pause } from '../submission/submission.ts';
+import type { AuditedRequest, EntryCommand, EntryCommandResult, Operator } from './operator.ts';
 
-/** What people do to single entries: read, judged, written and recorded in one transaction. */
-export class OperatorActions {
+/** What people decide: read, judged, written and recorded in one transaction. */
+export class SqliteOperator implements Operator {
   readonly #database: Sqlite;
   readonly #entries: EntryChanges;
   readonly #audit: AuditTable;
@@ -45,10 +48,19 @@ export class OperatorActions {
           "SELECT 1 FROM esims s JOIN entries e ON e.id = s.entry_id WHERE s.iccid = +? AND e.state = 'fulfilled'",
         )
         .pluck(),
+      // A pause of the worker becomes the person's: it must not end by a probe any more.
+      takeOverPause: database.prepare(
+        `INSERT INTO pauses (scope, reason, message, opened_by, since_ms, probe_at_ms)
+         VALUES (:scope, '${pausedByPerson}', :message, :openedBy, :nowMs, NULL)
+         ON CONFLICT (scope) DO UPDATE SET reason = excluded.reason, message = excluded.message, since_ms = excluded.since_ms,
+           opened_by = excluded.opened_by, probe_at_ms = NULL, probes = 0
+         WHERE pauses.reason <> '${pausedByPerson}'`,
+      ),
+      endPause: database.prepare('DELETE FROM pauses WHERE scope = ?'),
     };
   }
 
-  act(given: EntryCommand): EntryCommandResult {
+  async actOnEntry(given: EntryCommand): Promise<EntryCommandResult> {
     const act = checkedAuditedRequest(given);
     return inTransaction(this.#database, () => {
       const row = this.#statements.find.get(act.reference);
@@ -78,6 +90,55 @@ export class OperatorActions {
       });
       return { reference: row.reference, before: row.state, after: move.state, newReference };
     });
+  }
+
+  async pauseScope(given: AuditedRequest & { scope: string }): Promise<void> {
+    const pause = checkedAuditedRequest(given);
+    readPauseScope(pause.scope);
+    inTransaction(this.#database, () => {
+      const before = this.#pauseOf(pause.scope);
+      const { changes } = this.#statements.takeOverPause.run({
+        scope: pause.scope,
+        message: pause.reason,
+        openedBy: pause.actor,
+        nowMs: pause.nowMs,
+      });
+      if (changes !== 1) {
+        throw new OrderSyncError('REFUSED', `${pause.scope} stands still already, stopped by ${before?.openedBy}`, {
+          hint: 'let it go on with `order-sync queue resume`',
+        });
+      }
+      this.#audit.record({
+        ...pause,
+        action: 'pause',
+        subject: pause.scope,
+        detail: { before, after: this.#pauseOf(pause.scope) },
+      });
+    });
+  }
+
+  async resumeScope(given: AuditedRequest & { scope: string }): Promise<void> {
+    const resume = checkedAuditedRequest(given);
+    readPauseScope(resume.scope);
+    inTransaction(this.#database, () => {
+      const before = this.#pauseOf(resume.scope);
+      const { changes } = this.#statements.endPause.run(resume.scope);
+      if (changes !== 1) {
+        const still = readPauses(this.#database).map((it) => it.scope);
+        throw new OrderSyncError('REFUSED', `${resume.scope} does not stand still`, {
+          hint: still.length === 0 ? 'nothing stands still' : `what stands still: ${still.join(', ')}`,
+        });
+      }
+      this.#audit.record({ ...resume, action: 'resume', subject: resume.scope, detail: { before, after: null } });
+    });
+  }
+
+  #pauseOf(scope: string): Pause | null {
+    return readPauses(this.#database).find((it) => it.scope === scope) ?? null;
+  }
+
+  async beginAfterLoss(request: AuditedRequest & { untilMs: number }): Promise<void> {
+    this.#afterLoss.begin(request);
   }
 
   /** A wrong order of an eSIM would answer for its cancel, so what an answer of the API said is never replaced. */

@@ -3,7 +3,7 @@ import { assert } from '../../core/order-sync-error.ts';
 import type { Sqlite } from '../sqlite/database.ts';
 import { unitsFrom, type EntryRow } from '../sqlite/rows.ts';
 import type { AuditDetail, AttemptDetail, EntryDetail, OrderDetail } from './outbox-reader.ts';
-import type { Rejection } from '../store.ts';
+import type { Rejection } from '../intake/intake.ts';
 
 interface AttemptRow {
   readonly number: number;

@@ -3,7 +3,8 @@ import type { Operation } from '../../core/order/operation.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
 import type { SkuSighting } from '../storefronts/storefront-skus.ts';
 import type { QueuedEntry, QueueFacts } from './queue-facts.ts';
-import type { Pause, Rejection } from '../store.ts';
+import type { Rejection } from '../intake/intake.ts';
+import type { Pause } from '../submission/submission.ts';
 
 /** What a person asks the outbox; also available on a database that another process writes to. */
 export interface OutboxReader {

@@ -1,7 +1,7 @@
 import type { EntryState } from '../../core/entry/states.ts';
 import type { LaneFacts } from '../../core/budget/queue-forecast.ts';
 import type { Sqlite } from '../sqlite/database.ts';
-import type { PausedScopes } from '../submission/pauses.ts';
+import type { PausedScopes } from '../submission/paused-scopes.ts';
 
 /** A slot that is held, by the clock of the run of the machine that it was taken in. */
 export interface HeldSlot {

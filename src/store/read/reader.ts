@@ -3,7 +3,6 @@ import { isoTime } from '../../core/clock.ts';
 import { zeroCounts, type EntryState } from '../../core/entry/states.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
-import { AuditTable } from '../operator/audit.ts';
 import { freeBytesOf, openReadOnly, type Sqlite } from '../sqlite/database.ts';
 import { readOrderDetail } from './order-detail.ts';
 import { refuseNewer, refuseOlder } from '../sqlite/migrate.ts';
@@ -11,9 +10,9 @@ import { readQueuedEntry, readQueueFacts, type QueuedEntry, type QueueFacts } fr
 import { readResultDocument } from '../results/result-reader.ts';
 import { stateCountsFrom } from '../sqlite/rows.ts';
 import type { Attention, Backlog, OrderDetail, OrderFilter, OrderSummary, OutboxReader } from './outbox-reader.ts';
-import type { Pause } from '../store.ts';
+import type { Pause } from '../submission/submission.ts';
 import { readSkuSightings, type SkuSighting } from '../storefronts/storefront-skus.ts';
-import { PauseTable } from '../submission/pauses.ts';
+import { readPausedScopes, readPauses } from '../submission/paused-scopes.ts';
 
 interface SummaryRow {
   readonly id: number;
@@ -166,20 +165,16 @@ export class SqliteOutboxReader implements OutboxReader {
   }
 
   pauses(): readonly Pause[] {
-    return this.#pauseTable().all();
-  }
-
-  #pauseTable(): PauseTable {
-    return new PauseTable(this.#database, new AuditTable(this.#database));
+    return readPauses(this.#database);
   }
 
   queueFacts(nowMs: number): QueueFacts {
     const freeBytes = freeBytesOf(dirname(this.#database.name));
-    return readQueueFacts(this.#database, nowMs, this.#pauseTable().pausedScopes(), freeBytes);
+    return readQueueFacts(this.#database, nowMs, readPausedScopes(this.#database), freeBytes);
   }
 
   queuedEntry(reference: string): QueuedEntry | null {
-    return readQueuedEntry(this.#database, reference, this.#pauseTable().pausedScopes());
+    return readQueuedEntry(this.#database, reference, readPausedScopes(this.#database));
   }
 }
 

@@ -1,4 +1,6 @@
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
+import { readResultDocument } from './result-reader.ts';
+import type { DueDelivery, Results } from './results.ts';
 
 /** Later than any time that is ever due. */
 const never = 9_000_000_000_000_000;
@@ -6,14 +8,16 @@ const never = 9_000_000_000_000_000;
 const furthestRetryMs = 11 * 86_400_000;
 
 /** Which results are to be written back where. A delivery is done for a version of its request. */
-export class DeliveryTable {
+export class SqliteResults implements Results {
   readonly #database: Sqlite;
   readonly #sinks: readonly string[];
+  readonly #sandbox: boolean;
   readonly #statements;
 
-  constructor(database: Sqlite, sinks: readonly string[]) {
+  constructor(database: Sqlite, options: { sinks: readonly string[]; sandbox: boolean }) {
     this.#database = database;
-    this.#sinks = sinks;
+    this.#sinks = options.sinks;
+    this.#sandbox = options.sandbox;
     this.#statements = {
       touch: database
         .prepare<[number, number], number>(
@@ -82,22 +86,30 @@ export class DeliveryTable {
     for (const sink of this.#sinks) this.#statements.due.run(requestId, sink, version, nowMs);
   }
 
-  due(sink: string, nowMs: number, limit: number): readonly { requestId: number; tries: number }[] {
-    return this.#statements.dueNow.all(sink, nowMs, limit);
+  async dueDeliveries(sink: string, nowMs: number, limit: number): Promise<readonly DueDelivery[]> {
+    return this.#statements.dueNow
+      .all(sink, nowMs, limit)
+      .map((due) => ({ ...due, ...readResultDocument(this.#database, due.requestId, this.#sandbox) }));
   }
 
-  nextAt(sink: string): number | null {
+  async nextDeliveryAt(sink: string): Promise<number | null> {
     return this.#statements.nextAt.get(sink) ?? null;
   }
 
   /** A version that is older than the one now due leaves the delivery due: it changed while it was written. */
-  close(done: { requestId: number; sink: string; version: number; nowMs: number }): void {
+  async closeDelivery(done: { requestId: number; sink: string; version: number; nowMs: number }): Promise<void> {
     inTransaction(this.#database, () => {
       this.#statements.close.run(done);
     });
   }
 
-  fail(failed: { requestId: number; sink: string; version: number; error: string; retryAtMs: number }): void {
+  async failDelivery(failed: {
+    requestId: number;
+    sink: string;
+    version: number;
+    error: string;
+    retryAtMs: number;
+  }): Promise<void> {
     inTransaction(this.#database, () => {
       this.#statements.fail.run({ ...failed, error: failed.error.slice(0, 500) });
     });
@@ -110,19 +122,25 @@ export class DeliveryTable {
   }
 
   /** Unless the result has changed meanwhile: then the newer one is tried from the start. */
-  giveUp(given: { requestId: number; sink: string; version: number; error: string; nowMs: number }): void {
+  async giveUpDelivery(given: {
+    requestId: number;
+    sink: string;
+    version: number;
+    error: string;
+    nowMs: number;
+  }): Promise<void> {
     inTransaction(this.#database, () => {
       this.#statements.giveUp.run({ ...given, error: given.error.slice(0, 500) });
     });
   }
 
   /** What is due at places that are not configured any more. Returns how many. */
-  retireOthers(nowMs: number): number {
+  async retireSinks(nowMs: number): Promise<number> {
     const sinks = JSON.stringify(this.#sinks);
     return inTransaction(this.#database, () => this.#statements.retire.run({ sinks, nowMs }).changes);
   }
 
-  redeliver(filter: { source?: string; orderId?: string }, nowMs: number): number {
+  async redeliver(filter: { source?: string; orderId?: string }, nowMs: number): Promise<number> {
     return inTransaction(this.#database, () => {
       const ids = this.#database
         .prepare<{ source: string | null; orderId: string | null }, number>(

@@ -165,6 +165,11 @@ export function statementOf<Parameters extends unknown[] | {}, Row>(
 
 const writeFailures = /^SQLITE_(FULL|IOERR|CORRUPT|NOTADB|READONLY|CANTOPEN)/;
 
+/** The disk failed, rather than this one statement. */
+export function isDiskFailure(error: unknown): error is InstanceType<typeof SqliteDatabase.SqliteError> {
+  return error instanceof SqliteDatabase.SqliteError && writeFailures.test(error.code);
+}
+
 /**
  * Runs one business step as one transaction. IMMEDIATE: a read that is followed by a write must hold the write lock
  * from the start. When the disk fails, nothing more may be sent: the error says so by its code.
@@ -178,7 +183,7 @@ export function inTransaction<T>(database: Sqlite, step: () => T): T {
     });
     return result;
   } catch (error) {
-    if (error instanceof SqliteDatabase.SqliteError && writeFailures.test(error.code)) {
+    if (isDiskFailure(error)) {
       throw new OrderSyncError(
         'DATABASE_WRITE_FAILED',
         `The database could not be written (${error.code}): ${error.message}`,

@@ -3,7 +3,7 @@ import type { OrderRules } from '../../core/order/order-request.ts';
 import { purchaseOf, type ReferencedPurchase } from '../../core/order/purchase.ts';
 import type { Unit } from '../../core/decision/order-answer.ts';
 import type { RecoveryStage } from '../../core/decision/recovery-stage.ts';
-import type { Entry, FileRow } from '../store.ts';
+import type { Entry } from '../submission/submission.ts';
 
 /** A row of `entries`, as SQLite returns it. */
 export interface EntryRow extends ReferencedPurchase {
@@ -72,37 +72,6 @@ export function entryFrom(row: EntryRow, knownLimit: number | null = null): Entr
     errorMessage: row.error_message,
     errorBuffered: row.error_buffered === 1,
     createdAtMs: row.created_at_ms,
-  };
-}
-
-/** A row of `files`, as SQLite returns it. */
-export interface FileDbRow {
-  readonly id: string;
-  readonly name: string;
-  readonly state: FileRow['state'];
-  readonly sha256: string | null;
-  readonly starts: number;
-  readonly accepted_count: number;
-  readonly known_count: number;
-  readonly conflict_count: number;
-  readonly rejected_count: number;
-  readonly error_code: string | null;
-  readonly error_message: string | null;
-}
-
-export function fileFrom(row: FileDbRow): FileRow {
-  return {
-    id: row.id,
-    name: row.name,
-    state: row.state,
-    sha256: row.sha256,
-    starts: row.starts,
-    acceptedCount: row.accepted_count,
-    knownCount: row.known_count,
-    conflictCount: row.conflict_count,
-    rejectedCount: row.rejected_count,
-    errorCode: row.error_code,
-    errorMessage: row.error_message,
   };
 }
 

@@ -2,14 +2,14 @@ import type { EntryState } from '../../core/entry/states.ts';
 import { fingerprintOf, type AcceptableLine } from '../../core/order/order-request.ts';
 import { purchaseFields } from '../../core/order/purchase.ts';
 import type { AuditTable } from '../operator/audit.ts';
-import { inTransaction, type Sqlite } from '../sqlite/database.ts';
+import type { Sqlite } from '../sqlite/database.ts';
 import type { EntryChanges } from '../submission/entry-changes.ts';
-import type { IntakeTable } from '../intake/accept-lines.ts';
+import type { LineTable } from '../intake/accept-lines.ts';
 import { textsFrom, type EntryRow } from '../sqlite/rows.ts';
-import type { StorefrontLine, StorefrontOrder, StorefrontTaken } from '../intake/intake-steps.ts';
+import type { StorefrontLine, StorefrontOrder, StorefrontTaken } from './storefronts.ts';
 import { UnmappedSkus } from './storefront-skus.ts';
 import type { AfterLoss } from '../submission/after-loss.ts';
-import { isUnsent, type CancelUnsentRow } from './cancel-unsent.ts';
+import { isUnsent } from '../intake/cancel-unsent.ts';
 
 interface KnownLine {
   readonly id: number;
@@ -25,8 +25,7 @@ const nothingBought: ReadonlySet<EntryState> = new Set(['cancelled', 'expired', 
  * any number of times: the newest one counts, and each consequence is drawn once.
  */
 export class StorefrontOrders {
-  readonly #database: Sqlite;
-  readonly #intake: IntakeTable;
+  readonly #lines: LineTable;
   readonly #entries: EntryChanges;
   readonly #audit: AuditTable;
   readonly #afterLoss: AfterLoss;
@@ -35,14 +34,12 @@ export class StorefrontOrders {
 
   constructor(
     database: Sqlite,
-    intake: IntakeTable,
-    rooms: { entries: EntryChanges; audit: AuditTable; afterLoss: AfterLoss },
+    parts: { lines: LineTable; entries: EntryChanges; audit: AuditTable; afterLoss: AfterLoss },
   ) {
-    this.#audit = rooms.audit;
-    this.#afterLoss = rooms.afterLoss;
-    this.#database = database;
-    this.#intake = intake;
-    this.#entries = rooms.entries;
+    this.#audit = parts.audit;
+    this.#afterLoss = parts.afterLoss;
+    this.#lines = parts.lines;
+    this.#entries = parts.entries;
     this.#unmapped = new UnmappedSkus(database);
     this.#statements = {
       seen: database.prepare<[string, string], { modified_ms: number; closed: number }>(
@@ -69,7 +66,7 @@ export class StorefrontOrders {
       lowerLine: database.prepare(
         'UPDATE lines SET quantity = :quantity, extra = :extra, fingerprint = :fingerprint WHERE id = :id',
       ),
-      entries: database.prepare<[number], CancelUnsentRow>('SELECT * FROM entries WHERE line_id = ? ORDER BY id'),
+      entries: database.prepare<[number], EntryRow>('SELECT * FROM entries WHERE line_id = ? ORDER BY id'),
       esims: database
         .prepare<[number], string>(
           'SELECT s.iccid FROM esims s JOIN entries e ON e.id = s.entry_id WHERE e.line_id = ? ORDER BY s.iccid',
@@ -78,25 +75,24 @@ export class StorefrontOrders {
     };
   }
 
+  /** Called inside a transaction. */
   take(order: StorefrontOrder): StorefrontTaken {
-    return inTransaction(this.#database, () => {
-      const seen = this.#statements.seen.get(order.source, order.orderId);
-      if (seen !== undefined && isOlder(order, seen)) {
-        return { ...nothing, stale: true, told: order.modifiedMs === seen.modified_ms ? this.#tellTie(order) : 0 };
-      }
-      const { source, orderId, modifiedMs, nowMs } = order;
-      const [closed, unread] = [order.closed ? 1 : 0, order.lines === null ? 1 : 0];
-      this.#statements.remember.run({ source, orderId, modifiedMs, closed, nowMs, unread });
-      const taken = { ...nothing };
-      if (order.lines === null) return taken;
-      if (seen === undefined) {
-        const skus = order.lines.filter((line) => !line.isMapped).map((line) => line.sku);
-        this.#unmapped.seen(order, skus);
-      }
-      for (const line of order.lines) this.#takeLine(order, line, taken);
-      if (seen !== undefined) this.#takeRemoved(order, order.lines, taken);
-      return taken;
-    });
+    const seen = this.#statements.seen.get(order.source, order.orderId);
+    if (seen !== undefined && isOlder(order, seen)) {
+      return { ...nothing, stale: true, told: order.modifiedMs === seen.modified_ms ? this.#tellTie(order) : 0 };
+    }
+    const { source, orderId, modifiedMs, nowMs } = order;
+    const [closed, unread] = [order.closed ? 1 : 0, order.lines === null ? 1 : 0];
+    this.#statements.remember.run({ source, orderId, modifiedMs, closed, nowMs, unread });
+    const taken = { ...nothing };
+    if (order.lines === null) return taken;
+    if (seen === undefined) {
+      const skus = order.lines.filter((line) => !line.isMapped).map((line) => line.sku);
+      this.#unmapped.seen(order, skus);
+    }
+    for (const line of order.lines) this.#takeLine(order, line, taken);
+    if (seen !== undefined) this.#takeRemoved(order, order.lines, taken);
+    return taken;
   }
 
   /** Paid and closed in the same second, nobody knows which came last: it is not bought, but not without a word. */
@@ -115,7 +111,7 @@ export class StorefrontOrders {
       // Somebody who was told that it was not bought may have bought it elsewhere since.
       const left = this.#statements.leftToPerson.get(order.source, order.orderId, line.lineId);
       if (line.buy !== null && left === undefined) {
-        this.#intake.insertNew({ ...line.buy, lineNumber: null }, order.nowMs);
+        this.#lines.insertNew({ ...line.buy, lineNumber: null }, order.nowMs);
         taken.accepted += 1;
       } else if (line.buy !== null && left?.line_id === null) {
         // Told of the order as a whole, which may not have had this line then.
@@ -194,7 +190,7 @@ export class StorefrontOrders {
   }
 
   /** Never sent, or refused in a way that time may change: then it would be bought later, although nobody pays any more. */
-  #isSurelyUnbought(row: CancelUnsentRow): boolean {
+  #isSurelyUnbought(row: EntryRow): boolean {
     if (this.#isSurelyUnsent(row)) return true;
     const isWaiting = (row.state === 'held' ? row.held_from : row.state) === 'waiting';
     const isClean =
@@ -209,17 +205,12 @@ export class StorefrontOrders {
   }
 
   /** Unsent by this outbox, and by no other one that was lost. */
-  #isSurelyUnsent(row: CancelUnsentRow): boolean {
+  #isSurelyUnsent(row: EntryRow): boolean {
     return isUnsent(row) && !this.#afterLoss.appliesTo(row);
   }
 
   /** What was surely not sent yet is ordered with what is left. False when something speaks against it. */
-  #lowerUnsent(
-    order: StorefrontOrder,
-    line: StorefrontLine,
-    known: KnownLine,
-    open: readonly CancelUnsentRow[],
-  ): boolean {
+  #lowerUnsent(order: StorefrontOrder, line: StorefrontLine, known: KnownLine, open: readonly EntryRow[]): boolean {
     const [row] = open;
     const { buy } = line;
     if (row === undefined || open.length > 1 || buy === null || buy.quantity === null) return false;
@@ -248,7 +239,7 @@ export class StorefrontOrders {
     for (const iccid of iccids) {
       const lineId = `${line.lineId}:cancel:${iccid}`;
       if (this.#statements.line.get(order.source, order.orderId, lineId) !== undefined) continue;
-      this.#intake.insertNew({ ...cancelLine(order, lineId, iccid), lineNumber: null }, order.nowMs);
+      this.#lines.insertNew({ ...cancelLine(order, lineId, iccid), lineNumber: null }, order.nowMs);
       taken.accepted += 1;
     }
     if (taken.accepted > before) this.#record(order, 'cancel_esim', open, 'refunded or cancelled in the storefront');
@@ -258,7 +249,7 @@ export class StorefrontOrders {
   /** Puts it before a person, once. Returns whether it is news. */
   #tell(order: StorefrontOrder, lineId: string, what: NonNullable<StorefrontLine['hold']>): boolean {
     const { source, orderId, nowMs } = order;
-    return this.#intake.tellOnce({ ...what, lineNumber: null, source, orderId, lineId }, nowMs);
+    return this.#lines.tellOnce({ ...what, lineNumber: null, source, orderId, lineId }, nowMs);
   }
 
   #record(order: StorefrontOrder, action: string, rows: readonly EntryRow[], reason: string): void {

@@ -1,6 +1,6 @@
 import { checkedAuditedRequest, type AuditTable } from '../operator/audit.ts';
 import { inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
-import type { AuditedRequest } from '../operator/audited-request.ts';
+import type { AuditedRequest } from '../operator/operator.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 
 const untilName = 'after_loss_until_ms';

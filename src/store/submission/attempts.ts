@@ -1,14 +1,20 @@
 import { canTransition, type EntryState } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
-import type { BudgetTable } from './budgets.ts';
-import type { PauseTable, PausedScopes } from './pauses.ts';
-import type { WholesaleKeyTable } from './wholesale-keys.ts';
-import type { DueEntries } from './due-entries.ts';
+import type { Family } from '../../core/order/operation.ts';
+import type { RecentVerdict } from '../../core/decision/consecutive-rejections.ts';
+import type { SqliteResults } from '../results/deliveries.ts';
 import type { AfterLoss } from './after-loss.ts';
+import type { SqliteBudget } from './budget.ts';
+import { DueEntries } from './due-entries.ts';
 import type { EntryChanges } from './entry-changes.ts';
+import { SqliteLookupProofs } from './lookup-proofs.ts';
+import { readPausedScopes, type PausedScopes } from './paused-scopes.ts';
+import type { SqlitePauses } from './pauses.ts';
+import { readRecentVerdicts } from './recent-verdicts.ts';
+import type { SettlementDelays } from './settlement-delays.ts';
 import { entryFrom, type EntryRow } from '../sqlite/rows.ts';
-import type { AttemptClaim, AttemptClose, OpenAttempt, RenderedRequest } from '../store.ts';
+import type { AttemptClaim, AttemptClose, OpenAttempt, RenderedRequest, Submission } from './submission.ts';
 
 interface AttemptRow {
   readonly id: number;
@@ -24,34 +30,38 @@ const lookedUp: readonly EntryState[] = ['unknown', 'placed'];
 const movedAtOnce = 100;
 
 /** Claiming an entry and opening its attempt; closing the attempt and moving the entry. Append-only. */
-export class AttemptTable {
+export class SqliteSubmission implements Submission {
+  readonly budget: SqliteBudget;
+  readonly pauses: SqlitePauses;
+  readonly lookups: SqliteLookupProofs;
   readonly #database: Sqlite;
-  readonly #budgets: BudgetTable;
   readonly #due: DueEntries;
   readonly #entries: EntryChanges;
-  readonly #pauses: PauseTable;
-  readonly #keys: WholesaleKeyTable;
   readonly #afterLoss: AfterLoss;
+  readonly #settlementDelays: SettlementDelays;
+  readonly #results: SqliteResults;
   readonly #statements;
 
   constructor(
     database: Sqlite,
-    rooms: {
-      budgets: BudgetTable;
-      due: DueEntries;
+    parts: {
+      budget: SqliteBudget;
+      pauses: SqlitePauses;
       entries: EntryChanges;
-      pauses: PauseTable;
-      keys: WholesaleKeyTable;
       afterLoss: AfterLoss;
+      settlementDelays: SettlementDelays;
+      results: SqliteResults;
     },
   ) {
     this.#database = database;
-    this.#budgets = rooms.budgets;
-    this.#due = rooms.due;
-    this.#entries = rooms.entries;
-    this.#pauses = rooms.pauses;
-    this.#keys = rooms.keys;
-    this.#afterLoss = rooms.afterLoss;
+    this.budget = parts.budget;
+    this.pauses = parts.pauses;
+    this.lookups = new SqliteLookupProofs(database);
+    this.#due = new DueEntries(database);
+    this.#entries = parts.entries;
+    this.#afterLoss = parts.afterLoss;
+    this.#settlementDelays = parts.settlementDelays;
+    this.#results = parts.results;
     this.#statements = {
       insert: database.prepare(
         `INSERT INTO attempts (entry_id, number, purpose, key_name, incarnation_id, opened_at_ms)
@@ -87,9 +97,9 @@ export class AttemptTable {
     };
   }
 
-  open(claim: AttemptClaim): OpenAttempt | null {
+  async openAttempt(claim: AttemptClaim): Promise<OpenAttempt | null> {
     return inTransaction(this.#database, () => {
-      const still = this.#pauses.pausedScopes();
+      const still = readPausedScopes(this.#database);
       if (still.account || still.keys.includes(claim.keyName)) return null;
       const row = claim.step === 'send' ? this.#nextToSend(claim, still) : this.#due.toLookUp(claim.nowMs);
       if (row === null || row === undefined) return null;
@@ -110,7 +120,7 @@ export class AttemptTable {
       });
       const attemptId = Number(inserted.lastInsertRowid);
       if (request !== null) this.#startSending(row, request, claim);
-      this.#budgets.take({
+      this.budget.takeForAttempt({
         keyName: claim.keyName,
         attemptId,
         spends: purpose === 'submit',
@@ -181,7 +191,7 @@ export class AttemptTable {
       : null;
   }
 
-  close(close: AttemptClose): void {
+  async closeAttempt(close: AttemptClose): Promise<void> {
     inTransaction(this.#database, () => {
       const attempt = this.#statements.findAttempt.get(close.attemptId);
       assert(
@@ -200,9 +210,9 @@ export class AttemptTable {
         message: close.outcome.message.slice(0, 500),
       });
       assert(changes === 1, `attempt ${close.attemptId} is closed once`);
-      this.#budgets.settleAttempt(close.attemptId, close.slotsSettledMono, close.bootId);
-      if (close.rest) this.#keys.rateLimited(close.rest, close);
-      if (close.pause !== null) this.#pauses.open({ ...close.pause, nowMs: close.nowMs });
+      this.budget.settleAttempt(close.attemptId, close.slotsSettledMono, close.bootId);
+      if (close.rest) this.budget.rateLimited(close.rest, close);
+      if (close.pause !== null) this.pauses.record({ ...close.pause, nowMs: close.nowMs });
       const row = this.#statements.findEntry.get(close.entryId);
       assert(row !== undefined, `entry ${close.entryId} exists`);
       // A person may have held the entry while it was being looked up: what they decided stands.
@@ -216,7 +226,7 @@ export class AttemptTable {
     });
   }
 
-  openOfOthers(incarnationId: number): readonly OpenAttempt[] {
+  async openAttemptsOfOthers(incarnationId: number): Promise<readonly OpenAttempt[]> {
     return this.#statements.openOfOthers.all(incarnationId).map((attempt) => {
       const row = this.#statements.findEntry.get(attempt.entry_id);
       assert(row !== undefined, `entry ${attempt.entry_id} exists`);
@@ -230,5 +240,42 @@ export class AttemptTable {
         successorReference: null,
       };
     });
+  }
+
+  async restartSettlementDelays(restart: { untilMono: number; bootId: string | null }): Promise<void> {
+    this.#settlementDelays.restart(restart);
+  }
+
+  async nextDueAt(step: 'send' | 'lookup'): Promise<number | null> {
+    return this.#due.nextAt(step);
+  }
+
+  async expireOverdue(nowMs: number, maxUnknownOutcomes: number): Promise<number> {
+    const overdue = this.#due.overdue(nowMs);
+    if (overdue.length === 0) return 0;
+    return inTransaction(this.#database, () => {
+      const unsure = new Set(overdue.filter((row) => this.#afterLoss.appliesTo(row)));
+      // Nobody is told "expired" of what an outbox that was lost may have bought in time.
+      const room = Math.max(0, maxUnknownOutcomes - this.#due.countUnknownOutcomes());
+      for (const row of [...unsure].slice(0, room)) this.#entries.lookUpFirst(row, nowMs);
+      const ended = overdue.filter((row) => !unsure.has(row));
+      for (const row of ended) this.#entries.endOverdue(row, nowMs);
+      return ended.length;
+    });
+  }
+
+  async bringForward(at: { nowMs: number; furthestMs: number }): Promise<number> {
+    return inTransaction(
+      this.#database,
+      () => this.#due.bringForward(at) + this.pauses.bringForward(at) + this.#results.bringForward(at.nowMs),
+    );
+  }
+
+  async countUnknownOutcomes(): Promise<number> {
+    return this.#due.countUnknownOutcomes();
+  }
+
+  async recentVerdicts(family: Family): Promise<readonly RecentVerdict[]> {
+    return readRecentVerdicts(this.#database, family);
   }
 }

@@ -1,8 +1,8 @@
 import type { Sqlite } from '../sqlite/database.ts';
 import { Turns, type Queue } from '../intake/lanes.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
-import type { PausedScopes } from './pauses.ts';
-import type { AttemptClaim } from '../store.ts';
+import type { PausedScopes } from './paused-scopes.ts';
+import type { AttemptClaim } from './submission.ts';
 
 /**
  * An eSIM is spent on by one call at a time, in the order in which the calls were asked for: while an earlier entry

@@ -7,10 +7,10 @@ import type { OperatorMove } from '../../core/entry/operator-decision.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { referenceFor, type ReferenceNamespace } from '../../core/order/reference.ts';
 import type { Sqlite } from '../sqlite/database.ts';
-import type { DeliveryTable } from '../results/deliveries.ts';
+import type { SqliteResults } from '../results/deliveries.ts';
 import { laneOf } from '../intake/lanes.ts';
 import { rulesFrom, unitsFrom, type EntryRow } from '../sqlite/rows.ts';
-import type { AttemptClose } from '../store.ts';
+import type { AttemptClose } from './submission.ts';
 
 /** States that a shop is told about; the others are on their way to one of them. */
 const reported: ReadonlySet<EntryState> = new Set([
@@ -33,10 +33,10 @@ function isRefused(row: EntryRow): boolean {
 /** The only writer of an entry's state: every change is legal, conditional, and counted. */
 export class EntryChanges {
   readonly #namespace: ReferenceNamespace;
-  readonly #deliveries: DeliveryTable;
+  readonly #deliveries: SqliteResults;
   readonly #statements;
 
-  constructor(database: Sqlite, namespace: ReferenceNamespace, deliveries: DeliveryTable) {
+  constructor(database: Sqlite, namespace: ReferenceNamespace, deliveries: SqliteResults) {
     this.#namespace = namespace;
     this.#deliveries = deliveries;
     this.#statements = {

@@ -1,6 +1,6 @@
 import { lookedUpKinds, type LookedUp, type Operation } from '../../core/order/operation.ts';
 import { inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
-import type { LookupProof } from '../store.ts';
+import type { LookupProof, LookupProofs } from './submission.ts';
 
 const nameOf = (kind: LookedUp): string => `lookup_proven:${kind}`;
 
@@ -23,7 +23,7 @@ const bringingIn: Readonly<Record<LookedUp, Operation>> = {
 };
 
 /** Whether the lookup path of a kind is known to be right: it has found an order of ours at least once. */
-export class LookupProofs {
+export class SqliteLookupProofs implements LookupProofs {
   readonly #database: Sqlite;
   readonly #bought;
 
@@ -32,7 +32,7 @@ export class LookupProofs {
     this.#bought = database.prepare<[Operation], string>(boughtOrderSql).pluck();
   }
 
-  proven(): readonly LookupProof[] {
+  async proven(): Promise<readonly LookupProof[]> {
     const find = selectMeta(this.#database).pluck();
     return lookedUpKinds.flatMap((kind) => {
       const path = find.get(nameOf(kind));
@@ -40,7 +40,7 @@ export class LookupProofs {
     });
   }
 
-  prove({ kind, path }: LookupProof): void {
+  async prove({ kind, path }: LookupProof): Promise<void> {
     inTransaction(this.#database, () => {
       this.#database
         .prepare('INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value')
@@ -48,7 +48,7 @@ export class LookupProofs {
     });
   }
 
-  boughtReference(kind: LookedUp): string | null {
+  async boughtReference(kind: LookedUp): Promise<string | null> {
     return this.#bought.get(bringingIn[kind]) ?? null;
   }
 }

@@ -53,7 +53,7 @@ export class Reconcile {
   async tellStranded(): Promise<void> {
     const { store, clock } = this.#deps;
     const sources = this.#lanes.map(({ shop }) => shop.source);
-    await store.flagStrandedOrders({ sources, nowMs: clock.wallMs() });
+    await store.storefronts.flagStrandedOrders({ sources, nowMs: clock.wallMs() });
   }
 
   /** Makes other shops ready, and returns what puts them to use. A shop whose config is the same goes on as it is. */
@@ -141,7 +141,7 @@ class Lane {
     this.#api = apiOf(shop, clock, version);
     this.#clock = clock;
     this.#wake = new WakeUp(clock);
-    this.reconciler = new ShopReconciler({ shop, api: this.#api, store, take, clock, logger });
+    this.reconciler = new ShopReconciler({ shop, api: this.#api, store: store.storefronts, take, clock, logger });
   }
 
   notify(): void {

@@ -1,8 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type Clock, isoTime } from '../../core/clock.ts';
-import type { StorefrontTaken } from '../../store/intake/intake-steps.ts';
-import type { Store } from '../../store/store.ts';
+import type { Storefronts, StorefrontTaken } from '../../store/storefronts/storefronts.ts';
 import type { ListedOrder, OrdersPage, OrdersWalk, ShopApi } from './shop-api.ts';
 import type { ReconciledShop } from './settings.ts';
 import { ShopApiError } from './shop-api-error.ts';
@@ -43,10 +42,7 @@ export interface ReconcileReport {
 export interface ReconcilerDeps {
   readonly shop: ReconciledShop;
   readonly api: ShopApi;
-  readonly store: Pick<
-    Store,
-    'storefrontWatermark' | 'advanceStorefrontWatermark' | 'lowerStorefrontWatermark' | 'flagUnreadOrders'
-  >;
+  readonly store: Storefronts;
   readonly take: TakeOrder;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -110,7 +106,7 @@ export class ShopReconciler {
   /** Whether the runs to come read an order that was changed then: one from before the beginning is in none of them. */
   async reaches(modifiedMs: number): Promise<boolean> {
     const { store, shop } = this.#deps;
-    const watermarkMs = await store.storefrontWatermark(shop.source);
+    const watermarkMs = await store.watermark(shop.source);
     return watermarkMs !== null && modifiedMs >= watermarkMs - shop.rest.overlapMs;
   }
 
@@ -118,8 +114,8 @@ export class ShopReconciler {
   async begin(): Promise<void> {
     const { store, clock, shop } = this.#deps;
     const nowMs = clock.wallMs();
-    if (nowMs < earliestMs || (await store.storefrontWatermark(shop.source)) !== null) return;
-    await store.advanceStorefrontWatermark({ source: shop.source, modifiedMs: nowMs - shop.rest.lookbackMs, nowMs });
+    if (nowMs < earliestMs || (await store.watermark(shop.source)) !== null) return;
+    await store.advanceWatermark({ source: shop.source, modifiedMs: nowMs - shop.rest.lookbackMs, nowMs });
   }
 
   /**
@@ -219,7 +215,7 @@ export class ShopReconciler {
     const fromMs = async (): Promise<number> => {
       if (sinceMs !== null) return sinceMs;
       const aheadMs = Math.min(wrongClockMs, Math.max(0, api.aheadMs ?? 0));
-      const watermarkMs = (await store.storefrontWatermark(shop.source)) ?? clock.wallMs() - shop.rest.lookbackMs;
+      const watermarkMs = (await store.watermark(shop.source)) ?? clock.wallMs() - shop.rest.lookbackMs;
       return watermarkMs - shop.rest.overlapMs - aheadMs;
     };
     const walk = api.changedSince(await fromMs());
@@ -244,7 +240,7 @@ export class ShopReconciler {
     if (aheadMs === null) return false;
     const nowMs = clock.wallMs();
     const presentMs = Math.max(nowMs, nowMs - aheadMs) + toleranceMs;
-    const isLowered = await store.lowerStorefrontWatermark({ source: shop.source, presentMs, nowMs });
+    const isLowered = await store.lowerWatermark({ source: shop.source, presentMs, nowMs });
     if (isLowered)
       logger.warn({ ...nameOf(shop), to: isoTime(presentMs) }, 'reading back began in the future: it begins now');
     return isLowered;
@@ -292,7 +288,7 @@ export class ShopReconciler {
   async #advance(readToMs: number, nowMs: number): Promise<void> {
     const { store, shop } = this.#deps;
     const modifiedMs = Math.min(readToMs, nowMs);
-    await store.advanceStorefrontWatermark({ source: shop.source, modifiedMs, nowMs });
+    await store.advanceWatermark({ source: shop.source, modifiedMs, nowMs });
   }
 
   /** What was delivered long before this list was opened, and is in none, is not in the shop's list any more. */

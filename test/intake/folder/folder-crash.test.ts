@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Store } from '../../../src/store/store.ts';
 import { FolderBench, csvHeader } from './folder-bench.ts';
+import { wrappedStore } from '../../support/wrapped-store.ts';
 
 let bench: FolderBench;
 beforeEach(async () => {
@@ -23,24 +24,18 @@ class ProcessEnds extends Error {}
 /** The process ends when its store is called the n-th time: before the call is made, or right after it is committed. */
 function endingStore(store: Store, call: number, when: 'before' | 'after'): Store {
   let calls = 0;
-  return new Proxy(store, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name);
-      if (typeof value !== 'function') return value;
-      return async (...parameters: unknown[]) => {
-        calls += 1;
-        if (calls === call && when === 'before') throw new ProcessEnds();
-        const result: unknown = await Reflect.apply(value, target, parameters);
-        if (calls === call) throw new ProcessEnds();
-        return result;
-      };
-    },
+  return wrappedStore(store, (_name, step) => async (...values) => {
+    calls += 1;
+    if (calls === call && when === 'before') throw new ProcessEnds();
+    const result = await step(...values);
+    if (calls === call) throw new ProcessEnds();
+    return result;
   });
 }
 
 async function whatIsThere() {
   const report = bench.report();
-  const row = await bench.store.findFile(report.file_id);
+  const row = await bench.store.intake.files.find(report.file_id);
   return {
     entries: bench.entryCount(),
     left: [...bench.names('inbox'), ...bench.names('work')],
@@ -121,16 +116,10 @@ describe('when the process ends while a file is taken in, the next start takes i
   it('a stop between two batches is no end of that kind: the file goes on where it stood', async () => {
     const stopping = bench.newIntake(
       {},
-      new Proxy(bench.store, {
-        get(target, name) {
-          const value: unknown = Reflect.get(target, name);
-          if (typeof value !== 'function') return value;
-          return async (...parameters: unknown[]) => {
-            const result: unknown = await Reflect.apply(value, target, parameters);
-            if (name === 'acceptBatch') void stopping.stop();
-            return result;
-          };
-        },
+      wrappedStore(bench.store, (name, step) => async (...values) => {
+        const result = await step(...values);
+        if (name === 'intake.acceptBatch') void stopping.stop();
+        return result;
       }),
     );
     bench.drop('orders.csv', content);

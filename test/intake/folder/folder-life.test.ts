@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { FolderSettings } from '../../../src/intake/folder/settings.ts';
 import { FolderBench, csvHeader } from './folder-bench.ts';
+import { wrappedStore } from '../../support/wrapped-store.ts';
 
 let bench: FolderBench;
 afterEach(() => bench.close());
@@ -151,18 +152,13 @@ describe('a file that is written to after it was taken', () => {
     let appended = false;
     const writer = bench.newIntake(
       {},
-      new Proxy(bench.store, {
-        get: (store, name) => {
-          const value: unknown = Reflect.get(store, name);
-          if (name !== 'acceptBatch' || typeof value !== 'function')
-            return typeof value === 'function' ? value.bind(store) : value;
-          return async (batch: unknown) => {
-            // The producer still holds the file open over our rename, and goes on writing.
-            if (!appended) appendFileSync(join(config.work, bench.names('work')[0] ?? ''), row('3'));
-            appended = true;
-            return Reflect.apply(value, store, [batch]);
-          };
-        },
+      wrappedStore(bench.store, (name, step) => async (...values) => {
+        if (name === 'intake.acceptBatch' && !appended) {
+          // The producer still holds the file open over our rename, and goes on writing.
+          appendFileSync(join(config.work, bench.names('work')[0] ?? ''), row('3'));
+          appended = true;
+        }
+        return step(...values);
       }),
     );
     await intake.stop();

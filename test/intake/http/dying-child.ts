@@ -16,8 +16,8 @@ const store = openStore({
   upstream: 'sandbox',
   sinks: ['folder'],
 });
-const accept = store.acceptRequests.bind(store);
-store.acceptRequests = async (requests) => {
+const accept = store.intake.acceptRequests.bind(store.intake);
+store.intake.acceptRequests = async (requests) => {
   if (dies === 'before') process.kill(process.pid, 'SIGKILL');
   const outcomes = await accept(requests);
   if (dies === 'commit') process.kill(process.pid, 'SIGKILL');

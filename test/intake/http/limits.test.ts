@@ -150,10 +150,10 @@ describe('requests that arrive together', () => {
     // The queue tells that it is more than half full: that is how the test knows that all of them have arrived.
     const running = await startIntake({ limits: { uncommitted: 99 } });
     const { store } = running.outbox;
-    const accept = store.acceptRequests.bind(store);
+    const accept = store.intake.acceptRequests.bind(store.intake);
     const disk = Promise.withResolvers<void>();
     const commits: number[] = [];
-    store.acceptRequests = async (requests) => {
+    store.intake.acceptRequests = async (requests) => {
       commits.push(requests.length);
       await disk.promise;
       return accept(requests);
@@ -182,9 +182,9 @@ describe('requests that arrive together', () => {
   it('are turned away when too many wait for the disk, and those are not accepted', async () => {
     const running = await startIntake({ limits: { uncommitted: 4 } });
     const { store } = running.outbox;
-    const accept = store.acceptRequests.bind(store);
+    const accept = store.intake.acceptRequests.bind(store.intake);
     const disk = Promise.withResolvers<void>();
-    store.acceptRequests = async (requests) => {
+    store.intake.acceptRequests = async (requests) => {
       await disk.promise;
       return accept(requests);
     };
@@ -206,7 +206,7 @@ describe('requests that arrive together', () => {
     const line = { ...order(), source: 'shop1', orderId: 'bad', lineId: '1', operation: 'gift_card_order' as const };
     const rest = { variant: 'v', plan: null, iccid: null, quantity: 1, days: null, currency: 'USD', notAfterMs: null };
     const good = { ...line, ...rest, metadata: {}, extra: {}, lineNumber: null };
-    const [bad, other] = await store.acceptRequests([
+    const [bad, other] = await store.intake.acceptRequests([
       // The database refuses a source that is too long, after the first line of the request was inserted.
       { nowMs: 1, lines: [good, { ...good, lineId: '2', source: 's'.repeat(65) }] },
       { nowMs: 1, lines: [{ ...good, orderId: 'good' }] },
@@ -217,7 +217,7 @@ describe('requests that arrive together', () => {
 
   it('are answered 503, and the worker is told, when the disk cannot be written', async () => {
     const running = await startIntake();
-    running.outbox.store.acceptRequests = () => Promise.reject(new Error('fsync failed'));
+    running.outbox.store.intake.acceptRequests = () => Promise.reject(new Error('fsync failed'));
     const answer = await running.post(order());
     expect([answer.status, answer.json.code]).toEqual([503, 'unavailable']);
     await expect(running.intake.failed).rejects.toThrow('fsync failed');

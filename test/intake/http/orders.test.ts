@@ -133,7 +133,7 @@ describe('reading an order', () => {
     const { post, call, outbox } = await startIntake();
     await post(order());
     const attempt = await outbox.opened({ nowMs: Date.now() });
-    await outbox.store.closeAttempt(close(attempt, fulfilled));
+    await outbox.store.submission.closeAttempt(close(attempt, fulfilled));
     const { status, json } = await call('GET', '/v1/orders/shop1/1001', bearer);
     expect(status).toBe(200);
     expect(resultSchema.parse(json)).toMatchObject({ state: 'in_progress', sandbox: true });
@@ -161,7 +161,7 @@ describe('waiting for the result', () => {
     const read = call('GET', '/v1/orders/shop1/1001', { ...bearer, prefer: 'respond-async, wait=20' });
     await delay(50);
     const attempt = await outbox.opened({ nowMs: Date.now() });
-    await outbox.store.closeAttempt(close(attempt, fulfilled));
+    await outbox.store.submission.closeAttempt(close(attempt, fulfilled));
     intake.notify();
     const started = performance.now();
     const answers = await Promise.all([posted, read]);
@@ -207,7 +207,7 @@ describe('taking an order back', () => {
     expect(outbox.auditLog()).toEqual([
       expect.objectContaining({ actor: 'webhook:anybody', action: 'cancel', subject: 'shop1/1001' }),
     ]);
-    expect(await outbox.store.openAttempt(outbox.claim({ nowMs: Date.now() }))).toBeNull();
+    expect(await outbox.store.submission.openAttempt(outbox.claim({ nowMs: Date.now() }))).toBeNull();
     // The order stays known: posted again it is not bought after all.
     const again = await post(order());
     expect([again.status, again.json.status, again.json.state]).toEqual([200, 'known', 'failed']);
@@ -216,7 +216,7 @@ describe('taking an order back', () => {
   it('is refused with the states when a line was sent already, and then takes nothing back', async () => {
     const { post, call, outbox } = await startIntake();
     await post(order());
-    await outbox.store.openAttempt(outbox.claim({ nowMs: Date.now() }));
+    await outbox.store.submission.openAttempt(outbox.claim({ nowMs: Date.now() }));
     const answer = await call('DELETE', '/v1/orders/shop1/1001', bearer);
     expect(answer.status).toBe(409);
     expect(problemSchema.parse(answer.json).lines?.map((line) => line.state)).toEqual(['sending', 'pending']);

@@ -20,7 +20,7 @@ const refused = {
 /** All lines of the order are refused, so that it is known and holds nothing. */
 async function refuse(): Promise<void> {
   const rejections = [{ ...refused, rule: 'must be a whole number', value: 'two' }];
-  await outbox.store.acceptBatch({ nowMs: 500, fileId: null, lines: [], rejections });
+  await outbox.store.intake.acceptBatch({ nowMs: 500, fileId: null, lines: [], rejections });
 }
 
 describe('the metadata of an order', () => {
@@ -32,7 +32,7 @@ describe('the metadata of an order', () => {
 
   it('is taken from the order over HTTP, too', async () => {
     await refuse();
-    await outbox.store.acceptRequests([{ nowMs: 600, lines: [line({ metadata: { cart: 78 } })] }]);
+    await outbox.store.intake.acceptRequests([{ nowMs: 600, lines: [line({ metadata: { cart: 78 } })] }]);
     expect(shown()).toEqual({ cart: 78 });
   });
 

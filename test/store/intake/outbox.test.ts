@@ -1,6 +1,6 @@
 import SqliteDatabase from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { AttemptClaim } from '../../../src/store/store.ts';
+import type { AttemptClaim } from '../../../src/store/submission/submission.ts';
 import { answer, close, fulfilled, line, nothing, Outbox } from '../../support/outbox.ts';
 
 let outbox: Outbox;
@@ -34,28 +34,28 @@ describe('accepting lines', () => {
   });
 
   it('counts a line once when its own file is read again after a crash', async () => {
-    await outbox.store.beginFile({ id: 'F1', name: 'a.csv', sizeBytes: 10, nowMs: 1 });
+    await outbox.store.intake.files.begin({ id: 'F1', name: 'a.csv', sizeBytes: 10, nowMs: 1 });
     await outbox.accept([line(), line({ lineId: '2' })], 'F1');
-    const again = await outbox.store.beginFile({ id: 'F1', name: 'a.csv', sizeBytes: 10, nowMs: 2 });
+    const again = await outbox.store.intake.files.begin({ id: 'F1', name: 'a.csv', sizeBytes: 10, nowMs: 2 });
     expect(again.starts).toBe(2);
     await outbox.accept([line(), line({ lineId: '2' }), line({ lineId: '3' })], 'F1');
-    const finished = await outbox.store.finishFile({ id: 'F1', sha256: 'x', nowMs: 3 });
+    const finished = await outbox.store.intake.files.finish({ id: 'F1', sha256: 'x', nowMs: 3 });
     expect(finished).toMatchObject({ acceptedCount: 3, knownCount: 0, state: 'ingested' });
   });
 
   it('writes the result again when the shop sends a settled line again: it may have lost it', async () => {
     await outbox.accept([line()]);
-    await outbox.store.closeAttempt(close(await outbox.opened(), fulfilled));
-    const [due] = await outbox.store.dueDeliveries('folder', 9999, 10);
-    await outbox.store.closeDelivery({
+    await outbox.store.submission.closeAttempt(close(await outbox.opened(), fulfilled));
+    const [due] = await outbox.store.results.dueDeliveries('folder', 9999, 10);
+    await outbox.store.results.closeDelivery({
       requestId: due?.requestId ?? 0,
       sink: 'folder',
       version: due?.version ?? 0,
       nowMs: 3000,
     });
-    expect(await outbox.store.dueDeliveries('folder', 9999, 10)).toEqual([]);
+    expect(await outbox.store.results.dueDeliveries('folder', 9999, 10)).toEqual([]);
     await outbox.accept([line()], null, 4000);
-    const [again] = await outbox.store.dueDeliveries('folder', 9999, 10);
+    const [again] = await outbox.store.results.dueDeliveries('folder', 9999, 10);
     expect(again?.document).toEqual(due?.document);
   });
 
@@ -85,8 +85,8 @@ describe('attempts', () => {
   it('send the same bytes again, whatever the mapping says by then', async () => {
     await outbox.accept([line()]);
     const first = await outbox.opened();
-    await outbox.store.closeAttempt(close(first, { ...nothing, nextStep: 'send' }));
-    const second = await outbox.store.openAttempt(
+    await outbox.store.submission.closeAttempt(close(first, { ...nothing, nextStep: 'send' }));
+    const second = await outbox.store.submission.openAttempt(
       outbox.claim({ nowMs: 5000, render: () => ({ method: 'PUT', path: '/other', body: 'other' }) }),
     );
     expect(second?.request).toEqual(first.request);
@@ -96,9 +96,11 @@ describe('attempts', () => {
   it('are never two at once for one entry, closed twice, changed or deleted', async () => {
     await outbox.accept([line()]);
     const attempt = await outbox.opened();
-    expect(await outbox.store.openAttempt(outbox.claim())).toBeNull();
-    await outbox.store.closeAttempt(close(attempt, fulfilled));
-    await expect(outbox.store.closeAttempt(close(attempt, fulfilled))).rejects.toMatchObject({ code: 'INVARIANT' });
+    expect(await outbox.store.submission.openAttempt(outbox.claim())).toBeNull();
+    await outbox.store.submission.closeAttempt(close(attempt, fulfilled));
+    await expect(outbox.store.submission.closeAttempt(close(attempt, fulfilled))).rejects.toMatchObject({
+      code: 'INVARIANT',
+    });
     const raw = new SqliteDatabase(outbox.path);
     expect(() => raw.exec("UPDATE attempts SET outcome = 'x'")).toThrow('never changed');
     expect(() => raw.exec('DELETE FROM attempts')).toThrow('append-only');
@@ -111,11 +113,13 @@ describe('attempts', () => {
   it('leave nothing behind when the step that closes them fails', async () => {
     await outbox.accept([line()]);
     const attempt = await outbox.opened();
-    await expect(outbox.store.closeAttempt(close(attempt, { ...fulfilled, state: 'expired' }))).rejects.toMatchObject({
+    await expect(
+      outbox.store.submission.closeAttempt(close(attempt, { ...fulfilled, state: 'expired' })),
+    ).rejects.toMatchObject({
       code: 'INVARIANT',
     });
     expect(outbox.store.read.counts().sending).toBe(1);
-    await outbox.store.closeAttempt(close(attempt, fulfilled));
+    await outbox.store.submission.closeAttempt(close(attempt, fulfilled));
     expect(outbox.store.read.counts().fulfilled).toBe(1);
   });
 
@@ -125,8 +129,8 @@ describe('attempts', () => {
       if (entry.variant !== 'fine') throw new Error('no such field');
       return { method: 'POST', path: '/orders', body: '{}' };
     };
-    expect(await outbox.store.openAttempt(outbox.claim({ render }))).toBeNull();
-    expect((await outbox.store.openAttempt(outbox.claim({ render })))?.entry.variant).toBe('fine');
+    expect(await outbox.store.submission.openAttempt(outbox.claim({ render }))).toBeNull();
+    expect((await outbox.store.submission.openAttempt(outbox.claim({ render })))?.entry.variant).toBe('fine');
     expect(outbox.store.read.counts()).toMatchObject({ needs_review: 1, sending: 1 });
   });
 
@@ -134,7 +138,7 @@ describe('attempts', () => {
     const buyAndCancel = async (state: 'fulfilled' | 'refunded', iccid: string): Promise<string | null> => {
       await outbox.accept([line({ orderId: state, operation: 'esim_order', variant: null, plan: 'p' })]);
       const bought = { ...fulfilled, state, answer: { ...answer, units: [{ iccid }] } };
-      await outbox.store.closeAttempt(close(await outbox.opened(), bought));
+      await outbox.store.submission.closeAttempt(close(await outbox.opened(), bought));
       const cancel = { operation: 'esim_cancel', variant: null, iccid, quantity: null, currency: null } as const;
       await outbox.accept([line({ orderId: state, lineId: '2', ...cancel })]);
       return (await outbox.opened()).originReference;
@@ -148,9 +152,9 @@ describe('attempts', () => {
     const attempt = await outbox.opened();
     await outbox.reopen();
     const next = await outbox.store.beginIncarnation({ bootId: 'boot', version: '0', nowMs: 9 });
-    expect((await outbox.store.openAttemptsOfOthers(next)).map((found) => found.attemptId)).toEqual([
+    expect((await outbox.store.submission.openAttemptsOfOthers(next)).map((found) => found.attemptId)).toEqual([
       attempt.attemptId,
     ]);
-    expect(await outbox.store.openAttemptsOfOthers(outbox.incarnationId)).toEqual([]);
+    expect(await outbox.store.submission.openAttemptsOfOthers(outbox.incarnationId)).toEqual([]);
   });
 });

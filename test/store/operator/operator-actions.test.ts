@@ -122,7 +122,7 @@ describe('a person and an entry', () => {
       // The shop gets the result again exactly when it says something else now.
       const isNews = before['state'] !== after['state'] || action === 'reorder';
       expect(versionOf(box) - versionBefore).toBe(isNews ? 1 : 0);
-      const due = await box.store.dueDeliveries('folder', nowMs, 10);
+      const due = await box.store.results.dueDeliveries('folder', nowMs, 10);
       expect(due.length).toBeGreaterThanOrEqual(isNews ? 1 : 0);
       // Only a new order makes a new reference, and one only; it has nothing of the old one but what was asked for.
       const fresh = {
@@ -162,7 +162,7 @@ describe('a person and an entry', () => {
 
   it('cannot touch an entry while it is looked up: the answer must find it where it was', async () => {
     const box = await standingIn('unknown');
-    const lookup = await box.store.openAttempt(box.claim({ step: 'lookup', nowMs }));
+    const lookup = await box.store.submission.openAttempt(box.claim({ step: 'lookup', nowMs }));
     expect(lookup?.purpose).toBe('lookup');
     const all = everything(box);
     for (const action of ['hold', 'retry'] as const) {

@@ -85,7 +85,7 @@ describe('an entry that a person settles', () => {
     const order = { action: 'resolve', as: 'fulfilled', orderNumber: 'GC-77', note: null } as const;
     await expect(act(box, { ...order, orderNumber: null })).rejects.toMatchObject({ code: 'REFUSED' });
     await act(box, order);
-    const [due] = await box.store.dueDeliveries('folder', nowMs, 1);
+    const [due] = await box.store.results.dueDeliveries('folder', nowMs, 1);
     expect(due?.document).toMatchObject({
       state: 'completed',
       lines: [{ entries: [{ order_number: 'GC-77', error: null }] }],
@@ -128,7 +128,7 @@ describe('an order made anew', () => {
     const reference = first.newReference ?? '';
     const second = await act(box, { action: 'reorder', confirm: reference }, { reference });
     await settle(box, fulfilled);
-    const [due] = await box.store.dueDeliveries('folder', nowMs, 1);
+    const [due] = await box.store.results.dueDeliveries('folder', nowMs, 1);
     expect(due?.document).toMatchObject({ state: 'completed', lines: [{ state: 'fulfilled' }] });
     expect(entries(box).map((row) => [row['generation'], row['part'], row['replaced']])).toEqual([
       [0, 0, 1],
@@ -189,7 +189,7 @@ describe('the eSIMs of an order that a person settled', () => {
   it('are refused when the API said that they came with another order, and nothing changes', async () => {
     const box = await doubtfulEsim();
     await box.accept([line({ orderId: 'other', operation: 'esim_order', variant: null, plan: 'p' })]);
-    await box.store.closeAttempt(
+    await box.store.submission.closeAttempt(
       close(await box.opened(), { ...fulfilled, answer: { ...answer, units: [{ iccid }] } }),
     );
     const before = everything(box);
@@ -208,7 +208,7 @@ describe('an eSIM', () => {
       onTestFinished(() => box.close());
       await box.accept([line({ ...cancelLine }), line({ ...cancelLine, orderId: '1002' })]);
       const first = await box.opened();
-      await box.store.closeAttempt(
+      await box.store.submission.closeAttempt(
         close(first, state === 'unknown' ? { ...nothing, nextStep: 'send' } : { ...outOfStock, dueAtMs: 3000 }),
       );
       const { reference } = first.entry;
@@ -216,8 +216,8 @@ describe('an eSIM', () => {
       const second = await box.opened({ nowMs });
       expect(second.entry.reference).not.toBe(reference);
       await act(box, { action: 'release' }, { reference, lookupFamilies: [] });
-      expect(await box.store.openAttempt(box.claim({ nowMs: nowMs + 1 }))).toBeNull();
-      await box.store.closeAttempt(close(second, fulfilled));
+      expect(await box.store.submission.openAttempt(box.claim({ nowMs: nowMs + 1 }))).toBeNull();
+      await box.store.submission.closeAttempt(close(second, fulfilled));
       expect((await box.opened({ nowMs: nowMs + 2 })).entry.reference).toBe(reference);
     }
   });
@@ -230,12 +230,12 @@ describe('an eSIM', () => {
       const box = await Outbox.open();
       onTestFinished(() => box.close());
       await box.accept([line({ operation: 'esim_order', variant: null, plan: 'p' })]);
-      await box.store.closeAttempt(
+      await box.store.submission.closeAttempt(
         close(await box.opened(), { ...fulfilled, state, answer: { ...answer, units: [{ iccid }] } }),
       );
       await box.accept([line({ ...cancelLine, orderId: 'c' })]);
       const cancel = await box.opened();
-      await box.store.closeAttempt(close(cancel, { ...nothing, nextStep: 'send' }));
+      await box.store.submission.closeAttempt(close(cancel, { ...nothing, nextStep: 'send' }));
       await act(box, { action: 'retry' }, { reference: cancel.entry.reference });
       expect(entries(box)[1]).toMatchObject({ state: 'unknown', next_step: step });
     }

@@ -19,7 +19,8 @@ const main = { name: 'woocommerce/main', address: 'shop.example', secret };
 async function outboxWith(...shops: ShopIdentity[]) {
   const outbox = await Outbox.open();
   onTestFinished(() => outbox.close());
-  const adopt = (nowMs: number, ...others: ShopIdentity[]) => outbox.store.adoptShops({ shops: others, nowMs });
+  const adopt = (nowMs: number, ...others: ShopIdentity[]) =>
+    outbox.store.storefronts.adoptShops({ shops: others, nowMs });
   await adopt(day, ...shops);
   return { outbox, adopt };
 }

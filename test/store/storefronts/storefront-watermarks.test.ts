@@ -4,15 +4,15 @@ import { Outbox } from '../../support/outbox.ts';
 it('a watermark of a storefront moves forward only, but out of the future, is kept across a restart, and belongs to one source', async () => {
   const outbox = await Outbox.open();
   onTestFinished(() => outbox.close());
-  const at = (source: string) => outbox.store.storefrontWatermark(source);
+  const at = (source: string) => outbox.store.storefronts.watermark(source);
   const to = (source: string, modifiedMs: number) =>
-    outbox.store.advanceStorefrontWatermark({ source, modifiedMs, nowMs: 1 });
+    outbox.store.storefronts.advanceWatermark({ source, modifiedMs, nowMs: 1 });
   expect(await at('a')).toBeNull();
   await to('a', 2000);
   await to('a', 1000);
   await to('b', 500);
-  expect(await outbox.store.lowerStorefrontWatermark({ source: 'b', presentMs: 600, nowMs: 1 })).toBe(false);
-  expect(await outbox.store.lowerStorefrontWatermark({ source: 'a', presentMs: 1900, nowMs: 1 })).toBe(true);
+  expect(await outbox.store.storefronts.lowerWatermark({ source: 'b', presentMs: 600, nowMs: 1 })).toBe(false);
+  expect(await outbox.store.storefronts.lowerWatermark({ source: 'a', presentMs: 1900, nowMs: 1 })).toBe(true);
   await outbox.reopen();
   expect([await at('a'), await at('b'), await at('c')]).toEqual([1900, 500, null]);
 });

@@ -25,15 +25,15 @@ const parts: Settlement = {
 };
 
 it('the parts of an order are looked up first as it was, also when they are made long after that time is over', async () => {
-  await box.store.beginAfterLoss({ actor: 'cli', reason: 'the disk was lost', nowMs: 500, untilMs: 5000 });
+  await box.store.operator.beginAfterLoss({ actor: 'cli', reason: 'the disk was lost', nowMs: 500, untilMs: 5000 });
   await box.accept([line({ quantity: 2, rules: { partial: true } })], null, 1000);
   // Long after: the order was lost with the old outbox, whenever it is looked at.
   const late = 900_000;
-  expect(await box.store.openAttempt(box.claim({ ...lookUp, nowMs: late }))).toBeNull();
+  expect(await box.store.submission.openAttempt(box.claim({ ...lookUp, nowMs: late }))).toBeNull();
   const looked = await box.opened({ step: 'lookup', nowMs: late });
   expect(looked.entry).toMatchObject({ recoveryStage: 1, outcomeUnknown: true });
-  await box.store.closeAttempt({ ...close(looked, parts), nowMs: late });
-  expect(await box.store.openAttempt(box.claim({ ...lookUp, nowMs: late + 1 }))).toBeNull();
+  await box.store.submission.closeAttempt({ ...close(looked, parts), nowMs: late });
+  expect(await box.store.submission.openAttempt(box.claim({ ...lookUp, nowMs: late + 1 }))).toBeNull();
   const part = await box.opened({ step: 'lookup', nowMs: late + 1 });
   expect(part.entry).toMatchObject({ generation: 1, quantity: 1, recoveryStage: 1, outcomeUnknown: true });
   // What came in after that time is sent at once.
@@ -55,33 +55,33 @@ const waiting: Settlement = {
 
 it('what was in doubt when an older copy was made is looked up like what was never sent: it may have moved on since', async () => {
   await box.accept([line(mayHaveMoved)], null, 1000);
-  await box.store.closeAttempt(close(await box.opened(), outcomeUnknown));
-  await box.store.beginAfterLoss(loss);
+  await box.store.submission.closeAttempt(close(await box.opened(), outcomeUnknown));
+  await box.store.operator.beginAfterLoss(loss);
   let asked: number | null = null;
   const judgeResend = (entry: { recoveryStage: number }) => {
     asked = entry.recoveryStage;
     return { step: 'lookup' as const };
   };
-  expect(await box.store.openAttempt(box.claim({ judgeResend, nowMs: 900_000 }))).toBeNull();
+  expect(await box.store.submission.openAttempt(box.claim({ judgeResend, nowMs: 900_000 }))).toBeNull();
   expect(asked).toBe(1);
 });
 
 it('what was being sent when an older copy was made is looked up first, too', async () => {
   await box.accept([line(mayHaveMoved)], null, 1000);
   await box.opened();
-  await box.store.beginAfterLoss(loss);
-  const [open] = await box.store.openAttemptsOfOthers(999_999);
+  await box.store.operator.beginAfterLoss(loss);
+  const [open] = await box.store.submission.openAttemptsOfOthers(999_999);
   expect(open?.entry).toMatchObject({ state: 'sending', recoveryStage: 1 });
 });
 
 it('what was looked up after one loss is looked up again after the next', async () => {
-  await box.store.beginAfterLoss({ ...loss, nowMs: 500 });
+  await box.store.operator.beginAfterLoss({ ...loss, nowMs: 500 });
   await box.accept([line(mayHaveMoved)], null, 1000);
-  expect(await box.store.openAttempt(box.claim({ ...lookUp, nowMs: 2000 }))).toBeNull();
+  expect(await box.store.submission.openAttempt(box.claim({ ...lookUp, nowMs: 2000 }))).toBeNull();
   const looked = await box.opened({ step: 'lookup', nowMs: 2000 });
-  await box.store.closeAttempt(close(looked, { ...waiting, recoveryStage: 3, row: 'insufficient_balance' }));
-  await box.store.beginAfterLoss(loss);
-  expect(await box.store.openAttempt(box.claim({ ...lookUp, nowMs: 900_000 }))).toBeNull();
+  await box.store.submission.closeAttempt(close(looked, { ...waiting, recoveryStage: 3, row: 'insufficient_balance' }));
+  await box.store.operator.beginAfterLoss(loss);
+  expect(await box.store.submission.openAttempt(box.claim({ ...lookUp, nowMs: 900_000 }))).toBeNull();
   const again = await box.opened({ step: 'lookup', nowMs: 900_000 });
   expect(again.entry).toMatchObject({ recoveryStage: 1, outcomeUnknown: true });
 });

@@ -14,7 +14,7 @@ async function shownAfter(...answers: (readonly Unit[])[]): Promise<readonly Uni
   let attempt = await outbox.opened();
   for (const units of answers) {
     const placed = { state: 'placed', nextStep: 'lookup', dueAtMs: 2000, answer: { ...answer, units } } as const;
-    await outbox.store.closeAttempt(close(attempt, { ...fulfilled, ...placed }));
+    await outbox.store.submission.closeAttempt(close(attempt, { ...fulfilled, ...placed }));
     attempt = await outbox.opened({ step: 'lookup' });
   }
   return outbox.store.read.resultDocument(1).document.lines[0]?.entries[0]?.units ?? [];

@@ -11,54 +11,56 @@ afterEach(() => outbox.close());
 describe('what is due', () => {
   it('comes in this order: in doubt, waiting, new; and while too much is in doubt, nothing new', async () => {
     await outbox.accept([line()]);
-    await outbox.store.closeAttempt(close(await outbox.opened(), { ...nothing, nextStep: 'send' }));
+    await outbox.store.submission.closeAttempt(close(await outbox.opened(), { ...nothing, nextStep: 'send' }));
     await outbox.accept([line({ lineId: '2' })]);
-    await outbox.store.closeAttempt(
+    await outbox.store.submission.closeAttempt(
       close(await outbox.opened(), { ...nothing, state: 'waiting', outcomeUnknown: false }),
     );
     await outbox.accept([line({ lineId: '3' })]);
-    expect(await outbox.store.countUnknownOutcomes()).toBe(1);
+    expect(await outbox.store.submission.countUnknownOutcomes()).toBe(1);
     const taken = [];
     for (;;) {
-      const attempt = await outbox.store.openAttempt(outbox.claim({ nowMs: 9000, allowNew: taken.length > 0 }));
+      const attempt = await outbox.store.submission.openAttempt(
+        outbox.claim({ nowMs: 9000, allowNew: taken.length > 0 }),
+      );
       if (attempt === null) break;
       taken.push(attempt.entry.state);
     }
     expect(taken).toEqual(['unknown', 'waiting', 'pending']);
     await outbox.accept([line({ lineId: '4' })]);
-    expect(await outbox.store.openAttempt(outbox.claim({ nowMs: 9000, allowNew: false }))).toBeNull();
+    expect(await outbox.store.submission.openAttempt(outbox.claim({ nowMs: 9000, allowNew: false }))).toBeNull();
   });
 
   it('is told ahead, as the earliest of all shops and balances', async () => {
-    expect(await outbox.store.nextDueAt('send')).toBeNull();
+    expect(await outbox.store.submission.nextDueAt('send')).toBeNull();
     await outbox.accept([line({ source: 'a', orderId: 'late' })], null, 3000);
-    expect(await outbox.store.nextDueAt('send')).toBe(3000);
+    expect(await outbox.store.submission.nextDueAt('send')).toBe(3000);
     await outbox.accept([line({ source: 'b', currency: 'EUR' })], null, 1500);
     await outbox.accept([line({ source: 'c' })], null, 2500);
-    expect(await outbox.store.nextDueAt('send')).toBe(1500);
+    expect(await outbox.store.submission.nextDueAt('send')).toBe(1500);
   });
 
   it('is told anew after everything that changes it: what is taken, what is settled, and what is open', async () => {
     await outbox.accept([line()], null, 3000);
-    expect(await outbox.store.nextDueAt('send')).toBe(3000);
-    expect(await outbox.store.nextDueAt('lookup')).toBeNull();
+    expect(await outbox.store.submission.nextDueAt('send')).toBe(3000);
+    expect(await outbox.store.submission.nextDueAt('lookup')).toBeNull();
     const attempt = await outbox.opened({ nowMs: 3000 });
-    expect(await outbox.store.nextDueAt('send')).toBeNull();
-    await outbox.store.closeAttempt(close(attempt, { ...nothing, nextStep: 'lookup', dueAtMs: 4000 }));
-    expect(await outbox.store.nextDueAt('lookup')).toBe(4000);
-    expect(await outbox.store.nextDueAt('send')).toBeNull();
+    expect(await outbox.store.submission.nextDueAt('send')).toBeNull();
+    await outbox.store.submission.closeAttempt(close(attempt, { ...nothing, nextStep: 'lookup', dueAtMs: 4000 }));
+    expect(await outbox.store.submission.nextDueAt('lookup')).toBe(4000);
+    expect(await outbox.store.submission.nextDueAt('send')).toBeNull();
     const looked = await outbox.opened({ nowMs: 4000, step: 'lookup' });
-    expect(await outbox.store.nextDueAt('lookup')).toBeNull();
-    await outbox.store.closeAttempt(close(looked, { ...nothing, nextStep: 'send', dueAtMs: 5000 }));
-    expect(await outbox.store.nextDueAt('lookup')).toBeNull();
-    expect(await outbox.store.nextDueAt('send')).toBe(5000);
+    expect(await outbox.store.submission.nextDueAt('lookup')).toBeNull();
+    await outbox.store.submission.closeAttempt(close(looked, { ...nothing, nextStep: 'send', dueAtMs: 5000 }));
+    expect(await outbox.store.submission.nextDueAt('lookup')).toBeNull();
+    expect(await outbox.store.submission.nextDueAt('send')).toBe(5000);
   });
 
   it('leaves out a balance that stands still, while another one flows', async () => {
     await outbox.accept([line(), line({ lineId: '2', currency: 'EUR' })]);
-    const attempt = await outbox.store.openAttempt(outbox.claim({ pausedCurrencies: ['USD'] }));
+    const attempt = await outbox.store.submission.openAttempt(outbox.claim({ pausedCurrencies: ['USD'] }));
     expect(attempt?.entry.currency).toBe('EUR');
-    expect(await outbox.store.openAttempt(outbox.claim({ pausedCurrencies: ['USD'] }))).toBeNull();
+    expect(await outbox.store.submission.openAttempt(outbox.claim({ pausedCurrencies: ['USD'] }))).toBeNull();
   });
 
   it('takes the calls for one eSIM one after another, in the order in which they were asked for', async () => {
@@ -69,16 +71,16 @@ describe('what is due', () => {
     ]);
     const topup = await outbox.opened();
     expect(topup.entry.operation).toBe('esim_topup');
-    expect(await outbox.store.openAttempt(outbox.claim())).toBeNull();
-    await outbox.store.closeAttempt(close(topup, { ...fulfilled, answer: null }));
+    expect(await outbox.store.submission.openAttempt(outbox.claim())).toBeNull();
+    await outbox.store.submission.closeAttempt(close(topup, { ...fulfilled, answer: null }));
     expect((await outbox.opened()).entry.operation).toBe('esim_cancel');
   });
 
   it('ends what passed its deadline without a charge, and tells the shop', async () => {
     await outbox.accept([line({ notAfterMs: 1500 })]);
-    expect(await outbox.store.openAttempt(outbox.claim())).toBeNull();
-    expect(await outbox.store.expireOverdue(2000, 5)).toBe(1);
-    const [due] = await outbox.store.dueDeliveries('folder', 9999, 10);
+    expect(await outbox.store.submission.openAttempt(outbox.claim())).toBeNull();
+    expect(await outbox.store.submission.expireOverdue(2000, 5)).toBe(1);
+    const [due] = await outbox.store.results.dueDeliveries('folder', 9999, 10);
     expect(due?.document).toMatchObject({ state: 'failed', lines: [{ state: 'expired' }] });
   });
 });
@@ -86,11 +88,11 @@ describe('what is due', () => {
 describe('an order whose deadline passed before its outbox was lost', () => {
   it('is looked up, and no more of them at a time than may be in doubt', async () => {
     const wish = { actor: 'a person', reason: 'the disk is new', nowMs: 1000, untilMs: 9000 };
-    await outbox.store.beginAfterLoss(wish);
+    await outbox.store.operator.beginAfterLoss(wish);
     await outbox.accept(['1', '2', '3'].map((lineId) => line({ lineId, notAfterMs: 1500 })));
     for (const maxUnknownOutcomes of [1, 1, 2]) {
-      expect(await outbox.store.expireOverdue(2000, maxUnknownOutcomes)).toBe(0);
-      expect(await outbox.store.countUnknownOutcomes()).toBe(maxUnknownOutcomes);
+      expect(await outbox.store.submission.expireOverdue(2000, maxUnknownOutcomes)).toBe(0);
+      expect(await outbox.store.submission.countUnknownOutcomes()).toBe(maxUnknownOutcomes);
     }
   });
 });
@@ -106,9 +108,9 @@ describe('an order whose deadline passes while it waits', () => {
     await outbox.accept([line({ notAfterMs: 5000 })]);
     const waiting = { ...nothing, state: 'waiting', nextStep: 'send', outcomeUnknown: false, row } as const;
     const error = { code: row, message: 'said then', buffered: false };
-    await outbox.store.closeAttempt(close(await outbox.opened(), { ...waiting, error }));
-    expect(await outbox.store.expireOverdue(5000, 5)).toBe(1);
-    const [due] = await outbox.store.dueDeliveries('folder', 9999, 10);
+    await outbox.store.submission.closeAttempt(close(await outbox.opened(), { ...waiting, error }));
+    expect(await outbox.store.submission.expireOverdue(5000, 5)).toBe(1);
+    const [due] = await outbox.store.results.dueDeliveries('folder', 9999, 10);
     expect(due?.document.lines[0]?.entries[0]).toMatchObject({ state: 'rejected', error: { code } });
   });
 });
@@ -116,36 +118,36 @@ describe('an order whose deadline passes while it waits', () => {
 describe('budget slots', () => {
   it('survive a restart: settled ones with their time, open ones as settled by it, foreign ones as fresh', async () => {
     await outbox.accept([line(), line({ lineId: '2' })]);
-    await outbox.store.closeAttempt(close(await outbox.opened(), fulfilled));
+    await outbox.store.submission.closeAttempt(close(await outbox.opened(), fulfilled));
     await outbox.opened();
-    const slots = await outbox.store.restoreSlots({ settledMono: 7000, bootId: 'boot' });
+    const slots = await outbox.store.submission.budget.restoreSlots({ settledMono: 7000, bootId: 'boot' });
     expect(slots.map((slot) => [slot.limitName, slot.settledMono])).toEqual([
       ['requests', 1000],
       ['orders', 1000],
       ['requests', 7000],
       ['orders', 7000],
     ]);
-    const rebooted = await outbox.store.restoreSlots({ settledMono: 50, bootId: 'another boot' });
+    const rebooted = await outbox.store.submission.budget.restoreSlots({ settledMono: 50, bootId: 'another boot' });
     expect(rebooted.map((slot) => slot.settledMono)).toEqual([50, 50, 50, 50]);
   });
 
   it('are free at once when the call never left', async () => {
     await outbox.accept([line()]);
-    await outbox.store.closeAttempt(
+    await outbox.store.submission.closeAttempt(
       close(
         await outbox.opened(),
         { ...nothing, state: 'pending', outcomeUnknown: false, row: 'unreachable' },
         { slotsSettledMono: null },
       ),
     );
-    expect(await outbox.store.restoreSlots({ settledMono: 1, bootId: 'boot' })).toEqual([]);
+    expect(await outbox.store.submission.budget.restoreSlots({ settledMono: 1, bootId: 'boot' })).toEqual([]);
   });
 });
 
 describe('the result of an order', () => {
   it('is a function of the database alone, marked as made by the sandbox, with what was not accepted', async () => {
     await outbox.accept([line()]);
-    await outbox.store.acceptBatch({
+    await outbox.store.intake.acceptBatch({
       nowMs: 1100,
       fileId: null,
       lines: [],
@@ -162,8 +164,8 @@ describe('the result of an order', () => {
         },
       ],
     });
-    await outbox.store.closeAttempt(close(await outbox.opened(), fulfilled));
-    const [due] = await outbox.store.dueDeliveries('folder', 9999, 10);
+    await outbox.store.submission.closeAttempt(close(await outbox.opened(), fulfilled));
+    const [due] = await outbox.store.results.dueDeliveries('folder', 9999, 10);
     expect(due?.document).toMatchObject({
       source: 'shop1',
       order_id: '1001',
@@ -188,16 +190,16 @@ describe('the result of an order', () => {
 
   it('is written once more when it changed while it was being written', async () => {
     await outbox.accept([line(), line({ lineId: '2' })]);
-    await outbox.store.closeAttempt(close(await outbox.opened(), fulfilled));
-    const [due] = await outbox.store.dueDeliveries('folder', 9999, 10);
-    await outbox.store.closeAttempt(close(await outbox.opened(), fulfilled));
-    await outbox.store.closeDelivery({
+    await outbox.store.submission.closeAttempt(close(await outbox.opened(), fulfilled));
+    const [due] = await outbox.store.results.dueDeliveries('folder', 9999, 10);
+    await outbox.store.submission.closeAttempt(close(await outbox.opened(), fulfilled));
+    await outbox.store.results.closeDelivery({
       requestId: due?.requestId ?? 0,
       sink: 'folder',
       version: due?.version ?? 0,
       nowMs: 3000,
     });
-    const [next] = await outbox.store.dueDeliveries('folder', 9999, 10);
+    const [next] = await outbox.store.results.dueDeliveries('folder', 9999, 10);
     expect(next?.version).toBeGreaterThan(due?.version ?? 0);
   });
 
@@ -205,17 +207,17 @@ describe('the result of an order', () => {
     const years = 200_000_000_000;
     await outbox.accept([line(), line({ orderId: 'other' })]);
     for (let count = 0; count < 2; count += 1)
-      await outbox.store.closeAttempt(close(await outbox.opened(), { ...fulfilled, answer: null }));
-    const [late, given] = await outbox.store.dueDeliveries('folder', 9999, 10);
+      await outbox.store.submission.closeAttempt(close(await outbox.opened(), { ...fulfilled, answer: null }));
+    const [late, given] = await outbox.store.results.dueDeliveries('folder', 9999, 10);
     if (late === undefined || given === undefined) throw new Error('both results are due');
     const failed = { sink: 'folder', error: 'no room' };
-    await outbox.store.failDelivery({ ...failed, ...late, retryAtMs: years });
-    await outbox.store.giveUpDelivery({ ...failed, ...given, nowMs: years });
-    expect(await outbox.store.bringForward({ nowMs: 5000, furthestMs: 900_000 })).toBe(1);
-    const due = await outbox.store.dueDeliveries('folder', 5000, 10);
+    await outbox.store.results.failDelivery({ ...failed, ...late, retryAtMs: years });
+    await outbox.store.results.giveUpDelivery({ ...failed, ...given, nowMs: years });
+    expect(await outbox.store.submission.bringForward({ nowMs: 5000, furthestMs: 900_000 })).toBe(1);
+    const due = await outbox.store.results.dueDeliveries('folder', 5000, 10);
     expect(due.map(({ requestId }) => requestId)).toEqual([late.requestId]);
-    await outbox.store.failDelivery({ ...failed, ...late, retryAtMs: 5000 + 10 * 86_400_000 });
-    expect(await outbox.store.bringForward({ nowMs: 5000, furthestMs: 900_000 })).toBe(0);
+    await outbox.store.results.failDelivery({ ...failed, ...late, retryAtMs: 5000 + 10 * 86_400_000 });
+    expect(await outbox.store.submission.bringForward({ nowMs: 5000, furthestMs: 900_000 })).toBe(0);
   });
 });
 
@@ -228,11 +230,13 @@ describe('pauses', () => {
       openedBy: 'worker',
       probeAtMs: 5000,
     };
-    await outbox.store.openPause({ ...pause, nowMs: 100 });
-    await outbox.store.openPause({ ...pause, reason: 'redirect', nowMs: 200 });
+    await outbox.store.submission.pauses.open({ ...pause, nowMs: 100 });
+    await outbox.store.submission.pauses.open({ ...pause, reason: 'redirect', nowMs: 200 });
     await outbox.reopen();
-    expect(await outbox.store.pauses()).toMatchObject([{ scope: 'account', reason: 'api_disabled', sinceMs: 100 }]);
-    expect(await outbox.store.endPause('account', 'anna', 'maintenance is over', 300)).toBe(true);
+    expect(await outbox.store.submission.pauses.all()).toMatchObject([
+      { scope: 'account', reason: 'api_disabled', sinceMs: 100 },
+    ]);
+    expect(await outbox.store.submission.pauses.end('account', 'anna', 'maintenance is over', 300)).toBe(true);
     const raw = new SqliteDatabase(outbox.path, { readonly: true });
     expect(raw.prepare('SELECT actor, action, subject FROM audit_log ORDER BY id').all()).toEqual([
       { actor: 'worker', action: 'pause', subject: 'account' },
@@ -254,7 +258,7 @@ describe('fair share', () => {
   it('lets new orders pass by a crowd that is tried again, and the crowd by new orders', async () => {
     await outbox.accept(Array.from({ length: 20 }, (_, order) => line({ orderId: `old${order}` })));
     for (let order = 0; order < 20; order += 1) {
-      await outbox.store.closeAttempt(
+      await outbox.store.submission.closeAttempt(
         close(await outbox.opened(), { ...nothing, state: 'waiting', outcomeUnknown: false, dueAtMs: 2000 }),
       );
     }

@@ -7,9 +7,9 @@ describe('the proof that lookups work', () => {
   it('is of one path, and the newest counts', async () => {
     const box = await Outbox.open();
     onTestFinished(() => box.close());
-    await box.store.proveLookup({ kind: 'esim', path: '/esim/orders/{key}' });
-    await box.store.proveLookup({ kind: 'esim', path: '/v2/esim/orders/{key}' });
-    expect(await box.store.provenLookups()).toEqual([{ kind: 'esim', path: '/v2/esim/orders/{key}' }]);
+    await box.store.submission.lookups.prove({ kind: 'esim', path: '/esim/orders/{key}' });
+    await box.store.submission.lookups.prove({ kind: 'esim', path: '/v2/esim/orders/{key}' });
+    expect(await box.store.submission.lookups.proven()).toEqual([{ kind: 'esim', path: '/v2/esim/orders/{key}' }]);
   });
 });
 
@@ -19,14 +19,14 @@ describe('an order to try a lookup with', () => {
     onTestFinished(() => box.close());
     await box.accept([line({ operation: 'esim_topup', variant: null, plan: 'p', iccid: '8988211000000000001' })]);
     const topup = await box.opened();
-    await box.store.closeAttempt(close(topup, { ...fulfilled, answer: { ...answer, units: [] } }));
-    expect(await box.store.boughtReference('esim_topup')).toBe(topup.entry.reference);
-    expect(await box.store.boughtReference('esim')).toBeNull();
+    await box.store.submission.closeAttempt(close(topup, { ...fulfilled, answer: { ...answer, units: [] } }));
+    expect(await box.store.submission.lookups.boughtReference('esim_topup')).toBe(topup.entry.reference);
+    expect(await box.store.submission.lookups.boughtReference('esim')).toBeNull();
     await box.accept([line({ lineId: '2', operation: 'esim_order', variant: null, plan: 'p' })]);
     const attempt = await box.opened();
-    await box.store.closeAttempt(close(attempt, fulfilled));
-    expect(await box.store.boughtReference('esim')).toBe(attempt.entry.reference);
-    expect(await box.store.boughtReference('gift_card')).toBeNull();
+    await box.store.submission.closeAttempt(close(attempt, fulfilled));
+    expect(await box.store.submission.lookups.boughtReference('esim')).toBe(attempt.entry.reference);
+    expect(await box.store.submission.lookups.boughtReference('gift_card')).toBeNull();
   });
 
   it('is none of long ago, which the supplier may have put away, and not the very last one, which it may not show yet', async () => {
@@ -37,9 +37,9 @@ describe('an order to try a lookup with', () => {
       await box.accept([line({ orderId: String(order) })]);
       const attempt = await box.opened();
       references.push(attempt.entry.reference);
-      await box.store.closeAttempt(close(attempt, fulfilled));
+      await box.store.submission.closeAttempt(close(attempt, fulfilled));
     }
-    const tried = references.indexOf((await box.store.boughtReference('gift_card')) ?? '');
+    const tried = references.indexOf((await box.store.submission.lookups.boughtReference('gift_card')) ?? '');
     expect(tried).toBe(10);
   });
 

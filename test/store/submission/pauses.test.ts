@@ -41,18 +41,18 @@ describe('a scope that a person stopped', () => {
     },
   ])('is not sent: $scope $stopped', async ({ scope, stopped }) => {
     const box = await withLines(stopped);
-    await box.store.pauseScope(person(scope));
+    await box.store.operator.pauseScope(person(scope));
     await box.reopen();
-    expect(await box.store.openAttempt(box.claim())).toBeNull();
-    await box.store.resumeScope(person(scope));
-    expect((await box.store.openAttempt(box.claim()))?.purpose).toBe('submit');
+    expect(await box.store.submission.openAttempt(box.claim())).toBeNull();
+    await box.store.operator.resumeScope(person(scope));
+    expect((await box.store.submission.openAttempt(box.claim()))?.purpose).toBe('submit');
   });
 
   it.each(['family:esim', 'balance:EUR', 'key:spare'])('stops nothing else: %s', async (scope) => {
     const box = await withLines({ ...esim, currency: 'EUR' }, {});
-    await box.store.pauseScope(person(scope));
-    const first = await box.store.openAttempt(box.claim());
-    const second = await box.store.openAttempt(box.claim());
+    await box.store.operator.pauseScope(person(scope));
+    const first = await box.store.submission.openAttempt(box.claim());
+    const second = await box.store.submission.openAttempt(box.claim());
     const sent = [first, second].map((attempt) => attempt?.entry.operation ?? 'none').toSorted();
     expect(sent).toEqual([
       scope === 'key:spare' ? 'esim_order' : 'gift_card_order',
@@ -62,21 +62,21 @@ describe('a scope that a person stopped', () => {
 
   it('is not sent again while in doubt, but it is asked about', async () => {
     const box = await withLines({}, {});
-    await box.store.closeAttempt(close(await box.opened(), { ...nothing, nextStep: 'send' }));
-    await box.store.closeAttempt(close(await box.opened(), nothing));
-    await box.store.pauseScope(person('family:gift_card'));
+    await box.store.submission.closeAttempt(close(await box.opened(), { ...nothing, nextStep: 'send' }));
+    await box.store.submission.closeAttempt(close(await box.opened(), nothing));
+    await box.store.operator.pauseScope(person('family:gift_card'));
     const later = { nowMs: 600_000 };
-    expect(await box.store.openAttempt(box.claim(later))).toBeNull();
-    expect((await box.store.openAttempt(box.claim({ ...later, step: 'lookup' })))?.purpose).toBe('lookup');
+    expect(await box.store.submission.openAttempt(box.claim(later))).toBeNull();
+    expect((await box.store.submission.openAttempt(box.claim({ ...later, step: 'lookup' })))?.purpose).toBe('lookup');
   });
 
   it('goes on when a person says so, not when a probe that was under way succeeds', async () => {
     const box = await withLines({});
-    await box.store.openPause(worker('balance:USD'));
-    await box.store.pauseScope(person('balance:USD'));
-    expect(await box.store.endPause('balance:USD', 'worker', 'tried again', 6000)).toBe(false);
-    await box.store.postponeProbe('balance:USD', 7000);
-    expect(await box.store.pauses()).toEqual([
+    await box.store.submission.pauses.open(worker('balance:USD'));
+    await box.store.operator.pauseScope(person('balance:USD'));
+    expect(await box.store.submission.pauses.end('balance:USD', 'worker', 'tried again', 6000)).toBe(false);
+    await box.store.submission.pauses.postponeProbe('balance:USD', 7000);
+    expect(await box.store.submission.pauses.all()).toEqual([
       {
         scope: 'balance:USD',
         reason: 'manual',
@@ -88,12 +88,12 @@ describe('a scope that a person stopped', () => {
       },
     ]);
     // And what the worker meets meanwhile does not take it over.
-    await box.store.openPause(worker('balance:USD'));
-    expect((await box.store.pauses())[0]?.probeAtMs).toBeNull();
-    await expect(box.store.pauseScope(person('balance:USD'))).rejects.toMatchObject({ code: 'REFUSED' });
-    await box.store.resumeScope(person('balance:USD'));
-    await expect(box.store.resumeScope(person('balance:USD'))).rejects.toMatchObject({ code: 'REFUSED' });
-    expect(await box.store.pauses()).toEqual([]);
+    await box.store.submission.pauses.open(worker('balance:USD'));
+    expect((await box.store.submission.pauses.all())[0]?.probeAtMs).toBeNull();
+    await expect(box.store.operator.pauseScope(person('balance:USD'))).rejects.toMatchObject({ code: 'REFUSED' });
+    await box.store.operator.resumeScope(person('balance:USD'));
+    await expect(box.store.operator.resumeScope(person('balance:USD'))).rejects.toMatchObject({ code: 'REFUSED' });
+    expect(await box.store.submission.pauses.all()).toEqual([]);
   });
 });
 
@@ -101,15 +101,15 @@ describe('a scope that the worker stopped', () => {
   it('is not let go on by a probe once something was answered for it that only a person can judge', async () => {
     const box = await withLines({});
     const shut = { ...worker('account'), reason: 'api_disabled', message: 'maintenance' };
-    await box.store.openPause(shut);
+    await box.store.submission.pauses.open(shut);
     const mismatch = { ...shut, reason: 'answer_mismatch', message: 'another order', probeAtMs: null, nowMs: 5000 };
-    await box.store.openPause(mismatch);
+    await box.store.submission.pauses.open(mismatch);
     const left = [{ scope: 'account', reason: 'answer_mismatch', probeAtMs: null, sinceMs: 5000 }];
     // The probe of the maintenance was under way, and the next 503 arrives.
-    expect(await box.store.endPause('account', 'worker', 'the API answers again', 6000)).toBe(false);
-    await box.store.openPause({ ...shut, nowMs: 7000 });
-    expect(await box.store.pauses()).toMatchObject(left);
-    await box.store.resumeScope(person('account'));
-    expect(await box.store.pauses()).toEqual([]);
+    expect(await box.store.submission.pauses.end('account', 'worker', 'the API answers again', 6000)).toBe(false);
+    await box.store.submission.pauses.open({ ...shut, nowMs: 7000 });
+    expect(await box.store.submission.pauses.all()).toMatchObject(left);
+    await box.store.operator.resumeScope(person('account'));
+    expect(await box.store.submission.pauses.all()).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { describe, expect, it } from 'vitest';
 import { judgeResend } from '../../../src/core/decision/resend.ts';
-import type { AttemptClaim } from '../../../src/store/store.ts';
+import type { AttemptClaim } from '../../../src/store/submission/submission.ts';
 import { act, entries } from '../../support/operator.ts';
 import { close, line, nothing, Outbox } from '../../support/outbox.ts';
 
@@ -17,7 +17,7 @@ async function outcomeUnknown(...lines: ReturnType<typeof line>[]): Promise<Outb
   onTestFinished(() => box.close());
   await box.accept(lines);
   for (const _ of lines)
-    await box.store.closeAttempt(close(await box.opened(), { ...nothing, nextStep: 'send', dueAtMs: 3000 }));
+    await box.store.submission.closeAttempt(close(await box.opened(), { ...nothing, nextStep: 'send', dueAtMs: 3000 }));
   return box;
 }
 
@@ -25,7 +25,7 @@ describe('a claim of an entry in doubt', () => {
   it('sends nothing again that became too old while the worker stood still, and asks about it instead', async () => {
     const box = await outcomeUnknown(line());
     const nowMs = 2000 + referenceExpiryMs;
-    expect(await box.store.openAttempt(box.claim({ nowMs, judgeResend: judging(nowMs, true) }))).toBeNull();
+    expect(await box.store.submission.openAttempt(box.claim({ nowMs, judgeResend: judging(nowMs, true) }))).toBeNull();
     expect(entries(box)[0]).toMatchObject({
       state: 'unknown',
       next_step: 'lookup',
@@ -42,7 +42,7 @@ describe('a claim of an entry in doubt', () => {
     expect(attempt.entry.notAfterMs).toBeNull();
     expect(entries(box)[0]).toMatchObject({ state: 'needs_review', outcome_unknown: 1 });
     expect(entries(box)[0]?.['review_reason']).toContain('deadline');
-    const [due] = await box.store.dueDeliveries('folder', 6000, 1);
+    const [due] = await box.store.results.dueDeliveries('folder', 6000, 1);
     expect(due?.document.lines[0]?.state).toBe('needs_review');
   });
 
@@ -68,8 +68,8 @@ describe('what takes the place of a refused entry', () => {
       settlementDelayEndMs: null,
       replacements,
     } as const;
-    await box.store.closeAttempt(close(await box.opened(), refused));
+    await box.store.submission.closeAttempt(close(await box.opened(), refused));
     expect(entries(box).map((entry) => entry['not_after_ms'])).toEqual([2200, 2200]);
-    expect(await box.store.openAttempt(box.claim({ nowMs: 2600 }))).toBeNull();
+    expect(await box.store.submission.openAttempt(box.claim({ nowMs: 2600 }))).toBeNull();
   });
 });

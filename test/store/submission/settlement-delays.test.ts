@@ -6,7 +6,7 @@ async function outcomeUnknown(): Promise<Outbox> {
   const box = await Outbox.open();
   onTestFinished(() => box.close());
   await box.accept([line()]);
-  await box.store.closeAttempt(close(await box.opened(), nothing));
+  await box.store.submission.closeAttempt(close(await box.opened(), nothing));
   return box;
 }
 
@@ -16,7 +16,7 @@ describe('the quiet time of a doubt', () => {
     expect(entries(box)[0]).toMatchObject({ settlement_delay_end_mono: 119_000, settlement_delay_boot_id: 'boot' });
     const asked = await box.opened({ step: 'lookup', nowMs: 4000 });
     expect(asked.entry.settlementDelayEndMono).toBe(119_000);
-    await box.store.closeAttempt(close(asked, { ...nothing, settlementDelayMs: null }, { nowMono: 50_000 }));
+    await box.store.submission.closeAttempt(close(asked, { ...nothing, settlementDelayMs: null }, { nowMono: 50_000 }));
     expect(entries(box)[0]).toMatchObject({ settlement_delay_end_mono: 119_000, settlement_delay_boot_id: 'boot' });
     const settled = {
       ...nothing,
@@ -25,21 +25,21 @@ describe('the quiet time of a doubt', () => {
       settlementDelayEndMs: null,
       settlementDelayMs: null,
     } as const;
-    await box.store.closeAttempt(close(await box.opened({ step: 'lookup', nowMs: 4000 }), settled));
+    await box.store.submission.closeAttempt(close(await box.opened({ step: 'lookup', nowMs: 4000 }), settled));
     expect(entries(box)[0]).toMatchObject({ settlement_delay_end_ms: null, settlement_delay_end_mono: null });
   });
 
   it('goes on after a restart of the worker, and begins anew, once, after one of the machine', async () => {
     const box = await outcomeUnknown();
-    await box.store.restartSettlementDelays({ untilMono: 777_000, bootId: 'boot' });
+    await box.store.submission.restartSettlementDelays({ untilMono: 777_000, bootId: 'boot' });
     expect(entries(box)[0]).toMatchObject({ settlement_delay_end_mono: 119_000 });
-    await box.store.restartSettlementDelays({ untilMono: 120_500, bootId: 'next boot' });
-    await box.store.restartSettlementDelays({ untilMono: 180_500, bootId: 'next boot' });
+    await box.store.submission.restartSettlementDelays({ untilMono: 120_500, bootId: 'next boot' });
+    await box.store.submission.restartSettlementDelays({ untilMono: 180_500, bootId: 'next boot' });
     // What people are shown, and what the time of an acceptance is counted from, stays.
     expect(entries(box)[0]).toMatchObject({ settlement_delay_end_mono: 120_500, settlement_delay_end_ms: 120_000 });
     // Nobody can tell which run of the machine this is.
-    await box.store.restartSettlementDelays({ untilMono: 200_500, bootId: null });
-    await box.store.restartSettlementDelays({ untilMono: 260_500, bootId: null });
+    await box.store.submission.restartSettlementDelays({ untilMono: 200_500, bootId: null });
+    await box.store.submission.restartSettlementDelays({ untilMono: 260_500, bootId: null });
     expect(entries(box)[0]).toMatchObject({ settlement_delay_end_mono: 260_500, settlement_delay_boot_id: null });
   });
 
@@ -72,7 +72,7 @@ describe('the quiet time of a doubt', () => {
         row: 'dropped',
       }),
     );
-    await box.store.restartSettlementDelays({ untilMono: 200_000, bootId: null });
+    await box.store.submission.restartSettlementDelays({ untilMono: 200_000, bootId: null });
     const order = { action: 'resolve', as: 'rejected', orderNumber: null, note: null } as const;
     const later = { nowMs: 10 * settlementDelayEndMs, bootId: null };
     await expect(act(box, order, { ...later, nowMono: 199_999 })).rejects.toMatchObject({ code: 'REFUSED' });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { KeyBackOff } from '../../../src/store/store.ts';
+import type { KeyBackOff } from '../../../src/store/submission/submission.ts';
 import { close, fulfilled, line, nothing, Outbox } from '../../support/outbox.ts';
 import { rows } from '../../support/operator.ts';
 
@@ -10,7 +10,7 @@ beforeEach(async () => {
 afterEach(() => box.close());
 
 const adopt = (keys: Record<string, string>, whileRunning = false) =>
-  box.store.adoptKeys({
+  box.store.submission.budget.adoptKeys({
     keys: Object.entries(keys).map(([name, value]) => ({ name, value })),
     nowMs: 50_000,
     whileRunning,
@@ -19,12 +19,12 @@ const adopt = (keys: Record<string, string>, whileRunning = false) =>
 /** One order, bought with this key: a slot of both limits is held. */
 async function buyWith(keyName: string, orderId: string): Promise<void> {
   await box.accept([line({ orderId })]);
-  await box.store.closeAttempt(close(await box.opened({ keyName }), fulfilled));
+  await box.store.submission.closeAttempt(close(await box.opened({ keyName }), fulfilled));
 }
 
 const slots = async (): Promise<string[]> =>
-  (await box.store.restoreSlots({ settledMono: 7000, bootId: 'boot' })).map(({ keyName, limitName }) =>
-    [keyName, limitName].join(' '),
+  (await box.store.submission.budget.restoreSlots({ settledMono: 7000, bootId: 'boot' })).map(
+    ({ keyName, limitName }) => [keyName, limitName].join(' '),
   );
 
 const pause = (scope: string, probeAtMs: number | null = 900_000) => ({
@@ -36,7 +36,7 @@ const pause = (scope: string, probeAtMs: number | null = 900_000) => ({
   nowMs: 4000,
 });
 const probes = async (): Promise<Record<string, number | null>> =>
-  Object.fromEntries((await box.store.pauses()).map(({ scope, probeAtMs }) => [scope, probeAtMs]));
+  Object.fromEntries((await box.store.submission.pauses.all()).map(({ scope, probeAtMs }) => [scope, probeAtMs]));
 
 const rest: KeyBackOff = {
   keyName: 'main',
@@ -73,7 +73,7 @@ describe('the keys of the configuration', () => {
   it('do not change their names while calls may be open: that is refused, and nothing has changed', async () => {
     await adopt({ main: 'A' });
     await buyWith('main', '1');
-    await box.store.openPause(pause('key:main'));
+    await box.store.submission.pauses.open(pause('key:main'));
     await expect(adopt({ primary: 'A' }, true)).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
     expect(await slots()).toEqual(['main requests', 'main orders']);
     expect(await probes()).toEqual({ 'key:main': 900_000 });
@@ -90,7 +90,8 @@ describe('the keys of the configuration', () => {
 
   it('are looked at again at once where their value changed, and only there', async () => {
     await adopt({ main: 'A', spare: 'B' });
-    for (const scope of ['key:main', 'key:spare', 'account', 'balance:USD']) await box.store.openPause(pause(scope));
+    for (const scope of ['key:main', 'key:spare', 'account', 'balance:USD'])
+      await box.store.submission.pauses.open(pause(scope));
     await adopt({ main: 'A', spare: 'B' });
     expect(Object.values(await probes())).toEqual([900_000, 900_000, 900_000, 900_000]);
     await adopt({ main: 'C', spare: 'B' }, true);
@@ -104,8 +105,8 @@ describe('the keys of the configuration', () => {
 
   it('leave no pause of the worker behind when they are gone; that of a person stays', async () => {
     await adopt({ main: 'A', spare: 'B', third: 'C' });
-    await box.store.openPause(pause('key:main'));
-    await box.store.pauseScope({ scope: 'key:spare', actor: 'cli:anna', reason: 'stocktaking', nowMs: 5000 });
+    await box.store.submission.pauses.open(pause('key:main'));
+    await box.store.operator.pauseScope({ scope: 'key:spare', actor: 'cli:anna', reason: 'stocktaking', nowMs: 5000 });
     await adopt({ third: 'C' }, true);
     expect(await probes()).toEqual({ 'key:spare': null });
     expect(box.auditLog().at(-1)).toMatchObject({ subject: 'key:main', reason: 'the key is not configured any more' });
@@ -116,28 +117,34 @@ describe('what a server asked of a key', () => {
   const turnAway = async (orderId: string): Promise<void> => {
     await box.accept([line({ orderId })]);
     const attempt = await box.opened();
-    await box.store.closeAttempt(close(attempt, { ...nothing, state: 'waiting' }, { rest, nowMono: 1000 }));
+    await box.store.submission.closeAttempt(close(attempt, { ...nothing, state: 'waiting' }, { rest, nowMono: 1000 }));
   };
 
   it('is on disk with the attempt that was turned away, and means the same to the next process', async () => {
     await turnAway('1');
     await box.reopen();
-    expect(await box.store.restoreBackOffs({ nowMono: 5000, bootId: 'boot' })).toEqual([rest]);
+    expect(await box.store.submission.budget.restoreBackOffs({ nowMono: 5000, bootId: 'boot' })).toEqual([rest]);
   });
 
   it('lasts as long again after the machine was started anew, once', async () => {
     await turnAway('1');
     const again = { ...rest, blockedUntilMono: 107_000, throttledUntilMono: 999_000 };
-    expect(await box.store.restoreBackOffs({ nowMono: 100_000, bootId: 'next boot' })).toEqual([again]);
-    expect(await box.store.restoreBackOffs({ nowMono: 100_500, bootId: 'next boot' })).toEqual([again]);
+    expect(await box.store.submission.budget.restoreBackOffs({ nowMono: 100_000, bootId: 'next boot' })).toEqual([
+      again,
+    ]);
+    expect(await box.store.submission.budget.restoreBackOffs({ nowMono: 100_500, bootId: 'next boot' })).toEqual([
+      again,
+    ]);
   });
 
   it('binds the value it was said to: it ends with it, and goes with it to another name', async () => {
     await adopt({ main: 'A', spare: 'B' });
     await turnAway('1');
     await adopt({ main: 'B', spare: 'A' });
-    expect(await box.store.restoreBackOffs({ nowMono: 5000, bootId: 'boot' })).toEqual([{ ...rest, keyName: 'spare' }]);
+    expect(await box.store.submission.budget.restoreBackOffs({ nowMono: 5000, bootId: 'boot' })).toEqual([
+      { ...rest, keyName: 'spare' },
+    ]);
     await adopt({ main: 'B', spare: 'C' });
-    expect(await box.store.restoreBackOffs({ nowMono: 5000, bootId: 'boot' })).toEqual([]);
+    expect(await box.store.submission.budget.restoreBackOffs({ nowMono: 5000, bootId: 'boot' })).toEqual([]);
   });
 });

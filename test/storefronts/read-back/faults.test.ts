@@ -185,7 +185,7 @@ describe('a worker that reads a shop back', () => {
       };
       const [report] = await reconcile.run({ shop: null, sinceMs: null });
       expect(report?.error?.kind).toBe('internal');
-      const mark = await outbox.store.storefrontWatermark('main');
+      const mark = await outbox.store.storefronts.watermark('main');
       // Everything up to the watermark is on disk.
       const covered = stub.orders.filter(({ modifiedMs }) => modifiedMs <= (mark ?? 0));
       for (const { id } of covered) expect(outbox.store.read.findOrder('main', id)).not.toBeNull();

@@ -117,7 +117,7 @@ export async function reconcileOf(
       if (report === undefined) throw new Error('there is one shop');
       return report;
     },
-    watermark: () => outbox.store.storefrontWatermark('main'),
+    watermark: () => outbox.store.storefronts.watermark('main'),
     bought: () =>
       read
         .listOrders({ limit: 1000 })

@@ -126,7 +126,7 @@ describe('a refund in Shopify', () => {
     await outbox.opened({ nowMs: Date.now() });
     const esim = await outbox.opened({ nowMs: Date.now() });
     const answer = { ...delivered, units: [{ iccid }] };
-    await outbox.store.closeAttempt(close(esim, { ...fulfilled, answer }));
+    await outbox.store.submission.closeAttempt(close(esim, { ...fulfilled, answer }));
     const closed = shopifyOrder({ cancelled_at: '2026-11-21T12:00:00Z', financial_status: 'refunded' }, 1);
     expect((await shopify(closed)).json).toMatchObject({ result: 'closed', accepted: 1, held: 1 });
     expect((await shopify({ ...closed, updated_at: new Date().toISOString() })).json).toMatchObject({

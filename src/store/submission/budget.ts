@@ -2,8 +2,8 @@ import { keyFingerprint } from '../../core/budget/key-fingerprint.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import type { ReferenceNamespace } from '../../core/order/reference.ts';
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
-import type { PauseTable } from './pauses.ts';
-import type { KeyBackOff, KeysAdopted, KeysInUse } from '../store.ts';
+import type { SqlitePauses } from './pauses.ts';
+import type { BudgetSlot, KeyBackOff, KeysAdopted, KeysInUse, StoredBudget } from './submission.ts';
 
 interface KeyRow {
   readonly keyName: string;
@@ -23,13 +23,13 @@ const backOffColumns =
  * Which keys are configured, and what the server asked of each. The budget is the server's, and it counts by the value
  * of a key, so a value that comes under another name brings what is held of its budget along.
  */
-export class WholesaleKeyTable {
+export class SqliteBudget implements StoredBudget {
   readonly #database: Sqlite;
   readonly #namespace: ReferenceNamespace;
-  readonly #pauses: PauseTable;
+  readonly #pauses: SqlitePauses;
   readonly #statements;
 
-  constructor(database: Sqlite, rooms: { namespace: ReferenceNamespace; pauses: PauseTable }) {
+  constructor(database: Sqlite, rooms: { namespace: ReferenceNamespace; pauses: SqlitePauses }) {
     this.#database = database;
     this.#namespace = rooms.namespace;
     this.#pauses = rooms.pauses;
@@ -77,6 +77,23 @@ export class WholesaleKeyTable {
            throttle_length_ms AS throttleLengthMs
          FROM wholesale_keys WHERE stamped_mono IS NOT NULL ORDER BY key_name`,
       ),
+      takeSlot: database.prepare(
+        'INSERT INTO budget_slots (key_name, limit_name, attempt_id, boot_id, taken_mono) VALUES (?, ?, ?, ?, ?)',
+      ),
+      settleSlots: database.prepare(
+        'UPDATE budget_slots SET settled_mono = ?, boot_id = ? WHERE attempt_id = ? AND settled_mono IS NULL',
+      ),
+      freeSlots: database.prepare('DELETE FROM budget_slots WHERE attempt_id = ?'),
+      settleSlot: database.prepare('UPDATE budget_slots SET settled_mono = ? WHERE id = ?'),
+      adoptSlots: database.prepare(
+        'UPDATE budget_slots SET settled_mono = ?, boot_id = ? WHERE settled_mono IS NULL OR boot_id IS NULL OR boot_id IS NOT ?',
+      ),
+      slots: database.prepare<[], BudgetSlot>(
+        'SELECT key_name AS keyName, limit_name AS limitName, settled_mono AS settledMono FROM budget_slots ORDER BY settled_mono',
+      ),
+      forgetSlots: database.prepare(
+        'DELETE FROM budget_slots WHERE settled_mono IS NOT NULL AND boot_id IS ? AND settled_mono < ?',
+      ),
     };
   }
 
@@ -84,7 +101,7 @@ export class WholesaleKeyTable {
    * @throws OrderSyncError CONFIG_INVALID while calls may be open and a value comes under another name: its open calls
    *   are counted under the old one
    */
-  adopt(keys: KeysInUse): KeysAdopted {
+  async adoptKeys(keys: KeysInUse): Promise<KeysAdopted> {
     return inTransaction(this.#database, () => {
       const known = this.#statements.all.all();
       const isFirst = known.length === 0;
@@ -137,15 +154,56 @@ export class WholesaleKeyTable {
     this.#statements.rest.run({ ...rest, nowMono, bootId, nowMs });
   }
 
-  rateLimitedAlone(rest: KeyBackOff, at: { nowMono: number; bootId: string | null; nowMs: number }): void {
+  async recordBackOff(rest: KeyBackOff, at: { nowMono: number; bootId: string | null; nowMs: number }): Promise<void> {
     inTransaction(this.#database, () => this.rateLimited(rest, at));
   }
 
-  restore(restart: { nowMono: number; bootId: string | null }): readonly KeyBackOff[] {
+  async restoreBackOffs(restart: { nowMono: number; bootId: string | null }): Promise<readonly KeyBackOff[]> {
     return inTransaction(this.#database, () => {
       this.#statements.adoptBackOffs.run(restart);
       return this.#statements.rests.all();
     });
+  }
+
+  /** A spending call takes a slot of both limits at once (Spec 8). Called inside the transaction of its attempt. */
+  takeForAttempt(slot: {
+    keyName: string;
+    attemptId: number;
+    spends: boolean;
+    takenMono: number;
+    bootId: string | null;
+  }): void {
+    const { keyName, attemptId, bootId, takenMono } = slot;
+    this.#statements.takeSlot.run(keyName, 'requests', attemptId, bootId, takenMono);
+    if (slot.spends) this.#statements.takeSlot.run(keyName, 'orders', attemptId, bootId, takenMono);
+  }
+
+  /** A slot for a call without an attempt. */
+  async takeSlot(slot: { keyName: string; nowMono: number; bootId: string | null }): Promise<number> {
+    return inTransaction(this.#database, () =>
+      Number(this.#statements.takeSlot.run(slot.keyName, 'requests', null, slot.bootId, slot.nowMono).lastInsertRowid),
+    );
+  }
+
+  async settleSlot(id: number, settledMono: number): Promise<void> {
+    inTransaction(this.#database, () => this.#statements.settleSlot.run(settledMono, id));
+  }
+
+  /** Called inside the transaction that closes the attempt. Null: the call never left, and its slots are free. */
+  settleAttempt(attemptId: number, settledMono: number | null, bootId: string | null): void {
+    if (settledMono === null) this.#statements.freeSlots.run(attemptId);
+    else this.#statements.settleSlots.run(settledMono, bootId, attemptId);
+  }
+
+  async restoreSlots(restart: { settledMono: number; bootId: string | null }): Promise<readonly BudgetSlot[]> {
+    return inTransaction(this.#database, () => {
+      this.#statements.adoptSlots.run(restart.settledMono, restart.bootId, restart.bootId);
+      return this.#statements.slots.all();
+    });
+  }
+
+  async forgetSlots(freeBeforeMono: number, bootId: string | null): Promise<void> {
+    inTransaction(this.#database, () => this.#statements.forgetSlots.run(bootId, freeBeforeMono));
   }
 }
 

@@ -1,0 +1,126 @@
+import { OrderSyncError } from '../../core/order-sync-error.ts';
+import type { AuditTable } from '../operator/audit.ts';
+import { inTransaction, isDiskFailure, type Sqlite } from '../sqlite/database.ts';
+import type { EntryRow } from '../sqlite/rows.ts';
+import type { AfterLoss } from '../submission/after-loss.ts';
+import type { EntryChanges } from '../submission/entry-changes.ts';
+import type { LineTable } from './accept-lines.ts';
+import { isUnsent, nothingBought } from './cancel-unsent.ts';
+import { SqliteOrderFiles } from './files.ts';
+import type {
+  AcceptedLine,
+  CancelUnsentRequest,
+  CancelUnsentResult,
+  Intake,
+  IntakeBatch,
+  RequestOutcome,
+  WholeRequest,
+} from './intake.ts';
+import { WholeRequests } from './whole-requests.ts';
+
+type Row = EntryRow & { readonly shop_line_id: string };
+
+/** Takes in orders that arrive by file or over HTTP. */
+export class SqliteIntake implements Intake {
+  readonly files: SqliteOrderFiles;
+  readonly #database: Sqlite;
+  readonly #lines: LineTable;
+  readonly #requests: WholeRequests;
+  readonly #entries: EntryChanges;
+  readonly #audit: AuditTable;
+  readonly #afterLoss: AfterLoss;
+  readonly #statements;
+  readonly #acceptInSavepoint;
+
+  constructor(
+    database: Sqlite,
+    parts: { lines: LineTable; entries: EntryChanges; audit: AuditTable; afterLoss: AfterLoss },
+  ) {
+    this.files = new SqliteOrderFiles(database);
+    this.#database = database;
+    this.#lines = parts.lines;
+    this.#requests = new WholeRequests(database, parts.lines);
+    this.#entries = parts.entries;
+    this.#audit = parts.audit;
+    this.#afterLoss = parts.afterLoss;
+    this.#statements = {
+      findRequest: database
+        .prepare<[string, string], number>('SELECT id FROM requests WHERE source = ? AND order_id = ?')
+        .pluck(),
+      entriesOf: database.prepare<[number], Row>(
+        `SELECT e.*, l.line_id AS shop_line_id FROM entries e JOIN lines l ON l.id = e.line_id WHERE l.request_id = ?
+         ORDER BY e.id`,
+      ),
+    };
+    // A transaction within a transaction is a savepoint: only what this one request wrote is undone.
+    this.#acceptInSavepoint = database.transaction((request: WholeRequest) => this.#requests.accept(request));
+  }
+
+  async acceptBatch(batch: IntakeBatch): Promise<readonly AcceptedLine[]> {
+    return inTransaction(this.#database, () => this.#lines.accept(batch));
+  }
+
+  /**
+   * One transaction for all. When one of the requests cannot be written, which is rare, everything is undone and done
+   * again with a savepoint around each: a savepoint costs as much as the request itself.
+   */
+  async acceptRequests(requests: readonly WholeRequest[]): Promise<readonly RequestOutcome[]> {
+    let failed = false;
+    try {
+      return inTransaction(this.#database, () => {
+        failed = true;
+        const outcomes = requests.map((request) => this.#requests.accept(request));
+        failed = false;
+        return outcomes;
+      });
+    } catch (error) {
+      // A transaction that did not begin, or could not be committed, is not tried again here. The disk's failures come
+      // as our own error.
+      if (!failed || error instanceof OrderSyncError) throw error;
+      return this.#acceptEachApart(requests);
+    }
+  }
+
+  #acceptEachApart(requests: readonly WholeRequest[]): readonly RequestOutcome[] {
+    return inTransaction(this.#database, () =>
+      requests.map((request): RequestOutcome => {
+        try {
+          return this.#acceptInSavepoint(request);
+        } catch (error) {
+          // A disk that cannot be written, or a transaction that SQLite ended by itself, fails all of them.
+          if (!this.#database.inTransaction || isDiskFailure(error)) throw error;
+          return { kind: 'failed', error };
+        }
+      }),
+    );
+  }
+
+  async cancelUnsent(order: CancelUnsentRequest): Promise<CancelUnsentResult> {
+    return inTransaction(this.#database, (): CancelUnsentResult => {
+      const requestId = this.#statements.findRequest.get(order.source, order.orderId);
+      if (requestId === undefined) return { kind: 'not_found' };
+      const rows = this.#statements.entriesOf.all(requestId);
+      // An order of which every line was refused when it came in has nothing that could be taken back.
+      if (rows.length === 0) return { kind: 'not_found' };
+      const isSurelyUnsent = (row: Row): boolean => isUnsent(row) && !this.#afterLoss.appliesTo(row);
+      const unsent = rows.filter(isSurelyUnsent);
+      if (rows.some((row) => !nothingBought.has(row.state) && !isSurelyUnsent(row))) {
+        const lines = rows.map((row) => ({ lineId: row.shop_line_id, reference: row.reference, state: row.state }));
+        return { kind: 'refused', requestId, lines };
+      }
+      const message = `taken back before it was sent: ${order.reason}`.slice(0, 500);
+      for (const row of unsent) this.#entries.cancelUnsentResult(row, message, order.nowMs);
+      if (unsent.length > 0) {
+        this.#audit.record({
+          actor: order.actor,
+          reason: order.reason,
+          nowMs: order.nowMs,
+          action: 'cancel',
+          subject: `${order.source}/${order.orderId}`,
+          detail: { references: unsent.map((row) => row.reference) },
+        });
+      }
+      return { kind: 'cancelled', requestId, cancelled: unsent.length };
+    });
+  }
+}

@@ -1,0 +1,34 @@
+import type { ResultDocument } from '../../core/result/result-document.ts';
+
+/** The results that are written back, each to every sink. */
+export interface Results {
+  dueDeliveries(sink: string, nowMs: number, limit: number): Promise<readonly DueDelivery[]>;
+  nextDeliveryAt(sink: string): Promise<number | null>;
+  closeDelivery(done: { requestId: number; sink: string; version: number; nowMs: number }): Promise<void>;
+  failDelivery(failed: {
+    requestId: number;
+    sink: string;
+    version: number;
+    error: string;
+    retryAtMs: number;
+  }): Promise<void>;
+  /** This version is not tried again by itself, and is flagged for review. A newer version is tried from the start. */
+  giveUpDelivery(given: {
+    requestId: number;
+    sink: string;
+    version: number;
+    error: string;
+    nowMs: number;
+  }): Promise<void>;
+  /** Gives up what is due at sinks that are not configured any more. Returns how many. */
+  retireSinks(nowMs: number): Promise<number>;
+  /** Makes the results of an order, or of all orders, due again. Returns how many. */
+  redeliver(filter: { source?: string; orderId?: string }, nowMs: number): Promise<number>;
+}
+
+export interface DueDelivery {
+  readonly requestId: number;
+  readonly version: number;
+  readonly tries: number;
+  readonly document: ResultDocument;
+}

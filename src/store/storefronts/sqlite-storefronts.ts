@@ -1,0 +1,112 @@
+import type { ShopIdentity } from '../../core/shop-identity.ts';
+import type { ReferenceNamespace } from '../../core/order/reference.ts';
+import type { LineTable } from '../intake/accept-lines.ts';
+import type { AuditTable } from '../operator/audit.ts';
+import { inTransaction, type Sqlite } from '../sqlite/database.ts';
+import type { AfterLoss } from '../submission/after-loss.ts';
+import type { EntryChanges } from '../submission/entry-changes.ts';
+import { adoptShops } from './shop-fingerprints.ts';
+import { StorefrontOrders } from './storefront-orders.ts';
+import type { StorefrontOrder, StorefrontTaken, Storefronts } from './storefronts.ts';
+
+interface UnreadRow {
+  readonly source: string;
+  readonly order_id: string;
+}
+
+/** At most this many orders are flagged in one step; the next step goes on. */
+const atOnce = 1000;
+
+/** The orders of shops, the shops they came from, and how far each shop was read back. */
+export class SqliteStorefronts implements Storefronts {
+  readonly #database: Sqlite;
+  readonly #namespace: ReferenceNamespace;
+  readonly #lines: LineTable;
+  readonly #orders: StorefrontOrders;
+  readonly #statements;
+
+  constructor(
+    database: Sqlite,
+    parts: {
+      namespace: ReferenceNamespace;
+      lines: LineTable;
+      entries: EntryChanges;
+      audit: AuditTable;
+      afterLoss: AfterLoss;
+    },
+  ) {
+    this.#database = database;
+    this.#namespace = parts.namespace;
+    this.#lines = parts.lines;
+    this.#orders = new StorefrontOrders(database, parts);
+    this.#statements = {
+      unreadSince: database.prepare<{ source: string; seenBeforeMs: number }, UnreadRow>(
+        `SELECT source, order_id FROM storefront_orders
+         WHERE unread = 1 AND source = :source AND seen_at_ms <= :seenBeforeMs ORDER BY seen_at_ms LIMIT ${atOnce}`,
+      ),
+      unreadOfOthers: database.prepare<[string], UnreadRow>(
+        `SELECT source, order_id FROM storefront_orders
+         WHERE unread = 1 AND source NOT IN (SELECT value FROM json_each(?)) LIMIT ${atOnce}`,
+      ),
+      clearUnread: database.prepare('UPDATE storefront_orders SET unread = 0 WHERE source = ? AND order_id = ?'),
+      watermark: database
+        .prepare<[string], number>('SELECT modified_ms FROM storefront_watermarks WHERE source = ?')
+        .pluck(),
+      advanceWatermark: database.prepare(
+        `INSERT INTO storefront_watermarks (source, modified_ms, updated_at_ms) VALUES (:source, :modifiedMs, :nowMs)
+         ON CONFLICT (source) DO UPDATE SET modified_ms = :modifiedMs, updated_at_ms = :nowMs
+         WHERE :modifiedMs > modified_ms`,
+      ),
+      lowerWatermark: database.prepare(
+        `UPDATE storefront_watermarks SET modified_ms = :presentMs, updated_at_ms = :nowMs
+         WHERE source = :source AND modified_ms > :presentMs`,
+      ),
+    };
+  }
+
+  async takeOrder(order: StorefrontOrder): Promise<StorefrontTaken> {
+    return inTransaction(this.#database, () => this.#orders.take(order));
+  }
+
+  async adoptShops(shops: { shops: readonly ShopIdentity[]; nowMs: number }): Promise<void> {
+    inTransaction(this.#database, () => adoptShops(this.#database, this.#namespace, shops));
+  }
+
+  async flagUnreadOrders(step: { source: string; seenBeforeMs: number; nowMs: number }): Promise<number> {
+    return inTransaction(this.#database, () => {
+      const rows = this.#statements.unreadSince.all(step);
+      for (const row of rows) this.#flagUnread(row, 'did not bring it: is it in the trash?', step.nowMs);
+      return rows.length;
+    });
+  }
+
+  async flagStrandedOrders(step: { sources: readonly string[]; nowMs: number }): Promise<void> {
+    inTransaction(this.#database, () => {
+      for (;;) {
+        const rows = this.#statements.unreadOfOthers.all(JSON.stringify(step.sources));
+        for (const row of rows) this.#flagUnread(row, 'is not configured any more', step.nowMs);
+        if (rows.length < atOnce) return;
+      }
+    });
+  }
+
+  /** Where nothing brings such an order any more, nobody would ever hear of it. */
+  #flagUnread({ source, order_id: orderId }: UnreadRow, why: string, nowMs: number): void {
+    const rule = `was refunded in part, a delivery did not say what, and reading the shop back ${why}; nothing of it was bought or taken back since`;
+    const nowhere = { lineNumber: null, lineId: null, field: null, value: null };
+    this.#lines.tellOnce({ ...nowhere, source, orderId, code: 'partially_refunded', rule }, nowMs);
+    this.#statements.clearUnread.run(source, orderId);
+  }
+
+  async watermark(source: string): Promise<number | null> {
+    return this.#statements.watermark.get(source) ?? null;
+  }
+
+  async advanceWatermark(step: { source: string; modifiedMs: number; nowMs: number }): Promise<void> {
+    inTransaction(this.#database, () => this.#statements.advanceWatermark.run(step));
+  }
+
+  async lowerWatermark(step: { source: string; presentMs: number; nowMs: number }): Promise<boolean> {
+    return inTransaction(this.#database, () => this.#statements.lowerWatermark.run(step).changes === 1);
+  }
+}

@@ -1,0 +1,71 @@
+import type { AcceptableLine } from '../../core/order/order-request.ts';
+import type { ShopIdentity } from '../../core/shop-identity.ts';
+import type { Rejection } from '../intake/intake.ts';
+
+/** Takes in the orders of shops, and remembers how far each shop was read back. */
+export interface Storefronts {
+  /** Takes in the state of a storefront's order as it was delivered: see `StorefrontOrder`. One transaction. */
+  takeOrder(order: StorefrontOrder): Promise<StorefrontTaken>;
+  /**
+   * The shops that are configured now. Called before any of their orders is taken in.
+   * @throws OrderSyncError CONFIG_INVALID when a shop comes under another source than before; then nothing is remembered
+   */
+  adoptShops(shops: { shops: readonly ShopIdentity[]; nowMs: number }): Promise<void>;
+  /**
+   * Flags orders for review that wait for being read back and were delivered before that time: reading the shop back
+   * since then did not bring them. Returns how many.
+   */
+  flagUnreadOrders(step: { source: string; seenBeforeMs: number; nowMs: number }): Promise<number>;
+  /** Flags orders for review that wait for being read back from a shop that is not among these. */
+  flagStrandedOrders(step: { sources: readonly string[]; nowMs: number }): Promise<void>;
+  /** How far a storefront was read back, by the shop's clock; null before the first time. */
+  watermark(source: string): Promise<number | null>;
+  /** Everything that the storefront changed before that time is on disk. Never moves the watermark back. */
+  advanceWatermark(step: { source: string; modifiedMs: number; nowMs: number }): Promise<void>;
+  /**
+   * Lowers a watermark that lies in the future to the present: it was set by a clock that was ahead. Returns whether it
+   * did.
+   */
+  lowerWatermark(step: { source: string; presentMs: number; nowMs: number }): Promise<boolean>;
+}
+
+/** The state of one order of a storefront, mapped to what is to be bought for it. */
+export interface StorefrontOrder {
+  readonly source: string;
+  readonly orderId: string;
+  /** When the shop last changed it, by the shop's clock. An older state than the newest one seen changes nothing. */
+  readonly modifiedMs: number;
+  /** Cancelled or refunded as a whole. */
+  readonly closed: boolean;
+  /** Refunded in part, and the delivery does not say which lines. */
+  readonly refundUnclear: boolean;
+  /** What a refund of a bought line leads to. Unsent lines are cancelled, unless refunds are ignored. */
+  readonly onRefund: 'hold' | 'cancel_esim' | 'ignore';
+  readonly actor: string;
+  readonly nowMs: number;
+  /** Null: the state is recorded, so that older states are ignored, and nothing else changes. */
+  readonly lines: readonly StorefrontLine[] | null;
+}
+
+export interface StorefrontLine {
+  readonly lineId: string;
+  readonly sku: string;
+  /** Whether the SKU map knows it. */
+  readonly isMapped: boolean;
+  /** How many the customer keeps: ordered, less refunded. */
+  readonly remaining: number;
+  /** Bought if the line is not known yet; null: not paid, or nothing of ours. Its `extra` has `sku` and `shop_quantity`. */
+  readonly buy: AcceptableLine | null;
+  /** Flagged for review if the line is not known yet; null: nothing to flag. */
+  readonly hold: Pick<Rejection, 'code' | 'field' | 'rule' | 'value'> | null;
+}
+
+/** What a delivery led to: lines that are new, known, cancelled in whole or in part, and things flagged for review. */
+export interface StorefrontTaken {
+  readonly accepted: number;
+  readonly known: number;
+  readonly takenBack: number;
+  readonly told: number;
+  /** A newer state was seen before: nothing was changed. */
+  readonly stale: boolean;
+}

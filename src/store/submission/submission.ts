@@ -1,0 +1,212 @@
+import type { RecentVerdict } from '../../core/decision/consecutive-rejections.ts';
+import type { RecoveryStage } from '../../core/decision/recovery-stage.ts';
+import type { ResendVerdict } from '../../core/decision/resend.ts';
+import type { Settlement } from '../../core/decision/settlement.ts';
+import type { EntryState } from '../../core/entry/states.ts';
+import type { Family, LookedUp, Operation } from '../../core/order/operation.ts';
+import type { OrderRules } from '../../core/order/order-request.ts';
+import type { ReferencedPurchase } from '../../core/order/purchase.ts';
+
+/** Claims due entries and records what their calls led to. */
+export interface Submission {
+  readonly budget: StoredBudget;
+  readonly pauses: StoredPauses;
+  readonly lookups: LookupProofs;
+  /** Claims the next due entry and opens its attempt, with the slots of its budget, in one transaction. */
+  openAttempt(claim: AttemptClaim): Promise<OpenAttempt | null>;
+  /** Closes an attempt with its outcome, settles its slots and moves its entry, in one transaction. */
+  closeAttempt(close: AttemptClose): Promise<void>;
+  /** Attempts that another run of the worker left open. */
+  openAttemptsOfOthers(incarnationId: number): Promise<readonly OpenAttempt[]>;
+  /**
+   * Lets the settlement delays that were stamped in another run of the machine end at `untilMono`. Without a boot id
+   * that cannot be told, and all of them do.
+   */
+  restartSettlementDelays(restart: { untilMono: number; bootId: string | null }): Promise<void>;
+  /** When the next entry is due: a time, or null when none is waiting for one. */
+  nextDueAt(step: 'send' | 'lookup'): Promise<number | null>;
+  /**
+   * Ends entries whose deadline passed while nothing was charged. Returns how many. An entry that an outbox which was
+   * lost may have bought becomes `unknown` instead, while fewer than `maxUnknownOutcomes` are.
+   */
+  expireOverdue(nowMs: number, maxUnknownOutcomes: number): Promise<number>;
+  /**
+   * Makes due now whatever is due later than the longest delay there is: a wall clock that was ahead stamped it. Returns
+   * how many entries, pauses and deliveries.
+   */
+  bringForward(at: { nowMs: number; furthestMs: number }): Promise<number>;
+  countUnknownOutcomes(): Promise<number>;
+  /** The newest calls of a family that the API judged on their own merits, newest first. */
+  recentVerdicts(family: Family): Promise<readonly RecentVerdict[]>;
+}
+
+/** The slots that calls hold, and what the server asked of each key. */
+export interface StoredBudget {
+  /**
+   * The slots that earlier processes used. Those that were still open, or that were stamped in another run of the
+   * machine, whose monotonic clock means nothing now, count as settled at `settledMono`.
+   */
+  restoreSlots(restart: { settledMono: number; bootId: string | null }): Promise<readonly BudgetSlot[]>;
+  /** A slot for a call that belongs to no entry, such as the catalogue; returns its id. */
+  takeSlot(slot: { keyName: string; nowMono: number; bootId: string | null }): Promise<number>;
+  settleSlot(id: number, settledMono: number): Promise<void>;
+  forgetSlots(freeBeforeMono: number, bootId: string | null): Promise<void>;
+  /** The back-off of each key after a 429; in another run of the machine, for its full length again from now on. */
+  restoreBackOffs(restart: { nowMono: number; bootId: string | null }): Promise<readonly KeyBackOff[]>;
+  /** A call without an entry was rate-limited; the back-off after an attempt is recorded when the attempt is closed. */
+  recordBackOff(backOff: KeyBackOff, at: { nowMono: number; bootId: string | null; nowMs: number }): Promise<void>;
+  /**
+   * Records the keys of the configuration, at the start and when they change. What is paused because of a key whose
+   * value changed is probed at once.
+   * @throws OrderSyncError CONFIG_INVALID while running, when a value comes under another name
+   */
+  adoptKeys(keys: KeysInUse): Promise<KeysAdopted>;
+}
+
+/** The pauses that the worker opens and ends; people do so by `Operator`. */
+export interface StoredPauses {
+  all(): Promise<readonly Pause[]>;
+  open(pause: NewPause): Promise<void>;
+  postponeProbe(scope: string, probeAtMs: number): Promise<void>;
+  /** Ends a pause; the worker ends only those that have a probe. Returns whether it did. */
+  end(scope: string, actor: string, reason: string, nowMs: number): Promise<boolean>;
+}
+
+/** Which lookup paths have found an order before: only then is "not found" believed. */
+export interface LookupProofs {
+  proven(): Promise<readonly LookupProof[]>;
+  prove(proof: LookupProof): Promise<void>;
+  /** The reference of an order that was surely bought, to try a lookup with; null while there is none. */
+  boughtReference(kind: LookedUp): Promise<string | null>;
+}
+
+/** A lookup has found an order of this kind under this path. */
+export interface LookupProof {
+  readonly kind: LookedUp;
+  readonly path: string;
+}
+
+/** An entry as the submission sees it. */
+export interface Entry extends ReferencedPurchase {
+  readonly id: number;
+  readonly generation: number;
+  readonly part: number;
+  readonly rules: OrderRules;
+  /** The most of its variant that one order may hold, if a rejection has told. */
+  readonly knownLimit: number | null;
+  readonly notAfterMs: number | null;
+  readonly state: EntryState;
+  readonly nextStep: 'send' | 'lookup';
+  readonly outcomeUnknown: boolean;
+  readonly settlementDelayEndMs: number | null;
+  /** The same on the monotonic clock of this run of the machine. */
+  readonly settlementDelayEndMono: number | null;
+  readonly recoveryStage: RecoveryStage;
+  readonly attempts: number;
+  readonly tries: number;
+  readonly absences: number;
+  readonly firstSentAtMs: number | null;
+  readonly keyName: string | null;
+  readonly orderNumber: string | null;
+  readonly outcomeRow: string | null;
+  readonly errorCode: string | null;
+  readonly errorMessage: string | null;
+  readonly errorBuffered: boolean;
+  readonly createdAtMs: number;
+}
+
+export interface RenderedRequest {
+  readonly method: string;
+  readonly path: string;
+  /** The exact body bytes as text, or null for none. */
+  readonly body: string | null;
+}
+
+export interface AttemptClaim {
+  readonly step: 'send' | 'lookup';
+  readonly keyName: string;
+  readonly incarnationId: number;
+  readonly nowMs: number;
+  readonly nowMono: number;
+  readonly bootId: string | null;
+  /** False while the outcome of too many entries is unknown: then only those are claimed. */
+  readonly allowNew: boolean;
+  /** Balances that are paused. */
+  readonly pausedCurrencies: readonly string[];
+  /** Operations of which nothing is sent at this moment. Absent: none. */
+  readonly pausedOperations?: readonly Operation[];
+  /** Renders the request of an entry that was never sent; stored with the attempt. */
+  readonly render: (entry: Entry) => RenderedRequest;
+  /** Judges whether the reference of an entry of unknown outcome may be sent again now. Called within the claim. */
+  readonly judgeResend: (entry: Entry, originReference: string | null) => ResendVerdict;
+}
+
+export interface OpenAttempt {
+  readonly attemptId: number;
+  readonly purpose: 'submit' | 'lookup';
+  readonly openedAtMs: number;
+  /** The entry as it was before the attempt. */
+  readonly entry: Entry;
+  readonly request: RenderedRequest | null;
+  /** The order that an eSIM came from, for a lookup of a cancel. */
+  readonly originReference: string | null;
+  /** The reference of the entry's replacement, where that is what is looked up. */
+  readonly successorReference: string | null;
+}
+
+export interface AttemptClose {
+  readonly attemptId: number;
+  readonly entryId: number;
+  readonly nowMs: number;
+  readonly nowMono: number;
+  readonly durationMs: number | null;
+  readonly outcome: { row: string; sent: boolean; http: number | null; code: string | null; message: string };
+  readonly settlement: Settlement;
+  /** When the window of the slots began; null when the call surely never left, and they are free again. */
+  readonly slotsSettledMono: number | null;
+  readonly bootId: string | null;
+  /** A scope that is paused from now on because of this outcome, with its reason. */
+  readonly pause: Omit<Pause, 'sinceMs' | 'probes'> | null;
+  /** What the server asked of the key, when it rate-limited the call. */
+  readonly rest?: KeyBackOff | null;
+}
+
+/** After a 429: until when a key backs off, and until when its calls are throttled. On the monotonic clock. */
+export interface KeyBackOff {
+  readonly keyName: string;
+  readonly blockedUntilMono: number;
+  readonly throttledUntilMono: number;
+  readonly throttleLengthMs: number;
+}
+
+export interface KeysInUse {
+  readonly keys: readonly { readonly name: string; readonly value: string }[];
+  readonly nowMs: number;
+  /** Calls may be open: a value must keep its name. */
+  readonly whileRunning: boolean;
+}
+
+export interface KeysAdopted {
+  /** Names that have another value than before. */
+  readonly replaced: readonly string[];
+}
+
+export interface BudgetSlot {
+  readonly keyName: string;
+  readonly limitName: 'requests' | 'orders';
+  readonly settledMono: number;
+}
+
+export interface Pause {
+  /** `account`, `key:<name>`, `balance:<currency>` or `family:<family>`. */
+  readonly scope: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly openedBy: string;
+  readonly sinceMs: number;
+  readonly probeAtMs: number | null;
+  readonly probes: number;
+}
+
+/** A pause that is opened now. */
+export type NewPause = Omit<Pause, 'sinceMs' | 'probes'> & { readonly nowMs: number };

@@ -1,0 +1,23 @@
+import type { Store } from '../../src/store/store.ts';
+
+type Step = (...values: unknown[]) => unknown;
+
+/**
+ * A store whose every step, of every role but the reader, runs through `wrap`. A step is named by its path in the
+ * store, for example `intake.acceptBatch`.
+ */
+export function wrappedStore(store: Store, wrap: (name: string, step: Step) => Step): Store {
+  return wrapped(store, '', wrap);
+}
+
+function wrapped<T extends object>(role: T, prefix: string, wrap: (name: string, step: Step) => Step): T {
+  return new Proxy(role, {
+    get: (target, key) => {
+      const value: unknown = Reflect.get(target, key);
+      if (typeof key !== 'string' || key === 'read') return value;
+      const name = `${prefix}${key}`;
+      if (typeof value === 'function') return wrap(name, (...values) => Reflect.apply(value, target, values));
+      return typeof value === 'object' && value !== null ? wrapped(value, `${name}.`, wrap) : value;
+    },
+  });
+}

@@ -6,14 +6,14 @@ import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { formatOf } from '../../intake/folder/file-names.ts';
 import { DocumentError } from '../../intake/orders/document-error.ts';
 import { type OrderFormat, parseOrders } from '../../intake/orders/parse-orders.ts';
-import type { LineRejection, ParsedItem } from '../../intake/orders/checked-line.ts';
+import type { LineRejection, CheckedLine } from '../../intake/orders/checked-line.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { sendCommand } from '../worker-client.ts';
 import { plainText, renderTable } from '../plain-text.ts';
 
-type Line = Extract<ParsedItem, { kind: 'line' }>['line'];
+type Line = Extract<CheckedLine, { kind: 'line' }>['line'];
 type Submitted = Extract<CommandResult, { kind: 'submitted' }>['lines'][number];
 
 const formats = ['json', 'ndjson', 'csv'] as const;

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { z } from 'zod';
-import type { Inspection } from '../orders/check-document.ts';
+import type { DocumentSummary } from '../orders/check-document.ts';
 import { DocumentError } from '../orders/document-error.ts';
 import { openRegularFile, readPrefix } from './durable-files.ts';
 import { hasErrno } from './filesystem-error.ts';
@@ -18,7 +18,7 @@ const markerSchema = z.strictObject({
  * Holds a file against what its marker says of it: `{"sha256": "…", "rows": 12}`, each optional, or nothing at all.
  * Throws DocumentError when they differ: then the file is not the one that its writer finished.
  */
-export async function checkMarker(path: string, inspection: Inspection): Promise<void> {
+export async function checkMarker(path: string, inspection: DocumentSummary): Promise<void> {
   const text = await readMarker(path);
   if (text.trim() === '') return;
   const marker = parseMarker(text);

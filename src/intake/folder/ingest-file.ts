@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FileRow, IntakeBatch } from '../../store/intake/intake.ts';
 import { DocumentError } from '../orders/document-error.ts';
-import { inspectOrders, tooLarge } from '../orders/check-document.ts';
+import { checkDocument, tooLarge } from '../orders/check-document.ts';
 import { tooLargeForJson } from '../orders/json-document.ts';
 import { type OrderFormat, type ParseOptions, parseOrders } from '../orders/parse-orders.ts';
 import { checkMarker } from './done-marker.ts';
@@ -74,7 +74,7 @@ async function ingest(context: FileJobContext, job: FileJob): Promise<Read | nul
     const opened = await handle.stat({ bigint: true });
     const source = { handle, sizeBytes: Number(opened.size), format: formatToRead(job, Number(opened.size), config) };
     const options = { source: config.source, limits: config.limits, columns: config.columns };
-    const inspection = await inspectOrders(readPrefix(handle, source.sizeBytes), source.format, options);
+    const inspection = await checkDocument(readPrefix(handle, source.sizeBytes), source.format, options);
     if (config.ready === 'done_file') await checkMarker(`${path}${markerSuffix}`, inspection);
     const whole = await acceptLines(context, job, source, { ...options, oversized: inspection.oversized });
     if (!whole) {

@@ -1,5 +1,5 @@
 import { isObject } from '../orders/check-line.ts';
-import { jsonPointer } from '../orders/json-pointer.ts';
+import { jsonPointer } from '../orders/strict-json.ts';
 import type { JsonFinding } from '../orders/strict-json.ts';
 import type { Sku, SkuMap } from '../../storefronts/sku-map.ts';
 import type { FieldPointers, ShopForm } from './settings.ts';

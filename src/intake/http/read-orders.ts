@@ -1,13 +1,12 @@
 import type { Buffer } from 'node:buffer';
 import type { WholeRequest } from '../../store/intake/intake.ts';
-import { checkedText } from '../orders/utf8-text.ts';
+import { utf8Text } from '../orders/utf8-text.ts';
 import { DocumentError } from '../orders/document-error.ts';
 import { syntaxMessage } from '../orders/json-document.ts';
-import { jsonPointer } from '../orders/json-pointer.ts';
 import { isObject } from '../orders/check-line.ts';
-import { type FoundOrder, judgeOrder } from '../orders/check-order.ts';
+import { type FoundOrder, checkOrder } from '../orders/check-order.ts';
 import { shownValue } from '../orders/checked-line.ts';
-import { type JsonFinding, JsonSyntaxError, parseStrictJson } from '../orders/strict-json.ts';
+import { type JsonFinding, JsonSyntaxError, jsonPointer, parseStrictJson } from '../orders/strict-json.ts';
 import { type DocumentMistake, Refusal } from './problem.ts';
 import type { WebhookLimits } from './settings.ts';
 
@@ -37,7 +36,7 @@ export function readOrders(
     if (counted > limits.batchLines) throw invalid([tooManyLines(counted, limits.batchLines)]);
     const seen = new Map<string, string>();
     for (const order of orders) {
-      for (const item of judgeOrder(order, defaultSource)) {
+      for (const item of checkOrder(order, defaultSource)) {
         if (item.kind === 'line') lines.push({ ...item.line, lineNumber: null });
         else mistakes.push(mistakeOf(item.rejection));
       }
@@ -50,7 +49,7 @@ export function readOrders(
 
 function textOf(body: Buffer): string {
   try {
-    return checkedText(body);
+    return utf8Text(body);
   } catch (error) {
     if (error instanceof DocumentError) throw new Refusal('invalid_json', error.message);
     throw error;

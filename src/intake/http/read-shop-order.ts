@@ -1,7 +1,7 @@
 import type { Buffer } from 'node:buffer';
 import type { WholeRequest } from '../../store/intake/intake.ts';
 import { isObject } from '../orders/check-line.ts';
-import { judgeOrder } from '../orders/check-order.ts';
+import { checkOrder } from '../orders/check-order.ts';
 import { shownValue } from '../orders/checked-line.ts';
 import { concerns, type MappingRules, mapOrder } from './field-mapping.ts';
 import type { DocumentMistake } from './problem.ts';
@@ -49,7 +49,7 @@ export function readShopOrder(
     if (mistakes.length > 0) throw invalid(mistakes);
     return { lines, single: true };
   }
-  for (const item of judgeOrder(order, defaultSource)) {
+  for (const item of checkOrder(order, defaultSource)) {
     if (item.kind === 'line') lines.push({ ...item.line, lineNumber: null });
     else mistakes.push(mistakeOf({ ...item.rejection, field: mapped.placeOf(item.rejection.field ?? '') }));
   }

@@ -1,14 +1,21 @@
 import type { z } from 'zod';
 import { nearestName } from '../../core/nearest-name.ts';
 import { operations } from '../../core/order/operation.ts';
-import { type OrderHead, joinLine, orderHeadSchema, orderLineSchema } from '../../core/order/order-request.ts';
-import type { AcceptableLine } from '../../core/order/order-request.ts';
+import {
+  type AcceptableLine,
+  type OrderHead,
+  joinLine,
+  orderHeadSchema,
+  orderLineSchema,
+} from '../../core/order/order-request.ts';
 import { type Problem, shownValue } from './checked-line.ts';
 
-/** Turns the place of a problem within a line or a head into what the sender knows: a pointer, or a column. */
+/** Names the field at a path within a line or a head as the sender knows it: by a JSON pointer or a column. */
 export type FieldNames = (path: readonly PropertyKey[]) => string;
 
-export type Judged<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problems: Problem[] };
+export type Checked<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problems: Problem[] };
 
 const headFields = ['source', 'order_id', 'currency', 'not_after', 'metadata', 'lines'];
 const lineFields: Readonly<Record<string, readonly string[]>> = {
@@ -18,20 +25,20 @@ const lineFields: Readonly<Record<string, readonly string[]>> = {
   esim_cancel: ['line_id', 'type', 'iccid', 'extra'],
 };
 
-/** Judges what a request says about all its lines; `value` holds everything but the lines themselves. */
-export function judgeHead(value: Readonly<Record<string, unknown>>, nameOf: FieldNames): Judged<OrderHead> {
+/** Checks the fields of an order that concern all its lines; `value` is the order without its lines. */
+export function checkHead(value: Readonly<Record<string, unknown>>, nameOf: FieldNames): Checked<OrderHead> {
   const parsed = orderHeadSchema.safeParse(value);
   if (parsed.success) return { ok: true, value: parsed.data };
   return { ok: false, problems: problemsOf(parsed.error.issues, value, headFields, 'an order', nameOf) };
 }
 
-/** Judges one line, and joins it with its head. */
-export function judgeLine(
+/** Checks one line and joins it with its head. */
+export function checkLine(
   head: OrderHead,
   value: unknown,
   nameOf: FieldNames,
   defaultSource: string,
-): Judged<AcceptableLine> {
+): Checked<AcceptableLine> {
   const parsed = orderLineSchema.safeParse(value);
   if (!parsed.success) {
     const type = isObject(value) && typeof value['type'] === 'string' ? value['type'] : '';
@@ -48,6 +55,16 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** The value at a path; undefined when there is none. */
+export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  let at = value;
+  for (const part of path) {
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, part)) return undefined;
+    at = Reflect.get(at, part);
+  }
+  return at;
+}
+
 function problemsOf(
   issues: readonly z.core.$ZodIssue[],
   value: unknown,
@@ -60,7 +77,7 @@ function problemsOf(
   for (const issue of issues) {
     if (issue.code === 'unrecognized_keys') {
       for (const [index, key] of issue.keys.entries()) {
-        // Whoever sends thousands of unknown fields is told about the first few.
+        // There may be thousands of unknown fields: only the first few get a suggestion.
         const suggestion = index < 5 ? didYouMean(key, known) : '';
         unknown.push({
           code: 'unknown_field',
@@ -70,32 +87,24 @@ function problemsOf(
         });
       }
     } else {
-      const met = valueAt(value, issue.path);
+      const found = valueAt(value, issue.path);
       others.push({
-        code: met === undefined ? 'missing_field' : codeOf(issue, met),
+        code: found === undefined ? 'missing_field' : codeOf(issue, found),
         field: nameOf(issue.path),
-        rule: ruleOf(issue, met),
-        value: shownValue(met),
+        rule: ruleOf(issue, found),
+        value: shownValue(found),
       });
     }
   }
-  // A mistyped name explains the field that is missing because of it.
+  // Unknown fields first: a mistyped name explains why a required field is missing.
   return [...unknown, ...others];
-}
-
-function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
-  let at = value;
-  for (const part of path) {
-    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, part)) return undefined;
-    at = Reflect.get(at, part);
-  }
-  return at;
 }
 
 const spreadsheetNumber = /^\d(?:[.,]\d+)?E\+?\d+$/i;
 
-function codeOf(issue: z.core.$ZodIssue, met: unknown): string {
-  if (issue.path.at(-1) === 'iccid' && typeof met === 'string' && spreadsheetNumber.test(met)) return 'iccid_mangled';
+function codeOf(issue: z.core.$ZodIssue, found: unknown): string {
+  if (issue.path.at(-1) === 'iccid' && typeof found === 'string' && spreadsheetNumber.test(found))
+    return 'iccid_mangled';
   return 'invalid_field';
 }
 
@@ -108,15 +117,15 @@ const typeNames: Readonly<Record<string, string>> = {
 };
 
 /** The rule that a value breaks, as the end of a sentence that begins with the field. */
-function ruleOf(issue: z.core.$ZodIssue, met: unknown): string {
+function ruleOf(issue: z.core.$ZodIssue, found: unknown): string {
   if (issue.path.length === 0) return 'must be an object';
-  if (codeOf(issue, met) === 'iccid_mangled') {
+  if (codeOf(issue, found) === 'iccid_mangled') {
     return 'was turned into a number by a spreadsheet and has lost digits: make the column text and export again';
   }
-  if (met === undefined) return 'is required';
+  if (found === undefined) return 'is required';
   if (issue.code === 'invalid_union') {
     if (issue.path[0] !== 'type') return 'must be a JSON value';
-    return `must be one of ${operations.join(', ')}${typeof met === 'string' ? didYouMean(met, operations) : ''}`;
+    return `must be one of ${operations.join(', ')}${typeof found === 'string' ? didYouMean(found, operations) : ''}`;
   }
   if (issue.code === 'invalid_type') {
     if (!issue.message.startsWith('Invalid input')) return issue.message;
@@ -130,7 +139,7 @@ function ruleOf(issue: z.core.$ZodIssue, met: unknown): string {
   return issue.message;
 }
 
-/** The name that was most likely meant, as the end of a sentence; empty when none is near. */
+/** A suggestion as the end of a sentence; empty when no known name is similar. */
 function didYouMean(name: string, known: readonly string[]): string {
   const nearest = name.length > 64 ? undefined : nearestName(name, known);
   return nearest === undefined ? '' : `: did you mean ${nearest}?`;

@@ -1,11 +1,11 @@
 import { type AcceptableLine, orderHeadSchema, sourceSchema } from '../../core/order/order-request.ts';
 import type { Rejection } from '../../store/intake/intake.ts';
 
-/** A line that cannot be accepted, and why. One for each line: further problems are named in its rule. */
+/** A line that is not accepted, and why. There is one for each line: `rule` names its further problems, too. */
 export type LineRejection = Omit<Rejection, 'createdAtMs'>;
 
-/** What a document of orders is made of: lines that may be accepted, and lines that may not. */
-export type ParsedItem =
+/** The result of checking one line of a document. */
+export type CheckedLine =
   | { readonly kind: 'line'; readonly line: AcceptableLine & { readonly lineNumber: number | null } }
   | { readonly kind: 'rejection'; readonly rejection: LineRejection };
 
@@ -18,7 +18,7 @@ export interface Problem {
   readonly value: string | null;
 }
 
-/** Whose line it is, as far as that can be read. */
+/** The identity of a line, as far as it can be read. */
 export interface LineIdentity {
   readonly lineNumber: number | null;
   readonly source: string | null;
@@ -28,12 +28,12 @@ export interface LineIdentity {
 
 const valueLimit = 64;
 
-/** Names come from outside and may be as long as a document. */
+/** Cuts text that comes from outside and may be as long as a document. */
 function shortened<T extends string | null>(text: T, limit: number): T | string {
   return text === null || text.length <= limit ? text : `${text.slice(0, limit - 1).toWellFormed()}…`;
 }
 
-/** The value met, as short text: enough to find it in the file, never a copy of it. */
+/** A wrong value as short text: enough to find it in the file, never a full copy. */
 export function shownValue(value: unknown): string | null {
   if (value === undefined) return null;
   const text = typeof value === 'string' ? value : JSON.stringify(value);
@@ -41,28 +41,33 @@ export function shownValue(value: unknown): string | null {
 }
 
 /**
- * What a rejection may say of whose line it was. A source or an order id that breaks its own rule is null: it names
- * no order, and must not become the name of a folder or a file.
+ * The identity of a rejected line. A source or an order id that breaks its own rule becomes null: it names no order, and
+ * must not become the name of a folder or a file.
  */
 export function identityOf(
-  met: { source: unknown; orderId: unknown; lineId: unknown },
+  read: { source: unknown; orderId: unknown; lineId: unknown },
   lineNumber: number | null,
   defaultSource: string,
 ): LineIdentity {
-  const source = met.source === undefined ? defaultSource : met.source;
+  const source = read.source === undefined ? defaultSource : read.source;
   return {
     lineNumber,
     source: isSource(source) ? source : null,
-    orderId: isOrderId(met.orderId) ? met.orderId : null,
-    lineId: typeof met.lineId === 'string' && met.lineId !== '' ? shownValue(met.lineId) : null,
+    orderId: isOrderId(read.orderId) ? read.orderId : null,
+    lineId: typeof read.lineId === 'string' && read.lineId !== '' ? shownValue(read.lineId) : null,
   };
 }
 
 const isSource = (value: unknown): value is string => sourceSchema.safeParse(value).success;
 const isOrderId = (value: unknown): value is string => orderHeadSchema.shape.order_id.safeParse(value).success;
 
-/** Joins what is wrong with one line into its rejection: the first problem leads, the others are named after it. */
-export function rejectionOf(identity: LineIdentity, problems: readonly Problem[]): ParsedItem {
+/** Adds problems of fields that have none yet: of two problems of one field, the first explains the second. */
+export function addProblems(problems: Problem[], more: readonly Problem[]): void {
+  problems.push(...more.filter(({ field }) => !problems.some((known) => known.field === field)));
+}
+
+/** Makes one rejection of all problems of a line: the first one in full, the others named after it. */
+export function rejectionOf(identity: LineIdentity, problems: readonly Problem[]): CheckedLine {
   const [first, ...others] = problems;
   if (first === undefined) throw new RangeError('a rejection needs a problem');
   const named = others.slice(0, 4).map((other) => `${shortened(other.field, 100) ?? 'line'} ${other.rule}`);

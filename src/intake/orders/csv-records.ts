@@ -6,15 +6,15 @@ import type { ParseLimits } from './settings.ts';
 
 export interface CsvDialect {
   readonly delimiter: string;
-  /** Lines of text before the first piece. */
+  /** The number of lines before the first piece. */
   readonly firstLine: number;
   readonly limits: ParseLimits;
 }
 
-/** Some records of a document, in its order. */
+/** Successive records of a document. */
 export interface CsvRecords {
   readonly records: readonly (readonly string[])[];
-  /** Whether a cell may hold line breaks; where no quote stands, none can. */
+  /** Whether cells may contain line breaks; without quotes none can. */
   readonly quoted: boolean;
 }
 
@@ -22,16 +22,16 @@ const quote = 0x22;
 const lineEnd = /\r\n|\n|\r/;
 
 /**
- * Divides checked UTF-8 into records, one to several at a time; lines end in LF, CRLF or CR. Up to the first quote of
- * a document a record is a line and a cell is what stands between two separators, which costs a tenth of what reading
- * sign by sign does; from the piece with the first quote on csv-parse reads. Both give the same (a property test holds
- * them against each other). Throws DocumentError.
+ * Splits UTF-8 text into records and yields several at a time; lines end in LF, CRLF or CR. Up to the first quote of a
+ * document, a record is a line that is split at the separators: this costs a tenth of parsing character by character.
+ * From the piece with the first quote on, csv-parse reads. Both give the same records (a property test compares them).
+ * Throws DocumentError.
  */
 export async function* csvRecords(pieces: AsyncIterable<Buffer>, dialect: CsvDialect): AsyncGenerator<CsvRecords> {
   const { delimiter, limits } = dialect;
   const iterator = pieces[Symbol.asyncIterator]();
   let lines = dialect.firstLine;
-  // A line that is begun, and a CR that may be the first half of a CRLF.
+  // The line that is not complete yet. It may end in a CR that is the first half of a CRLF.
   let begun = '';
   const recordOf = (line: string): readonly string[] => {
     lines += 1;
@@ -42,17 +42,17 @@ export async function* csvRecords(pieces: AsyncIterable<Buffer>, dialect: CsvDia
     for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) {
       const piece = next.value;
       if (piece.includes(quote)) {
-        const rest = following(Buffer.concat([Buffer.from(begun), piece]), iterator);
+        const rest = piecesFrom(Buffer.concat([Buffer.from(begun), piece]), iterator);
         yield* quotedRecords(rest, { ...dialect, firstLine: lines });
         return;
       }
       const text = begun + piece.toString('utf8');
-      const isHalf = text.endsWith('\r');
-      const whole = (isHalf ? text.slice(0, -1) : text).split(text.includes('\r') ? lineEnd : '\n');
-      const last = whole.pop() ?? '';
-      const records = whole.map(recordOf);
+      const endsInCr = text.endsWith('\r');
+      const complete = (endsInCr ? text.slice(0, -1) : text).split(text.includes('\r') ? lineEnd : '\n');
+      const last = complete.pop() ?? '';
+      const records = complete.map(recordOf);
       if (last.length > limits.rowBytes) throw tooLong(lines + 1, limits);
-      begun = isHalf ? `${last}\r` : last;
+      begun = endsInCr ? `${last}\r` : last;
       if (records.length > 0) yield { records, quoted: false };
     }
     if (begun !== '') yield { records: [recordOf(begun.endsWith('\r') ? begun.slice(0, -1) : begun)], quoted: false };
@@ -61,8 +61,8 @@ export async function* csvRecords(pieces: AsyncIterable<Buffer>, dialect: CsvDia
   }
 }
 
-/** A first piece that was read already, then the rest of its iterator, which is closed at the end. */
-export async function* following(first: Buffer, iterator: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+/** The pieces of an iterator from which `first` was already taken. */
+export async function* piecesFrom(first: Buffer, iterator: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
   try {
     if (first.length > 0) yield first;
     for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) yield next.value;
@@ -71,7 +71,7 @@ export async function* following(first: Buffer, iterator: AsyncIterator<Buffer>)
   }
 }
 
-/** The same by csv-parse, for any document. */
+/** The same records, read by csv-parse from the start. */
 export async function* quotedRecords(pieces: AsyncIterable<Buffer>, dialect: CsvDialect): AsyncGenerator<CsvRecords> {
   const parser = parse({
     columns: false,
@@ -80,13 +80,13 @@ export async function* quotedRecords(pieces: AsyncIterable<Buffer>, dialect: Csv
     record_delimiter: ['\r\n', '\n', '\r'],
     relax_column_count: true,
   });
-  // The parser's own iteration reports the failure; a second report here would be one too many.
+  // The loop over the parser below throws the error, so the callback ignores it.
   pipeline(Readable.from(pieces, { objectMode: false }), parser, () => undefined);
   try {
     for await (const first of parser as AsyncIterable<string[]>) {
-      // A piece gives hundreds of records: to await each of them costs as much as to read it.
+      // A piece has hundreds of records: to await each of them would cost as much as to parse it.
       const records = [first];
-      for (let more = nextOf(parser); more !== null; more = nextOf(parser)) records.push(more);
+      for (let more: unknown = parser.read(); isRecord(more); more = parser.read()) records.push(more);
       yield { records, quoted: true };
     }
   } catch (error) {
@@ -94,12 +94,7 @@ export async function* quotedRecords(pieces: AsyncIterable<Buffer>, dialect: Csv
   }
 }
 
-function nextOf(parser: ReturnType<typeof parse>): string[] | null {
-  const record: unknown = parser.read();
-  return isRecord(record) ? record : null;
-}
-
-/** The parser was told to give arrays of text, and gives nothing else but null for "not now". */
+/** csv-parse is configured to return arrays of text; it returns null when no record is ready. */
 const isRecord = (value: unknown): value is string[] => Array.isArray(value);
 
 function explained(error: CsvError, { firstLine, limits }: CsvDialect): DocumentError {
@@ -109,18 +104,18 @@ function explained(error: CsvError, { firstLine, limits }: CsvDialect): Document
   if (error.code === 'CSV_QUOTE_NOT_CLOSED') {
     return new DocumentError('unclosed_quote', `A quote is opened before line ${line} and never closed.`, {
       line,
-      hint: 'Is the file cut off? Send it again, whole; a quote within a cell is written twice ("").',
+      hint: 'The file may be cut off: send all of it again. Inside a quoted cell, write a quote twice ("").',
     });
   }
-  return new DocumentError('misplaced_quote', `Line ${line}: a quote stands where none may.`, {
+  return new DocumentError('misplaced_quote', `Line ${line}: a quote is not allowed at this place.`, {
     line,
-    hint: 'Put the whole cell in quotes; a quote within a cell is written twice ("").',
+    hint: 'Put the whole cell in quotes. Inside a quoted cell, write a quote twice ("").',
   });
 }
 
 function tooLong(line: number, limits: ParseLimits): DocumentError {
   return new DocumentError('line_too_long', `Line ${line}: the row is longer than ${limits.rowBytes} bytes.`, {
     line,
-    hint: 'Look for a quote that is never closed before that line.',
+    hint: 'Look for a quote before that line that is never closed.',
   });
 }

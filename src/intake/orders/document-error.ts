@@ -1,6 +1,6 @@
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 
-/** Why a document of orders as a whole cannot be trusted. Nothing of such a document is sent. */
+/** Why a whole document is rejected. Nothing of such a document is bought. */
 export type DocumentErrorCode =
   | 'empty'
   | 'no_orders'
@@ -30,7 +30,7 @@ export type DocumentErrorCode =
   | 'bad_marker'
   | 'vanished';
 
-/** The message names the place and what was met, and `hint` what to do: together they are what a shop's developer reads. */
+/** Shown to the developer of the shop: the message says what is wrong and where, `hint` what to do. */
 export class DocumentError extends OrderSyncError {
   readonly documentCode: DocumentErrorCode;
   readonly line: number | null;

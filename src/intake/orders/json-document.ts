@@ -1,9 +1,9 @@
 import { Buffer } from 'node:buffer';
-import { checkedBytes } from './utf8-text.ts';
-import { DocumentError } from './document-error.ts';
 import type { FoundOrder } from './check-order.ts';
+import { DocumentError } from './document-error.ts';
 import type { ParseLimits } from './settings.ts';
 import { JsonSyntaxError, parseStrictJson } from './strict-json.ts';
+import { utf8Pieces } from './utf8-text.ts';
 
 /**
  * Reads a whole JSON document: one order, or an array of orders. It is held in memory, so its size is limited.
@@ -15,7 +15,7 @@ export async function readJsonDocument(
 ): Promise<readonly FoundOrder[]> {
   const pieces: Buffer[] = [];
   let size = 0;
-  for await (const piece of checkedBytes(chunks)) {
+  for await (const piece of utf8Pieces(chunks)) {
     size += piece.length;
     if (size > limits.jsonBytes) throw tooLargeForJson(limits);
     pieces.push(Buffer.from(piece));
@@ -26,14 +26,14 @@ export async function readJsonDocument(
 }
 
 export function emptyDocument(): DocumentError {
-  return new DocumentError('empty', 'There is nothing in it.', {
-    hint: 'Was it moved before it was written? Write under a temporary name, then rename.',
+  return new DocumentError('empty', 'The file is empty.', {
+    hint: 'It may have been moved before it was written. Write it under a temporary name, then rename it.',
   });
 }
 
 export function noOrders(): DocumentError {
-  return new DocumentError('no_orders', 'It is well-formed but holds no order line.', {
-    hint: 'If it was complete there is nothing to do. If it was still being written, send it again.',
+  return new DocumentError('no_orders', 'The file is well-formed but has no order line.', {
+    hint: 'If it was complete, nothing needs to be done. If it was still being written, send it again.',
   });
 }
 
@@ -45,12 +45,18 @@ export function tooLargeForJson(limits: ParseLimits): DocumentError {
 
 function ordersOf(text: string, limits: ParseLimits): readonly FoundOrder[] {
   try {
-    const document = parseStrictJson(text, limits.depth);
-    const lineNumberOf = linesOf(text, (value) => document.offsetOf(value));
-    const shared = { findings: document.findings, lineNumberOf };
-    if (!Array.isArray(document.value)) return [{ ...shared, value: document.value, path: [] }];
-    if (document.value.length === 0) throw noOrders();
-    return document.value.map((value: unknown, index) => ({ ...shared, value, path: [index] }));
+    const { value: document, findings, lineOf } = parseStrictJson(text, limits.depth);
+    if (!Array.isArray(document)) {
+      return [{ value: document, path: [], findings, lineNumberOf: (value) => lineOf(value) ?? 1 }];
+    }
+    if (document.length === 0) throw noOrders();
+    let line = 1;
+    return document.map((order: unknown, index) => {
+      // A value that is no object has no line of its own: it gets that of the order before it.
+      line = lineOf(order) ?? line;
+      const orderLine = line;
+      return { value: order, path: [index], findings, lineNumberOf: (value) => lineOf(value) ?? orderLine };
+    });
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     throw new DocumentError(error.code, syntaxMessage(text, error), {
@@ -58,13 +64,13 @@ function ordersOf(text: string, limits: ParseLimits): readonly FoundOrder[] {
       byte: Buffer.byteLength(text.slice(0, error.offset)),
       hint:
         error.offset >= text.trimEnd().length
-          ? 'The text ends too early: is it cut off? Send it again, whole.'
+          ? 'The text ends too early. The file may be cut off: send all of it again.'
           : 'Correct it at that place and send it again.',
     });
   }
 }
 
-/** What is wrong and where, for a person: line and column count from 1. */
+/** The message of a syntax error with its line and column, which count from 1. */
 export function syntaxMessage(text: string, error: JsonSyntaxError): string {
   const column = error.offset - text.lastIndexOf('\n', error.offset - 1);
   return `Line ${lineAt(text, error.offset)}, column ${column}: ${error.message}.`;
@@ -74,22 +80,4 @@ function lineAt(text: string, offset: number): number {
   let line = 1;
   for (let at = text.indexOf('\n'); at >= 0 && at < offset; at = text.indexOf('\n', at + 1)) line += 1;
   return line;
-}
-
-/** Line numbers of objects that are asked for in the order of the text: each newline is counted once. */
-function linesOf(text: string, offsetOf: (value: object) => number): (value: unknown) => number {
-  let line = 1;
-  let next = text.indexOf('\n');
-  let before = 0;
-  return (value) => {
-    if (typeof value !== 'object' || value === null) return line;
-    const offset = offsetOf(value);
-    if (offset < before) return lineAt(text, offset);
-    before = offset;
-    while (next >= 0 && next < offset) {
-      line += 1;
-      next = text.indexOf('\n', next + 1);
-    }
-    return line;
-  };
 }

@@ -5,12 +5,12 @@ export interface TextLine {
   readonly text: string;
   /** Counts from 1. */
   readonly number: number;
-  /** False for a last line that no newline ends: it may have been cut. */
+  /** False for a last line without a newline: the file may have been cut off there. */
   readonly ended: boolean;
 }
 
-/** Divides checked UTF-8 into its lines, without their ends. Throws DocumentError on one that is too long. */
-export async function* textLines(pieces: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<TextLine> {
+/** Yields the lines of an NDJSON document that are not blank. Throws DocumentError on a line that is too long. */
+export async function* ndjsonLines(pieces: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<TextLine> {
   let begun: Buffer[] = [];
   let begunBytes = 0;
   let number = 0;
@@ -20,13 +20,13 @@ export async function* textLines(pieces: AsyncIterable<Buffer>, maxBytes: number
     begun = [];
     begunBytes = 0;
     if (bytes.length > maxBytes) throw tooLong(number, maxBytes);
-    const text = bytes.toString('utf8');
-    return { text: text.endsWith('\r') ? text.slice(0, -1) : text, number, ended };
+    return { text: bytes.toString('utf8').replace(/\r$/, ''), number, ended };
   };
   for await (const piece of pieces) {
     let start = 0;
     for (let at = piece.indexOf(0x0a); at >= 0; at = piece.indexOf(0x0a, start)) {
-      yield line(piece.subarray(start, at), true);
+      const ended = line(piece.subarray(start, at), true);
+      if (ended.text.trim() !== '') yield ended;
       start = at + 1;
     }
     if (start < piece.length) {
@@ -35,12 +35,13 @@ export async function* textLines(pieces: AsyncIterable<Buffer>, maxBytes: number
       if (begunBytes > maxBytes) throw tooLong(number + 1, maxBytes);
     }
   }
-  if (begunBytes > 0) yield line(Buffer.alloc(0), false);
+  const last = line(Buffer.alloc(0), false);
+  if (last.text.trim() !== '') yield last;
 }
 
 function tooLong(line: number, maxBytes: number): DocumentError {
   return new DocumentError('line_too_long', `Line ${line} is longer than ${maxBytes} bytes.`, {
     line,
-    hint: 'Divide the order, or send one order on each line.',
+    hint: 'Split the order, or send one order on each line.',
   });
 }

@@ -1,15 +1,13 @@
-import type { Buffer } from 'node:buffer';
-import { checkedBytes } from './utf8-text.ts';
+import { checkOrder, type FoundOrder } from './check-order.ts';
+import { rowChecker } from './check-row.ts';
+import { type CheckedLine, rejectionOf, shownValue } from './checked-line.ts';
 import { csvRows } from './csv-rows.ts';
 import { readJsonDocument } from './json-document.ts';
-import { jsonPointer } from './json-pointer.ts';
-import { type FoundOrder, judgeOrder } from './check-order.ts';
-import { rowJudge } from './check-row.ts';
+import { ndjsonLines, type TextLine } from './ndjson-lines.ts';
+import { RepeatedLines } from './repeated-lines.ts';
 import type { ColumnMapping, ParseLimits } from './settings.ts';
-import { type ParsedItem, rejectionOf, shownValue } from './checked-line.ts';
-import { NamedLines } from './repeated-lines.ts';
-import { JsonSyntaxError, parseStrictJson } from './strict-json.ts';
-import { type TextLine, textLines } from './ndjson-lines.ts';
+import { JsonSyntaxError, jsonPointer, parseStrictJson } from './strict-json.ts';
+import { utf8Pieces } from './utf8-text.ts';
 
 export type OrderFormat = 'json' | 'ndjson' | 'csv';
 
@@ -17,62 +15,60 @@ export interface ParseOptions {
   /** The source of orders that name none. */
   readonly source: string;
   readonly limits: ParseLimits;
-  /** What a CSV document calls its columns. */
+  /** The names of the columns in a CSV document. */
   readonly columns: ColumnMapping;
-  /** Orders of a CSV document that inspection found too long; see `inspectOrders`. */
+  /** Orders of a CSV document with too many lines, as `checkDocument` found them. */
   readonly oversized?: ReadonlySet<string>;
 }
 
 /**
- * Reads a document of orders line by line, some at a time: what may be accepted, and what may not, in the document's
- * own order. Memory is bounded by the limits. Throws DocumentError when the document as a whole cannot be trusted; that may be
- * after lines were yielded, so that a document which must be all right or not touched at all is inspected first.
+ * Reads a document of orders and yields its lines in their order, several at a time, each accepted or rejected. Memory is
+ * bounded by the limits. Throws DocumentError when the whole document is to be rejected, possibly after lines were
+ * yielded: if it must be accepted whole or not at all, call `checkDocument` first.
  */
 export async function* parseOrders(
   chunks: AsyncIterable<Uint8Array>,
   format: OrderFormat,
   options: ParseOptions,
-): AsyncGenerator<readonly ParsedItem[]> {
+): AsyncGenerator<readonly CheckedLine[]> {
+  const { source, limits, columns, oversized = new Set() } = options;
   switch (format) {
     case 'json':
-      for (const order of await readJsonDocument(chunks, options.limits)) yield judgeWhole(order, options.source);
+      for (const order of await readJsonDocument(chunks, limits)) yield checkWholeOrder(order, source);
       return;
     case 'ndjson':
-      for await (const line of ndjsonLines(checkedBytes(chunks), options.limits)) yield [...judgeNdjson(line, options)];
+      for await (const line of ndjsonLines(utf8Pieces(chunks), limits.orderBytes)) {
+        yield checkNdjsonLine(line, limits.depth, source);
+      }
       return;
     case 'csv': {
-      const judge = rowJudge(options.source, options.oversized ?? new Set());
-      const named = new NamedLines({ areRows: true });
-      for await (const rows of csvRows(checkedBytes(chunks), options.limits, options.columns))
-        yield rows.map((row) => named.judge(judge(row), () => row.header.nameOf('line_id')));
+      const check = rowChecker(source, oversized);
+      const repeated = new RepeatedLines({ inRows: true });
+      for await (const rows of csvRows(utf8Pieces(chunks), limits, columns))
+        yield rows.map((row) => repeated.check(check(row), () => row.header.nameOf('line_id')));
     }
   }
 }
 
-/** An order that comes again in the same document is the same order, sent again; within one, each line has its own id. */
-function judgeWhole(order: FoundOrder, source: string): readonly ParsedItem[] {
-  const items = [...judgeOrder(order, source)];
-  if (items.length < 2) return items;
-  const named = new NamedLines({ areRows: false });
-  return items.map((item, index) => named.judge(item, () => jsonPointer([...order.path, 'lines', index, 'line_id'])));
+/** An order may occur twice in a document: it is the same order, sent again. The line ids of one order must differ. */
+function checkWholeOrder(order: FoundOrder, source: string): readonly CheckedLine[] {
+  const lines = [...checkOrder(order, source)];
+  if (lines.length < 2) return lines;
+  const repeated = new RepeatedLines({ inRows: false });
+  return lines.map((line, index) =>
+    repeated.check(line, () => jsonPointer([...order.path, 'lines', index, 'line_id'])),
+  );
 }
 
-/** The lines of an NDJSON document that hold something. */
-export async function* ndjsonLines(pieces: AsyncIterable<Buffer>, limits: ParseLimits): AsyncGenerator<TextLine> {
-  for await (const line of textLines(pieces, limits.orderBytes)) {
-    if (line.text.trim() !== '') yield line;
-  }
-}
-
-/** One line of NDJSON is one order; a line that is not JSON is refused alone, because the next one begins anew. */
-export function* judgeNdjson(line: TextLine, options: ParseOptions): Generator<ParsedItem> {
+/** A line of NDJSON is one order. A line that is not JSON is rejected alone: the next one is independent of it. */
+function checkNdjsonLine(line: TextLine, depth: number, source: string): readonly CheckedLine[] {
   try {
-    const { value, findings } = parseStrictJson(line.text, options.limits.depth);
-    yield* judgeWhole({ value, findings, path: [], lineNumberOf: () => line.number }, options.source);
+    const { value, findings } = parseStrictJson(line.text, depth);
+    return checkWholeOrder({ value, findings, path: [], lineNumberOf: () => line.number }, source);
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     const identity = { lineNumber: line.number, source: null, orderId: null, lineId: null };
     const rule = `is not JSON: column ${error.offset + 1}: ${error.message}`;
-    yield rejectionOf(identity, [{ code: error.code, field: null, rule, value: shownValue(line.text) }]);
+    return [rejectionOf(identity, [{ code: error.code, field: null, rule, value: shownValue(line.text) }])];
   }
 }

@@ -1,13 +1,13 @@
 /**
- * A JSON reader for documents that spend money. It reads what JSON.parse reads, and names what JSON.parse hides:
- * duplicate keys (the last one wins in silence), numbers that lose digits, `__proto__`, half characters. Those are
- * collected with their place, so that one bad line of an order is refused alone; a syntax error ends the reading.
+ * A JSON reader for documents that spend money. It accepts the same texts as JSON.parse, and reports what JSON.parse
+ * hides: duplicate keys (the last one wins), numbers that lose digits, `__proto__`, lone surrogates. Each finding has
+ * its place, so that only the line that contains it is rejected; a syntax error ends the reading.
  */
 export interface StrictJson {
   readonly value: unknown;
   readonly findings: readonly JsonFinding[];
-  /** Where an object begins in the text. */
-  offsetOf(value: object): number;
+  /** The line of text on which an object begins; null for any other value. */
+  readonly lineOf: (value: unknown) => number | null;
 }
 
 /** Something that JSON allows and an order must not contain. */
@@ -30,33 +30,30 @@ export class JsonSyntaxError extends Error {
   }
 }
 
-const findingsLimit = 1000;
-const numberPattern = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
-const escapes: Readonly<Record<string, string>> = {
-  '"': '"',
-  '\\': '\\',
-  '/': '/',
-  b: '\b',
-  f: '\f',
-  n: '\n',
-  r: '\r',
-  t: '\t',
-};
+/** RFC 6901: the place of a value in a document. */
+export function jsonPointer(path: readonly PropertyKey[]): string {
+  return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+}
 
 /** Reads one JSON value. Throws JsonSyntaxError. */
 export function parseStrictJson(text: string, maxDepth: number): StrictJson {
   const reader = new Reader(text, maxDepth);
   const value = reader.document();
-  return { value, findings: reader.findings, offsetOf: (object) => reader.offsets.get(object) ?? 0 };
+  return { value, findings: reader.findings, lineOf: (found) => reader.lines.get(found) ?? null };
 }
+
+const findingsLimit = 1000;
+const numberPattern = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
+const unknownEscape = /\\(?!["/bfnrt]|u[0-9a-fA-F]{4})/;
 
 class Reader {
   readonly findings: JsonFinding[] = [];
-  readonly offsets = new Map<object, number>();
+  readonly lines = new Map<unknown, number>();
   readonly #text: string;
   readonly #maxDepth: number;
   readonly #path: (string | number)[] = [];
   #at = 0;
+  #line = 1;
 
   constructor(text: string, maxDepth: number) {
     this.#text = text;
@@ -65,7 +62,7 @@ class Reader {
 
   document(): unknown {
     const value = this.#value(0);
-    this.#space();
+    this.#skipSpace();
     if (this.#at < this.#text.length) this.#fail(`unexpected ${this.#met()} after the end of the document`);
     return value;
   }
@@ -76,27 +73,27 @@ class Reader {
 
   #met(): string {
     const point = this.#text.codePointAt(this.#at);
-    return point === undefined ? 'end of the text' : JSON.stringify(String.fromCodePoint(point));
+    return point === undefined ? 'the end of the text' : JSON.stringify(String.fromCodePoint(point));
   }
 
   #find(code: JsonFinding['code'], rule: string, value: string, key?: string): void {
-    // None may be passed over: the next could stand in an order that looks clean without it.
-    if (this.findings.length >= findingsLimit)
-      this.#fail(`more than ${findingsLimit} places like this one: ${key ?? ''} ${rule}`);
+    // None may be left out: an order whose finding is missing would look correct.
+    if (this.findings.length >= findingsLimit) this.#fail(`more than ${findingsLimit} mistakes: ${key ?? ''} ${rule}`);
     const path = key === undefined ? [...this.#path] : [...this.#path, key];
     this.findings.push({ code, path, rule, value });
   }
 
-  #space(): void {
-    for (;;) {
+  #skipSpace(): void {
+    for (; ; this.#at += 1) {
       const code = this.#text.charCodeAt(this.#at);
-      if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return;
-      this.#at += 1;
+      // Strings contain no raw newlines, so every newline of the document is met here.
+      if (code === 0x0a) this.#line += 1;
+      else if (code !== 0x20 && code !== 0x0d && code !== 0x09) return;
     }
   }
 
   #value(depth: number): unknown {
-    this.#space();
+    this.#skipSpace();
     switch (this.#text[this.#at]) {
       case '{':
         return this.#object(depth + 1);
@@ -121,31 +118,36 @@ class Reader {
     return value;
   }
 
-  #deepen(depth: number): void {
+  /** Steps into an object or an array. True when it is empty; then also out of it. */
+  #enter(depth: number, close: string): boolean {
     if (depth > this.#maxDepth) {
-      throw new JsonSyntaxError(
-        'too_deep',
-        `more than ${this.#maxDepth} objects and arrays within each other`,
-        this.#at,
-      );
+      throw new JsonSyntaxError('too_deep', `more than ${this.#maxDepth} nested objects and arrays`, this.#at);
     }
+    this.#at += 1;
+    this.#skipSpace();
+    if (this.#text[this.#at] !== close) return false;
+    this.#at += 1;
+    return true;
+  }
+
+  /** Steps over a comma, or out of the object or array. True when there is another member. */
+  #hasNext(close: string): boolean {
+    this.#skipSpace();
+    const next = this.#text[this.#at];
+    if (next !== ',' && next !== close) this.#fail(`expected "," or "${close}", met ${this.#met()}`);
+    this.#at += 1;
+    return next === ',';
   }
 
   #object(depth: number): object {
-    this.#deepen(depth);
     const object: Record<string, unknown> = {};
-    this.offsets.set(object, this.#at);
-    this.#at += 1;
-    this.#space();
-    if (this.#text[this.#at] === '}') {
-      this.#at += 1;
-      return object;
-    }
-    for (;;) {
-      this.#space();
+    this.lines.set(object, this.#line);
+    if (this.#enter(depth, '}')) return object;
+    do {
+      this.#skipSpace();
       if (this.#text[this.#at] !== '"') this.#fail(`expected a name in double quotes, met ${this.#met()}`);
       const key = this.#string();
-      this.#space();
+      this.#skipSpace();
       if (this.#text[this.#at] !== ':') this.#fail(`expected ":", met ${this.#met()}`);
       this.#at += 1;
       if (key === '__proto__') this.#find('reserved_key', 'must not be used as a name', key, key);
@@ -156,75 +158,44 @@ class Reader {
       const value = this.#value(depth);
       this.#path.pop();
       if (key !== '__proto__') object[key] = value;
-      this.#space();
-      const next = this.#text[this.#at];
-      if (next !== ',' && next !== '}') this.#fail(`expected "," or "}", met ${this.#met()}`);
-      this.#at += 1;
-      if (next === '}') return object;
-    }
+    } while (this.#hasNext('}'));
+    return object;
   }
 
   #array(depth: number): unknown[] {
-    this.#deepen(depth);
     const array: unknown[] = [];
-    this.#at += 1;
-    this.#space();
-    if (this.#text[this.#at] === ']') {
-      this.#at += 1;
-      return array;
-    }
-    for (;;) {
+    if (this.#enter(depth, ']')) return array;
+    do {
       this.#path.push(array.length);
       array.push(this.#value(depth));
       this.#path.pop();
-      this.#space();
-      const next = this.#text[this.#at];
-      if (next !== ',' && next !== ']') this.#fail(`expected "," or "]", met ${this.#met()}`);
-      this.#at += 1;
-      if (next === ']') return array;
-    }
+    } while (this.#hasNext(']'));
+    return array;
   }
 
   #string(): string {
-    const start = this.#at + 1;
-    let text = '';
-    let from = start;
-    let escaped = false;
-    for (let at = start; ; at += 1) {
-      const code = this.#text.charCodeAt(at);
-      if (code === 0x22) {
-        text += this.#text.slice(from, at);
-        this.#at = at + 1;
-        break;
-      }
-      if (code === 0x5c) {
-        text += this.#text.slice(from, at);
-        const [character, length] = this.#escape(at);
-        text += character;
-        escaped = true;
-        at += length;
-        from = at + 1;
-      } else if (Number.isNaN(code)) {
-        this.#fail('the text ends inside a string', start - 1);
-      } else if (code < 0x20) {
-        this.#fail(`control character ${code} inside a string`, at);
-      }
+    const start = this.#at;
+    let isPlain = true;
+    let end = start + 1;
+    for (let code = this.#text.charCodeAt(end); code !== 0x22; code = this.#text.charCodeAt(end)) {
+      if (Number.isNaN(code)) this.#fail('the text ends inside a string', start);
+      if (code < 0x20) this.#fail(`control character ${code} inside a string`, end);
+      if (code === 0x5c) isPlain = false;
+      end += code === 0x5c ? 2 : 1;
     }
-    // Half of a surrogate pair cannot be stored as UTF-8: it would come back as another character.
-    if (escaped && !text.isWellFormed()) {
-      this.#find('bad_unicode', 'contains half of a surrogate pair', text.toWellFormed());
-    }
-    return text;
+    this.#at = end + 1;
+    return isPlain ? this.#text.slice(start + 1, end) : this.#decoded(start, end);
   }
 
-  /** The character that the escape at `at` stands for, and how many characters follow the backslash. */
-  #escape(at: number): [string, number] {
-    const letter = this.#text[at + 1] ?? '';
-    const simple = Object.hasOwn(escapes, letter) ? escapes[letter] : undefined;
-    if (simple !== undefined) return [simple, 1];
-    const hex = this.#text.slice(at + 2, at + 6);
-    if (letter !== 'u' || !/^[0-9a-fA-F]{4}$/.test(hex)) this.#fail('unknown escape in a string', at);
-    return [String.fromCharCode(Number.parseInt(hex, 16)), 5];
+  /** Decodes the string whose opening quote is at `start` and whose closing quote is at `end`. */
+  #decoded(start: number, end: number): string {
+    // Escaped backslashes are blanked out first: the second one must not look like the start of an escape.
+    const unknown = unknownEscape.exec(this.#text.slice(start, end).replaceAll('\\\\', '__'));
+    if (unknown !== null) this.#fail('unknown escape in a string', start + unknown.index);
+    const text: string = JSON.parse(this.#text.slice(start, end + 1));
+    // A lone surrogate cannot be stored as UTF-8: it would come back as another character.
+    if (!text.isWellFormed()) this.#find('bad_unicode', 'contains half of a surrogate pair', text.toWellFormed());
+    return text;
   }
 
   #number(): number {

@@ -1,17 +1,17 @@
 import { DocumentError } from '../../../src/intake/orders/document-error.ts';
-import { type Inspection, inspectOrders } from '../../../src/intake/orders/check-document.ts';
+import { type DocumentSummary, checkDocument } from '../../../src/intake/orders/check-document.ts';
 import type { ParseLimits } from '../../../src/intake/orders/settings.ts';
 import { parseLimits } from '../../support/intake-settings.ts';
 import { type OrderFormat, type ParseOptions, parseOrders } from '../../../src/intake/orders/parse-orders.ts';
-import type { ParsedItem } from '../../../src/intake/orders/checked-line.ts';
+import type { CheckedLine } from '../../../src/intake/orders/checked-line.ts';
 
-export type Line = Extract<ParsedItem, { kind: 'line' }>['line'];
-export type Refused = Extract<ParsedItem, { kind: 'rejection' }>['rejection'];
+export type Line = Extract<CheckedLine, { kind: 'line' }>['line'];
+export type Refused = Extract<CheckedLine, { kind: 'rejection' }>['rejection'];
 
 /** What became of a document: nothing but an error, or lines and refused lines. */
 export interface Reading {
   readonly error: DocumentError | null;
-  readonly inspection: Inspection | null;
+  readonly inspection: DocumentSummary | null;
   readonly lines: readonly Line[];
   readonly rejections: readonly Refused[];
 }
@@ -40,7 +40,7 @@ export async function readDocument(
   const lines: Line[] = [];
   const rejections: Refused[] = [];
   try {
-    const inspection = await inspectOrders(inPieces(bytes, pieceBytes), format, options);
+    const inspection = await checkDocument(inPieces(bytes, pieceBytes), format, options);
     const withOversized = { ...options, oversized: inspection.oversized };
     for await (const items of parseOrders(inPieces(bytes, pieceBytes), format, withOversized)) {
       for (const item of items) {

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
-import { startWorker, type RunningWorker, type WorkerDeps } from '../app/start-worker.ts';
+import { startWorker, type RunningWorker } from '../app/start-worker.ts';
+import type { WorkerDeps } from '../app/worker-deps.ts';
 import type { Config } from '../config/config.ts';
 import { systemRandom } from '../ops/system-clock.ts';
 import type { CliContext } from './context.ts';

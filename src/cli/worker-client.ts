@@ -2,7 +2,9 @@ import { userInfo } from 'node:os';
 import { z } from 'zod';
 import { controlMark, controlPath, reloadPath } from '../admin/control-routes.ts';
 import { performCommand } from '../admin/perform-command.ts';
-import { commandSettings, openOutbox, performCallsHere } from '../app/start-worker.ts';
+import { commandSettings } from '../app/commands.ts';
+import { openOutbox } from '../app/open-outbox.ts';
+import { performCallsWithoutWorker } from '../app/work-without-worker.ts';
 import type { Config } from '../config/config.ts';
 import {
   commandResultSchema,
@@ -92,7 +94,7 @@ async function callHere(
   const shops = config.intake.webhook ?? { woocommerce: [], shopify: [] };
   const desk = new StorefrontIntake({ config: shops, store, clock, logger, onChanged: () => undefined });
   const deps = { config, logger, clock, random: systemRandom, version: programVersion, pid: process.pid };
-  return await performCallsHere(deps, store, desk, command);
+  return await performCallsWithoutWorker(deps, store, desk, command);
 }
 
 const errorSchema = z.object({

@@ -102,7 +102,7 @@ describe('a person and a running worker', () => {
     expect((await decide('queue', 'resume', 'family:gift_card')).code).toBe(0);
     await until(() => stateOf('1') === 'fulfilled' && stateOf('2') === 'fulfilled');
     expect(house.sandbox.ledger().orders).toHaveLength(2);
-    expect(next.log.filter((line) => line.msg === 'a person acted')).toHaveLength(1);
+    expect(next.log.filter((line) => line.msg === 'operator command performed')).toHaveLength(1);
   });
 
   it('an entry whose call is open is never touched', async () => {

@@ -1,0 +1,55 @@
+import { controlRoutes } from '../admin/control-routes.ts';
+import { newControlToken } from '../admin/control-token.ts';
+import { startHealthServer, type HealthCheck, type HealthServer } from '../admin/health-server.ts';
+import { loggable, performInWorker } from '../admin/perform-command.ts';
+import { isCalling } from '../core/entry/operator-command.ts';
+import type { OpenCalls } from '../ops/open-calls.ts';
+import type { Store } from '../store/store.ts';
+import type { Dispatcher } from '../submit/dispatcher.ts';
+import { commandSettings, performCalls, type Callers } from './commands.ts';
+import type { ConfigReloader } from './config-reloader.ts';
+import type { CurrentConfig, WorkerDeps } from './worker-deps.ts';
+
+/** The parts that health checks and commands reach. */
+export interface AdminParts {
+  readonly store: Store;
+  readonly dispatcher: Dispatcher;
+  readonly callers: Omit<Callers, 'signal'>;
+  /** Runs the commands that call others: the stop aborts them. */
+  readonly calls: OpenCalls;
+  readonly reloader: ConfigReloader | null;
+  readonly checks: readonly HealthCheck[];
+  readonly draining: () => boolean;
+  /** Wakes every loop for which a command may have left work. */
+  readonly notify: () => void;
+}
+
+/** The running admin server. */
+export interface Admin extends HealthServer {
+  /** The secret that commands must show, in the run file only. */
+  readonly token: string;
+}
+
+/** Starts the server that answers health checks and takes commands. */
+export async function startAdmin(deps: WorkerDeps, parts: AdminParts, current: CurrentConfig): Promise<Admin> {
+  const { config, clock, logger, version } = deps;
+  const { store, dispatcher, callers, calls, reloader, checks, draining, notify } = parts;
+  const { host, port } = config.admin.listen;
+  const token = newControlToken();
+  const worker = { pausesChanged: () => dispatcher.pausesChanged(), notify };
+  const control = controlRoutes({
+    token,
+    host,
+    draining,
+    reload: reloader === null ? null : () => reloader.reload('command'),
+    logger: logger.child({ component: 'control' }),
+    perform: async (command) => {
+      if (isCalling(command)) return await calls.run((signal) => performCalls({ ...callers, signal }, command));
+      const result = await performInWorker(worker, store, command, commandSettings(current.config), clock);
+      logger.info(loggable(command), 'operator command performed');
+      return result;
+    },
+  });
+  const server = await startHealthServer({ host, port, version, checks, draining, more: control });
+  return { ...server, token };
+}

@@ -1,0 +1,26 @@
+import { createFolderIntake, type FolderIntake } from '../intake/folder/folder-intake.ts';
+import { startWebhookIntake, type WebhookIntake } from '../intake/http/webhook-intake.ts';
+import type { Reconcile } from '../storefronts/read-back/read-back.ts';
+import type { Store } from '../store/store.ts';
+import type { WorkerDeps } from './worker-deps.ts';
+
+/** Builds the intake of order files. It takes in nothing before its `start`. */
+export function buildFolderIntake(deps: WorkerDeps, store: Store, onAccepted: () => void): FolderIntake {
+  const { config, clock } = deps;
+  const logger = deps.logger.child({ component: 'intake' });
+  return createFolderIntake({ store, clock, logger, config: config.intake.folder, onAccepted });
+}
+
+/** Starts the intake over HTTP. Null when it is not configured. */
+export async function startWebhook(
+  deps: WorkerDeps,
+  store: Store,
+  onAccepted: () => void,
+  readBack: Reconcile,
+): Promise<WebhookIntake | null> {
+  const { clock, version } = deps;
+  const config = deps.config.intake.webhook;
+  if (config === null) return null;
+  const logger = deps.logger.child({ component: 'webhook' });
+  return await startWebhookIntake({ store, clock, logger, config, version, onAccepted, readBack });
+}

@@ -1,0 +1,57 @@
+import { usualTries } from '../core/decision/settlement.ts';
+import type { Store } from '../store/store.ts';
+import type { AttemptDeps } from '../submit/attempt.ts';
+import { BudgetGate } from '../submit/budget-gate.ts';
+import { Dispatcher } from '../submit/dispatcher.ts';
+import { LookupCheck } from '../submit/lookup-check.ts';
+import { Pauses } from '../submit/pauses.ts';
+import { createWholesaleClient, type WholesaleClient } from '../wholesale/client.ts';
+import { readWire } from '../wholesale/connector/read-wire.ts';
+import type { CurrentConfig, WorkerDeps } from './worker-deps.ts';
+
+export function buildWholesaleClient({ config, clock, version }: WorkerDeps): WholesaleClient {
+  const { timeouts, baseUrl, wire } = config.wholesale;
+  return createWholesaleClient({ baseUrl, wire: readWire(wire), timeouts, clock, version });
+}
+
+/** Builds what all calls to the API share: the budget of each key, the pauses, the policy. */
+export async function buildSubmission(
+  deps: WorkerDeps,
+  store: Store,
+  wholesale: WholesaleClient,
+  current: CurrentConfig,
+): Promise<AttemptDeps> {
+  const { config, clock, random, logger } = deps;
+  const { keys, limits } = config.wholesale;
+  // A key that has another name now keeps the slots that it used under the old one.
+  await store.submission.budget.adoptKeys({ keys, nowMs: clock.wallMs(), whileRunning: false });
+  return {
+    store,
+    wholesale,
+    gate: new BudgetGate(
+      keys.map((key) => key.name),
+      limits,
+      clock,
+    ),
+    lookups: new LookupCheck(store),
+    pauses: new Pauses({ store, clock, random, retryTimeScale: config.submit.retryTimeScale }),
+    clock,
+    random,
+    logger: logger.child({ component: 'submit' }),
+    limits,
+    policy: { ...usualTries, ...config.submit },
+    keyValue: (name) => current.config.wholesale.keys.find((key) => key.name === name)?.value ?? null,
+  };
+}
+
+/** Builds the loop that sends orders and looks them up. */
+export function buildDispatcher(
+  { config }: WorkerDeps,
+  submission: AttemptDeps,
+  incarnationId: number,
+  onSettled: () => void,
+): Dispatcher {
+  const { concurrency, maxUnknownOutcomes } = config.submit;
+  const { graceMs } = config.shutdown;
+  return new Dispatcher({ ...submission, onSettled }, { incarnationId, concurrency, maxUnknownOutcomes, graceMs });
+}

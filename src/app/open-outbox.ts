@@ -1,0 +1,26 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import type { Config } from '../config/config.ts';
+import { readReferenceSecret } from '../config/reference-secret.ts';
+import { openStore } from '../store/sqlite-store.ts';
+import type { Store } from '../store/store.ts';
+
+/**
+ * Opens the outbox of a configuration as its only writer.
+ * @param init whether a missing database may be created, and a missing reference secret with it
+ */
+export function openOutbox(config: Config, init: Config['init']): Store {
+  const mayCreate = init === 'if-missing' && !existsSync(config.databasePath);
+  if (mayCreate) mkdirSync(config.dataDir, { recursive: true, mode: 0o750 });
+  return openStore({
+    path: config.databasePath,
+    init,
+    namespace: {
+      instance: config.instance,
+      prefix: config.reference.prefix,
+      // An existing database never gets a new secret: its orders would get other references and be bought again.
+      secret: readReferenceSecret(config.reference.secretFile, mayCreate),
+    },
+    upstream: config.wholesale.upstream,
+    sinks: ['folder', ...(config.results.callback === null ? [] : ['callback'])],
+  });
+}

@@ -1,0 +1,69 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Config } from '../config/config.ts';
+import { shopIdentities } from '../config/shop-identities.ts';
+import type { FolderIntake } from '../intake/folder/folder-intake.ts';
+import type { WebhookIntake } from '../intake/http/webhook-intake.ts';
+import { setLogLevel } from '../ops/logger.ts';
+import type { Store } from '../store/store.ts';
+import type { Reconcile } from '../storefronts/read-back/read-back.ts';
+import type { BudgetGate } from '../submit/budget-gate.ts';
+import type { Dispatcher } from '../submit/dispatcher.ts';
+import { ConfigReloader } from './config-reloader.ts';
+import type { CurrentConfig, WorkerDeps } from './worker-deps.ts';
+
+/** The parts that a reload changes. */
+export interface ReloadedParts {
+  readonly store: Store;
+  readonly gate: BudgetGate;
+  readonly dispatcher: Dispatcher;
+  readonly folder: FolderIntake;
+  readonly webhook: WebhookIntake | null;
+  readonly readBack: Reconcile;
+  /** Called in the moment in which the new configuration takes effect. */
+  readonly onUse: (next: Config) => void;
+}
+
+/** Builds the reload of the configuration. Null when the configuration cannot be read again. */
+export function buildReloader(deps: WorkerDeps, parts: ReloadedParts, current: CurrentConfig): ConfigReloader | null {
+  const { config, reading } = deps;
+  if (reading === undefined) return null;
+  return new ConfigReloader({
+    inUse: { config, digests: reading.digests },
+    load: reading.load,
+    prepare: async (next) => prepareConfig(deps, parts, current, next),
+    logger: deps.logger.child({ component: 'config' }),
+  });
+}
+
+/** Prepares everything that can fail with the new configuration. Returns the function that puts it to use. */
+function prepareConfig(
+  { logger, clock }: WorkerDeps,
+  parts: ReloadedParts,
+  current: CurrentConfig,
+  next: Config,
+): () => Promise<void> {
+  const { store, gate, dispatcher, folder, webhook, readBack, onUse } = parts;
+  const useShops = readBack.prepare(next.intake.readBack);
+  // Endpoints that stay the same keep their counts of requests, and a SKU map that waits for its correction.
+  const isSameWebhook = isDeepStrictEqual(next.intake.webhook, current.config.intake.webhook);
+  const useEndpoints = next.intake.webhook === null || isSameWebhook ? null : webhook?.prepare(next.intake.webhook);
+  return async () => {
+    const { keys, limits } = next.wholesale;
+    await store.storefronts.adoptShops({ shops: shopIdentities(next), nowMs: clock.wallMs() });
+    const { replaced } = await store.submission.budget.adoptKeys({ keys, nowMs: clock.wallMs(), whileRunning: true });
+    // From here to the dispatcher nothing waits and nothing fails: no call sees a part of the change only.
+    current.config = next;
+    gate.reload(
+      keys.map((key) => key.name),
+      limits,
+      replaced,
+    );
+    useEndpoints?.();
+    useShops();
+    onUse(next);
+    folder.reload(next.intake.folder);
+    setLogLevel(logger, next.log.level);
+    await dispatcher.reload(next.submit);
+    await readBack.tellStranded();
+  };
+}

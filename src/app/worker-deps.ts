@@ -1,0 +1,20 @@
+import type { Logger } from 'pino';
+import type { Config, LoadedConfig } from '../config/config.ts';
+import type { Clock, Random } from '../core/clock.ts';
+
+/** Everything from outside that the worker is built from. */
+export interface WorkerDeps {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly version: string;
+  readonly pid: number;
+  /** Reads the configuration that `config` came from again. Absent: the worker refuses a reload. */
+  readonly reading?: { readonly digests: LoadedConfig['digests']; readonly load: () => LoadedConfig };
+}
+
+/** The configuration in use. A reload replaces it: read it at each use. */
+export interface CurrentConfig {
+  config: Config;
+}

@@ -74,7 +74,7 @@ describe('a key that is revoked and replaced while the worker runs', () => {
       config.wholesale.keys[0].value = keys.next.value;
     });
     expect(await worker.reload()).toMatchObject({ applied: ['wholesale.keys[].value'], need_restart: [] });
-    expect(await worker.line((line) => line.msg === 'goes on')).toMatchObject({ scope: 'key:main' });
+    expect(await worker.line((line) => line.msg === 'scope resumed')).toMatchObject({ scope: 'key:main' });
     await until(() => house?.query("SELECT 1 FROM outbox WHERE state <> 'fulfilled'").length === 0, 'all is bought');
     expect(await worker.end('SIGTERM'), worker.stderr).toBe(0);
 

@@ -1,22 +1,29 @@
+import { resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
-/** Tests that count what happens in real windows of time: they run after the others, with the machine to themselves. */
+/** Counts what arrives in real windows of time; it waits most of the time, so it runs while the others work. */
 const timed = ['test/submit/budget-at-server.test.ts'];
+
+/** Replaces the SQLite driver for its whole process. */
+const replacing = ['test/simulation/**/*.test.ts'];
 
 export default defineConfig({
   test: {
     // Child processes, SIGKILL and real windows: a test may be long, but never endless.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // Two cores: more workers only make the timing of real processes noisier.
-    maxWorkers: 2,
     pool: 'forks',
+    // One process runs many files and loads the modules once, which saves a fifth of the processor time. Tests keep no
+    // state in modules; each opens its own folders and sockets.
+    isolate: false,
+    // Programs that tests start take what they compiled from here, as an installed worker does.
+    env: { NODE_COMPILE_CACHE: resolve(import.meta.dirname, 'node_modules/.cache/order-sync-tests') },
+    globalSetup: 'test/support/fill-compile-cache.ts',
+    maxWorkers: 3,
     projects: [
-      {
-        extends: true,
-        test: { name: 'suite', include: ['test/**/*.test.ts'], exclude: timed, sequence: { groupOrder: 0 } },
-      },
-      { extends: true, test: { name: 'timed', include: timed, sequence: { groupOrder: 1 } } },
+      { extends: true, test: { name: 'suite', include: ['test/**/*.test.ts'], exclude: [...timed, ...replacing] } },
+      { extends: true, test: { name: 'simulation', include: replacing, isolate: true } },
+      { extends: true, test: { name: 'timed', include: timed } },
     ],
   },
 });

@@ -1,12 +1,12 @@
-/** Milliseconds since the Unix epoch; must never run backwards inside one process. */
+/** Milliseconds since the Unix epoch. Must never run backwards within one process. */
 export type TimeSource = () => number;
 
-/** Wall time at the start of the process plus monotonic time since: an adjusted wall clock neither bursts nor stalls. */
+/** Wall time at the start of the process plus monotonic time since: a corrected wall clock does not disturb the limits. */
 export const steadyTime: TimeSource = () => performance.timeOrigin + performance.now();
 
 /**
- * The sandbox's own time: the source plus whatever the operator advanced it by, in whole milliseconds.
- * Whole milliseconds keep the sliding window exact: floor(t + window) is floor(t) + window.
+ * The time of the sandbox: the source plus what the operator advanced it by, in whole milliseconds.
+ * With whole milliseconds the sliding window is exact: floor(t + window) is floor(t) + window.
  */
 export class SandboxClock {
   readonly #source: TimeSource;
@@ -25,7 +25,7 @@ export class SandboxClock {
     return this.#offsetMs;
   }
 
-  /** Moves time forward. Never backwards: stamps of limits and orders must stay in order. */
+  /** Moves time forward, never backwards: the times of calls and orders must stay in order. */
   advance(ms: number): void {
     this.#offsetMs += Math.max(0, Math.floor(ms));
   }

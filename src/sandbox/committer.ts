@@ -1,75 +1,61 @@
 import type { Database } from 'better-sqlite3';
 
-/** Runs its piece inside the open transaction, and returns how to tell its owner afterwards. */
+/** `run` executes the work in the open transaction and returns the function that settles its promise afterwards. */
 type Waiting = { run: () => () => void; reject: (reason: unknown) => void };
 
 /**
- * Runs pieces of work one after the other and answers each only after it is on disk.
- * Work that arrives in the same turn of the event loop shares one transaction, hence one fsync: that is what makes
- * thousands of orders a second possible with synchronous=FULL. Each piece stands in its own savepoint, so one that
- * throws undoes itself and nothing else.
+ * Runs pieces of work one after the other, and resolves each only after it is on disk.
+ * Work that arrives in the same turn of the event loop shares one transaction, hence one fsync: this allows thousands
+ * of orders a second with synchronous=FULL. Each piece has its own savepoint, so one that throws undoes only itself.
  */
 export class Committer {
   readonly #database: Database;
-  readonly #begin;
-  readonly #commit;
-  readonly #rollback;
-  readonly #savepoint;
-  readonly #release;
-  readonly #undo;
+  readonly #sql;
   #waiting: Waiting[] = [];
-  #scheduled = false;
 
   constructor(database: Database) {
     this.#database = database;
-    this.#begin = database.prepare('BEGIN IMMEDIATE');
-    this.#commit = database.prepare('COMMIT');
-    this.#rollback = database.prepare('ROLLBACK');
-    this.#savepoint = database.prepare('SAVEPOINT piece');
-    this.#release = database.prepare('RELEASE piece');
-    this.#undo = database.prepare('ROLLBACK TO piece');
+    this.#sql = {
+      begin: database.prepare('BEGIN IMMEDIATE'),
+      commit: database.prepare('COMMIT'),
+      rollback: database.prepare('ROLLBACK'),
+      savepoint: database.prepare('SAVEPOINT piece'),
+      release: database.prepare('RELEASE piece'),
+      undo: database.prepare('ROLLBACK TO piece'),
+    };
   }
 
-  /** Resolves with what `work` returned once it is committed; rejects if it threw or the commit failed. */
+  /** Resolves with the result of `work` once it is committed; rejects if `work` throws or the commit fails. */
   run<T>(work: () => T): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const run = (): (() => void) => {
-      this.#savepoint.run();
+      this.#sql.savepoint.run();
       try {
         const value = work();
         return () => resolve(value);
       } catch (error) {
-        this.#undo.run();
+        this.#sql.undo.run();
         return () => reject(error);
       } finally {
-        this.#release.run();
+        this.#sql.release.run();
       }
     };
-    this.#waiting.push({ run, reject });
-    if (!this.#scheduled) {
-      this.#scheduled = true;
-      setImmediate(() => this.#flush());
-    }
+    if (this.#waiting.push({ run, reject }) === 1) setImmediate(() => this.flush());
     return promise;
   }
 
-  /** Commits what is waiting now; used when the sandbox closes. */
+  /** Commits the waiting work now. */
   flush(): void {
-    this.#flush();
-  }
-
-  #flush(): void {
-    this.#scheduled = false;
     const batch = this.#waiting;
     this.#waiting = [];
     if (batch.length === 0) return;
     const settled: Array<() => void> = [];
     try {
-      this.#begin.run();
+      this.#sql.begin.run();
       for (const piece of batch) settled.push(piece.run());
-      this.#commit.run();
+      this.#sql.commit.run();
     } catch (error) {
-      if (this.#database.inTransaction) this.#rollback.run();
+      if (this.#database.inTransaction) this.#sql.rollback.run();
       for (const { reject } of batch) reject(error);
       return;
     }

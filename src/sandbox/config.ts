@@ -11,12 +11,12 @@ const rangeMs = z
 
 const keySchema = z.strictObject({
   name: z.string().min(1).max(60),
-  /** Given in the config so that local programs know it; the database keeps only its fingerprint. */
+  /** In plain text, because local programs must know it; the database stores only its fingerprint. */
   value: z.string().min(8).max(200),
-  /** Spec 5.6: empty means that the key works from any address. */
+  /** Spec 5.6: with an empty list the key works from any address. */
   allow_list: z
     .array(z.string().refine((address) => isIP(address) !== 0, 'an address is IPv4 or IPv6'))
-    .max(10, 'at most 10 addresses stand in an allowlist (Spec 8)')
+    .max(10, 'an allowlist has at most 10 addresses (Spec 8)')
     .default([]),
 });
 
@@ -26,13 +26,13 @@ const accountSchema = z.strictObject({
   phone: z.string().max(40).optional(),
   wholesale: z.boolean().default(true),
   blocked: z.boolean().default(false),
-  /** Opening balances by currency; applied once, when the account is first seen. */
+  /** Opening balances by currency; added once, when the account is new. */
   balances: z.record(currencyCode, amount).default({ USD: '100000.00', EUR: '100000.00' }),
   keys: z.array(keySchema).max(5, 'an account holds at most 5 live keys (Spec 8)').default([]),
 });
 
 const limitsSchema = z.strictObject({
-  /** Off: nothing is limited, for tests of throughput. */
+  /** False: no limit, for tests of throughput. */
   enabled: z.boolean().default(true),
   window_ms: z.int().min(1).max(86_400_000).default(60_000),
   requests: z.int().min(1).max(1_000_000).default(60),
@@ -46,37 +46,37 @@ const limitsSchema = z.strictObject({
 });
 
 const latencySchema = z.strictObject({
-  /** On the way in, before the limiter stamps the arrival. */
+  /** Before the limits count the call. */
   before_ms: rangeMs.default([0, 0]),
-  /** On the way out, after everything is committed. */
+  /** Before the answer is sent, after everything is committed. */
   after_ms: rangeMs.default([0, 0]),
 });
 
 const referencesSchema = z.strictObject({
   max_length: z.int().min(1).max(64).default(64),
-  /** A repeat in the same family: the first answer word for word, or the order as it stands now. */
+  /** The answer to a repeat in the same family: the stored first answer, or the order in its current state. */
   replay: z.enum(['stored', 'current']).default('stored'),
-  /** A repeat whose body differs from the first one: answered with the existing order, or 422. */
+  /** The answer to a repeat with a different body: the existing order, or 422. */
   different_body: z.enum(['replay', 'refuse']).default('replay'),
-  /** After a 4xx about the order: may the reference be used again, or does it answer the same for ever? */
+  /** After a 4xx about the order, the reference is free again, or it gets the same answer for ever. */
   after_refusal: z.enum(['free', 'remembered']).default('free'),
 });
 
 const requestsSchema = z.strictObject({
   unknown_fields: z.enum(['reject', 'ignore']).default('reject'),
   max_body_bytes: z.int().min(1024).max(16_777_216).default(65_536),
-  /** Believe `x-forwarded-for` when checking allowlists: only behind a proxy that sets it. */
+  /** Check allowlists against `x-forwarded-for`; only for use behind a proxy that sets it. */
   trust_forwarded_for: z.boolean().default(false),
 });
 
 const fulfilmentSchema = z.strictObject({
-  /** delayed: the order is accepted as `pending`, its units follow. */
+  /** delayed: the order is `pending` first, and its units are delivered later. */
   mode: z.enum(['immediate', 'delayed']).default('immediate'),
   delay_ms: rangeMs.default([2_000, 5_000]),
 });
 
 const esimsSchema = z.strictObject({
-  /** An eSIM that nobody installs expires after this many days. */
+  /** An eSIM that is not installed expires after so many days. */
   install_within_days: z.int().min(1).max(3_650).default(180),
   smdp_address: z.string().min(3).max(120).default('rsp.sandbox.example'),
 });
@@ -91,7 +91,7 @@ const messagesSchema = z.strictObject({
     .default('The state of the eSIM could not be checked at this moment. Try again in about a minute.'),
 });
 
-/** Every setting of the sandbox. All of them have defaults; `docs/sandbox.md` shows each one. */
+/** The settings of the sandbox, all with defaults. `docs/sandbox.md` lists them. */
 export const sandboxConfigSchema = z.strictObject({
   accounts: z
     .array(accountSchema)
@@ -105,11 +105,11 @@ export const sandboxConfigSchema = z.strictObject({
       }
     })
     .prefault([{ id: 'acme', email: 'owner@acme.example', keys: [{ name: 'main', value: 'sandbox-key-main' }] }]),
-  /** A catalogue file; relative to the folder of the config. Without it: the one that is shipped. */
+  /** A catalogue file, relative to the folder of the config. Absent: the shipped catalogue. */
   catalogue: z.string().optional(),
   limits: limitsSchema.prefault({}),
   latency: latencySchema.prefault({}),
-  /** The order in which a call is checked: Spec 7 leaves it open. */
+  /** The order of the checks, which Spec 7 does not fix. */
   checks: z
     .array(z.enum(checkNames))
     .superRefine((order, context) => {
@@ -125,21 +125,21 @@ export const sandboxConfigSchema = z.strictObject({
   faults: z.array(faultRuleSchema).default([]),
   /** Spec 7: 503 `api_disabled` for every call. */
   maintenance: z.boolean().default(false),
-  /** relaxed: commits are not flushed to the device; only for tests of throughput. */
+  /** relaxed: commits are not flushed to the disk; only for tests of throughput. */
   durability: z.enum(['full', 'relaxed']).default('full'),
-  /** Products a page; 0 lists all at once unless the caller asks for pages. */
+  /** Products in a page; 0 lists all of them, unless the caller asks for pages. */
   products_per_page: z.int().min(0).max(1_000).default(0),
-  /** Rows kept of the request log. */
+  /** How many rows of the request log are kept. */
   request_log: z.int().min(1_000).max(10_000_000).default(200_000),
-  /** Required on /__sandbox/* when given (as `Authorization: Bearer`). Without it those routes answer only on loopback. */
+  /** The bearer token of the routes below /__sandbox/. Absent: they answer only on loopback. */
   admin_token: z.string().min(8).optional(),
-  /** Where one-time codes are written; without it: beside the database, with `.outbox.jsonl` added. */
+  /** The file for one-time codes. Absent: next to the database, with the ending `.outbox.jsonl`. */
   outbox: z.string().optional(),
 });
 
-/** What a caller writes: everything optional. */
+/** The settings as a config has them: all optional. */
 export type SandboxConfig = z.input<typeof sandboxConfigSchema>;
-/** What the sandbox works with: everything present. */
+/** The settings with their defaults. */
 export type SandboxSettings = z.output<typeof sandboxConfigSchema>;
 export type AccountSettings = SandboxSettings['accounts'][number];
 export type LimitSettings = SandboxSettings['limits'];

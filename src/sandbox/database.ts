@@ -6,9 +6,9 @@ import { schema, schemaVersion } from './schema.ts';
 export type Database = Sqlite.Database;
 
 /**
- * Opens the sandbox's database, creating it when it is missing.
- * synchronous=FULL is set and read back, because better-sqlite3 silently gives NORMAL in WAL mode, and then a power
- * cut could take an acknowledged order with it. Throws when the file was made by another version.
+ * Opens the database of the sandbox and creates it when it is missing.
+ * It sets synchronous=FULL and reads it back: better-sqlite3 uses NORMAL in WAL mode, with which a power cut can lose an
+ * acknowledged order. Throws when the file has the tables of another version.
  */
 export function openDatabase(path: string, durability: 'full' | 'relaxed'): Database {
   if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true });
@@ -20,7 +20,7 @@ export function openDatabase(path: string, durability: 'full' | 'relaxed'): Data
     database.pragma('busy_timeout = 5000');
     const wanted = durability === 'full' ? 2 : 0;
     if (database.pragma('synchronous', { simple: true }) !== wanted) {
-      throw new Error('SQLite did not accept the wanted synchronous mode, so commits would not be durable');
+      throw new Error('SQLite did not accept the synchronous mode, so commits would not be durable');
     }
     prepareTables(database, path);
   } catch (error) {
@@ -44,26 +44,10 @@ function prepareTables(database: Database, path: string): void {
   })();
 }
 
-const tablesOfARun = [
-  'calls',
-  'movements',
-  'codes',
-  'esims',
-  'orders',
-  'refusals',
-  'stock',
-  'sale_overrides',
-  'one_time_codes',
-  'sessions',
-  'key_addresses',
-  'keys',
-  'balances',
-  'accounts',
-  'meta',
-];
-
-/** Empties every table, and starts all numbers over, so that a run after a reset repeats the first one. */
+/** Empties every table and restarts the row numbers, so a run after a reset repeats the first one. In a transaction. */
 export function emptyDatabase(database: Database): void {
-  for (const table of tablesOfARun) database.exec(`DELETE FROM ${table}`);
-  database.exec('DELETE FROM sqlite_sequence');
+  const tables = database.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all();
+  // Until the commit, rows may refer to accounts and keys that are deleted already.
+  database.pragma('defer_foreign_keys = ON');
+  for (const table of tables) database.exec(`DELETE FROM ${table}`);
 }

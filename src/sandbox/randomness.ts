@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 
 const base32 = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789';
 
-/** A seeded stream of numbers in [0, 1): the same seed and name give the same stream, so a run can be repeated. */
+/** A stream of numbers in [0, 1). The same seed and name give the same stream, so a run can be repeated. */
 export class SeededStream {
   #state: number;
 
@@ -10,7 +10,7 @@ export class SeededStream {
     this.#state = createHash('sha256').update(`${seed}:${name}`).digest().readUInt32LE(0);
   }
 
-  /** mulberry32: tiny, fast, and good enough to draw delays and faults; nothing secret comes from here. */
+  /** mulberry32: small and fast, and good enough to draw delays and faults. Secrets are not made with it. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
@@ -18,15 +18,15 @@ export class SeededStream {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   }
 
-  /** A number in [min, max]; the bounds may be equal. */
+  /** A number in [min, max]. Equal bounds draw no number. */
   between([min, max]: readonly [number, number]): number {
     return min === max ? min : min + this.next() * (max - min);
   }
 }
 
 /**
- * The text of a delivered code, a matching id or a PIN: a pure function of the seed and of what it is for,
- * so that the same run delivers the same codes and no two units share one.
+ * The text of a delivered code or a matching id: a pure function of the seed and the purpose. The same run delivers the
+ * same codes, and no two units share one.
  */
 export function derivedText(seed: number, purpose: string, groups: number, groupLength: number): string {
   const digest = createHmac('sha512', `sandbox-${seed}`).update(purpose).digest();

@@ -56,13 +56,13 @@ CREATE TABLE esims (
 ) STRICT;
 CREATE INDEX esims_of_order ON esims (order_number);
 
--- Every change of a balance, with the balance it left behind.
+-- Every change of a balance, with the balance after it.
 CREATE TABLE movements (
   id INTEGER PRIMARY KEY AUTOINCREMENT, account TEXT NOT NULL, currency TEXT NOT NULL, amount_minor INTEGER NOT NULL,
   kind TEXT NOT NULL CHECK (kind IN ('funding', 'charge', 'refund')), order_number TEXT, iccid TEXT,
   balance_minor INTEGER NOT NULL, created_at INTEGER NOT NULL
 ) STRICT;
--- Spec 3: an eSIM is refunded once; and no order is charged twice. The database refuses, whatever the code does.
+-- Spec 3: an eSIM is refunded once. No order is charged twice. The database guarantees both.
 CREATE UNIQUE INDEX one_refund_per_esim ON movements (iccid) WHERE kind = 'refund' AND iccid IS NOT NULL;
 CREATE UNIQUE INDEX one_refund_per_order ON movements (order_number) WHERE kind = 'refund' AND iccid IS NULL;
 CREATE UNIQUE INDEX one_charge_per_order ON movements (order_number) WHERE kind = 'charge';
@@ -72,13 +72,13 @@ CREATE TABLE stock (
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE sale_overrides (plan TEXT PRIMARY KEY, on_sale INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 
--- Filled only when refused references are remembered (references.after_refusal).
+-- Used only when refused references are remembered (references.after_refusal).
 CREATE TABLE refusals (
   account TEXT NOT NULL, reference TEXT NOT NULL, family TEXT NOT NULL, status INTEGER NOT NULL, body TEXT NOT NULL,
   PRIMARY KEY (account, reference)
 ) STRICT, WITHOUT ROWID;
 
--- The request log: what arrived, when, what the limiter counted, what was answered.
+-- The request log: each call, how the limits counted it, and its answer.
 CREATE TABLE calls (
   id INTEGER PRIMARY KEY AUTOINCREMENT, key INTEGER, operation TEXT NOT NULL, arrived_at INTEGER NOT NULL,
   request_counted INTEGER NOT NULL, order_counted INTEGER NOT NULL, limited INTEGER NOT NULL, status INTEGER NOT NULL,

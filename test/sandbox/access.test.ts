@@ -1,16 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { documentedOperations } from '../../src/sandbox/http/openapi-operations.ts';
-import { examples } from '../../src/sandbox/http/openapi-examples.ts';
+import { apiOperations } from '../../src/sandbox/http/api-operations.ts';
 import { buyEsim, callerOf, esim, giftCard, mainKey, messageOf, refusalOf, startSandbox } from './running-sandbox.ts';
 
 describe('access', () => {
   it('every operation, and every path that is none, needs the bearer key', async () => {
     const sandbox = await startSandbox();
-    for (const { method, path, operation } of documentedOperations) {
+    for (const { method, path, example } of apiOperations) {
       const concrete = path.replace(/\{\w+\}/g, 'x');
       const init =
         method === 'post'
-          ? { headers: { 'content-type': 'application/json' }, body: JSON.stringify(examples[operation].request) }
+          ? { headers: { 'content-type': 'application/json' }, body: JSON.stringify(example.request) }
           : {};
       expect(refusalOf(await callerOf(sandbox, null).send(method.toUpperCase(), concrete, init))).toBe(
         '401 invalid_key',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { luhnDigit } from '../../src/sandbox/orders/iccid.ts';
+import { luhnDigit } from '../../src/sandbox/orders/esims.ts';
 import { cancelAnswer, esimOrderAnswer, esimUnit, topupsAnswer } from '../../src/sandbox/http/wire.ts';
 import { balanceOf, buyEsim, callerOf, esim, messageOf, refusalOf, startSandbox } from './running-sandbox.ts';
 

@@ -4,8 +4,7 @@ import { getHttpOperationsFromSpec } from '@stoplight/prism-http';
 import { pino } from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import * as z from 'zod';
-import { documentedOperations } from '../../src/sandbox/http/openapi-operations.ts';
-import { examples } from '../../src/sandbox/http/openapi-examples.ts';
+import { apiOperations } from '../../src/sandbox/http/api-operations.ts';
 import type { Sandbox } from '../../src/sandbox/create-sandbox.ts';
 import { buyEsim, type Caller, callerOf, esim, giftCard, type Reply, startSandbox } from './running-sandbox.ts';
 
@@ -63,9 +62,9 @@ describe('the OpenAPI document', () => {
   });
 
   it('has an example for each direction of each operation, and each fits its schema', () => {
-    for (const { operation, request, answer } of documentedOperations) {
-      expect(answer.safeParse(examples[operation].answer).error).toBeUndefined();
-      expect(request?.safeParse(examples[operation].request).error).toBeUndefined();
+    for (const { request, answer, example } of apiOperations) {
+      expect(answer.safeParse(example.answer).error).toBeUndefined();
+      expect(request?.safeParse(example.request).error).toBeUndefined();
     }
   });
 
@@ -73,7 +72,7 @@ describe('the OpenAPI document', () => {
     const sandbox = await startSandbox();
     const response = await fetch(`${sandbox.url}/docs`);
     const text = await response.text();
-    for (const { path, method } of documentedOperations) expect(text).toContain(`${method.toUpperCase()} ${path}`);
+    for (const { path, method } of apiOperations) expect(text).toContain(`${method.toUpperCase()} ${path}`);
     expect(
       [...text.matchAll(/(?:src|href)="([^"]+)"/g)]
         .map((match) => match[1])

@@ -1,19 +1,18 @@
 import { html } from 'hono/html';
-import type { Outcome } from './account-service.ts';
-import { type ApiKey, maxAddresses, maxLiveKeys } from './accounts.ts';
-import type { Product } from '../orders/catalogue.ts';
+import type { AccountService, Outcome } from './account-service.ts';
+import { maxAddresses, maxLiveKeys } from './accounts.ts';
 import { isoTime } from '../clock.ts';
 import { toDecimal } from './money.ts';
-import type { Order } from '../orders/orders.ts';
 
 type Html = ReturnType<typeof html>;
+type AccountFacts = ReturnType<AccountService['facts']>;
 
 export const styleSheet = `
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #1a1a1a; background: #fff }
 table { border-collapse: collapse; width: 100%; margin: .5rem 0 1rem } th, td { text-align: left; padding: .4rem .6rem; border-bottom: 1px solid #ccc; vertical-align: top }
 form { margin: .3rem 0 } input, select, textarea, button { font: inherit; padding: .25rem .5rem } code, pre { font-family: ui-monospace, monospace; overflow-wrap: anywhere }
 pre { background: #f3f3f3; padding: .7rem; white-space: pre-wrap } .banner { background: #fff3c4; border: 1px solid #b58900; padding: .4rem .8rem }
-.told { background: #e6f0ff; border: 1px solid #36c; padding: .4rem .8rem } section { margin: 2rem 0 } summary { cursor: pointer } .scroll { overflow-x: auto }
+.notice { background: #e6f0ff; border: 1px solid #36c; padding: .4rem .8rem } section { margin: 2rem 0 } summary { cursor: pointer } .scroll { overflow-x: auto }
 `;
 
 export function page(title: string, content: Html): Html {
@@ -23,10 +22,10 @@ export function page(title: string, content: Html): Html {
 <body><p class="banner">Sandbox: no real money, no real products.</p>${content}</body></html>`;
 }
 
-export function signInPage(told: string | null, email: string | null): Html {
+export function signInPage(notice: string | null, email: string | null): Html {
   return page(
     'Sign in',
-    html`<h1>Account</h1>${told === null ? '' : html`<p class="told" role="status">${told}</p>`}
+    html`<h1>Account</h1>${notice === null ? '' : html`<p class="notice" role="status">${notice}</p>`}
 <form method="post" action="/account/sign-in"><label>E-mail of the account <input type="email" name="email" required value="${email ?? ''}"></label>
 <button>Send me a one-time code</button></form>
 ${
@@ -38,24 +37,13 @@ ${
   );
 }
 
-export type AccountFacts = {
-  account: string;
-  email: string;
-  standing: string;
-  formToken: string;
-  balances: Array<{ currency: string; amount_minor: number }>;
-  keys: Array<ApiKey & { addresses: string[] }>;
-  orders: Order[];
-  websiteProducts: Product[];
-};
-
-export function accountPage(facts: AccountFacts, outcome: Outcome | null): Html {
-  const token = html`<input type="hidden" name="form_token" value="${facts.formToken}">`;
+export function accountPage(facts: AccountFacts, formToken: string, outcome: Outcome | null): Html {
+  const token = html`<input type="hidden" name="form_token" value="${formToken}">`;
   return page(
     `Account ${facts.account}`,
     html`<h1>Account ${facts.account}</h1>
 <form method="post" action="/account/sign-out">${token}${facts.email} (${facts.standing}) <button>Sign out</button></form>
-${outcome === null ? '' : html`<p class="told" role="status">${outcome.message}</p>`}
+${outcome === null ? '' : html`<p class="notice" role="status">${outcome.message}</p>`}
 ${outcome?.newKey === undefined ? '' : html`<pre id="new-key">${outcome.newKey}</pre>`}
 ${balancesSection(facts, token)}${keysSection(facts, token)}${ordersSection(facts)}${shopSection(facts, token)}`,
   );

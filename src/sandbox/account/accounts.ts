@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import { isIPv4, isIPv6 } from 'node:net';
 import type { AccountSettings } from '../config.ts';
 import type { Database } from '../database.ts';
-import { canonicalAddress } from './addresses.ts';
 import { toMinor } from './money.ts';
 
 export type Account = { id: string; email: string; phone: string | null; wholesale: number; blocked: number };
@@ -18,81 +18,86 @@ export type ApiKey = {
 export const maxLiveKeys = 5;
 export const maxAddresses = 10;
 
-/** Spec 5.4: only this is kept of a key. Keys made here are random, so a plain digest cannot be guessed backwards. */
+/** Spec 5.4: of a secret only this is stored. The secrets are random, so a plain digest gives none of them away. */
 export function fingerprintOf(secret: string): string {
   return createHash('sha256').update(secret).digest('hex');
+}
+
+/** The token in `Authorization: Bearer <token>`, if that is the form of the header. */
+export function bearerToken(authorization: string | undefined): string | undefined {
+  return /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
+}
+
+/** One spelling for each IP address: IPv6 compressed and in small letters, IPv4 also when it is mapped into IPv6. */
+export function canonicalAddress(address: string): string {
+  const bare = address.replace(/^\[|\]$/g, '').replace(/%.*$/, '');
+  if (isIPv4(bare) || !isIPv6(bare)) return bare;
+  const compressed = new URL(`http://[${bare}]`).hostname.slice(1, -1);
+  const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(compressed);
+  if (mapped === null) return compressed;
+  const high = Number.parseInt(mapped[1] ?? '0', 16);
+  const low = Number.parseInt(mapped[2] ?? '0', 16);
+  return [high >> 8, high & 255, low >> 8, low & 255].join('.');
 }
 
 /** Accounts, their keys with allowlists, and their balances. */
 export class Accounts {
   readonly #database: Database;
-  readonly #keyByFingerprint;
-  readonly #accountById;
-  readonly #addressesOfKey;
-  readonly #balance;
-  readonly #setBalance;
-  readonly #addMovement;
+  readonly #sql;
 
   constructor(database: Database) {
     this.#database = database;
-    this.#keyByFingerprint = database.prepare<[string], ApiKey>('SELECT * FROM keys WHERE fingerprint = ?');
-    this.#accountById = database.prepare<[string], Account>('SELECT * FROM accounts WHERE id = ?');
-    this.#addressesOfKey = database
-      .prepare<[number], string>('SELECT address FROM key_addresses WHERE key = ? ORDER BY address')
-      .pluck();
-    this.#balance = database
-      .prepare<[string, string], number>('SELECT amount_minor FROM balances WHERE account = ? AND currency = ?')
-      .pluck();
-    this.#setBalance = database.prepare(
-      'INSERT INTO balances VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET amount_minor = excluded.amount_minor',
-    );
-    this.#addMovement = database.prepare(
-      'INSERT INTO movements (account, currency, amount_minor, kind, order_number, iccid, balance_minor, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
-    );
+    this.#sql = {
+      keyByFingerprint: database.prepare<[string], ApiKey>('SELECT * FROM keys WHERE fingerprint = ?'),
+      accountById: database.prepare<[string], Account>('SELECT * FROM accounts WHERE id = ?'),
+      addressesOfKey: database
+        .prepare<[number], string>('SELECT address FROM key_addresses WHERE key = ? ORDER BY address')
+        .pluck(),
+      balance: database
+        .prepare<[string, string], number>('SELECT amount_minor FROM balances WHERE account = ? AND currency = ?')
+        .pluck(),
+      setBalance: database.prepare(
+        'INSERT INTO balances VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET amount_minor = excluded.amount_minor',
+      ),
+      addMovement: database.prepare(
+        'INSERT INTO movements (account, currency, amount_minor, kind, order_number, iccid, balance_minor, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+      ),
+    };
   }
 
-  /** Applies the config: what an account is follows it at every start, its opening balances count only once. */
+  /** Applies the config: the fields and keys of an account at every start, its opening balances only once. */
   seed(accounts: readonly AccountSettings[], now: number): void {
     const upsert = this.#database.prepare(
       `INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
          email = excluded.email, phone = excluded.phone, wholesale = excluded.wholesale, blocked = excluded.blocked`,
     );
     for (const account of accounts) {
-      const known = this.account(account.id) !== undefined;
-      upsert.run(
-        account.id,
-        account.email,
-        account.phone ?? null,
-        Number(account.wholesale),
-        Number(account.blocked),
-        now,
-      );
-      if (!known) {
-        for (const [currency, amount] of Object.entries(account.balances)) {
-          this.move(account.id, currency, toMinor(amount, currency), 'funding', now);
-        }
+      const { id, email, phone = null, wholesale, blocked } = account;
+      const openingBalances = this.account(id) === undefined ? Object.entries(account.balances) : [];
+      upsert.run(id, email, phone, Number(wholesale), Number(blocked), now);
+      for (const [currency, amount] of openingBalances) {
+        this.move(id, currency, toMinor(amount, currency), 'funding', now);
       }
       for (const key of account.keys) {
-        const present = this.#keyByFingerprint.get(fingerprintOf(key.value));
-        if (present !== undefined && present.account !== account.id) {
-          throw new Error(`the key "${key.name}" of account ${account.id} already belongs to ${present.account}`);
+        const present = this.#sql.keyByFingerprint.get(fingerprintOf(key.value));
+        if (present !== undefined && present.account !== id) {
+          throw new Error(`the key "${key.name}" of account ${id} already belongs to ${present.account}`);
         }
-        if (present === undefined && this.liveKeys(account.id) >= maxLiveKeys) {
-          throw new Error(`account ${account.id} already holds ${maxLiveKeys} live keys (Spec 5.5): revoke one first`);
+        if (present === undefined && this.liveKeys(id) >= maxLiveKeys) {
+          throw new Error(`account ${id} already holds ${maxLiveKeys} live keys (Spec 5.5): revoke one first`);
         }
-        const id = present?.id ?? this.insertKey(account.id, key.name, key.value, now);
-        this.setAddresses(id, key.allow_list);
+        this.setAddresses(present?.id ?? this.insertKey(id, key.name, key.value, now), key.allow_list);
       }
     }
   }
 
   account(id: string): Account | undefined {
-    return this.#accountById.get(id);
+    return this.#sql.accountById.get(id);
   }
 
   /** The key with this value, revoked or not. */
   keyOf(value: string): ApiKey | undefined {
-    return this.#keyByFingerprint.get(fingerprintOf(value));
+    return this.#sql.keyByFingerprint.get(fingerprintOf(value));
   }
 
   keysOf(account: string): ApiKey[] {
@@ -117,19 +122,14 @@ export class Accounts {
   }
 
   liveKeys(account: string): number {
-    return (
-      this.#database
-        .prepare<[string], number>('SELECT count(*) FROM keys WHERE account = ? AND revoked_at IS NULL')
-        .pluck()
-        .get(account) ?? 0
-    );
+    return this.keysOf(account).filter((key) => key.revoked_at === null).length;
   }
 
   addressesOf(key: number): string[] {
-    return this.#addressesOfKey.all(key);
+    return this.#sql.addressesOfKey.all(key);
   }
 
-  /** Replaces a key's allowlist. The addresses must be valid and at most 10 (Spec 5.6); the caller has checked. */
+  /** Replaces the allowlist of a key. The caller has checked that the addresses are valid and at most 10 (Spec 5.6). */
   setAddresses(key: number, addresses: readonly string[]): void {
     this.#database.prepare('DELETE FROM key_addresses WHERE key = ?').run(key);
     const insert = this.#database.prepare('INSERT OR IGNORE INTO key_addresses VALUES (?, ?)');
@@ -137,18 +137,15 @@ export class Accounts {
   }
 
   setStanding(id: string, standing: { wholesale?: boolean | undefined; blocked?: boolean | undefined }): void {
-    const account = this.account(id);
-    if (account === undefined) return;
-    const wholesale = standing.wholesale ?? account.wholesale === 1;
-    const blocked = standing.blocked ?? account.blocked === 1;
+    const { wholesale, blocked } = standing;
     this.#database
-      .prepare('UPDATE accounts SET wholesale = ?, blocked = ? WHERE id = ?')
-      .run(Number(wholesale), Number(blocked), id);
+      .prepare('UPDATE accounts SET wholesale = coalesce(?, wholesale), blocked = coalesce(?, blocked) WHERE id = ?')
+      .run(wholesale === undefined ? null : Number(wholesale), blocked === undefined ? null : Number(blocked), id);
   }
 
   /** Minor units; 0 when the account has no balance in that currency. */
   balance(account: string, currency: string): number {
-    return this.#balance.get(account, currency) ?? 0;
+    return this.#sql.balance.get(account, currency) ?? 0;
   }
 
   balancesOf(account: string): Array<{ currency: string; amount_minor: number }> {
@@ -159,7 +156,7 @@ export class Accounts {
       .all(account);
   }
 
-  /** The only way money moves: the balance and the line of the ledger that explains it, together. */
+  /** Changes a balance and stores the movement that explains it. Nothing else changes a balance. */
   move(
     account: string,
     currency: string,
@@ -172,16 +169,8 @@ export class Accounts {
     if (!Number.isSafeInteger(after) || after < 0) {
       throw new Error(`a balance must stay between 0 and 2^53: ${account} ${currency} ${after}`);
     }
-    this.#setBalance.run(account, currency, after);
-    this.#addMovement.run(
-      account,
-      currency,
-      amountMinor,
-      kind,
-      subject.orderNumber ?? null,
-      subject.iccid ?? null,
-      after,
-      now,
-    );
+    this.#sql.setBalance.run(account, currency, after);
+    const { orderNumber = null, iccid = null } = subject;
+    this.#sql.addMovement.run(account, currency, amountMinor, kind, orderNumber, iccid, after, now);
   }
 }

@@ -2,47 +2,46 @@ import type { ApiKey } from './accounts.ts';
 import { type Esim, type EsimState, stateOf } from '../orders/esims.ts';
 import type { Order } from '../orders/orders.ts';
 import type { LoggedCall, RequestLog } from '../limits/request-log.ts';
-import type { Shelf } from '../orders/sandbox-state.ts';
+import type { SandboxState } from '../orders/sandbox-state.ts';
 
-export type LedgerOrder = Pick<
-  Order,
-  | 'number'
-  | 'account'
-  | 'channel'
-  | 'family'
-  | 'kind'
-  | 'reference'
-  | 'item'
-  | 'quantity'
-  | 'days'
-  | 'iccid'
-  | 'currency'
-  | 'cost_minor'
-  | 'refunded_minor'
-  | 'status'
-  | 'created_at'
->;
+const orderFields = [
+  'number',
+  'account',
+  'channel',
+  'family',
+  'kind',
+  'reference',
+  'item',
+  'quantity',
+  'days',
+  'iccid',
+  'currency',
+  'cost_minor',
+  'refunded_minor',
+  'status',
+  'created_at',
+] as const;
 
-export type LedgerKey = {
+type LedgerKey = {
   key: number;
   account: string;
   name: string;
   live: boolean;
-  /** Arrival stamps (ms) of the requests and of the spending calls that the limiter let in. */
+  /** When the requests, and the calls that move money, arrived that the limits let in; in milliseconds. */
   requests_at: number[];
   orders_at: number[];
-  /** Calls that were answered with 429 by a limit. */
+  /** How many calls a limit answered 429. */
   limited: number;
-  /** The most calls let in within any span of one window, as this server counts. */
+  /** The most calls let in within any span of one window. */
   max_requests_in_window: number;
   max_orders_in_window: number;
 };
 
-/** The truth about a sandbox, for tests: what was sold, to whom, for how much, and what arrived when. */
+/** What a sandbox has sold, charged and counted, for tests. Times are milliseconds, amounts minor units. */
 export type SandboxLedger = {
   now: number;
   window_ms: number;
-  orders: LedgerOrder[];
+  orders: Array<Pick<Order, (typeof orderFields)[number]>>;
   esims: Array<Esim & { state: EsimState }>;
   balances: Array<{ account: string; currency: string; amount_minor: number }>;
   movements: Array<{
@@ -61,17 +60,14 @@ export type SandboxLedger = {
   calls: LoggedCall[];
 };
 
-export function readLedger(shelf: Shelf, log: RequestLog, now: number): SandboxLedger {
-  const rows = <Row>(sql: string): Row[] => shelf.database.prepare<[], Row>(sql).all();
+export function readLedger(state: SandboxState, log: RequestLog, now: number): SandboxLedger {
+  const rows = <Row>(sql: string): Row[] => state.database.prepare<[], Row>(sql).all();
   const calls = log.all();
-  const windowMs = shelf.settings.limits.window_ms;
+  const windowMs = state.settings.limits.window_ms;
   return {
     now,
     window_ms: windowMs,
-    orders: rows<LedgerOrder>(
-      `SELECT number, account, channel, family, kind, reference, item, quantity, days, iccid, currency, cost_minor,
-         refunded_minor, status, created_at FROM orders ORDER BY id`,
-    ),
+    orders: rows(`SELECT ${orderFields.join(', ')} FROM orders ORDER BY id`),
     esims: rows<Esim>('SELECT * FROM esims ORDER BY id').map((esim) => ({ ...esim, state: stateOf(esim, now) })),
     balances: rows('SELECT * FROM balances ORDER BY account, currency'),
     movements: rows('SELECT * FROM movements ORDER BY id'),
@@ -98,7 +94,7 @@ function keyCounters(key: ApiKey, calls: LoggedCall[], windowMs: number): Ledger
   };
 }
 
-/** The largest number of stamps that lie within one window of each other; a stamp a whole window later is outside. */
+/** The most stamps within any span of one window. A stamp one whole window later is outside of it. */
 export function mostInAnyWindow(stamps: readonly number[], windowMs: number): number {
   const ordered = stamps.toSorted((left, right) => left - right);
   let most = 0;

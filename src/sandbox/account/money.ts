@@ -1,6 +1,6 @@
-/** How many decimals a currency has (USD 2, JPY 0), as the standard currency data of the runtime says. */
 const decimalsByCurrency = new Map<string, number>();
 
+/** How many decimals a currency has (USD 2, JPY 0), by the currency data of the runtime. */
 export function decimalsOf(currency: string): number {
   let decimals = decimalsByCurrency.get(currency);
   if (decimals === undefined) {
@@ -11,7 +11,7 @@ export function decimalsOf(currency: string): number {
   return decimals;
 }
 
-/** "12.34" USD -> 1234. Text in, integer out: a float never carries money. Throws on anything but plain decimal text. */
+/** "12.34" USD -> 1234, without a floating-point number in between. Throws unless it is plain decimal text. */
 export function toMinor(amount: string, currency: string): number {
   const decimals = decimalsOf(currency);
   const match = /^(\d{1,12})(?:\.(\d+))?$/.exec(amount);

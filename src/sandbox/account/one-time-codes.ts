@@ -6,10 +6,10 @@ export type CodePurpose = 'sign_in' | 'create_key';
 
 const lifetimeMs = 10 * 60_000;
 const triesPerCode = 5;
-/** With five tries each, nobody guesses a code of six digits within the hour. */
+/** With five tries for each, a code of six digits cannot be guessed within the hour. */
 const codesPerHour = 20;
 
-/** One-time codes, sent to the account holder's own phone or e-mail (Spec 5.3). Only fingerprints are stored. */
+/** One-time codes for the account holder (Spec 5.3). Only their fingerprints are stored. */
 export class OneTimeCodes {
   readonly #database: Database;
 
@@ -17,7 +17,7 @@ export class OneTimeCodes {
     this.#database = database;
   }
 
-  /** A new code, which voids the older ones for the same purpose. Null: too many were asked for within an hour. */
+  /** Makes a code; older ones for the same purpose are no longer valid. Null: too many were requested in this hour. */
   issue(account: string, purpose: CodePurpose, now: number): string | null {
     const recent = this.#database
       .prepare<[string, number], number>('SELECT count(*) FROM one_time_codes WHERE account = ? AND created_at > ?')
@@ -36,7 +36,7 @@ export class OneTimeCodes {
     return code;
   }
 
-  /** True once, for the latest code of that account and purpose, while it is fresh. A wrong one costs a try. */
+  /** True once, for the latest code of the account and purpose, for ten minutes. A wrong code uses up one of five tries. */
   redeem(account: string, purpose: CodePurpose, code: string, now: number): boolean {
     const live = this.#database
       .prepare<[string, string, number], { id: number; fingerprint: string }>(

@@ -1,31 +1,16 @@
 import * as z from 'zod';
 import { type Catalogue, readCatalogue } from '../orders/catalogue.ts';
 import type { SandboxClock } from '../clock.ts';
-import { type SandboxConfig, sandboxConfigSchema, type SandboxSettings } from '../config.ts';
+import { sandboxConfigSchema, type SandboxSettings } from '../config.ts';
 import { emptyDatabase } from '../database.ts';
-import type { FaultRule } from '../faults/fault-rules.ts';
 import type { FaultSelection } from '../faults/fault-selection.ts';
 import { readLedger, type SandboxLedger } from './ledger.ts';
 import { toMinor } from './money.ts';
 import type { RequestLog } from '../limits/request-log.ts';
-import type { Shelf } from '../orders/sandbox-state.ts';
+import type { SandboxState } from '../orders/sandbox-state.ts';
 
-/** The settings that may change while the sandbox runs; the others are fixed at its start. */
-export const changeableSettings = [
-  'limits',
-  'latency',
-  'checks',
-  'references',
-  'requests',
-  'fulfilment',
-  'messages',
-  'maintenance',
-  'products_per_page',
-] as const;
-
-export type ChangeableSettings = Pick<SandboxConfig, (typeof changeableSettings)[number]>;
-
-const changesSchema = sandboxConfigSchema.pick({
+/** The settings that can change while the sandbox runs. */
+const changeableSchema = sandboxConfigSchema.pick({
   limits: true,
   latency: true,
   checks: true,
@@ -36,6 +21,11 @@ const changesSchema = sandboxConfigSchema.pick({
   maintenance: true,
   products_per_page: true,
 });
+
+type ChangeableName = keyof typeof changeableSchema.shape;
+
+/** New values by name of the setting; `change` checks them. */
+export const settingChangesSchema = z.partialRecord(changeableSchema.keyof(), z.unknown());
 
 export const esimEventSchema = z.strictObject({
   event: z.enum(['install', 'expire', 'fail_state_checks']),
@@ -51,19 +41,19 @@ export const accountEventSchema = z.strictObject({
 
 export const itemEventSchema = z.strictObject({ stock: z.int().min(0).optional(), on_sale: z.boolean().optional() });
 
-export type OperatorParts = {
-  shelf: Shelf;
-  log: RequestLog;
+type OperatorParts = {
+  state: SandboxState;
+  requestLog: RequestLog;
   clock: SandboxClock;
   faults: FaultSelection;
   catalogueFile: string | URL;
-  /** The settings of the start, to which a reset returns. */
+  /** The settings of the config; a reset returns to them. */
   settings: SandboxSettings;
 };
 
 /**
- * The hand that turns the sandbox's knobs: what only the service's own staff, or the world, could do. Every method
- * must run inside a transaction. They return false, or throw, when the named thing does not exist.
+ * Plays the operator of the service, and whatever else can happen to it: time, faults, the phone with an eSIM. Every
+ * method must run inside a transaction.
  */
 export class Operator {
   readonly #parts: OperatorParts;
@@ -73,143 +63,121 @@ export class Operator {
   }
 
   ledger(): SandboxLedger {
-    const { shelf, log, clock } = this.#parts;
-    shelf.orders.settleDue(clock.now());
-    return readLedger(shelf, log, clock.now());
+    const { state, requestLog, clock } = this.#parts;
+    state.orders.settleDue(clock.now());
+    return readLedger(state, requestLog, clock.now());
   }
 
-  /** Everything back to an empty sandbox with the accounts, settings and faults of its config. */
+  /** Empties the sandbox and returns to the accounts, settings and faults of its config. */
   reset(): void {
-    const { shelf, clock, faults, settings } = this.#parts;
-    emptyDatabase(shelf.database);
+    const { state, requestLog, clock, faults, settings } = this.#parts;
+    emptyDatabase(state.database);
     clock.resetOffset();
-    shelf.settings = settings;
-    shelf.limits.restart(settings.limits);
+    state.settings = settings;
+    state.limits.restart(settings.limits, requestLog, clock.now());
     faults.restart(settings.faults);
     this.seed();
   }
 
-  /** Brings the database up to the config and the catalogue. */
+  /** Stores the accounts of the config and the stock of the catalogue. */
   seed(): void {
-    const { shelf, clock } = this.#parts;
-    shelf.accounts.seed(shelf.settings.accounts, clock.now());
-    shelf.stock.seed(shelf.catalogue);
+    const { state, clock } = this.#parts;
+    state.accounts.seed(state.settings.accounts, clock.now());
+    state.stock.seed(state.catalogue);
   }
 
-  addFault(rule: unknown): FaultRule {
-    return this.#parts.faults.add(rule);
+  get faults(): FaultSelection {
+    return this.#parts.faults;
   }
 
-  faults(): ReturnType<FaultSelection['list']> {
-    return this.#parts.faults.list();
-  }
-
-  clearFaults(): void {
-    this.#parts.faults.restart([]);
-  }
-
-  /** Lets time pass: delayed orders arrive, eSIMs expire, limits forget. Milliseconds, forward only. */
+  /** Moves the clock forward and returns the new time. Delayed orders are delivered, eSIMs expire, limits recover. */
   advanceClock(ms: number): number {
-    const { shelf, clock } = this.#parts;
+    const { state, clock } = this.#parts;
     clock.advance(ms);
-    shelf.database
+    state.database
       .prepare("INSERT INTO meta VALUES ('clock_offset_ms', ?) ON CONFLICT DO UPDATE SET value = excluded.value")
       .run(String(clock.offsetMs));
-    shelf.orders.settleDue(clock.now());
+    state.orders.settleDue(clock.now());
     return clock.now();
   }
 
-  /** Replaces whole sections of the settings, until the next reset or start. Throws a ZodError on bad values. */
-  change(changes: { [Name in keyof ChangeableSettings]: unknown }): void {
-    const { shelf, log, clock } = this.#parts;
-    const current = shelf.settings;
-    const merged: Record<string, unknown> = {};
-    for (const name of changeableSettings) {
-      const given = changes[name];
-      const old = current[name];
-      merged[name] = isSection(given) && isSection(old) ? Object.assign({}, old, given) : (given ?? old);
-    }
-    shelf.settings = { ...current, ...changesSchema.parse(merged) };
-    if (changes.limits !== undefined) {
-      shelf.limits.restart(shelf.settings.limits);
-      log.refill(shelf.limits, clock.now());
-    }
+  /** Changes settings until the next reset or start; of a section only the given keys. Throws a ZodError on bad values. */
+  change(changes: { [Name in ChangeableName]?: unknown }): void {
+    const { state, requestLog, clock } = this.#parts;
+    const current = state.settings;
+    const merged = changeableSchema.keyof().options.map((name) => {
+      const [given, old] = [changes[name], current[name]];
+      return [name, isSection(given) && isSection(old) ? Object.assign({}, old, given) : (given ?? old)];
+    });
+    state.settings = { ...current, ...changeableSchema.parse(Object.fromEntries(merged)) };
+    if (changes.limits !== undefined) state.limits.restart(state.settings.limits, requestLog, clock.now());
   }
 
-  settings(): Pick<SandboxSettings, (typeof changeableSettings)[number]> {
-    return changesSchema.strip().parse(this.#parts.shelf.settings);
+  /** The settings that can change while the sandbox runs. */
+  settings(): Pick<SandboxSettings, ChangeableName> {
+    return changeableSchema.strip().parse(this.#parts.state.settings);
   }
 
-  /** What a phone, or time, does to an eSIM. False: there is no such eSIM. */
+  /** Installs an eSIM, lets it expire, or lets the checks of its state fail. False: there is no such eSIM. */
   esimEvent(iccid: string, { event, times }: z.output<typeof esimEventSchema>): boolean {
-    const { shelf, clock } = this.#parts;
-    const owner = shelf.database
-      .prepare<[string], string>('SELECT account FROM esims WHERE iccid = ?')
-      .pluck()
-      .get(iccid);
-    const esim = owner === undefined ? undefined : shelf.esims.byIccid(owner, iccid);
+    const { state, clock } = this.#parts;
+    const esim = state.esims.find(iccid);
     if (esim === undefined) return false;
-    if (event === 'install') shelf.esims.install(esim, clock.now());
-    else if (event === 'expire') shelf.esims.expire(esim, clock.now());
-    else shelf.esims.setUnchecked(esim, times);
+    if (event === 'install') state.esims.install(esim, clock.now());
+    else if (event === 'expire') state.esims.expire(esim, clock.now());
+    else state.esims.setUnchecked(esim, times);
     return true;
   }
 
   /**
-   * The operator of the service gives an order's money back, and its eSIMs are cancelled with it: none of them may be
-   * refunded a second time (Spec 3). False: no such order, or nothing is left of it.
+   * Refunds what is left of an order and cancels its eSIMs, because none of them can be refunded a second time (Spec 3).
+   * False: there is no such order, or it is refunded already.
    */
   refundOrder(number: string): boolean {
-    const { shelf, clock } = this.#parts;
-    const exists = shelf.database.prepare('SELECT 1 FROM orders WHERE number = ?').get(number) !== undefined;
-    if (!exists || shelf.orders.require(number).status === 'refunded') return false;
-    shelf.orders.refundRest(shelf.orders.require(number), clock.now());
-    for (const esim of shelf.esims.ofOrder(number)) {
-      if (esim.cancelled_at === null) shelf.esims.cancel(esim, clock.now());
+    const { state, clock } = this.#parts;
+    const order = state.orders.find(number);
+    if (order === undefined || order.status === 'refunded') return false;
+    state.orders.refundRest(order, clock.now());
+    for (const esim of state.esims.ofOrder(number)) {
+      if (esim.cancelled_at === null) state.esims.cancel(esim, clock.now());
     }
     return true;
   }
 
   accountEvent(id: string, change: z.output<typeof accountEventSchema>): boolean {
-    const { shelf, clock } = this.#parts;
-    if (shelf.accounts.account(id) === undefined) return false;
-    shelf.accounts.setStanding(id, change);
+    const { state, clock } = this.#parts;
+    if (state.accounts.account(id) === undefined) return false;
+    state.accounts.setStanding(id, change);
     for (const [currency, amount] of Object.entries(change.add ?? {})) {
-      shelf.accounts.move(id, currency, toMinor(amount, currency), 'funding', clock.now());
+      state.accounts.move(id, currency, toMinor(amount, currency), 'funding', clock.now());
     }
     return true;
   }
 
   revokeKey(account: string, name: string): boolean {
-    const { shelf, clock } = this.#parts;
-    const key = shelf.accounts
-      .keysOf(account)
-      .find((candidate) => candidate.name === name && candidate.revoked_at === null);
-    return key !== undefined && shelf.accounts.revokeKey(account, key.id, clock.now());
+    const { state, clock } = this.#parts;
+    const key = state.accounts.keysOf(account).find((own) => own.name === name && own.revoked_at === null);
+    return key !== undefined && state.accounts.revokeKey(account, key.id, clock.now());
   }
 
-  /** Changes what is for sale: a variant's stock, or whether a plan is on sale. */
+  /** Changes the stock of a variant, or whether a plan is on sale. False: there is no such item. */
   itemEvent(item: string, change: z.output<typeof itemEventSchema>): boolean {
-    const { shelf } = this.#parts;
-    if (shelf.catalogue.products.has(item)) {
-      if (change.stock !== undefined) shelf.stock.set(item, change.stock);
+    const { state } = this.#parts;
+    if (state.catalogue.products.has(item)) {
+      if (change.stock !== undefined) state.stock.set(item, change.stock);
       return true;
     }
-    if (!shelf.catalogue.plans.has(item)) return false;
-    if (change.on_sale !== undefined) {
-      shelf.database
-        .prepare('INSERT INTO sale_overrides VALUES (?, ?) ON CONFLICT DO UPDATE SET on_sale = excluded.on_sale')
-        .run(item, Number(change.on_sale));
-    }
+    if (!state.catalogue.plans.has(item)) return false;
+    if (change.on_sale !== undefined) state.stock.setOnSale(item, change.on_sale);
     return true;
   }
 
-  /** Reads the catalogue file again. Throws, and keeps the old one, when the file is not valid. */
+  /** Reads the catalogue file again. Throws when it is not valid, and keeps the old one. */
   reloadCatalogue(): Catalogue {
-    const { shelf, catalogueFile } = this.#parts;
-    shelf.catalogue = readCatalogue(catalogueFile);
-    shelf.stock.seed(shelf.catalogue);
-    return shelf.catalogue;
+    const { state, catalogueFile } = this.#parts;
+    state.catalogue = readCatalogue(catalogueFile);
+    state.stock.seed(state.catalogue);
+    return state.catalogue;
   }
 }
 

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { fingerprintOf } from './accounts.ts';
 import type { Database } from '../database.ts';
+import { fingerprintOf } from './accounts.ts';
 
 export type Session = { account: string; formToken: string };
 
 export const sessionLifetimeMs = 8 * 3_600_000;
 
-/** Who is signed in on the account page. The cookie's value is random; the database keeps its fingerprint. */
+/** The sessions of the account page. A cookie's value is random; the database has only its fingerprint. */
 export class Sessions {
   readonly #database: Database;
 
@@ -16,22 +16,22 @@ export class Sessions {
 
   /** Starts a session and returns the value of its cookie. */
   start(account: string, now: number): string {
-    const cookie = randomBytes(24).toString('base64url');
+    const [cookie, formToken] = [randomBytes(24).toString('base64url'), randomBytes(24).toString('base64url')];
     this.#database.prepare('DELETE FROM sessions WHERE expires_at <= ?').run(now);
     this.#database
       .prepare('INSERT INTO sessions VALUES (?, ?, ?, ?)')
-      .run(fingerprintOf(cookie), account, randomBytes(24).toString('base64url'), now + sessionLifetimeMs);
+      .run(fingerprintOf(cookie), account, formToken, now + sessionLifetimeMs);
     return cookie;
   }
 
   of(cookie: string | undefined, now: number): Session | null {
     if (cookie === undefined) return null;
-    const row = this.#database
-      .prepare<[string, number], { account: string; form_token: string }>(
-        'SELECT account, form_token FROM sessions WHERE fingerprint = ? AND expires_at > ?',
+    const session = this.#database
+      .prepare<[string, number], Session>(
+        'SELECT account, form_token AS formToken FROM sessions WHERE fingerprint = ? AND expires_at > ?',
       )
       .get(fingerprintOf(cookie), now);
-    return row === undefined ? null : { account: row.account, formToken: row.form_token };
+    return session ?? null;
   }
 
   end(cookie: string): void {

@@ -5,13 +5,13 @@ const when = z.enum(['before', 'after']).default('after');
 const ms = (fallback: number) => z.int().min(0).max(600_000).default(fallback);
 
 /**
- * Every way in which an answer can go wrong on purpose. `when: before` means that nothing was committed,
- * `after` that the call did its work and only the answer is spoiled.
+ * The ways in which a call can fail on purpose. With `when: before` nothing is carried out; with `when: after` the call
+ * is carried out and only the answer is spoiled.
  */
 export const faultSchema = z.discriminatedUnion('fault', [
-  /** The work is committed, the connection ends without a byte of an answer. */
+  /** The call is committed, and the connection ends without a byte of an answer. */
   z.strictObject({ fault: z.literal('lost_answer') }),
-  /** The caller loses the connection at once (or is kept waiting), and the work is committed only later. */
+  /** The call is counted now and committed later. Until then the connection is dropped or kept open. */
   z.strictObject({
     fault: z.literal('late_commit'),
     delay_ms: ms(2_000),
@@ -19,16 +19,16 @@ export const faultSchema = z.discriminatedUnion('fault', [
   }),
   /** A TCP reset instead of an answer. */
   z.strictObject({ fault: z.literal('reset'), when }),
-  /** Status line and headers arrive, the body ends half way. */
+  /** Status line and headers arrive, and 50 % of the body. */
   z.strictObject({
     fault: z.literal('cut_body'),
     framing: z.enum(['content_length', 'chunked', 'close']).default('content_length'),
   }),
   /** The body arrives in small pieces. */
   z.strictObject({ fault: z.literal('slow_body'), bytes: z.int().min(1).default(1), interval_ms: ms(50) }),
-  /** No answer; the connection stays open until the caller leaves or the time is over. */
+  /** No answer; the connection stays open until the caller closes it or the time is over. */
   z.strictObject({ fault: z.literal('hang'), when, duration_ms: ms(600_000) }),
-  /** What a proxy in front of a dead service says. */
+  /** The answer of a proxy whose service is down. */
   z.strictObject({ fault: z.literal('html_502'), when }),
   /** Spec 7: API switched off for maintenance. */
   z.strictObject({ fault: z.literal('api_disabled') }),
@@ -38,24 +38,24 @@ export const faultSchema = z.discriminatedUnion('fault', [
     location: z.string().default('/elsewhere'),
     when,
   }),
-  /** content-length says more (or, negative, fewer) bytes than there are. */
+  /** `content-length` is too large by `delta` bytes, or too small when it is negative. */
   z.strictObject({
     fault: z.literal('wrong_content_length'),
     delta: z.int().min(-1_000_000).max(1_000_000).default(10),
   }),
-  /** A well-formed answer that speaks of another order's reference. */
+  /** A well-formed answer with the reference of another order. */
   z.strictObject({ fault: z.literal('other_reference'), reference: z.string().default('somebody-elses-reference') }),
-  /** A correct answer, made huge by padding. */
+  /** A correct answer with so many bytes of padding. */
   z.strictObject({ fault: z.literal('huge_body'), bytes: z.int().min(1).max(104_857_600).default(10_485_760) }),
-  /** A success that delivers fewer units than were ordered. */
+  /** A success with one unit fewer than was ordered. */
   z.strictObject({ fault: z.literal('missing_units') }),
   /** Bytes that are not HTTP. */
   z.strictObject({ fault: z.literal('garbage'), when }),
-  /** A 429 that no limit explains. */
+  /** 429, although no limit is reached. */
   z.strictObject({ fault: z.literal('rate_limited'), retry_after_s: z.int().min(0).max(3_600).optional() }),
-  /** The order succeeds and takes the last of the stock with it: a retry that is checked again finds none. */
+  /** The order succeeds and empties the stock: a retry that is checked again is refused. */
   z.strictObject({ fault: z.literal('empty_stock') }),
-  /** Any status with any body, for what this list forgot. */
+  /** Any status with any body. */
   z.strictObject({
     fault: z.literal('answer'),
     status: z.int().min(200).max(599),
@@ -65,7 +65,7 @@ export const faultSchema = z.discriminatedUnion('fault', [
   }),
 ]);
 
-/** Which calls a rule hits. Counting and drawing are per rule and seeded, so a run can be repeated. */
+/** A fault and the calls that it hits. Each rule counts and draws for itself, so a seed repeats a run. */
 export const faultRuleSchema = z.strictObject({
   fault: faultSchema,
   match: z
@@ -76,11 +76,11 @@ export const faultRuleSchema = z.strictObject({
       key: z.string().optional(),
     })
     .prefault({}),
-  /** The matching calls to hit, counted from 1: `at: [3]` is the third. */
+  /** The positions among the matching calls, counted from 1: `at: [3]` hits the third. */
   at: z.array(z.int().min(1)).optional(),
-  /** Or the share of matching calls to hit. Without `at` and `probability` every one is. */
+  /** The share of the matching calls to hit. Without `at` and `probability` the rule hits all of them. */
   probability: z.number().min(0).max(1).optional(),
-  /** How often the rule may hit before it is spent. */
+  /** The rule ends after so many hits. */
   times: z.int().min(1).optional(),
 });
 

@@ -1,52 +1,39 @@
-import type { HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Context, Hono } from 'hono';
-import { canonicalAddress } from '../account/addresses.ts';
-import { type Answer, refusal } from './answers.ts';
-import type { Call } from '../orders/call.ts';
+import { bearerToken, canonicalAddress } from '../account/accounts.ts';
 import type { SandboxClock } from '../clock.ts';
 import type { Committer } from '../committer.ts';
-import { deliverFault, type Exchange, textOf } from '../faults/fault-delivery.ts';
+import { deliverFault, type Exchange } from '../faults/fault-delivery.ts';
 import type { DrawnFault, FaultSelection } from '../faults/fault-selection.ts';
-import { readJsonBody } from './json-body.ts';
+import type { Call } from '../orders/call.ts';
 import { movesMoney, type Operation } from '../orders/operations.ts';
-import type { SeededStream } from '../randomness.ts';
+import type { SandboxState } from '../orders/sandbox-state.ts';
 import type { Service } from '../orders/service.ts';
-import type { Shelf } from '../orders/sandbox-state.ts';
+import type { SeededStream } from '../randomness.ts';
+import { refusal, toResponse } from './answers.ts';
+import { apiOperations } from './api-operations.ts';
+import { readJsonBody } from './json-body.ts';
+import type { OpenCalls, Web } from './server.ts';
 
-export type Web = { Bindings: HttpBindings };
-
-/** What the routes of the API need. */
 export type ApiParts = {
-  shelf: Shelf;
+  state: SandboxState;
   service: Service;
   committer: Committer;
   clock: SandboxClock;
   faults: FaultSelection;
   latency: { before: SeededStream; after: SeededStream };
-  /** Resolves after so many milliseconds, or at once when the sandbox closes. */
-  pause(ms: number): Promise<void>;
+  openCalls: OpenCalls;
 };
 
-/** The endpoints of the service (Spec 4), and 404 for everything else. */
+/** The endpoints of the API (Spec 4), and 404 for every other path. */
 export function addApiRoutes(app: Hono<Web>, parts: ApiParts): void {
-  const to =
-    (operation: Operation, parameter?: string) =>
-    (context: Context<Web>): Promise<Response> =>
-      exchange(context, operation, parameter === undefined ? '' : (context.req.param(parameter) ?? ''), parts);
-  app.post('/orders', to('gift_card_order'));
-  app.get('/orders/:key', to('gift_card_lookup', 'key'));
-  app.get('/products', to('products'));
-  app.post('/esim/orders', to('esim_order'));
-  app.get('/esim/orders/:key', to('esim_order_lookup', 'key'));
-  app.get('/esim/destinations', to('destinations'));
-  app.get('/esim/destinations/:destination/plans', to('plans', 'destination'));
-  app.get('/esim/esims/:iccid', to('esim', 'iccid'));
-  app.get('/esim/esims/:iccid/topups', to('topups', 'iccid'));
-  app.post('/esim/esims/:iccid/topups', to('esim_topup', 'iccid'));
-  app.post('/esim/esims/:iccid/cancel', to('esim_cancel', 'iccid'));
-  app.get('/balances', to('balances'));
-  app.all('*', to('unknown'));
+  for (const { operation, method, path } of apiOperations) {
+    const parameter = /\{(\w+)\}/.exec(path)?.[1];
+    app[method](path.replace(/\{(\w+)\}/, ':$1'), (context: Context<Web>) =>
+      exchange(context, operation, parameter === undefined ? '' : (context.req.param(parameter) ?? ''), parts),
+    );
+  }
+  app.all('*', (context) => exchange(context, 'unknown', '', parts));
 }
 
 async function exchange(
@@ -56,11 +43,11 @@ async function exchange(
   parts: ApiParts,
 ): Promise<Response> {
   const { incoming, outgoing } = context.env;
-  const { settings } = parts.shelf;
+  const { settings } = parts.state;
   const body = movesMoney(operation)
     ? await readJsonBody(incoming, settings.requests.max_body_bytes)
     : { json: undefined };
-  await wait(parts, parts.latency.before.between(settings.latency.before_ms));
+  await pause(parts, parts.latency.before.between(settings.latency.before_ms));
   const call: Call = {
     operation,
     subject,
@@ -70,74 +57,59 @@ async function exchange(
     address: addressOf(context, settings.requests.trust_forwarded_for),
     query: new Map(Object.entries(context.req.query())),
   };
-  const drawn = drawFault(call, incoming.headers['sandbox-fault'], parts);
-  if (drawn instanceof Error) return respond(refusal(422, 'invalid_request', 'sandbox-fault: no such fault.'));
-  let answer: Answer | 'done';
-  if (drawn === null) {
-    answer = await parts.committer.run(() => parts.service.answer(call, null));
-  } else {
-    const { socket } = incoming;
-    answer = await deliverFault(drawn.fault, drawn.onlyWhenCommitted, {
-      ...spoiledExchange(call, drawn, parts),
-      socket,
-    });
-  }
+  const drawn = drawFault(call, context.req.header('sandbox-fault'), parts);
+  if (drawn instanceof Error) return toResponse(refusal(422, 'invalid_request', 'sandbox-fault: no such fault.'));
+  const answer =
+    drawn === null
+      ? await parts.committer.run(() => parts.service.answer(call, null))
+      : await deliverFault(drawn, faultyExchange(call, drawn, incoming.socket, parts));
   if (answer === 'done') {
-    // Nothing more will be written by HTTP rules: whatever happens to the socket now has been decided by the fault.
+    // The fault has written to the socket, or will close it: the HTTP library must not write to it any more.
     outgoing.detachSocket(incoming.socket);
     return RESPONSE_ALREADY_SENT;
   }
-  await wait(parts, parts.latency.after.between(settings.latency.after_ms));
-  return respond(answer);
+  await pause(parts, parts.latency.after.between(settings.latency.after_ms));
+  return toResponse(answer);
 }
 
-function drawFault(call: Call, header: string | string[] | undefined, parts: ApiParts): DrawnFault | Error | null {
+function drawFault(call: Call, header: string | undefined, parts: ApiParts): DrawnFault | Error | null {
+  const { faults, state } = parts;
+  const token = faults.matchesKeys ? bearerToken(call.authorization) : undefined;
+  const key = token === undefined ? undefined : state.accounts.keyOf(token)?.name;
   try {
-    const asked = Array.isArray(header) ? header[0] : header;
-    return parts.faults.draw(call, asked, keyName(call, parts), parts.shelf.catalogue);
+    return faults.draw(call, header, key, state.catalogue);
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));
   }
 }
 
-function keyName(call: Call, parts: ApiParts): string | undefined {
-  const token = /^Bearer +(\S+) *$/i.exec(call.authorization ?? '')?.[1];
-  return parts.faults.looksAtKeys && token !== undefined ? parts.shelf.accounts.keyOf(token)?.name : undefined;
-}
-
-/** The hooks that a fault works with. */
-function spoiledExchange(call: Call, { fault }: DrawnFault, parts: ApiParts): Omit<Exchange, 'socket'> {
-  const { committer, service } = parts;
+function faultyExchange(call: Call, { fault }: DrawnFault, socket: Exchange['socket'], parts: ApiParts): Exchange {
+  const { clock, committer, openCalls, service } = parts;
   return {
-    pause: (ms) => parts.pause(ms),
+    socket,
+    pause: (ms) => openCalls.pause(ms),
     note: (status) => committer.run(() => service.note(call, status, fault.fault)),
     perform: () =>
       committer.run(() => {
         const answer = service.answer(call, fault.fault);
-        if (fault.fault === 'empty_stock' && answer.committed === true) service.emptyStockOf(call);
+        if (fault.fault === 'empty_stock' && answer.committed === true) service.emptyStock(answer.orderNumber ?? '');
         return answer;
       }),
     async performLater(delayMs, onAdmitted) {
       const admitted = await committer.run(() => service.admit(call, fault.fault));
       onAdmitted();
       if ('status' in admitted) return admitted;
-      await parts.pause(delayMs);
-      return committer.run(() => service.finish(admitted, parts.clock.now()));
+      await openCalls.pause(delayMs);
+      return committer.run(() => service.finish(admitted, clock.now()));
     },
   };
 }
 
-function wait(parts: ApiParts, ms: number): Promise<void> | undefined {
-  return ms > 0 ? parts.pause(ms) : undefined;
+function pause(parts: ApiParts, ms: number): Promise<void> | undefined {
+  return ms > 0 ? parts.openCalls.pause(ms) : undefined;
 }
 
 function addressOf(context: Context<Web>, trustForwarded: boolean): string {
   const forwarded = trustForwarded ? context.req.header('x-forwarded-for')?.split(',')[0]?.trim() : undefined;
   return canonicalAddress(forwarded ?? context.env.incoming.socket.remoteAddress ?? '');
-}
-
-export function respond(answer: Answer): Response {
-  const text = textOf(answer);
-  const type: Record<string, string> = text === '' ? {} : { 'content-type': 'application/json' };
-  return new Response(text === '' ? null : text, { status: answer.status, headers: { ...type, ...answer.headers } });
 }

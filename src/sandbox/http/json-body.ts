@@ -1,30 +1,31 @@
 import type { IncomingMessage } from 'node:http';
-import type { Call } from '../orders/call.ts';
 
-/** A body beyond the limit is still read to its end, so that the caller hears why, but only up to here. */
-const drainedBytes = 64 * 1024 * 1024;
+/** The parsed JSON body of a request, or why it cannot be read: a sentence for the message of `invalid_request`. */
+export type JsonBody = { json: unknown } | { problem: string };
 
-/** Reads a JSON body. Whatever is wrong with it is said in words for `invalid_request`; it never throws. */
-export async function readJsonBody(incoming: IncomingMessage, maxBytes: number): Promise<Call['body']> {
-  const chunks: Buffer[] = [];
+/** A body that is too large is read up to here, because a client reads the answer only after it sent its body. */
+const maxReadBytes = 64 * 1024 * 1024;
+
+/** Reads a JSON body; no body at all reads as `{}`. Never throws. */
+export async function readJsonBody(incoming: IncomingMessage, maxBytes: number): Promise<JsonBody> {
+  const pieces: Buffer[] = [];
   let size = 0;
   try {
-    for await (const chunk of incoming as AsyncIterable<Buffer>) {
-      size += chunk.length;
-      if (size <= maxBytes) chunks.push(chunk);
-      if (size > drainedBytes) break;
+    for await (const piece of incoming as AsyncIterable<Buffer>) {
+      size += piece.length;
+      if (size <= maxBytes) pieces.push(piece);
+      if (size > maxReadBytes) break;
     }
   } catch {
     return { problem: 'The body did not arrive completely.' };
   }
   if (size > maxBytes) return { problem: `The body is larger than ${maxBytes} bytes.` };
   if (size === 0) return { json: {} };
-  const type = incoming.headers['content-type'] ?? '';
-  if (!/^application\/json\s*(;|$)/i.test(type)) {
+  if (!/^application\/json\s*(;|$)/i.test(incoming.headers['content-type'] ?? '')) {
     return { problem: 'The body must be JSON: send "Content-Type: application/json".' };
   }
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(pieces));
     return { json: JSON.parse(text) as unknown };
   } catch {
     return { problem: 'The body is not valid JSON in UTF-8.' };

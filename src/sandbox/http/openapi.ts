@@ -1,15 +1,14 @@
 import * as z from 'zod';
 import { errorRows } from './answers.ts';
-import { type DocumentedOperation, documentedOperations } from './openapi-operations.ts';
-import { examples } from './openapi-examples.ts';
+import { type ApiOperation, apiOperations } from './api-operations.ts';
 import { errorAnswer, wireSchemas } from './wire.ts';
 
 const schemaPath = '#/components/schemas/';
 
-/** The OpenAPI 3.1 document of the API, made from the very schemas that check and shape what goes over the wire. */
+/** The OpenAPI 3.1 document of the API, made from the same schemas that check the requests and shape the answers. */
 export function openApiDocument(baseUrl: string): object {
   const paths: Record<string, Record<string, object>> = {};
-  for (const operation of documentedOperations) {
+  for (const operation of apiOperations) {
     paths[operation.path] = { ...paths[operation.path], [operation.method]: describe(operation) };
   }
   return {
@@ -36,29 +35,28 @@ export function openApiDocument(baseUrl: string): object {
   };
 }
 
-function describe(operation: DocumentedOperation): object {
-  const { request, answer, parameters, given } = operation;
-  const example = examples[operation.operation];
-  const assumed = given ? '' : ' Method and path are assumed: the specification does not show them.';
+function describe(operation: ApiOperation): object {
+  const { request, answer, parameters, given, example } = operation;
+  const assumed = given === true ? '' : ' Method and path are assumed: the specification does not show them.';
   const successes = Object.entries(operation.successes).map(([status, description]) => [
     status,
-    { description, content: { 'application/json': { schema: reference(answer), example: example.answer } } },
+    { description, content: jsonContent(answer, { example: example.answer }) },
   ]);
   return {
     operationId: operation.operation,
     summary: operation.summary,
     description: operation.description + assumed,
     tags: [operation.tag],
-    ...(parameters === undefined
+    ...(parameters.length === 0
       ? {}
       : { parameters: parameters.map((parameter) => ({ ...parameter, required: parameter.in === 'path' })) }),
     ...(request === undefined
       ? {}
       : {
           requestBody: {
-            // Only the cancel has nothing to say, so only its body may be missing.
+            // A cancel has no fields, so it may come without a body.
             required: operation.operation !== 'esim_cancel',
-            content: { 'application/json': { schema: reference(request), example: example.request } },
+            content: jsonContent(request, { example: example.request }),
           },
         }),
     responses: { ...Object.fromEntries(successes), ...errorResponses(operation) },
@@ -66,37 +64,36 @@ function describe(operation: DocumentedOperation): object {
 }
 
 /** One response for each status, with the codes that it can carry as examples. */
-function errorResponses({ errors }: DocumentedOperation): Record<string, object> {
-  const rows = errorRows.filter(({ code }) => errors.includes(code));
-  const byStatus = Map.groupBy(rows, ({ status }) => status);
+function errorResponses({ errors }: ApiOperation): Record<string, object> {
+  const byStatus = Map.groupBy(
+    errorRows.filter(({ code }) => errors.includes(code)),
+    ({ status }) => status,
+  );
   return Object.fromEntries(
-    [...byStatus].map(([status, meant]) => [
+    [...byStatus].map(([status, rows]) => [
       String(status),
       {
-        description: meant.map(({ code, meaning }) => `\`${code}\`: ${meaning}`).join(' '),
+        description: rows.map(({ code, meaning }) => `\`${code}\`: ${meaning}`).join(' '),
         ...(status === 429
           ? { headers: { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'string' } } } }
           : {}),
-        content: {
-          'application/json': {
-            schema: reference(errorAnswer),
-            examples: Object.fromEntries(
-              meant.map(({ code, meaning }) => [code, { value: { error: { code, message: meaning } } }]),
-            ),
-          },
-        },
+        content: jsonContent(errorAnswer, {
+          examples: Object.fromEntries(
+            rows.map(({ code, meaning }) => [code, { value: { error: { code, message: meaning } } }]),
+          ),
+        }),
       },
     ]),
   );
 }
 
-function reference(schema: z.ZodType): object {
+function jsonContent(schema: z.ZodType, examples: object): object {
   const id = wireSchemas.get(schema)?.id;
   if (id === undefined) throw new Error('every schema of the document must have a name');
-  return { $ref: schemaPath + id };
+  return { 'application/json': { schema: { $ref: schemaPath + id }, ...examples } };
 }
 
-/** Where one schema is part of another, the document says $ref; `$schema` and `$id` belong to files, not to parts. */
+/** Where one schema is part of another, the document has a $ref. `$schema` and `$id` are for files of their own. */
 function namedSchemas(): Record<string, object> {
   const { schemas } = z.toJSONSchema(wireSchemas, { uri: (id) => schemaPath + id, io: 'input' });
   return Object.fromEntries(

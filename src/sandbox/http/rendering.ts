@@ -1,31 +1,34 @@
 import type * as z from 'zod';
-import type { Destination, Plan, Product } from '../orders/catalogue.ts';
+import { toDecimal } from '../account/money.ts';
 import { isoTime } from '../clock.ts';
+import type { Destination, Plan, Product } from '../orders/catalogue.ts';
 import type { Code } from '../orders/codes.ts';
 import { type Esim, stateOf } from '../orders/esims.ts';
-import { toDecimal } from '../account/money.ts';
 import type { Order } from '../orders/orders.ts';
-import type {
-  codeUnit,
-  destinationsAnswer,
-  esimOrderAnswer,
-  esimUnit,
-  giftCardOrderAnswer,
-  planUnit,
-  productUnit,
-} from './wire.ts';
+import type { SandboxState } from '../orders/sandbox-state.ts';
+import type * as wire from './wire.ts';
 
-export function renderGiftCardOrder(order: Order, codes: Code[]): z.output<typeof giftCardOrderAnswer> {
+/** The body that shows an order of either family. */
+export function renderOrder(order: Order, state: SandboxState, now: number): object {
+  if (order.family === 'gift_card') return renderGiftCardOrder(order, state.codes.of(order));
+  const esims =
+    order.iccid === null
+      ? state.esims.ofOrder(order.number)
+      : [state.esims.byIccid(order.account, order.iccid)].filter((esim) => esim !== undefined);
+  return renderEsimOrder(order, esims, now);
+}
+
+function renderGiftCardOrder(order: Order, codes: Code[]): z.output<typeof wire.giftCardOrderAnswer> {
   return {
-    ...orderFacts(order),
+    ...orderFields(order),
     variant: order.item,
     codes: order.status === 'completed' ? codes.map(renderCode) : [],
   };
 }
 
-export function renderEsimOrder(order: Order, esims: Esim[], now: number): z.output<typeof esimOrderAnswer> {
+function renderEsimOrder(order: Order, esims: Esim[], now: number): z.output<typeof wire.esimOrderAnswer> {
   return {
-    ...orderFacts(order),
+    ...orderFields(order),
     plan: order.item,
     ...(order.days === null ? {} : { days: order.days }),
     ...(order.iccid === null ? {} : { iccid: order.iccid }),
@@ -33,7 +36,7 @@ export function renderEsimOrder(order: Order, esims: Esim[], now: number): z.out
   };
 }
 
-function orderFacts(order: Order) {
+function orderFields(order: Order) {
   return {
     number: order.number,
     reference: order.reference ?? '',
@@ -46,24 +49,25 @@ function orderFacts(order: Order) {
   };
 }
 
-function renderCode(code: Code): z.output<typeof codeUnit> {
+function renderCode({ code, serial, pin, url, expires_at: expiresAt }: Code): z.output<typeof wire.codeUnit> {
   return {
-    code: code.code,
-    serial: code.serial,
-    ...(code.pin === null ? {} : { pin: code.pin }),
-    ...(code.url === null ? {} : { url: code.url }),
-    ...(code.expires_at === null ? {} : { expires_at: isoTime(code.expires_at) }),
+    code,
+    serial,
+    ...(pin === null ? {} : { pin }),
+    ...(url === null ? {} : { url }),
+    ...(expiresAt === null ? {} : { expires_at: isoTime(expiresAt) }),
   };
 }
 
-export function renderEsim(esim: Esim, now: number): z.output<typeof esimUnit> {
+export function renderEsim(esim: Esim, now: number): z.output<typeof wire.esimUnit> {
+  const { iccid, plan, smdp_address, matching_id } = esim;
   return {
-    iccid: esim.iccid,
+    iccid,
     state: stateOf(esim, now),
-    plan: esim.plan,
-    smdp_address: esim.smdp_address,
-    matching_id: esim.matching_id,
-    lpa: `LPA:1$${esim.smdp_address}$${esim.matching_id}`,
+    plan,
+    smdp_address,
+    matching_id,
+    lpa: `LPA:1$${smdp_address}$${matching_id}`,
     installed: esim.installed_at !== null,
     topped_up: esim.topped_up_at !== null,
     created_at: isoTime(esim.created_at),
@@ -71,21 +75,13 @@ export function renderEsim(esim: Esim, now: number): z.output<typeof esimUnit> {
   };
 }
 
-export function renderProduct(product: Product, stock: number): z.output<typeof productUnit> {
-  return {
-    variant: product.variant,
-    name: product.name,
-    brand: product.brand,
-    category: product.category,
-    prices: renderPrices(product.prices),
-    stock,
-    max_quantity: product.max_quantity,
-    website_only: product.website_only,
-    api_sellable: !product.website_only,
-  };
+export function renderProduct(product: Product, stock: number): z.output<typeof wire.productUnit> {
+  const { variant, name, brand, category, max_quantity, website_only } = product;
+  const prices = renderPrices(product.prices);
+  return { variant, name, brand, category, prices, stock, max_quantity, website_only, api_sellable: !website_only };
 }
 
-export function renderPlan(plan: Plan): z.output<typeof planUnit> {
+export function renderPlan(plan: Plan): z.output<typeof wire.planUnit> {
   return {
     plan: plan.plan,
     name: plan.name,
@@ -94,16 +90,16 @@ export function renderPlan(plan: Plan): z.output<typeof planUnit> {
     data_mb: plan.unlimited ? null : (plan.data_mb ?? null),
     unlimited: plan.unlimited,
     daily: plan.daily !== undefined,
-    ...(plan.daily === undefined ? {} : plan.daily),
+    ...plan.daily,
     ...(plan.validity_days === undefined ? {} : { validity_days: plan.validity_days }),
   };
 }
 
 export function renderDestination(
-  place: Destination,
+  { destination, name, countries }: Destination,
   plansOnSale: number,
-): z.output<typeof destinationsAnswer>['destinations'][number] {
-  return { destination: place.destination, name: place.name, countries: place.countries, plans: plansOnSale };
+): z.output<typeof wire.destinationsAnswer>['destinations'][number] {
+  return { destination, name, countries, plans: plansOnSale };
 }
 
 function renderPrices(prices: ReadonlyMap<string, number>): Record<string, string> {

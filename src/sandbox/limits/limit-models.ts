@@ -1,173 +1,93 @@
 import type { LimitSettings } from '../config.ts';
 
-/** One limit on one key, as one kind of server would count it. Times are milliseconds and never go backwards. */
+/** One limit of one key, as one kind of server counts it. Times are milliseconds and never run backwards. */
 export interface LimitModel {
-  /** Milliseconds until a call would be let in; 0 when it is let in now. Changes nothing. */
+  /** Milliseconds until a call would be let in; 0 when it would be now. Counts nothing. */
   waitMs(now: number): number;
   /** Counts a call that was let in. */
   admit(now: number): void;
-  /** Hears of a call that was turned away. */
+  /** Learns of a call that was answered 429. */
   reject(now: number): void;
 }
 
-/** Stamps of the last window, oldest first, without shifting an array at each call. */
-class StampLog {
-  #stamps: number[] = [];
-  #head = 0;
-
-  dropUntil(limit: number): void {
-    while (this.#head < this.#stamps.length && (this.#stamps[this.#head] ?? 0) <= limit) this.#head += 1;
-    if (this.#head > 1024) {
-      this.#stamps = this.#stamps.slice(this.#head);
-      this.#head = 0;
-    }
-  }
-
-  get count(): number {
-    return this.#stamps.length - this.#head;
-  }
-
-  at(index: number): number {
-    return this.#stamps[this.#head + index] ?? 0;
-  }
-
-  push(stamp: number): void {
-    this.#stamps.push(stamp);
-  }
+/** At most `cap` calls in any window, exactly. A call stops counting when it is a whole window old. */
+function slidingLog(windowMs: number, cap: number, countsRejected: boolean): LimitModel {
+  // The calls of the last window start at `head`: moving it is cheaper than shifting the array at each call.
+  let stamps: number[] = [];
+  let head = 0;
+  const count = (now: number): void => void stamps.push(now);
+  return {
+    waitMs(now) {
+      while (head < stamps.length && (stamps[head] ?? 0) <= now - windowMs) head += 1;
+      if (head > 1024) {
+        stamps = stamps.slice(head);
+        head = 0;
+      }
+      const over = stamps.length - head - cap;
+      return over < 0 ? 0 : (stamps[head + over] ?? 0) + windowMs - now;
+    },
+    admit: count,
+    reject: countsRejected ? count : () => {},
+  };
 }
 
-/** At most `cap` calls in any window, exactly. A stamp leaves when it is a whole window old. */
-class SlidingLog implements LimitModel {
-  readonly #log = new StampLog();
-  readonly #windowMs: number;
-  readonly #cap: number;
-  readonly #countsRejected: boolean;
-
-  constructor(windowMs: number, cap: number, countsRejected: boolean) {
-    this.#windowMs = windowMs;
-    this.#cap = cap;
-    this.#countsRejected = countsRejected;
-  }
-
-  waitMs(now: number): number {
-    this.#log.dropUntil(now - this.#windowMs);
-    const over = this.#log.count - this.#cap;
-    return over < 0 ? 0 : this.#log.at(over) + this.#windowMs - now;
-  }
-
-  admit(now: number): void {
-    this.#log.push(now);
-  }
-
-  /** Some services count the calls that they turn away, so that knocking again keeps the door shut. */
-  reject(now: number): void {
-    if (this.#countsRejected) this.#log.push(now);
-  }
+/**
+ * At most `cap` calls in each window of the clock. Without the window before, twice as many can pass around an edge.
+ * With it, its calls count by the share of it that still lies within one window length: the approximation of many
+ * gateways.
+ */
+function windowCounter(windowMs: number, cap: number, countsPrevious: boolean): LimitModel {
+  let window = -1;
+  let count = 0;
+  let previous = 0;
+  return {
+    waitMs(now) {
+      const current = Math.floor(now / windowMs);
+      if (current !== window) {
+        previous = countsPrevious && current === window + 1 ? count : 0;
+        window = current;
+        count = 0;
+      }
+      // Whole numbers throughout (the estimate, times the window): a rounding error must not let a call in.
+      const left = (window + 1) * windowMs - now;
+      const free = (cap - count) * windowMs;
+      if (previous * left < free) return 0;
+      if (free <= 0 || previous === 0) return left;
+      return left - Math.ceil(free / previous) + 1;
+    },
+    admit: () => void (count += 1),
+    reject: () => {},
+  };
 }
 
-/** At most `cap` calls per window of the clock: twice as many can pass around a boundary. */
-class FixedWindow implements LimitModel {
-  readonly #windowMs: number;
-  readonly #cap: number;
-  #window = -1;
-  #count = 0;
-
-  constructor(windowMs: number, cap: number) {
-    this.#windowMs = windowMs;
-    this.#cap = cap;
-  }
-
-  waitMs(now: number): number {
-    const window = Math.floor(now / this.#windowMs);
-    if (window !== this.#window) {
-      this.#window = window;
-      this.#count = 0;
-    }
-    return this.#count < this.#cap ? 0 : (window + 1) * this.#windowMs - now;
-  }
-
-  admit(): void {
-    this.#count += 1;
-  }
-
-  reject(): void {}
-}
-
-/** The approximation of many gateways: this window's count plus the last one's, weighted by how much of it still shows. */
-class SlidingCounter implements LimitModel {
-  readonly #windowMs: number;
-  readonly #cap: number;
-  #window = -1;
-  #count = 0;
-  #previous = 0;
-
-  constructor(windowMs: number, cap: number) {
-    this.#windowMs = windowMs;
-    this.#cap = cap;
-  }
-
-  waitMs(now: number): number {
-    const window = Math.floor(now / this.#windowMs);
-    if (window !== this.#window) {
-      this.#previous = window === this.#window + 1 ? this.#count : 0;
-      this.#window = window;
-      this.#count = 0;
-    }
-    // Whole numbers throughout (the estimate, times the window): a rounding error must not let a call in.
-    const left = (window + 1) * this.#windowMs - now;
-    const room = (this.#cap - this.#count) * this.#windowMs;
-    if (this.#previous * left < room) return 0;
-    if (room <= 0 || this.#previous === 0) return left;
-    return left - Math.ceil(room / this.#previous) + 1;
-  }
-
-  admit(): void {
-    this.#count += 1;
-  }
-
-  reject(): void {}
-}
-
-/** A bucket of `cap` tokens that fills up again evenly over one window. */
-class TokenBucket implements LimitModel {
-  readonly #windowMs: number;
-  readonly #cap: number;
-  /** Tokens times the window: whole numbers, so that no rounding error gives or takes a token. */
-  #level: number;
-  #at: number | null = null;
-
-  constructor(windowMs: number, cap: number) {
-    this.#windowMs = windowMs;
-    this.#cap = cap;
-    this.#level = cap * windowMs;
-  }
-
-  waitMs(now: number): number {
-    const since = now - (this.#at ?? now);
-    this.#level = Math.min(this.#cap * this.#windowMs, this.#level + since * this.#cap);
-    this.#at = now;
-    return this.#level >= this.#windowMs ? 0 : Math.ceil((this.#windowMs - this.#level) / this.#cap);
-  }
-
-  admit(): void {
-    this.#level -= this.#windowMs;
-  }
-
-  reject(): void {}
+/** A bucket of `cap` tokens that refills evenly over one window. */
+function tokenBucket(windowMs: number, cap: number): LimitModel {
+  // Tokens times the window: whole numbers, because a rounding error must not add or lose a token.
+  let level = cap * windowMs;
+  let lastSeen: number | null = null;
+  return {
+    waitMs(now) {
+      level = Math.min(cap * windowMs, level + (now - (lastSeen ?? now)) * cap);
+      lastSeen = now;
+      return level >= windowMs ? 0 : Math.ceil((windowMs - level) / cap);
+    },
+    admit: () => void (level -= windowMs),
+    reject: () => {},
+  };
 }
 
 export function limitModel(kind: LimitSettings['model'], windowMs: number, cap: number): LimitModel {
   switch (kind) {
     case 'sliding_log':
-      return new SlidingLog(windowMs, cap, false);
+      return slidingLog(windowMs, cap, false);
     case 'rejected_count':
-      return new SlidingLog(windowMs, cap, true);
+      return slidingLog(windowMs, cap, true);
     case 'fixed_window':
-      return new FixedWindow(windowMs, cap);
+      return windowCounter(windowMs, cap, false);
     case 'sliding_counter':
-      return new SlidingCounter(windowMs, cap);
+      return windowCounter(windowMs, cap, true);
     default:
       kind satisfies 'token_bucket';
-      return new TokenBucket(windowMs, cap);
+      return tokenBucket(windowMs, cap);
   }
 }

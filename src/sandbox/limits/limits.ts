@@ -1,42 +1,24 @@
-import { type Answer, refusal } from '../http/answers.ts';
 import type { LimitSettings } from '../config.ts';
+import type { Answer } from '../http/answers.ts';
+import { movesMoney } from '../orders/operations.ts';
 import { type LimitModel, limitModel } from './limit-models.ts';
+import type { RequestLog } from './request-log.ts';
 
-/** A call as the request log remembers it, for filling the limiter again after a restart. */
-export type CountedCall = {
-  key: number;
-  arrived_at: number;
-  request_counted: number;
-  order_counted: number;
-  limited: number;
-  spending: boolean;
-};
-
-type PerKey = { requests: LimitModel; orders: LimitModel };
+type LimitsOfKey = { requests: LimitModel; orders: LimitModel };
 
 /**
- * Both limits of Spec 8, per key: 60 requests and 20 calls that move money, a minute. A spending call takes a place
- * in both or in neither.
+ * The two limits of Spec 8, for each key: 60 requests, and 20 calls that move money, in a minute. A call that moves
+ * money counts toward both limits or toward neither.
  */
 export class Limits {
   #settings: LimitSettings;
-  readonly #keys = new Map<number, PerKey>();
+  readonly #keys = new Map<number, LimitsOfKey>();
 
   constructor(settings: LimitSettings) {
     this.#settings = settings;
   }
 
-  get settings(): LimitSettings {
-    return this.#settings;
-  }
-
-  /** Other settings, and nothing counted yet; the caller replays the log. */
-  restart(settings: LimitSettings): void {
-    this.#settings = settings;
-    this.#keys.clear();
-  }
-
-  /** Counts the call, or says how long to wait: null when it was let in. */
+  /** Counts the call and returns null, or returns the answer 429. */
   take(key: number, spending: boolean, now: number): Answer | null {
     if (!this.#settings.enabled) return null;
     const { requests, orders } = this.#of(key);
@@ -44,51 +26,55 @@ export class Limits {
     if (waitMs > 0) {
       requests.reject(now);
       if (spending) orders.reject(now);
-      return tooMany(this.#settings, waitMs, now);
+      return tooManyRequests(this.#settings, waitMs, now);
     }
     requests.admit(now);
     if (spending) orders.admit(now);
     return null;
   }
 
-  /** Takes a call of before the restart into account, in the order of arrival. */
-  replay(call: CountedCall): void {
-    if (!this.#settings.enabled) return;
-    const { requests, orders } = this.#of(call.key);
-    requests.waitMs(call.arrived_at);
-    orders.waitMs(call.arrived_at);
-    if (call.request_counted === 1) requests.admit(call.arrived_at);
-    if (call.order_counted === 1) orders.admit(call.arrived_at);
-    if (call.limited === 1) {
-      requests.reject(call.arrived_at);
-      if (call.spending) orders.reject(call.arrived_at);
+  /** Starts over with these settings, and counts the calls in the log that can still matter. */
+  restart(settings: LimitSettings, log: RequestLog, now: number): void {
+    this.#settings = settings;
+    this.#keys.clear();
+    if (!settings.enabled) return;
+    for (const call of log.since(now - 2 * settings.window_ms)) {
+      if (call.key === null) continue;
+      const { arrived_at: arrivedAt } = call;
+      const { requests, orders } = this.#of(call.key);
+      requests.waitMs(arrivedAt);
+      orders.waitMs(arrivedAt);
+      if (call.request_counted === 1) requests.admit(arrivedAt);
+      if (call.order_counted === 1) orders.admit(arrivedAt);
+      if (call.limited === 1) {
+        requests.reject(arrivedAt);
+        if (movesMoney(call.operation)) orders.reject(arrivedAt);
+      }
     }
   }
 
-  #of(key: number): PerKey {
-    let models = this.#keys.get(key);
-    if (models === undefined) {
+  #of(key: number): LimitsOfKey {
+    let limits = this.#keys.get(key);
+    if (limits === undefined) {
       const { model, window_ms: windowMs, requests, orders } = this.#settings;
-      models = { requests: limitModel(model, windowMs, requests), orders: limitModel(model, windowMs, orders) };
-      this.#keys.set(key, models);
+      limits = { requests: limitModel(model, windowMs, requests), orders: limitModel(model, windowMs, orders) };
+      this.#keys.set(key, limits);
     }
-    return models;
+    return limits;
   }
 }
 
-/** HTTP 429 as this server says it: with or without Retry-After, with or without the JSON body (Spec 7 gives no code). */
-export function tooMany(settings: LimitSettings, waitMs: number, now: number): Answer {
+/** HTTP 429 as the settings describe it. Spec 7 fixes neither `Retry-After` nor a code. */
+function tooManyRequests(settings: LimitSettings, waitMs: number, now: number): Answer {
   const headers: Record<string, string> = {};
   const seconds = Math.max(1, Math.ceil(waitMs / 1000));
   if (settings.retry_after === 'seconds') headers['retry-after'] = String(seconds);
   if (settings.retry_after === 'date') headers['retry-after'] = new Date(now + seconds * 1000).toUTCString();
-  const message = `Rate limit reached: at most ${settings.requests} requests and ${settings.orders} orders per ${settings.window_ms / 1000} s and key. Wait a few seconds, then retry.`;
   if (settings.body === 'empty') return { status: 429, body: '', headers };
   if (settings.body === 'text') {
     return { status: 429, body: 'Too Many Requests\n', headers: { ...headers, 'content-type': 'text/plain' } };
   }
-  if (settings.code !== 'rate_limited') {
-    return { status: 429, body: { error: { code: settings.code, message } }, headers };
-  }
-  return { ...refusal(429, 'rate_limited', message), headers };
+  const { code, requests, orders, window_ms: windowMs } = settings;
+  const message = `Rate limit reached: at most ${requests} requests and ${orders} orders per ${windowMs / 1000} s and key. Wait a few seconds, then retry.`;
+  return { status: 429, code, body: { error: { code, message } }, headers };
 }

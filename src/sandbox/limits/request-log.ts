@@ -1,7 +1,7 @@
-import type { Call, Progress } from '../orders/call.ts';
 import type { Database } from '../database.ts';
-import type { CountedCall, Limits } from './limits.ts';
-import { movesMoney, type Operation } from '../orders/operations.ts';
+import type { Answer } from '../http/answers.ts';
+import type { Call, Progress } from '../orders/call.ts';
+import type { Operation } from '../orders/operations.ts';
 
 export type LoggedCall = {
   id: number;
@@ -18,16 +18,17 @@ export type LoggedCall = {
   fault: string | null;
 };
 
-/** How many rows past the limit may gather before the oldest are removed, so that not every call pays for it. */
-const slack = 1_000;
+/** The oldest rows are deleted once for so many new ones, which is cheaper than at each call. */
+const pruneEvery = 1_000;
 
-/** What arrived, what the limiter made of it and what was answered; on disk, so that a restart forgets no limit. */
+/** The calls that arrived, how the limits counted them and how they were answered. A restart restores the limits from it. */
 export class RequestLog {
   readonly #database: Database;
   readonly #insert;
   readonly #prune;
   readonly #keep: number;
 
+  /** `keep` is how many rows are kept. */
   constructor(database: Database, keep: number) {
     this.#database = database;
     this.#keep = keep;
@@ -38,46 +39,38 @@ export class RequestLog {
     this.#prune = database.prepare('DELETE FROM calls WHERE id <= ?');
   }
 
+  /** Logs a call and its answer. Status 0: no answer. */
   add(
     call: Call,
     progress: Progress,
-    status: number,
-    code: string | null,
-    orderNumber: string | null,
+    answer: Pick<Answer, 'status' | 'code' | 'orderNumber'>,
     fault: string | null,
   ): void {
-    const done = this.#insert.run(
+    const { lastInsertRowid } = this.#insert.run(
       progress.key?.id ?? null,
       call.operation,
       call.arrivedAt,
       Number(progress.requestCounted),
       Number(progress.orderCounted),
       Number(progress.limited),
-      status,
-      code,
+      answer.status,
+      answer.code ?? null,
       progress.purchase?.reference ?? null,
-      orderNumber,
+      answer.orderNumber ?? null,
       fault,
     );
-    const id = Number(done.lastInsertRowid);
-    if (id > this.#keep && id % slack === 0) this.#prune.run(id - this.#keep);
+    const id = Number(lastInsertRowid);
+    if (id > this.#keep && id % pruneEvery === 0) this.#prune.run(id - this.#keep);
   }
 
   all(): LoggedCall[] {
     return this.#database.prepare<[], LoggedCall>('SELECT * FROM calls ORDER BY id').all();
   }
 
-  /** Fills the limiter with the calls that its windows still look at. */
-  refill(limits: Limits, now: number): void {
-    const calls = this.#database
-      .prepare<[number], LoggedCall>(
-        'SELECT * FROM calls WHERE key IS NOT NULL AND arrived_at > ? ORDER BY arrived_at, id',
-      )
-      .all(now - 2 * limits.settings.window_ms);
-    for (const call of calls) {
-      if (call.key === null) continue;
-      const counted: CountedCall = { ...call, key: call.key, spending: movesMoney(call.operation) };
-      limits.replay(counted);
-    }
+  /** The calls that arrived after this time, in milliseconds since the epoch, in the order of their arrival. */
+  since(time: number): LoggedCall[] {
+    return this.#database
+      .prepare<[number], LoggedCall>('SELECT * FROM calls WHERE arrived_at > ? ORDER BY arrived_at, id')
+      .all(time);
   }
 }

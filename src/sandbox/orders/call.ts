@@ -1,35 +1,25 @@
 import type { Account, ApiKey } from '../account/accounts.ts';
+import type { JsonBody } from '../http/json-body.ts';
 import type { Plan, Product } from './catalogue.ts';
 import type { Esim } from './esims.ts';
 import type { Operation } from './operations.ts';
 
-/** One call of the API as it arrived, before anything is known about it. */
+/** One call of the API as it arrived. */
 export type Call = {
   operation: Operation;
-  /** When the limiter saw it, milliseconds since the epoch. */
+  /** When the limiter counts it, in milliseconds since the epoch. */
   arrivedAt: number;
-  /** The value of `Authorization`, if there is one. */
+  /** The value of the header `Authorization`. */
   authorization: string | undefined;
-  /** Where it came from, canonical. */
+  /** The IP address of the caller, in canonical form. */
   address: string;
-  /** The last part of the path: an ICCID, a number or reference, a destination. */
+  /** The parameter in the path: an ICCID, an order number or reference, a destination. */
   subject: string;
   query: ReadonlyMap<string, string>;
-  /** The parsed JSON body, or what is wrong with it. */
-  body: { json: unknown } | { problem: string };
+  body: JsonBody;
 };
 
-/** What an order asks for, once its body has been read. */
-export type Purchase = {
-  reference: string;
-  item: string;
-  quantity: number;
-  days: number | undefined;
-  currency: string;
-  fingerprint: string;
-};
-
-/** What the checks find out about a call on their way. */
+/** What the checks have found out about a call so far. */
 export type Progress = {
   key?: ApiKey;
   account?: Account;
@@ -43,7 +33,19 @@ export type Progress = {
   limited: boolean;
 };
 
-/** A value that an earlier check must have found; the order of checks guarantees it. */
+/** The order in the body of a call. */
+type Purchase = {
+  reference: string;
+  /** A variant or a plan. */
+  item: string;
+  quantity: number;
+  days: number | undefined;
+  currency: string;
+  /** Equal for two calls that order the same. */
+  fingerprint: string;
+};
+
+/** A value that an earlier check has found. Throws when it is missing, which the order of checks rules out. */
 export function found<T>(value: T | undefined, what: string): T {
   if (value === undefined) throw new Error(`the order of checks should have found the ${what}`);
   return value;

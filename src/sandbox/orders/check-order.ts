@@ -1,6 +1,6 @@
 /**
- * The checks that a call goes through, in the default order. The service's own order is not shown (Spec 7 lists the
- * errors, not their precedence), so a test may choose another one; an adversary that can be any real service.
+ * The checks of a call, in the default order. The order of the real service is not shown: Spec 7 lists the errors, not
+ * their precedence. A config can choose another order, to try a client against every plausible service.
  */
 export const checkNames = [
   'maintenance',
@@ -22,10 +22,10 @@ export const checkNames = [
 
 export type CheckName = (typeof checkNames)[number];
 
-/** The checks that need no more than the call's headers: they decide before a call does anything. */
+/** The checks that need only the headers of a call. They alone also apply to calls that only read. */
 export const admissionChecks: readonly CheckName[] = ['maintenance', 'key', 'address', 'account', 'limits'];
 
-/** A check that reads what another one found out must come after it. */
+/** The checks whose findings a check reads; it must come after them. */
 const needs: Partial<Record<string, CheckName[]>> & Partial<Record<CheckName, CheckName[]>> = {
   address: ['key'],
   account: ['key'],
@@ -41,14 +41,14 @@ const needs: Partial<Record<string, CheckName[]>> & Partial<Record<CheckName, Ch
   balance: ['currency', 'key'],
 };
 
-/** Why an order of checks cannot be followed, or null when it can. */
+/** Why an order of checks is not possible, or null when it is. */
 export function checkOrderProblem(order: readonly string[]): string | null {
   const missing = checkNames.filter((name) => !order.includes(name));
   if (missing.length > 0) return `every check must be named once; missing: ${missing.join(', ')}`;
   if (order.length !== checkNames.length) return 'every check must be named once; one is named twice';
   for (const [index, name] of order.entries()) {
     for (const needed of needs[name] ?? []) {
-      if (order.indexOf(needed) > index) return `"${name}" needs what "${needed}" finds out, so it must come after it`;
+      if (order.indexOf(needed) > index) return `"${name}" needs the result of "${needed}", so it must come after it`;
     }
   }
   return null;

@@ -13,7 +13,7 @@ export type Code = {
 
 const threeYearsMs = 3 * 365 * 86_400_000;
 
-/** The gift card and software codes that orders deliver. */
+/** The codes of gift card and software orders. */
 export class Codes {
   readonly #seed: number;
   readonly #insert;
@@ -25,7 +25,7 @@ export class Codes {
     this.#ofOrder = database.prepare<[string], Code>('SELECT * FROM codes WHERE order_number = ? ORDER BY position');
   }
 
-  /** One code for each unit of the order; gift cards carry a PIN and an end date, software keys do not. */
+  /** Makes one code for each unit. A gift card code has a PIN, an address and an end date; a software key has none. */
   deliver(order: Order, category: string): void {
     for (let position = 1; position <= order.quantity; position += 1) {
       const purpose = `${order.number}/${position}`;

@@ -1,6 +1,5 @@
 import type { Plan } from './catalogue.ts';
 import type { Database } from '../database.ts';
-import { iccidOf } from './iccid.ts';
 import type { Order } from './orders.ts';
 import { derivedText } from '../randomness.ts';
 
@@ -25,7 +24,7 @@ export type EsimState = 'new' | 'installed' | 'topped_up' | 'cancelled' | 'expir
 
 const dayMs = 86_400_000;
 
-/** The state that is shown. Cancelled and expired end a life; of the others the latest event counts. */
+/** The state that the API shows. Cancelled and expired are final; of the others the latest event counts. */
 export function stateOf(esim: Esim, now: number): EsimState {
   if (esim.cancelled_at !== null) return 'cancelled';
   if (now >= esim.expires_at) return 'expired';
@@ -34,32 +33,30 @@ export function stateOf(esim: Esim, now: number): EsimState {
   return 'new';
 }
 
-/** eSIMs and their life: new, installed, topped up, cancelled, expired (Spec 3). */
+/** eSIMs and their states: new, installed, topped up, cancelled, expired (Spec 3). */
 export class Esims {
   readonly #seed: number;
   readonly #settings: { install_within_days: number; smdp_address: string };
-  readonly #nextId;
-  readonly #insert;
-  readonly #byIccid;
-  readonly #ofOrder;
-  readonly #update;
+  readonly #sql;
 
   constructor(database: Database, seed: number, settings: { install_within_days: number; smdp_address: string }) {
     this.#seed = seed;
     this.#settings = settings;
-    this.#nextId = database
-      .prepare<[], number>("SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'esims'), 0) + 1")
-      .pluck();
-    this.#insert = database.prepare(
-      `INSERT INTO esims (iccid, account, order_number, plan, smdp_address, matching_id, validity_days, created_at,
-         installed_at, expires_at, unchecked_left) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    );
-    this.#byIccid = database.prepare<[string, string], Esim>('SELECT * FROM esims WHERE iccid = ? AND account = ?');
-    this.#ofOrder = database.prepare<[string], Esim>('SELECT * FROM esims WHERE order_number = ? ORDER BY id');
-    this.#update = database.prepare(
-      `UPDATE esims SET installed_at = @installed_at, topped_up_at = @topped_up_at, cancelled_at = @cancelled_at,
-         expires_at = @expires_at, unchecked_left = @unchecked_left WHERE iccid = @iccid`,
-    );
+    this.#sql = {
+      nextId: database
+        .prepare<[], number>("SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'esims'), 0) + 1")
+        .pluck(),
+      insert: database.prepare(
+        `INSERT INTO esims (iccid, account, order_number, plan, smdp_address, matching_id, validity_days, created_at,
+           installed_at, expires_at, unchecked_left) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      ),
+      byIccid: database.prepare<[string], Esim>('SELECT * FROM esims WHERE iccid = ?'),
+      ofOrder: database.prepare<[string], Esim>('SELECT * FROM esims WHERE order_number = ? ORDER BY id'),
+      update: database.prepare(
+        `UPDATE esims SET installed_at = @installed_at, topped_up_at = @topped_up_at, cancelled_at = @cancelled_at,
+           expires_at = @expires_at, unchecked_left = @unchecked_left WHERE iccid = @iccid`,
+      ),
+    };
   }
 
   /** One eSIM for each unit of the order. */
@@ -72,8 +69,8 @@ export class Esims {
         installed: order.created_at + validityDays * dayMs,
         expired: order.created_at,
       }[plan.esim.state];
-      this.#insert.run(
-        iccidOf(this.#nextId.get() ?? 1),
+      this.#sql.insert.run(
+        iccidOf(this.#sql.nextId.get() ?? 1),
         order.account,
         order.number,
         plan.plan,
@@ -88,17 +85,23 @@ export class Esims {
     }
   }
 
+  /** The eSIM with this ICCID, of any account. */
+  find(iccid: string): Esim | undefined {
+    return this.#sql.byIccid.get(iccid);
+  }
+
   /** Spec 2: an eSIM must belong to the caller's account. */
   byIccid(account: string, iccid: string): Esim | undefined {
-    return this.#byIccid.get(iccid, account);
+    const esim = this.find(iccid);
+    return esim?.account === account ? esim : undefined;
   }
 
   ofOrder(number: string): Esim[] {
-    return this.#ofOrder.all(number);
+    return this.#sql.ofOrder.all(number);
   }
 
   install(esim: Esim, now: number): void {
-    this.#update.run({
+    this.#sql.update.run({
       ...esim,
       installed_at: esim.installed_at ?? now,
       expires_at: esim.installed_at === null ? now + esim.validity_days * dayMs : esim.expires_at,
@@ -106,16 +109,16 @@ export class Esims {
   }
 
   expire(esim: Esim, now: number): void {
-    this.#update.run({ ...esim, expires_at: Math.min(esim.expires_at, now) });
+    this.#sql.update.run({ ...esim, expires_at: Math.min(esim.expires_at, now) });
   }
 
   cancel(esim: Esim, now: number): void {
-    this.#update.run({ ...esim, cancelled_at: now });
+    this.#sql.update.run({ ...esim, cancelled_at: now });
   }
 
-  /** Adds the bought days to an eSIM's life; one that is not installed keeps its longer deadline. */
+  /** Adds the bought days to the validity of an installed eSIM. One that is not installed keeps its deadline to install. */
   topUp(esim: Esim, days: number, now: number): void {
-    this.#update.run({
+    this.#sql.update.run({
       ...esim,
       topped_up_at: now,
       expires_at: esim.installed_at === null ? esim.expires_at : esim.expires_at + days * dayMs,
@@ -124,6 +127,28 @@ export class Esims {
 
   /** Sets how many of the next checks of its state fail; -1 is all of them. */
   setUnchecked(esim: Esim, left: number): void {
-    this.#update.run({ ...esim, unchecked_left: left });
+    this.#sql.update.run({ ...esim, unchecked_left: left });
   }
+}
+
+/** The check digit at the end of an ICCID: Luhn's formula over the digits before it (ITU-T E.118). */
+export function luhnDigit(digits: string): number {
+  let sum = 0;
+  let doubled = true;
+  for (let index = digits.length - 1; index >= 0; index -= 1) {
+    let digit = Number(digits[index]);
+    if (doubled) {
+      digit *= 2;
+      if (digit > 9) digit -= 9;
+    }
+    sum += digit;
+    doubled = !doubled;
+  }
+  return (10 - (sum % 10)) % 10;
+}
+
+/** 19 digits: 89, the unassigned country code 999, issuer 01, an eleven-digit serial number, the check digit. */
+function iccidOf(serial: number): string {
+  const digits = `8999901${String(serial).padStart(11, '0')}`;
+  return digits + String(luhnDigit(digits));
 }

@@ -1,4 +1,4 @@
-/** Everything that a call of the API can ask for. */
+/** What a call of the API can ask for; `unknown` is a path that is no endpoint. */
 export const operations = [
   'gift_card_order',
   'esim_order',

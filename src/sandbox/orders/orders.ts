@@ -2,8 +2,6 @@ import type { Accounts } from '../account/accounts.ts';
 import type { Database } from '../database.ts';
 import type { Family, PurchaseOperation } from './operations.ts';
 
-export type OrderStatus = 'pending' | 'completed' | 'refunded';
-
 export type Order = {
   id: number;
   number: string;
@@ -21,76 +19,55 @@ export type Order = {
   unit_minor: number;
   cost_minor: number;
   refunded_minor: number;
-  status: OrderStatus;
+  status: 'pending' | 'completed' | 'refunded';
   answer: string;
   created_at: number;
   due_at: number | null;
   due_outcome: 'completed' | 'refunded' | null;
 };
 
-export type NewOrder = Pick<
+/** An order to place; what is left out follows from it. Without `dueAt` it is completed at once. */
+type NewOrder = Omit<
   Order,
-  | 'account'
-  | 'channel'
-  | 'family'
-  | 'kind'
-  | 'reference'
-  | 'fingerprint'
-  | 'item'
-  | 'quantity'
-  | 'days'
-  | 'iccid'
-  | 'currency'
-  | 'unit_minor'
+  'id' | 'number' | 'cost_minor' | 'refunded_minor' | 'status' | 'answer' | 'created_at' | 'due_at' | 'due_outcome'
 > & { dueAt: number | null; outcome: 'completed' | 'refunded' };
 
 const prefixOf = { gift_card_order: 'GC', esim_order: 'ES', esim_topup: 'TU' } as const;
 
-/** Orders of all kinds, and the money that each one moves. */
+/** Orders of all kinds, with the charge and the refunds of each. */
 export class Orders {
   readonly #accounts: Accounts;
-  readonly #nextId;
-  readonly #insert;
-  readonly #any;
-  readonly #byReference;
-  readonly #byNumber;
-  readonly #due;
-  readonly #settle;
-  readonly #refund;
-  readonly #keepAnswer;
+  readonly #sql;
 
   constructor(database: Database, accounts: Accounts) {
     this.#accounts = accounts;
-    this.#nextId = database
-      .prepare<[], number>("SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'orders'), 0) + 1")
-      .pluck();
-    this.#insert = database.prepare(
-      `INSERT INTO orders (number, account, channel, family, kind, reference, fingerprint, item, quantity, days, iccid,
-         currency, unit_minor, cost_minor, status, created_at, due_at, due_outcome)
-       VALUES (@number, @account, @channel, @family, @kind, @reference, @fingerprint, @item, @quantity, @days, @iccid,
-         @currency, @unit_minor, @cost_minor, @status, @created_at, @due_at, @due_outcome)`,
-    );
-    this.#any = database.prepare<[string], Order>('SELECT * FROM orders WHERE number = ?');
-    this.#byReference = database.prepare<[string, string], Order>(
-      "SELECT * FROM orders WHERE account = ? AND reference = ? AND channel = 'api'",
-    );
-    this.#byNumber = database.prepare<[string, string], Order>(
-      "SELECT * FROM orders WHERE number = ? AND account = ? AND channel = 'api'",
-    );
-    this.#due = database.prepare<[number], Order>("SELECT * FROM orders WHERE status = 'pending' AND due_at <= ?");
-    this.#settle = database.prepare("UPDATE orders SET status = ? WHERE number = ? AND status = 'pending'");
-    this.#refund = database.prepare(
-      'UPDATE orders SET refunded_minor = refunded_minor + ?, status = ? WHERE number = ?',
-    );
-    this.#keepAnswer = database.prepare('UPDATE orders SET answer = ? WHERE number = ?');
+    this.#sql = {
+      nextId: database
+        .prepare<[], number>("SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'orders'), 0) + 1")
+        .pluck(),
+      insert: database.prepare(
+        `INSERT INTO orders (number, account, channel, family, kind, reference, fingerprint, item, quantity, days, iccid,
+           currency, unit_minor, cost_minor, status, created_at, due_at, due_outcome)
+         VALUES (@number, @account, @channel, @family, @kind, @reference, @fingerprint, @item, @quantity, @days, @iccid,
+           @currency, @unit_minor, @cost_minor, @status, @created_at, @due_at, @due_outcome)`,
+      ),
+      byNumber: database.prepare<[string], Order>('SELECT * FROM orders WHERE number = ?'),
+      byReference: database.prepare<[string, string], Order>(
+        "SELECT * FROM orders WHERE account = ? AND reference = ? AND channel = 'api'",
+      ),
+      due: database.prepare<[number], Order>("SELECT * FROM orders WHERE status = 'pending' AND due_at <= ?"),
+      settle: database.prepare("UPDATE orders SET status = ? WHERE number = ? AND status = 'pending'"),
+      refund: database.prepare('UPDATE orders SET refunded_minor = refunded_minor + ?, status = ? WHERE number = ?'),
+      keepAnswer: database.prepare('UPDATE orders SET answer = ? WHERE number = ?'),
+    };
   }
 
-  /** Records the order and charges its balance. The caller has checked the balance, in the same transaction. */
+  /** Stores the order and charges its balance. The caller has checked the balance in the same transaction. */
   place(order: NewOrder, now: number): Order {
     const { dueAt, outcome, ...facts } = order;
-    const number = `${prefixOf[order.kind]}-${100_000 + (this.#nextId.get() ?? 1)}`;
+    const number = `${prefixOf[order.kind]}-${100_000 + (this.#sql.nextId.get() ?? 1)}`;
     const cost = order.unit_minor * order.quantity * (order.days ?? 1);
-    this.#insert.run({
+    this.#sql.insert.run({
       ...facts,
       number,
       cost_minor: cost,
@@ -104,50 +81,56 @@ export class Orders {
     return this.require(number);
   }
 
-  /** Orders of the API only: a key cannot read website orders (Spec 5.9). */
+  /** Finds only orders of the API: a key cannot read website orders (Spec 5.9). */
   byReference(account: string, reference: string): Order | undefined {
-    return this.#byReference.get(account, reference);
+    return this.#sql.byReference.get(account, reference);
   }
 
   byNumber(account: string, number: string): Order | undefined {
-    return this.#byNumber.get(number, account);
+    const order = this.find(number);
+    return order?.account === account && order.channel === 'api' ? order : undefined;
   }
 
-  /** The first answer, word for word, for the replays of its reference. */
+  /** Stores the first answer, for the replays of the reference. */
   keepAnswer(number: string, answer: string): void {
-    this.#keepAnswer.run(answer, number);
+    this.#sql.keepAnswer.run(answer, number);
   }
 
-  /** Delivers or refunds what has become due by `now`. Runs before every call, so nobody sees an order overdue. */
+  /** Completes or refunds the pending orders that are due at `now`. Runs before every call, so no answer is outdated. */
   settleDue(now: number): void {
-    for (const order of this.#due.all(now)) {
+    for (const order of this.#sql.due.all(now)) {
       if (order.due_outcome === 'refunded') this.refundRest(order, order.due_at ?? now);
-      else this.#settle.run('completed', order.number);
+      else this.#sql.settle.run('completed', order.number);
     }
   }
 
-  /** Gives back whatever of the order was not given back before. Returns the amount in minor units. */
+  /** Refunds what was not refunded before. Returns the amount in minor units. */
   refundRest(order: Order, now: number): number {
     const rest = order.cost_minor - order.refunded_minor;
     if (rest > 0) {
       this.#accounts.move(order.account, order.currency, rest, 'refund', now, { orderNumber: order.number });
     }
-    this.#refund.run(rest, 'refunded', order.number);
+    this.#sql.refund.run(rest, 'refunded', order.number);
     return rest;
   }
 
-  /** Spec 3: gives back one eSIM's share, once. When nothing of the order is left, the order is refunded. */
+  /** Spec 3: refunds the price of one eSIM, once. After the last one the order is refunded. Returns minor units. */
   refundEsim(order: Order, iccid: string, now: number): number {
     const share = order.cost_minor / order.quantity;
     this.#accounts.move(order.account, order.currency, share, 'refund', now, { orderNumber: order.number, iccid });
     const status = order.refunded_minor + share === order.cost_minor ? 'refunded' : order.status;
-    this.#refund.run(share, status, order.number);
+    this.#sql.refund.run(share, status, order.number);
     return share;
   }
 
-  /** Any order, of the website too. Throws when there is none: the caller knows that it exists. */
+  /** The order with this number, of the API or the website. */
+  find(number: string): Order | undefined {
+    return this.#sql.byNumber.get(number);
+  }
+
+  /** As `find`; throws when there is no such order. */
   require(number: string): Order {
-    const order = this.#any.get(number);
+    const order = this.find(number);
     if (order === undefined) throw new Error(`order ${number} must exist`);
     return order;
   }

@@ -1,90 +1,82 @@
-import { type Answer, success } from '../http/answers.ts';
+import { toDecimal } from '../account/money.ts';
+import type { Answer } from '../http/answers.ts';
+import { renderEsim, renderOrder } from '../http/rendering.ts';
 import { type Call, found, type Progress } from './call.ts';
 import { familyOf, type PurchaseOperation } from './operations.ts';
 import type { Order } from './orders.ts';
-import { renderEsim, renderGiftCardOrder } from '../http/rendering.ts';
-import { renderOrder } from './repeats.ts';
-import { toDecimal } from '../account/money.ts';
-import type { Shelf } from './sandbox-state.ts';
+import type { SandboxState } from './sandbox-state.ts';
 
-/** Carries out a purchase that passed every check: the order, the charge and the units in one transaction. */
-export function purchase(operation: PurchaseOperation, call: Call, progress: Progress, shelf: Shelf): Answer {
-  const { reference, item, quantity, days, currency, fingerprint } = found(progress.purchase, 'purchase');
-  const sold = progress.product ?? found(progress.plan, 'plan');
-  const order = shelf.orders.place(
+/** Carries out a purchase that passed every check: stores the order, charges the balance and makes the units. */
+export function purchase(operation: PurchaseOperation, call: Call, progress: Progress, state: SandboxState): Answer {
+  const { purchase: wanted, product, plan } = progress;
+  const sold = product ?? found(plan, 'plan');
+  const { days, ...ordered } = found(wanted, 'purchase');
+  const order = state.orders.place(
     {
+      ...ordered,
       account: found(progress.account, 'account').id,
       channel: 'api',
       family: familyOf(operation),
       kind: operation,
-      reference,
-      fingerprint,
-      item,
-      quantity,
       days: days ?? null,
       iccid: progress.esim?.iccid ?? null,
-      currency,
       unit_minor: found(progress.unitMinor, 'price'),
-      dueAt: dueAt(sold.delivery, call.arrivedAt, shelf),
+      dueAt: dueAt(sold.delivery, call.arrivedAt, state),
       outcome: sold.outcome,
     },
     call.arrivedAt,
   );
-  if (progress.product !== undefined) shelf.stock.take(progress.product, quantity);
-  if (sold.outcome === 'completed') deliver(order, call, progress, shelf);
-  const answer = JSON.stringify(renderOrder(order, shelf, call.arrivedAt));
-  shelf.orders.keepAnswer(order.number, answer);
-  return { status: 201, body: answer, orderNumber: order.number, committed: true };
+  if (product !== undefined) state.stock.take(product, order.quantity);
+  if (sold.outcome === 'completed') makeUnits(order, call, progress, state);
+  const body = JSON.stringify(renderOrder(order, state, call.arrivedAt));
+  state.orders.keepAnswer(order.number, body);
+  return { status: 201, body, orderNumber: order.number, committed: true };
 }
 
-function dueAt(delivery: 'immediate' | 'delayed' | undefined, now: number, shelf: Shelf): number | null {
-  const { mode, delay_ms: delay } = shelf.settings.fulfilment;
-  return (delivery ?? mode) === 'delayed' ? now + Math.round(shelf.delays.between(delay)) : null;
+function dueAt(delivery: 'immediate' | 'delayed' | undefined, now: number, state: SandboxState): number | null {
+  const { mode, delay_ms: delay } = state.settings.fulfilment;
+  return (delivery ?? mode) === 'delayed' ? now + Math.round(state.delays.between(delay)) : null;
 }
 
-/** Units are made with the order and shown once it is completed. */
-function deliver(order: Order, call: Call, progress: Progress, shelf: Shelf): void {
-  const { product, plan, esim } = progress;
-  if (product !== undefined) return shelf.codes.deliver(order, product.category);
+/** Makes the units together with the order. The API shows them once the order is completed. */
+function makeUnits(order: Order, call: Call, { product, plan, esim }: Progress, state: SandboxState): void {
+  if (product !== undefined) return state.codes.deliver(order, product.category);
   const bought = found(plan, 'plan');
-  if (esim === undefined) return shelf.esims.deliver(order, bought);
-  shelf.esims.topUp(esim, order.days ?? bought.validity_days ?? 1, call.arrivedAt);
+  if (esim === undefined) return state.esims.deliver(order, bought);
+  state.esims.topUp(esim, order.days ?? bought.validity_days ?? 1, call.arrivedAt);
 }
 
-/** Cancels an eSIM that passed every check and gives its price back (Spec 3: once). */
-export function cancel(call: Call, progress: Progress, shelf: Shelf): Answer {
+/** Cancels an eSIM that passed every check and refunds its price (Spec 3: once). */
+export function cancel(call: Call, progress: Progress, state: SandboxState): Answer {
   const esim = found(progress.esim, 'eSIM');
-  const order = shelf.orders.require(esim.order_number);
-  shelf.esims.cancel(esim, call.arrivedAt);
-  const refunded = shelf.orders.refundEsim(order, esim.iccid, call.arrivedAt);
-  const cancelled = { ...esim, cancelled_at: call.arrivedAt };
-  return success(
-    200,
-    {
-      ...renderEsim(cancelled, call.arrivedAt),
-      number: order.number,
-      status: 'refunded',
-      currency: order.currency,
-      refund: { amount: toDecimal(refunded, order.currency), currency: order.currency },
-    },
-    { orderNumber: order.number, committed: true },
-  );
+  const order = state.orders.require(esim.order_number);
+  const { number, currency } = order;
+  state.esims.cancel(esim, call.arrivedAt);
+  const refunded = state.orders.refundEsim(order, esim.iccid, call.arrivedAt);
+  const body = {
+    ...renderEsim({ ...esim, cancelled_at: call.arrivedAt }, call.arrivedAt),
+    number,
+    status: 'refunded',
+    currency,
+    refund: { amount: toDecimal(refunded, currency), currency },
+  };
+  return { status: 200, body, orderNumber: number, committed: true };
 }
 
-/** A product bought on the website by the account holder: an order that no key can read (Spec 5.9). */
+/** A product that the account holder buys on the website: an order that no key can read (Spec 5.9). */
 export function buyOnWebsite(
   account: string,
   variant: string,
   currency: string,
   now: number,
-  shelf: Shelf,
-): { order: Order; units: ReturnType<typeof renderGiftCardOrder> } | { problem: string } {
-  const product = shelf.catalogue.products.get(variant);
+  state: SandboxState,
+): Order | { problem: string } {
+  const product = state.catalogue.products.get(variant);
   const unitMinor = product?.prices.get(currency);
   if (product === undefined || unitMinor === undefined) return { problem: 'There is no such product at that price.' };
-  if (shelf.stock.available(product) < 1) return { problem: 'The product is out of stock.' };
-  if (shelf.accounts.balance(account, currency) < unitMinor) return { problem: 'The balance does not cover it.' };
-  const order = shelf.orders.place(
+  if (state.stock.available(product) < 1) return { problem: 'The product is out of stock.' };
+  if (state.accounts.balance(account, currency) < unitMinor) return { problem: 'The balance does not cover it.' };
+  const order = state.orders.place(
     {
       account,
       channel: 'website',
@@ -103,7 +95,7 @@ export function buyOnWebsite(
     },
     now,
   );
-  shelf.stock.take(product, 1);
-  shelf.codes.deliver(order, product.category);
-  return { order, units: renderGiftCardOrder(order, shelf.codes.of(order)) };
+  state.stock.take(product, 1);
+  state.codes.deliver(order, product.category);
+  return order;
 }

@@ -1,16 +1,16 @@
-import type { Accounts } from '../account/accounts.ts';
-import type { Catalogue, Plan } from './catalogue.ts';
-import type { Codes } from './codes.ts';
+import { Accounts } from '../account/accounts.ts';
 import type { SandboxSettings } from '../config.ts';
 import type { Database } from '../database.ts';
-import type { Esim, Esims } from './esims.ts';
-import type { Limits } from '../limits/limits.ts';
-import type { Orders } from './orders.ts';
-import type { SeededStream } from '../randomness.ts';
-import type { Stock } from './stock.ts';
+import { Limits } from '../limits/limits.ts';
+import { SeededStream } from '../randomness.ts';
+import type { Catalogue, Plan } from './catalogue.ts';
+import { Codes } from './codes.ts';
+import { type Esim, Esims } from './esims.ts';
+import { Orders } from './orders.ts';
+import { Stock } from './stock.ts';
 
-/** Everything that a call may touch, in one place. The settings and the catalogue can be exchanged while it runs. */
-export type Shelf = {
+/** Everything that a call can read or change. The settings and the catalogue can be replaced while it runs. */
+export type SandboxState = {
   settings: SandboxSettings;
   catalogue: Catalogue;
   database: Database;
@@ -22,22 +22,32 @@ export type Shelf = {
   limits: Limits;
   /** Draws the delays of delayed orders. */
   delays: SeededStream;
-  isOnSale(plan: Plan): boolean;
-  /** Spec 2: the list of top-up plans that an eSIM has. */
-  topupsOf(esim: Esim): Plan[];
 };
 
-/** The parts of the shelf that follow from the others. */
-export function saleState(database: Database, catalogueNow: () => Catalogue): Pick<Shelf, 'isOnSale' | 'topupsOf'> {
-  const override = database.prepare<[string], number>('SELECT on_sale FROM sale_overrides WHERE plan = ?').pluck();
-  const isOnSale = (plan: Plan): boolean => {
-    const overridden = override.get(plan.plan);
-    return overridden === undefined ? plan.on_sale : overridden === 1;
+export function sandboxState(
+  database: Database,
+  settings: SandboxSettings,
+  catalogue: Catalogue,
+  seed: number,
+): SandboxState {
+  const accounts = new Accounts(database);
+  return {
+    settings,
+    catalogue,
+    database,
+    accounts,
+    orders: new Orders(database, accounts),
+    codes: new Codes(database, seed),
+    esims: new Esims(database, seed, settings.esims),
+    stock: new Stock(database),
+    limits: new Limits(settings.limits),
+    delays: new SeededStream(seed, 'delays'),
   };
-  const topupsOf = (esim: Esim): Plan[] => {
-    const bought = catalogueNow().plans.get(esim.plan);
-    const place = catalogueNow().destinations.get(bought?.destination ?? '');
-    return place?.plans.filter((plan) => plan.topup && isOnSale(plan)) ?? [];
-  };
-  return { isOnSale, topupsOf };
+}
+
+/** Spec 2: the top-up plans of an eSIM. They are the top-up plans on sale at the destination of its plan. */
+export function topupPlans(esim: Esim, { catalogue, stock }: SandboxState): Plan[] {
+  const destination = catalogue.plans.get(esim.plan)?.destination ?? '';
+  const plans = catalogue.destinations.get(destination)?.plans ?? [];
+  return plans.filter((plan) => plan.topup && stock.isOnSale(plan));
 }

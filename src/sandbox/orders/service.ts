@@ -1,75 +1,73 @@
-import { type Answer, errorCodeOf } from '../http/answers.ts';
+import type { Answer } from '../http/answers.ts';
+import { readOperations } from '../http/read-operations.ts';
+import type { RequestLog } from '../limits/request-log.ts';
 import type { Call, Progress } from './call.ts';
 import { admissionChecks, type CheckName } from './check-order.ts';
 import { checks } from './checks.ts';
-import { isPurchase } from './operations.ts';
+import { isPurchase, movesMoney } from './operations.ts';
 import { cancel, purchase } from './purchases.ts';
-import { readings } from '../http/read-operations.ts';
 import { rememberRefusal } from './repeats.ts';
-import type { RequestLog } from '../limits/request-log.ts';
-import type { Shelf } from './sandbox-state.ts';
-import { giftCardOrderRequest } from '../http/wire.ts';
+import type { SandboxState } from './sandbox-state.ts';
 
-/** A call that was let in, and what is known about it so far. */
-export type Admitted = { call: Call; progress: Progress };
+/** A call that passed the checks of admission, and what they found. */
+type Admitted = { call: Call; progress: Progress };
 
 /**
- * The whole service, without HTTP: a call goes in, an answer comes out. Every method must run inside one transaction,
- * so that whatever it says is true on disk before anybody hears it.
+ * The service without HTTP: a call goes in, an answer comes out. Every method must run inside a transaction that is
+ * committed before the answer is sent.
  */
 export class Service {
-  readonly #shelf: Shelf;
+  readonly #state: SandboxState;
   readonly #log: RequestLog;
 
-  constructor(shelf: Shelf, log: RequestLog) {
-    this.#shelf = shelf;
+  constructor(state: SandboxState, log: RequestLog) {
+    this.#state = state;
     this.#log = log;
   }
 
+  /** Answers a call and logs it. `fault` is the name of the fault that will spoil the answer, for the log. */
   answer(call: Call, fault: string | null): Answer {
-    const progress = freshProgress();
-    this.#shelf.orders.settleDue(call.arrivedAt);
-    const answer = this.#run(this.#shelf.settings.checks, call, progress) ?? this.#perform(call, progress);
-    this.#log.add(call, progress, answer.status, errorCodeOf(answer), answer.orderNumber ?? null, fault);
+    const progress = newProgress();
+    this.#state.orders.settleDue(call.arrivedAt);
+    const answer = this.#check(call, progress, () => true) ?? this.#perform(call, progress);
+    this.#log.add(call, progress, answer, fault);
     return answer;
   }
 
-  /** The first half of a call whose work is done later: counted now, by the checks that decide on entry. */
+  /** The first step of a call that is carried out later: the checks of admission count it now. */
   admit(call: Call, fault: string): Answer | Admitted {
-    const progress = freshProgress();
-    const order = this.#shelf.settings.checks.filter((name) => admissionChecks.includes(name));
-    const refused = this.#run(order, call, progress);
-    this.#log.add(call, progress, refused?.status ?? 0, refused === null ? null : errorCodeOf(refused), null, fault);
+    const progress = newProgress();
+    const refused = this.#check(call, progress, (name) => admissionChecks.includes(name));
+    this.#log.add(call, progress, refused ?? { status: 0 }, fault);
     return refused ?? { call, progress };
   }
 
-  /** The second half: the other checks, and the work. */
+  /** The second step: the other checks, and the work. */
   finish({ call, progress }: Admitted, now: number): Answer {
     const late = { ...call, arrivedAt: now };
-    this.#shelf.orders.settleDue(now);
-    const order = this.#shelf.settings.checks.filter((name) => !admissionChecks.includes(name));
-    return this.#run(order, late, progress) ?? this.#perform(late, progress);
+    this.#state.orders.settleDue(now);
+    return this.#check(late, progress, (name) => !admissionChecks.includes(name)) ?? this.#perform(late, progress);
   }
 
-  /** Records a call that a fault kept from being worked on. Status 0: no answer. */
+  /** Logs a call that a fault answers in place of the service. Status 0: no answer. */
   note(call: Call, status: number, fault: string): void {
-    this.#log.add(call, freshProgress(), status, null, null, fault);
+    this.#log.add(call, newProgress(), { status }, fault);
   }
 
-  /** The fault `empty_stock`: the order that was just placed took all that was left. */
-  emptyStockOf(call: Call): void {
-    const body = 'json' in call.body ? call.body.json : null;
-    const variant = giftCardOrderRequest.safeParse(body).data?.variant;
-    if (variant !== undefined) this.#shelf.stock.set(variant, 0);
+  /** The fault `empty_stock`: takes the rest of the stock after this order. */
+  emptyStock(orderNumber: string): void {
+    const { family, item } = this.#state.orders.require(orderNumber);
+    if (family === 'gift_card') this.#state.stock.set(item, 0);
   }
 
-  #run(order: readonly CheckName[], call: Call, progress: Progress): Answer | null {
+  /** Runs the selected checks in the configured order. The first refusal is the answer. */
+  #check(call: Call, progress: Progress, selected: (name: CheckName) => boolean): Answer | null {
     let referenceIsNew = false;
-    for (const name of order) {
-      if (!concerns(name, call)) continue;
-      const answer = checks[name](call, progress, this.#shelf);
+    for (const name of this.#state.settings.checks) {
+      if (!selected(name) || !(admissionChecks.includes(name) || movesMoney(call.operation))) continue;
+      const answer = checks[name](call, progress, this.#state);
       if (answer !== null) {
-        if (referenceIsNew) rememberRefusal(call, progress, this.#shelf, answer);
+        if (referenceIsNew) rememberRefusal(call, progress, this.#state, answer);
         return answer;
       }
       if (name === 'reference') referenceIsNew = true;
@@ -79,17 +77,12 @@ export class Service {
 
   #perform(call: Call, progress: Progress): Answer {
     const { operation } = call;
-    if (isPurchase(operation)) return purchase(operation, call, progress, this.#shelf);
-    if (operation === 'esim_cancel') return cancel(call, progress, this.#shelf);
-    return readings[operation](call, progress, this.#shelf);
+    if (isPurchase(operation)) return purchase(operation, call, progress, this.#state);
+    if (operation === 'esim_cancel') return cancel(call, progress, this.#state);
+    return readOperations[operation](call, progress, this.#state);
   }
 }
 
-/** Calls that only read go through the checks of admission; the others are about buying and cancelling. */
-function concerns(name: CheckName, call: Call): boolean {
-  return admissionChecks.includes(name) || isPurchase(call.operation) || call.operation === 'esim_cancel';
-}
-
-function freshProgress(): Progress {
+function newProgress(): Progress {
   return { requestCounted: false, orderCounted: false, limited: false };
 }

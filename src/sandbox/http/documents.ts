@@ -1,14 +1,32 @@
+import { Hono } from 'hono';
 import { html } from 'hono/html';
+import { secureHeaders } from 'hono/secure-headers';
 import * as z from 'zod';
 import { page } from '../account/account-pages.ts';
 import { type ErrorCode, errorRows } from './answers.ts';
-import { type DocumentedOperation, documentedOperations } from './openapi-operations.ts';
-import { examples } from './openapi-examples.ts';
+import { type ApiOperation, apiOperations } from './api-operations.ts';
+import { openApiDocument } from './openapi.ts';
+import type { Web } from './server.ts';
 
 type Html = ReturnType<typeof html>;
 
-/** The API for people: every operation with its fields, an example of both directions, and its errors. */
-export function documentPage(baseUrl: string): Html {
+/** The OpenAPI document, and a page to read it. The page loads nothing from other hosts. */
+export function documentRoutes(): Hono<Web> {
+  const app = new Hono<Web>();
+  app.get('/openapi.json', (context) => context.json(openApiDocument(new URL(context.req.url).origin)));
+  app.use(
+    '/docs',
+    secureHeaders({
+      contentSecurityPolicy: { defaultSrc: ["'none'"], styleSrc: ["'self'"] },
+      strictTransportSecurity: false,
+    }),
+  );
+  app.get('/docs', (context) => context.html(documentPage(new URL(context.req.url).origin)));
+  return app;
+}
+
+/** The API for people: each operation with its fields, an example of request and answer, and its errors. */
+function documentPage(baseUrl: string): Html {
   return page(
     'Wholesale Ordering API',
     html`<h1>Wholesale Ordering API</h1>
@@ -21,24 +39,24 @@ export function documentPage(baseUrl: string): Html {
 <li>After a timeout, a dropped connection, 429 or 5xx: send the same call again, with the same reference.</li>
 <li>Per key: 60 requests a minute; 20 orders, top-ups and cancels together a minute.</li></ul>
 <h2>Try it</h2><pre>curl -s ${baseUrl}/orders -H 'Authorization: Bearer YOUR_KEY' -H 'Content-Type: application/json' \\
-  -d '${JSON.stringify(examples.gift_card_order.request)}'</pre>
-<h2>Operations</h2><ul>${documentedOperations.map((operation) => html`<li><a href="#${operation.operation}">${operation.summary}</a></li>`)}</ul>
-${documentedOperations.map(operationSection)}${errorsSection()}`,
+  -d '${JSON.stringify(apiOperations[0]?.example.request)}'</pre>
+<h2>Operations</h2><ul>${apiOperations.map((operation) => html`<li><a href="#${operation.operation}">${operation.summary}</a></li>`)}</ul>
+${apiOperations.map(operationSection)}${errorsSection()}`,
   );
 }
 
-function operationSection(operation: DocumentedOperation): Html {
-  const { request, answer } = examples[operation.operation];
+function operationSection(operation: ApiOperation): Html {
+  const { request, answer } = operation.example;
   return html`<section id="${operation.operation}"><h3><code>${operation.method.toUpperCase()} ${operation.path}</code></h3>
-<p><strong>${operation.summary}.</strong> ${withCode(operation.description)}${operation.given ? '' : html` <em>Method and path are assumed.</em>`}</p>
-${operation.parameters === undefined ? '' : html`<table><tr><th>Parameter</th><th>In</th><th>Meaning</th></tr>${operation.parameters.map((parameter) => html`<tr><td><code>${parameter.name}</code></td><td>${parameter.in}</td><td>${parameter.description}</td></tr>`)}</table>`}
+<p><strong>${operation.summary}.</strong> ${withCode(operation.description)}${operation.given === true ? '' : html` <em>Method and path are assumed.</em>`}</p>
+${operation.parameters.length === 0 ? '' : html`<table><tr><th>Parameter</th><th>In</th><th>Meaning</th></tr>${operation.parameters.map((parameter) => html`<tr><td><code>${parameter.name}</code></td><td>${parameter.in}</td><td>${parameter.description}</td></tr>`)}</table>`}
 ${operation.request === undefined ? '' : html`${fieldsTable(operation.request)}<p>Example</p><pre>${JSON.stringify(request, null, 2)}</pre>`}
 ${Object.entries(operation.successes).map(([status, meaning]) => html`<p><code>${status}</code> ${meaning}</p>`)}
 <details><summary>Example of the answer</summary><pre>${JSON.stringify(answer, null, 2)}</pre></details>
 <p>Errors: ${operation.errors.map((code, index) => html`${index === 0 ? '' : ', '}<a href="#error-${code}"><code>${code}</code></a>`)}</p></section>`;
 }
 
-/** What of a JSON Schema the table shows. */
+/** The parts of a JSON Schema that the table shows. */
 const shownSchema = z.looseObject({
   properties: z.record(z.string(), z.looseObject({ type: z.string().optional(), description: z.string().optional() })),
   required: z.array(z.string()).default([]),
@@ -57,7 +75,7 @@ function errorsSection(): Html {
   return html`<h2>Errors</h2><p>The body of every error: <code>{"error":{"code":"…","message":"…"}}</code>.</p>
 <div class="scroll"><table><tr><th>HTTP</th><th>Code</th><th>Family</th><th>Meaning</th><th>What to do</th></tr>
 ${errorRows.map(({ status, code, family, meaning, action }) => {
-  // A code can stand in two rows; only the first one is what links lead to.
+  // `invalid_plan` has two rows; links lead to the first.
   const anchor = shown.has(code) ? '' : html` id="error-${code}"`;
   shown.add(code);
   return html`<tr${anchor}><td>${status}</td><td><code>${code}</code></td><td>${family}</td><td>${withCode(meaning)}</td><td>${withCode(action)}</td></tr>`;

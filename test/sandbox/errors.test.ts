@@ -154,11 +154,13 @@ const cases: Case[] = [
     family: 'gift_card',
     provoke: (caller) => caller.post('/orders', giftCard('a', { variant: 'test-few-left', quantity: 4 })),
   },
-  {
-    row: '422 limit_exceeded',
-    family: 'gift_card',
-    provoke: (caller) => caller.post('/orders', giftCard('a', { variant: 'test-limit-5', quantity: 6 })),
-  },
+  ...[6, 2_000_000_000, 1e300].map(
+    (quantity): Case => ({
+      row: '422 limit_exceeded',
+      family: 'gift_card',
+      provoke: (caller) => caller.post('/orders', giftCard('a', { variant: 'test-limit-5', quantity })),
+    }),
+  ),
   {
     row: '422 not_api_sellable',
     family: 'gift_card',
@@ -174,14 +176,14 @@ const cases: Case[] = [
     family: 'esim',
     provoke: (caller) => caller.post('/esim/orders', esim('a', { plan: 'test-plan-off-sale' })),
   },
-  ...[0, 31, -1].map(
+  ...[0, 31, -1, 2_000_000_000, 1e300].map(
     (quantity): Case => ({
       row: '422 invalid_plan',
       family: 'esim',
       provoke: (caller) => caller.post('/esim/orders', esim('a', { quantity })),
     }),
   ),
-  ...[undefined, 2, 11, 0, -5].map(
+  ...[undefined, 2, 11, 0, -5, 2_000_000_000, 1e300].map(
     (days): Case => ({
       row: '422 invalid_plan',
       family: 'esim',

@@ -22,8 +22,12 @@ const currency = z
   .regex(/^[A-Z]{3}$/, 'three capital letters, such as USD')
   .meta({ description: 'The balance to charge.', examples: ['USD'] });
 const item = z.string().min(1).max(120);
-const wholeNumber = z.int().min(-1_000_000_000).max(1_000_000_000);
-const days = z.int().min(-1_000_000).max(1_000_000).meta({ description: 'Only for daily plans.' });
+/** Unbounded: a number that is too large has an error code of its own (Spec 7, `invalid_plan`, `limit_exceeded`). */
+const wholeNumber = z
+  .number()
+  .refine((value) => Number.isInteger(value), 'a whole number is expected')
+  .meta({ type: 'integer' });
+const days = wholeNumber.meta({ description: 'Only for daily plans.' });
 
 export const giftCardOrderRequest = named('GiftCardOrderRequest', {
   reference,

@@ -9,12 +9,12 @@ interface Migration {
   readonly sql: string;
 }
 
-let read: readonly Migration[] | null = null;
+let known: readonly Migration[] | null = null;
 
-/** The numbered files of `migrations/`, in order and without a gap; read once, as the program is. */
+/** The numbered files of `migrations/`, in order and without a gap. Read once in a process. */
 export function migrations(): readonly Migration[] {
-  read ??= readMigrations();
-  return read;
+  known ??= readMigrations();
+  return known;
 }
 
 function readMigrations(): readonly Migration[] {
@@ -37,25 +37,20 @@ export function schemaVersion(database: Sqlite): number {
 }
 
 /**
- * Refuses a database that a newer program made: an old program could write what the new one does not expect.
+ * Refuses a database that a newer program made: it may hold values that this program does not know.
  * @throws OrderSyncError DATABASE_NEWER
  */
 export function refuseNewer(database: Sqlite): void {
   const newest = migrations().length;
   const current = schemaVersion(database);
-  if (current > newest) {
-    throw new OrderSyncError(
-      'DATABASE_NEWER',
-      `The database has schema ${current}, this program knows up to ${newest}`,
-      {
-        hint: 'start the newer version of order-sync again, or restore a backup made by this version',
-      },
-    );
-  }
+  if (current <= newest) return;
+  throw new OrderSyncError('DATABASE_NEWER', `The database has schema ${current}, this program knows up to ${newest}`, {
+    hint: 'start the newer version of order-sync again, or restore a backup made by this version',
+  });
 }
 
 /**
- * Refuses to read a database as it was before this program: what is asked for may not be there yet.
+ * Refuses to read a database that no worker of this version has opened yet: its tables may lack a column.
  * @throws OrderSyncError DATABASE_OLDER
  */
 export function refuseOlder(database: Sqlite): void {
@@ -67,31 +62,14 @@ export function refuseOlder(database: Sqlite): void {
   });
 }
 
-/**
- * Brings the schema up to date, each migration in a transaction of its own, so that a crash leaves whole steps.
- * Returns how many were applied.
- */
-export function migrate(database: Sqlite): number {
+/** Brings the schema up to date. Each migration is a transaction of its own, so a crash leaves whole migrations. */
+export function migrate(database: Sqlite): void {
   refuseNewer(database);
-  let applied = 0;
-  for (const migration of migrations()) {
-    if (migration.version <= schemaVersion(database)) continue;
+  for (const { version, sql } of migrations()) {
+    if (version <= schemaVersion(database)) continue;
     inTransaction(database, () => {
-      executeMigration(database, migration.sql);
-      database.pragma(`user_version = ${migration.version}`);
+      database.exec(sql);
+      database.pragma(`user_version = ${version}`);
     });
-    applied += 1;
-  }
-  return applied;
-}
-
-/** A migration may spell a rule of a table anew; nothing else may touch what SQLite keeps about itself. */
-function executeMigration(database: Sqlite, sql: string): void {
-  const rewritesRules = sql.includes('writable_schema');
-  if (rewritesRules) database.unsafeMode(true);
-  try {
-    database.exec(sql);
-  } finally {
-    if (rewritesRules) database.unsafeMode(false);
   }
 }

@@ -42,13 +42,15 @@ export class SqliteStorefronts implements Storefronts {
     this.#statements = {
       unreadSince: database.prepare<{ source: string; seenBeforeMs: number }, UnreadRow>(
         `SELECT source, order_id FROM storefront_orders
-         WHERE unread = 1 AND source = :source AND seen_at_ms <= :seenBeforeMs ORDER BY seen_at_ms LIMIT ${atOnce}`,
+         WHERE awaits_read_back = 1 AND source = :source AND seen_at_ms <= :seenBeforeMs ORDER BY seen_at_ms LIMIT ${atOnce}`,
       ),
       unreadOfOthers: database.prepare<[string], UnreadRow>(
         `SELECT source, order_id FROM storefront_orders
-         WHERE unread = 1 AND source NOT IN (SELECT value FROM json_each(?)) LIMIT ${atOnce}`,
+         WHERE awaits_read_back = 1 AND source NOT IN (SELECT value FROM json_each(?)) LIMIT ${atOnce}`,
       ),
-      clearUnread: database.prepare('UPDATE storefront_orders SET unread = 0 WHERE source = ? AND order_id = ?'),
+      clearUnread: database.prepare(
+        'UPDATE storefront_orders SET awaits_read_back = 0 WHERE source = ? AND order_id = ?',
+      ),
       watermark: database
         .prepare<[string], number>('SELECT modified_ms FROM storefront_watermarks WHERE source = ?')
         .pluck(),

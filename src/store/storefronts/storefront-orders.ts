@@ -46,10 +46,10 @@ export class StorefrontOrders {
         'SELECT modified_ms, closed FROM storefront_orders WHERE source = ? AND order_id = ?',
       ),
       remember: database.prepare(
-        `INSERT INTO storefront_orders (source, order_id, modified_ms, closed, seen_at_ms, unread)
-         VALUES (:source, :orderId, :modifiedMs, :closed, :nowMs, :unread)
+        `INSERT INTO storefront_orders (source, order_id, modified_ms, closed, seen_at_ms, awaits_read_back)
+         VALUES (:source, :orderId, :modifiedMs, :closed, :nowMs, :awaitsReadBack)
          ON CONFLICT (source, order_id) DO UPDATE SET modified_ms = :modifiedMs, closed = :closed, seen_at_ms = :nowMs,
-           unread = :unread`,
+           awaits_read_back = :awaitsReadBack`,
       ),
       line: database.prepare<[string, string, string], KnownLine>(
         `SELECT l.id, l.extra FROM lines l JOIN requests r ON r.id = l.request_id
@@ -82,8 +82,8 @@ export class StorefrontOrders {
       return { ...nothing, stale: true, told: order.modifiedMs === seen.modified_ms ? this.#tellTie(order) : 0 };
     }
     const { source, orderId, modifiedMs, nowMs } = order;
-    const [closed, unread] = [order.closed ? 1 : 0, order.lines === null ? 1 : 0];
-    this.#statements.remember.run({ source, orderId, modifiedMs, closed, nowMs, unread });
+    const [closed, awaitsReadBack] = [order.closed ? 1 : 0, order.lines === null ? 1 : 0];
+    this.#statements.remember.run({ source, orderId, modifiedMs, closed, nowMs, awaitsReadBack });
     const taken = { ...nothing };
     if (order.lines === null) return taken;
     if (seen === undefined) {

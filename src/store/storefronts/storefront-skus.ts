@@ -49,9 +49,6 @@ export class UnmappedSkus {
 
 /** Every SKU that the orders of a source have, those that were seen most often without being in the map first. */
 export function readSkuSightings(database: Sqlite, source: string): readonly SkuSighting[] {
-  // A database that no worker of this version has opened yet has seen none.
-  const isThere = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'storefront_unmapped_skus'").get();
-  if (isThere === undefined) return [];
   return database
     .prepare<
       { source: string },

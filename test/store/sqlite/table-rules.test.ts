@@ -6,26 +6,22 @@ import { migrate, migrations, schemaVersion } from '../../../src/store/sqlite/mi
 function databaseOf(version: number): SqliteDatabase.Database {
   const database = new SqliteDatabase(':memory:');
   database.pragma('foreign_keys = ON');
-  for (const { sql } of migrations().slice(0, version)) {
-    if (sql.includes('writable_schema')) database.unsafeMode(true);
-    database.exec(sql);
-    database.unsafeMode(false);
-  }
+  for (const { sql } of migrations().slice(0, version)) database.exec(sql);
   database.pragma(`user_version = ${version}`);
   database.exec(`
     INSERT INTO requests (id, source, order_id, metadata, received_at_ms, updated_at_ms) VALUES (1, 'shop', 'o', '{}', 1, 1);
     INSERT INTO lines (id, request_id, line_id, operation, variant, quantity, currency, extra, fingerprint, received_at_ms)
       VALUES (1, 1, '1', 'gift_card_order', 'v', 1, 'USD', '{}', 'f', 1);
-    INSERT INTO entries (id, reference, line_id, operation, variant, quantity, currency, state, due_at_ms, created_at_ms, updated_at_ms)
-      VALUES (1, 'os-reference', 1, 'gift_card_order', 'v', 1, 'USD', 'pending', 1, 1, 1);`);
+    INSERT INTO entries (id, reference, line_id, operation, variant, quantity, currency, lane, state, due_at_ms, created_at_ms, updated_at_ms)
+      VALUES (1, 'os-reference', 1, 'gift_card_order', 'v', 1, 'USD', 'shop|USD', 'pending', 1, 1, 1);`);
   return database;
 }
 
 const refused = expect.objectContaining({ code: 'SQLITE_CONSTRAINT_CHECK' });
 
-describe('a database of each schema there ever was', () => {
+describe('a database', () => {
   it.each(migrations().map(({ version }) => version))(
-    'number %i keeps what it has, and refuses states and operations that nobody knows',
+    'of schema %i keeps its rows when it is migrated, and refuses unknown states and operations',
     (version) => {
       const database = databaseOf(version);
       migrate(database);
@@ -49,8 +45,8 @@ describe('a database of each schema there ever was', () => {
         expect(() => insertLine.run(operation)).toThrow(refused);
       }
       const insertEntry = database.prepare(
-        `INSERT INTO entries (reference, line_id, generation, operation, state, due_at_ms, created_at_ms, updated_at_ms)
-         VALUES ('os-another-one', 1, 1, ?, 'pending', 1, 1, 1)`,
+        `INSERT INTO entries (reference, line_id, generation, operation, lane, state, due_at_ms, created_at_ms, updated_at_ms)
+         VALUES ('os-another-one', 1, 1, ?, 'shop|USD', 'pending', 1, 1, 1)`,
       );
       expect(() => insertEntry.run('lookup')).toThrow(refused);
       for (const state of ['sending', 'waiting', 'unknown', 'placed', 'fulfilled', 'refunded', 'rejected', 'expired']) {
@@ -63,7 +59,7 @@ describe('a database of each schema there ever was', () => {
     },
   );
 
-  it('never leaves the tables of SQLite itself open to be written', () => {
+  it('does not allow a statement to change the tables of SQLite itself after it was migrated', () => {
     const database = databaseOf(1);
     migrate(database);
     expect(() => database.exec("PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = ''")).toThrow(

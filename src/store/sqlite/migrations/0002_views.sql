@@ -1,5 +1,5 @@
--- The stable surface for people who open the file with sqlite3: columns are added, never renamed or removed.
--- All times are ISO 8601 text in UTC.
+-- For people who open the file with sqlite3. Columns are added, never renamed or removed. All times are ISO 8601 text
+-- in UTC.
 
 CREATE VIEW outbox AS
 SELECT e.reference, r.source, r.order_id, l.line_id, e.operation, e.state,
@@ -16,7 +16,7 @@ SELECT e.reference, r.source, r.order_id, l.line_id, e.operation, e.state,
        strftime('%Y-%m-%dT%H:%M:%fZ', e.settled_at_ms / 1000.0, 'unixepoch') AS settled_at
 FROM entries e JOIN lines l ON l.id = e.line_id JOIN requests r ON r.id = l.request_id;
 
--- Everything that stands in front of a person: entries to decide on, and what came in but could not be accepted.
+-- The attention list: entries to decide on, lines and files that were not accepted, deliveries that were given up.
 CREATE VIEW outbox_attention AS
 SELECT 'entry' AS kind, e.reference, r.source, r.order_id, l.line_id, e.state,
        coalesce(e.review_reason, e.error_code) AS reason, e.error_message AS message,
@@ -31,7 +31,11 @@ FROM rejections j
 UNION ALL
 SELECT 'file', NULL, NULL, NULL, NULL, f.state, f.error_code, f.name || ': ' || coalesce(f.error_message, ''),
        strftime('%Y-%m-%dT%H:%M:%fZ', coalesce(f.finished_at_ms, f.claimed_at_ms) / 1000.0, 'unixepoch')
-FROM files f WHERE f.state = 'rejected';
+FROM files f WHERE f.state = 'rejected'
+UNION ALL
+SELECT 'delivery', NULL, r.source, r.order_id, NULL, 'given_up', d.sink, d.last_error,
+       strftime('%Y-%m-%dT%H:%M:%fZ', d.given_up_at_ms / 1000.0, 'unixepoch')
+FROM deliveries d JOIN requests r ON r.id = d.request_id WHERE d.given_up_at_ms IS NOT NULL;
 
 CREATE VIEW attempt_log AS
 SELECT e.reference, r.source, r.order_id, l.line_id, a.number, a.purpose, e.operation, a.key_name,
@@ -42,8 +46,10 @@ FROM attempts a JOIN entries e ON e.id = a.entry_id JOIN lines l ON l.id = e.lin
 
 CREATE VIEW delivery_log AS
 SELECT r.source, r.order_id, d.sink, d.done_version >= d.due_version AS done, d.tries, d.last_error,
-       strftime('%Y-%m-%dT%H:%M:%fZ', d.due_at_ms / 1000.0, 'unixepoch') AS due_at,
-       strftime('%Y-%m-%dT%H:%M:%fZ', d.done_at_ms / 1000.0, 'unixepoch') AS done_at
+       CASE WHEN d.given_up_at_ms IS NULL
+            THEN strftime('%Y-%m-%dT%H:%M:%fZ', d.due_at_ms / 1000.0, 'unixepoch') END AS due_at,
+       strftime('%Y-%m-%dT%H:%M:%fZ', d.done_at_ms / 1000.0, 'unixepoch') AS done_at,
+       strftime('%Y-%m-%dT%H:%M:%fZ', d.given_up_at_ms / 1000.0, 'unixepoch') AS given_up_at
 FROM deliveries d JOIN requests r ON r.id = d.request_id;
 
 CREATE VIEW audit_log AS

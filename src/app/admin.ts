@@ -5,7 +5,9 @@ import { loggable, performInWorker } from '../admin/perform-command.ts';
 import { isCalling } from '../core/entry/operator-command.ts';
 import type { OpenCalls } from '../ops/open-calls.ts';
 import type { Store } from '../store/store.ts';
+import type { BudgetGate } from '../submit/budget-gate.ts';
 import type { Dispatcher } from '../submit/dispatcher.ts';
+import { explain, type QueueSources } from '../submit/explain-queue.ts';
 import { commandSettings, performCalls, type Callers } from './commands.ts';
 import type { ConfigReloader } from './config-reloader.ts';
 import type { CurrentConfig, WorkerDeps } from './worker-deps.ts';
@@ -14,6 +16,7 @@ import type { CurrentConfig, WorkerDeps } from './worker-deps.ts';
 export interface AdminParts {
   readonly store: Store;
   readonly dispatcher: Dispatcher;
+  readonly gate: BudgetGate;
   readonly callers: Omit<Callers, 'signal'>;
   /** Runs the commands that call others: the stop aborts them. */
   readonly calls: OpenCalls;
@@ -44,6 +47,7 @@ export async function startAdmin(deps: WorkerDeps, parts: AdminParts, current: C
     reload: reloader === null ? null : () => reloader.reload('command'),
     logger: logger.child({ component: 'control' }),
     perform: async (command) => {
+      if (command.action === 'explain') return explain(queueSources(parts, deps, current), command.reference);
       if (isCalling(command)) return await calls.run((signal) => performCalls({ ...callers, signal }, command));
       const result = await performInWorker(worker, store, command, commandSettings(current.config), clock);
       logger.info(loggable(command), 'operator command performed');
@@ -52,4 +56,9 @@ export async function startAdmin(deps: WorkerDeps, parts: AdminParts, current: C
   });
   const server = await startHealthServer({ host, port, version, checks, draining, more: control });
   return { ...server, token };
+}
+
+function queueSources({ store, gate }: AdminParts, { clock }: WorkerDeps, { config }: CurrentConfig): QueueSources {
+  const { maxUnknownOutcomes, concurrency } = config.submit;
+  return { read: store.read, nowMs: clock.wallMs(), maxUnknownOutcomes, worker: { gate, concurrency } };
 }

@@ -11,18 +11,18 @@ import {
   isCalling,
   type CallingCommand,
   type CommandResult,
+  type ExplainCommand,
   type OperatorCommand,
 } from '../core/entry/operator-command.ts';
-import { hasCode, OrderSyncError, type OrderSyncErrorCode } from '../core/order-sync-error.ts';
+import { hasCode, OrderSyncError } from '../core/order-sync-error.ts';
 import { StorefrontIntake } from '../storefronts/storefront-intake.ts';
 import { createLogger } from '../ops/logger.ts';
 import { systemRandom } from '../ops/system-clock.ts';
 import { programVersion } from '../ops/program-version.ts';
-import { readRunFile, type RunFile } from '../ops/run-file.ts';
+import { readRunFile } from '../ops/run-file.ts';
 import type { Store } from '../store/store.ts';
 import type { CliContext } from './context.ts';
 import { isErrorCode } from './exit-codes.ts';
-import { loopbackAddress } from './worker-address.ts';
 
 /** The worker commits within a few ms; a disk that takes this long is ill. */
 const answerWithinMs = 20_000;
@@ -42,18 +42,17 @@ export function cliActor(): string {
 }
 
 /**
- * Does what a person asked for: by the running worker, which is the only writer of its outbox, or, when the lock shows
- * that none runs, directly. The run file is a hint only: it may have outlived its worker, and lead to any program.
+ * Has a command done: by the running worker, which is the only writer of its outbox, or, when the lock proves that no
+ * worker runs, by this process.
  * @throws OrderSyncError what the step refuses; UNREACHABLE when a worker holds the outbox and does not answer
  */
 export async function sendCommand(
   config: Config,
-  command: OperatorCommand,
+  command: Exclude<OperatorCommand, ExplainCommand>,
   context: CliContext,
 ): Promise<CommandResult> {
   for (let tries = 1; ; tries += 1) {
-    const run = readRunFile(config.dataDir);
-    const answered = run?.control_token === undefined ? null : await askWorker(run, run.control_token, command);
+    const answered = await askWorker(config, command);
     if (answered !== null) return answered;
     try {
       return await performHere(config, command, context);
@@ -71,7 +70,11 @@ export async function sendCommand(
   }
 }
 
-async function performHere(config: Config, command: OperatorCommand, context: CliContext): Promise<CommandResult> {
+async function performHere(
+  config: Config,
+  command: Exclude<OperatorCommand, ExplainCommand>,
+  context: CliContext,
+): Promise<CommandResult> {
   const store = openOutbox(config, 'never');
   try {
     if (isCalling(command)) return await callHere(config, command, store, context);
@@ -102,40 +105,42 @@ const errorSchema = z.object({
 });
 const answerSchema = z.object({ result: commandResultSchema });
 
-/** Null when no worker of this run file took the command, and so nothing was done. */
-async function askWorker(run: RunFile, token: string, command: OperatorCommand): Promise<CommandResult | null> {
+/** What the running worker answers; null when none took the command, and so nothing was done. */
+export async function askWorker(config: Config, command: OperatorCommand): Promise<CommandResult | null> {
   const withinMs = isCalling(command) ? callsWithinMs : answerWithinMs;
-  const body = await postToWorker(run, token, controlPath, command, withinMs);
+  const body = await post(config, controlPath, command, withinMs);
   return body === null ? null : answerSchema.parse(body).result;
 }
 
+/** A worker that listens on every address of the machine is asked over loopback. */
+export function loopbackAddress(address: string): string {
+  return address.replace(/^0\.0\.0\.0:/, '127.0.0.1:').replace(/^\[::\]:/, '[::1]:');
+}
+
 /**
- * What the worker of this run file answers; null when none took it, and so nothing was done.
+ * Posts to the worker of this configuration. Null when none took it: the run file is only a hint, it may have outlived
+ * its worker and lead to any other program.
  * @throws OrderSyncError what the worker refuses; UNREACHABLE when it may have been done, but was not answered
  */
-async function postToWorker(
-  run: RunFile,
-  token: string,
-  path: string,
-  content: unknown,
-  withinMs = answerWithinMs,
-): Promise<unknown> {
+async function post(config: Config, path: string, content: unknown, withinMs: number): Promise<unknown> {
+  const run = readRunFile(config.dataDir);
+  if (run?.control_token === undefined) return null;
   const url = `http://${loopbackAddress(run.admin_address)}${path}`;
   let answer: Response;
   let body: unknown;
   try {
     answer = await fetch(url, {
       method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${run.control_token}`, 'content-type': 'application/json' },
       body: JSON.stringify(content),
       signal: AbortSignal.timeout(withinMs),
       redirect: 'manual',
     });
-    // Whoever this is, it is not the worker that wrote the file.
+    // Without the mark, whoever answered is not the worker that wrote the run file.
     if (answer.headers.get(controlMark) === null) return null;
     body = await answer.json();
   } catch (cause) {
-    if (isRefused(cause)) return null;
+    if (isConnectionRefused(cause)) return null;
     throw new OrderSyncError('UNREACHABLE', `The worker at ${run.admin_address} did not answer in full`, {
       hint: 'it may have done it: look with `order-sync orders show` before you try again',
       cause,
@@ -144,7 +149,8 @@ async function postToWorker(
   const failed = errorSchema.safeParse(body);
   if (failed.success) {
     const { code, message, hint } = failed.data.error;
-    throw new OrderSyncError(knownCode(code), message, hint === null || hint === undefined ? {} : { hint });
+    const knownCode = isErrorCode(code) ? code : 'INVARIANT';
+    throw new OrderSyncError(knownCode, message, hint === null || hint === undefined ? {} : { hint });
   }
   return body;
 }
@@ -163,18 +169,15 @@ export type ReloadAnswer = z.infer<typeof reloadSchema>['result'];
  * @throws OrderSyncError CONFIG_INVALID when it is refused; UNREACHABLE when no worker takes commands
  */
 export async function askForReload(config: Config): Promise<ReloadAnswer> {
-  const run = readRunFile(config.dataDir);
-  const body = run?.control_token === undefined ? null : await postToWorker(run, run.control_token, reloadPath, {});
+  const body = await post(config, reloadPath, {}, answerWithinMs);
   if (body !== null) return reloadSchema.parse(body).result;
   throw new OrderSyncError('UNREACHABLE', 'No worker of this configuration takes commands', {
     hint: 'is it running, with this data_dir, as this user? A worker that starts reads its configuration anyway',
   });
 }
 
-const knownCode = (code: string): OrderSyncErrorCode => (isErrorCode(code) ? code : 'INVARIANT');
-
-/** The connection was refused, so the command was surely not taken. */
-function isRefused(error: unknown): boolean {
+/** The connection was refused, so nobody took the command. */
+function isConnectionRefused(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
   return cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED';
 }

@@ -8,14 +8,28 @@ import type { BudgetLimits } from './settings.ts';
 /** `spend` is a call that buys, tops up or cancels (Spec 8: they count together); `read` is every other one. */
 export type CallKind = 'spend' | 'read';
 
+/** One limit of one key. */
+export interface LimitUsage {
+  /** Slots that are held now. */
+  readonly used: number;
+  readonly capacity: number;
+  /** In how many ms a slot is free; Infinity when that depends on calls in flight. */
+  readonly freeInMs: number;
+}
+
 export interface KeyUsage {
   readonly keyName: string;
-  /** Slots of each limit that are held now. */
-  readonly requests: number;
-  readonly orders: number;
-  readonly blockedForMs: number;
-  readonly throttledForMs: number;
+  readonly isPaused: boolean;
+  readonly orders: LimitUsage;
+  readonly requests: LimitUsage;
+  /** For how long the key backs off; 0: it does not. */
+  readonly backOffMs: number;
+  /** For how long the key is throttled, and the distance that its orders keep meanwhile; null: it is not. */
+  readonly throttle: { readonly forMs: number; readonly distanceMs: number } | null;
 }
+
+/** A forecast plays at most this many calls one by one; the rest it counts at the full rate. */
+const mostPlayed = 5000;
 
 /** No server is believed that asks for more; see `retryAfterMs`. */
 const longestBlockMs = 3_600_000;
@@ -39,13 +53,13 @@ interface KeyBudget {
  * the answer, for both limits of Spec 8 at once. All times are monotonic; the store keeps the slots across restarts.
  */
 export class BudgetGate {
-  readonly #clock: Clock;
+  readonly #clock: Pick<Clock, 'monoMs'>;
   #limits: BudgetLimits;
   /** Keys that may be used, and those that were removed while slots of theirs are held. */
   #keys: readonly KeyBudget[];
   #isPaused: (keyName: string) => boolean = () => false;
 
-  constructor(keyNames: readonly string[], limits: BudgetLimits, clock: Clock) {
+  constructor(keyNames: readonly string[], limits: BudgetLimits, clock: Pick<Clock, 'monoMs'>) {
     assert(keyNames.length > 0, 'a budget belongs to at least one key');
     this.#clock = clock;
     this.#limits = limits;
@@ -237,18 +251,68 @@ export class BudgetGate {
     };
   }
 
-  /** What people look at: how much of each limit is used. */
+  /** How much of each limit is used, and what holds each key back. */
   usage(): readonly KeyUsage[] {
     const now = this.#clock.monoMs();
+    const { windowMs, requests, orders } = this.#limits;
+    const distanceMs = throttledDistanceMs(Math.min(requests, orders), windowMs);
+    const limitUsage = (window: BudgetWindow): LimitUsage => ({
+      used: window.used(now),
+      capacity: window.capacity,
+      freeInMs: window.freeAtMs(now) - now,
+    });
     return this.#keys
       .filter((key) => !key.retired)
       .map((key) => ({
         keyName: key.name,
-        requests: key.requests.used(now),
-        orders: key.orders.used(now),
-        blockedForMs: Math.max(0, key.blockedUntilMs - now),
-        throttledForMs: isThrottled(key.throttle, now) ? key.throttle.untilMs - now : 0,
+        isPaused: this.#isPaused(key.name),
+        orders: limitUsage(key.orders),
+        requests: limitUsage(key.requests),
+        backOffMs: Math.max(0, key.blockedUntilMs - now),
+        throttle: isThrottled(key.throttle, now) ? { forMs: key.throttle.untilMs - now, distanceMs } : null,
       }));
+  }
+
+  /**
+   * In how many ms a call may start at the earliest: after `callsBefore` others of its kind, if every call is answered
+   * at once. Infinity while no key may be used. A copy of this gate plays the calls on a clock of its own.
+   */
+  startsInMs(kind: CallKind, callsBefore: number): number {
+    const startMs = this.#clock.monoMs();
+    const { windowMs, transitMs } = this.#limits;
+    const clock = { nowMs: startMs, monoMs: () => clock.nowMs };
+    const copy = this.#copyAnswered(clock);
+    const keys = copy.#keys.filter((key) => !key.retired && !copy.#isPaused(key.name));
+    if (keys.length === 0) return Number.POSITIVE_INFINITY;
+    const perWindow = keys.reduce((sum, key) => sum + copy.#room(copy.#newKey(key.name, false), kind, startMs), 0);
+    // When no key backs off or is throttled any more, and no slot is held from before: starts repeat every window then.
+    const limitedUntilMs = keys.flatMap((key) => [key.blockedUntilMs, key.throttle?.untilMs ?? startMs]);
+    const steadyMs = Math.max(startMs, ...limitedUntilMs) + windowMs + transitMs;
+    let skippedMs = 0;
+    let left = callsBefore;
+    for (let played = 0; ; played += 1) {
+      clock.nowMs = Math.max(clock.nowMs, copy.readyAtMs(kind));
+      if (left >= perWindow && (clock.nowMs >= steadyMs || played >= mostPlayed)) {
+        skippedMs += Math.floor(left / perWindow) * windowMs;
+        left %= perWindow;
+      }
+      const keyName = left === 0 ? null : copy.tryTake(kind);
+      if (keyName === null) return clock.nowMs - startMs + skippedMs;
+      copy.settle(keyName, kind, clock.nowMs);
+      left -= 1;
+    }
+  }
+
+  #copyAnswered(clock: Pick<Clock, 'monoMs'>): BudgetGate {
+    const now = clock.monoMs();
+    const copy = new BudgetGate(['copy'], this.#limits, clock);
+    copy.#isPaused = this.#isPaused;
+    copy.#keys = this.#keys.map((key) => ({
+      ...key,
+      requests: key.requests.copyAnswered(now),
+      orders: key.orders.copyAnswered(now),
+    }));
+    return copy;
   }
 
   #find(keyName: string): KeyBudget {

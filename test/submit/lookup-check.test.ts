@@ -69,7 +69,7 @@ describe('a lookup that only checks whether lookups work', () => {
   it('leaves the key alone after a 429', async () => {
     const { gate, pauses } = await checked('rate_limited');
     expect(pauses.all).toEqual([]);
-    expect(gate.usage()[0]?.blockedForMs).toBeGreaterThan(4000);
+    expect(gate.usage()[0]?.backOffMs).toBeGreaterThan(4000);
     expect(gate.tryTake('spend')).toBeNull();
   });
 

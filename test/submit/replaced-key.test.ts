@@ -130,7 +130,7 @@ async function stateOfKey({ store, gate, pauses }: AttemptDeps) {
   const scopes = (await store.submission.pauses.all()).map((pause) => pause.scope);
   const backOffs = await store.submission.budget.restoreBackOffs({ nowMono: 0, bootId: null });
   expect(pauses.all.map((pause) => pause.scope)).toEqual(scopes);
-  return { isPaused: scopes.includes('key:main'), blockedForMs: gate.usage()[0]?.blockedForMs, backOffs };
+  return { isPaused: scopes.includes('key:main'), backOffMs: gate.usage()[0]?.backOffMs, backOffs };
 }
 
 describe.each(calls)('an answer to %s', (_name, run) => {
@@ -140,21 +140,21 @@ describe.each(calls)('an answer to %s', (_name, run) => {
   ])('changes nothing for the new value of a key that was replaced meanwhile: %s', async (_status, outcome) => {
     const deps = await workerOfReplacedKey(outcome, 'new');
     await run(deps);
-    expect(await stateOfKey(deps)).toEqual({ isPaused: false, blockedForMs: 0, backOffs: [] });
+    expect(await stateOfKey(deps)).toEqual({ isPaused: false, backOffMs: 0, backOffs: [] });
   });
 
   it('pauses the key when it is a 401 and the key was not replaced', async () => {
     const deps = await workerOfReplacedKey(denied, 'old');
     await run(deps);
-    expect(await stateOfKey(deps)).toMatchObject({ isPaused: true, blockedForMs: 0, backOffs: [] });
+    expect(await stateOfKey(deps)).toMatchObject({ isPaused: true, backOffMs: 0, backOffs: [] });
   });
 
   it('makes the key back off when it is a 429 and the key was not replaced', async () => {
     const deps = await workerOfReplacedKey(limited, 'old');
     await run(deps);
-    const { isPaused, blockedForMs, backOffs } = await stateOfKey(deps);
+    const { isPaused, backOffMs, backOffs } = await stateOfKey(deps);
     expect(isPaused).toBe(false);
-    expect(blockedForMs).toBeGreaterThan(590_000);
+    expect(backOffMs).toBeGreaterThan(590_000);
     expect(backOffs).toMatchObject([{ keyName: 'main' }]);
   });
 

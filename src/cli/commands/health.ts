@@ -7,7 +7,7 @@ import { addConfigOptions, configFrom, type ConfigOptions } from '../config-opti
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { plainText } from '../plain-text.ts';
-import { loopbackAddress } from '../worker-address.ts';
+import { loopbackAddress } from '../worker-client.ts';
 
 /** A probe that takes longer is a failed one: orchestrators ask again soon. */
 const timeoutMs = 2500;

@@ -1,5 +1,5 @@
 import { Argument, type Command, Option } from 'commander';
-import type { CommandResult, OperatorCommand } from '../../core/entry/operator-command.ts';
+import type { CommandResult, StoreCommand } from '../../core/entry/operator-command.ts';
 import { iccidSchema } from '../../core/order/order-request.ts';
 import { resolutions, type Resolution } from '../../core/entry/operator-decision.ts';
 import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
@@ -114,7 +114,7 @@ function addRetry(orders: Command, context: CliContext): void {
   );
 }
 
-async function actOnOne(command: OperatorCommand, options: ActionOptions, context: CliContext): Promise<void> {
+async function actOnOne(command: StoreCommand, options: ActionOptions, context: CliContext): Promise<void> {
   const result = await sendCommand(configFrom(options).config, command, context);
   if (result.kind !== 'entry') return;
   context.stdout.write(options.json ? `${JSON.stringify(resultAsJson(result))}\n` : resultAsText(result));

@@ -1,140 +1,81 @@
 import { Argument, type Command } from 'commander';
-import { OrderSyncError } from '../../core/order-sync-error.ts';
+import type { CommandResult } from '../../core/entry/operator-command.ts';
+import type { EntryExplanation, QueueExplanation } from '../../core/entry/queue-explanation.ts';
+import { explain, pauseText } from '../../submit/explain-queue.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { plainText, renderTable, shortDuration, shortTime } from '../plain-text.ts';
-import {
-  drainedAt,
-  explainEntry,
-  generalReasons,
-  movingDrainedAt,
-  slowingReasons,
-  type EntryExplanation,
-} from '../queue-explanation.ts';
-import { keyViews, limitUses, stoppedBy, type Situation } from '../queue-situation.ts';
 import { withReader } from '../with-reader.ts';
-import { workerAnswers } from '../worker-address.ts';
+import { askWorker } from '../worker-client.ts';
 
-export function addExplain(queue: Command, context: CliContext): void {
-  const explain = queue
+export function addQueueExplain(queue: Command, context: CliContext): void {
+  const command = queue
     .command('explain')
-    .description('say why an entry is not sent yet and when it will be, or when all is sent')
+    .description('show why an entry is not sent yet and when it will be, or when everything is sent')
     .addArgument(new Argument('[reference]', 'an entry; without it, the queue as a whole'))
     .option('--json', 'print JSON');
-  addConfigOptions(explain).action(
+  addConfigOptions(command).action(
     async (reference: string | undefined, options: ConfigOptions & { json?: boolean }) => {
       const { config } = configFrom(options);
-      const isAlive = await workerAnswers(config.dataDir);
-      withReader(options, (reader) => {
-        const { clock } = context;
-        const nowMs = clock.wallMs();
-        const situation: Situation = {
-          nowMs,
-          nowMono: clock.monoMs(),
-          bootId: clock.bootId ?? null,
-          config,
-          workerAnswers: isAlive,
-          facts: reader.queueFacts(nowMs),
-          pauses: reader.pauses(),
-        };
-        if (reference === undefined) {
-          const whole = wholeAsJson(situation);
-          context.stdout.write(options.json ? `${JSON.stringify(whole)}\n` : wholeAsText(situation));
-          return;
-        }
-        const entry = reader.queuedEntry(reference);
-        if (entry === null) {
-          throw new OrderSyncError('NOT_FOUND', `No reference "${reference}" is in the outbox`, {
-            hint: 'look for it with `order-sync orders list --search`',
-          });
-        }
-        const explanation = explainEntry(entry, situation);
-        context.stdout.write(
-          options.json ? `${JSON.stringify(entryAsJson(explanation))}\n` : entryAsText(explanation, nowMs),
-        );
-      });
+      const asked = { action: 'explain', reference: reference ?? null } as const;
+      const nowMs = context.clock.wallMs();
+      const result = (await askWorker(config, asked)) ?? fromStoredFacts(options, asked.reference, nowMs);
+      if (result.kind !== 'queue' && result.kind !== 'queued_entry') return;
+      if (options.json) context.stdout.write(`${JSON.stringify(result.explanation)}\n`);
+      else if (result.kind === 'queue') context.stdout.write(queueAsText(result.explanation, nowMs));
+      else context.stdout.write(entryAsText(result.explanation, nowMs));
     },
   );
 }
 
-function wholeAsJson(situation: Situation): Record<string, unknown> {
-  const { toSend, outcomeUnknown } = situation.facts;
-  return {
-    to_send: toSend.count,
-    paused_scopes: toSend.standing,
-    outcome_unknown: outcomeUnknown,
-    reasons: [...generalReasons(situation), ...slowingReasons(situation)],
-    keys: keyViews(situation).map(({ name, state, since, until, orders, requests }) => ({
-      name,
-      state,
-      since,
-      until,
-      orders_used: orders,
-      requests_used: requests,
-    })),
-    limits: limitUses(situation).map(({ limit, used, capacity, nextFreeAt }) => ({
-      limit,
-      used,
-      capacity,
-      next_free_at: nextFreeAt,
-    })),
-    drained_at: drainedAt(situation),
-  };
+/** Without a worker nothing is sent: there is no budget to ask, and no forecast. */
+function fromStoredFacts(options: ConfigOptions, reference: string | null, nowMs: number): CommandResult {
+  const { maxUnknownOutcomes } = configFrom(options).config.submit;
+  return withReader(options, (read) => explain({ read, nowMs, maxUnknownOutcomes, worker: null }, reference));
 }
 
-function wholeAsText(situation: Situation): string {
-  const { nowMs, facts } = situation;
-  const { count, standing } = facts.toSend;
-  const drained = movingDrainedAt(situation);
-  const moving = standing === 0 ? 'all of it' : 'the rest';
-  const end =
-    count === 0
-      ? 'nothing is to be sent'
-      : drained === null
-        ? `when ${count === standing ? 'it' : moving} is sent cannot be foreseen`
-        : Date.parse(drained) <= nowMs
-          ? `${moving} can be sent now`
-          : `${moving} is sent by ${shortTime(drained)}, in ${shortDuration(Date.parse(drained) - nowMs)}, at the earliest`;
-  const general = generalReasons(situation);
-  const stopped = situation.pauses.map(stoppedBy);
-  const still = standing === 0 ? '' : `, of which ${standing} stand still`;
-  const limits = limitUses(situation).map((it) => [
-    it.limit,
-    `${it.used} of ${it.capacity}`,
-    it.nextFreeAt === null ? '-' : shortTime(it.nextFreeAt),
-  ]);
-  const keys = keyViews(situation).map((key) => [
+function queueAsText(queue: QueueExplanation, nowMs: number): string {
+  const paused = queue.to_send_paused === 0 ? '' : `, ${queue.to_send_paused} of them in a paused scope`;
+  const limits = queue.limits.map((it) => [it.limit, `${it.used} of ${it.capacity}`, timeOrDash(it.next_free_at)]);
+  const keys = queue.keys.map((key) => [
     key.name,
     key.state.replace('_', ' '),
-    key.until === null ? '-' : shortTime(key.until),
-    String(key.orders),
-    String(key.requests),
+    timeOrDash(key.until),
+    String(key.orders_used),
+    String(key.requests_used),
   ]);
+  const pauses = queue.pauses.map(pauseText).filter((text) => !queue.reasons.includes(text));
   return [
-    `${count} to send${still}, ${facts.outcomeUnknown} in doubt; ${end}\n`,
-    ...general.map((reason) => `nothing new is sent: ${plainText(reason)}\n`),
-    ...stopped.filter((reason) => !general.includes(reason)).map((reason) => `${plainText(reason)}\n`),
-    ...slowingReasons(situation).map((reason) => `note: ${plainText(reason)}\n`),
-    '\n',
-    renderTable(['LIMIT', 'USED', 'NEXT SLOT'], limits),
-    '\n',
-    renderTable(['KEY', 'STATE', 'UNTIL', 'ORDERS', 'REQUESTS'], keys),
+    `${queue.to_send} to send${paused}; the outcome of ${queue.outcome_unknown} is unknown; ${endOf(queue, nowMs)}\n`,
+    ...queue.reasons.map((reason) => `nothing new is sent: ${plainText(reason)}\n`),
+    ...pauses.map((text) => `${plainText(text)}\n`),
+    ...queue.notes.map((note) => `note: ${plainText(note)}\n`),
+    ...(limits.length === 0 ? [] : ['\n', renderTable(['LIMIT', 'USED', 'NEXT SLOT'], limits)]),
+    ...(keys.length === 0 ? [] : ['\n', renderTable(['KEY', 'STATE', 'UNTIL', 'ORDERS', 'REQUESTS'], keys)]),
   ].join('');
 }
 
-function entryAsJson({ reference, state, reasons, callsAhead, startsAt }: EntryExplanation): Record<string, unknown> {
-  return { reference, state, reasons, calls_ahead: callsAhead, starts_at: startsAt };
+function endOf(queue: QueueExplanation, nowMs: number): string {
+  const { to_send: toSend, to_send_paused: paused, unpaused_drained_at: drainedAt } = queue;
+  if (toSend === 0) return 'nothing is to be sent';
+  if (!queue.worker_answers) return 'there is no forecast without a worker';
+  const what = paused === 0 ? 'all of it' : 'the rest';
+  if (drainedAt === null) return `when ${toSend === paused ? 'it' : what} is sent cannot be forecast`;
+  const inMs = Date.parse(drainedAt) - nowMs;
+  return inMs <= 0 ? `${what} can be sent now` : `${what} is sent by ${earliest(drainedAt, inMs)}`;
 }
 
-function entryAsText({ reference, state, reasons, callsAhead, startsAt }: EntryExplanation, nowMs: number): string {
-  const wait = startsAt === null ? 0 : Date.parse(startsAt) - nowMs;
+function entryAsText(entry: EntryExplanation, nowMs: number): string {
+  const { reference, state, reasons, calls_ahead: ahead, starts_at: startsAt } = entry;
+  const inMs = startsAt === null ? 0 : Date.parse(startsAt) - nowMs;
   const lines = [
     `${reference} is ${state}`,
     ...reasons.map((reason) => `  why     ${reason}`),
-    ...(callsAhead === null ? [] : [`  place   ${callsAhead + 1} (at most ${callsAhead} calls come before it)`]),
-    ...(startsAt === null
-      ? []
-      : [`  starts  ${wait <= 0 ? 'now' : `${shortTime(startsAt)}, in ${shortDuration(wait)}, at the earliest`}`]),
+    ...(ahead === null ? [] : [`  place   ${ahead + 1} (at most ${ahead} calls come before it)`]),
+    ...(startsAt === null ? [] : [`  starts  ${inMs <= 0 ? 'now' : earliest(startsAt, inMs)}`]),
   ];
   return lines.map((line) => `${plainText(line)}\n`).join('');
 }
+
+const earliest = (at: string, inMs: number): string => `${shortTime(at)}, in ${shortDuration(inMs)}, at the earliest`;
+const timeOrDash = (at: string | null): string => (at === null ? '-' : shortTime(at));

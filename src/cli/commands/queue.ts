@@ -3,11 +3,12 @@ import { isoTime } from '../../core/clock.ts';
 import { entryStates } from '../../core/entry/states.ts';
 import type { Attention } from '../../store/read/outbox-reader.ts';
 import type { Pause } from '../../store/submission/submission.ts';
+import { pauseView } from '../../submit/explain-queue.ts';
 import { addConfigOptions, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { renderTable, shortDuration, shortTime } from '../plain-text.ts';
 import { withReader } from '../with-reader.ts';
-import { addExplain } from './queue-explain.ts';
+import { addQueueExplain } from './queue-explain.ts';
 import { addQueueActions } from './queue-actions.ts';
 
 interface StatusOptions extends ConfigOptions {
@@ -20,7 +21,7 @@ const shownAttention = 20;
 export function addQueue(program: Command, context: CliContext): void {
   const queue = program.command('queue').description('the outbox as a whole');
   addStatus(queue, context);
-  addExplain(queue, context);
+  addQueueExplain(queue, context);
   addQueueActions(queue, context);
 }
 
@@ -42,7 +43,7 @@ function addStatus(queue: Command, context: CliContext): void {
           open: backlog.open,
           oldest_open_at: backlog.oldestOpenMs === null ? null : isoTime(backlog.oldestOpenMs),
           results_due: backlog.dueDeliveries,
-          pauses: pauses.map(pauseAsJson),
+          pauses: pauses.map(pauseView),
           attention: attention.map(attentionAsJson),
         };
         context.stdout.write(`${JSON.stringify(report)}\n`);
@@ -76,18 +77,6 @@ function pauseRow(pause: Pause): string[] {
     pause.openedBy,
     pause.message === '' ? pause.reason : `${pause.reason}: ${pause.message}`,
   ];
-}
-
-function pauseAsJson(pause: Pause): Record<string, unknown> {
-  return {
-    scope: pause.scope,
-    reason: pause.reason,
-    message: pause.message,
-    opened_by: pause.openedBy,
-    since: isoTime(pause.sinceMs),
-    probe_at: pause.probeAtMs === null ? null : isoTime(pause.probeAtMs),
-    probes: pause.probes,
-  };
 }
 
 function attentionRow(attention: Attention): string[] {

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { Argument, type Command, Option } from 'commander';
 import type { Config } from '../../config/config.ts';
-import { operatorCommandSchema, type CommandResult } from '../../core/entry/operator-command.ts';
+import { submitCommandSchema, type CommandResult } from '../../core/entry/operator-command.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { formatOf } from '../../intake/folder/file-names.ts';
 import { DocumentError } from '../../intake/orders/document-error.ts';
@@ -42,7 +42,7 @@ export function addSubmit(program: Command, context: CliContext): void {
       const lines = await readLines(file, format, config);
       const submitted: Submitted[] = [];
       for (const part of batches(lines)) {
-        const command = operatorCommandSchema.parse({ action: 'submit', lines: part });
+        const command = submitCommandSchema.parse({ action: 'submit', lines: part });
         const result = await sendCommand(config, command, context);
         if (result.kind === 'submitted') submitted.push(...result.lines);
       }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { entryStates } from './states.ts';
 import { operations } from '../order/operation.ts';
 import { resolutions } from './operator-decision.ts';
+import { entryExplanationSchema, queueExplanationSchema } from './queue-explanation.ts';
 import { iccidSchema, orderLimits, orderRulesSchema, sourceSchema } from '../order/order-request.ts';
 
 // What the command line asks a running worker to do. Both are of one version: the shape is no contract with others.
@@ -27,6 +28,11 @@ const lineSchema = z.strictObject({
   // Absent and undefined are different things to the type of a line.
   rules: orderRulesSchema.default({}),
   lineNumber: z.int().nullable(),
+});
+
+export const submitCommandSchema = z.strictObject({
+  action: z.literal('submit'),
+  lines: z.array(lineSchema).max(1000),
 });
 
 export const operatorCommandSchema = z.discriminatedUnion('action', [
@@ -65,14 +71,18 @@ export const operatorCommandSchema = z.discriminatedUnion('action', [
     withinMs: z.int().min(1).max(600_000),
   }),
   z.strictObject({
-    action: z.literal('submit'),
-    lines: z.array(lineSchema).max(1000),
+    action: z.literal('explain'),
+    /** An entry; null: the queue as a whole. */
+    reference: reference.nullable(),
   }),
+  submitCommandSchema,
 ]);
 export type OperatorCommand = z.infer<typeof operatorCommandSchema>;
 /** Commands that ask others over the network; the rest are single steps of the store. */
 export type CallingCommand = Extract<OperatorCommand, { action: 'reconcile' | 'read_catalogue' }>;
-export type StoreCommand = Exclude<OperatorCommand, CallingCommand>;
+/** Read-only: the running worker answers it from its own budget gate. */
+export type ExplainCommand = Extract<OperatorCommand, { action: 'explain' }>;
+export type StoreCommand = Exclude<OperatorCommand, CallingCommand | ExplainCommand>;
 
 /** How long an answer to a command may take: the worker commits within ms, others take their time. */
 export function isCalling(command: OperatorCommand): command is CallingCommand {
@@ -145,6 +155,8 @@ export const commandResultSchema = z.discriminatedUnion('kind', [
     productsProblem: z.string().nullable(),
     plansProblem: z.string().nullable(),
   }),
+  z.object({ kind: z.literal('queue'), explanation: queueExplanationSchema }),
+  z.object({ kind: z.literal('queued_entry'), explanation: entryExplanationSchema }),
   z.object({
     kind: z.literal('submitted'),
     lines: z

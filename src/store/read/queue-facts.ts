@@ -1,40 +1,28 @@
+import type { LaneFacts } from '../../core/budget/calls-ahead.ts';
 import type { EntryState } from '../../core/entry/states.ts';
-import type { LaneFacts } from '../../core/budget/queue-forecast.ts';
+import { assert } from '../../core/order-sync-error.ts';
 import type { Sqlite } from '../sqlite/database.ts';
 import type { PausedScopes } from '../submission/paused-scopes.ts';
 
-/** A slot that is held, by the clock of the run of the machine that it was taken in. */
-export interface HeldSlot {
-  readonly keyName: string;
-  readonly limitName: 'requests' | 'orders';
-  readonly bootId: string | null;
-  /** Null while its call is open. */
-  readonly settledMono: number | null;
-}
-
-/** What the server asked of a key with a 429, by the clock of the run of the machine that it was asked in. */
-export interface StoredBackOff {
-  readonly keyName: string;
-  readonly bootId: string | null;
-  readonly stampedMono: number;
-  readonly blockedUntilMono: number;
-  readonly throttledUntilMono: number;
-  readonly rateLimitedAtMs: number;
-}
-
-/** What decides when things are sent, as the outbox knows it. */
+/** What decides when entries are sent, as far as the outbox knows it. */
 export interface QueueFacts {
-  readonly slots: readonly HeldSlot[];
-  readonly rests: readonly StoredBackOff[];
-  /** Lanes with entries that may be sent now; those of a stopped scope are left out. */
+  /** Lanes with entries that may be sent now; those of a paused scope are left out. */
   readonly lanes: readonly LaneFacts[];
+  /** Everything that is to be sent, now or later. */
+  readonly toSend: {
+    readonly count: number;
+    /** How many of them belong to a paused scope. */
+    readonly paused: number;
+    /** When the last of the others is due. */
+    readonly lastDueMs: number | null;
+  };
   readonly outcomeUnknown: number;
-  /** Entries in doubt that are due to be sent again: they come first. */
+  /** Entries with an unknown outcome that are due to be sent again: they come first. */
   readonly unknownOutcomeSends: number;
-  /** Everything that is to be sent, now or later; how much of it stands still; when the last of the rest is due. */
-  readonly toSend: { readonly count: number; readonly standing: number; readonly lastDueMs: number | null };
-  readonly openCalls: number;
-  /** Room on the disk of the outbox. */
+  readonly callsInFlight: number;
+  /** When the API last answered 429, by the name of the key. */
+  readonly rateLimitedAtMs: Readonly<Record<string, number>>;
+  /** Free space on the disk of the outbox. */
   readonly freeBytes: number;
 }
 
@@ -51,79 +39,67 @@ export interface QueuedEntry {
   readonly reviewReason: string | null;
   /** How many of its own lane come before it. */
   readonly before: number;
-  /** Refused, and others took its place: their references. */
+  /** The references of the entries that replace it. */
   readonly replacedBy: readonly string[];
-  /** An earlier entry of the same eSIM that must come to rest first. */
+  /** An earlier entry for the same eSIM that must be settled first. */
   readonly blockedBy: string | null;
 }
 
-const notStopped = `e.operation NOT IN (SELECT value FROM json_each(:operations))
+const notPaused = `e.operation NOT IN (SELECT value FROM json_each(:operations))
   AND (e.currency IS NULL OR e.currency NOT IN (SELECT value FROM json_each(:currencies)))`;
 
-/** An order that names no other balance waits for its own; one in doubt may be bought already, and does not. */
-const balanceIsThere = `(e.state = 'unknown'
+/** An order that names no fallback balance waits for its own, unless it may have been bought already. */
+const hasBalance = `(e.state = 'unknown'
   OR substr(e.lane, instr(e.lane, '|') + 1) NOT IN (SELECT value FROM json_each(:emptyBalances)))`;
 
-const listsOf = (still: PausedScopes) => ({
-  operations: JSON.stringify(still.operations),
-  currencies: JSON.stringify(still.currencies),
+const listsOf = (paused: PausedScopes) => ({
+  operations: JSON.stringify(paused.operations),
+  currencies: JSON.stringify(paused.currencies),
 });
 
-export function readQueueFacts(database: Sqlite, nowMs: number, still: PausedScopes, freeBytes: number): QueueFacts {
-  const lists = listsOf(still);
-  const emptyBalances = JSON.stringify(still.emptyBalances);
-  const rests = database
-    .prepare<[], StoredBackOff>(
-      `SELECT key_name AS keyName, boot_id AS bootId, stamped_mono AS stampedMono, blocked_until_mono AS blockedUntilMono,
-         throttled_until_mono AS throttledUntilMono, rate_limited_at_ms AS rateLimitedAtMs
-       FROM wholesale_keys WHERE stamped_mono IS NOT NULL ORDER BY key_name`,
-    )
-    .all();
-  const openCalls = database
-    .prepare<[], number>('SELECT count(*) FROM attempts WHERE closed_at_ms IS NULL')
-    .pluck()
-    .get();
-  const slots = database
-    .prepare<[], HeldSlot>(
-      'SELECT key_name AS keyName, limit_name AS limitName, boot_id AS bootId, settled_mono AS settledMono FROM budget_slots',
+export function readQueueFacts(database: Sqlite, nowMs: number, paused: PausedScopes, freeBytes: number): QueueFacts {
+  const lists = listsOf(paused);
+  const emptyBalances = JSON.stringify(paused.emptyBalances);
+  const rateLimited = database
+    .prepare<[], { keyName: string; atMs: number }>(
+      'SELECT key_name AS keyName, rate_limited_at_ms AS atMs FROM wholesale_keys WHERE rate_limited_at_ms IS NOT NULL',
     )
     .all();
   const lanes = database
     .prepare<Record<string, unknown>, { state: string; lane: string; due: number }>(
       `SELECT e.state, e.lane, count(*) AS due FROM entries e WHERE e.state IN ('pending', 'waiting') AND e.due_at_ms <= :nowMs
-       AND ${notStopped} AND ${balanceIsThere} GROUP BY e.state, e.lane`,
+       AND ${notPaused} AND ${hasBalance} GROUP BY e.state, e.lane`,
     )
     .all({ nowMs, emptyBalances, ...lists });
-  const doubt = database
-    .prepare<Record<string, unknown>, { outcomeUnknown: number; unknownOutcomeSends: number }>(
-      `SELECT (SELECT count(*) FROM entries WHERE state = 'unknown')
+  const counts = database
+    .prepare<Record<string, unknown>, Pick<QueueFacts, 'callsInFlight' | 'outcomeUnknown' | 'unknownOutcomeSends'>>(
+      `SELECT (SELECT count(*) FROM attempts WHERE closed_at_ms IS NULL) AS callsInFlight,
+         (SELECT count(*) FROM entries WHERE state = 'unknown')
             + (SELECT count(*) FROM entries WHERE state = 'sending' AND outcome_unknown = 1) AS outcomeUnknown,
          (SELECT count(*) FROM entries e WHERE e.state = 'unknown' AND e.next_step = 'send' AND e.due_at_ms <= :nowMs
-            AND ${notStopped}) AS unknownOutcomeSends`,
+            AND ${notPaused}) AS unknownOutcomeSends`,
     )
     .get({ nowMs, ...lists });
   const toSend = database
     .prepare<Record<string, unknown>, QueueFacts['toSend']>(
-      `SELECT count(*) AS count, count(*) FILTER (WHERE NOT moving) AS standing,
-         max(due_at_ms) FILTER (WHERE moving) AS lastDueMs
-       FROM (SELECT e.due_at_ms, (${notStopped} AND ${balanceIsThere}) AS moving FROM entries e
+      `SELECT count(*) AS count, count(*) FILTER (WHERE NOT allowed) AS paused,
+         max(due_at_ms) FILTER (WHERE allowed) AS lastDueMs
+       FROM (SELECT e.due_at_ms, (${notPaused} AND ${hasBalance}) AS allowed FROM entries e
              WHERE e.state IN ('pending', 'waiting') OR (e.state = 'unknown' AND e.next_step = 'send'))`,
     )
     .get({ emptyBalances, ...lists });
+  assert(counts !== undefined && toSend !== undefined, 'a count is always one row');
   return {
-    slots,
-    rests,
     lanes: lanes.map(({ state, lane, due }) => ({ source: sourceOf(lane), name: `${state} ${lane}`, due })),
-    outcomeUnknown: doubt?.outcomeUnknown ?? 0,
-    unknownOutcomeSends: doubt?.unknownOutcomeSends ?? 0,
-    toSend: toSend ?? { count: 0, standing: 0, lastDueMs: null },
-    openCalls: openCalls ?? 0,
+    toSend,
+    ...counts,
+    rateLimitedAtMs: Object.fromEntries(rateLimited.map(({ keyName, atMs }) => [keyName, atMs])),
     freeBytes,
   };
 }
 
 /** Null for a reference that is not known. */
-export function readQueuedEntry(database: Sqlite, reference: string, still: PausedScopes): QueuedEntry | null {
+export function readQueuedEntry(database: Sqlite, reference: string, paused: PausedScopes): QueuedEntry | null {
   const row = database
     .prepare<[string], Omit<QueuedEntry, 'replacedBy'> & { id: number; replacedBy: string | null }>(
       `SELECT e.id, e.reference, r.source, e.state, e.next_step AS nextStep, e.operation, e.currency, e.lane,
@@ -140,7 +116,7 @@ export function readQueuedEntry(database: Sqlite, reference: string, still: Paus
   const before = database
     .prepare<Record<string, unknown>, number>(
       `SELECT count(*) FROM entries e WHERE e.state = :state AND (e.state NOT IN ('pending', 'waiting') OR e.lane = :lane)
-         AND e.next_step = :nextStep AND (e.due_at_ms < :dueAtMs OR (e.due_at_ms = :dueAtMs AND e.id < :id)) AND ${notStopped}`,
+         AND e.next_step = :nextStep AND (e.due_at_ms < :dueAtMs OR (e.due_at_ms = :dueAtMs AND e.id < :id)) AND ${notPaused}`,
     )
     .pluck()
     .get({
@@ -149,7 +125,7 @@ export function readQueuedEntry(database: Sqlite, reference: string, still: Paus
       nextStep: entry.nextStep,
       dueAtMs: entry.dueAtMs,
       id,
-      ...listsOf(still),
+      ...listsOf(paused),
     });
   const others: unknown = JSON.parse(replacedBy ?? '[]');
   return { ...entry, before: before ?? 0, replacedBy: Array.isArray(others) ? others.map(String) : [] };

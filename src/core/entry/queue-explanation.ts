@@ -1,0 +1,70 @@
+import { z } from 'zod';
+
+// What `queue explain --json` prints: a contract (docs/cli.md). The worker makes it, the command line only prints it.
+
+const time = z.string().nullable();
+const sentences = z.array(z.string()).readonly();
+
+const pauseViewSchema = z.object({
+  scope: z.string(),
+  reason: z.string(),
+  message: z.string(),
+  opened_by: z.string(),
+  since: z.string(),
+  /** When the worker looks at it again; null: only a person resumes it. */
+  probe_at: time,
+  probes: z.number(),
+});
+export type PauseView = z.infer<typeof pauseViewSchema>;
+
+const keyViewSchema = z.object({
+  name: z.string(),
+  state: z.enum(['ready', 'paused', 'backing_off', 'throttled']),
+  since: time,
+  /** When this state ends by itself. */
+  until: time,
+  orders_used: z.number(),
+  requests_used: z.number(),
+});
+
+const limitViewSchema = z.object({
+  limit: z.enum(['orders', 'requests']),
+  used: z.number(),
+  capacity: z.number(),
+  /** Null: that depends on calls in flight, or no key may be used. */
+  next_free_at: time,
+});
+
+export const queueExplanationSchema = z.object({
+  /** Whether a running worker made this; without one there are no keys, no limits and no forecast. */
+  worker_answers: z.boolean(),
+  /** Entries that are to be sent, now or later, and how many of them belong to a paused scope. */
+  to_send: z.number(),
+  to_send_paused: z.number(),
+  outcome_unknown: z.number(),
+  free_bytes: z.number(),
+  /** Why nothing new is bought. */
+  reasons: sentences,
+  /** What slows sending down without stopping it. */
+  notes: sentences,
+  pauses: z.array(pauseViewSchema).readonly(),
+  keys: z.array(keyViewSchema).readonly(),
+  limits: z.array(limitViewSchema).readonly(),
+  /** When everything has been sent, at the earliest; null when nothing is to be sent or something must happen first. */
+  drained_at: time,
+  /** The same of what no pause holds up. */
+  unpaused_drained_at: time,
+});
+export type QueueExplanation = z.infer<typeof queueExplanationSchema>;
+
+export const entryExplanationSchema = z.object({
+  worker_answers: z.boolean(),
+  reference: z.string(),
+  state: z.string(),
+  /** Why it is not sent at this moment; empty when it is its turn. */
+  reasons: sentences,
+  calls_ahead: z.number().nullable(),
+  /** When it is sent, at the earliest; null when something must happen first. */
+  starts_at: time,
+});
+export type EntryExplanation = z.infer<typeof entryExplanationSchema>;

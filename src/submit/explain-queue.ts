@@ -1,0 +1,263 @@
+import { callsAhead } from '../core/budget/calls-ahead.ts';
+import { sendingReserveBytes } from '../core/budget/disk-reserve.ts';
+import { isoTime } from '../core/clock.ts';
+import type { CommandResult } from '../core/entry/operator-command.ts';
+import type { EntryExplanation, PauseView, QueueExplanation } from '../core/entry/queue-explanation.ts';
+import { isFinal } from '../core/entry/states.ts';
+import { familyOf, operations } from '../core/order/operation.ts';
+import { OrderSyncError } from '../core/order-sync-error.ts';
+import type { OutboxReader } from '../store/read/outbox-reader.ts';
+import type { QueuedEntry, QueueFacts } from '../store/read/queue-facts.ts';
+import type { Pause } from '../store/submission/submission.ts';
+import type { BudgetGate, KeyUsage } from './budget-gate.ts';
+
+/** Where an explanation comes from. */
+export interface QueueSources {
+  readonly read: Pick<OutboxReader, 'queueFacts' | 'queuedEntry' | 'pauses'>;
+  readonly nowMs: number;
+  readonly maxUnknownOutcomes: number;
+  /** The running worker's own gate; null when no worker runs: then there is no forecast. */
+  readonly worker: { readonly gate: Pick<BudgetGate, 'usage' | 'startsInMs'>; readonly concurrency: number } | null;
+}
+
+type QueueExplained = Extract<CommandResult, { kind: 'queue' | 'queued_entry' }>;
+interface ExplainedKey {
+  readonly view: QueueExplanation['keys'][number];
+  /** Why the key sends nothing, or less than it could; null when it is ready. */
+  readonly why: string | null;
+}
+type LimitView = QueueExplanation['limits'][number];
+
+/**
+ * Explains one entry, or the queue as a whole: why nothing is sent now, and when it will be.
+ * @throws OrderSyncError NOT_FOUND for a reference that is not in the outbox
+ */
+export function explain(sources: QueueSources, reference: string | null): QueueExplained {
+  if (reference === null) return { kind: 'queue', explanation: new Explanation(sources).ofQueue() };
+  const entry = sources.read.queuedEntry(reference);
+  if (entry !== null) return { kind: 'queued_entry', explanation: new Explanation(sources).ofEntry(entry) };
+  throw new OrderSyncError('NOT_FOUND', `No reference "${reference}" is in the outbox`, {
+    hint: 'look for it with `order-sync orders list --search`',
+  });
+}
+
+export function pauseView(pause: Pause): PauseView {
+  const { scope, reason, message, openedBy, sinceMs, probeAtMs, probes } = pause;
+  const probeAt = probeAtMs === null ? null : isoTime(probeAtMs);
+  return { scope, reason, message, opened_by: openedBy, since: isoTime(sinceMs), probe_at: probeAt, probes };
+}
+
+/** Who paused a scope, when and why, and when the worker probes it. */
+export function pauseText({
+  scope,
+  since,
+  opened_by: openedBy,
+  reason,
+  message,
+  probe_at: probeAt,
+}: PauseView): string {
+  const probe = probeAt === null ? '' : `; probed again at ${probeAt}`;
+  return `${scope} is paused since ${since} by ${openedBy}: ${reason}: ${message}${probe}`;
+}
+
+/** Explains one moment: the facts of the outbox, the pauses, and the budget as the worker's gate knows it. */
+class Explanation {
+  readonly #sources: QueueSources;
+  readonly #facts: QueueFacts;
+  readonly #pauses: readonly PauseView[];
+  readonly #usage: readonly KeyUsage[];
+  readonly #keys: readonly ExplainedKey[];
+
+  constructor(sources: QueueSources) {
+    this.#sources = sources;
+    this.#facts = sources.read.queueFacts(sources.nowMs);
+    this.#pauses = sources.read.pauses().map(pauseView);
+    this.#usage = sources.worker?.gate.usage() ?? [];
+    this.#keys = this.#usage.map((key) => this.#explainKey(key));
+  }
+
+  #timeIn(ms: number): string {
+    return isoTime(this.#sources.nowMs + Math.round(ms));
+  }
+
+  ofQueue(): QueueExplanation {
+    const { toSend, outcomeUnknown, freeBytes } = this.#facts;
+    const drainedAt = this.#drainedAt();
+    return {
+      worker_answers: this.#sources.worker !== null,
+      to_send: toSend.count,
+      to_send_paused: toSend.paused,
+      outcome_unknown: outcomeUnknown,
+      free_bytes: freeBytes,
+      reasons: this.#whyNothingIsBought(),
+      notes: this.#notes(),
+      pauses: this.#pauses,
+      keys: this.#keys.map(({ view }) => view),
+      limits: this.#limits(),
+      drained_at: toSend.paused > 0 ? null : drainedAt,
+      unpaused_drained_at: drainedAt,
+    };
+  }
+
+  /** When everything has been sent that no pause holds up. */
+  #drainedAt(): string | null {
+    const { count, paused, lastDueMs } = this.#facts.toSend;
+    const { worker } = this.#sources;
+    if (worker === null || count === paused || this.#whyNothingIsBought().length > 0) return null;
+    const lastStart = this.#timeIn(worker.gate.startsInMs('spend', count - paused - 1));
+    return lastDueMs === null || isoTime(lastDueMs) < lastStart ? lastStart : isoTime(lastDueMs);
+  }
+
+  ofEntry(entry: QueuedEntry): EntryExplanation {
+    const { worker, nowMs } = this.#sources;
+    const base = { worker_answers: worker !== null, reference: entry.reference, state: entry.state };
+    const settled = whyNothingIsDue(entry);
+    if (settled !== null) return { ...base, reasons: [settled], calls_ahead: null, starts_at: null };
+    const isLookup = entry.state === 'placed' || entry.nextStep === 'lookup';
+    const stopping = isLookup ? this.#whyNothingIsCalled() : this.#whyItIsNotSent(entry);
+    const reasons = [
+      ...(isLookup ? ['its next call is a lookup, which asks the API what became of it'] : []),
+      ...stopping,
+      ...(entry.dueAtMs > nowMs ? [`it is due at ${isoTime(entry.dueAtMs)}`] : []),
+      ...this.#notes(),
+    ];
+    const ahead = isLookup || worker === null ? null : this.#callsAhead(entry);
+    const slotInMs = worker?.gate.startsInMs(isLookup ? 'read' : 'spend', ahead ?? 0) ?? Number.POSITIVE_INFINITY;
+    const startMs = Math.max(entry.dueAtMs, nowMs + Math.round(slotInMs));
+    if (!isLookup && slotInMs > 0 && Number.isFinite(startMs) && entry.dueAtMs < startMs) {
+      reasons.push(this.#whyTheBudgetWaits());
+    }
+    if (!isLookup && entry.notAfterMs !== null && (startMs > entry.notAfterMs || stopping.length > 0)) {
+      reasons.push(`its deadline is ${isoTime(entry.notAfterMs)}; it is not bought after that`);
+    }
+    const canStart = stopping.length === 0 && Number.isFinite(startMs);
+    return { ...base, reasons, calls_ahead: ahead, starts_at: canStart ? isoTime(startMs) : null };
+  }
+
+  #callsAhead(entry: QueuedEntry): number {
+    if (entry.state === 'unknown') return entry.before;
+    const own = { source: entry.source, name: `${entry.state} ${entry.lane}`, before: entry.before };
+    return this.#facts.unknownOutcomeSends + callsAhead(this.#facts.lanes, own);
+  }
+
+  /** What stops every call, also lookups. */
+  #whyNothingIsCalled(): readonly string[] {
+    const { freeBytes } = this.#facts;
+    const account = this.#pauses.filter((pause) => pause.scope === 'account').map(pauseText);
+    const disk =
+      freeBytes < sendingReserveBytes
+        ? [`the disk of the outbox is nearly full: ${freeBytes} bytes are free, ${sendingReserveBytes} are needed`]
+        : [];
+    const noKey =
+      this.#keys.length > 0 && this.#keys.every((key) => key.view.state === 'paused')
+        ? [...this.#keys.flatMap((key) => key.why ?? []), 'every key is paused']
+        : [];
+    return [...account, ...disk, ...noKey];
+  }
+
+  /** What stops every new purchase. */
+  #whyNothingIsBought(): readonly string[] {
+    const { outcomeUnknown } = this.#facts;
+    const cap = this.#sources.maxUnknownOutcomes;
+    const isCapped = outcomeUnknown >= cap;
+    const unknown = `the outcome of ${outcomeUnknown} entries is unknown; nothing new is bought while there are ${cap}`;
+    return [...this.#whyNothingIsCalled(), ...(isCapped ? [unknown] : [])];
+  }
+
+  #whyItIsNotSent(entry: QueuedEntry): readonly string[] {
+    // The cap waits for entries with an unknown outcome, so it does not stop them; they hold their eSIM themselves.
+    if (entry.state === 'unknown') return [...this.#whyNothingIsCalled(), ...this.#pausesOf(entry)];
+    const blocked = entry.blockedBy === null ? [] : [`${entry.blockedBy}, for the same eSIM, comes first`];
+    return [...this.#whyNothingIsBought(), ...this.#pausesOf(entry), ...blocked];
+  }
+
+  #pausesOf(entry: QueuedEntry): readonly string[] {
+    const operation = operations.find((it) => it === entry.operation);
+    const scopes = [
+      ...(operation === undefined ? [] : [`family:${familyOf(operation)}`]),
+      ...(entry.currency === null ? [] : [`balance:${entry.currency}`]),
+    ];
+    // An order with a fallback balance may be charged to that one, unless a person paused its first balance.
+    const hasFallback = entry.lane.includes('/');
+    return this.#pauses
+      .filter((pause) => scopes.includes(pause.scope) && !(hasFallback && pause.probe_at !== null))
+      .map(pauseText);
+  }
+
+  /** What slows everything down without stopping it. */
+  #notes(): readonly string[] {
+    const { worker } = this.#sources;
+    if (worker === null) return ['no worker answers: nothing is sent until one runs; start it with `order-sync run`'];
+    const { callsInFlight } = this.#facts;
+    const isBusy = callsInFlight >= worker.concurrency;
+    const busy = `${callsInFlight} calls are in flight, and submit.concurrency allows ${worker.concurrency}`;
+    return [...this.#usableKeys().flatMap((key) => key.why ?? []), ...(isBusy ? [busy] : [])];
+  }
+
+  #usableKeys(): readonly ExplainedKey[] {
+    return this.#keys.filter((key) => key.view.state !== 'paused');
+  }
+
+  #explainKey({ keyName: name, isPaused, backOffMs, throttle, orders, requests }: KeyUsage): ExplainedKey {
+    const ready = { name, since: null, until: null, orders_used: orders.used, requests_used: requests.used };
+    const pause = this.#pauses.find((it) => it.scope === `key:${name}`);
+    if (isPaused || pause !== undefined) {
+      const why = pause === undefined ? null : pauseText(pause);
+      return { view: { ...ready, state: 'paused', since: pause?.since ?? null }, why };
+    }
+    const limitedForMs = backOffMs > 0 ? backOffMs : (throttle?.forMs ?? 0);
+    if (limitedForMs === 0) return { view: { ...ready, state: 'ready' }, why: null };
+    const since = isoTime(this.#facts.rateLimitedAtMs[name] ?? this.#sources.nowMs);
+    const until = this.#timeIn(limitedForMs);
+    const seconds = ((throttle?.distanceMs ?? 0) / 1000).toFixed(1);
+    return backOffMs > 0
+      ? {
+          view: { ...ready, state: 'backing_off', since, until },
+          why: `the key ${name} is backing off until ${until}: the API answered 429 at ${since}`,
+        }
+      : {
+          view: { ...ready, state: 'throttled', since, until },
+          why: `the key ${name} is throttled to one call in ${seconds} s until ${until}, because of a 429 at ${since}`,
+        };
+  }
+
+  /** What all keys that may be used have used of each limit. */
+  #limits(): readonly LimitView[] {
+    if (this.#sources.worker === null) return [];
+    const names = this.#usableKeys().map((key) => key.view.name);
+    const usable = this.#usage.filter((key) => names.includes(key.keyName));
+    return (['orders', 'requests'] as const).map((limit) => {
+      const freeInMs = Math.min(...usable.map((key) => Math.max(key.backOffMs, key[limit].freeInMs)));
+      return {
+        limit,
+        used: usable.reduce((sum, key) => sum + key[limit].used, 0),
+        capacity: usable.reduce((sum, key) => sum + key[limit].capacity, 0),
+        next_free_at: Number.isFinite(freeInMs) ? this.#timeIn(freeInMs) : null,
+      };
+    });
+  }
+
+  #whyTheBudgetWaits(): string {
+    const uses = this.#limits().map(({ limit, used, capacity }) => `${used} of ${capacity} ${limit}`);
+    const nextMs = this.#sources.worker?.gate.startsInMs('spend', 0) ?? 0;
+    return `the budget: ${uses.join(' and ')} are used; the next call can start at ${this.#timeIn(nextMs)}`;
+  }
+}
+
+/** Why no call is due for an entry in its state; null when one is. */
+function whyNothingIsDue(entry: QueuedEntry): string | null {
+  const { state, replacedBy } = entry;
+  if (replacedBy.length > 0) return `it was replaced by ${replacedBy.join(', ')}`;
+  if (isFinal(state)) return `it is ${state}, which is final`;
+  const why = entry.reviewReason === null ? '' : `: ${entry.reviewReason}`;
+  switch (state) {
+    case 'sending':
+      return 'its call is in flight';
+    case 'needs_review':
+      return `it needs review${why}`;
+    case 'held':
+      return `a person holds it${why}`;
+    default:
+      return null;
+  }
+}

@@ -14,8 +14,8 @@ import {
 } from './catalogue/catalogue-item.ts';
 import { readCataloguePage, type CataloguePage } from './catalogue/catalogue-page.ts';
 import { CatalogueWalk, type PageFetch, type WalkCall } from './catalogue/catalogue-walk.ts';
-import { classify, type CallPurpose, type SuccessReader } from './outcome/classify.ts';
-import { findMismatch } from './outcome/echo-check.ts';
+import { classify, type CallPurpose, type SuccessReader } from './classify.ts';
+import { findMismatch } from './connector/compare-order.ts';
 import { isJsonList, isJsonObject, type ExactJson } from '../core/exact-json.ts';
 import { withoutSecret } from '../core/message-text.ts';
 import { findDifference } from './outcome/order-difference.ts';

@@ -8,7 +8,7 @@ import type { ResultDocument } from '../../src/core/result/result-document.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { CallbackSink } from '../../src/results/callback-sink.ts';
 import { answers, Receiver, takes } from '../support/receiver.ts';
-import { certificates } from '../wholesale/certificates.ts';
+import { certificates } from '../wholesale/transport/certificates.ts';
 
 const secret = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
 const document: ResultDocument = {

@@ -7,7 +7,7 @@ const run = 'submit/attempt.ts';
 const read = 'submit/budgeted-read.ts';
 const dispatcher = 'submit/dispatcher.ts';
 const gate = 'submit/budget-gate.ts';
-const classify = 'wholesale/outcome/classify.ts';
+const classify = 'wholesale/classify.ts';
 
 /** The bugs that a worker like this one is most likely to have, or to get. */
 export const mutants: readonly Mutant[] = [

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { operations, type Family, type Operation } from '../../src/core/order/operation.ts';
 import { outcomeRows, type Outcome, type OutcomeRow } from '../../src/core/decision/outcome.ts';
 import { wholesaleErrors } from '../../src/core/decision/wholesale-errors.ts';
-import { classify, type CallPurpose, type SuccessReader } from '../../src/wholesale/outcome/classify.ts';
+import { classify, type CallPurpose, type SuccessReader } from '../../src/wholesale/classify.ts';
 import type { PlainHeaders } from '../../src/core/http-headers.ts';
 import { readAnswer } from '../../src/wholesale/connector/read-answer.ts';
 import { defaultWire } from '../../src/wholesale/connector/wire.ts';

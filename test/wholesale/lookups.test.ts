@@ -2,7 +2,7 @@ import { onTestFinished, describe, expect, it } from 'vitest';
 import type { LookupOutcome } from '../../src/core/decision/outcome.ts';
 import { wireSchema } from '../../src/wholesale/connector/wire.ts';
 import { clientOf, keyValue, submit } from './api-calls.ts';
-import { errorJson, httpAnswer, RawServer } from './raw-server.ts';
+import { errorJson, httpAnswer, RawServer } from './transport/raw-server.ts';
 
 async function lookUpAt(answer: string): Promise<LookupOutcome> {
   const server = await RawServer.start((socket) => void socket.end(answer));

@@ -1,6 +1,6 @@
 import type { Family } from '../../core/order/operation.ts';
 import type { OrderAnswer } from '../../core/decision/order-answer.ts';
-import type { SuccessReading } from '../outcome/classify.ts';
+import type { SuccessReading } from '../classify.ts';
 import { isJsonList, type ExactJson } from '../../core/exact-json.ts';
 import { valueAt } from './answer-values.ts';
 import { quoted } from '../../core/message-text.ts';

@@ -3,7 +3,7 @@ import { createServer as createTlsServer } from 'node:https';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { Outbox } from '../../support/outbox.ts';
-import { certificates } from '../../wholesale/certificates.ts';
+import { certificates } from '../../wholesale/transport/certificates.ts';
 import { hour, minutesAgo, reconcileOf, wooBody } from './running-read-back.ts';
 import { type Misbehaviour, send, StubWooCommerce, woo } from './stub-shop.ts';
 

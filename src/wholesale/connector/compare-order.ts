@@ -2,10 +2,10 @@ import { familyOf, type Operation } from '../../core/order/operation.ts';
 import type { Expectation } from '../../core/order/purchase.ts';
 import type { OrderAnswer } from '../../core/decision/order-answer.ts';
 import type { ExactJson } from '../../core/exact-json.ts';
-import { firstAt, iccidIn, textIn } from '../connector/answer-values.ts';
-import { foreignReference, orderObjectsIn } from '../connector/read-answer.ts';
+import { firstAt, iccidIn, textIn } from './answer-values.ts';
+import { foreignReference, orderObjectsIn } from './read-answer.ts';
 import { quoted } from '../../core/message-text.ts';
-import type { Wire } from '../connector/wire.ts';
+import type { Wire } from './wire.ts';
 
 function echoedFields(
   operation: Operation,

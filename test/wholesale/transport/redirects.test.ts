@@ -1,5 +1,5 @@
 import { onTestFinished, expect, it } from 'vitest';
-import { clientOf, keyValue, submit } from './api-calls.ts';
+import { clientOf, keyValue, submit } from '../api-calls.ts';
 import { httpAnswer, RawServer } from './raw-server.ts';
 
 it.each([300, 301, 302, 303, 304, 307, 308])(

@@ -1,9 +1,9 @@
 import { onTestFinished, describe, expect, it } from 'vitest';
-import { wireSchema, type WireOverrides } from '../../src/wholesale/connector/wire.ts';
-import { readPlan, readProduct } from '../../src/wholesale/catalogue/catalogue-item.ts';
-import { parseExactJson } from '../../src/core/exact-json.ts';
-import { clientOf, keyValue } from './api-calls.ts';
-import { httpAnswer, RawServer } from './raw-server.ts';
+import { wireSchema, type WireOverrides } from '../../../src/wholesale/connector/wire.ts';
+import { readPlan, readProduct } from '../../../src/wholesale/catalogue/catalogue-item.ts';
+import { parseExactJson } from '../../../src/core/exact-json.ts';
+import { clientOf, keyValue } from '../api-calls.ts';
+import { httpAnswer, RawServer } from '../transport/raw-server.ts';
 
 type Paging = NonNullable<NonNullable<WireOverrides['catalogue']>['paging']>;
 

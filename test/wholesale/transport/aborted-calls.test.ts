@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished, describe, expect, it } from 'vitest';
-import { clientOf, facts, keyValue, quickTimeouts, submit } from './api-calls.ts';
+import { clientOf, facts, keyValue, quickTimeouts, submit } from '../api-calls.ts';
 import { certificates } from './certificates.ts';
 import { httpAnswer, RawServer, type RawServerOptions } from './raw-server.ts';
 

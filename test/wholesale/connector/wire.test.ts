@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Operation } from '../../src/core/order/operation.ts';
-import { renderRequest } from '../../src/wholesale/connector/render-request.ts';
-import { defaultWire, wireSchema, type WireOverrides } from '../../src/wholesale/connector/wire.ts';
-import { facts, iccid } from './api-calls.ts';
+import type { Operation } from '../../../src/core/order/operation.ts';
+import { renderRequest } from '../../../src/wholesale/connector/render-request.ts';
+import { defaultWire, wireSchema, type WireOverrides } from '../../../src/wholesale/connector/wire.ts';
+import { facts, iccid } from '../api-calls.ts';
 
 describe('the wire mapping', () => {
   it('is complete without a word of config', () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Purchase } from '../../src/core/order/purchase.ts';
-import { findDifference } from '../../src/wholesale/outcome/order-difference.ts';
-import { parseExactJsonBytes } from '../../src/core/exact-json.ts';
-import { defaultWire, wireSchema, type Wire } from '../../src/wholesale/connector/wire.ts';
+import type { Purchase } from '../../../src/core/order/purchase.ts';
+import { findDifference } from '../../../src/wholesale/outcome/order-difference.ts';
+import { parseExactJsonBytes } from '../../../src/core/exact-json.ts';
+import { defaultWire, wireSchema, type Wire } from '../../../src/wholesale/connector/wire.ts';
 
 const card: Purchase = {
   operation: 'gift_card_order',

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished, expect, it } from 'vitest';
-import { wireSchema } from '../../src/wholesale/connector/wire.ts';
-import { clientOf, facts, iccid, keyValue, submit } from './api-calls.ts';
+import { wireSchema } from '../../../src/wholesale/connector/wire.ts';
+import { clientOf, facts, iccid, keyValue, submit } from '../api-calls.ts';
 
 /** An API that is true to the specification and otherwise different from every default. */
 const otherWire = wireSchema.parse({

@@ -1,19 +1,19 @@
-import type { Family, Operation } from '../../core/order/operation.ts';
-import { familyOf } from '../../core/order/operation.ts';
-import type { OrderAnswer } from '../../core/decision/order-answer.ts';
-import { isOutcomeRow, type Outcome, type OutcomeRow } from '../../core/decision/outcome.ts';
-import { findErrorRow, isListedCode, wholesaleErrors } from '../../core/decision/wholesale-errors.ts';
-import type { CallEnd } from '../transport/call-end.ts';
-import { readErrorBody, type ErrorBody } from './error-body.ts';
+import type { Family, Operation } from '../core/order/operation.ts';
+import { familyOf } from '../core/order/operation.ts';
+import type { OrderAnswer } from '../core/decision/order-answer.ts';
+import { isOutcomeRow, type Outcome, type OutcomeRow } from '../core/decision/outcome.ts';
+import { findErrorRow, isListedCode, wholesaleErrors } from '../core/decision/wholesale-errors.ts';
+import type { CallEnd } from './transport/call-end.ts';
+import { readErrorBody, type ErrorBody } from './outcome/error-body.ts';
 import {
   isJsonList,
   isJsonObject,
   parseExactJsonBytes,
   type ExactJsonObject,
   type ExactJson,
-} from '../../core/exact-json.ts';
-import { messageText, quoted } from '../../core/message-text.ts';
-import { retryAfterMs, type PlainHeaders } from '../../core/http-headers.ts';
+} from '../core/exact-json.ts';
+import { messageText, quoted } from '../core/message-text.ts';
+import { retryAfterMs, type PlainHeaders } from '../core/http-headers.ts';
 
 /** What a call was for: some codes mean something else where an order was placed. */
 export type CallPurpose =

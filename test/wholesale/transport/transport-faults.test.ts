@@ -2,9 +2,9 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { OutcomeRow } from '../../src/core/decision/outcome.ts';
-import type { WholesaleClientOptions } from '../../src/wholesale/client.ts';
-import { clientOf, keyValue, quickTimeouts, submit } from './api-calls.ts';
+import type { OutcomeRow } from '../../../src/core/decision/outcome.ts';
+import type { WholesaleClientOptions } from '../../../src/wholesale/client.ts';
+import { clientOf, keyValue, quickTimeouts, submit } from '../api-calls.ts';
 import { certificates } from './certificates.ts';
 import { errorJson, httpAnswer, RawServer, type Behaviour, type RawServerOptions } from './raw-server.ts';
 

@@ -6,7 +6,7 @@ import { Dispatcher } from '../submit/dispatcher.ts';
 import { LookupCheck } from '../submit/lookup-check.ts';
 import { Pauses } from '../submit/pauses.ts';
 import { createWholesaleClient, type WholesaleClient } from '../wholesale/client.ts';
-import { readWire } from '../wholesale/connector/read-wire.ts';
+import { readWire } from '../wholesale/connector/wire.ts';
 import type { CurrentConfig, WorkerDeps } from './worker-deps.ts';
 
 export function buildWholesaleClient({ config, clock, version }: WorkerDeps): WholesaleClient {

@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts';
 import type { CallingCommand, CommandResult } from '../core/entry/operator-command.ts';
 import type { Reconcile } from '../storefronts/read-back/read-back.ts';
 import { readCatalogue, type CatalogueDeps } from '../submit/read-catalogue.ts';
-import { readWire } from '../wholesale/connector/read-wire.ts';
+import { readWire } from '../wholesale/connector/wire.ts';
 
 /** The settings that commands depend on. */
 export function commandSettings({ wholesale, submit }: Config): CommandSettings {

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { LoadedConfig } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
-import { readWire } from '../wholesale/connector/read-wire.ts';
+import { readWire } from '../wholesale/connector/wire.ts';
 import { readSandboxSection } from './sandbox-section.ts';
 
 /** What every command that reads the configuration takes. */

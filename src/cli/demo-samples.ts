@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts';
 import type { Clock } from '../core/clock.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { createWholesaleClient } from '../wholesale/client.ts';
-import { readWire } from '../wholesale/connector/read-wire.ts';
+import { readWire } from '../wholesale/connector/wire.ts';
 
 /** The order files that are shipped to try the worker with. */
 export const samplesFolder = resolve(import.meta.dirname, '../../data/samples');

@@ -1,6 +1,6 @@
 import type { WholesaleClient } from '../wholesale/client.ts';
 import type { WalkCall, WalkStep } from '../wholesale/catalogue/catalogue-walk.ts';
-import type { CatalogueFacts, PlanFacts, ProductFacts } from '../wholesale/catalogue/catalogue-facts.ts';
+import type { CatalogueFacts, PlanFacts, ProductFacts } from '../wholesale/catalogue/check-sku.ts';
 import { budgetedRead, type CallDeps } from './budgeted-read.ts';
 
 export interface CatalogueDeps extends CallDeps {

@@ -1,38 +1,49 @@
-import type { Family, Operation } from '../core/order/operation.ts';
-import { familyOf } from '../core/order/operation.ts';
-import type { OrderAnswer } from '../core/decision/order-answer.ts';
-import { isOutcomeRow, type Outcome, type OutcomeRow } from '../core/decision/outcome.ts';
+import { isOutcomeRow, withoutAnswer, type Outcome, type OutcomeRow } from '../core/decision/outcome.ts';
 import { findErrorRow, isListedCode, wholesaleErrors } from '../core/decision/wholesale-errors.ts';
-import type { CallEnd } from './transport/call-end.ts';
-import { readErrorBody, type ErrorBody } from './outcome/error-body.ts';
 import {
+  type ExactJson,
+  type ExactJsonObject,
   isJsonList,
   isJsonObject,
   parseExactJsonBytes,
-  type ExactJsonObject,
-  type ExactJson,
 } from '../core/exact-json.ts';
-import { messageText, quoted } from '../core/message-text.ts';
 import { retryAfterMs, type PlainHeaders } from '../core/http-headers.ts';
+import { messageText, quoted } from '../core/message-text.ts';
+import { familyOf, type Family, type Operation } from '../core/order/operation.ts';
+import type { SuccessReading } from './connector/read-answer.ts';
+import type { CallEnd } from './transport/call-end.ts';
 
-/** What a call was for: some codes mean something else where an order was placed. */
+/** What a call was for: some error codes have another meaning where an order was placed. */
 export type CallPurpose =
   | { readonly kind: 'submit'; readonly operation: Operation }
   | { readonly kind: 'read'; readonly family: Family };
 
-/** What a readable success says; `mismatch` when it speaks of another order than ours. */
-export type SuccessReading =
-  | { readonly kind: 'read'; readonly answer: OrderAnswer | null }
-  | { readonly kind: 'mismatch'; readonly answer: OrderAnswer; readonly message: string }
-  | { readonly kind: 'unreadable'; readonly message: string };
-
-/** Reads the body of a 2xx answer without an `error`: a JSON object, or for a read also a list. */
+/** Reads the body of a 2xx answer without `error`: a JSON object, or for a read also a list. */
 export type SuccessReader = (answer: ExactJsonObject | readonly ExactJson[]) => SuccessReading;
 
-/** The row of a code that stands where Spec 7 lists it. */
+/** The error body of Spec 7: `{"error": {"code": <string>, "message": <string>}}`. */
+interface ErrorBody {
+  readonly code: string;
+  /** Null when it is missing: the specification does not allow that, but the code counts all the same. */
+  readonly message: string | null;
+}
+
+/** `none`: no error. `strange`: not a JSON object, or an `error` of another form than Spec 7 shows. */
+function readErrorBody(answer: ExactJson | undefined): ErrorBody | 'none' | 'strange' {
+  if (!isJsonObject(answer)) return 'strange';
+  const { error } = answer;
+  if (error === undefined || error === null || error === false) return 'none';
+  if (!isJsonObject(error)) return 'strange';
+  const { code, message } = error;
+  // Gateways answer in the same form, but with the HTTP status as code.
+  if (typeof code !== 'string' || !/^\D/.test(code)) return 'strange';
+  return { code, message: typeof message === 'string' ? message : null };
+}
+
+/** The row of a code that came with the status and family that Spec 7 lists. */
 function rowOfListed(http: number, code: string, purpose: CallPurpose): OutcomeRow {
   if (code === 'invalid_plan') return http === 404 ? 'plan_unknown' : 'plan_unorderable';
-  // Spec 7 gives `not_found` a meaning for lookups and on eSIM endpoints, but none for placing a gift card order.
+  // Spec 7 explains `not_found` for lookups and for eSIM endpoints, but not for placing a gift card order.
   const placesGiftCards = purpose.kind === 'submit' && purpose.operation === 'gift_card_order';
   if (code === 'not_found' && placesGiftCards) return 'not_found_unexpected';
   return isOutcomeRow(code) ? code : 'unlisted_code';
@@ -43,17 +54,17 @@ function rowOfError(http: number, code: string, purpose: CallPurpose): OutcomeRo
   if (findErrorRow(http, code, family) !== null) return rowOfListed(http, code, purpose);
   if (http >= 500) return 'server_error';
   if (http >= 400) return isListedCode(code) ? 'code_out_of_place' : 'unlisted_code';
-  // A 2xx with an error is believed as that error, if the family has such a code.
+  // A 2xx with an error counts as that error, if the family has such a code.
   const listed = wholesaleErrors.find((row) => row.code === code && row.families.includes(family));
   if (listed !== undefined) return rowOfListed(listed.http, code, purpose);
   return isListedCode(code) ? 'code_out_of_place' : 'unlisted_code';
 }
 
-/** An answer that is not the API speaking: what it looked like, for a person. Never its body when it was a 2xx. */
+/** Describes an answer that is not the API's, for a person. */
 function foreignMessage(http: number, headers: PlainHeaders, body: Uint8Array): string {
   const type = headers['content-type'] ?? 'no content type';
   const shape = `HTTP ${http}, ${messageText(type, 64)}, ${body.byteLength} bytes`;
-  // The body of a success may hold delivered codes even if it cannot be read.
+  // The body of a success may contain delivered codes even if it cannot be read.
   if (http < 400) return shape;
   const start = Buffer.from(body.subarray(0, 2000)).toString('utf8');
   const words = messageText(
@@ -63,48 +74,40 @@ function foreignMessage(http: number, headers: PlainHeaders, body: Uint8Array): 
   return words === '' ? shape : `${shape}: ${words}`;
 }
 
-interface Ending {
-  readonly row: OutcomeRow;
-  readonly http: number;
-  readonly message: string;
-  readonly code?: string;
-  readonly retryAfterMs?: number | null;
-  readonly answer?: OrderAnswer | null;
-  readonly breach?: string;
-}
+type Ending = Pick<Outcome, 'row' | 'http' | 'message'> &
+  Partial<Pick<Outcome, 'code' | 'retryAfterMs' | 'answer' | 'breach'>>;
 
 function answered(ending: Ending): Outcome {
+  const { row, http, message, code = null, retryAfterMs: asked = null, answer = null, breach = null } = ending;
   return {
-    row: ending.row,
+    row,
     sent: true,
-    http: ending.http,
-    code: ending.code === undefined ? null : messageText(ending.code, 64),
-    message: messageText(ending.message),
-    retryAfterMs: ending.retryAfterMs ?? null,
-    answer: ending.answer ?? null,
-    breach: ending.breach === undefined ? null : messageText(ending.breach),
+    http,
+    code: code === null ? null : messageText(code, 64),
+    message: messageText(message),
+    retryAfterMs: asked,
+    answer,
+    breach: breach === null ? null : messageText(breach),
   };
 }
 
 function classifySuccess(
-  answer: { readonly http: number; readonly headers: PlainHeaders; readonly body: Uint8Array },
+  end: { readonly http: number; readonly headers: PlainHeaders; readonly body: Uint8Array },
+  json: ExactJson | undefined,
   purpose: CallPurpose,
   readSuccess: SuccessReader,
 ): Ending {
-  const { http, headers, body } = answer;
+  const { http, headers, body } = end;
   const unreadable = (why: string): Ending => ({
     row: 'unreadable_success',
     http,
     message: `${why} (${foreignMessage(http, headers, body)})`,
   });
   if (body.byteLength === 0) return unreadable('a success without a body');
-  const json = parseExactJsonBytes(body);
   if (json === undefined) return unreadable('a success whose body is not complete JSON');
   const isCatalogue = purpose.kind === 'read' && isJsonList(json);
   if (!isCatalogue && !isJsonObject(json)) return unreadable('a success that is not a JSON object');
-  if (!isCatalogue && readErrorBody(json).kind === 'strange') {
-    return unreadable('a success with an error that has no code');
-  }
+  if (!isCatalogue && readErrorBody(json) === 'strange') return unreadable('a success with an error that has no code');
   const reading = readSuccess(json);
   switch (reading.kind) {
     case 'read':
@@ -123,11 +126,10 @@ function errorEnding(http: number, error: ErrorBody, purpose: CallPurpose): Endi
 }
 
 /**
- * Says what the end of a call means. Total: any status, any headers, any bytes and any fault have a row, and no row
- * claims more than was seen. Only the error body of Spec 7 counts as the API refusing; the one exception is 429, which
- * is given no code there.
+ * Turns the end of a call into an outcome. Total: every status, body and fault has a row. Only an answer with the error
+ * body of Spec 7 counts as a rejection by the API; the exception is 429, for which Spec 7 has no code.
  *
- * @param nowWallMs for a `Retry-After` date in an answer that has no date of its own
+ * @param nowWallMs for a `Retry-After` date in an answer without a `Date` header
  */
 export function classify(end: CallEnd, purpose: CallPurpose, readSuccess: SuccessReader, nowWallMs: number): Outcome {
   const { http, headers } = end;
@@ -135,29 +137,27 @@ export function classify(end: CallEnd, purpose: CallPurpose, readSuccess: Succes
   const body = end.kind === 'answer' ? end.body : new Uint8Array();
 
   if (http === 429) {
-    // The status is the whole answer: Spec 7 gives it no code, and its body may be cut or anybody's.
-    const reading = readErrorBody(parseExactJsonBytes(body));
-    const error = reading.kind === 'error' ? reading.error : null;
-    const message = error?.message ?? foreignMessage(http, headers, body);
-    return answered({ row: 'rate_limited', http, message, retryAfterMs: asked, ...(error && { code: error.code }) });
+    // The status alone decides: Spec 7 has no code for it, and a limiter before the API may have written the body.
+    const error = readErrorBody(parseExactJsonBytes(body));
+    const { code, message } = typeof error === 'string' ? { code: null, message: null } : error;
+    const text = message ?? foreignMessage(http, headers, body);
+    return answered({ row: 'rate_limited', http, message: text, retryAfterMs: asked, code });
   }
   if (http !== null && http >= 300 && http < 400) {
     const target = headers['location'] === undefined ? 'nowhere' : quoted(headers['location']);
     return answered({ row: 'redirect', http, message: `HTTP ${http} redirects to ${target}; it was not followed` });
   }
   if (end.kind === 'fault') {
-    const message = messageText(end.message);
     const { row, sent } = end;
-    return { row, sent, http, code: null, message, retryAfterMs: null, answer: null, breach: null };
+    return { ...withoutAnswer(row, sent, messageText(end.message)), http };
   }
   if (end.http < 200) {
     return answered({ row: 'cut_answer', http: end.http, message: `HTTP ${end.http} is no final answer` });
   }
-  const reading = readErrorBody(parseExactJsonBytes(body));
-  if (reading.kind === 'error') {
-    return answered({ ...errorEnding(end.http, reading.error, purpose), retryAfterMs: asked });
-  }
-  if (end.http < 300) return answered(classifySuccess(end, purpose, readSuccess));
+  const json = parseExactJsonBytes(body);
+  const error = readErrorBody(json);
+  if (typeof error !== 'string') return answered({ ...errorEnding(end.http, error, purpose), retryAfterMs: asked });
+  if (end.http < 300) return answered(classifySuccess(end, json, purpose, readSuccess));
   const message = foreignMessage(end.http, headers, body);
   if (end.http < 500) return answered({ row: 'foreign_refusal', http: end.http, message, retryAfterMs: asked });
   const row = end.http === 503 ? 'foreign_unavailable' : 'foreign_server_error';

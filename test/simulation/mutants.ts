@@ -124,7 +124,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a dropped connection counts as not sent',
-    file: 'wholesale/transport/transport-errors.ts',
+    file: 'wholesale/transport/call-end.ts',
     changes: [["return 'dropped';", "return 'unreachable';"]],
   },
   {

@@ -1,6 +1,5 @@
 import { bodyCapBytes } from '../../src/wholesale/transport/exchange.ts';
-import type { CallEnd, FaultRow } from '../../src/wholesale/transport/call-end.ts';
-import { faultRowOf } from '../../src/wholesale/transport/transport-errors.ts';
+import { faultRowOf, type CallEnd, type FaultRow } from '../../src/wholesale/transport/call-end.ts';
 import type { HttpCall, HttpPort } from '../../src/wholesale/transport/transport.ts';
 import type { ApiAnswer, ApiCall } from './api-call.ts';
 import type { Fate, LostEnd } from './fates.ts';

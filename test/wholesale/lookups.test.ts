@@ -60,7 +60,7 @@ it('the order that is found is compared with what was ordered, also within a lis
     const call = { keyValue, family: 'gift_card', key: 'os-1', expectReference: 'os-1' } as const;
     // oxlint-disable-next-line no-await-in-loop
     const found = await client.lookUp({ ...call, ordered: facts });
-    expect(found).toMatchObject({ kind: 'found', differs: expect.stringContaining('"b", asked was "a"') });
+    expect(found).toMatchObject({ kind: 'found', differs: expect.stringContaining('"b", but "a" was ordered') });
     // oxlint-disable-next-line no-await-in-loop
     expect(await client.lookUp(call)).not.toHaveProperty('differs');
   }

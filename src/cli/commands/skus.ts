@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { CatalogueFacts } from '../../wholesale/catalogue/catalogue-facts.ts';
+import type { CatalogueFacts } from '../../wholesale/catalogue/check-sku.ts';
 import { checkSku, type SoldItem } from '../../wholesale/catalogue/check-sku.ts';
 import type { Config, StorefrontConfig } from '../../config/config.ts';
 import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { stringify } from 'yaml';
-import { readWire } from '../../wholesale/connector/read-wire.ts';
+import { readWire } from '../../wholesale/connector/wire.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 

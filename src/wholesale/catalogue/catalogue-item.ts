@@ -5,7 +5,7 @@ import type { CatalogueWire } from '../connector/wire-catalogue.ts';
 /** Prices as decimal text, by currency: `{ "USD": "9.50" }`. */
 export type Prices = Readonly<Record<string, string>>;
 
-/** A gift card or software product of the API catalogue. What the catalogue does not say is null. */
+/** A gift card or software product. What the catalogue does not say is null. */
 export interface Product {
   readonly variant: string;
   readonly name: string | null;
@@ -43,14 +43,14 @@ export interface Plan {
   readonly countries: readonly string[];
 }
 
-/** `{amount, currency}` in one object, which may be the item itself. */
+/** The currency and amount of one object, which may be the item itself. */
 function pricePair(value: ExactJsonObject, wire: CatalogueWire): [string, string] | null {
   const amount = firstAt(value, wire.price_amount, (found) => amountIn(found, wire.money_minor_digits));
   const currency = firstAt(value, wire.price_currency, currencyIn);
   return amount === null || currency === null ? null : [currency, amount];
 }
 
-/** Reads the three forms that are known: a map by currency, a list of pairs, one price with its currency beside it. */
+/** Reads the three known forms: a map by currency, a list of pairs, one price beside its currency. */
 function pricesOf(item: ExactJsonObject, wire: CatalogueWire): Prices {
   const found = firstAt(item, wire.prices, (value): Prices | null => {
     if (isJsonList(value)) {
@@ -91,7 +91,7 @@ function dataOf(item: ExactJsonObject, wire: CatalogueWire): string | null {
   return megabytes === null ? firstAt(item, wire.data, textIn) : `${megabytes} MB`;
 }
 
-/** The key by which an item is ordered; a plain string in a list is a key too. */
+/** The key by which an item is ordered; a string in a list is a key, too. */
 export function itemKey(item: ExactJson, wire: CatalogueWire): string | null {
   return isJsonObject(item) ? firstAt(item, wire.key, textIn) : textIn(item);
 }
@@ -99,7 +99,7 @@ export function itemKey(item: ExactJson, wire: CatalogueWire): string | null {
 const isSellable = (item: ExactJsonObject, wire: CatalogueWire): boolean =>
   (firstAt(item, wire.sellable, flagIn) ?? true) && !(firstAt(item, wire.website_only, flagIn) ?? false);
 
-/** Reads a product; null for an element without a key, which cannot be ordered. */
+/** Reads a product; null for an element without a key: it cannot be ordered. */
 export function readProduct(element: ExactJson, wire: CatalogueWire): Product | null {
   const variant = itemKey(element, wire);
   if (variant === null) return null;

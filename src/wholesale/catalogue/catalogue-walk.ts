@@ -1,11 +1,40 @@
 import { assert } from '../../core/order-sync-error.ts';
 import type { Outcome } from '../../core/decision/outcome.ts';
-import type { CataloguePage } from './catalogue-page.ts';
+import type { ExactJson } from '../../core/exact-json.ts';
+import { countIn, firstAt, listIn, textIn } from '../connector/answer-values.ts';
 import type { CatalogueWire } from '../connector/wire-catalogue.ts';
+import { itemKey } from './catalogue-item.ts';
 
-type Paging = CatalogueWire['paging'];
+/** One page of a catalogue list. */
+export interface CataloguePage<T> {
+  readonly items: readonly { readonly key: string; readonly item: T }[];
+  /** The next page, if the answer names one. */
+  readonly next: string | null;
+  /** The number of pages, if the answer names it. */
+  readonly lastPage: number | null;
+}
 
-/** What one request of a walk brought. A failed one leaves the walk where it was: it may be made again later. */
+/** Reads a page; null when the answer has no list. Never throws. */
+export function readCataloguePage<T>(
+  answer: ExactJson,
+  readItem: (element: ExactJson, wire: CatalogueWire) => T | null,
+  wire: CatalogueWire,
+): CataloguePage<T> | null {
+  const list = firstAt(answer, wire.lists, listIn);
+  if (list === null) return null;
+  const items = list.flatMap((element) => {
+    const key = itemKey(element, wire);
+    const item = readItem(element, wire);
+    return key === null || item === null ? [] : [{ key, item }];
+  });
+  return {
+    items,
+    next: firstAt(answer, wire.paging.next, textIn),
+    lastPage: firstAt(answer, wire.paging.last_page, countIn),
+  };
+}
+
+/** The result of one request. After a failed one the walk is where it was: the same page can be read again. */
 export type WalkStep<T> =
   | { readonly kind: 'page'; readonly items: readonly T[] }
   | { readonly kind: 'failed'; readonly outcome: Outcome };
@@ -15,20 +44,28 @@ export interface WalkCall {
   readonly signal?: AbortSignal;
 }
 
-/** Fetches one page: exactly one HTTP request. */
+/** Fetches one page with exactly one HTTP request. */
 export type PageFetch<T> = (
   path: string,
   call: WalkCall,
 ) => Promise<{ kind: 'page'; page: CataloguePage<T> } | { kind: 'failed'; outcome: Outcome }>;
+
+interface WalkOptions<T> {
+  readonly path: string;
+  readonly paging: CatalogueWire['paging'];
+  readonly origin: string;
+  readonly basePath: string;
+  readonly fetch: PageFetch<T>;
+}
 
 function withParameter(path: string, name: string, value: string): string {
   return `${path}${path.includes('?') ? '&' : '?'}${encodeURIComponent(name)}=${encodeURIComponent(value)}`;
 }
 
 /**
- * A catalogue list, read page by page. Each `read` is one HTTP request, so that the caller takes a budget slot for
- * each; an item that comes again on a later page is left out. The walk is done on the last page, on an empty one, on
- * one that brings no new key (a server that ignores the page number repeats itself), and at the cap on pages.
+ * A catalogue list, read page by page. Each `read` is one HTTP request, because the caller takes a budget slot for
+ * each. An item that comes again on a later page is omitted. The walk is done after the last page, after a page without
+ * a new key (a server that ignores the page number sends the same page again), and at the limit of pages.
  *
  * ```ts
  * const walk = client.products();
@@ -40,44 +77,37 @@ function withParameter(path: string, name: string, value: string): string {
  * ```
  */
 export class CatalogueWalk<T> {
+  readonly #options: WalkOptions<T>;
   readonly #start: string;
-  readonly #paging: Paging;
-  readonly #origin: string;
-  readonly #basePath: string;
-  readonly #fetch: PageFetch<T>;
   readonly #seen = new Set<string>();
   #path: string | null;
   #pages = 0;
   #incomplete: string | null = null;
 
-  constructor(options: { path: string; paging: Paging; origin: string; basePath: string; fetch: PageFetch<T> }) {
-    this.#paging = options.paging;
-    this.#origin = options.origin;
-    this.#basePath = options.basePath;
-    this.#fetch = options.fetch;
-    const { paging } = options;
+  constructor(options: WalkOptions<T>) {
+    const { path, paging } = options;
+    this.#options = options;
     this.#start =
       paging.mode === 'off' || paging.size_param === 'off'
-        ? options.path
-        : withParameter(options.path, paging.size_param, String(paging.size));
+        ? path
+        : withParameter(path, paging.size_param, String(paging.size));
     this.#path =
       paging.mode === 'page' ? withParameter(this.#start, paging.page_param, String(paging.first_page)) : this.#start;
   }
 
-  /** True when there is nothing more to read. */
   get done(): boolean {
     return this.#path === null;
   }
 
-  /** Why the list that was read is perhaps not the whole one; null when nothing speaks for that. */
+  /** Why the list may have more pages than were read; null when it was read to its end. */
   get incomplete(): string | null {
     return this.#incomplete;
   }
 
-  /** Reads the next page, with one HTTP request. Only while not `done`. */
+  /** Reads the next page. Only while not `done`. */
   async read(call: WalkCall): Promise<WalkStep<T>> {
     assert(this.#path !== null, 'a walk is read only while it is not done');
-    const result = await this.#fetch(this.#path, call);
+    const result = await this.#options.fetch(this.#path, call);
     if (result.kind === 'failed') return result;
     const { page } = result;
     this.#pages += 1;
@@ -91,7 +121,7 @@ export class CatalogueWalk<T> {
   }
 
   #nextPath(page: CataloguePage<T>, fresh: number): string | null {
-    const paging = this.#paging;
+    const { paging } = this.#options;
     const announced = page.next !== null || (page.lastPage !== null && page.lastPage > this.#pages);
     if (paging.mode === 'off') {
       if (announced) this.#incomplete = 'the answer names a next page, but catalogue.paging.mode is off';
@@ -107,21 +137,22 @@ export class CatalogueWalk<T> {
   }
 
   #countedPath(page: CataloguePage<T>): string | null {
-    const { page_param, first_page } = this.#paging;
+    const { page_param, first_page } = this.#options.paging;
     if (page.lastPage !== null && this.#pages >= page.lastPage) return null;
     return withParameter(this.#start, page_param, String(first_page + this.#pages));
   }
 
   #namedPath(page: CataloguePage<T>): string | null {
+    const { paging, origin, basePath } = this.#options;
     if (page.next === null) return null;
-    if (!/^(https?:|\/)/i.test(page.next)) return withParameter(this.#start, this.#paging.token_param, page.next);
-    const url = URL.canParse(page.next, this.#origin) ? new URL(page.next, this.#origin) : null;
-    const below = url !== null && `${url.pathname}/`.startsWith(`${this.#basePath}/`);
-    // The key goes along with every request: it is not carried to another server because an answer says so.
-    if (url === null || url.origin !== this.#origin || !below) {
+    if (!/^(https?:|\/)/i.test(page.next)) return withParameter(this.#start, paging.token_param, page.next);
+    const url = URL.canParse(page.next, origin) ? new URL(page.next, origin) : null;
+    const below = url !== null && `${url.pathname}/`.startsWith(`${basePath}/`);
+    // Every request carries the API key: it must not go to another server because an answer names one.
+    if (url === null || url.origin !== origin || !below) {
       this.#incomplete = 'the answer names a next page outside the base address';
       return null;
     }
-    return `${url.pathname.slice(this.#basePath.length)}${url.search}`;
+    return `${url.pathname.slice(basePath.length)}${url.search}`;
   }
 }

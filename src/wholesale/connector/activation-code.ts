@@ -1,24 +1,24 @@
+import type { ExactJson } from '../../core/exact-json.ts';
+
 /** The parts of an eSIM's activation code, `LPA:1$<SM-DP+ address>$<matching id>[$<OID>[$<confirmation flag>]]`. */
 export interface ActivationCode {
   readonly lpa: string | null;
-  readonly smdpAddress: string | null;
-  readonly matchingId: string | null;
+  readonly smdp_address: string | null;
+  readonly matching_id: string | null;
 }
 
-/** The activation code in its full form; null for a mere host name, an address or a picture. */
-export function activationCodeIn(text: string): string | null {
-  const trimmed = text.trim();
-  if (/^LPA:1\$[^$\s]+\$\S*$/i.test(trimmed)) return trimmed;
-  // Some suppliers leave the prefix out, as people do who type it in by hand.
-  return /^1\$[^$\s]+\$\S*$/.test(trimmed) ? `LPA:${trimmed}` : null;
+/** The activation code in its full form; null for a host name, an address or a picture. */
+export function activationCodeIn(value: ExactJson): string | null {
+  const text = typeof value === 'string' ? value.trim() : '';
+  if (/^LPA:1\$[^$\s]+\$\S*$/i.test(text)) return text;
+  // Some suppliers omit the prefix.
+  return /^1\$[^$\s]+\$\S*$/.test(text) ? `LPA:${text}` : null;
 }
 
-/** A bare SM-DP+ address; null for anything that is none. Some suppliers show it with a scheme before it. */
-export function smdpAddressIn(text: string): string | null {
-  const bare = text
-    .trim()
-    .replace(/^https?:\/\//i, '')
-    .replace(/\/+$/, '');
+/** A bare SM-DP+ address; null for anything else. Some suppliers show it with a scheme. */
+export function smdpAddressIn(value: ExactJson): string | null {
+  const text = typeof value === 'string' ? value.trim() : '';
+  const bare = text.replace(/^https?:\/\//i, '').replace(/\/+$/, '');
   return /^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+(:\d{1,5})?$/.test(bare) ? bare : null;
 }
 
@@ -28,12 +28,12 @@ export function completeActivationCode(known: ActivationCode, confirmationCode: 
     const [, smdp = '', matching = ''] = known.lpa.split('$');
     return {
       lpa: known.lpa,
-      smdpAddress: known.smdpAddress ?? (smdp === '' ? null : smdp),
-      matchingId: known.matchingId ?? (matching === '' ? null : matching),
+      smdp_address: known.smdp_address ?? (smdp === '' ? null : smdp),
+      matching_id: known.matching_id ?? (matching === '' ? null : matching),
     };
   }
-  if (known.smdpAddress === null || known.matchingId === null) return known;
-  // A set fifth part tells the phone to ask for the confirmation code.
+  if (known.smdp_address === null || known.matching_id === null) return known;
+  // The fifth part tells the phone to ask for the confirmation code.
   const flag = confirmationCode === null ? '' : '$$1';
-  return { ...known, lpa: `LPA:1$${known.smdpAddress}$${known.matchingId}${flag}` };
+  return { ...known, lpa: `LPA:1$${known.smdp_address}$${known.matching_id}${flag}` };
 }

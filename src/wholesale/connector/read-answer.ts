@@ -1,23 +1,35 @@
-import type { Family } from '../../core/order/operation.ts';
 import type { OrderAnswer, StatusClass, Unit } from '../../core/decision/order-answer.ts';
-import { isJsonObject, type ExactJsonObject, type ExactJson } from '../../core/exact-json.ts';
+import { type ExactJson, type ExactJsonObject, isJsonList, isJsonObject } from '../../core/exact-json.ts';
+import { quoted } from '../../core/message-text.ts';
+import type { Family } from '../../core/order/operation.ts';
 import { amountIn, currencyIn, firstAt, textIn, valueAt } from './answer-values.ts';
 import { readCodeUnits, readEsimUnits } from './read-units.ts';
 import type { AnswerWire } from './wire-answer.ts';
 
-const classes = ['refunded', 'failed', 'done', 'pending'] as const;
+/** What a success says: an order that is ours, an order that is not, or neither. */
+export type SuccessReading =
+  | { readonly kind: 'read'; readonly answer: OrderAnswer | null }
+  | { readonly kind: 'mismatch'; readonly answer: OrderAnswer; readonly message: string }
+  | { readonly kind: 'unreadable'; readonly message: string };
 
-const bareWord = (word: string): string =>
+/** What a found order says; `order` is the part of the answer that is about it. */
+export type LookupReading =
+  | Exclude<SuccessReading, { kind: 'read' }>
+  | { readonly kind: 'read'; readonly answer: OrderAnswer; readonly order: ExactJson };
+
+const statusClasses = ['refunded', 'failed', 'done', 'pending'] as const;
+
+const plainWord = (word: string): string =>
   word
     .trim()
     .toLowerCase()
     .replaceAll(/[\s-]+/g, '_');
 
-/** The class of a status word; `none` for no word and for one that the mapping does not know. */
-export function statusClassOf(status: string | null, wire: AnswerWire): StatusClass {
+/** The class of a status word; `none` without a word and for a word that the mapping does not list. */
+function statusClassOf(status: string | null, wire: AnswerWire): StatusClass {
   if (status === null) return 'none';
-  const word = bareWord(status);
-  return classes.find((name) => wire.status_words[name].some((known) => bareWord(known) === word)) ?? 'none';
+  const word = plainWord(status);
+  return statusClasses.find((name) => wire.status_words[name].some((known) => plainWord(known) === word)) ?? 'none';
 }
 
 function readUnits(order: ExactJson, family: Family, wire: AnswerWire): readonly Unit[] {
@@ -25,8 +37,8 @@ function readUnits(order: ExactJson, family: Family, wire: AnswerWire): readonly
 }
 
 /**
- * The objects in which an order may stand, the likeliest first: the one in which most of its fields are found, and of
- * equals the innermost, because a wrapper often has a status of its own.
+ * The objects that may be the order, the likeliest first: the one with most of an order's fields, and among equals the
+ * innermost, because a wrapper often has a status of its own.
  */
 export function orderObjectsIn(answer: ExactJson, family: Family, wire: AnswerWire): readonly ExactJsonObject[] {
   const ranked: { object: ExactJsonObject; found: number; place: number }[] = [];
@@ -42,17 +54,14 @@ export function orderObjectsIn(answer: ExactJson, family: Family, wire: AnswerWi
   return ranked.map((entry) => entry.object);
 }
 
-/** Every reference that an answer shows, the likeliest first: an API may number orders besides keeping ours. */
-export function referencesIn(answer: ExactJson, family: Family, wire: AnswerWire): readonly string[] {
+/** Every reference in an answer, the likeliest first: an API may keep ours and add a number of its own. */
+function referencesIn(answer: ExactJson, family: Family, wire: AnswerWire): readonly string[] {
   return orderObjectsIn(answer, family, wire).flatMap((object) =>
     wire.reference.flatMap((path) => firstAt(object, [path], textIn) ?? []),
   );
 }
 
-/**
- * Whether an answer speaks of another order than ours: it shows a reference, and ours is not among those that it
- * shows. An answer without any says nothing.
- */
+/** The reference of another order, if the answer has references and `expected` is not one of them; else null. */
 export function foreignReference(
   answer: ExactJson,
   family: Family,
@@ -65,8 +74,8 @@ export function foreignReference(
 }
 
 /**
- * Reads a success answer through the mapping. What cannot be found is null: the specification shows no payload.
- * Never throws, whatever the answer.
+ * Reads a success answer through the mapping. A field that is not found is null: the specification shows no payload.
+ * Never throws.
  */
 export function readAnswer(answer: ExactJson, family: Family, wire: AnswerWire): OrderAnswer {
   const objects = orderObjectsIn(answer, family, wire);
@@ -78,7 +87,7 @@ export function readAnswer(answer: ExactJson, family: Family, wire: AnswerWire):
     return null;
   };
   const statuses = objects.map((object) => firstAt(object, wire.status, textIn)).filter((status) => status !== null);
-  // Money that is back must not be overlooked because a wrapper around the order says `success`.
+  // A refund counts also where a wrapper around the order says `success`.
   const refunded = statuses.find((status) => statusClassOf(status, wire) === 'refunded');
   const status = refunded ?? statuses[0] ?? null;
   return {
@@ -90,4 +99,40 @@ export function readAnswer(answer: ExactJson, family: Family, wire: AnswerWire):
     currency: first(wire.currency, currencyIn),
     units: objects.map((object) => readUnits(object, family, wire)).find((units) => units.length > 0) ?? [],
   };
+}
+
+/** Where an API that filters by reference puts the list of found orders. */
+const listPlaces = ['$', 'data', 'orders', 'items', 'results', 'list', 'data.orders', 'data.items'];
+
+function isEmpty(answer: OrderAnswer): boolean {
+  return (
+    answer.orderNumber === null && answer.reference === null && answer.status === null && answer.units.length === 0
+  );
+}
+
+/**
+ * Reads what a lookup found: one order, or a list with exactly one order that is ours. An empty list, or an object
+ * without any field of an order, does not prove that there is no such order: only the error body of Spec 7 does.
+ */
+export function readLookup(
+  body: ExactJson,
+  family: Family,
+  expectReference: string | null,
+  wire: AnswerWire,
+): LookupReading {
+  const whole = readAnswer(body, family, wire);
+  if (!isEmpty(whole)) {
+    const foreign = foreignReference(body, family, expectReference, wire);
+    if (foreign === null) return { kind: 'read', answer: whole, order: body };
+    const message = `the found order has the reference ${quoted(foreign)}, not ${quoted(expectReference ?? '')}`;
+    return { kind: 'mismatch', answer: whole, message };
+  }
+  const list = listPlaces.map((path) => valueAt(body, path)).find(isJsonList);
+  if (list === undefined) return { kind: 'unreadable', message: 'an answer in which no order can be recognised' };
+  const ours = list.filter(
+    (order) => expectReference !== null && referencesIn(order, family, wire).includes(expectReference),
+  );
+  const [order] = ours;
+  if (order !== undefined && ours.length === 1) return { kind: 'read', answer: readAnswer(order, family, wire), order };
+  return { kind: 'unreadable', message: `a list of ${list.length} orders, ${ours.length} of them ours` };
 }

@@ -1,12 +1,12 @@
 import type { Unit } from '../../core/decision/order-answer.ts';
 import { activationCodeIn, completeActivationCode, smdpAddressIn } from './activation-code.ts';
-import { isJsonObject, type ExactJson } from '../../core/exact-json.ts';
-import { addressIn, firstAt, iccidIn, listIn, pictureIn, textIn, valueAt } from './answer-values.ts';
+import { type ExactJson, isJsonList, isJsonObject } from '../../core/exact-json.ts';
+import { addressIn, firstAt, iccidIn, listIn, pictureIn, textIn } from './answer-values.ts';
 import type { AnswerWire } from './wire-answer.ts';
 
 type Field = Exclude<keyof Unit, 'status'>;
 
-/** A unit of what was found; null when nothing of it, or not all that the mapping requires, was there. */
+/** A unit with the fields that were found; null without any, or without one that the mapping requires. */
 function unitOf(
   fields: Readonly<Partial<Record<Field, string | null>>>,
   status: string | null,
@@ -25,7 +25,7 @@ const pictureKinds = [
   ['PHN2', 'image/svg+xml'],
 ] as const;
 
-/** A code that is a picture becomes a data address; null for a code that is text. */
+/** The address of a code that is a picture, as `data:` or http(s); null for a code that is text. */
 function pictureCode(code: string, type: string | null): string | null {
   if (type === null || !/^(image\/|code_image$|image$)/i.test(type)) return null;
   if (/^(data:|https?:)/i.test(code)) return pictureIn(code);
@@ -35,20 +35,18 @@ function pictureCode(code: string, type: string | null): string | null {
 }
 
 function codeUnit(element: ExactJson, wire: AnswerWire['codes']): Unit | null {
-  if (typeof element === 'string') {
-    return unitOf({ code: textIn(element) }, null, wire.required);
-  }
+  if (typeof element === 'string') return unitOf({ code: textIn(element) }, null, wire.required);
   if (!isJsonObject(element)) return null;
   const text = (paths: readonly string[]): string | null => firstAt(element, paths, textIn);
   const type = text(wire.type);
   if (type !== null && wire.undelivered_types.includes(type.toLowerCase())) return null;
   const found = text(wire.code);
-  const drawn = found === null ? null : pictureCode(found, type);
-  const code = drawn === null ? found : null;
+  const picture = found === null ? null : pictureCode(found, type);
+  const code = picture === null ? found : null;
   const serial = text(wire.serial);
-  const url = drawn ?? firstAt(element, wire.url, addressIn);
+  const url = picture ?? firstAt(element, wire.url, addressIn);
   const pin = text(wire.pin);
-  // An expiry date or a serial number alone is no delivery: there is nothing to redeem.
+  // An expiry date or a serial number alone cannot be redeemed.
   if (code === null && url === null && pin === null) return null;
   return unitOf(
     { code, pin, serial: serial === code ? null : serial, url, expires_at: text(wire.expires_at) },
@@ -62,16 +60,14 @@ function esimUnit(element: ExactJson, wire: AnswerWire['esims']): Unit | null {
   if (!isJsonObject(element)) return null;
   const text = (paths: readonly string[]): string | null => firstAt(element, paths, textIn);
   const iccid = firstAt(element, wire.iccid, iccidIn);
-  // It has an ICCID field, and in it something else: the eSIM is not there yet.
+  // An ICCID field with another value is a placeholder: the eSIM is not delivered yet.
   if (iccid === null && text(wire.iccid) !== null) return null;
   const confirmation = text(wire.confirmation_code);
   const activation = completeActivationCode(
     {
-      lpa: firstAt(element, wire.lpa, (value) => (typeof value === 'string' ? activationCodeIn(value) : null)),
-      smdpAddress: firstAt(element, wire.smdp_address, (value) =>
-        typeof value === 'string' ? smdpAddressIn(value) : null,
-      ),
-      matchingId: text(wire.matching_id),
+      lpa: firstAt(element, wire.lpa, activationCodeIn),
+      smdp_address: firstAt(element, wire.smdp_address, smdpAddressIn),
+      matching_id: text(wire.matching_id),
     },
     confirmation,
   );
@@ -79,9 +75,7 @@ function esimUnit(element: ExactJson, wire: AnswerWire['esims']): Unit | null {
   return unitOf(
     {
       iccid,
-      lpa: activation.lpa,
-      smdp_address: activation.smdpAddress,
-      matching_id: activation.matchingId,
+      ...activation,
       confirmation_code: confirmation,
       qr_url: firstAt(element, wire.qr_url, pictureIn),
       apple_install_url: firstAt(element, wire.apple_install_url, addressIn),
@@ -92,13 +86,10 @@ function esimUnit(element: ExactJson, wire: AnswerWire['esims']): Unit | null {
   );
 }
 
-/** The elements of a list, where one order may keep a list in each of its positions. */
+/** The elements of a list. An element that has a list of its own counts as the elements of that one. */
 function elementsOf(value: ExactJson, lists: readonly string[]): readonly ExactJson[] {
-  const elements = Array.isArray(value) ? value : [value];
-  return elements.flatMap((element: ExactJson) => {
-    const inner = isJsonObject(element) ? firstAt(element, lists, listIn) : null;
-    return inner ?? [element];
-  });
+  const elements = isJsonList(value) ? value : [value];
+  return elements.flatMap((element) => (isJsonObject(element) ? firstAt(element, lists, listIn) : null) ?? [element]);
 }
 
 function unitsIn(
@@ -106,30 +97,24 @@ function unitsIn(
   lists: readonly string[],
   read: (element: ExactJson) => Unit | null,
 ): readonly Unit[] {
-  for (const path of lists) {
-    const value = valueAt(order, path);
-    if (value === undefined || value === null) continue;
+  const found = firstAt(order, lists, (value) => {
     const units = elementsOf(value, lists)
       .map(read)
       .filter((unit) => unit !== null);
-    if (units.length > 0) return units;
-  }
-  return [];
+    return units.length > 0 ? units : null;
+  });
+  return found ?? [];
 }
 
-/** The codes that an order delivered; what is promised but not there is left out. */
+/** The codes that an order delivered, without those that are only announced. */
 export function readCodeUnits(order: ExactJson, wire: AnswerWire['codes']): readonly Unit[] {
   return unitsIn(order, wire.lists, (element) => codeUnit(element, wire));
 }
 
-/** The eSIMs of an order: those of its list, or the single one that it is or holds. */
+/** The eSIMs of an order: those of its list, or the single one that it is or contains. */
 export function readEsimUnits(order: ExactJson, wire: AnswerWire['esims']): readonly Unit[] {
   const listed = unitsIn(order, wire.lists, (element) => esimUnit(element, wire));
   if (listed.length > 0) return listed;
-  for (const path of wire.single) {
-    const value = valueAt(order, path);
-    const unit = isJsonObject(value) ? esimUnit(value, wire) : null;
-    if (unit !== null) return [unit];
-  }
-  return [];
+  const single = firstAt(order, wire.single, (value) => (isJsonObject(value) ? esimUnit(value, wire) : null));
+  return single === null ? [] : [single];
 }

@@ -1,9 +1,9 @@
 import type { ReferencedPurchase } from '../../core/order/purchase.ts';
 import { assert } from '../../core/order-sync-error.ts';
-import { fillPath, givenPaths } from './wire-path.ts';
+import { fillPath, givenPaths } from './wire-parts.ts';
 import type { Wire } from './wire.ts';
 
-/** A request as it will be sent, byte for byte; it is stored and never rendered again. */
+/** A request byte for byte. It is stored with its reference and never rendered again. */
 export interface RenderedCall {
   readonly method: string;
   /** Below the base address, percent-encoded. */
@@ -12,71 +12,49 @@ export interface RenderedCall {
   readonly body: string | null;
 }
 
-function needed<T>(value: T | null, name: string, purchase: ReferencedPurchase): T {
-  assert(value !== null && value !== '', `an ${purchase.operation} has a ${name}`);
-  return value;
-}
-
-/** The body of a buying call. The order of its keys is fixed, so that equal facts are equal bytes. */
-function buyingBody(fields: readonly (readonly [string, unknown])[], extra: Readonly<Record<string, unknown>>): string {
-  const present = fields.filter(([name, value]) => name !== 'off' && value !== null);
+/** `off` as a name, and null as a value, omit a field. The order of the fields is fixed: the bytes must not vary. */
+function bodyOf(fields: Readonly<Record<string, unknown>>, extra: Readonly<Record<string, unknown>>): string {
+  const present = Object.entries(fields).filter(([name, value]) => name !== 'off' && value !== null);
   return JSON.stringify(Object.fromEntries([...present, ...Object.entries(extra)]));
 }
 
 /**
- * Writes the request of a spending call. Pure: the same facts and the same mapping give the same bytes. `reference`,
- * `quantity` and `days` are named by the specification (Spec 2, 4); the other names come from the mapping. A cancel
- * carries no reference (Spec 7, retry rule 3). Fails with INVARIANT when a fact that the operation needs is missing.
+ * Renders the request of a spending call. Pure: the same purchase and mapping give the same bytes. The specification
+ * names `reference`, `quantity` and `days` (Spec 2, 4); the other names come from the mapping. A cancel carries no
+ * reference (Spec 7, retry rule 3). Fails with INVARIANT when the operation needs a field that is null.
  */
 export function renderRequest(purchase: ReferencedPurchase, wire: Wire): RenderedCall {
-  const reference = needed(purchase.reference, 'reference', purchase);
-  switch (purchase.operation) {
+  const { operation, days } = purchase;
+  const need = <Name extends keyof ReferencedPurchase>(name: Name): NonNullable<ReferencedPurchase[Name]> => {
+    const value = purchase[name];
+    assert(value !== null && value !== '', `an ${operation} has a ${name}`);
+    return value;
+  };
+  const reference = need('reference');
+  switch (operation) {
     case 'gift_card_order': {
-      const { fields, extra } = wire.gift_card_order;
-      const body = buyingBody(
-        [
-          ['reference', reference],
-          [fields.variant, needed(purchase.variant, 'variant', purchase)],
-          ['quantity', needed(purchase.quantity, 'quantity', purchase)],
-          [fields.currency, needed(purchase.currency, 'currency', purchase)],
-        ],
-        extra,
-      );
+      const { fields, extra } = wire[operation];
+      const product = { [fields.variant]: need('variant'), quantity: need('quantity') };
+      const body = bodyOf({ reference, ...product, [fields.currency]: need('currency') }, extra);
       return { method: 'POST', path: givenPaths.giftCardOrder, body };
     }
     case 'esim_order': {
-      const { fields, extra } = wire.esim_order;
-      const body = buyingBody(
-        [
-          ['reference', reference],
-          [fields.plan, needed(purchase.plan, 'plan', purchase)],
-          ['quantity', needed(purchase.quantity, 'quantity', purchase)],
-          [fields.currency, needed(purchase.currency, 'currency', purchase)],
-          ['days', purchase.days],
-        ],
-        extra,
-      );
+      const { fields, extra } = wire[operation];
+      const product = { [fields.plan]: need('plan'), quantity: need('quantity') };
+      const body = bodyOf({ reference, ...product, [fields.currency]: need('currency'), days }, extra);
       return { method: 'POST', path: givenPaths.esimOrder, body };
     }
     case 'esim_topup': {
-      const { method, path, fields, extra } = wire.esim_topup;
-      const iccid = needed(purchase.iccid, 'iccid', purchase);
-      const body = buyingBody(
-        [
-          ['reference', reference],
-          [fields.iccid, iccid],
-          [fields.plan, needed(purchase.plan, 'plan', purchase)],
-          [fields.currency, needed(purchase.currency, 'currency', purchase)],
-          ['days', purchase.days],
-        ],
-        extra,
-      );
+      const { method, path, fields, extra } = wire[operation];
+      const iccid = need('iccid');
+      const product = { [fields.iccid]: iccid, [fields.plan]: need('plan') };
+      const body = bodyOf({ reference, ...product, [fields.currency]: need('currency'), days }, extra);
       return { method, path: fillPath(path, { iccid }), body };
     }
     case 'esim_cancel': {
-      const { method, path, body, fields, extra } = wire.esim_cancel;
-      const iccid = needed(purchase.iccid, 'iccid', purchase);
-      const text = body === 'none' ? null : buyingBody([[fields.iccid, iccid]], extra);
+      const { method, path, body, fields, extra } = wire[operation];
+      const iccid = need('iccid');
+      const text = body === 'none' ? null : bodyOf({ [fields.iccid]: iccid }, extra);
       return { method, path: fillPath(path, { iccid }), body: text };
     }
   }

@@ -15,11 +15,11 @@ const unitFields = z.enum([
   'qr_url',
   'apple_install_url',
 ]);
-/** A delivered thing that lacks one of these does not count as delivered. */
+/** A unit without one of these does not count as delivered. */
 const required = z.array(unitFields).default([]);
 
 const codes = z.strictObject({
-  /** The most telling names first: `items` may just as well be what was asked for. */
+  /** `items` last: it may also list what was ordered. */
   lists: candidates('codes', 'keys', 'cards', 'vouchers', 'units', 'items'),
   code: candidates('code', 'key', 'card_number', 'cardNumber', 'epin', 'serial'),
   pin: candidates('pin', 'pin_code', 'pinCode'),
@@ -28,17 +28,17 @@ const codes = z.strictObject({
   expires_at: candidates('expires_at', 'expiresAt', 'expiration_date', 'expirationDate'),
   type: candidates('type', 'codeType', 'code_type'),
   status: candidates('status', 'state'),
-  /** Types of a code that is promised but not there yet. */
+  /** Types of a code that is announced but not delivered yet. */
   undelivered_types: words('pre_order', 'preorder', 'pending'),
   required,
 });
 
 const esims = z.strictObject({
   lists: candidates('esims', 'sims', 'profiles', 'items'),
-  /** Where a single eSIM may stand, if there is no list. */
+  /** Where a single eSIM may be, if there is no list. */
   single: candidates('esim', 'sim', '$'),
   iccid: candidates('iccid', 'ICCID', 'iccId'),
-  /** Counts only if it has the form of an activation code: one supplier's `lpa` is a mere host name. */
+  /** Used only in the form of an activation code: one supplier's `lpa` is a host name. */
   lpa: candidates('lpa', 'activation_code', 'activationCode', 'qr', 'qrcode', 'qr_code', 'qrCode', 'ac', 'lpaString'),
   smdp_address: candidates('smdp_address', 'smdpAddress', 'smdp', 'lpa'),
   matching_id: candidates('matching_id', 'matchingId'),
@@ -56,7 +56,7 @@ const esims = z.strictObject({
 });
 
 const statusWords = z.strictObject({
-  /** The only one that the specification gives (Spec 3); other spellings may be added. */
+  /** The only word that the specification gives (Spec 3). */
   refunded: words('refunded'),
   failed: words('failed', 'cancelled', 'canceled', 'rejected', 'error'),
   done: words(
@@ -84,9 +84,9 @@ const statusWords = z.strictObject({
   ),
 });
 
-/** Where a success answer keeps what (Spec 4: response payloads are not shown). */
+/** Where a success answer keeps its values (Spec 4: response payloads are not shown). */
 export const answerWire = z.strictObject({
-  /** Where the order itself may stand; `$` is the whole answer. */
+  /** Where the order itself may be; `$` is the whole answer. */
   envelopes: candidates('$', 'data', 'order', 'data.order', 'result', 'result.order'),
   number: candidates(
     'number',
@@ -103,7 +103,7 @@ export const answerWire = z.strictObject({
   status: candidates('status', 'state'),
   cost: candidates('total', 'cost', 'amount', 'price', 'charged', 'total.amount', 'cost.amount', 'price.amount'),
   currency: candidates('currency', 'balance', 'currency_code', 'total.currency', 'cost.currency', 'price.currency'),
-  /** How many digits of an amount stand behind the point: 0 where 12.5 is written 12.5, 2 where it is written 1250. */
+  /** How many of an amount's digits are decimals: 0 where 12.5 is written 12.5, 2 where it is written 1250. */
   money_minor_digits: z.int().min(0).max(12).default(0),
   status_words: statusWords.prefault({}),
   codes: codes.prefault({}),

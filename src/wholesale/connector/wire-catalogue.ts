@@ -4,8 +4,8 @@ import { candidates, pathTemplate } from './wire-parts.ts';
 const queryName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_.[\]-]{0,63}$/, 'must be the name of a query parameter');
 
 /**
- * How a long list is read. `off`: the first answer is the whole list. `page`: the page is counted in a query
- * parameter. `next`: the answer names the next page, by an address of the same origin or by a token.
+ * How a long list is read. `off`: the first answer is the whole list. `page`: a query parameter has the number of the
+ * page. `next`: each answer names the next page, by an address of the same origin or by a token.
  */
 const paging = z.strictObject({
   mode: z.enum(['off', 'page', 'next']).default('off'),
@@ -21,7 +21,7 @@ const paging = z.strictObject({
   max_pages: z.int().min(1).max(10_000).default(200),
 });
 
-/** Where the catalogue stands and what its items are called (Spec 4: not shown, except the path `/products`). */
+/** The paths of the catalogue and the field names of its items (Spec 4: not shown, except the path `/products`). */
 export const catalogueWire = z.strictObject({
   products: z.strictObject({ method: z.enum(['GET', 'POST']).default('GET') }).prefault({}),
   destinations: z.strictObject({ path: pathTemplate().default('/esim/destinations') }).prefault({}),
@@ -48,7 +48,7 @@ export const catalogueWire = z.strictObject({
   key: candidates('variant', 'plan', 'destination', 'id', 'code', 'sku', 'slug'),
   name: candidates('name', 'title'),
   prices: candidates('prices', 'price'),
-  /** Where a price that is not a map stands, and its currency. */
+  /** Where a price that is not a map has its amount and its currency. */
   price_amount: candidates('amount', 'price', 'value'),
   price_currency: candidates('currency', 'currency_code'),
   money_minor_digits: z.int().min(0).max(12).default(0),

@@ -1,19 +1,46 @@
 import { z } from 'zod';
-import { placeholdersOf } from './wire-path.ts';
+import { assert } from '../../core/order-sync-error.ts';
 
-/** A path below the base address; its only variable parts are the placeholders named here. */
+/** Paths that the specification gives (Spec 4). They cannot be configured. */
+export const givenPaths = {
+  giftCardOrder: '/orders',
+  esimOrder: '/esim/orders',
+  topups: '/esim/esims/{iccid}/topups',
+  products: '/products',
+} as const;
+
+const placeholder = /\{([^{}]*)\}/g;
+
+/** A path below the base address, as a config may give it; it may contain these placeholders and no others. */
 export function pathTemplate(...placeholders: readonly string[]) {
   const shown = placeholders.map((name) => `{${name}}`).join(', ');
   return z
     .string()
     .regex(/^\/(?!\/)[!-~]*$/, 'must start with a single "/" and have no spaces')
     .regex(/^[^#\\]*$/, 'must not contain "#" or "\\"')
-    .refine((path) => placeholdersOf(path).every((name) => placeholders.includes(name)), {
+    .refine((path) => [...path.matchAll(placeholder)].every(([, name = '']) => placeholders.includes(name)), {
       error: shown === '' ? 'must have no placeholder' : `may have no placeholder but ${shown}`,
     });
 }
 
-/** Where a value may stand in an answer, best first, as dotted paths; an empty list means that it is never read. */
+/** Whether a value can stand in a path. A value of only dots would be read as a step up or down. */
+export function isPathPart(value: string): boolean {
+  return value !== '' && !/^\.+$/.test(value);
+}
+
+/**
+ * Puts values into a path template, percent-encoded: no value can add a path segment or a parameter. Fails with
+ * INVARIANT on a value that is missing or that cannot stand in a path.
+ */
+export function fillPath(template: string, values: Readonly<Record<string, string>>): string {
+  return template.replaceAll(placeholder, (_whole, name: string) => {
+    const value = Object.hasOwn(values, name) ? values[name] : undefined;
+    assert(value !== undefined && isPathPart(value), `"${value}" cannot stand for {${name}} in the path ${template}`);
+    return encodeURIComponent(value);
+  });
+}
+
+/** Where a value may be in an answer, best first, as dotted paths; with an empty list it is never read. */
 export const candidates = (...paths: readonly string[]) =>
   z
     .array(z.string().regex(/^(\$|[^\s.]+(\.[^\s.]+)*)$/, 'must be a dotted path such as order.total, or $'))

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { catalogueWire } from './wire-catalogue.ts';
 import { answerWire } from './wire-answer.ts';
 import { pathTemplate } from './wire-parts.ts';
@@ -7,10 +8,10 @@ const fieldName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/, 'must be th
 const fieldOrOff = z.union([z.literal('off'), fieldName]);
 const fixedNames = ['reference', 'quantity', 'days'];
 
-/** Constants that are added to a request body; they may not take the place of a field that means something. */
+/** Constants that are added to a request body. Their names must differ from those of its other fields. */
 const extra = z.record(fieldName, z.json()).default({});
 
-function withoutCollisions(
+function usesEachNameOnce(
   operation: { readonly fields: Readonly<Record<string, string>>; readonly extra: Readonly<Record<string, unknown>> },
   context: z.RefinementCtx,
 ): void {
@@ -21,7 +22,7 @@ function withoutCollisions(
   }
 }
 
-function carriesIccid(
+function namesTheEsim(
   operation: { readonly path: string; readonly fields: { readonly iccid: string } },
   context: z.RefinementCtx,
 ): void {
@@ -37,14 +38,14 @@ const giftCardOrder = z
       .prefault({}),
     extra,
   })
-  .superRefine(withoutCollisions);
+  .superRefine(usesEachNameOnce);
 
 const esimOrder = z
   .strictObject({
     fields: z.strictObject({ plan: fieldName.default('plan'), currency: fieldName.default('currency') }).prefault({}),
     extra,
   })
-  .superRefine(withoutCollisions);
+  .superRefine(usesEachNameOnce);
 
 const esimTopup = z
   .strictObject({
@@ -59,20 +60,20 @@ const esimTopup = z
       .prefault({}),
     extra,
   })
-  .superRefine(withoutCollisions)
-  .superRefine(carriesIccid);
+  .superRefine(usesEachNameOnce)
+  .superRefine(namesTheEsim);
 
 const esimCancel = z
   .strictObject({
     method: z.enum(['POST', 'PUT', 'PATCH', 'DELETE']).default('POST'),
     path: pathTemplate('iccid').default('/esim/esims/{iccid}/cancel'),
-    /** `none`: no body and no content type, whatever the fields say. */
+    /** `none`: no body and no content type; `fields` is then not used. */
     body: z.enum(['json', 'none']).default('json'),
     fields: z.strictObject({ iccid: fieldOrOff.default('off') }).prefault({}),
     extra,
   })
-  .superRefine(withoutCollisions)
-  .superRefine(carriesIccid)
+  .superRefine(usesEachNameOnce)
+  .superRefine(namesTheEsim)
   .superRefine((cancel, context) => {
     if (cancel.body === 'none' && !cancel.path.includes('{iccid}')) {
       context.addIssue({ code: 'custom', message: 'must name the eSIM with {iccid} in path, since there is no body' });
@@ -81,7 +82,7 @@ const esimCancel = z
 
 const read = (placeholder: string) => z.strictObject({ path: pathTemplate(placeholder).includes(`{${placeholder}}`) });
 
-/** What of a found order is compared with what was ordered. */
+/** The fields of a found order that are compared with the purchase. */
 const comparedFields = ['product', 'quantity', 'days', 'currency', 'iccid'] as const;
 export type ComparedField = (typeof comparedFields)[number];
 
@@ -91,15 +92,15 @@ const lookup = z.strictObject({
   esim: z.union([z.literal('off'), read('key')]).default({ path: '/esim/orders/{key}' }),
   /** The specification names no such call: it stays off until a config names its path. */
   get_sim: z.union([z.literal('off'), read('iccid')]).default('off'),
-  /** Leave one out where the API shows something else under the same name, for example the currency of a card. */
+  /** Omit a field where the API uses its name for something else, for example for the currency of a gift card. */
   compare: z.array(z.enum(comparedFields)).default([...comparedFields]),
 });
 
 /**
- * Everything about the wire that the specification marks "not shown", in one place: methods, paths, names of fields,
- * and where an answer keeps what. Config overrides any part under `wholesale.wire`; what is left out keeps its
- * default, and a list replaces the default list. What the specification does fix (`reference`, `quantity`, `days`,
- * the given paths, the error body and its codes) is no part of it.
+ * The wire mapping: everything that the specification marks "not shown". It has the methods, paths and field names of
+ * requests, and the places where answers keep their values. A config overrides parts of it under `wholesale.wire`: an
+ * omitted part keeps its default, and a list replaces the default list. What the specification fixes (`reference`,
+ * `quantity`, `days`, the given paths, the error body and its codes) is not part of it.
  */
 export const wireSchema = z.strictObject({
   gift_card_order: giftCardOrder.prefault({}),
@@ -112,7 +113,21 @@ export const wireSchema = z.strictObject({
 });
 
 export type Wire = z.output<typeof wireSchema>;
-/** What a config may say: any part of the mapping. */
+/** Any part of the mapping, as a config gives it. */
 export type WireOverrides = z.input<typeof wireSchema>;
 
 export const defaultWire: Wire = wireSchema.parse({});
+
+/**
+ * Reads `wholesale.wire` of a config; omitted parts get their defaults.
+ * @throws OrderSyncError CONFIG_INVALID, naming every wrong place
+ */
+export function readWire(value: unknown): Wire {
+  if (value === undefined || value === null) return defaultWire;
+  const parsed = wireSchema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const mistakes = z.prettifyError(parsed.error);
+  throw new OrderSyncError('CONFIG_INVALID', `wholesale.wire is not a wire mapping:\n${mistakes}`, {
+    hint: 'run `order-sync wire` to see the mapping with all its names',
+  });
+}

@@ -8,9 +8,9 @@ export interface ConnectionOptions {
 }
 
 /**
- * The connection of one spending call, which can be reset. Closing it in the ordinary way is not enough for a call
- * that was given up: the system goes on delivering what it had buffered, for minutes if the network is down for that
- * long, and a server that comes to read it finds a whole order. A reset throws the buffer away.
+ * The connection of one spending call, which can be reset. An ordinary close is not enough when the call is aborted:
+ * the system keeps sending what it has buffered, for minutes if the network is down, and the server then reads a
+ * complete order. A reset discards the buffer.
  */
 export class Connection {
   #socket: Socket | null = null;
@@ -20,11 +20,11 @@ export class Connection {
     this.#connector = buildConnector({ ...connectorOptions(options), maxCachedSessions: 0 });
   }
 
-  /** Opens it, for undici. For TLS, the TCP connection below is made here, because only that one can be reset. */
+  /** Connects, for undici. For TLS the TCP socket is opened here, because only that one can be reset. */
   readonly connect: buildConnector.connector = (options, callback) => {
     if (options.protocol !== 'https:') {
       this.#connector(options, (...result) => {
-        // On an error undici passes nothing at all in the place of the socket, whatever its types say.
+        // On an error undici passes no socket at all, contrary to its types.
         this.#socket = result[1] ?? null;
         callback(...result);
       });
@@ -39,7 +39,7 @@ export class Connection {
     });
   };
 
-  /** Breaks it off so that nothing which has not arrived yet can still arrive. */
+  /** Closes the connection at once. Bytes that have not arrived yet are discarded. */
   reset(): void {
     const socket = this.#socket;
     if (socket === null || socket.destroyed) return;
@@ -48,7 +48,10 @@ export class Connection {
   }
 }
 
-/** Said here, verification also holds against NODE_TLS_REJECT_UNAUTHORIZED; HTTP/2 has other faults than are known here. */
+/**
+ * Options for every connection. `rejectUnauthorized` is set because NODE_TLS_REJECT_UNAUTHORIZED could turn it off;
+ * HTTP/2 is off because it fails in ways that `faultRowOf` does not know.
+ */
 export function connectorOptions(options: ConnectionOptions): buildConnector.BuildOptions {
   const { connectMs, ca } = options;
   return { timeout: connectMs, allowH2: false, rejectUnauthorized: true, ...(ca === undefined ? {} : { ca }) };

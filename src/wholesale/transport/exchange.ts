@@ -1,9 +1,8 @@
 import type { Dispatcher } from 'undici';
 import { plainHeaders, type PlainHeaders } from '../../core/http-headers.ts';
-import type { CallEnd, FaultRow } from './call-end.ts';
-import { faultMessage, faultRowOf } from './transport-errors.ts';
+import { faultMessage, faultRowOf, type CallEnd, type FaultRow } from './call-end.ts';
 
-/** An answer larger than this is not the API's: its payloads are some codes or eSIMs. */
+/** A larger answer is not the API's: its payloads are a few codes or eSIMs. */
 export const bodyCapBytes = 1024 * 1024;
 
 /** Limits of one exchange, in ms. */
@@ -19,12 +18,12 @@ export interface ExchangeLimits {
 type IncomingHeaders = Parameters<typeof plainHeaders>[0];
 
 /**
- * One request and its answer, as undici tells it. Whatever happens first is how the call ended; what is reported
- * later changes nothing. It always ends: its own timers see to that, because those of undici do not cover the time
- * before a request is written, and would close the connection before it could be reset.
+ * One request and its answer, as undici reports them. The first end counts; later reports change nothing. The exchange
+ * always ends, by timers of its own: undici's timers do not cover the time before the request is written, and they
+ * close the connection before it can be reset.
  *
- * `onRequestStart` is called by undici right before it writes the head of the request to the socket, and never
- * otherwise. So a call that was not started surely never left, and one that was started may have.
+ * undici calls `onRequestStart` right before it writes the head of the request to the socket, and only then. A call
+ * that was not started therefore never left, and one that was started may have left.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly end: Promise<CallEnd>;
@@ -46,7 +45,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#settle = resolve;
     this.#limits = limits;
     this.#totalTimer = setTimeout(
-      () => this.giveUp('deadline', `no complete answer within ${limits.totalMs} ms`),
+      () => this.abort('deadline', `no complete answer within ${limits.totalMs} ms`),
       limits.totalMs,
     );
   }
@@ -70,21 +69,21 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * Ends the call: nothing of it is written after this. The row counts only for a call that may have left; one that
-   * did not is simply unreachable. Whoever gives it up breaks its connection off.
+   * Ends the call: nothing of it is written any more. `row` applies to a call that may have left; a call that did not
+   * ends as `unreachable`. The caller must also close the connection.
    */
-  giveUp(row: Extract<FaultRow, 'deadline' | 'shutdown'>, message: string): void {
+  abort(row: Extract<FaultRow, 'deadline' | 'shutdown'>, message: string): void {
     this.#fault(this.#sent ? row : 'unreachable', message);
   }
 
-  /** Breaks off a shared connection on which the call may still be open. */
-  breakOff(): void {
-    if (!this.#controller?.aborted) this.#controller?.abort(new Error('the call was given up'));
+  /** Closes a shared connection on which the call may still be in flight. */
+  closeConnection(): void {
+    if (!this.#controller?.aborted) this.#controller?.abort(new Error('the call was aborted'));
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#over || this.#sent) {
-      // Given up while it waited, or about to be written a second time: neither may reach the server.
+      // Aborted while it was queued, or about to be written a second time: neither may reach the server.
       controller.abort(new Error('the call is over'));
       return;
     }
@@ -96,11 +95,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   #expectBody(): void {
     const { bodyMs } = this.#limits;
-    this.#expectWithin(bodyMs, 'cut_answer', `the answer stood still for ${bodyMs} ms`);
+    this.#expectWithin(bodyMs, 'cut_answer', `no part of the answer came for ${bodyMs} ms`);
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, statusCode: number, headers: IncomingHeaders): void {
-    // 100 and 103 announce an answer; they are none.
+    // 100 and 103 only announce the answer.
     if (this.#over || statusCode < 200) return;
     this.#http = statusCode;
     this.#headers = plainHeaders(headers);

@@ -1,12 +1,12 @@
 import { Client, Pool } from 'undici';
 import { assert } from '../../core/order-sync-error.ts';
 import type { CallEnd } from './call-end.ts';
-import { Connection, connectorOptions } from './connection.ts';
+import { Connection, connectorOptions, type ConnectionOptions } from './connection.ts';
 import { Exchange, type ExchangeLimits } from './exchange.ts';
 
 /** Limits of one call, in ms. */
 export interface Timeouts extends ExchangeLimits {
-  /** Until the connection stands, TLS included. */
+  /** Until the connection is open, TLS included. */
   readonly connectMs: number;
 }
 
@@ -20,16 +20,16 @@ export interface HttpCall {
   readonly signal: AbortSignal | undefined;
 }
 
-/**
- * What the client needs of the network, and the only place where a byte leaves: real connections in production, a
- * simulated network where the clock is simulated too.
- */
+/** The network, as the client needs it: real connections in production, a simulated network in the simulation. */
 export interface HttpPort {
-  /** Sends a call that spends or refunds money. When it ends, nothing of it can still be sent. Never rejects. */
+  /**
+   * Sends a call that spends or refunds money. After it ends, no byte of it can reach the server any more. Never
+   * rejects.
+   */
   spend(call: HttpCall): Promise<CallEnd>;
   /** Sends a call that only reads. Never rejects. */
   read(call: HttpCall): Promise<CallEnd>;
-  /** Breaks off what is still being read. */
+  /** Aborts the reads in flight. */
   close(): Promise<void>;
 }
 
@@ -38,7 +38,7 @@ export interface TransportOptions {
   readonly origin: string;
   readonly timeouts: Timeouts;
   /** A certificate authority to trust instead of the system's, as PEM. Verification itself cannot be turned off. */
-  readonly ca?: string | undefined;
+  readonly ca: string | undefined;
 }
 
 const clientOptions = {
@@ -46,55 +46,51 @@ const clientOptions = {
   headersTimeout: 0,
   bodyTimeout: 0,
   allowH2: false,
-  // The parser of this library that is not experimental, whatever the environment says.
+  // undici's stable parser, also where the environment asks for the experimental one.
   useMilo: false,
 } as const;
 
 /**
- * HTTP calls to one origin. It never repeats a call, never follows a redirect, never sends two calls down one
- * connection at once, and always comes to an end.
+ * HTTP calls to one origin. It never repeats a call, never follows a redirect, never has two calls on one connection at
+ * once, and every call ends.
  */
 export class Transport implements HttpPort {
   readonly #options: TransportOptions;
+  readonly #connection: ConnectionOptions;
   readonly #reads: Pool;
 
   constructor(options: TransportOptions) {
     for (const [name, ms] of Object.entries(options.timeouts)) {
-      // A longer timer would fire at once.
+      // Node fires a longer timer at once.
       assert(Number.isInteger(ms) && ms >= 1 && ms < 2 ** 31, `${name} is a whole number of ms from 1, got ${ms}`);
     }
     this.#options = options;
+    this.#connection = { connectMs: options.timeouts.connectMs, ca: options.ca };
     this.#reads = new Pool(options.origin, {
       ...clientOptions,
-      connect: connectorOptions(this.#connection()),
+      connect: connectorOptions(this.#connection),
       pipelining: 1,
       connections: 4,
     });
   }
 
-  #connection(): { connectMs: number; ca: string | undefined } {
-    return { connectMs: this.#options.timeouts.connectMs, ca: this.#options.ca };
-  }
-
-  async #exchange(dispatcher: Client | Pool, call: HttpCall, breakOff: (exchange: Exchange) => void): Promise<CallEnd> {
+  /** Calls `close` after a fault: the connection must not carry anything of the call any more. */
+  async #exchange(dispatcher: Client | Pool, call: HttpCall, close: (exchange: Exchange) => void): Promise<CallEnd> {
     const { method, path, headers, body, signal } = call;
     const exchange = new Exchange(this.#options.timeouts);
-    const stop = (): void => exchange.giveUp('shutdown', 'the worker stopped while the call was open');
+    const stop = (): void => exchange.abort('shutdown', 'the worker stopped while the call was in flight');
     signal?.addEventListener('abort', stop, { once: true });
     if (signal?.aborted) stop();
     else dispatcher.dispatch({ method, path, headers, body }, exchange);
     const end = await exchange.end;
     signal?.removeEventListener('abort', stop);
-    if (end.kind === 'fault') breakOff(exchange);
+    if (end.kind === 'fault') close(exchange);
     return end;
   }
 
-  /**
-   * Sends a call that spends or refunds money, on a connection of its own, which is gone before this returns: a call
-   * that was given up can then no longer reach the server. Never rejects.
-   */
+  /** Each spending call has a connection of its own, which is closed, or reset after a fault, before this returns. */
   async spend(call: HttpCall): Promise<CallEnd> {
-    const connection = new Connection(this.#connection());
+    const connection = new Connection(this.#connection);
     const client = new Client(this.#options.origin, { ...clientOptions, connect: connection.connect, pipelining: 0 });
     try {
       return await this.#exchange(client, call, () => connection.reset());
@@ -103,12 +99,11 @@ export class Transport implements HttpPort {
     }
   }
 
-  /** Sends a call that only reads; its connection may be used again. Never rejects. */
+  /** Reads share a few connections. */
   async read(call: HttpCall): Promise<CallEnd> {
-    return this.#exchange(this.#reads, call, (exchange) => exchange.breakOff());
+    return this.#exchange(this.#reads, call, (exchange) => exchange.closeConnection());
   }
 
-  /** Breaks off what is still being read. */
   async close(): Promise<void> {
     await this.#reads.destroy();
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Purchase } from '../../../src/core/order/purchase.ts';
-import { findDifference } from '../../../src/wholesale/outcome/order-difference.ts';
+import { findDifference } from '../../../src/wholesale/connector/compare-order.ts';
 import { parseExactJsonBytes } from '../../../src/core/exact-json.ts';
 import { defaultWire, wireSchema, type Wire } from '../../../src/wholesale/connector/wire.ts';
 
@@ -31,11 +31,16 @@ function difference(body: unknown, ordered: Purchase = card, wire: Wire = defaul
 
 describe('the order that a lookup found', () => {
   it.each([
-    ['another product', { reference: 'os-1', variant: 'steam-20' }, card, 'product "steam-20", asked was "steam-10"'],
-    ['another quantity', { data: { reference: 'os-1', quantity: 3 } }, card, 'quantity "3", asked was "2"'],
-    ['another balance', { reference: 'os-1', currency: 'eur' }, card, 'currency "EUR", asked was "USD"'],
-    ['another plan', { reference: 'os-1', plan: 'de-1gb' }, daily, 'product "de-1gb", asked was "fr-1gb"'],
-    ['other days', { reference: 'os-1', days: 30 }, daily, 'days "30", asked was "7"'],
+    [
+      'another product',
+      { reference: 'os-1', variant: 'steam-20' },
+      card,
+      'product "steam-20", but "steam-10" was ordered',
+    ],
+    ['another quantity', { data: { reference: 'os-1', quantity: 3 } }, card, 'quantity "3", but "2" was ordered'],
+    ['another balance', { reference: 'os-1', currency: 'eur' }, card, 'currency "EUR", but "USD" was ordered'],
+    ['another plan', { reference: 'os-1', plan: 'de-1gb' }, daily, 'product "de-1gb", but "fr-1gb" was ordered'],
+    ['other days', { reference: 'os-1', days: 30 }, daily, 'days "30", but "7" was ordered'],
     ['another eSIM', { reference: 'os-1', iccid: '8988211000000000002' }, topup, 'iccid "8988211000000000002"'],
   ])('is not believed to be ours when it shows %s', (_what, body, ordered, sentence) => {
     expect(difference(body, ordered)).toContain(sentence);

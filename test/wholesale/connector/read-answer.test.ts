@@ -6,7 +6,7 @@ import { assert } from '../../../src/core/order-sync-error.ts';
 import { findMismatch } from '../../../src/wholesale/connector/compare-order.ts';
 import { isJsonObject, parseExactJson, type ExactJsonObject } from '../../../src/core/exact-json.ts';
 import { readAnswer } from '../../../src/wholesale/connector/read-answer.ts';
-import { readLookup } from '../../../src/wholesale/connector/read-lookup.ts';
+import { readLookup } from '../../../src/wholesale/connector/read-answer.ts';
 import { defaultWire, wireSchema } from '../../../src/wholesale/connector/wire.ts';
 import { facts, iccid } from '../api-calls.ts';
 

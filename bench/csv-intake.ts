@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { pino } from 'pino';
-import { createFolderIntake } from '../src/intake/folder/folder-intake.ts';
+import { FolderIntake } from '../src/intake/folder/folder-intake.ts';
 import { SystemClock } from '../src/ops/system-clock.ts';
 import { openStore } from '../src/store/sqlite-store.ts';
 import { withFolder } from './support/folder.ts';
@@ -29,7 +29,7 @@ async function throughIntake(folder: string): Promise<{ elapsedMs: number; cpuMs
     upstream: 'sandbox',
     sinks: ['folder'],
   });
-  const intake = createFolderIntake({
+  const intake = new FolderIntake({
     store,
     clock,
     logger: pino({ level: 'silent' }),

@@ -1,4 +1,4 @@
-import { createFolderIntake, type FolderIntake } from '../intake/folder/folder-intake.ts';
+import { FolderIntake } from '../intake/folder/folder-intake.ts';
 import { startWebhookIntake, type WebhookIntake } from '../intake/http/webhook-intake.ts';
 import type { Reconcile } from '../storefronts/read-back/read-back.ts';
 import type { Store } from '../store/store.ts';
@@ -8,7 +8,7 @@ import type { WorkerDeps } from './worker-deps.ts';
 export function buildFolderIntake(deps: WorkerDeps, store: Store, onAccepted: () => void): FolderIntake {
   const { config, clock } = deps;
   const logger = deps.logger.child({ component: 'intake' });
-  return createFolderIntake({ store, clock, logger, config: config.intake.folder, onAccepted });
+  return new FolderIntake({ store, clock, logger, config: config.intake.folder, onAccepted });
 }
 
 /** Starts the intake over HTTP. Null when it is not configured. */

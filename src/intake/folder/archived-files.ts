@@ -1,9 +1,9 @@
-import { signatureAt } from './inbox.ts';
+import { signatureAt } from './filesystem.ts';
 
 export interface ArchivedFile {
   readonly name: string;
   readonly path: string;
-  /** What it looked like when it was read. */
+  /** The signature when the file was read. */
   readonly signature: string;
 }
 
@@ -11,10 +11,10 @@ const watchedMs = 60_000;
 const watchedFiles = 500;
 
 /**
- * Watches files for a while after they went to the archive. A writer that paused at the end of a line looks finished;
- * when it goes on, it goes on in our archive, where nobody would ever look for orders.
+ * Watches files for a while after they were archived. A writer that pauses between two lines seems to be done; when it
+ * continues, it writes to the file in the archive, where those orders would be lost.
  */
-export class LateWriters {
+export class ArchivedFiles {
   #watched: (ArchivedFile & { untilMono: number })[] = [];
 
   watch(file: ArchivedFile, nowMono: number): void {
@@ -22,15 +22,15 @@ export class LateWriters {
     if (this.#watched.length > watchedFiles) this.#watched.shift();
   }
 
-  /** Files that were written to since they were read; each is named once. */
-  async find(nowMono: number): Promise<readonly ArchivedFile[]> {
+  /** Returns the files that changed since they were read, each once. */
+  async takeChanged(nowMono: number): Promise<readonly ArchivedFile[]> {
     this.#watched = this.#watched.filter((file) => file.untilMono > nowMono);
-    const found: ArchivedFile[] = [];
+    const changed: ArchivedFile[] = [];
     for (const file of this.#watched) {
       const signature = await signatureAt(file.path);
-      if (signature !== null && signature !== file.signature) found.push(file);
+      if (signature !== null && signature !== file.signature) changed.push(file);
     }
-    this.#watched = this.#watched.filter((file) => !found.includes(file));
-    return found;
+    this.#watched = this.#watched.filter((file) => !changed.includes(file));
+    return changed;
   }
 }

@@ -1,21 +1,21 @@
 import { mkdir, rename, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { hasErrno, isFilesystemError } from './filesystem-error.ts';
+import { hasErrno, isFilesystemError } from './filesystem.ts';
 import type { FolderSettings } from './settings.ts';
 
 /**
- * Makes the folders where they are missing, and proves with real renames that files can go the ways they will have to
- * go: two mounts of one file system look alike and still refuse. Throws OrderSyncError FOLDER_UNUSABLE.
+ * Creates missing folders and renames a test file between them, as order files will be: two mounts of one file system
+ * look alike, and still no file can be renamed between them. Throws OrderSyncError FOLDER_UNUSABLE.
  */
-export async function probeFolders(config: FolderSettings, probeId: string): Promise<void> {
+export async function checkFolders(config: FolderSettings, probeId: string): Promise<void> {
   const { inbox, work, archive, rejected } = config;
   const name = `.order-sync-probe-${probeId}`;
   let at = join(inbox, name);
-  let step = `write in ${inbox}`;
+  let step = '';
   try {
     for (const folder of [inbox, work, archive, rejected]) {
-      step = `make ${folder}`;
+      step = `create ${folder}`;
       await mkdir(folder, { recursive: true });
     }
     step = `write in ${inbox}`;
@@ -36,9 +36,9 @@ export async function probeFolders(config: FolderSettings, probeId: string): Pro
 function unusable(step: string, cause: unknown): unknown {
   if (!isFilesystemError(cause)) return cause;
   const hint = hasErrno(cause, 'EXDEV')
-    ? 'inbox, work, archive and rejected must lie under one mount: mount their common parent folder instead of each.'
+    ? 'inbox, work, archive and rejected must be on one mount: mount their common parent folder instead of each.'
     : hasErrno(cause, 'EACCES', 'EPERM', 'EROFS')
-      ? 'The user that runs order-sync must own these folders or may write to them; check the mount is not read-only.'
-      : 'Check that the path exists, is a folder, and that the disk is not full.';
+      ? 'The user that runs order-sync must be allowed to write to these folders; the mount must not be read-only.'
+      : 'Check that the path is a folder and that the disk is not full.';
   return new OrderSyncError('FOLDER_UNUSABLE', `Cannot ${step}: ${cause.message}`, { hint, cause });
 }

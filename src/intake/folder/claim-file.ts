@@ -1,98 +1,98 @@
 import { Buffer } from 'node:buffer';
-import { access, constants, link, lstat, readdir, rename, unlink } from 'node:fs/promises';
+import { access, constants, link, readdir, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { syncFolder } from '../../ops/atomic-file.ts';
-import type { Store } from '../../store/store.ts';
-import { moveDurably } from './durable-files.ts';
+import type { OrderFiles } from '../../store/intake/intake.ts';
 import { markerSuffix, parseWorkName, workNameOf } from './file-names.ts';
-import { hasErrno } from './filesystem-error.ts';
-import type { FolderSettings } from './settings.ts';
+import { hasErrno, moveDurably, signatureAt } from './filesystem.ts';
 import type { InboxFile } from './inbox.ts';
-import type { FileJob } from './finish-file.ts';
+import type { FolderSettings } from './settings.ts';
+
+/** A file in the work folder. Only this worker uses it; the outbox knows how far it was read. */
+export interface ClaimedFile {
+  readonly id: string;
+  readonly name: string;
+  /** Its name in the work folder. */
+  readonly workName: string;
+}
+
+const claimed = (id: string, name: string): ClaimedFile => ({ id, name, workName: workNameOf(id, name) });
 
 /**
- * Takes a file out of the inbox by renaming it: exactly one of all who try succeeds, and a crash leaves it in exactly
- * one of the two folders. Its marker goes first, so that a file in the work folder always has the one it came with.
- * Null when somebody else took it. Throws what the file system says, for example EACCES for a file we may not read.
+ * Claims a file by renaming it from the inbox to the work folder: exactly one of several workers succeeds, and a crash
+ * leaves the file in one of the two folders. The marker is renamed first, so a file in the work folder always has its
+ * marker. Null when another worker claimed it. Throws errors of the file system, for example EACCES for a file that must
+ * not be read.
  */
-export async function claimFile(config: FolderSettings, file: InboxFile, id: string): Promise<FileJob | null> {
-  const job = { id, name: file.name, workName: workNameOf(id, file.name) };
+export async function claimFile(config: FolderSettings, file: InboxFile, id: string): Promise<ClaimedFile | null> {
+  const claim = claimed(id, file.name);
+  const workPath = join(config.work, claim.workName);
   try {
     if (file.kind === 'file') await access(file.path, constants.R_OK);
-    if (config.ready === 'done_file') await claimWithMarker(config, file, job);
-    else await moveDurably(file.path, config.inbox, join(config.work, job.workName));
-    return job;
+    if (config.ready === 'done_file') await claimWithMarker(config, file, workPath);
+    else await moveDurably(file.path, config.inbox, workPath);
+    return claim;
   } catch (error) {
-    // It is ours, only the folders could not be synced: a power loss may undo the claim, which is as good.
-    if (await exists(Buffer.from(join(config.work, job.workName)))) return job;
-    if (hasErrno(error, 'ENOENT') && !(await exists(file.path))) return null;
+    // The rename succeeded and only syncing the folders failed. If a power loss undoes the claim, nothing is lost.
+    if ((await signatureAt(workPath)) !== null) return claim;
+    if (hasErrno(error, 'ENOENT') && (await signatureAt(file.path)) === null) return null;
     throw error;
   }
 }
 
-/** Takes a file back from the archive, under a new id: what it holds now is another content. */
+async function claimWithMarker(config: FolderSettings, file: InboxFile, workPath: string): Promise<void> {
+  const marker = Buffer.concat([file.path, Buffer.from(markerSuffix)]);
+  const claimedMarker = `${workPath}${markerSuffix}`;
+  await rename(marker, claimedMarker);
+  try {
+    await moveDurably(file.path, config.inbox, workPath);
+  } catch (error) {
+    // Without its marker the file would wait forever.
+    if ((await signatureAt(file.path)) !== null) await rename(claimedMarker, marker);
+    throw error;
+  }
+}
+
+/** Claims a file again that was written to after it was read. It gets a new id, because it has another content now. */
 export async function reclaimFile(
-  config: FolderSettings,
+  { work }: FolderSettings,
   file: { name: string; path: string },
   id: string,
-): Promise<FileJob> {
-  const job = { id, name: file.name, workName: workNameOf(id, file.name) };
-  await moveDurably(file.path, dirname(file.path), join(config.work, job.workName));
-  return job;
+): Promise<ClaimedFile> {
+  const claim = claimed(id, file.name);
+  await moveDurably(file.path, dirname(file.path), join(work, claim.workName));
+  return claim;
 }
 
-async function claimWithMarker(config: FolderSettings, file: InboxFile, job: FileJob): Promise<void> {
-  const marker = Buffer.concat([file.path, Buffer.from(markerSuffix)]);
-  const claimed = join(config.work, `${job.workName}${markerSuffix}`);
-  await rename(marker, claimed);
-  try {
-    await moveDurably(file.path, config.inbox, join(config.work, job.workName));
-  } catch (error) {
-    // Without its marker the file would wait for ever.
-    if (await exists(file.path)) await rename(claimed, marker);
-    throw error;
-  }
-}
-
-/** What an earlier run left in the work folder, oldest first, and names there that are not ours. */
-export async function findUnfinishedJobs(
+/** The files that an earlier run left in the work folder, oldest first, and the names there that it did not write. */
+export async function findUnfinishedFiles(
   config: FolderSettings,
-  store: Store,
-): Promise<{ jobs: readonly FileJob[]; foreign: readonly string[] }> {
+  files: OrderFiles,
+): Promise<{ unfinished: readonly ClaimedFile[]; foreign: readonly string[] }> {
   const names = (await readdir(config.work)).filter((name) => !name.startsWith('.')).toSorted();
   const present = new Set(names);
-  const jobs: FileJob[] = [];
+  const unfinished: ClaimedFile[] = [];
   const foreign: string[] = [];
   for (const workName of names) {
     const parsed = parseWorkName(workName);
     const isMarker = config.ready === 'done_file' && workName.endsWith(markerSuffix);
     if (parsed === null) foreign.push(workName);
-    else if (!isMarker) jobs.push({ ...parsed, workName });
-    else if (!present.has(workName.slice(0, -markerSuffix.length))) await returnMarker(config, store, workName);
+    else if (!isMarker) unfinished.push({ ...parsed, workName });
+    else if (!present.has(workName.slice(0, -markerSuffix.length))) await returnMarker(config, files, workName);
   }
-  return { jobs, foreign };
+  return { unfinished, foreign };
 }
 
-/** A marker whose file is not in the work folder: either the file's job has ended, or its claim was cut short. */
-async function returnMarker(config: FolderSettings, store: Store, workName: string): Promise<void> {
+/** Handles a marker without its file: the file was finished, or the worker crashed between the two renames of a claim. */
+async function returnMarker(config: FolderSettings, files: OrderFiles, workName: string): Promise<void> {
   const parsed = parseWorkName(workName);
   const path = join(config.work, workName);
-  if (parsed !== null && (await store.intake.files.find(parsed.id)) === null) {
+  if (parsed !== null && (await files.find(parsed.id)) === null) {
     await link(path, join(config.inbox, parsed.name)).catch((error: unknown) => {
-      // A newer marker stands there: it speaks for the file.
+      // The inbox has a newer marker, which counts.
       if (!hasErrno(error, 'EEXIST')) throw error;
     });
     await syncFolder(config.inbox);
   }
   await unlink(path);
-}
-
-async function exists(path: Buffer): Promise<boolean> {
-  try {
-    await lstat(path);
-    return true;
-  } catch (error) {
-    if (hasErrno(error, 'ENOENT')) return false;
-    throw error;
-  }
 }

@@ -2,8 +2,7 @@ import { Buffer } from 'node:buffer';
 import { z } from 'zod';
 import type { DocumentSummary } from '../orders/check-document.ts';
 import { DocumentError } from '../orders/document-error.ts';
-import { openRegularFile, readPrefix } from './durable-files.ts';
-import { hasErrno } from './filesystem-error.ts';
+import { hasErrno, openRegularFile, readPrefix } from './filesystem.ts';
 
 const markerBytes = 4096;
 const markerSchema = z.strictObject({
@@ -15,30 +14,24 @@ const markerSchema = z.strictObject({
 });
 
 /**
- * Holds a file against what its marker says of it: `{"sha256": "…", "rows": 12}`, each optional, or nothing at all.
- * Throws DocumentError when they differ: then the file is not the one that its writer finished.
+ * Compares a file with its marker: `{"sha256": "…", "rows": 12}`, each optional, or empty. Throws DocumentError when
+ * they differ: then the file is not the one that its writer finished.
  */
-export async function checkMarker(path: string, inspection: DocumentSummary): Promise<void> {
+export async function checkMarker(path: string, summary: DocumentSummary): Promise<void> {
   const text = await readMarker(path);
   if (text.trim() === '') return;
-  const marker = parseMarker(text);
-  if (marker.sha256 !== undefined && marker.sha256.toLowerCase() !== inspection.sha256) {
-    throw new DocumentError(
-      'sha256_mismatch',
-      `Its marker promises SHA-256 ${marker.sha256}, it has ${inspection.sha256}.`,
-      {
-        hint: 'The file is not whole or was changed. Write the file first, then its marker, and send both again.',
-      },
-    );
+  const { sha256, rows } = parseMarker(text);
+  if (sha256 !== undefined && sha256.toLowerCase() !== summary.sha256) {
+    const message = `Its marker states SHA-256 ${sha256}, but the file has ${summary.sha256}.`;
+    throw new DocumentError('sha256_mismatch', message, {
+      hint: 'The file is incomplete or was changed. Write the file first, then its marker, and send both again.',
+    });
   }
-  if (marker.rows !== undefined && marker.rows !== inspection.rows) {
-    throw new DocumentError(
-      'row_count_mismatch',
-      `Its marker promises ${marker.rows} order lines, it has ${inspection.rows}.`,
-      {
-        hint: 'Count order lines, without the header. Write the file first, then its marker, and send both again.',
-      },
-    );
+  if (rows !== undefined && rows !== summary.rows) {
+    const message = `Its marker states ${rows} order lines, but the file has ${summary.rows}.`;
+    throw new DocumentError('row_count_mismatch', message, {
+      hint: 'Count order lines, without the header. Write the file first, then its marker, and send both again.',
+    });
   }
 }
 
@@ -63,7 +56,7 @@ function parseMarker(text: string): z.infer<typeof markerSchema> {
     const parsed = markerSchema.safeParse(JSON.parse(text));
     if (parsed.success) return parsed.data;
   } catch {
-    // Not JSON: the same answer as for JSON of another shape.
+    // Text that is not JSON gets the same error as JSON of another shape.
   }
   throw new DocumentError('bad_marker', 'Its marker is neither empty nor {"sha256": "…", "rows": n}.', {
     hint: 'Write an empty marker, or JSON with the SHA-256 in hexadecimal and the number of order lines.',

@@ -1,11 +1,13 @@
 import type { Buffer } from 'node:buffer';
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../../core/clock.ts';
 import type { OrderFormat } from '../orders/parse-orders.ts';
 
 const unfinished = /^[.~]|\.(?:tmp|part|partial|filepart|writing|crdownload|swp)$/i;
-const workName = /^([0-9A-HJKMNP-TV-Z]{26})__(.+)$/;
+const extension = /\.[A-Za-z0-9]{1,8}$/;
 export const markerSuffix = '.done';
 
-/** Names under which programs write what is not finished yet. */
+/** Whether programs use such a name while they are still writing a file. */
 export function isUnfinishedName(name: string): boolean {
   return unfinished.test(name);
 }
@@ -17,32 +19,47 @@ export function formatOf(name: string): OrderFormat | null {
   return null;
 }
 
-/** A name of ours for any name of theirs, which may be 255 bytes of anything: short, plain, with its extension. */
-export function safeName(name: string): string {
-  const plain = name.replace(/[^A-Za-z0-9._-]+/g, '_').replace(/^\.+/, '_');
-  if (plain.length <= 80) return plain === '' ? '_' : plain;
-  const extension = /\.[A-Za-z0-9]{1,8}$/.exec(plain)?.[0] ?? '';
-  return plain.slice(0, 80 - extension.length) + extension;
-}
-
-/** A file name as people read it; bytes that are not UTF-8 show as such. */
+/** A file name for logs and reports; bytes that are not UTF-8 become replacement characters. */
 export function shownName(name: Buffer): string {
   return name.toString('utf8').replace(/\p{Cc}/gu, '\uFFFD');
 }
 
+/** A short ASCII name with the same extension; the sender's name may be any 255 bytes. */
+function safeName(name: string): string {
+  const plain = name.replace(/[^A-Za-z0-9._-]+/g, '_').replace(/^\.+/, '_');
+  if (plain.length <= 80) return plain === '' ? '_' : plain;
+  const ending = extension.exec(plain)?.[0] ?? '';
+  return plain.slice(0, 80 - ending.length) + ending;
+}
+
+const base32 = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+
+/** A ULID: 48 bits of time, then 80 random bits. It is unique, and ids sort by time. */
+export function newFileId(clock: Clock): string {
+  let bits = (BigInt(Math.max(0, Math.trunc(clock.wallMs()))) & 0xffffffffffffn) << 80n;
+  bits |= BigInt(`0x${randomBytes(10).toString('hex')}`);
+  let id = '';
+  for (let index = 0; index < 26; index += 1) {
+    id = (base32[Number(bits & 31n)] ?? '0') + id;
+    bits >>= 5n;
+  }
+  return id;
+}
+
+/** The name of a claimed file in the work folder. */
 export function workNameOf(id: string, name: string): string {
   return `${id}__${safeName(name)}`;
 }
 
 export function parseWorkName(name: string): { id: string; name: string } | null {
-  const match = workName.exec(name);
+  const match = /^([0-9A-HJKMNP-TV-Z]{26})__(.+)$/.exec(name);
   return match?.[1] === undefined || match[2] === undefined ? null : { id: match[1], name: match[2] };
 }
 
-/** Where a refused file goes: it keeps its extension, and sorts beside its error report. */
+/** The name of a rejected file. It keeps its extension and sorts next to its error report. */
 export function rejectedNameOf(id: string, name: string): string {
   const safe = safeName(name);
-  return `${safe}.${id}${/\.[A-Za-z0-9]{1,8}$/.exec(safe)?.[0] ?? ''}`;
+  return `${safe}.${id}${extension.exec(safe)?.[0] ?? ''}`;
 }
 
 export function errorReportNameOf(id: string, name: string): string {

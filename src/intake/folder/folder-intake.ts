@@ -3,62 +3,52 @@ import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
 import { WakeUp } from '../../ops/wake-up.ts';
 import type { Store } from '../../store/store.ts';
-import { claimFile, findUnfinishedJobs, reclaimFile } from './claim-file.ts';
-import { newFileId } from './file-id.ts';
-import { runFileJob } from './ingest-file.ts';
-import { isFilesystemError } from './filesystem-error.ts';
+import { type ArchivedFile, ArchivedFiles } from './archived-files.ts';
+import { checkFolders } from './check-folders.ts';
+import { type ClaimedFile, claimFile, findUnfinishedFiles, reclaimFile } from './claim-file.ts';
+import { newFileId } from './file-names.ts';
+import { isFilesystemError } from './filesystem.ts';
+import type { FileContext, FileOutcome } from './finish-file.ts';
+import { FolderLog } from './folder-log.ts';
+import { type InboxFile, InboxWatcher, listInbox } from './inbox.ts';
+import { ingestFile } from './ingest-file.ts';
 import type { FolderSettings } from './settings.ts';
-import { FolderReporter } from './folder-log.ts';
-import { type InboxFile, listInbox } from './inbox.ts';
-import { InboxWatcher } from './inbox-watcher.ts';
-import { type ArchivedFile, LateWriters } from './archived-files.ts';
-import { probeFolders } from './check-folders.ts';
-import type { FileJob, FileJobContext, FileOutcome } from './finish-file.ts';
 import { StableFiles } from './stable-files.ts';
 
-/** What one look into the inbox brought. */
-export interface ScanReport {
-  /** Files brought to their end. */
-  readonly ingested: number;
-  readonly rejected: number;
-  /** Files that were written to after they were taken: they are read again. */
-  readonly changed: number;
-  /** Files that are not ready yet, or wait for their marker. */
-  readonly waiting: number;
-  /** Files that could not be read or moved just now; they are tried again. */
-  readonly deferred: number;
-  /** Lines of the ingested files. */
-  readonly lines: {
-    readonly accepted: number;
-    readonly known: number;
-    readonly conflicts: number;
-    readonly rejected: number;
-  };
+/** The results of one scan of the inbox. */
+class ScanReport {
+  ingested = 0;
+  rejected = 0;
+  /** Files that were written to after they were taken; they will be read again. */
+  changed = 0;
+  /** Files that are not ready yet, or have no marker yet. */
+  waiting = 0;
+  /** Files that could not be read or moved; they will be tried again. */
+  deferred = 0;
+  /** The lines of the ingested files. */
+  readonly lines = { accepted: 0, known: 0, conflicts: 0, rejected: 0 };
+
+  add(outcome: FileOutcome): void {
+    if (outcome.kind === 'rejected') this.rejected += 1;
+    if (outcome.kind === 'changed') this.changed += 1;
+    if (outcome.kind !== 'ingested') return;
+    this.ingested += 1;
+    this.lines.accepted += outcome.row.acceptedCount;
+    this.lines.known += outcome.row.knownCount;
+    this.lines.conflicts += outcome.row.conflictCount;
+    this.lines.rejected += outcome.row.rejectedCount;
+  }
 }
 
-export interface FolderIntakeStatus {
-  /** `degraded`: running, but something stands in the way; it is tried again. `failed`: stopped by an error. */
+interface FolderIntakeStatus {
+  /** `degraded`: it runs, but has a problem and tries again. `failed`: an error has stopped it. */
   readonly state: 'stopped' | 'running' | 'degraded' | 'failed';
-  /** What stands in the way, in words; null when nothing does. */
+  /** The problems, for people; null: none. */
   readonly degraded: string | null;
   /** Files in the inbox that are not ready yet. */
   readonly waiting: number;
-  /** Files in the work folder that are to be taken up again. */
+  /** Files in the work folder that are not finished. */
   readonly unfinished: number;
-}
-
-export interface FolderIntake {
-  /** Proves that the folders can be used, takes up what an earlier run left, and begins to look. Throws FOLDER_UNUSABLE. */
-  start(): Promise<void>;
-  /** Ends after the batch in hand; a file half read is taken up again at the next start. May be called twice. */
-  stop(): Promise<void>;
-  /** Looks once, and brings every file that is ready to its end. */
-  scanOnce(): Promise<ScanReport>;
-  status(): FolderIntakeStatus;
-  /** Takes up another pace, other limits and columns, from the next file on. The folders stay. */
-  reload(config: FolderSettings): void;
-  /** Rejects when the intake has stopped on an error of the store or of its own: nothing is taken in any more. */
-  readonly failed: Promise<never>;
 }
 
 export interface FolderIntakeOptions {
@@ -66,48 +56,51 @@ export interface FolderIntakeOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly config: FolderSettings;
-  /** New lines are in the outbox. */
+  /** The outbox has new lines. */
   readonly onAccepted?: () => void;
-}
-
-export function createFolderIntake(options: FolderIntakeOptions): FolderIntake {
-  return new PolledFolder(options);
 }
 
 const retryMs = 60_000;
 const shortestPauseMs = 100;
 
-/** A folder that is looked into again and again; what is true is where a file is, never which event was seen. */
-class PolledFolder implements FolderIntake {
+/**
+ * Takes in order files by scanning a folder again and again. Where a file is tells how far it was processed; events of
+ * the file system only make a scan come earlier.
+ */
+export class FolderIntake {
   #options: FolderIntakeOptions;
-  readonly #reporter: FolderReporter;
+  readonly #log: FolderLog;
   readonly #stable: StableFiles;
   readonly #watcher: InboxWatcher;
   readonly #wakeUp: WakeUp;
-  /** Jobs in the work folder, and when each may be taken up. */
-  readonly #unfinished = new Map<string, { job: FileJob; dueMono: number }>();
-  /** Files that we may not read, and when each is tried again. */
-  readonly #unreadable = new Map<string, number>();
+  /** Files in the work folder by id, and when to process each of them. */
+  readonly #unfinished = new Map<string, { file: ClaimedFile; dueMono: number }>();
+  /** Files in the inbox that could not be claimed by key, and when to try each of them again. */
+  readonly #unclaimable = new Map<string, number>();
   readonly #begun = new Set<string>();
-  readonly #lateWriters = new LateWriters();
+  readonly #archived = new ArchivedFiles();
   #stopping = new AbortController();
   #failure = Promise.withResolvers<never>();
   #prepared = false;
   #looping: Promise<void> | null = null;
-  #turn: Promise<unknown> = Promise.resolve();
+  #lastScan: Promise<unknown> = Promise.resolve();
   #waiting = 0;
   #failed = false;
 
   constructor(options: FolderIntakeOptions) {
-    const { config, logger } = options;
+    const { config, clock, logger } = options;
     this.#options = options;
-    this.#reporter = new FolderReporter(logger);
+    this.#log = new FolderLog(logger);
     this.#stable = new StableFiles(config.stableObservations, config.stableMs);
-    this.#wakeUp = new WakeUp(options.clock);
+    this.#wakeUp = new WakeUp(clock);
     this.#watcher = new InboxWatcher(config.inbox, () => this.#wakeUp.notify());
     this.#failure.promise.catch(() => undefined);
   }
 
+  /**
+   * Checks that the folders can be used, finds the files that an earlier run did not finish, and starts to scan.
+   * Throws FOLDER_UNUSABLE.
+   */
   async start(): Promise<void> {
     if (this.#looping !== null) return;
     this.#stopping = new AbortController();
@@ -116,35 +109,39 @@ class PolledFolder implements FolderIntake {
     this.#looping = this.#loop(this.#stopping.signal);
   }
 
+  /** Stops after the current batch; a file that was read in part is resumed at the next start. May be called twice. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#watcher.close();
     this.#wakeUp.notify();
     await this.#looping;
-    await this.#turn.catch(() => undefined);
+    await this.#lastScan;
     this.#looping = null;
   }
 
+  /** Scans once and processes every file that is ready. */
   scanOnce(): Promise<ScanReport> {
-    const scan = this.#turn.then(async () => {
+    const scan = this.#lastScan.then(async () => {
       await this.#prepare();
       return this.#scan();
     });
-    this.#turn = scan.catch(() => undefined);
+    this.#lastScan = scan.catch(() => undefined);
     return scan;
   }
 
+  /** Rejects when an error of the store or of the intake has stopped it: no more files are taken. */
   get failed(): Promise<never> {
     return this.#failure.promise;
   }
 
+  /** Uses another scan interval, limits and columns from the next file on. The folders stay the same. */
   reload(config: FolderSettings): void {
     this.#options = { ...this.#options, config };
     this.#wakeUp.notify();
   }
 
   status(): FolderIntakeStatus {
-    const problems = this.#reporter.problems();
+    const problems = this.#log.problems();
     const degraded = problems.length === 0 ? null : problems.slice(0, 5).join(' ');
     const running = this.#looping === null ? 'stopped' : degraded === null ? 'running' : 'degraded';
     return {
@@ -176,141 +173,135 @@ class PolledFolder implements FolderIntake {
   async #prepare(): Promise<void> {
     if (this.#prepared) return;
     const { config, clock, store } = this.#options;
-    await probeFolders(config, newFileId(clock));
-    const { jobs, foreign } = await findUnfinishedJobs(config, store);
-    for (const job of jobs) this.#unfinished.set(job.id, { job, dueMono: 0 });
-    this.#reporter.prepared(jobs, foreign, config.work);
+    await checkFolders(config, newFileId(clock));
+    const { unfinished, foreign } = await findUnfinishedFiles(config, store.intake.files);
+    for (const file of unfinished) this.#unfinished.set(file.id, { file, dueMono: 0 });
+    this.#log.prepared(unfinished, foreign, config.work);
     this.#prepared = true;
   }
 
   async #scan(): Promise<ScanReport> {
     const { clock } = this.#options;
-    const tally = new Tally();
-    for (const file of await this.#lateWriters.find(clock.monoMs())) await this.#cancelUnsentResult(file, tally);
+    const report = new ScanReport();
+    for (const file of await this.#archived.takeChanged(clock.monoMs())) await this.#reclaim(file, report);
     const due = [...this.#unfinished.values()].filter(({ dueMono }) => dueMono <= clock.monoMs());
-    for (const { job } of due) await this.#run(job, tally);
+    for (const { file } of due) await this.#ingest(file, report);
 
-    const ready = await this.#readyFiles(tally);
-    for (const file of ready) {
-      if (this.#stopping.signal.aborted || !(await this.#hasRoom())) break;
-      const job = await this.#claim(file, tally);
-      if (job !== null) await this.#run(job, tally);
+    for (const ready of await this.#readyFiles(report)) {
+      if (this.#stopping.signal.aborted || !(await this.#hasDiskSpace())) break;
+      const file = await this.#claim(ready, report);
+      if (file !== null) await this.#ingest(file, report);
     }
-    this.#waiting = tally.waiting;
-    return tally;
+    this.#waiting = report.waiting;
+    return report;
   }
 
-  async #readyFiles(tally: Tally): Promise<readonly InboxFile[]> {
+  async #readyFiles(report: ScanReport): Promise<readonly InboxFile[]> {
     const { config, clock } = this.#options;
     try {
       const { files, marked } = await listInbox(config.inbox, config.ready === 'done_file');
-      this.#reporter.solved('inbox');
-      this.#forgetGone(files);
+      this.#log.solved('inbox');
+      this.#forgetRemoved(files);
       const isMarked = (file: InboxFile): boolean => config.ready === 'stable' || marked.has(file.key);
       const stable = this.#stable.observe(files, clock.monoMs());
-      this.#reporter.folders(stable.filter((file) => file.kind === 'folder').map((file) => file.name));
-      const takeable = files.filter((file) => file.kind !== 'folder');
+      this.#log.folders(stable.filter((file) => file.kind === 'folder').map((file) => file.name));
       const ready = stable.filter((file) => file.kind !== 'folder' && isMarked(file));
-      tally.waiting = takeable.length - ready.length;
+      report.waiting = files.filter((file) => file.kind !== 'folder').length - ready.length;
       return ready;
     } catch (error) {
       if (!isFilesystemError(error)) throw error;
       this.#watcher.close();
-      this.#reporter.problem('inbox', `The inbox ${config.inbox} cannot be read: ${error.message}`);
+      this.#log.problem('inbox', `The inbox ${config.inbox} cannot be read: ${error.message}`);
       return [];
     }
   }
 
-  /** A file that could not be taken and is not there any more is no problem any more. */
-  #forgetGone(files: readonly InboxFile[]): void {
-    if (this.#unreadable.size === 0) return;
+  /** The problem of a file that could not be claimed ends when somebody removes the file. */
+  #forgetRemoved(files: readonly InboxFile[]): void {
     const present = new Set(files.map((file) => file.key));
-    for (const key of [...this.#unreadable.keys()].filter((known) => !present.has(known))) {
-      this.#unreadable.delete(key);
-      this.#reporter.solved(`claim ${key}`);
+    for (const key of [...this.#unclaimable.keys()].filter((known) => !present.has(known))) {
+      this.#unclaimable.delete(key);
+      this.#log.solved(`claim ${key}`);
     }
   }
 
-  async #hasRoom(): Promise<boolean> {
+  async #hasDiskSpace(): Promise<boolean> {
     const { work, limits } = this.#options.config;
-    const wanted = limits.minFreeBytes;
     const free = await freeBytes(work);
-    if (free !== null && free >= wanted) {
-      this.#reporter.solved('disk');
+    if (free !== null && free >= limits.minFreeBytes) {
+      this.#log.solved('disk');
       return true;
     }
-    const found = free === null ? 'The room left' : `Only ${Math.floor(free / 1_048_576)} MiB are free`;
-    const message = `${found} on the disk of ${work}${free === null ? ' cannot be told' : ''}: no more files are taken.`;
-    this.#reporter.problem('disk', message);
+    const found =
+      free === null ? 'Free disk space cannot be read' : `Only ${Math.floor(free / 1_048_576)} MiB are free`;
+    this.#log.problem('disk', `${found} on the disk of ${work}: no more files are taken.`);
     return false;
   }
 
-  async #claim(file: InboxFile, tally: Tally): Promise<FileJob | null> {
+  async #claim(file: InboxFile, report: ScanReport): Promise<ClaimedFile | null> {
     const { config, clock } = this.#options;
-    if ((this.#unreadable.get(file.key) ?? 0) > clock.monoMs()) {
-      tally.deferred += 1;
+    if ((this.#unclaimable.get(file.key) ?? 0) > clock.monoMs()) {
+      report.deferred += 1;
       return null;
     }
     const topic = `claim ${file.key}`;
     try {
-      const job = await claimFile(config, file, newFileId(clock));
-      this.#unreadable.delete(file.key);
-      this.#reporter.solved(topic);
-      if (job !== null) this.#unfinished.set(job.id, { job, dueMono: 0 });
-      return job;
+      const claimed = await claimFile(config, file, newFileId(clock));
+      this.#unclaimable.delete(file.key);
+      this.#log.solved(topic);
+      if (claimed !== null) this.#unfinished.set(claimed.id, { file: claimed, dueMono: 0 });
+      return claimed;
     } catch (error) {
       if (!isFilesystemError(error)) throw error;
-      tally.deferred += 1;
-      this.#unreadable.set(file.key, clock.monoMs() + retryMs);
-      this.#reporter.problem(topic, `The file ${file.name} cannot be taken from the inbox: ${error.message}`);
+      report.deferred += 1;
+      this.#unclaimable.set(file.key, clock.monoMs() + retryMs);
+      this.#log.problem(topic, `The file ${file.name} cannot be taken from the inbox: ${error.message}`);
       return null;
     }
   }
 
-  /** Takes a file from the archive again; lines of it that were accepted are known by now. */
-  async #cancelUnsentResult(file: ArchivedFile, tally: Tally): Promise<void> {
+  /** Claims a file from the archive again. Its lines that were accepted before are recognised. */
+  async #reclaim(archived: ArchivedFile, report: ScanReport): Promise<void> {
     const { config, clock } = this.#options;
-    const topic = `archive ${file.path}`;
+    const topic = `archive ${archived.path}`;
     try {
-      const job = await reclaimFile(config, file, newFileId(clock));
-      this.#reporter.solved(topic);
-      this.#reporter.lateWrite(job, file.path);
-      tally.changed += 1;
-      this.#unfinished.set(job.id, { job, dueMono: clock.monoMs() + config.stableMs });
+      const file = await reclaimFile(config, archived, newFileId(clock));
+      this.#log.solved(topic);
+      this.#log.lateWrite(file, archived.path);
+      report.changed += 1;
+      this.#unfinished.set(file.id, { file, dueMono: clock.monoMs() + config.stableMs });
     } catch (error) {
       if (!isFilesystemError(error)) throw error;
-      this.#reporter.problem(
-        topic,
-        `The file ${file.path} was written to after it was archived, and cannot be taken back: ${error.message}`,
-      );
+      const message = `The file ${archived.path} was written to after it was archived, and cannot be read again`;
+      this.#log.problem(topic, `${message}: ${error.message}`);
     }
   }
 
-  async #run(job: FileJob, tally: Tally): Promise<void> {
+  async #ingest(file: ClaimedFile, report: ScanReport): Promise<void> {
     const { config, clock, store, onAccepted = () => undefined } = this.#options;
     const { signal } = this.#stopping;
-    const context: FileJobContext = { store, clock, config, onAccepted, begun: this.#begun, signal };
-    const topic = `job ${job.id}`;
+    const context: FileContext = { store: store.intake, clock, config, onAccepted, begun: this.#begun, signal };
+    const topic = `file ${file.id}`;
     try {
-      const outcome = await runFileJob(context, job);
-      this.#reporter.solved(topic);
-      this.#reporter.outcome(outcome);
+      const outcome = await ingestFile(context, file);
+      this.#log.solved(topic);
+      this.#log.outcome(outcome);
       if (outcome.kind === 'interrupted') return;
-      this.#unfinished.delete(job.id);
-      this.#begun.delete(job.id);
-      // Its writer may not be done with it: it is given the time that a file in the inbox is given.
+      this.#unfinished.delete(file.id);
+      this.#begun.delete(file.id);
+      // Its writer may still be writing, so it gets the same time to become stable as a file in the inbox.
       if (outcome.kind === 'changed') {
-        this.#unfinished.set(outcome.next.id, { job: outcome.next, dueMono: clock.monoMs() + config.stableMs });
+        this.#unfinished.set(outcome.next.id, { file: outcome.next, dueMono: clock.monoMs() + config.stableMs });
       }
       if (outcome.kind === 'ingested' && outcome.archived !== null) {
-        this.#lateWriters.watch({ ...outcome.archived, name: job.name }, clock.monoMs());
+        this.#archived.watch({ ...outcome.archived, name: file.name }, clock.monoMs());
       }
-      tally.add(outcome);
+      report.add(outcome);
     } catch (error) {
       if (!isFilesystemError(error)) throw error;
-      tally.deferred += 1;
-      this.#unfinished.set(job.id, { job, dueMono: clock.monoMs() + retryMs });
-      this.#reporter.problem(topic, `The file ${job.name} (${job.id}) cannot be dealt with: ${error.message}`);
+      report.deferred += 1;
+      this.#unfinished.set(file.id, { file, dueMono: clock.monoMs() + retryMs });
+      this.#log.problem(topic, `The file ${file.name} (${file.id}) cannot be processed: ${error.message}`);
     }
   }
 }
@@ -322,25 +313,5 @@ async function freeBytes(folder: string): Promise<number | null> {
   } catch (error) {
     if (isFilesystemError(error)) return null;
     throw error;
-  }
-}
-
-class Tally implements ScanReport {
-  ingested = 0;
-  rejected = 0;
-  changed = 0;
-  waiting = 0;
-  deferred = 0;
-  readonly lines = { accepted: 0, known: 0, conflicts: 0, rejected: 0 };
-
-  add(outcome: FileOutcome): void {
-    if (outcome.kind === 'rejected') this.rejected += 1;
-    if (outcome.kind === 'changed') this.changed += 1;
-    if (outcome.kind !== 'ingested') return;
-    this.ingested += 1;
-    this.lines.accepted += outcome.row.acceptedCount;
-    this.lines.known += outcome.row.knownCount;
-    this.lines.conflicts += outcome.row.conflictCount;
-    this.lines.rejected += outcome.row.rejectedCount;
   }
 }

@@ -1,8 +1,9 @@
 import type { Logger } from 'pino';
-import type { FileJob, FileOutcome } from './finish-file.ts';
+import type { ClaimedFile } from './claim-file.ts';
+import type { FileOutcome } from './finish-file.ts';
 
-/** The one place where the folder intake speaks. What lasts is said once when it begins and once when it ends. */
-export class FolderReporter {
+/** All log lines of the folder intake. A lasting problem is logged when it begins and when it ends. */
+export class FolderLog {
   readonly #logger: Logger;
   readonly #problems = new Map<string, string>();
   #folders = new Set<string>();
@@ -11,6 +12,7 @@ export class FolderReporter {
     this.#logger = logger;
   }
 
+  /** The messages of all problems that last. */
   problems(): readonly string[] {
     return [...this.#problems.values()];
   }
@@ -25,32 +27,36 @@ export class FolderReporter {
     const message = this.#problems.get(topic);
     if (message === undefined) return;
     this.#problems.delete(topic);
-    this.#logger.info({ was: message }, 'a problem of the order folder is over');
+    this.#logger.info({ was: message }, 'problem of the folder intake solved');
   }
 
-  prepared(jobs: readonly FileJob[], foreign: readonly string[], work: string): void {
-    if (jobs.length > 0) this.#logger.info({ files: jobs.length }, 'order files of an earlier run are taken up again');
+  prepared(unfinished: readonly ClaimedFile[], foreign: readonly string[], work: string): void {
+    if (unfinished.length > 0)
+      this.#logger.info({ files: unfinished.length }, 'resuming order files that an earlier run did not finish');
     if (foreign.length > 0)
-      this.#logger.warn({ work, names: foreign.slice(0, 20) }, 'files that are not ours lie in the work folder');
+      this.#logger.warn(
+        { work, names: foreign.slice(0, 20) },
+        'the work folder has files that order-sync did not write',
+      );
   }
 
-  /** Folders in the inbox stay where they are; each is mentioned once. */
+  /** Folders stay in the inbox; each is logged once. */
   folders(names: readonly string[]): void {
     for (const name of names) {
-      if (!this.#folders.has(name)) this.#logger.warn({ name }, 'a folder lies in the inbox; only files are taken');
+      if (!this.#folders.has(name)) this.#logger.warn({ name }, 'the inbox has a folder; only files are taken');
     }
     this.#folders = new Set(names);
   }
 
-  lateWrite(next: FileJob, where: string): void {
+  lateWrite(next: ClaimedFile, where: string): void {
     this.#logger.warn(
       { file: next.name, file_id: next.id, where },
-      'order file was written to after it was taken: it is read again; its writer should write under a temporary name, then rename',
+      'order file was written to after it was taken; reading it again. Its writer should use a temporary name, then rename',
     );
   }
 
   outcome(outcome: FileOutcome): void {
-    const file = { file: outcome.job.name, file_id: outcome.job.id };
+    const file = { file: outcome.file.name, file_id: outcome.file.id };
     switch (outcome.kind) {
       case 'ingested': {
         const { acceptedCount, knownCount, conflictCount, rejectedCount } = outcome.row;
@@ -60,25 +66,21 @@ export class FolderReporter {
           conflicts: conflictCount,
           rejected: rejectedCount,
         };
-        if (outcome.report === null) this.#logger.info({ ...file, ...counts }, 'order file accepted');
-        else
-          this.#logger.warn(
-            { ...file, ...counts, report: outcome.report },
-            'order file accepted, but not all its lines',
-          );
+        const { report } = outcome;
+        if (report === null) this.#logger.info({ ...file, ...counts }, 'order file accepted');
+        else this.#logger.warn({ ...file, ...counts, report }, 'order file accepted, some of its lines rejected');
         return;
       }
-      case 'rejected':
-        this.#logger.warn(
-          { ...file, code: outcome.code, reason: outcome.message },
-          'order file refused: nothing more of it is sent',
-        );
+      case 'rejected': {
+        const { code, message } = outcome;
+        this.#logger.warn({ ...file, code, reason: message }, 'order file rejected; no more of it will be bought');
         return;
+      }
       case 'changed':
-        this.lateWrite(outcome.next, outcome.job.workName);
+        this.lateWrite(outcome.next, outcome.file.workName);
         return;
       case 'interrupted':
-        this.#logger.info(file, 'order file half read; it is taken up again at the next start');
+        this.#logger.info(file, 'order file read in part; reading resumes at the next start');
     }
   }
 }

@@ -1,30 +1,28 @@
 import { Buffer } from 'node:buffer';
-import type { BigIntStats } from 'node:fs';
+import { type FSWatcher, watch } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
-import { hasErrno } from './filesystem-error.ts';
 import { isUnfinishedName, markerSuffix, shownName } from './file-names.ts';
+import { hasErrno, signatureOf } from './filesystem.ts';
 
 export interface InboxFile {
-  /** The name as bytes: it need not be UTF-8. */
-  readonly nameBytes: Buffer;
   readonly path: Buffer;
-  /** The name for people. */
+  /** The name as text, for logs and reports. */
   readonly name: string;
-  /** The name as a key, one for each sequence of bytes. */
+  /** The bytes of the name as a key: a name need not be UTF-8. */
   readonly key: string;
   readonly kind: 'file' | 'folder' | 'other';
   readonly sizeBytes: number;
-  /** Changes with whatever is written to the file, or put in its place. */
+  /** Changes when the file is written to or replaced. */
   readonly signature: string;
 }
 
-export interface InboxListing {
+interface InboxListing {
   readonly files: readonly InboxFile[];
-  /** Keys of files that stand beside their `.done` marker; only with markers. */
+  /** Keys of the files that have a `.done` marker; only with markers. */
   readonly marked: ReadonlySet<string>;
 }
 
-/** Looks into the inbox. Names of unfinished files are passed over, and markers are not files of their own. */
+/** Lists the inbox without files that are still being written. Markers are not listed as files. */
 export async function listInbox(inbox: string, withMarkers: boolean): Promise<InboxListing> {
   const names = (await readdir(inbox, { encoding: 'buffer' })).filter((name) => !isUnfinishedName(keyOf(name)));
   const isMarker = (name: Buffer): boolean => withMarkers && keyOf(name).endsWith(markerSuffix);
@@ -32,7 +30,7 @@ export async function listInbox(inbox: string, withMarkers: boolean): Promise<In
   const candidates = names.filter((name) => !isMarker(name)).toSorted((one, other) => one.compare(other));
   const files: InboxFile[] = [];
   for (let start = 0; start < candidates.length; start += 64) {
-    const some = await Promise.all(candidates.slice(start, start + 64).map((name) => look(inbox, name)));
+    const some = await Promise.all(candidates.slice(start, start + 64).map((name) => inspect(inbox, name)));
     files.push(...some.filter((file) => file !== null));
   }
   return { files, marked };
@@ -42,12 +40,11 @@ function keyOf(name: Buffer): string {
   return name.toString('latin1');
 }
 
-async function look(inbox: string, nameBytes: Buffer): Promise<InboxFile | null> {
+async function inspect(inbox: string, nameBytes: Buffer): Promise<InboxFile | null> {
   const path = Buffer.concat([Buffer.from(`${inbox}/`), nameBytes]);
   try {
     const stats = await lstat(path, { bigint: true });
     return {
-      nameBytes,
       path,
       name: shownName(nameBytes),
       key: keyOf(nameBytes),
@@ -56,22 +53,40 @@ async function look(inbox: string, nameBytes: Buffer): Promise<InboxFile | null>
       signature: signatureOf(stats),
     };
   } catch (error) {
-    // It went while we looked: whoever took it has it.
+    // Another process took it after the folder was listed.
     if (hasErrno(error, 'ENOENT')) return null;
     throw error;
   }
 }
 
-/** What a file looks like now; null when there is none. */
-export async function signatureAt(path: string): Promise<string | null> {
-  try {
-    return signatureOf(await lstat(path, { bigint: true }));
-  } catch (error) {
-    if (hasErrno(error, 'ENOENT')) return null;
-    throw error;
-  }
-}
+/**
+ * Reports that the inbox may have changed. It only saves waiting for the next scan: events get lost, and network and
+ * container mounts send none, so nothing depends on them and errors of the watcher are ignored.
+ */
+export class InboxWatcher {
+  readonly #folder: string;
+  readonly #onChange: () => void;
+  #watcher: FSWatcher | null = null;
 
-export function signatureOf(stats: BigIntStats): string {
-  return `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeNs}`;
+  constructor(folder: string, onChange: () => void) {
+    this.#folder = folder;
+    this.#onChange = onChange;
+  }
+
+  /** Starts to watch, also again after the folder was replaced. */
+  listen(): void {
+    if (this.#watcher !== null) return;
+    try {
+      const watcher = watch(this.#folder, { persistent: false }, () => this.#onChange());
+      watcher.on('error', () => this.close());
+      this.#watcher = watcher;
+    } catch {
+      this.#watcher = null;
+    }
+  }
+
+  close(): void {
+    this.#watcher?.close();
+    this.#watcher = null;
+  }
 }

@@ -7,8 +7,8 @@ interface Observation {
 }
 
 /**
- * Tells which files are not being written any more: those that looked the same in several scans over some time. The
- * age of a file by its own clock is never used; writers' clocks are wrong, and copies keep old times.
+ * Finds files that nobody writes to any more: they looked the same in several scans over some time. The modification
+ * time of a file is never compared with a clock: writers' clocks are wrong, and copies keep old times.
  */
 export class StableFiles {
   readonly #observations: number;
@@ -20,7 +20,7 @@ export class StableFiles {
     this.#stableMs = stableMs;
   }
 
-  /** Takes note of a scan; returns the stable files, those first that have been waiting longest. */
+  /** Records a scan and returns the stable files, those first that have been stable longest. */
   observe(files: readonly InboxFile[], nowMono: number): readonly InboxFile[] {
     const seen = new Map<string, Observation>();
     const stable: { file: InboxFile; sinceMono: number }[] = [];
@@ -31,9 +31,9 @@ export class StableFiles {
           ? { ...before, count: before.count + 1 }
           : { signature: file.signature, count: 1, sinceMono: nowMono };
       seen.set(file.key, observation);
-      // Many a program opens its file first and thinks before it writes.
-      const wanted = file.kind === 'file' && file.sizeBytes === 0 ? this.#stableMs * 5 : this.#stableMs;
-      if (observation.count >= this.#observations && nowMono - observation.sinceMono >= wanted) {
+      // Many programs create a file some time before they write to it.
+      const wantedMs = file.kind === 'file' && file.sizeBytes === 0 ? this.#stableMs * 5 : this.#stableMs;
+      if (observation.count >= this.#observations && nowMono - observation.sinceMono >= wantedMs) {
         stable.push({ file, sinceMono: observation.sinceMono });
       }
     }

@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import type { Clock } from '../../../src/core/clock.ts';
 import type { FolderSettings } from '../../../src/intake/folder/settings.ts';
 import { folderSettings } from '../../support/intake-settings.ts';
-import { type FolderIntake, createFolderIntake } from '../../../src/intake/folder/folder-intake.ts';
+import { FolderIntake } from '../../../src/intake/folder/folder-intake.ts';
 import { openStore } from '../../../src/store/sqlite-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 
@@ -74,7 +74,7 @@ export class FolderBench {
 
   newIntake(changes: Partial<FolderSettings> = {}, store: Store = this.store): FolderIntake {
     const sink = { write: (line: string) => this.log.push(JSON.parse(line)) };
-    return createFolderIntake({
+    return new FolderIntake({
       store,
       clock: this.clock,
       logger: pino({ level: 'trace' }, sink),

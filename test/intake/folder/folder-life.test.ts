@@ -90,7 +90,7 @@ describe('a file in the inbox', () => {
     await intake.scanOnce();
     expect(bench.names('inbox')).toEqual(['folder.csv']);
     expect(bench.names('rejected').filter((name) => name.endsWith('.error.json'))).toHaveLength(2);
-    expect(bench.log.filter(({ msg }) => msg.includes('folder lies in the inbox'))).toHaveLength(1);
+    expect(bench.log.filter(({ msg }) => msg.includes('the inbox has a folder'))).toHaveLength(1);
     expect(JSON.stringify(bench.log)).toContain('not_a_regular_file');
   });
 

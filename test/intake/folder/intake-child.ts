@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { folderSettings } from '../../support/intake-settings.ts';
-import { createFolderIntake } from '../../../src/intake/folder/folder-intake.ts';
+import { FolderIntake } from '../../../src/intake/folder/folder-intake.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { openStore } from '../../../src/store/sqlite-store.ts';
 
@@ -14,7 +14,7 @@ const store = openStore({
   upstream: 'sandbox',
   sinks: ['folder'],
 });
-const intake = createFolderIntake({
+const intake = new FolderIntake({
   store,
   clock: new SystemClock(),
   logger: pino({ level: 'silent' }),

@@ -1,0 +1,82 @@
+import type { Buffer } from 'node:buffer';
+import { type BigIntStats, constants } from 'node:fs';
+import { type FileHandle, lstat, open, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { syncFolder } from '../../ops/atomic-file.ts';
+import { DocumentError } from '../orders/document-error.ts';
+
+/** Whether an error of the system concerns a file or a folder. Such errors may pass, so the intake tries again later. */
+export function isFilesystemError(error: unknown): error is NodeJS.ErrnoException {
+  return (
+    error instanceof Error &&
+    'syscall' in error &&
+    'code' in error &&
+    typeof error.code === 'string' &&
+    // A native module that cannot be loaded stays so until the next start.
+    error.code !== 'ERR_DLOPEN_FAILED'
+  );
+}
+
+export function hasErrno(error: unknown, ...codes: readonly string[]): boolean {
+  return isFilesystemError(error) && codes.includes(error.code ?? '');
+}
+
+/** Moves a file so that it is in its new place even after a power loss. Nothing else may use the name `to`. */
+export async function moveDurably(from: string | Buffer, fromFolder: string, to: string): Promise<void> {
+  await rename(from, to);
+  await syncFolder(dirname(to));
+  await syncFolder(fromFolder);
+}
+
+/** Identifies the content of a file: changes when the file is written to or replaced. */
+export function signatureOf(stats: BigIntStats): string {
+  return `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeNs}`;
+}
+
+/** The signature of the file at a path; null when there is none. */
+export async function signatureAt(path: string | Buffer): Promise<string | null> {
+  try {
+    return signatureOf(await lstat(path, { bigint: true }));
+  } catch (error) {
+    if (hasErrno(error, 'ENOENT')) return null;
+    throw error;
+  }
+}
+
+/**
+ * Opens a regular file for reading, and nothing else: a symlink could point anywhere, a FIFO would block forever.
+ * Throws DocumentError `not_a_regular_file`.
+ */
+export async function openRegularFile(path: string): Promise<FileHandle> {
+  const seen = await lstat(path, { bigint: true });
+  if (!seen.isFile()) throw notRegular();
+  const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const opened = await handle.stat({ bigint: true });
+    if (!opened.isFile() || opened.ino !== seen.ino || opened.dev !== seen.dev) throw notRegular();
+    return handle;
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+function notRegular(): DocumentError {
+  return new DocumentError('not_a_regular_file', 'It is a link, a pipe or a device, not a regular file.', {
+    hint: 'Put the file itself into the inbox.',
+  });
+}
+
+const pieceBytes = 64 * 1024;
+
+/** Reads the first `size` bytes, and nothing that is appended meanwhile: the document was checked without it. */
+export async function* readPrefix(handle: FileHandle, size: number): AsyncGenerator<Uint8Array> {
+  let position = 0;
+  while (position < size) {
+    const length = Math.min(pieceBytes, size - position);
+    const { bytesRead, buffer } = await handle.read(new Uint8Array(length), 0, length, position);
+    if (bytesRead === 0) return;
+    position += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
+}

@@ -1,16 +1,16 @@
 import { OrderSyncError } from '../core/order-sync-error.ts';
 
-/** One thing that is wrong with a configuration. */
+/** One mistake in a configuration. */
 export interface ConfigIssue {
   /** `file:line:column`, the name of a variable, or a flag. */
   readonly place: string;
-  /** Dotted path of the key; empty when the file as a whole is meant. */
+  /** Dotted path of the key; empty for the file as a whole. */
   readonly path: string;
-  /** A sentence without its subject: the rule, the value met (never a secret), what is expected. */
+  /** A sentence whose subject is the key: the rule, the value (never a secret), what is expected. */
   readonly problem: string;
 }
 
-/** Carries every issue at once, so that a person corrects a file in one go. Its code is CONFIG_INVALID. */
+/** CONFIG_INVALID with every mistake of a configuration, so that all can be corrected together. */
 export class ConfigInvalidError extends OrderSyncError {
   readonly issues: readonly ConfigIssue[];
 
@@ -18,7 +18,7 @@ export class ConfigInvalidError extends OrderSyncError {
     const lines = issues.map((issue) => `  ${renderIssue(issue)}`);
     const headline = `${name} has ${issues.length === 1 ? 'a mistake' : `${issues.length} mistakes`}:`;
     super('CONFIG_INVALID', [headline, ...lines].join('\n'), {
-      hint: 'correct it, then run `order-sync check-config`; every key is described in docs/config.md',
+      hint: 'correct it, then run `order-sync check-config`. docs/config.md describes every key',
     });
     this.issues = issues;
   }

@@ -4,7 +4,7 @@ import type { Origins } from './layers.ts';
 import type { ResolvedDocument } from './resolve.ts';
 import { schemaNodeAt, type ConfigPath } from './schema-tree.ts';
 
-/** Every effective value and who said it. Secrets are masked; what another room reads is only named. */
+/** Every effective value and who set it. Secrets are masked. */
 export function explainValues(document: ResolvedDocument, origins: Origins): ConfigValue[] {
   return leaves(document, []).map(({ path, value }) => {
     const origin = origins.of(path);
@@ -18,8 +18,8 @@ export function explainValues(document: ResolvedDocument, origins: Origins): Con
 }
 
 /**
- * A digest of every effective value, by its path, so that two readings of a configuration can be compared. A secret is
- * compared by what it is, also when it stands in a file whose name stays the same.
+ * A digest of every effective value, by its path, to compare two readings of a configuration. The digest of a secret is
+ * that of its content, not of the name of its file.
  */
 export function digestValues(document: ResolvedDocument, secrets: ReadonlyMap<string, string>): Map<string, string> {
   const digests = new Map(leaves(document, []).map(({ path, value }) => [path.join('.'), digest(value)]));
@@ -42,7 +42,7 @@ function leaves(value: unknown, path: ConfigPath): { path: ConfigPath; value: un
 function shownValue(path: ConfigPath, value: unknown): unknown {
   const node = schemaNodeAt(path);
   if (node?.secret !== undefined) return '***';
-  // Sections that only another room understands may hold secrets that are not marked here.
+  // `sandbox` may hold secrets that this schema does not mark, because another module reads that section.
   if (node?.type === undefined && path.join('.') !== 'wholesale.wire') return '(set)';
   return value;
 }

@@ -6,17 +6,17 @@ import { OrderSyncError } from '../core/order-sync-error.ts';
 const secretBytes = 32;
 
 /**
- * The secret that references are made with, at least 32 bytes. `mayCreate` makes it once if there is none: never over
- * an existing one, readable for its owner only, on disk before the first reference exists.
- *
- * Throws REFERENCE_SECRET_MISSING when it is not there and must not be made, CONFIG_INVALID when it is not usable.
+ * The secret that references are derived from, at least 32 bytes.
+ * @param mayCreate whether a missing secret is created: readable for its owner only, and on disk before this returns
+ * @throws OrderSyncError REFERENCE_SECRET_MISSING when it is missing and must not be created; CONFIG_INVALID when it
+ * cannot be used
  */
 export function readReferenceSecret(path: string, mayCreate: boolean): Buffer {
   const present = readIfPresent(path);
   if (present !== null) return parseSecret(path, present);
   if (!mayCreate) {
     throw new OrderSyncError('REFERENCE_SECRET_MISSING', `The reference secret ${path} does not exist`, {
-      hint: 'restore it from your copy: another secret makes other references, and the same orders would be bought again. For a new installation run `order-sync init`',
+      hint: 'restore it from your copy. A new secret leads to new references, and the same orders would be bought again. For a new installation, run `order-sync init`',
     });
   }
   createSecret(path);
@@ -42,7 +42,7 @@ function parseSecret(path: string, text: string): Buffer {
       'CONFIG_INVALID',
       `The reference secret ${path} must hold at least 64 hexadecimal digits`,
       {
-        hint: 'restore it from your copy; do not make a new one for an installation that has bought anything',
+        hint: 'restore it from your copy. Never create a new one for an installation that has bought anything',
       },
     );
   }
@@ -50,8 +50,8 @@ function parseSecret(path: string, text: string): Buffer {
 }
 
 /**
- * Written under another name and linked into place: a crash leaves no half of a secret, and of two processes that
- * start at once the second reads what the first made.
+ * Writes the secret under another name and links it into place. A crash leaves no incomplete secret, and of two processes
+ * that start at the same time, the second reads the secret of the first.
  */
 function createSecret(path: string): void {
   const folder = dirname(path);

@@ -3,44 +3,45 @@ import type { WebhookSettings } from '../intake/http/settings.ts';
 import type { Config, LoadedConfig } from './config.ts';
 import { isLive } from './schema-tree.ts';
 
-/** What a reload did. Names of keys are those of the file, without the places of lists. */
+/** What a reload did. Keys are named as in the file, with `[]` for the entries of a list. */
 export interface ReloadReport {
   readonly applied: readonly string[];
-  /** Changed in the file, and in use only after a restart. */
+  /** Keys that changed, and take effect only after a restart. */
   readonly needRestart: readonly string[];
   readonly warnings: readonly string[];
 }
 
-/** A configuration in use, and what its values were when they were taken up. */
+/** The configuration in use, with the digests of its values. */
 export type ConfigInUse = Pick<LoadedConfig, 'config' | 'digests'>;
 
 export interface ReloadPlan extends ConfigInUse {
-  /** Keys that change now, without the places of lists, for example `wholesale.keys[].value`. */
+  /** Keys that take effect now, for example `wholesale.keys[].value`. */
   readonly applied: readonly string[];
-  /** Keys that changed, and stay as they are until the worker is started again. */
+  /** Keys that changed, and keep the value in use until a restart. */
   readonly needRestart: readonly string[];
 }
 
-const mostReadings = 5;
+const maxReadings = 5;
 
 /**
- * Reads until two readings in a row agree: while a mounted secret is swapped, one reading may see the old file of one
- * key and the new file of another. Throws what the reading throws; CONFIG_INVALID when it never comes to rest.
+ * Reads until two readings in a row agree: while a mounted secret is replaced, a reading may find the old file of one key
+ * and the new file of another.
+ * @throws OrderSyncError what `load` throws; CONFIG_INVALID when five readings all differ
  */
-export function readSteadily(load: () => LoadedConfig): LoadedConfig {
-  let before = readPatiently(load);
-  for (let reading = 2; reading <= mostReadings; reading += 1) {
-    const now = readPatiently(load);
+export function readUntilStable(load: () => LoadedConfig): LoadedConfig {
+  let before = readOrRetry(load);
+  for (let reading = 2; reading <= maxReadings; reading += 1) {
+    const now = readOrRetry(load);
     if (isSame(before.digests, now.digests)) return now;
     before = now;
   }
-  throw new OrderSyncError('CONFIG_INVALID', 'The configuration changed again and again while it was read', {
-    hint: 'reload it when whatever writes it has finished',
+  throw new OrderSyncError('CONFIG_INVALID', 'The configuration kept changing while it was read', {
+    hint: 'reload it again when the program that writes it has finished',
   });
 }
 
-/** In the middle of a swap a file may be missing for a moment: a reading that fails is repeated once. */
-function readPatiently(load: () => LoadedConfig): LoadedConfig {
+/** While files are replaced, one may be missing for a moment: a reading that fails is repeated once. */
+function readOrRetry(load: () => LoadedConfig): LoadedConfig {
   try {
     return load();
   } catch {
@@ -53,8 +54,8 @@ function isSame(left: ReadonlyMap<string, string>, right: ReadonlyMap<string, st
 }
 
 /**
- * What a reload changes: the keys that are marked in the schema, and nothing else. What needs a restart keeps the value
- * that is in use, and is named at every reload until then.
+ * What a reload changes: the keys that the schema marks as live. A change of another key needs a restart: the value in
+ * use stays, and every reload until then names the key.
  */
 export function planReload(running: ConfigInUse, next: ConfigInUse): ReloadPlan {
   const heldBack = heldBackSections(running.config, next.config);
@@ -78,19 +79,19 @@ export function planReload(running: ConfigInUse, next: ConfigInUse): ReloadPlan 
 }
 
 /**
- * Sections of which nothing is taken over although parts of them could be: the keys of another address are never sent
- * to the old one, and a listener does not come and go.
+ * Sections that keep all their values although they have live keys. The keys of another API must not be sent to the one in
+ * use. A reload cannot start or stop a listener or a delivery loop.
  */
 function heldBackSections(running: Config, next: Config): readonly string[] {
-  const isSameSupplier =
+  const isSameApi =
     running.wholesale.baseUrl === next.wholesale.baseUrl &&
     running.wholesale.environment === next.wholesale.environment;
-  const isSameDoor = (running.intake.webhook === null) === (next.intake.webhook === null);
-  const isSamePost = (running.results.callback === null) === (next.results.callback === null);
+  const hasSameListener = (running.intake.webhook === null) === (next.intake.webhook === null);
+  const hasSameCallback = (running.results.callback === null) === (next.results.callback === null);
   return [
-    ...(isSameSupplier ? [] : ['wholesale']),
-    ...(isSameDoor ? [] : ['intake.webhook']),
-    ...(isSamePost ? [] : ['results.callback']),
+    ...(isSameApi ? [] : ['wholesale']),
+    ...(hasSameListener ? [] : ['intake.webhook']),
+    ...(hasSameCallback ? [] : ['results.callback']),
   ];
 }
 
@@ -131,10 +132,10 @@ function liveWebhook(running: WebhookSettings | null, next: WebhookSettings | nu
   };
 }
 
-/** The name of a key without the places of lists: `wholesale.keys.0.value` is `wholesale.keys[].value`. */
+/** The key at a path, whatever the entry of a list: `wholesale.keys.0.value` is `wholesale.keys[].value`. */
 const nameOf = (path: string): string => path.replace(/\.\d+(?=\.|$)/g, '[]');
 
-/** All values of a name as one text, with their places: a list that was put into another order has changed, too. */
+/** All digests of a key as one text, with their paths: a list in another order has changed, too. */
 function byName(digests: ReadonlyMap<string, string>): Map<string, { path: (string | number)[]; text: string }> {
   const found = new Map<string, { path: (string | number)[]; text: string }>();
   for (const [path, digest] of digests) {

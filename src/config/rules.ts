@@ -1,86 +1,82 @@
+import { isHttpUrl, isLoopback } from '../core/settings/http-url.ts';
 import type { ConfigIssue } from './config-issue.ts';
 import type { Origins } from './layers.ts';
-import type { ConfigPath } from './schema-tree.ts';
-import type { Secrets } from './secrets.ts';
+import { isSandbox, type Secrets } from './secrets.ts';
 import { valueAt } from './tree.ts';
-import { isHttpUrl, isLoopback } from '../core/settings/http-url.ts';
 
 /**
- * Rules between keys. They look at the tree as it was written, so that they are reported together with the rules of
- * single keys: each looks only at values that are what they should be, and leaves the rest to the schema.
+ * Checks the rules between keys. They check the tree as it was written, so that one report has their issues and those of
+ * the schema. A rule ignores values of a wrong type: the schema reports these.
  */
-export function checkRules(tree: unknown, origins: Origins): ConfigIssue[] {
-  const issues: ConfigIssue[] = [];
-  const report = (path: ConfigPath, problem: string) =>
-    issues.push({ place: origins.placeFor(path), path: path.join('.'), problem });
-  const numberAt = (path: ConfigPath, otherwise: number): number => {
-    const value = valueAt(tree, path);
-    return typeof value === 'number' ? value : otherwise;
-  };
+export function checkRules(tree: unknown, origins: Origins, secrets: Secrets): ConfigIssue[] {
+  return [
+    ...checkHttps(tree, origins),
+    ...checkLimits(tree, origins),
+    ...checkTimeouts(tree, origins),
+    ...checkKeys(tree, origins, secrets),
+  ];
+}
 
-  const sandbox = isSandbox(tree);
-  for (const path of [
-    ['wholesale', 'base_url'],
-    ['results', 'callback', 'url'],
-  ]) {
+function checkHttps(tree: unknown, origins: Origins): ConfigIssue[] {
+  const callback = ['results', 'callback'];
+  const mayCallbackBeHttp = valueAt(tree, [...callback, 'allow_http']) === true;
+  const paths = [['wholesale', 'base_url'], ...(mayCallbackBeHttp ? [] : [[...callback, 'url']])];
+  if (isSandbox(tree)) return [];
+  return paths.flatMap((path) => {
     const url = valueAt(tree, path);
-    const isAllowed =
-      sandbox || (path[0] === 'results' && valueAt(tree, ['results', 'callback', 'allow_http']) === true);
-    if (typeof url !== 'string' || !isHttpUrl(url) || isAllowed) continue;
+    if (typeof url !== 'string' || !isHttpUrl(url)) return [];
     const { protocol, hostname } = new URL(url);
-    if (protocol === 'http:' && !isLoopback(hostname)) {
-      report(path, `must be https, because what it carries would cross the network in the clear, got "${url}"`);
-    }
-  }
-
-  const limits = ['wholesale', 'limits'];
-  const requests = numberAt([...limits, 'requests'], 60);
-  const orders = numberAt([...limits, 'orders'], 20);
-  if (orders > requests) {
-    report(
-      [...limits, 'orders'],
-      `must be at most \`requests\` (${requests}), because an order is a request, got ${orders}`,
-    );
-  }
-
-  const timeouts = ['wholesale', 'timeouts'];
-  const response = numberAt([...timeouts, 'response_ms'], 30_000);
-  const total = numberAt([...timeouts, 'total_ms'], 45_000);
-  if (total < response) {
-    report([...timeouts, 'total_ms'], `must be at least \`response_ms\` (${response}), got ${total}`);
-  }
-
-  const keys = valueAt(tree, ['wholesale', 'keys']);
-  const seen = new Set<unknown>();
-  for (const index of Array.isArray(keys) ? keys.keys() : []) {
-    const path = ['wholesale', 'keys', index, 'name'];
-    const name = valueAt(tree, path);
-    if (typeof name === 'string' && seen.has(name))
-      report(path, `must differ from the other keys' names, got "${name}"`);
-    seen.add(name);
-  }
-  return issues;
+    if (protocol !== 'http:' || isLoopback(hostname)) return [];
+    const problem = `must be https, because keys and codes would cross the network unencrypted, got "${url}"`;
+    return [origins.issueAt(path, problem)];
+  });
 }
 
-/** One key under two names would be spent at twice the pace that the server allows it. No value is part of a message. */
-export function checkKeyValues(tree: unknown, origins: Origins, secrets: Secrets): ConfigIssue[] {
+function checkLimits(tree: unknown, origins: Origins): ConfigIssue[] {
+  const limits = ['wholesale', 'limits'];
+  const requests = numberAt(tree, [...limits, 'requests'], 60);
+  const orders = numberAt(tree, [...limits, 'orders'], 20);
+  if (orders <= requests) return [];
+  const reason = 'because each order counts as a request';
+  return [
+    origins.issueAt([...limits, 'orders'], `must be at most \`requests\` (${requests}), ${reason}, got ${orders}`),
+  ];
+}
+
+function checkTimeouts(tree: unknown, origins: Origins): ConfigIssue[] {
+  const timeouts = ['wholesale', 'timeouts'];
+  const response = numberAt(tree, [...timeouts, 'response_ms'], 30_000);
+  const total = numberAt(tree, [...timeouts, 'total_ms'], 45_000);
+  if (total >= response) return [];
+  return [origins.issueAt([...timeouts, 'total_ms'], `must be at least \`response_ms\` (${response}), got ${total}`)];
+}
+
+/** The server counts one key under two names as one key: the worker would exceed its budget. */
+function checkKeys(tree: unknown, origins: Origins, secrets: Secrets): ConfigIssue[] {
   const issues: ConfigIssue[] = [];
   const keys = valueAt(tree, ['wholesale', 'keys']);
-  const seen = new Map<string, number>();
+  const names = new Set<unknown>();
+  const values = new Map<string, number>();
   for (const index of Array.isArray(keys) ? keys.keys() : []) {
-    const path = ['wholesale', 'keys', index, 'value'];
-    const value = secrets.get(path.join('.'));
-    if (value === undefined) continue;
-    const first = seen.get(value);
-    if (first !== undefined) {
-      const problem = `is the key of wholesale.keys.${first}, too: a budget belongs to a key, not to its name`;
-      issues.push({ place: origins.placeFor(path), path: path.join('.'), problem });
+    const at = ['wholesale', 'keys', index];
+    const name = valueAt(tree, [...at, 'name']);
+    if (typeof name === 'string' && names.has(name)) {
+      issues.push(origins.issueAt([...at, 'name'], `must differ from the names of the other keys, got "${name}"`));
     }
-    seen.set(value, first ?? index);
+    names.add(name);
+    const value = secrets.get([...at, 'value'].join('.'));
+    if (value === undefined) continue;
+    const first = values.get(value);
+    if (first !== undefined) {
+      const problem = `is the same key as wholesale.keys.${first}: remove one of them, because the server counts calls by key`;
+      issues.push(origins.issueAt([...at, 'value'], problem));
+    }
+    values.set(value, first ?? index);
   }
   return issues;
 }
 
-export function isSandbox(tree: unknown): boolean {
-  return valueAt(tree, ['wholesale', 'environment']) === 'sandbox';
+function numberAt(tree: unknown, path: readonly string[], otherwise: number): number {
+  const value = valueAt(tree, path);
+  return typeof value === 'number' ? value : otherwise;
 }

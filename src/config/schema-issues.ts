@@ -5,26 +5,21 @@ import { nearestName } from '../core/nearest-name.ts';
 import { holdsSecret, schemaNodeAt, type ConfigPath } from './schema-tree.ts';
 import { valueAt } from './tree.ts';
 
-/** Says each broken rule of the schema in our own words: place, path, rule, the value met, and what is expected. */
+/** Turns each issue of the schema into one of ours, with place, rule, value and what is expected. */
 export function explainSchemaIssues(error: z.ZodError, tree: unknown, origins: Origins): ConfigIssue[] {
-  // A value of the wrong type may also be too long for a list: one of both is enough.
+  // Of a value with a wrong type, only that is reported: other rules do not apply to it.
   const mistyped = new Set(
     error.issues.filter((issue) => issue.code === 'invalid_type').map(({ path }) => path.join('.')),
   );
-  const telling = error.issues.filter((issue) => issue.code === 'invalid_type' || !mistyped.has(issue.path.join('.')));
-  return telling.flatMap((issue) => {
+  const relevant = error.issues.filter((issue) => issue.code === 'invalid_type' || !mistyped.has(issue.path.join('.')));
+  return relevant.flatMap((issue) => {
     const path = issue.path.filter((segment) => typeof segment !== 'symbol');
     if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => ({
-        place: origins.placeFor([...path, key], 'key'),
-        path: [...path, key].join('.'),
-        problem: unknownKey(path, key),
-      }));
+      return issue.keys.map((key) => origins.issueAt([...path, key], unknownKey(path, key), 'key'));
     }
-    const met = valueAt(tree, path);
-    const place = origins.placeFor(path);
-    if (met === undefined) return [{ place, path: path.join('.'), problem: missingKey(path) }];
-    return [{ place, path: path.join('.'), problem: `${ruleOf(issue, path)}, got ${shown(path, met)}` }];
+    const value = valueAt(tree, path);
+    const problem = value === undefined ? missingKey(path) : `${ruleOf(issue, path)}, got ${shown(path, value)}`;
+    return [origins.issueAt(path, problem)];
   });
 }
 
@@ -68,12 +63,12 @@ const typeNames: Readonly<Record<string, string>> = {
 const sizeOf = (origin: string): string => (origin === 'array' ? 'a list of ' : '');
 const unitOf = (origin: string): string => (origin === 'string' ? ' characters long' : '');
 
-/** The value as a person wrote it, cut to a limit; never that of a secret. */
+/** The value as it was written, up to a limit. A secret is masked. */
 function shown(path: ConfigPath, value: unknown): string {
   if (Array.isArray(value)) return `a list of ${value.length}`;
   if (value === null) return 'nothing';
   if (typeof value === 'object') return 'a map of keys';
-  // A key written where its list belongs is still a key.
+  // Somebody may have written a secret in place of the list or section that holds it.
   if (holdsSecret(schemaNodeAt(path))) return '***';
   const text = JSON.stringify(value) ?? 'undefined';
   return `${text.length > 80 ? `${text.slice(0, 80)}…` : text} (${typeof value})`;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { assert } from '../core/order-sync-error.ts';
 import { configSchema } from './schema.ts';
 
-/** The schema as data, to look keys up by path: for coercion, suggestions, explanations and documentation. */
+/** A node of the schema as data, to look up keys by path: for types, suggestions, explanations and documentation. */
 export interface SchemaNode {
   readonly type?: string;
   readonly description?: string;
@@ -13,7 +13,7 @@ export interface SchemaNode {
   readonly properties?: Readonly<Record<string, SchemaNode>>;
   readonly items?: SchemaNode;
   readonly required?: readonly string[];
-  /** The names that a map of free keys may have. */
+  /** The names that a map with listed keys may have. */
   readonly propertyNames?: { readonly enum?: readonly string[] };
   readonly additionalProperties?: SchemaNode | boolean;
   readonly secret?: 'required' | 'optional';
@@ -24,7 +24,7 @@ export type ConfigPath = readonly (string | number)[];
 
 const jsonSchema: unknown = z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' });
 
-/** What zod writes for a schema without unions is such a tree, with our own `secret` mark carried along. */
+/** zod writes such a tree for a schema without unions, with our marks `secret` and `reload` in it. */
 function isSchemaNode(value: unknown): value is SchemaNode {
   return typeof value === 'object' && value !== null && 'properties' in value;
 }
@@ -32,7 +32,7 @@ assert(isSchemaNode(jsonSchema), 'the configuration schema is a map of keys');
 
 export const schemaTree: SchemaNode = jsonSchema;
 
-/** The node at a path, or undefined where the schema knows no such key. */
+/** The node at a path; undefined when the schema has no such key. */
 export function schemaNodeAt(path: ConfigPath): SchemaNode | undefined {
   let node: SchemaNode | undefined = schemaTree;
   for (const segment of path) {
@@ -44,7 +44,7 @@ export function schemaNodeAt(path: ConfigPath): SchemaNode | undefined {
   return node;
 }
 
-/** Whether a reload changes what stands at a path: by its own mark, or by that of the nearest section above it. */
+/** Whether a reload changes this key: its own mark decides, or that of the nearest section above it. */
 export function isLive(path: ConfigPath): boolean {
   let mark: SchemaNode['reload'];
   for (let length = 1; length <= path.length; length += 1) {
@@ -53,20 +53,20 @@ export function isLive(path: ConfigPath): boolean {
   return mark === 'live';
 }
 
-/** True when a secret stands at this node or anywhere below it. */
+/** Whether this node or a node below it is a secret. */
 export function holdsSecret(node: SchemaNode | undefined): boolean {
   if (node === undefined) return false;
   return node.secret !== undefined || [node.items, ...Object.values(node.properties ?? {})].some(holdsSecret);
 }
 
 export interface ConfigKey {
-  /** Dotted; the place in a list is written as `[]`. */
+  /** Dotted, with `[]` for the entries of a list. */
   readonly path: string;
   readonly node: SchemaNode;
   readonly required: boolean;
 }
 
-/** Every key that can be written, sections included, in the order of the schema. */
+/** Every key and section of the schema, in its order. */
 export function configKeys(node: SchemaNode = schemaTree, prefix = ''): ConfigKey[] {
   const keys: ConfigKey[] = [];
   for (const [name, child] of Object.entries(node.properties ?? {})) {

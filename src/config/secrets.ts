@@ -2,7 +2,6 @@ import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { ConfigIssue } from './config-issue.ts';
 import type { Origins } from './layers.ts';
-import { isSandbox } from './rules.ts';
 import { schemaTree, type ConfigPath, type SchemaNode } from './schema-tree.ts';
 import { valueAt } from './tree.ts';
 
@@ -15,30 +14,29 @@ export interface Secrets {
 }
 
 /**
- * Finds every secret by its mark in the schema and takes it from its key or from its `_file`. Written in the config
- * file it is a mistake, except for the sandbox: config files are copied, committed and shown to people.
+ * Reads every key that the schema marks as a secret, from its value or from its `_file`. A value in the config file is a
+ * mistake, because config files are copied, committed and shown to people. Only a sandbox may have one there.
  */
 export function readSecrets(tree: unknown, origins: Origins, cwd: string): Secrets {
   const issues: ConfigIssue[] = [];
   const warnings: string[] = [];
   const found = new Map<string, string>();
-  const sandbox = isSandbox(tree);
+  const mayBeInFile = isSandbox(tree);
 
   for (const { path, need } of secretPaths(schemaTree, tree, [])) {
-    const report = (where: ConfigPath, problem: string) =>
-      issues.push({ place: origins.placeFor(where), path: where.join('.'), problem });
+    const report = (where: ConfigPath, problem: string) => issues.push(origins.issueAt(where, problem));
     const filePath = [...path.slice(0, -1), `${String(path.at(-1))}_file`];
     const value = valueAt(tree, path);
     const file = valueAt(tree, filePath);
     const kind = origins.of(path)?.kind;
     const instead = `use ${String(filePath.at(-1))}, or the variable ${variableOf(path)}`;
     if (value !== undefined && kind === 'flag') {
-      // Arguments are seen by every process of the machine and kept in shell histories.
-      report(path, `is a secret and never a flag: ${instead}`);
+      // Every process of the machine can see the arguments of another, and shells keep them in their history.
+      report(path, `is a secret and must not be a flag: ${instead}`);
     } else if (value !== undefined && file !== undefined) {
-      report(path, `and ${filePath.join('.')} are both set: choose one`);
+      report(path, `and ${filePath.join('.')} are both set: remove one of them`);
     } else if (value !== undefined) {
-      if (kind === 'file' && !sandbox) report(path, `holds a secret in a config file: ${instead}`);
+      if (kind === 'file' && !mayBeInFile) report(path, `is a secret and must not be in a config file: ${instead}`);
       if (typeof value === 'string') found.set(path.join('.'), value);
     } else if (typeof file === 'string') {
       const read = readSecretFile(resolve(cwd, file));
@@ -50,6 +48,10 @@ export function readSecrets(tree: unknown, origins: Origins, cwd: string): Secre
     }
   }
   return { issues, warnings, get: (path) => found.get(path), all: found };
+}
+
+export function isSandbox(tree: unknown): boolean {
+  return valueAt(tree, ['wholesale', 'environment']) === 'sandbox';
 }
 
 function* secretPaths(
@@ -76,8 +78,8 @@ function variableOf(path: ConfigPath): string {
 type SecretFile = { readonly secret: string; readonly warning?: string } | { readonly problem: string };
 
 /**
- * The name of the file is not repeated in messages: the most likely mistake is the secret itself in its place.
- * One trailing newline is the editor's, not the secret's; anything else that is not printable is a mistake.
+ * Problems do not repeat the name of the file: often somebody wrote the secret itself in its place. One newline at the
+ * end is dropped, because editors add it. Any other character that is not printable is a mistake.
  */
 function readSecretFile(path: string): SecretFile {
   let text: string;
@@ -94,5 +96,5 @@ function readSecretFile(path: string): SecretFile {
     return { problem: 'must name a file with one line of printable ASCII without spaces' };
   }
   if ((mode & 0o004) === 0) return { secret: text };
-  return { secret: text, warning: 'can be read by every user of this machine: chmod 600' };
+  return { secret: text, warning: 'can be read by every user of this machine: run chmod 600 on it' };
 }

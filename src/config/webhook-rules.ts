@@ -17,8 +17,7 @@ const shortestSecret = 16;
 export function checkWebhookRules(tree: unknown, origins: Origins, secrets: Secrets): ConfigIssue[] {
   if (valueAt(tree, webhook) === undefined) return [];
   const issues: ConfigIssue[] = [];
-  const report = (path: ConfigPath, problem: string) =>
-    issues.push({ place: origins.placeFor(path), path: path.join('.'), problem });
+  const report = (path: ConfigPath, problem: string) => issues.push(origins.issueAt(path, problem));
   const sizeOf = (list: string): number => {
     const value = valueAt(tree, [...webhook, list]);
     return Array.isArray(value) ? value.length : 0;

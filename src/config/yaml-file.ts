@@ -2,16 +2,16 @@ import { isMap, isScalar, LineCounter, parse, parseDocument, type Document } fro
 import type { ConfigIssue } from './config-issue.ts';
 import type { ConfigPath } from './schema-tree.ts';
 
-/** One YAML file as a tree, which can tell the line and column of each path. */
+/** A YAML file as a tree, with the line and column of each path. */
 export interface YamlFile {
   readonly tree: unknown;
   readonly issues: readonly ConfigIssue[];
   has(path: ConfigPath): boolean;
-  /** `file:line:column` of the path, or of the nearest thing above it that is written. */
+  /** `file:line:column` of the path, or of the nearest section above it that is in the file. */
   placeOf(path: ConfigPath, part: 'value' | 'key'): string;
 }
 
-/** Reads YAML without guessing: duplicate keys and syntax errors are issues. */
+/** Reads YAML strictly: duplicate keys and syntax errors are issues. */
 export function readYaml(name: string, text: string): YamlFile {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true });
@@ -40,7 +40,7 @@ export function readYaml(name: string, text: string): YamlFile {
   };
 }
 
-/** A value from one line of text, as YAML reads it: numbers, true and false, lists and maps in brackets. */
+/** Reads a value in one line of text as YAML: numbers, true and false, lists and maps in brackets. */
 export function parseYamlValue(text: string): unknown {
   try {
     return parse(text);

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { loadConfig, type ConfigSources } from '../../src/config/load.ts';
 
-/** The least that a configuration must say. */
+/** The smallest valid configuration. */
 export const minimal = `instance: acme
 wholesale:
   base_url: https://api.example.com/v1
@@ -13,7 +13,7 @@ wholesale:
       value_file: key
 `;
 
-/** A folder of its own with the given files, in which `key` holds an API key. */
+/** A new folder with these files and with `key`, which holds an API key. */
 export function folderWith(files: Readonly<Record<string, string>>): string {
   const folder = mkdtempSync(join(tmpdir(), 'order-sync-config-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -24,13 +24,13 @@ export function folderWith(files: Readonly<Record<string, string>>): string {
   return folder;
 }
 
-/** Loads a configuration of this text, with no environment but the given one. */
+/** Loads this text as the configuration, without the variables of this process. */
 export function load(text: string, sources: ConfigSources = {}) {
   const cwd = folderWith({ 'c.yaml': text });
   return { cwd, ...loadConfig({ file: 'c.yaml', environment: {}, cwd, ...sources }) };
 }
 
-/** The lines of the failure that such a configuration leads to. */
+/** The lines of the error that this configuration leads to; none when it is valid. */
 export function mistakesOf(text: string, sources: ConfigSources = {}): string[] {
   try {
     load(text, sources);

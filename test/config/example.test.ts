@@ -9,10 +9,10 @@ import { folderWith } from './config-file.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const example = readFileSync(join(root, 'config/order-sync.example.yaml'), 'utf8');
-/** A key that is off stands behind a `#` without a space; prose has a space there. */
+/** A key that is off follows a `#` without a space. Prose has a space there. */
 const everythingOn = example.replace(/^( *)#(?=[a-z_-])/gm, '$1');
 
-/** Every key written in a document, lists without their places. */
+/** Every key in a document, with `[]` for the entries of a list. */
 function writtenKeys(value: unknown, prefix = ''): string[] {
   if (Array.isArray(value)) return value.flatMap((child) => writtenKeys(child, `${prefix}[]`));
   if (typeof value !== 'object' || value === null) return [];
@@ -23,21 +23,21 @@ function writtenKeys(value: unknown, prefix = ''): string[] {
 }
 
 describe('the example configuration', () => {
-  it('is valid as it stands, for production, once its key file exists', () => {
+  it('is valid for production once its key file exists', () => {
     const cwd = folderWith({ 'example.yaml': example.replace('/run/secrets/wholesale_key', 'key') });
     const { config, warnings } = loadConfig({ file: 'example.yaml', cwd, environment: {} });
     expect(config.wholesale.environment).toBe('production');
     expect(warnings).toEqual([]);
   });
 
-  it('has every key of the schema, and no other', () => {
+  it('has exactly the keys of the schema', () => {
     const file = readYaml('example', everythingOn);
     expect(file.issues).toEqual([]);
     const known = configKeys().map(({ path }) => path);
     expect(writtenKeys(file.tree).toSorted()).toEqual(known.toSorted());
   });
 
-  it('shows the defaults, except where it says that a value is yours', () => {
+  it('shows the defaults, except of keys that are marked as yours', () => {
     const least = folderWith({
       'c.yaml':
         'instance: my-shop\nwholesale: { base_url: "https://wholesale.example.com", keys: [{name: main, value_file: key}] }',
@@ -49,7 +49,7 @@ describe('the example configuration', () => {
 });
 
 describe('the configuration of the demo', () => {
-  it('is valid, belongs to the sandbox and says so', () => {
+  it('is valid and belongs to the sandbox', () => {
     const { config } = loadConfig({ file: 'config/sandbox.yaml', cwd: root, environment: {} });
     expect(config.wholesale.upstream).toBe('sandbox');
     expect(parse(readFileSync(join(root, 'config/sandbox.yaml'), 'utf8')).wholesale.environment).toBe('sandbox');

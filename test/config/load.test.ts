@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { folderWith, load, minimal, mistakesOf } from './config-file.ts';
 import { loadConfig } from '../../src/config/load.ts';
 
-describe('a configuration', () => {
-  it('needs very little, and is complete afterwards: absolute paths, defaults, secrets read', () => {
+describe('loading a configuration', () => {
+  it('fills in every default, makes every path absolute and reads every secret', () => {
     const { config, cwd, warnings } = load(minimal);
     expect(config).toMatchObject({
       instance: 'acme',
@@ -39,12 +39,12 @@ describe('a configuration', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('puts the folder of files under work beside the inbox, because a claim must not cross a mount', () => {
+  it('puts the work folder beside the inbox, because a rename cannot cross mounts', () => {
     const { config } = load(`${minimal}intake: { folder: { inbox: /mnt/shop/inbox } }`);
     expect(config.intake.folder).toMatchObject({ inbox: '/mnt/shop/inbox', work: '/mnt/shop/work' });
   });
 
-  it('is read from the environment over the file, and from flags over both', () => {
+  it('lets the environment override the file, and flags override both', () => {
     const text = `${minimal}log: { level: warn }\nsubmit: { concurrency: 3, max_unknown_outcomes: 3 }`;
     const environment = {
       ORDER_SYNC__LOG__LEVEL: 'error',
@@ -59,7 +59,7 @@ describe('a configuration', () => {
     expect(config.admin.listen).toEqual({ host: '::1', port: 0 });
   });
 
-  it('takes lists from the environment by their places, and keeps text that looks like a number', () => {
+  it('reads the entries of a list from numbered variables, and keeps text that looks like a number', () => {
     const environment = {
       ORDER_SYNC__WHOLESALE__KEYS__0__NAME: 'main',
       ORDER_SYNC__WHOLESALE__KEYS__0__VALUE: '0123',
@@ -73,7 +73,7 @@ describe('a configuration', () => {
     ]);
   });
 
-  it('is found by the variable ORDER_SYNC_CONFIG, else in config/order-sync.yaml', () => {
+  it('reads the file that ORDER_SYNC_CONFIG names, and config/order-sync.yaml without it', () => {
     const cwd = folderWith({ 'a.yaml': minimal.replace('acme', 'one'), 'config/order-sync.yaml': minimal });
     expect(loadConfig({ cwd, environment: { ORDER_SYNC_CONFIG: 'a.yaml' } }).config.instance).toBe('one');
     expect(loadConfig({ cwd, environment: {} }).config.instance).toBe('acme');
@@ -82,7 +82,7 @@ describe('a configuration', () => {
     );
   });
 
-  it('that does not exist says how to name or make one', () => {
+  it('says of a missing file how to name or create one', () => {
     expect(() => loadConfig({ cwd: folderWith({}), environment: {} })).toThrow(
       expect.objectContaining({
         code: 'CONFIG_INVALID',
@@ -92,13 +92,13 @@ describe('a configuration', () => {
     );
   });
 
-  it('passes what other rooms read through untouched', () => {
+  it('does not change the sections that other modules read', () => {
     const { config } = load(`${minimal}  wire: { orders: { path: /x } }\nsandbox: { seed: 7 }`);
     expect(config.wholesale.wire).toEqual({ orders: { path: '/x' } });
     expect(config.sandbox).toEqual({ seed: 7 });
   });
 
-  it('takes a section whose keys are all commented out as absent, but not a value', () => {
+  it('ignores a section whose keys are all commented out, but refuses a key without a value', () => {
     expect(load(`${minimal}submit:\n  # concurrency: 3\n`).config.submit.concurrency).toBe(8);
     expect(mistakesOf(`${minimal}submit:\n  concurrency:\n`)).toEqual([
       'c.yaml has a mistake:',
@@ -106,12 +106,12 @@ describe('a configuration', () => {
     ]);
   });
 
-  it('keeps a column that a shop does not have apart from one that it names otherwise', () => {
+  it('distinguishes a CSV column that a shop does not have from one with another name', () => {
     const { config } = load(`${minimal}intake: { folder: { columns: { order_id: "Order No.", days: null } } }`);
     expect(config.intake.folder.columns).toEqual({ order_id: 'Order No.', days: null });
   });
 
-  it('tells of every value where it comes from', () => {
+  it('names the origin of every value', () => {
     const { values } = load(minimal, {
       environment: { ORDER_SYNC__LOG__LEVEL: 'error' },
       flags: { 'submit.concurrency': '2' },

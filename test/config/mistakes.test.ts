@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { minimal, mistakesOf } from './config-file.ts';
 
-describe('mistakes in a configuration', () => {
-  it('are told all at once, each with its place, its rule, the value met and what is expected', () => {
+describe('the mistakes of a configuration', () => {
+  it('are reported together, each with its place, its rule, its value and what is expected', () => {
     const text = `instance: 12
 data_dri: x
 intake:
@@ -30,9 +30,9 @@ log: { level: loud }
       'c.yaml:5:23 intake.folder.scan_interval_ms must be at least 10, got 1 (number)',
       'c.yaml:6:16 intake.folder.stable_ms must be a whole number, got "soon" (string)',
       'c.yaml:8:13 wholesale.base_url must be an http or https address without user, query or fragment, for example "https://api.example.com/v1", got "api.example.com" (string)',
-      'c.yaml:12:7 wholesale.keys.1.value is the key of wholesale.keys.0, too: a budget belongs to a key, not to its name',
-      `c.yaml:12:13 wholesale.keys.1.name must differ from the other keys' names, got "main"`,
-      'c.yaml:14:21 wholesale.limits.orders must be at most `requests` (60), because an order is a request, got 99',
+      'c.yaml:12:7 wholesale.keys.1.value is the same key as wholesale.keys.0: remove one of them, because the server counts calls by key',
+      'c.yaml:12:13 wholesale.keys.1.name must differ from the names of the other keys, got "main"',
+      'c.yaml:14:21 wholesale.limits.orders must be at most `requests` (60), because each order counts as a request, got 99',
       'c.yaml:15:25 wholesale.timeouts.total_ms must be at least `response_ms` (30000), got 10',
       'c.yaml:16:25 submit.cancel_tries must be a whole number, got 1.5 (number)',
       'c.yaml:17:15 log.level must be one of trace, debug, info, warn, error, fatal, silent, got "loud" (string)',
@@ -41,29 +41,29 @@ log: { level: loud }
     ]);
   });
 
-  it('name what is required and what it is for', () => {
+  it('describe each required key that is missing', () => {
     expect(mistakesOf('wholesale: {}')).toEqual([
       'c.yaml has 3 mistakes:',
-      'c.yaml:1:1 instance is required: names this installation. Part of every reference: never change it.',
-      'c.yaml:1:1 wholesale.base_url is required: the address of the Wholesale Ordering API. https, unless it is this machine or a sandbox.',
-      'c.yaml:1:1 wholesale.keys is required: one to five API keys of one account; each brings its own budget.',
+      'c.yaml:1:1 instance is required: the name of this installation. Part of every reference: never change it.',
+      'c.yaml:1:1 wholesale.base_url is required: the address of the Wholesale Ordering API. It must be https, except on this machine and for a sandbox.',
+      'c.yaml:1:1 wholesale.keys is required: one to five API keys of one account. Each key has its own budget.',
     ]);
   });
 
-  it('in the YAML itself are told with their places: a doubled key is one', () => {
+  it('include errors of the YAML, such as a duplicate key, with their places', () => {
     const [headline, ...lines] = mistakesOf(`instance: a\ninstance: b\n  x: [`);
     expect(headline).toMatch(/^c\.yaml has \d mistakes:$/);
     expect(lines[0]).toMatch(/^c\.yaml:2:1 is not valid YAML: /);
   });
 
-  it('in a list that the environment adds to are told before they leave a hole in it', () => {
+  it('include a variable that would leave a gap in a list', () => {
     expect(mistakesOf(minimal, { environment: { ORDER_SYNC__WHOLESALE__KEYS__3__NAME: 'x' } })).toEqual([
       'c.yaml has a mistake:',
-      'ORDER_SYNC__WHOLESALE__KEYS__3__NAME wholesale.keys.3.name leaves a gap: the next place of this list is 1',
+      'ORDER_SYNC__WHOLESALE__KEYS__3__NAME wholesale.keys.3.name leaves a gap in its list: the next index is 1',
     ]);
   });
 
-  it('are not made by the names that every object has', () => {
+  it('include keys that every JavaScript object has', () => {
     const flags = { '__proto__.log': 'x', 'constructor.name': 'y' };
     expect(mistakesOf(minimal, { flags })).toEqual([
       'c.yaml has 2 mistakes:',
@@ -80,7 +80,7 @@ log: { level: loud }
 
 const withUrl = (url: string) => minimal.replace('https://api.example.com/v1', url);
 
-describe('the address of the supplier', () => {
+describe('the address of the API', () => {
   it.each(['http://localhost:8090', 'http://127.0.0.1:8090/v1', 'http://[::1]:8090', 'https://api.example.com'])(
     'may be %s',
     (url) => {
@@ -93,11 +93,11 @@ describe('the address of the supplier', () => {
     'http://10.0.0.1',
     'http://127.0.0.1.example.com',
     'http://localhost.example.com',
-  ])('must not be %s, because the key would cross the network in the clear', (url) => {
+  ])('must not be %s, because the key would cross the network unencrypted', (url) => {
     expect(mistakesOf(withUrl(url))[1]).toContain('wholesale.base_url must be https');
   });
 
-  it('may be plain http elsewhere only for a sandbox', () => {
+  it('may be http on another machine for a sandbox only', () => {
     const sandbox = withUrl('http://sandbox:8090').replace('wholesale:', 'wholesale:\n  environment: sandbox');
     expect(mistakesOf(sandbox)).toEqual([]);
   });

@@ -56,7 +56,7 @@ describe('the configuration of reading a shop back', () => {
     const mistakes = mistakesOf(shopOf('woocommerce', `url: "https://shop.example.com", ${wooKeys}`, minimal)).join(
       '\n',
     );
-    expect(mistakes).toMatch(/rest\.consumer_key holds a secret in a config file/);
+    expect(mistakes).toMatch(/rest\.consumer_key is a secret and must not be in a config file/);
     expect(mistakes).not.toContain('cs_1');
   });
 

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { LoadedConfig } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { planReload, readSteadily } from '../../src/config/reload.ts';
+import { planReload, readUntilStable } from '../../src/config/reload.ts';
 import { configKeys, isLive, type ConfigKey } from '../../src/config/schema-tree.ts';
 
-/** Something of everything, so that each key of the schema can be given another value. */
+/** A configuration in which every key of the schema can get another value. */
 const full = `instance: acme
 wholesale:
   environment: sandbox
@@ -37,7 +37,7 @@ intake:
 results: { callback: { url: https://shop.example.com/results, secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr } }
 `;
 
-/** Another value for keys of text and lists; numbers and choices follow from the schema. */
+/** Other values for keys of text and for lists. Those of numbers and enums follow from the schema. */
 const others: Record<string, string> = {
   listen: '127.0.0.1:1',
   base_url: 'https://other.example.com',
@@ -54,7 +54,7 @@ const others: Record<string, string> = {
   sandbox: '{ seed: 7 }',
 };
 
-/** What a SKU map says stands in place of these, never beside it. */
+/** These keys are allowed without a SKU map only. */
 const withoutMap = full
   .replace(', sku: /sku', ', variant: /card, plan: /plan')
   .replace('sku_map: skus-of-erp.yaml', '');
@@ -78,10 +78,10 @@ const isSecretFile = (path: string, all: readonly ConfigKey[]): boolean =>
   path.endsWith('_file') && all.some((key) => `${key.path}_file` === path && key.node.secret !== undefined);
 const all = configKeys();
 const leaves = all.filter(
-  // A secret in this file is allowed for the sandbox only; the address of the supplier stands for both, below.
+  // `environment` has to stay a sandbox, because this file has secrets. A test below changes `base_url` instead.
   ({ path, node }) =>
     path !== 'wholesale.environment' &&
-    // Stands in place of the credentials above, never beside them.
+    // Allowed in place of the credentials above only.
     !path.endsWith('.rest.access_token') &&
     node.properties === undefined &&
     node.items?.properties === undefined &&
@@ -90,7 +90,7 @@ const leaves = all.filter(
 const pathOf = (path: string): (string | number)[] =>
   path.split('.').flatMap((part) => (part.endsWith('[]') ? [part.slice(0, -2), 0] : [part]));
 
-/** One folder for all, because paths are part of a configuration. */
+/** One folder for all tests, because paths are part of a configuration. */
 const cwd = mkdtempSync(join(tmpdir(), 'order-sync-reload-'));
 afterAll(() => rmSync(cwd, { recursive: true }));
 function read(text: string, environment: Record<string, string> = {}): LoadedConfig {
@@ -99,27 +99,27 @@ function read(text: string, environment: Record<string, string> = {}): LoadedCon
 }
 const running = read(full);
 
-/** The whole configuration with one value changed, by a variable because a secret is never a flag. */
+/** The whole configuration with another value of one key. A variable sets it, because a secret must not be a flag. */
 function changed(key: ConfigKey): LoadedConfig {
   const name = `ORDER_SYNC__${pathOf(key.path).join('__').toUpperCase()}`;
   return read(fullFor(key.path), { [name]: otherValue(key) });
 }
 
-describe('a reload', () => {
+describe('the plan of a reload', () => {
   it.each(leaves.map((key) => [key.path, key] as const))(
-    'takes over %s, or says that it needs a restart',
+    'applies a change of %s, or names it as one that needs a restart',
     (path, key) => {
       const before = fullFor(path) === full ? running : read(fullFor(path));
       const next = changed(key);
       expect(next.digests).not.toEqual(before.digests);
       const plan = planReload(before, next);
       const live = isLive(pathOf(path));
-      const told = live ? plan.applied : plan.needRestart;
-      expect(told.filter((name) => name.startsWith(path))).not.toEqual([]);
+      const named = live ? plan.applied : plan.needRestart;
+      expect(named.filter((name) => name.startsWith(path))).not.toEqual([]);
       expect(live ? plan.needRestart : plan.applied).toEqual([]);
-      // Nothing is taken over in part: the mark in the schema, and what is done, are the same.
+      // The mark in the schema agrees with the configuration that results.
       expect(plan.config).toEqual(live ? next.config : before.config);
-      // What needs a restart is named again at the next reload, and what was taken over is not.
+      // The next reload names the keys that need a restart again, and no applied key.
       const again = planReload(plan, next);
       expect({ applied: again.applied, needRestart: again.needRestart }).toEqual({
         applied: [],
@@ -128,7 +128,7 @@ describe('a reload', () => {
     },
   );
 
-  it('takes nothing of a supplier over when its address changed, and no door when the section came or went', () => {
+  it('applies no key of another API, and no key of a webhook section that was added or removed', () => {
     const elsewhere = read(full.replace('api.example.com', 'else.example.com').replace('sk-main', 'sk-other'));
     expect(planReload(running, elsewhere)).toMatchObject({
       applied: [],
@@ -141,7 +141,7 @@ describe('a reload', () => {
     expect(plan.config).toEqual(running.config);
   });
 
-  it('tells a secret that changed in its file, without showing it', () => {
+  it('notices a secret that changed in its file, without showing it', () => {
     const text = full.replace('value: sk-main', 'value_file: key');
     writeFileSync(join(cwd, 'key'), 'sk-before\n');
     const before = read(text);
@@ -154,18 +154,18 @@ describe('a reload', () => {
   });
 });
 
-describe('reading the configuration', () => {
-  it('goes on until two readings agree, so that a swap of files is never seen half done', () => {
+describe('reading the configuration for a reload', () => {
+  it('repeats until two readings agree, so it never applies a mix of old and new files', () => {
     const next = full.replace('sk-main', 'sk-next');
     const readings = [full, next, next];
-    const steady = readSteadily(() => read(readings.shift() ?? 'instance: "read more often than needed"'));
+    const steady = readUntilStable(() => read(readings.shift() ?? 'instance: "read more often than needed"'));
     expect(steady.config.wholesale.keys[0]?.value).toBe('sk-next');
   });
 
-  it('is repeated once when it fails, and given up when it never comes to rest', () => {
+  it('is repeated once when it fails, and ends after five readings that all differ', () => {
     let failures = 1;
     expect(
-      readSteadily(() => {
+      readUntilStable(() => {
         if (failures > 0) {
           failures -= 1;
           throw new Error('missing for a moment');
@@ -174,11 +174,11 @@ describe('reading the configuration', () => {
       }),
     ).toBe(running);
     let count = 0;
-    const restless = () => {
+    const changing = () => {
       count += 1;
       return { ...running, digests: new Map([['log.level', String(count)]]) };
     };
-    expect(() => readSteadily(restless)).toThrow('again and again');
+    expect(() => readUntilStable(changing)).toThrow('kept changing');
     expect(count).toBe(5);
   });
 });

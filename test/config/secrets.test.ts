@@ -8,34 +8,36 @@ import { loadConfig } from '../../src/config/load.ts';
 const inline = minimal.replace('value_file: key', 'value: sk-INLINE');
 const variable = 'ORDER_SYNC__WHOLESALE__KEYS__0__VALUE';
 
-describe('secrets of a configuration', () => {
-  it('are a mistake in a config file in production, whose copies go everywhere', () => {
+describe('the secrets of a configuration', () => {
+  it('must not be in a config file in production, because such files are copied', () => {
     expect(mistakesOf(inline)).toEqual([
       'c.yaml has a mistake:',
-      `c.yaml:6:14 wholesale.keys.0.value holds a secret in a config file: use value_file, or the variable ${variable}`,
+      `c.yaml:6:14 wholesale.keys.0.value is a secret and must not be in a config file: use value_file, or the variable ${variable}`,
     ]);
   });
 
-  it('may stand in the file of a sandbox', () => {
+  it('may be in the file of a sandbox', () => {
     const { config } = load(inline.replace('wholesale:', 'wholesale:\n  environment: sandbox'));
     expect(config.wholesale.keys[0]?.value).toBe('sk-INLINE');
   });
 
-  it('are never flags, which every process of the machine can read', () => {
-    expect(mistakesOf(minimal, { flags: { 'wholesale.keys.0.value': 'sk-FLAG' } }).join()).toContain('never a flag');
+  it('must not be flags, because every process of the machine can read them', () => {
+    expect(mistakesOf(minimal, { flags: { 'wholesale.keys.0.value': 'sk-FLAG' } }).join()).toContain(
+      'must not be a flag',
+    );
     const list = mistakesOf(minimal, { flags: { 'wholesale.keys': '[{name: main, value: sk-FLAG}]' } }).join();
-    expect(list).toContain('never a flag');
+    expect(list).toContain('must not be a flag');
     expect(list).not.toContain('sk-FLAG');
   });
 
-  it('come from one place: key and file together are a mistake', () => {
+  it('must not have both a value and a file', () => {
     expect(mistakesOf(minimal, { environment: { [variable]: 'sk-OTHER' } })).toEqual([
       'c.yaml has a mistake:',
-      `${variable} wholesale.keys.0.value and wholesale.keys.0.value_file are both set: choose one`,
+      `${variable} wholesale.keys.0.value and wholesale.keys.0.value_file are both set: remove one of them`,
     ]);
   });
 
-  it('come from somewhere', () => {
+  it('must have a value or a file', () => {
     expect(mistakesOf(minimal.replace('      value_file: key\n', ''))).toEqual([
       'c.yaml has a mistake:',
       `c.yaml:5:7 wholesale.keys.0.value is required: use value_file, or the variable ${variable}`,
@@ -46,7 +48,7 @@ describe('secrets of a configuration', () => {
     ['an absent file', undefined, 'must name a file that can be read (ENOENT)'],
     ['an empty file', '\n', 'must name a file that is not empty'],
     ['a file of two lines', 'a\nb\n', 'must name a file with one line of printable ASCII without spaces'],
-  ])('cannot come from %s', (_, content, problem) => {
+  ])('cannot be read from %s', (_, content, problem) => {
     const cwd = folderWith({ 'c.yaml': minimal.replace('key\n', 'other\n') });
     if (content !== undefined) writeFileSync(join(cwd, 'other'), content);
     expect(() => loadConfig({ file: 'c.yaml', environment: {}, cwd })).toThrow(
@@ -54,20 +56,20 @@ describe('secrets of a configuration', () => {
     );
   });
 
-  it('lose one newline at their end and nothing else', () => {
+  it('lose one newline at their end', () => {
     const cwd = folderWith({ 'c.yaml': minimal, key: 'sk-1\r\n' });
     expect(loadConfig({ file: 'c.yaml', environment: {}, cwd }).config.wholesale.keys[0]?.value).toBe('sk-1');
   });
 
-  it('in a file that everyone can read are used, with a warning', () => {
+  it('are accepted with a warning from a file that everyone can read', () => {
     const cwd = folderWith({ 'c.yaml': minimal });
     chmodSync(join(cwd, 'key'), 0o644);
     expect(loadConfig({ file: 'c.yaml', environment: {}, cwd }).warnings).toEqual([
-      'wholesale.keys.0.value_file: key can be read by every user of this machine: chmod 600',
+      'wholesale.keys.0.value_file: key can be read by every user of this machine: run chmod 600 on it',
     ]);
   });
 
-  it('are shown by no message and no explanation, wherever they were written by mistake', () => {
+  it('are in no message and no explanation, wherever they were written by mistake', () => {
     const texts = [
       inline,
       inline.replace('sk-INLINE', '"sk INLINE"'),
@@ -92,23 +94,23 @@ describe('secrets of a configuration', () => {
 });
 
 describe('the reference secret', () => {
-  it('is made once, for its owner only, and is the same afterwards', () => {
+  it('is created once, readable for its owner only, and then stays the same', () => {
     const path = join(folderWith({}), 'deep/reference.secret');
-    const made = readReferenceSecret(path, true);
-    expect(made).toHaveLength(32);
+    const created = readReferenceSecret(path, true);
+    expect(created).toHaveLength(32);
     expect(statSync(path).mode & 0o777).toBe(0o600);
-    expect(readReferenceSecret(path, true)).toEqual(made);
-    expect(readReferenceSecret(path, false)).toEqual(made);
-    expect(readFileSync(path, 'utf8')).toBe(`${made.toString('hex')}\n`);
+    expect(readReferenceSecret(path, true)).toEqual(created);
+    expect(readReferenceSecret(path, false)).toEqual(created);
+    expect(readFileSync(path, 'utf8')).toBe(`${created.toString('hex')}\n`);
   });
 
-  it('is not made where that was not allowed: other references would buy the same orders again', () => {
+  it('is not created where that is not allowed, because other references would buy the same orders again', () => {
     expect(() => readReferenceSecret(join(folderWith({}), 'none'), false)).toThrow(
       expect.objectContaining({ code: 'REFERENCE_SECRET_MISSING' }),
     );
   });
 
-  it.each(['', 'short', 'zz'.repeat(32), 'ab'.repeat(31)])('is refused when it is %j, and is left as it is', (text) => {
+  it.each(['', 'short', 'zz'.repeat(32), 'ab'.repeat(31)])('is refused and not changed when it is %j', (text) => {
     const path = join(folderWith({ secret: text }), 'secret');
     expect(() => readReferenceSecret(path, true)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
     expect(readFileSync(path, 'utf8')).toBe(text);

@@ -138,7 +138,7 @@ describe('SIGHUP', () => {
       config.log = { level: 'loud' };
     });
     const refused = await worker.reload();
-    expect(refused).toMatchObject({ level: 'error', msg: 'the reload was refused: the configuration in use stays' });
+    expect(refused).toMatchObject({ level: 'error', msg: 'reload refused; the configuration in use stays' });
     const told = JSON.stringify(refused);
     expect(told).toContain('log.level');
     expect(told).toContain('is the key of wholesale.keys.0, too');

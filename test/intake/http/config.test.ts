@@ -65,7 +65,7 @@ describe('the configuration of the HTTP intake', () => {
 
   it('takes no secret from a config file in production', () => {
     const yaml = `${minimal}intake: { webhook: { listen: "127.0.0.1:0", tokens: [${token('a', good)}] } }`;
-    expect(mistakesOf(yaml).join()).toContain('holds a secret in a config file');
+    expect(mistakesOf(yaml).join()).toContain('is a secret and must not be in a config file');
   });
 });
 

@@ -44,7 +44,7 @@ describe('a shop that is renamed', () => {
     await worker.started();
     change(house, { shop: 'main', source: 'front' });
     const answer = await worker.reload();
-    expect(answer).toMatchObject({ level: 'error', msg: 'the reload was refused: the configuration in use stays' });
+    expect(answer).toMatchObject({ level: 'error', msg: 'reload refused; the configuration in use stays' });
     expect(JSON.stringify(answer)).toContain('has the source \\"main\\"');
     change(house, { shop: 'main', source: 'main' });
     expect(await worker.reload()).toMatchObject({ need_restart: [] });

@@ -1,10 +1,11 @@
 import type { Logger } from 'pino';
 import { mayBeElsewhere } from '../core/decision/after-loss.ts';
 import type { Clock, Random } from '../core/clock.ts';
-import { decideLookup, decideSubmission } from '../core/decision/decision.ts';
+import { decideLookup } from '../core/decision/decide-lookup.ts';
+import { decideSubmission } from '../core/decision/decide-submission.ts';
 import { familyOf, type Operation } from '../core/order/operation.ts';
 import { purchaseOf } from '../core/order/purchase.ts';
-import { withoutAnswer, type LookupOutcome, type Outcome } from '../core/decision/outcome.ts';
+import { outcomeRowFrom, withoutAnswer, type LookupOutcome, type Outcome } from '../core/decision/outcome.ts';
 import {
   malformedRequestRows,
   isRejectedConsecutively,
@@ -12,7 +13,7 @@ import {
 } from '../core/decision/consecutive-rejections.ts';
 import { settlementDelayLeftMs } from '../core/decision/settlement-delay.ts';
 import { judgeResend, type ResendVerdict } from '../core/decision/resend.ts';
-import { outcomeRowFrom, type DecisionPolicy, type EntryFacts, type Settlement } from '../core/decision/settlement.ts';
+import type { DecisionPolicy, EntryFacts, Settlement } from '../core/decision/settlement.ts';
 import type { Entry, OpenAttempt } from '../store/submission/submission.ts';
 import type { CallKind } from './budget-gate.ts';
 import { backOffIfRateLimited, pauseIfDenied, slotSettledMono, type CallDeps, type CallKey } from './budgeted-read.ts';

@@ -155,7 +155,7 @@ async function settleNext(
       outcomeUnknown: false,
       settlementDelayEndMs: null,
       settlementDelayMs: null,
-      recoveryStage: 0,
+      recoveryStage: 'none',
       absences: 0,
       tries: 0,
       counted: true,

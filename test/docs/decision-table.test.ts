@@ -54,7 +54,7 @@ const meanings: Record<OutcomeRow, string> = {
 };
 
 function cellText(cell: Cell): string {
-  const pause = cell.pause === undefined ? '' : `, ${cell.pause} stands still`;
+  const pause = cell.pause === undefined ? '' : `, ${cell.pause} paused`;
   return `${cell.verdict}${cell.schedule === undefined ? '' : ` (${cell.schedule})`}${pause}`;
 }
 
@@ -71,55 +71,57 @@ function render(): string {
 
 Generated from \`src/core/decision/decision-table.ts\`, which is what the worker runs on: \`UPDATE_DOCS=1 npx vitest run test/docs\`.
 
-"Clean": no earlier attempt of the entry is unresolved. "In doubt": one is, so no refusal proves anything.
+"Clean": the outcome of every earlier attempt of the entry is known. "Outcome unknown": an earlier attempt may have been
+processed, so no rejection proves anything.
 
 | verdict | means |
 |---|---|
 | settle | the answer is believed: fulfilled, refunded, or placed, by the units that are there |
-| reject | a definite refusal, final; above the per-order limit in parts, if the order allows it |
-| wait | a definite refusal that time may change; nothing was charged |
+| reject | a definite rejection, final; above the per-order limit the order is split, if it allows that |
+| wait | a definite rejection that may change with time; nothing was charged |
 | again | surely not processed: back to where it was, and the attempt does not count |
-| doubt | perhaps processed: looked up, then the same reference again |
-| resolve | a refusal that our own earlier attempt may have caused: only a lookup after the quiet time settles it |
+| unknown | perhaps processed: looked up, then the same reference again |
+| resolve | a rejection that an earlier attempt may have caused: only a lookup after the settlement delay settles it |
 | review | a person decides |
 
-| outcome | what came | purchase, clean | purchase, in doubt | cancel, clean | cancel, in doubt |
+| outcome | what came | purchase, clean | purchase, outcome unknown | cancel, clean | cancel, outcome unknown |
 |---|---|---|---|---|---|
 ${rows.join('\n')}
 
-## An entry in doubt, when it is to be sent again
+## When an entry with an unknown outcome is to be sent again
 
-Judged within the claim that would send it, and again when a lookup answers (\`src/core/decision/resend.ts\`, \`src/core/decision/verdicts.ts\`).
-"Believed": the quiet time is over, and a lookup of this family has found an order before.
+The worker checks this in the claim that would send the entry, and again when a lookup answers
+(\`src/core/decision/resend.ts\`, \`src/core/decision/decide-lookup.ts\`). "Believed": the settlement delay is over, and a
+lookup of this kind has found an order before.
 
 | | lookups | no lookups |
 |---|---|---|
 | in time, not found | the same reference again | the same reference again |
 | after \`not_after\`, not found, believed | \`expired\`: nothing was bought | review: the same reference could buy it late |
-| after \`not_after\`, not found, in the quiet time | looked up again at its end | review |
+| after \`not_after\`, not found, before the end of the settlement delay | looked up again at its end | review |
 | after \`not_after\`, not found, no lookup ever found an order | review | review |
 | after \`not_after\`, found | as the answer says, however late | |
 | after \`not_after\`, a cancel, not shown as cancelled | review: an order need not show what became of its eSIM | review |
-| past the idempotency horizon | looked up once more; review unless found | review |
-| after \`not_after\`, a refusal that is believed | final: not in parts, not from another balance, no waiting | review |
+| past the reference expiry | looked up once more; review unless found | review |
+| after \`not_after\`, a rejection that is believed | final: not split, not from another balance, no waiting | review |
 
-## What a lookup that finds nothing may end
+## When a lookup finds nothing
 
-An absence that would end an entry, or send it after a loss, counts from the end of the quiet time, and must be the answer
-of three lookups in a row (5 s and 15 s apart; a lookup that fails between them counts neither way). Anything found begins
-the count anew.
+An absence that would end an entry, or send it after a loss, is believed after the end of the settlement delay, when three
+lookups in a row say it (5 s and 15 s apart; a failed lookup between them counts neither way). Anything that is found starts
+the count again.
 
 | | after one absence | after three |
 |---|---|---|
-| in doubt, nothing refused, in time | the same reference again | |
-| in doubt, a refusal waits to be believed | looked up again | the refusal is believed |
-| in doubt, after \`not_after\` | looked up again | \`expired\` |
+| outcome unknown, nothing rejected, in time | the same reference again | |
+| outcome unknown, with a rejection that is not believed yet | looked up again | the rejection is believed |
+| outcome unknown, after \`not_after\` | looked up again | \`expired\` |
 | accepted (\`placed\`) | looked up again | review: the API accepted the order, but a lookup does not find it |
-| a cancel in doubt: the order of its eSIM | looked up again | review |
-| after a loss: what may have taken its place | looked up again | its own reference is sent, or looked up where that would end it; or review |
-| after a loss: an order of gift cards with \`split\`, refused, unpaid or overdue | looked up again | review: parts of it may be bought |
+| a cancel with an unknown outcome: the order of its eSIM | looked up again | review |
+| after a loss: its first replacement | looked up again | its own reference is sent, or looked up where that would end it; or review |
+| after a loss: an order of gift cards with \`split\` that was rejected, waits or is overdue | looked up again | review: parts of it may be bought |
 | after a loss, a cancel: the order of its eSIM | the cancel is sent | |
-| past the idempotency horizon | review | |
+| past the reference expiry | review | |
 
 | delays | steps; the last repeats | spread |
 |---|---|---|

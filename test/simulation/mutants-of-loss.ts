@@ -25,11 +25,11 @@ export const mutantsOfLoss: readonly Mutant[] = [
   {
     name: 'after a loss what may have taken its place is not looked up',
     file: 'store/submission/attempts.ts',
-    changes: [['row.recovery_stage === 2 ? this.#entries.successorOf(row) : null', 'null']],
+    changes: [["entry.recoveryStage === 'replacement' ? this.#entries.successorOf(row) : null", 'null']],
   },
   {
     name: 'after a loss an order ends because something else is absent',
-    file: 'core/decision/verdicts.ts',
+    file: 'core/decision/decide-lookup.ts',
     changes: [['if (settlement.state === facts.state) return settlement;', 'return settlement;']],
   },
   {
@@ -37,8 +37,8 @@ export const mutantsOfLoss: readonly Mutant[] = [
     file: 'core/decision/after-loss.ts',
     changes: [
       [
-        "if (facts.recoveryStage === 0 || !mayHaveParts(facts, 'split')",
-        "if (facts.recoveryStage >= 0 || !mayHaveParts(facts, 'split')",
+        "facts.recoveryStage === 'none' || !mayHaveParts(facts, 'split')",
+        "facts.recoveryStage !== null || !mayHaveParts(facts, 'split')",
       ],
     ],
   },

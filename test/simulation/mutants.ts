@@ -2,7 +2,8 @@ import { mutantsOfLoss } from './mutants-of-loss.ts';
 import type { Mutant } from './mutant.ts';
 
 const table = 'core/decision/decision-table.ts';
-const verdicts = 'core/decision/verdicts.ts';
+const settlement = 'core/decision/settlement.ts';
+const lookup = 'core/decision/decide-lookup.ts';
 const run = 'submit/attempt.ts';
 const read = 'submit/budgeted-read.ts';
 const dispatcher = 'submit/dispatcher.ts';
@@ -16,8 +17,8 @@ export const mutants: readonly Mutant[] = [
     file: table,
     changes: [
       [
-        '  outcomeUnknown: resolve,\n  cancelClean: review,\n  cancelOutcomeUnknown: review,\n};\n/** A refusal that both',
-        '  outcomeUnknown: reject,\n  cancelClean: review,\n  cancelOutcomeUnknown: review,\n};\n/** A refusal that both',
+        '  outcomeUnknown: resolve,\n  cancelClean: review,\n  cancelOutcomeUnknown: review,\n};\n/** A rejection that both',
+        '  outcomeUnknown: reject,\n  cancelClean: review,\n  cancelOutcomeUnknown: review,\n};\n/** A rejection that both',
       ],
     ],
   },
@@ -45,7 +46,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'any lookup after an ambiguous cancel confirms it',
-    file: verdicts,
+    file: lookup,
     changes: [
       ['if (showsCancelled(answer, facts.iccid))', 'if (showsCancelled(answer, facts.iccid) || facts.iccid !== null)'],
     ],
@@ -62,13 +63,13 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'refunded is taken for a refusal',
-    file: verdicts,
+    file: settlement,
     changes: [["return { ...done, state: 'refunded' };", "return { ...done, state: 'rejected' };"]],
   },
   {
     name: 'a redirect counts as not processed',
     file: table,
-    changes: [["clean: { ...doubt, pause: 'account' },", "clean: { ...again, pause: 'account' },"]],
+    changes: [["clean: { ...unknown, pause: 'account' },", "clean: { ...again, pause: 'account' },"]],
   },
   {
     name: 'the 404 of a proxy is the API saying not_found',
@@ -87,17 +88,17 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'no quiet time before an absence is believed',
-    file: verdicts,
+    file: lookup,
     changes: [
       [
-        "if (facts.settlementDelayLeftMs > 0) return { ...this.#lookAgain('not_found'),",
-        "if (facts.settlementDelayLeftMs > 1e9) return { ...this.#lookAgain('not_found'),",
+        "return lookUpAfterDelay(input, 'not_found') ?? absenceBelieved(input);",
+        "return (facts.buffered === null ? lookUpAfterDelay(input, 'not_found') : null) ?? absenceBelieved(input);",
       ],
     ],
   },
   {
     name: 'an absence is believed when it was said once',
-    file: 'core/decision/decision.ts',
+    file: lookup,
     changes: [['facts.absences + 1 >= policy.absenceTries', 'facts.absences >= 0']],
   },
   {
@@ -130,14 +131,14 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a timeout counts as not processed',
     file: table,
-    changes: [["clean: { verdict: 'doubt', schedule: 'slow' }", "clean: { verdict: 'again', schedule: 'slow' }"]],
+    changes: [["clean: { verdict: 'unknown', schedule: 'slow' }", "clean: { verdict: 'again', schedule: 'slow' }"]],
   },
   {
     name: 'a call found open at the start counts as not sent',
     file: table,
     changes: [
       [
-        "  crashed: {\n    clean: { verdict: 'doubt', schedule: 'now' }",
+        "  crashed: {\n    clean: { verdict: 'unknown', schedule: 'now' }",
         "  crashed: {\n    clean: { verdict: 'again', schedule: 'now' }",
       ],
     ],
@@ -147,8 +148,8 @@ export const mutants: readonly Mutant[] = [
     file: table,
     changes: [
       [
-        "const doubtCancel: Cell = { verdict: 'doubt', schedule: 'cancel' };",
-        "const doubtCancel: Cell = { verdict: 'again', schedule: 'cancel' };",
+        "const unknownCancel: Cell = { verdict: 'unknown', schedule: 'cancel' };",
+        "const unknownCancel: Cell = { verdict: 'again', schedule: 'cancel' };",
       ],
     ],
   },
@@ -286,7 +287,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'an order is complete without all its units',
-    file: 'core/decision/answer-signs.ts',
+    file: settlement,
     changes: [
       [
         'return answer.units.length >= (facts.quantity ?? 1);',

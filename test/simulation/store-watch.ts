@@ -1,3 +1,4 @@
+import type { RecoveryStage } from '../../src/core/entry/states.ts';
 import { lookedUpKinds, type LookedUp } from '../../src/core/order/operation.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { AttemptClose, OpenAttempt } from '../../src/store/submission/submission.ts';
@@ -206,8 +207,8 @@ export class StoreWatch {
   }
 
   /** What an outbox that follows a lost one found out about what it had not sent. */
-  #coveredOfLoss(stage: number, { outcome, settlement }: AttemptClose): void {
-    if (stage === 0) return;
+  #coveredOfLoss(stage: RecoveryStage, { outcome, settlement }: AttemptClose): void {
+    if (stage === 'none') return;
     const took =
       settlement.replacements.length === 0 ? settlement.state : `${settlement.replacements.length} in its place`;
     this.#coverage.hit(`after loss ${stage} ${outcome.row} -> ${took}`);

@@ -32,7 +32,7 @@ export function facts(changes: Partial<EntryFacts> = {}): EntryFacts {
     knownLimit: null,
     iccid: null,
     outcomeUnknown: false,
-    recoveryStage: 0,
+    recoveryStage: 'none',
     settlementDelayEndMs: null,
     settlementDelayLeftMs: 0,
     buffered: null,

@@ -122,7 +122,7 @@ export const nothing: Settlement = {
   outcomeUnknown: true,
   settlementDelayEndMs: 120_000,
   settlementDelayMs: 118_000,
-  recoveryStage: 0,
+  recoveryStage: 'none',
   absences: 0,
   tries: 1,
   counted: true,

@@ -2,7 +2,7 @@ import type { Operation } from '../order/operation.ts';
 import type { OutcomeRow } from './outcome.ts';
 import type { ScheduleName } from './retry-schedule.ts';
 
-/** What an attempt knew before it: `outcomeUnknown` = an earlier attempt of the same entry is unresolved. */
+/** What was known before the attempt. `outcomeUnknown`: an earlier attempt of the same entry may have been processed. */
 export type Column = 'clean' | 'outcomeUnknown' | 'cancelClean' | 'cancelOutcomeUnknown';
 
 export function columnFor(facts: { readonly operation: Operation; readonly outcomeUnknown: boolean }): Column {
@@ -12,17 +12,18 @@ export function columnFor(facts: { readonly operation: Operation; readonly outco
 
 /**
  * What to do about an outcome:
- *   settle    the answer is believed: fulfilled, refunded or placed, by the units delivered
- *   reject    a definite refusal, final
- *   wait      a definite refusal that time may change; nothing was charged
- *   again     surely not processed (never sent, or turned away at the door): back to where it was, free
- *   doubt     perhaps processed: reconcile
- *   resolve   a refusal that our own earlier attempt may have caused: only a lookup after the quiet time settles it
+ *   settle    the answer is believed: fulfilled, refunded or placed, by the units that were delivered
+ *   reject    a definite rejection, final
+ *   wait      a definite rejection that may change with time; nothing was charged
+ *   again     surely not processed: back to where it was, and the attempt does not count
+ *   unknown   perhaps processed: looked up, then the same reference again
+ *   resolve   a rejection that an earlier attempt of the entry may have caused: only a lookup after the settlement delay
+ *             settles it
  *   review    a person decides
  */
-export type Verdict = 'settle' | 'reject' | 'wait' | 'again' | 'doubt' | 'resolve' | 'review';
+export type Verdict = 'settle' | 'reject' | 'wait' | 'again' | 'unknown' | 'resolve' | 'review';
 
-/** The scope that stands still because of an outcome; `account` is everything that is sent. */
+/** The scope that an outcome pauses; `account` is everything that is sent. */
 export type PauseKind = 'account' | 'key' | 'balance';
 
 export interface Cell {
@@ -35,8 +36,8 @@ const settle: Cell = { verdict: 'settle' };
 const reject: Cell = { verdict: 'reject' };
 const review: Cell = { verdict: 'review' };
 const resolve: Cell = { verdict: 'resolve', schedule: 'standard' };
-const doubt: Cell = { verdict: 'doubt', schedule: 'standard' };
-const doubtCancel: Cell = { verdict: 'doubt', schedule: 'cancel' };
+const unknown: Cell = { verdict: 'unknown', schedule: 'standard' };
+const unknownCancel: Cell = { verdict: 'unknown', schedule: 'cancel' };
 const again: Cell = { verdict: 'again', schedule: 'standard' };
 
 const everywhere = (cell: Cell): Record<Column, Cell> => ({
@@ -45,22 +46,22 @@ const everywhere = (cell: Cell): Record<Column, Cell> => ({
   cancelClean: cell,
   cancelOutcomeUnknown: cell,
 });
-/** Perhaps processed, whatever went before. */
+/** Perhaps processed, whatever was known before. */
 const ambiguous: Record<Column, Cell> = {
-  clean: doubt,
-  outcomeUnknown: doubt,
-  cancelClean: doubtCancel,
-  cancelOutcomeUnknown: doubtCancel,
+  clean: unknown,
+  outcomeUnknown: unknown,
+  cancelClean: unknownCancel,
+  cancelOutcomeUnknown: unknownCancel,
 };
-/** A refusal of a buying call that a cancel should never get. */
-const refusalOfPurchase: Record<Column, Cell> = {
+/** A rejection of a buying call that a cancel should never get. */
+const rejectionOfPurchase: Record<Column, Cell> = {
   clean: reject,
   outcomeUnknown: resolve,
   cancelClean: review,
   cancelOutcomeUnknown: review,
 };
-/** A refusal that both a purchase and a cancel may get; after an ambiguous cancel it proves nothing. */
-const refusalOfAny: Record<Column, Cell> = {
+/** A rejection that both a purchase and a cancel may get; after an ambiguous cancel it proves nothing. */
+const rejectionOfAny: Record<Column, Cell> = {
   clean: reject,
   outcomeUnknown: resolve,
   cancelClean: reject,
@@ -68,8 +69,8 @@ const refusalOfAny: Record<Column, Cell> = {
 };
 
 /**
- * What each outcome does: the one place that says so. After an ambiguous attempt no 4xx proves absence, because our
- * own first success may have caused it. There is no default that leads to `reject`.
+ * What each outcome does. After an ambiguous attempt no 4xx proves absence, because the success of that attempt may have
+ * caused it. There is no default that leads to `reject`.
  */
 export const decisionTable: Readonly<Record<OutcomeRow, Readonly<Record<Column, Cell>>>> = {
   accepted: everywhere(settle),
@@ -81,15 +82,15 @@ export const decisionTable: Readonly<Record<OutcomeRow, Readonly<Record<Column, 
   },
   unreadable_success: ambiguous,
   redirect: {
-    clean: { ...doubt, pause: 'account' },
-    outcomeUnknown: { ...doubt, pause: 'account' },
-    cancelClean: { ...doubtCancel, pause: 'account' },
-    cancelOutcomeUnknown: { ...doubtCancel, pause: 'account' },
+    clean: { ...unknown, pause: 'account' },
+    outcomeUnknown: { ...unknown, pause: 'account' },
+    cancelClean: { ...unknownCancel, pause: 'account' },
+    cancelOutcomeUnknown: { ...unknownCancel, pause: 'account' },
   },
   invalid_key: everywhere({ ...again, pause: 'key' }),
   account_not_allowed: everywhere({ ...again, pause: 'account' }),
   ip_not_allowed: everywhere({ ...again, pause: 'key' }),
-  not_found: refusalOfAny,
+  not_found: rejectionOfAny,
   not_found_unexpected: { clean: review, outcomeUnknown: resolve, cancelClean: review, cancelOutcomeUnknown: review },
   insufficient_balance: {
     clean: { verdict: 'wait', schedule: 'balance', pause: 'balance' },
@@ -98,23 +99,23 @@ export const decisionTable: Readonly<Record<OutcomeRow, Readonly<Record<Column, 
     cancelOutcomeUnknown: review,
   },
   reference_in_use: everywhere(review),
-  currency_unavailable: refusalOfPurchase,
-  invalid_request: refusalOfAny,
-  order_refused: refusalOfAny,
+  currency_unavailable: rejectionOfPurchase,
+  invalid_request: rejectionOfAny,
+  order_refused: rejectionOfAny,
   rate_limited: everywhere({ verdict: 'again', schedule: 'rate_limit' }),
   api_disabled: everywhere({ ...again, pause: 'account' }),
-  invalid_variant: refusalOfPurchase,
+  invalid_variant: rejectionOfPurchase,
   out_of_stock: {
     clean: { verdict: 'wait', schedule: 'stock' },
     outcomeUnknown: resolve,
     cancelClean: review,
     cancelOutcomeUnknown: review,
   },
-  limit_exceeded: refusalOfPurchase,
-  not_api_sellable: refusalOfPurchase,
-  plan_unknown: refusalOfPurchase,
-  plan_unorderable: refusalOfPurchase,
-  topup_not_allowed: refusalOfPurchase,
+  limit_exceeded: rejectionOfPurchase,
+  not_api_sellable: rejectionOfPurchase,
+  plan_unknown: rejectionOfPurchase,
+  plan_unorderable: rejectionOfPurchase,
+  topup_not_allowed: rejectionOfPurchase,
   not_cancellable: {
     clean: review,
     outcomeUnknown: review,
@@ -134,23 +135,23 @@ export const decisionTable: Readonly<Record<OutcomeRow, Readonly<Record<Column, 
   local_defect: everywhere(again),
   dropped: ambiguous,
   headers_timeout: {
-    clean: { verdict: 'doubt', schedule: 'slow' },
-    outcomeUnknown: { verdict: 'doubt', schedule: 'slow' },
-    cancelClean: doubtCancel,
-    cancelOutcomeUnknown: doubtCancel,
+    clean: { verdict: 'unknown', schedule: 'slow' },
+    outcomeUnknown: { verdict: 'unknown', schedule: 'slow' },
+    cancelClean: unknownCancel,
+    cancelOutcomeUnknown: unknownCancel,
   },
   cut_answer: ambiguous,
   deadline: ambiguous,
   shutdown: {
-    clean: { verdict: 'doubt', schedule: 'now' },
-    outcomeUnknown: { verdict: 'doubt', schedule: 'now' },
-    cancelClean: doubtCancel,
-    cancelOutcomeUnknown: doubtCancel,
+    clean: { verdict: 'unknown', schedule: 'now' },
+    outcomeUnknown: { verdict: 'unknown', schedule: 'now' },
+    cancelClean: unknownCancel,
+    cancelOutcomeUnknown: unknownCancel,
   },
   crashed: {
-    clean: { verdict: 'doubt', schedule: 'now' },
-    outcomeUnknown: { verdict: 'doubt', schedule: 'now' },
-    cancelClean: doubtCancel,
-    cancelOutcomeUnknown: doubtCancel,
+    clean: { verdict: 'unknown', schedule: 'now' },
+    outcomeUnknown: { verdict: 'unknown', schedule: 'now' },
+    cancelClean: unknownCancel,
+    cancelOutcomeUnknown: unknownCancel,
   },
 };

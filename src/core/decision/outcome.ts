@@ -53,6 +53,11 @@ export function isOutcomeRow(value: string): value is OutcomeRow {
   return outcomeRows.some((row) => row === value);
 }
 
+/** Reads a stored outcome row back; null for a value that this version does not know. */
+export function outcomeRowFrom(value: string | null): OutcomeRow | null {
+  return value !== null && isOutcomeRow(value) ? value : null;
+}
+
 /** The classified end of one attempt: the row, and the evidence for a person. */
 export interface Outcome {
   readonly row: OutcomeRow;

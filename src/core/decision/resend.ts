@@ -1,4 +1,4 @@
-import type { RecoveryStage } from './recovery-stage.ts';
+import type { RecoveryStage } from '../entry/states.ts';
 
 /** What decides whether the reference of an entry in doubt may be sent again at this moment. */
 export interface ResendFacts {
@@ -39,9 +39,9 @@ export function judgeResend(
 ): ResendVerdict {
   const late = isOverdue(facts, nowMs);
   const old = facts.firstSentAtMs !== null && nowMs - facts.firstSentAtMs >= policy.referenceExpiryMs;
-  const unasked = facts.recoveryStage === 1 && facts.canLookUp;
+  const unasked = facts.recoveryStage === 'own_reference' && facts.canLookUp;
   // Its own reference would be new to the API, and buy it a second time.
-  const elsewhere = facts.recoveryStage === 1 && facts.mayBeElsewhere;
+  const elsewhere = facts.recoveryStage === 'own_reference' && facts.mayBeElsewhere;
   if (!late && !old && !unasked && !elsewhere) return { step: 'send' };
   if (facts.canLookUp) return { step: 'lookup' };
   return { step: 'review', reason: late ? overdueOutcomeUnknown : elsewhere ? boughtElsewhere : tooOld };

@@ -1,32 +1,26 @@
-import type { PauseKind } from './decision-table.ts';
-import type { EntryState } from '../entry/states.ts';
-import type { Replacement } from '../entry/replacement.ts';
-import type { RecoveryStage } from './recovery-stage.ts';
-import type { OrderAnswer } from './order-answer.ts';
-import type { OrderRules } from '../order/order-request.ts';
+import type { Random } from '../clock.ts';
+import type { RejectedEntry, Replacement } from '../entry/replacement.ts';
+import type { EntryState, RecoveryStage } from '../entry/states.ts';
 import type { Purchase } from '../order/purchase.ts';
-import { isOutcomeRow, type OutcomeRow } from './outcome.ts';
+import { decisionTable, type Column, type PauseKind } from './decision-table.ts';
+import type { OrderAnswer } from './order-answer.ts';
+import type { Outcome, OutcomeRow } from './outcome.ts';
+import { retryDelayMs, type ScheduleName } from './retry-schedule.ts';
 
-/** What is known about an entry when the end of an attempt is judged. */
-export interface EntryFacts extends Pick<Purchase, 'operation' | 'iccid' | 'quantity' | 'currency'> {
+/** What is known about an entry when the end of one of its attempts is judged. */
+export interface EntryFacts extends RejectedEntry, Pick<Purchase, 'operation' | 'iccid'> {
   readonly state: EntryState;
-  readonly generation: number;
-  readonly part: number;
-  readonly rules: OrderRules;
-  /** The most of this variant that one order may hold, if a refusal has told. */
-  readonly knownLimit: number | null;
   readonly outcomeUnknown: boolean;
-  readonly recoveryStage: RecoveryStage;
-  /** When an answer may be believed again that an ambiguous attempt put in question. */
+  /** When the settlement delay of the last ambiguous attempt ends; null when there is none. */
   readonly settlementDelayEndMs: number | null;
-  /** How long it is until then, by a clock that does not jump; 0 when nothing is in question. */
+  /** How long that still is, by a clock that does not jump; 0 when it is over. */
   readonly settlementDelayLeftMs: number;
-  /** The buffered refusal, if the last definite answer came while in doubt. */
+  /** A rejection that came while the outcome was unknown: only a lookup tells whether it is to be believed. */
   readonly buffered: { row: OutcomeRow; code: string | null; message: string } | null;
-  /** How the last attempt ended, and how many tries in a row were of that kind. */
+  /** How the last attempt ended, and how many tries in a row ended like that. */
   readonly lastRow: OutcomeRow | null;
   readonly tries: number;
-  /** How many lookups in a row found nothing where that would have ended it. */
+  /** How many lookups in a row found nothing where that would have ended the entry. */
   readonly absences: number;
   readonly firstSentAtMs: number | null;
   readonly notAfterMs: number | null;
@@ -34,25 +28,25 @@ export interface EntryFacts extends Pick<Purchase, 'operation' | 'iccid' | 'quan
 }
 
 export interface DecisionPolicy {
-  /** How long after an ambiguous attempt the API may still process it (Spec is silent; default 120 s). */
+  /** How long after an ambiguous attempt the API may still process it (the spec is silent; default 120 s). */
   readonly settlementDelayMs: number;
-  /** After this long since the first send the same reference is not sent again by itself: a person decides. */
+  /** After this long since the first send the worker does not send the same reference again: a person decides. */
   readonly referenceExpiryMs: number;
-  /** How long an accepted order may wait for its units before a person looks at it. */
+  /** How long an accepted order may wait for its units before it needs review. */
   readonly placedDeadlineMs: number;
-  /** How often a cancel is repeated while the eSIM's state could not be checked. */
+  /** How often a cancel is tried while the API cannot check the state of the eSIM. */
   readonly cancelTries: number;
-  /** How often an entry is tried again after a mistake of our own. */
+  /** How often an entry is tried when the worker itself fails to send it. */
   readonly defectTries: number;
-  /** How many lookups in a row must find nothing before that ends an entry: one answer may be a mix-up on the way. */
+  /** How many lookups in a row must find nothing before that ends an entry: one answer may be a mix-up. */
   readonly absenceTries: number;
-  /** Stretches or shrinks every retry delay; 1 in production. */
+  /** Multiplies every retry delay; 1 in production. */
   readonly retryTimeScale: number;
-  /** Whether an order can be looked up by its reference (not shown in the spec: configurable). */
+  /** Whether this entry can be looked up by a reference (not shown in the spec: configurable). */
   readonly canLookUp: boolean;
   /**
-   * Whether a lookup of this family has ever found an order here. Until then "not found" may as well mean that the
-   * configured path is not the API's, and must not settle a doubt.
+   * Whether a lookup of this kind has ever found an order. Until then "not found" may also mean that the configured path
+   * is wrong, and proves nothing.
    */
   readonly trustsAbsence: boolean;
 }
@@ -60,20 +54,20 @@ export interface DecisionPolicy {
 /** What no deployment has a reason to change. */
 export const usualTries = { defectTries: 3, absenceTries: 3 } as const;
 
-/** What becomes of an entry. The store writes it as it stands. */
+/** What happens to an entry after an attempt. The store writes it as it is. */
 export interface Settlement {
   readonly state: EntryState;
   readonly nextStep: 'send' | 'lookup';
   readonly dueAtMs: number;
   readonly outcomeUnknown: boolean;
   readonly settlementDelayEndMs: number | null;
-  /** How long from now on nothing may be concluded, when that time begins with this; null when it goes on as it was. */
+  /** How long the settlement delay is when it begins now; null when it stays as it was. */
   readonly settlementDelayMs: number | null;
   readonly recoveryStage: RecoveryStage;
-  /** The position in the retry schedule after this. */
+  /** The position in the retry schedule after this attempt. */
   readonly tries: number;
   readonly absences: number;
-  /** Whether the attempt counts; a call that never left, or was turned away at the door, does not. */
+  /** Whether the attempt counts; a call that never left, or that the API did not look at, does not. */
   readonly counted: boolean;
   readonly row: OutcomeRow;
   readonly error: { code: string; message: string; buffered: boolean } | null;
@@ -84,7 +78,137 @@ export interface Settlement {
   readonly replacements: readonly Replacement[];
 }
 
-/** Reads a stored outcome row back; null for a value that this version does not know. */
-export function outcomeRowFrom(value: string | null): OutcomeRow | null {
-  return value !== null && isOutcomeRow(value) ? value : null;
+/** Everything that a decision is made from. */
+export interface DecisionInput {
+  readonly facts: EntryFacts;
+  readonly policy: DecisionPolicy;
+  readonly nowMs: number;
+  readonly random: Random;
+}
+
+/** When the next try of a schedule is due, after so many tries. */
+export function nextTryAtMs({ policy, nowMs, random }: DecisionInput, schedule: ScheduleName, tries: number): number {
+  return nowMs + retryDelayMs(schedule, tries, policy.retryTimeScale, random);
+}
+
+/** The entry as it is, due now. Every other settlement is this one with changes. */
+export function unchanged({ facts, nowMs }: DecisionInput, row: OutcomeRow): Settlement {
+  return {
+    state: facts.state,
+    nextStep: 'send',
+    dueAtMs: nowMs,
+    outcomeUnknown: facts.outcomeUnknown,
+    settlementDelayEndMs: facts.settlementDelayEndMs,
+    settlementDelayMs: null,
+    recoveryStage: facts.recoveryStage,
+    tries: facts.tries,
+    absences: 0,
+    counted: true,
+    row,
+    error: null,
+    reviewReason: null,
+    answer: null,
+    pause: null,
+    replacements: [],
+  };
+}
+
+/** The changes of an entry whose outcome is known now. */
+export const outcomeKnown = { outcomeUnknown: false, settlementDelayEndMs: null } as const;
+
+export function settlementDelayFromNow({
+  policy,
+  nowMs,
+}: DecisionInput): Pick<Settlement, 'settlementDelayEndMs' | 'settlementDelayMs'> {
+  const { settlementDelayMs } = policy;
+  return { settlementDelayEndMs: nowMs + settlementDelayMs, settlementDelayMs };
+}
+
+/** Flags the entry for review; whether its outcome is unknown stays as it was. */
+export function review(input: DecisionInput, row: OutcomeRow, reviewReason: string): Settlement {
+  return { ...unchanged(input, row), state: 'needs_review', reviewReason };
+}
+
+/** Flags for review an entry that may have been bought. */
+export function reviewUnknown(input: DecisionInput, row: OutcomeRow, reason: string): Settlement {
+  return { ...review(input, row, reason), outcomeUnknown: true };
+}
+
+export function errorOf(outcome: Pick<Outcome, 'code' | 'row' | 'message'>, buffered = false): Settlement['error'] {
+  return { code: outcome.code ?? outcome.row, message: outcome.message, buffered };
+}
+
+/** The key or account that an outcome says is denied; null when it denies neither. */
+export function denialOf({ row, message }: Outcome, column: Column = 'clean'): Settlement['pause'] {
+  const kind = decisionTable[row][column].pause;
+  return kind === 'key' || kind === 'account' ? { kind, reason: row, message } : null;
+}
+
+/** Looks the entry up again now. The buffered rejection stays. */
+export function lookUpAgain(input: DecisionInput, row: OutcomeRow): Settlement {
+  const { buffered } = input.facts;
+  const error = buffered && errorOf(buffered, true);
+  return { ...unchanged(input, buffered?.row ?? row), nextStep: 'lookup', counted: false, error };
+}
+
+/** Looks the entry up again when its settlement delay ends; null when it is over. */
+export function lookUpAfterDelay(input: DecisionInput, row: OutcomeRow): Settlement | null {
+  const { settlementDelayLeftMs } = input.facts;
+  if (settlementDelayLeftMs === 0) return null;
+  return { ...lookUpAgain(input, row), dueAtMs: input.nowMs + settlementDelayLeftMs };
+}
+
+/** Believes the answer to an order: what happens next depends on the units that were delivered. */
+export function settleByAnswer(input: DecisionInput, answer: OrderAnswer): Settlement {
+  const { facts, policy } = input;
+  const done = { ...unchanged(input, 'accepted'), ...outcomeKnown, answer };
+  const needsReview = (reviewReason: string): Settlement => ({ ...done, state: 'needs_review', reviewReason });
+  if (facts.operation === 'esim_cancel') return { ...done, state: 'fulfilled' };
+  // Spec 7: such a response is a success; the money is back in the balance.
+  if (answer.statusClass === 'refunded') return { ...done, state: 'refunded' };
+  if (answer.statusClass === 'failed')
+    return needsReview(`the API accepted the order, but its status is "${answer.status}"`);
+  if (isComplete(facts, answer)) return { ...done, state: 'fulfilled' };
+  if (!policy.canLookUp) return needsReview('accepted without all units, and orders cannot be looked up');
+  const dueAtMs = nextTryAtMs(input, 'standard', 0);
+  // A lookup may not show at once what was just accepted. Until the delay is over, its absence says nothing.
+  return { ...done, state: 'placed', nextStep: 'lookup', tries: 0, dueAtMs, ...settlementDelayFromNow(input) };
+}
+
+/**
+ * Whether everything that was ordered is there. Decided by the units, not by a status word: suppliers use many, and the
+ * spec names only `refunded` (Spec 3).
+ */
+function isComplete(facts: EntryFacts, answer: OrderAnswer): boolean {
+  switch (facts.operation) {
+    case 'gift_card_order':
+    case 'esim_order':
+      return answer.units.length >= (facts.quantity ?? 1);
+    case 'esim_topup':
+      // A top-up delivers nothing but its own acceptance.
+      return answer.statusClass !== 'pending';
+    case 'esim_cancel':
+      return true;
+  }
+}
+
+/**
+ * Replaces a settlement by a review when the outcome is still unknown at the reference expiry: the spec does not say how
+ * long the API remembers a reference, so the worker must not repeat it for ever. A pause stays, and so does the delay in
+ * which a person cannot yet say that nothing was bought.
+ * @param evidence what the attempt brought, for that person
+ */
+export function reviewIfExpired(
+  input: DecisionInput,
+  settlement: Settlement,
+  evidence: Pick<Settlement, 'error' | 'answer'> = { error: null, answer: null },
+): Settlement {
+  const { facts, policy, nowMs } = input;
+  // After a loss of the outbox nobody knows when it was sent first; the order came in again at `createdAtMs`.
+  const sinceMs = facts.firstSentAtMs ?? (facts.recoveryStage === 'none' ? null : facts.createdAtMs);
+  const isExpired = sinceMs !== null && nowMs - sinceMs >= policy.referenceExpiryMs;
+  if (settlement.state !== 'unknown' || !isExpired) return settlement;
+  const { row, pause, settlementDelayEndMs, settlementDelayMs } = settlement;
+  const reason = 'the outcome was still unknown when the reference became too old to be sent again';
+  return { ...reviewUnknown(input, row, reason), ...evidence, pause, settlementDelayEndMs, settlementDelayMs };
 }

@@ -106,7 +106,7 @@ const rejectedByPerson = 'rejected_by_person';
  */
 function reconcile(facts: OperatorFacts, policy: OperatorPolicy): { step: 'send' | 'lookup' } | { why: string } {
   if (facts.canLookUp) return { step: 'lookup' };
-  const verdict = judgeResend({ ...facts, recoveryStage: 0, mayBeElsewhere: false }, policy, policy.nowMs);
+  const verdict = judgeResend({ ...facts, recoveryStage: 'none', mayBeElsewhere: false }, policy, policy.nowMs);
   return verdict.step === 'review' ? { why: verdict.reason } : verdict;
 }
 

@@ -1,7 +1,7 @@
-import type { RecoveryStage } from '../decision/recovery-stage.ts';
 import type { OutcomeRow } from '../decision/outcome.ts';
 import type { OrderRules } from '../order/order-request.ts';
 import type { Purchase } from '../order/purchase.ts';
+import type { RecoveryStage } from './states.ts';
 
 /** An entry that takes the place of a refused one, with a changed body and so with a reference of its own. */
 export interface Replacement extends Pick<Purchase, 'quantity' | 'currency'> {
@@ -13,7 +13,7 @@ export interface RejectedEntry extends Replacement {
   readonly rules: OrderRules;
   /** The most that this variant is known to be sold with one order, if a refusal has told. */
   readonly knownLimit: number | null;
-  /** Not 0 where an outbox that was lost may have bought it. */
+  /** Not `none` where an outbox that was lost may have bought it. */
   readonly recoveryStage: RecoveryStage;
 }
 
@@ -46,7 +46,7 @@ export function splitInto(entry: RejectedEntry): readonly Replacement[] {
   const { rules, quantity, recoveryStage } = entry;
   if (rules.split !== true || quantity === null) return [];
   // The limit may have been higher before a loss: larger parts than today's may be bought, and are looked up one by one.
-  const knownLimit = recoveryStage === 0 ? entry.knownLimit : null;
+  const knownLimit = recoveryStage === 'none' ? entry.knownLimit : null;
   return partsOf({ ...entry, knownLimit }, quantity);
 }
 

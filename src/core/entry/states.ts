@@ -1,36 +1,29 @@
 /**
- * The states of an outbox entry, and how it gets from one to another. This is the only place that says so: the store
- * asserts it on every write, and the command line, the API and the pages take their allowed actions from here.
- *
- *   pending       on disk, never sent (or surely never sent: the connection failed before a byte left)
- *   sending       an attempt row is open; committed before the socket is used
- *   waiting       answered or surely not processed, nothing charged; due again at next_attempt_at
- *   unknown       perhaps processed, by this outbox or by one that was lost: reconciled by a lookup, or by sending the same reference again
- *   placed        accepted, but not all units are there yet: polled until a deadline
- *   fulfilled     final: all units are there, or the cancel is confirmed
- *   refunded      final, and a success of the API: the money is back (Spec 7)
- *   rejected      final: a definite refusal, with code, message and what to do
- *   expired       final: its deadline passed before it was sent, or before a call that is proven not to have arrived
- *                 could be repeated
- *   cancelled     final: taken back by a person before it was ever sent
- *   needs_review  stands in front of a person, with the evidence and the actions that are allowed
- *   held          stopped by a person; goes back to where it was
+ * The states of an entry of the outbox. Together with `transitions` and `allowedActions`, the only place that says how an
+ * entry gets from one to another: the store asserts it on every write, and the command line, the API and the pages offer
+ * the actions that are allowed here. docs/entry-states.md is generated from this file.
  */
 export const entryStates = [
-  'pending',
-  'sending',
-  'waiting',
-  'unknown',
-  'placed',
-  'fulfilled',
-  'refunded',
-  'rejected',
-  'expired',
-  'cancelled',
-  'needs_review',
-  'held',
+  'pending', // on disk, never sent; or surely never sent, because the connection failed before a byte left
+  'sending', // its attempt is open; recorded before the socket is used
+  'waiting', // answered or surely not processed, and nothing was charged; due again later
+  'unknown', // perhaps processed, by this outbox or by one that was lost; looked up, or sent again under the same reference
+  'placed', // accepted, but units are missing; looked up until a deadline
+  'fulfilled', // final: all units are there, or the cancel is confirmed
+  'refunded', // final, and a success of the API: the money is back (Spec 7)
+  'rejected', // final: a definite rejection, with its code and message
+  'expired', // final: its deadline passed before it was sent, or before a call that surely did not arrive could be repeated
+  'cancelled', // final: cancelled by a person before it was ever sent
+  'needs_review', // a person must decide, with the evidence and the actions that are allowed
+  'held', // kept from being sent by a person; goes back to where it was
 ] as const;
 export type EntryState = (typeof entryStates)[number];
+
+/**
+ * What is looked up next of an entry that an outbox which was lost may have bought. `none`: no outbox was lost;
+ * `own_reference`: the entry itself; `replacement`: its first replacement; `done`: both were looked up.
+ */
+export type RecoveryStage = 'none' | 'own_reference' | 'replacement' | 'done';
 
 /** A count for every state, all zero. */
 export function zeroCounts(): Record<EntryState, number> {
@@ -65,7 +58,7 @@ const transitions: Record<EntryState, readonly EntryState[]> = {
   expired: [],
   cancelled: [],
   needs_review: ['unknown', 'waiting', 'placed', 'fulfilled', 'refunded', 'rejected', 'cancelled'],
-  // To a person when it was held for so long that neither a lookup nor the same reference can settle its doubt.
+  // It needs review when it was held for so long that neither a lookup nor the same reference can settle its outcome.
   held: ['pending', 'waiting', 'unknown', 'placed', 'cancelled', 'needs_review'],
 };
 
@@ -85,25 +78,25 @@ export interface ActionSubject {
   readonly state: EntryState;
   /** An attempt may have been processed, and nothing has settled it yet. */
   readonly outcomeUnknown: boolean;
-  /** Where a held entry goes back to; null for every other. */
+  /** The state to which a held entry goes back; null for every other. */
   readonly heldFrom: EntryState | null;
-  /** Others took its place already: parts, another balance, or a new order by a person. */
+  /** Other entries took its place: parts, another balance, or a re-order by a person. */
   readonly replaced: boolean;
 }
 
-/** What a person may do now: the one answer that the command line, the API and the pages give. */
+/** What a person may do to an entry now. The command line, the API and the pages all ask this function. */
 export function allowedActions(entry: ActionSubject): readonly EntryActionName[] {
   switch (entry.state) {
     case 'pending':
       return entry.outcomeUnknown ? ['hold'] : ['hold', 'cancel'];
     case 'waiting':
-      // Taking back what may have been bought would hide a purchase.
+      // Cancelling what may have been bought would hide a purchase.
       return entry.outcomeUnknown ? ['retry', 'hold'] : ['retry', 'hold', 'cancel'];
     case 'unknown':
     case 'placed':
       return ['retry', 'hold'];
     case 'held': {
-      // What was placed is bought, although nothing about it is in doubt.
+      // The outcome of a placed entry is known: it is bought, and must not be cancelled.
       const isClean = !entry.outcomeUnknown && (entry.heldFrom === 'pending' || entry.heldFrom === 'waiting');
       return isClean ? ['release', 'cancel'] : ['release'];
     }
@@ -112,7 +105,7 @@ export function allowedActions(entry: ActionSubject): readonly EntryActionName[]
     case 'rejected':
     case 'expired':
     case 'cancelled':
-      // Nothing was bought under this reference: the person may order anew, under a new one, and once only.
+      // Nothing was bought under this reference: a person may re-order once, under a new one.
       return entry.outcomeUnknown || entry.replaced ? [] : ['reorder'];
     case 'sending':
     case 'fulfilled':

@@ -2,7 +2,7 @@ import { decideAction, type OperatorFacts } from '../../core/entry/operator-deci
 import { readPauseScope } from '../../core/decision/pause-scope.ts';
 import { familyOf } from '../../core/order/operation.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { outcomeRowFrom } from '../../core/decision/settlement.ts';
+import { outcomeRowFrom } from '../../core/decision/outcome.ts';
 import { checkedAuditedRequest, type AuditTable } from './audit.ts';
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
 import type { EntryChanges } from '../submission/entry-changes.ts';

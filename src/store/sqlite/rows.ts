@@ -1,8 +1,8 @@
-import type { EntryState } from '../../core/entry/states.ts';
+import type { EntryState, RecoveryStage } from '../../core/entry/states.ts';
+import { assert } from '../../core/order-sync-error.ts';
 import type { OrderRules } from '../../core/order/order-request.ts';
 import { purchaseOf, type ReferencedPurchase } from '../../core/order/purchase.ts';
 import type { Unit } from '../../core/decision/order-answer.ts';
-import type { RecoveryStage } from '../../core/decision/recovery-stage.ts';
 import type { Entry } from '../submission/submission.ts';
 
 /** A row of `entries`, as SQLite returns it. */
@@ -20,7 +20,8 @@ export interface EntryRow extends ReferencedPurchase {
   readonly settlement_delay_end_ms: number | null;
   readonly settlement_delay_end_mono: number | null;
   readonly settlement_delay_boot_id: string | null;
-  readonly recovery_stage: RecoveryStage;
+  /** See `recoveryStages`. */
+  readonly recovery_stage: number;
   readonly attempts: number;
   readonly tries: number;
   readonly absences: number;
@@ -45,6 +46,19 @@ export interface EntryRow extends ReferencedPurchase {
   readonly updated_at_ms: number;
 }
 
+/** The stages in the order of the integers that `entries.recovery_stage` stores. */
+const recoveryStages: readonly RecoveryStage[] = ['none', 'own_reference', 'replacement', 'done'];
+
+function recoveryStageFrom(stored: number): RecoveryStage {
+  const stage = recoveryStages[stored];
+  assert(stage !== undefined, `the recovery stage ${stored} is known`);
+  return stage;
+}
+
+export function recoveryStageNumber(stage: RecoveryStage): number {
+  return recoveryStages.indexOf(stage);
+}
+
 export function entryFrom(row: EntryRow, knownLimit: number | null = null): Entry {
   return {
     ...purchaseOf(row),
@@ -60,7 +74,7 @@ export function entryFrom(row: EntryRow, knownLimit: number | null = null): Entr
     outcomeUnknown: row.outcome_unknown === 1,
     settlementDelayEndMs: row.settlement_delay_end_ms,
     settlementDelayEndMono: row.settlement_delay_end_mono,
-    recoveryStage: row.recovery_stage,
+    recoveryStage: recoveryStageFrom(row.recovery_stage),
     attempts: row.attempts,
     tries: row.tries,
     absences: row.absences,

@@ -127,7 +127,7 @@ export class SqliteSubmission implements Submission {
         takenMono: claim.nowMono,
         bootId: claim.bootId,
       });
-      const successorReference = row.recovery_stage === 2 ? this.#entries.successorOf(row) : null;
+      const successorReference = entry.recoveryStage === 'replacement' ? this.#entries.successorOf(row) : null;
       const originReference = this.#originOf(row);
       return { attemptId, purpose, openedAtMs: claim.nowMs, entry, request, originReference, successorReference };
     });

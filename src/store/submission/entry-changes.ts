@@ -1,6 +1,7 @@
 import { decisionTable } from '../../core/decision/decision-table.ts';
 import { withDelivered } from '../../core/result/delivered-units.ts';
-import { outcomeRowFrom, type Settlement } from '../../core/decision/settlement.ts';
+import { outcomeRowFrom } from '../../core/decision/outcome.ts';
+import type { Settlement } from '../../core/decision/settlement.ts';
 import { canTransition, isFinal, type EntryState } from '../../core/entry/states.ts';
 import type { Replacement } from '../../core/entry/replacement.ts';
 import type { OperatorMove } from '../../core/entry/operator-decision.ts';
@@ -9,7 +10,7 @@ import { referenceFor, type ReferenceNamespace } from '../../core/order/referenc
 import type { Sqlite } from '../sqlite/database.ts';
 import type { SqliteResults } from '../results/deliveries.ts';
 import { laneOf } from '../intake/lanes.ts';
-import { rulesFrom, unitsFrom, type EntryRow } from '../sqlite/rows.ts';
+import { recoveryStageNumber, rulesFrom, unitsFrom, type EntryRow } from '../sqlite/rows.ts';
 import type { AttemptClose } from './submission.ts';
 
 /** States that a shop is told about; the others are on their way to one of them. */
@@ -152,7 +153,7 @@ export class EntryChanges {
       bootId,
       tries: settlement.tries,
       absences: settlement.absences,
-      recoveryStage: settlement.recoveryStage,
+      recoveryStage: recoveryStageNumber(settlement.recoveryStage),
       counted: settlement.counted ? 1 : 0,
       row: settlement.row,
       sentAtMs: change.sentAtMs,

@@ -1,7 +1,7 @@
 import type { Family } from '../../core/order/operation.ts';
 import { operationsOf } from '../../core/decision/pause-scope.ts';
 import { consecutiveRejections, verdictRows, type RecentVerdict } from '../../core/decision/consecutive-rejections.ts';
-import { outcomeRowFrom } from '../../core/decision/settlement.ts';
+import { outcomeRowFrom } from '../../core/decision/outcome.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 
 /** How far back is looked: what the other family did meanwhile must not make this a search through years. */

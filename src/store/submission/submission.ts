@@ -1,8 +1,7 @@
 import type { RecentVerdict } from '../../core/decision/consecutive-rejections.ts';
-import type { RecoveryStage } from '../../core/decision/recovery-stage.ts';
 import type { ResendVerdict } from '../../core/decision/resend.ts';
 import type { Settlement } from '../../core/decision/settlement.ts';
-import type { EntryState } from '../../core/entry/states.ts';
+import type { EntryState, RecoveryStage } from '../../core/entry/states.ts';
 import type { Family, LookedUp, Operation } from '../../core/order/operation.ts';
 import type { OrderRules } from '../../core/order/order-request.ts';
 import type { ReferencedPurchase } from '../../core/order/purchase.ts';

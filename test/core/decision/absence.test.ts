@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decideLookup } from '../../../src/core/decision/decision.ts';
+import { decideLookup } from '../../../src/core/decision/decide-lookup.ts';
 import type { EntryFacts, Settlement } from '../../../src/core/decision/settlement.ts';
 import { answer, facts, half, outcomeUnknown, now, outcome, policy } from '../../support/facts.ts';
 
@@ -24,7 +24,11 @@ describe('an order that is not found', () => {
     ['was refused after a doubt', { ...doubt, buffered: refused }, 'rejected'],
     ['is past its deadline', { ...doubt, notAfterMs: now - 1 }, 'expired'],
     ['is an eSIM that may be cancelled', { ...doubt, operation: 'esim_cancel', iccid: '89' }, 'needs_review'],
-    ['may be in parts since a loss', { ...doubt, recoveryStage: 1, rules: { partial: true }, quantity: 4 }, 'rejected'],
+    [
+      'may be in parts since a loss',
+      { ...doubt, recoveryStage: 'own_reference', rules: { partial: true }, quantity: 4 },
+      'rejected',
+    ],
   ])('is looked for three times before that ends it: it %s', (_why, changes, end) => {
     const first = facts(changes);
     const once = look(first);
@@ -42,12 +46,12 @@ describe('an order that is not found', () => {
   });
 
   it('is not sent after a loss before it was looked for three times under what may have taken its place', () => {
-    const first = facts({ ...doubt, recoveryStage: 2 });
+    const first = facts({ ...doubt, recoveryStage: 'replacement' });
     const once = look(first);
-    expect(once).toMatchObject({ nextStep: 'lookup', recoveryStage: 2, absences: 1 });
+    expect(once).toMatchObject({ nextStep: 'lookup', recoveryStage: 'replacement', absences: 1 });
     const twice = look(after(first, once));
-    expect(twice).toMatchObject({ nextStep: 'lookup', recoveryStage: 2, absences: 2 });
-    expect(look(after(first, twice))).toMatchObject({ nextStep: 'send', recoveryStage: 3, absences: 0 });
+    expect(twice).toMatchObject({ nextStep: 'lookup', recoveryStage: 'replacement', absences: 2 });
+    expect(look(after(first, twice))).toMatchObject({ nextStep: 'send', recoveryStage: 'done', absences: 0 });
   });
 
   it('is forgotten as soon as it is found, and not by a lookup that fails', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { decideLookup, decideSubmission } from '../../../src/core/decision/decision.ts';
+import { decideLookup } from '../../../src/core/decision/decide-lookup.ts';
+import { decideSubmission } from '../../../src/core/decision/decide-submission.ts';
 import { decisionTable } from '../../../src/core/decision/decision-table.ts';
 import { canTransition, type EntryState } from '../../../src/core/entry/states.ts';
 import { operations, type Operation } from '../../../src/core/order/operation.ts';

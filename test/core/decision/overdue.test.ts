@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { decideLookup, decideSubmission } from '../../../src/core/decision/decision.ts';
+import { decideLookup } from '../../../src/core/decision/decide-lookup.ts';
+import { decideSubmission } from '../../../src/core/decision/decide-submission.ts';
 import { judgeResend } from '../../../src/core/decision/resend.ts';
 import { answer, facts, half, outcomeUnknown, now, outcome, policy, saidBefore } from '../../support/facts.ts';
 
@@ -78,7 +79,7 @@ describe('a reference that is about to be sent again', () => {
   const young = {
     notAfterMs: null,
     firstSentAtMs: now - 1000,
-    recoveryStage: 0,
+    recoveryStage: 'none',
     mayBeElsewhere: false,
     canLookUp: true,
   } as const;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decideLookup } from '../../../src/core/decision/decision.ts';
+import { decideLookup } from '../../../src/core/decision/decide-lookup.ts';
 import type { EntryFacts, Settlement } from '../../../src/core/decision/settlement.ts';
 import type { OutcomeRow } from '../../../src/core/decision/outcome.ts';
 import { facts, half, now, policy, saidBefore } from '../../support/facts.ts';
@@ -12,7 +12,7 @@ const sought = (changes: Partial<EntryFacts>): Settlement =>
     facts({
       state: 'unknown',
       outcomeUnknown: true,
-      recoveryStage: 3,
+      recoveryStage: 'done',
       quantity: 4,
       rules: { split: true },
       ...saidBefore,
@@ -59,14 +59,14 @@ describe('an order above a per-order limit whose outbox was lost', () => {
       [1, 4],
     ]);
     // Where nothing was lost, what is known saves the calls between.
-    expect(sizes(sought({ ...refusal, recoveryStage: 0 }))).toEqual([2, 2, 2, 2].map((size) => [2, size]));
+    expect(sizes(sought({ ...refusal, recoveryStage: 'none' }))).toEqual([2, 2, 2, 2].map((size) => [2, size]));
   });
 
   it.each<[string, Partial<EntryFacts>]>([
     ['one of it was ordered', { quantity: 1 }],
     ['it may not be parted', { rules: {} }],
     ['it is no gift card', { operation: 'esim_order' }],
-    ['nothing was lost', { recoveryStage: 0 }],
+    ['nothing was lost', { recoveryStage: 'none' }],
   ])('is refused as ever where there are no parts: %s', (_why, changes) => {
     expect(sought({ buffered: refused('order_refused'), ...changes })).toMatchObject({ state: 'rejected' });
     expect(sought({ notAfterMs: now - 1, ...changes })).toMatchObject({ state: 'expired' });

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { mayBeElsewhere } from '../../../src/core/decision/after-loss.ts';
-import { decideLookup } from '../../../src/core/decision/decision.ts';
+import { decideLookup } from '../../../src/core/decision/decide-lookup.ts';
 import { judgeResend } from '../../../src/core/decision/resend.ts';
 import type { EntryFacts } from '../../../src/core/decision/settlement.ts';
 import { answer, facts, half, now, outcome, policy, saidBefore } from '../../support/facts.ts';
 
 const absent = { kind: 'absent' } as const;
 const found = { kind: 'found', answer: answer() } as const;
-const stage = (recoveryStage: 1 | 2, changes: Partial<EntryFacts> = {}): EntryFacts =>
+const stage = (recoveryStage: 'own_reference' | 'replacement', changes: Partial<EntryFacts> = {}): EntryFacts =>
   facts({ state: 'unknown', outcomeUnknown: true, recoveryStage, ...saidBefore, ...changes });
 
 describe('an entry of an outbox that follows a lost one', () => {
@@ -15,39 +15,44 @@ describe('an entry of an outbox that follows a lost one', () => {
     const unsent = {
       notAfterMs: null,
       firstSentAtMs: null,
-      recoveryStage: 1,
+      recoveryStage: 'own_reference',
       mayBeElsewhere: false,
       canLookUp: true,
     } as const;
     expect(judgeResend(unsent, policy, now)).toEqual({ step: 'lookup' });
     expect(judgeResend({ ...unsent, canLookUp: false }, policy, now)).toEqual({ step: 'send' });
-    expect(judgeResend({ ...unsent, recoveryStage: 3 }, policy, now)).toEqual({ step: 'send' });
+    expect(judgeResend({ ...unsent, recoveryStage: 'done' }, policy, now)).toEqual({ step: 'send' });
   });
 
   it('is not sent where nothing can be looked up and it may stand under another reference', () => {
     const blind = {
       notAfterMs: null,
       firstSentAtMs: null,
-      recoveryStage: 1,
+      recoveryStage: 'own_reference',
       mayBeElsewhere: true,
       canLookUp: false,
     } as const;
     expect(judgeResend(blind, policy, now)).toMatchObject({ step: 'review' });
     expect(judgeResend({ ...blind, canLookUp: true }, policy, now)).toEqual({ step: 'lookup' });
-    expect(judgeResend({ ...blind, recoveryStage: 0 }, policy, now)).toEqual({ step: 'send' });
+    expect(judgeResend({ ...blind, recoveryStage: 'none' }, policy, now)).toEqual({ step: 'send' });
   });
 
   it('is looked up under its own reference, then under that which takes its place, and sent after both', () => {
-    const own = decideLookup(stage(1), absent, policy, now, half);
-    expect(own).toMatchObject({ state: 'unknown', nextStep: 'lookup', recoveryStage: 2, outcomeUnknown: true });
-    const other = decideLookup(stage(2), absent, policy, now, half);
-    expect(other).toMatchObject({ state: 'unknown', nextStep: 'send', recoveryStage: 3, outcomeUnknown: true });
-    expect(decideLookup(stage(1), found, policy, now, half).state).toBe('fulfilled');
+    const own = decideLookup(stage('own_reference'), absent, policy, now, half);
+    expect(own).toMatchObject({
+      state: 'unknown',
+      nextStep: 'lookup',
+      recoveryStage: 'replacement',
+      outcomeUnknown: true,
+    });
+    const other = decideLookup(stage('replacement'), absent, policy, now, half);
+    expect(other).toMatchObject({ state: 'unknown', nextStep: 'send', recoveryStage: 'done', outcomeUnknown: true });
+    expect(decideLookup(stage('own_reference'), found, policy, now, half).state).toBe('fulfilled');
   });
 
   it('that is found on its other balance gives way to it', () => {
     const rules = { fallback_currency: 'EUR' };
-    const settlement = decideLookup(stage(2, { rules }), found, policy, now, half);
+    const settlement = decideLookup(stage('replacement', { rules }), found, policy, now, half);
     expect(settlement).toMatchObject({ state: 'rejected', row: 'insufficient_balance', answer: null });
     expect(settlement.replacements).toEqual([{ generation: 1, part: 0, quantity: 1, currency: 'EUR' }]);
   });
@@ -57,52 +62,58 @@ describe('an entry of an outbox that follows a lost one', () => {
     ['it was bought in parts', { split: true }],
     ['it may have been either', { split: true, fallback_currency: 'EUR' }],
   ])('goes before a person when something else is found in its place: %s', (_why, rules) => {
-    const settlement = decideLookup(stage(2, { rules, quantity: 4 }), found, policy, now, half);
+    const settlement = decideLookup(stage('replacement', { rules, quantity: 4 }), found, policy, now, half);
     expect(settlement).toMatchObject({ state: 'needs_review', outcomeUnknown: true, replacements: [] });
   });
 
   it('that may be charged in another way is not sent while no lookup has ever found an order', () => {
     const blind = { ...policy, trustsAbsence: false };
     const rules = { fallback_currency: 'EUR' };
-    expect(decideLookup(stage(2, { rules }), absent, blind, now, half).state).toBe('needs_review');
-    expect(decideLookup(stage(2), absent, blind, now, half)).toMatchObject({ state: 'unknown', nextStep: 'send' });
+    expect(decideLookup(stage('replacement', { rules }), absent, blind, now, half).state).toBe('needs_review');
+    expect(decideLookup(stage('replacement'), absent, blind, now, half)).toMatchObject({
+      state: 'unknown',
+      nextStep: 'send',
+    });
   });
 
   it('that takes fewer is never sent whole: its parts are looked up, also after its deadline', () => {
-    const order = stage(1, { rules: { partial: true }, quantity: 5 });
+    const order = stage('own_reference', { rules: { partial: true }, quantity: 5 });
     for (const notAfterMs of [null, now - 1]) {
       const settlement = decideLookup({ ...order, notAfterMs }, absent, policy, now, half);
-      expect(settlement).toMatchObject({ state: 'rejected', outcomeUnknown: false, recoveryStage: 3 });
+      expect(settlement).toMatchObject({ state: 'rejected', outcomeUnknown: false, recoveryStage: 'done' });
       expect(settlement.replacements.map((part) => part.quantity)).toEqual([3, 2]);
     }
     const smallest = decideLookup({ ...order, generation: 3, part: 7 }, absent, policy, now, half);
-    expect(smallest).toMatchObject({ state: 'unknown', nextStep: 'lookup', recoveryStage: 2 });
+    expect(smallest).toMatchObject({ state: 'unknown', nextStep: 'lookup', recoveryStage: 'replacement' });
   });
 
   it('that takes fewer goes before a person where its parts may be on either balance', () => {
     const rules = { partial: true, fallback_currency: 'EUR' };
-    const own = decideLookup(stage(1, { rules, quantity: 5 }), absent, policy, now, half);
-    expect(own).toMatchObject({ state: 'unknown', recoveryStage: 2 });
-    const both = decideLookup(stage(2, { rules, quantity: 5 }), absent, policy, now, half);
+    const own = decideLookup(stage('own_reference', { rules, quantity: 5 }), absent, policy, now, half);
+    expect(own).toMatchObject({ state: 'unknown', recoveryStage: 'replacement' });
+    const both = decideLookup(stage('replacement', { rules, quantity: 5 }), absent, policy, now, half);
     expect(both).toMatchObject({ state: 'needs_review', outcomeUnknown: true });
   });
 
   it('that takes fewer is looked for again, when lookups were proven to work only since it was not found', () => {
-    const order = stage(2, { rules: { partial: true }, quantity: 5 });
+    const order = stage('replacement', { rules: { partial: true }, quantity: 5 });
     const other = decideLookup(order, absent, policy, now, half);
-    expect(other).toMatchObject({ state: 'unknown', nextStep: 'lookup', recoveryStage: 1, absences: 0 });
+    expect(other).toMatchObject({ state: 'unknown', nextStep: 'lookup', recoveryStage: 'own_reference', absences: 0 });
     const blind = decideLookup(order, absent, { ...policy, trustsAbsence: false }, now, half);
     expect(blind).toMatchObject({ state: 'needs_review' });
   });
 
-  it.each([1, 2] as const)('concludes nothing while what was sent may still arrive, at stage %s', (recoveryStage) => {
-    const late = { settlementDelayLeftMs: 9000, settlementDelayEndMs: now + 9000, quantity: 4 };
-    const again = { state: 'unknown', nextStep: 'lookup', recoveryStage, replacements: [], dueAtMs: now + 9000 };
-    const order = stage(recoveryStage, { ...late, rules: { partial: true } });
-    expect(decideLookup(order, absent, policy, now, half)).toMatchObject(again);
-    const charged = stage(2, { ...late, rules: { fallback_currency: 'EUR' } });
-    expect(decideLookup(charged, found, policy, now, half)).toMatchObject({ ...again, recoveryStage: 2 });
-  });
+  it.each(['own_reference', 'replacement'] as const)(
+    'concludes nothing while what was sent may still arrive, at stage %s',
+    (recoveryStage) => {
+      const late = { settlementDelayLeftMs: 9000, settlementDelayEndMs: now + 9000, quantity: 4 };
+      const again = { state: 'unknown', nextStep: 'lookup', recoveryStage, replacements: [], dueAtMs: now + 9000 };
+      const order = stage(recoveryStage, { ...late, rules: { partial: true } });
+      expect(decideLookup(order, absent, policy, now, half)).toMatchObject(again);
+      const charged = stage('replacement', { ...late, rules: { fallback_currency: 'EUR' } });
+      expect(decideLookup(charged, found, policy, now, half)).toMatchObject({ ...again, recoveryStage: 'replacement' });
+    },
+  );
 
   it('may be elsewhere only as far as its rules go', () => {
     const order = { operation: 'gift_card_order', quantity: 5, currency: 'USD', rules: {} } as const;
@@ -118,15 +129,15 @@ describe('an entry of an outbox that follows a lost one', () => {
     ] as const;
     expect(cases.map(([changes]) => mayBeElsewhere({ ...order, ...changes }))).toEqual(cases.map(([, is]) => is));
     const blind = { ...policy, trustsAbsence: false };
-    const sameBalance = stage(2, { rules: { fallback_currency: 'USD' } });
+    const sameBalance = stage('replacement', { rules: { fallback_currency: 'USD' } });
     expect(decideLookup(sameBalance, absent, blind, now, half)).toMatchObject({ state: 'unknown', nextStep: 'send' });
   });
 
   it('that is a cancel is repeated after one look at the order of its eSIM, and not looked up for ever', () => {
-    const cancel = stage(1, { operation: 'esim_cancel', iccid: '8988211000000000001' });
+    const cancel = stage('own_reference', { operation: 'esim_cancel', iccid: '8988211000000000001' });
     const untouched = { kind: 'found', answer: answer({ units: [] }) } as const;
     const looked = decideLookup(cancel, untouched, policy, now, half);
-    expect(looked).toMatchObject({ state: 'unknown', nextStep: 'send', recoveryStage: 3 });
+    expect(looked).toMatchObject({ state: 'unknown', nextStep: 'send', recoveryStage: 'done' });
     const again = {
       notAfterMs: null,
       firstSentAtMs: null,
@@ -136,7 +147,7 @@ describe('an entry of an outbox that follows a lost one', () => {
     };
     expect(judgeResend(again, policy, now)).toEqual({ step: 'send' });
     // Also where the order of its eSIM is not there yet, or not any more; but not after its deadline.
-    const sent = { state: 'unknown', nextStep: 'send', recoveryStage: 3, outcomeUnknown: true };
+    const sent = { state: 'unknown', nextStep: 'send', recoveryStage: 'done', outcomeUnknown: true };
     expect(decideLookup({ ...cancel, absences: 0 }, absent, policy, now, half)).toMatchObject(sent);
     const late = decideLookup({ ...cancel, notAfterMs: now - 1 }, absent, policy, now, half);
     expect(late.state).toBe('needs_review');
@@ -144,28 +155,28 @@ describe('an entry of an outbox that follows a lost one', () => {
 
   it('goes before a person when no lookup brings an answer for as long as a doubt may last', () => {
     const failed = { kind: 'failed', outcome: outcome('server_error') } as const;
-    const old = stage(1, { createdAtMs: now - policy.referenceExpiryMs });
+    const old = stage('own_reference', { createdAtMs: now - policy.referenceExpiryMs });
     expect(decideLookup(old, failed, policy, now, half)).toMatchObject({ state: 'needs_review', outcomeUnknown: true });
-    expect(decideLookup(stage(1, { createdAtMs: now }), failed, policy, now, half).state).toBe('unknown');
+    expect(decideLookup(stage('own_reference', { createdAtMs: now }), failed, policy, now, half).state).toBe('unknown');
   });
 
   it('ends as expired only when neither is there', () => {
     const late = { notAfterMs: now - 1 };
     const once = { ...late, absences: 0 };
-    expect(decideLookup(stage(1, once), absent, policy, now, half)).toMatchObject({
+    expect(decideLookup(stage('own_reference', once), absent, policy, now, half)).toMatchObject({
       state: 'unknown',
-      recoveryStage: 2,
+      recoveryStage: 'replacement',
     });
     // That what may have taken its place is not there says nothing of itself, which was asked for once.
-    const other = decideLookup(stage(2, late), absent, policy, now, half);
+    const other = decideLookup(stage('replacement', late), absent, policy, now, half);
     expect(other).toMatchObject({
       state: 'unknown',
       nextStep: 'lookup',
-      recoveryStage: 3,
+      recoveryStage: 'done',
       absences: 0,
       outcomeUnknown: true,
     });
-    const itself = stage(2, { ...late, recoveryStage: 3 });
+    const itself = stage('replacement', { ...late, recoveryStage: 'done' });
     expect(decideLookup({ ...itself, absences: 0 }, absent, policy, now, half).state).toBe('unknown');
     expect(decideLookup({ ...itself, absences: 1 }, absent, policy, now, half).state).toBe('unknown');
     expect(decideLookup(itself, absent, policy, now, half).state).toBe('expired');

@@ -15,7 +15,7 @@ const parts: Settlement = {
   outcomeUnknown: false,
   settlementDelayEndMs: null,
   settlementDelayMs: null,
-  recoveryStage: 3,
+  recoveryStage: 'done',
   row: 'out_of_stock',
   error: { code: 'out_of_stock', message: 'bought in parts, or not at all', buffered: false },
   replacements: [
@@ -31,15 +31,20 @@ it('the parts of an order are looked up first as it was, also when they are made
   const late = 900_000;
   expect(await box.store.submission.openAttempt(box.claim({ ...lookUp, nowMs: late }))).toBeNull();
   const looked = await box.opened({ step: 'lookup', nowMs: late });
-  expect(looked.entry).toMatchObject({ recoveryStage: 1, outcomeUnknown: true });
+  expect(looked.entry).toMatchObject({ recoveryStage: 'own_reference', outcomeUnknown: true });
   await box.store.submission.closeAttempt({ ...close(looked, parts), nowMs: late });
   expect(await box.store.submission.openAttempt(box.claim({ ...lookUp, nowMs: late + 1 }))).toBeNull();
   const part = await box.opened({ step: 'lookup', nowMs: late + 1 });
-  expect(part.entry).toMatchObject({ generation: 1, quantity: 1, recoveryStage: 1, outcomeUnknown: true });
+  expect(part.entry).toMatchObject({
+    generation: 1,
+    quantity: 1,
+    recoveryStage: 'own_reference',
+    outcomeUnknown: true,
+  });
   // What came in after that time is sent at once.
   await box.accept([line({ orderId: 'new' })], null, 6000);
   const sent = await box.opened({ ...lookUp, nowMs: late + 2 });
-  expect(sent.entry).toMatchObject({ generation: 0, recoveryStage: 0, outcomeUnknown: false });
+  expect(sent.entry).toMatchObject({ generation: 0, recoveryStage: 'none', outcomeUnknown: false });
 });
 
 const mayHaveMoved = { rules: { fallback_currency: 'EUR' } } as const;
@@ -57,13 +62,13 @@ it('what was in doubt when an older copy was made is looked up like what was nev
   await box.accept([line(mayHaveMoved)], null, 1000);
   await box.store.submission.closeAttempt(close(await box.opened(), outcomeUnknown));
   await box.store.operator.beginAfterLoss(loss);
-  let asked: number | null = null;
-  const judgeResend = (entry: { recoveryStage: number }) => {
+  let asked: string | null = null;
+  const judgeResend = (entry: { recoveryStage: string }) => {
     asked = entry.recoveryStage;
     return { step: 'lookup' as const };
   };
   expect(await box.store.submission.openAttempt(box.claim({ judgeResend, nowMs: 900_000 }))).toBeNull();
-  expect(asked).toBe(1);
+  expect(asked).toBe('own_reference');
 });
 
 it('what was being sent when an older copy was made is looked up first, too', async () => {
@@ -71,7 +76,7 @@ it('what was being sent when an older copy was made is looked up first, too', as
   await box.opened();
   await box.store.operator.beginAfterLoss(loss);
   const [open] = await box.store.submission.openAttemptsOfOthers(999_999);
-  expect(open?.entry).toMatchObject({ state: 'sending', recoveryStage: 1 });
+  expect(open?.entry).toMatchObject({ state: 'sending', recoveryStage: 'own_reference' });
 });
 
 it('what was looked up after one loss is looked up again after the next', async () => {
@@ -79,9 +84,11 @@ it('what was looked up after one loss is looked up again after the next', async 
   await box.accept([line(mayHaveMoved)], null, 1000);
   expect(await box.store.submission.openAttempt(box.claim({ ...lookUp, nowMs: 2000 }))).toBeNull();
   const looked = await box.opened({ step: 'lookup', nowMs: 2000 });
-  await box.store.submission.closeAttempt(close(looked, { ...waiting, recoveryStage: 3, row: 'insufficient_balance' }));
+  await box.store.submission.closeAttempt(
+    close(looked, { ...waiting, recoveryStage: 'done', row: 'insufficient_balance' }),
+  );
   await box.store.operator.beginAfterLoss(loss);
   expect(await box.store.submission.openAttempt(box.claim({ ...lookUp, nowMs: 900_000 }))).toBeNull();
   const again = await box.opened({ step: 'lookup', nowMs: 900_000 });
-  expect(again.entry).toMatchObject({ recoveryStage: 1, outcomeUnknown: true });
+  expect(again.entry).toMatchObject({ recoveryStage: 'own_reference', outcomeUnknown: true });
 });

@@ -1,0 +1,203 @@
+import type { Random } from '../clock.ts';
+import { absentAfterLoss, reviewIfMaybeSplit, replacementFound } from './after-loss.ts';
+import { applyCell } from './decide-submission.ts';
+import { columnFor, decisionTable } from './decision-table.ts';
+import { notOurs, type OrderAnswer } from './order-answer.ts';
+import { withoutAnswer, type LookupOutcome, type Outcome } from './outcome.ts';
+import { isOverdue } from './resend.ts';
+import {
+  denialOf,
+  lookUpAfterDelay,
+  lookUpAgain,
+  nextTryAtMs,
+  outcomeKnown,
+  review,
+  reviewIfExpired,
+  reviewUnknown,
+  settleByAnswer,
+  unchanged,
+  type DecisionInput,
+  type DecisionPolicy,
+  type EntryFacts,
+  type Settlement,
+} from './settlement.ts';
+
+/** Decides what happens to an entry after a lookup: its outcome is unknown, or it was accepted and waits for its units. */
+export function decideLookup(
+  facts: EntryFacts,
+  lookup: LookupOutcome,
+  policy: DecisionPolicy,
+  nowMs: number,
+  random: Random,
+): Settlement {
+  const input = { facts, policy, nowMs, random };
+  return reviewIfExpired(input, reviewIfMaybeSplit(input, settlementOf(input, lookup)));
+}
+
+function settlementOf(input: DecisionInput, lookup: LookupOutcome): Settlement {
+  switch (lookup.kind) {
+    case 'found':
+      return found(input, lookup.answer, lookup.differs ?? null);
+    case 'absent':
+      return absentOftenEnough(input);
+    case 'failed':
+      return failed(input, lookup.outcome);
+  }
+}
+
+function found(input: DecisionInput, answer: OrderAnswer, differs: string | null): Settlement {
+  const { facts } = input;
+  if (facts.operation === 'esim_cancel') return cancelFound(input, answer);
+  if (facts.recoveryStage === 'replacement') return replacementFound(input);
+  // Another purchase has this reference: nobody gets its units.
+  if (differs !== null) return { ...reviewUnknown(input, 'answer_mismatch', differs), answer: notOurs(answer) };
+  const settled = settleByAnswer(input, answer);
+  return settled.state === 'placed' && facts.state === 'placed' ? stillPlaced(input, settled) : settled;
+}
+
+/** A lookup for a cancel with an unknown outcome found the order that the eSIM came from. */
+function cancelFound(input: DecisionInput, answer: OrderAnswer): Settlement {
+  const { facts, nowMs } = input;
+  const { buffered } = facts;
+  if (showsCancelled(answer, facts.iccid)) {
+    // What the order cost is not what the cancel cost.
+    return settleByAnswer(input, { ...answer, units: [], cost: null });
+  }
+  if (buffered !== null) {
+    const reason = `the cancel was rejected after an ambiguous attempt, and the order's status is "${answer.status}": ${buffered.message}`;
+    return review(input, buffered.row, reason);
+  }
+  if (isOverdue(facts, nowMs)) {
+    // Not every order shows what became of its eSIM, so this is no proof that nothing was cancelled.
+    const reason = `its deadline passed while the outcome of the cancel was unknown, and the order's status is "${answer.status}"`;
+    return lookUpAfterDelay(input, 'accepted') ?? reviewUnknown(input, 'accepted', reason);
+  }
+  // Not cancelled so far, and repeating is safe: an eSIM is refunded once (Spec 3).
+  return { ...unchanged(input, 'accepted'), state: 'unknown', counted: false, recoveryStage: 'done' };
+}
+
+/**
+ * Whether an order shows that one of its eSIMs was cancelled. The status of the eSIM itself counts; the status of the order
+ * counts only where the order has no other eSIM.
+ */
+function showsCancelled(answer: OrderAnswer, iccid: string | null): boolean {
+  const gone = /^(cancel|refund)/i;
+  const status = answer.units.find((unit) => unit.iccid === iccid)?.status;
+  if (status !== undefined) return gone.test(status);
+  return answer.units.length <= 1 && (answer.statusClass === 'refunded' || gone.test(answer.status ?? ''));
+}
+
+/** Accepted, and not all units are there yet. */
+function stillPlaced(input: DecisionInput, settled: Settlement): Settlement {
+  const { facts } = input;
+  // The settlement delay is the one of the acceptance, from which the deadline for the units is counted.
+  const placed = { ...settled, settlementDelayEndMs: facts.settlementDelayEndMs, settlementDelayMs: null };
+  if (isAcceptedTooLongAgo(input)) {
+    return {
+      ...placed,
+      state: 'needs_review',
+      reviewReason: 'accepted, but its units did not come before the deadline',
+    };
+  }
+  return { ...placed, tries: facts.tries + 1, dueAtMs: nextTryAtMs(input, 'standard', facts.tries) };
+}
+
+/** Counted from the acceptance: an order may have waited for a balance or for stock long before it. */
+function isAcceptedTooLongAgo({ facts, policy, nowMs }: DecisionInput): boolean {
+  const { settlementDelayEndMs, firstSentAtMs, createdAtMs } = facts;
+  const acceptedAtMs =
+    settlementDelayEndMs === null ? (firstSentAtMs ?? createdAtMs) : settlementDelayEndMs - policy.settlementDelayMs;
+  return nowMs - acceptedAtMs >= policy.placedDeadlineMs;
+}
+
+/**
+ * One lookup that finds nothing may be a mix-up, so an absence must be repeated before it ends an entry. To look it up or to
+ * send it again ends nothing, unless its order may have another reference.
+ */
+function absentOftenEnough(input: DecisionInput): Settlement {
+  const { facts, policy } = input;
+  const settlement = absent(input);
+  const endsSomething = settlement.state !== facts.state || facts.recoveryStage === 'replacement';
+  if (!endsSomething || facts.absences + 1 >= policy.absenceTries) return settlement;
+  const dueAtMs = nextTryAtMs(input, 'standard', facts.absences);
+  return { ...lookUpAgain(input, 'not_found'), absences: facts.absences + 1, dueAtMs };
+}
+
+function absent(input: DecisionInput): Settlement {
+  const { facts } = input;
+  if (facts.state === 'placed') return placedIsAbsent(input);
+  if (facts.operation === 'esim_cancel') return originIsAbsent(input);
+  if (facts.recoveryStage === 'none' || facts.recoveryStage === 'done') return unknownIsAbsent(input);
+  const recovering = absentAfterLoss(input);
+  if (recovering !== null) return recovering;
+  const settlement = unknownIsAbsent({ ...input, facts: { ...facts, recoveryStage: 'done' } });
+  if (settlement.state === facts.state) return settlement;
+  // Its replacement was absent often enough; its own reference was looked up once, which ends nothing.
+  return { ...lookUpAgain(input, 'not_found'), recoveryStage: 'done' };
+}
+
+function placedIsAbsent(input: DecisionInput): Settlement {
+  const { facts } = input;
+  if (facts.settlementDelayLeftMs > 0) {
+    const dueAtMs = nextTryAtMs(input, 'standard', facts.tries);
+    return { ...unchanged(input, 'not_found'), nextStep: 'lookup', counted: false, tries: facts.tries + 1, dueAtMs };
+  }
+  return reviewUnknown(input, 'not_found', 'the API accepted the order, but a lookup does not find it');
+}
+
+/** The order that the eSIM came from is absent, which says nothing about the cancel. A cancel can be repeated (Spec 3). */
+function originIsAbsent(input: DecisionInput): Settlement {
+  const { facts, nowMs } = input;
+  if (facts.recoveryStage === 'own_reference' && !isOverdue(facts, nowMs))
+    return { ...unchanged(input, 'not_found'), counted: false, recoveryStage: 'done' };
+  const reason = 'the cancel may have worked, but the order of its eSIM is not found';
+  return reviewUnknown(input, facts.buffered?.row ?? 'not_found', reason);
+}
+
+function unknownIsAbsent(input: DecisionInput): Settlement {
+  const { facts, nowMs } = input;
+  if (facts.buffered === null && !isOverdue(facts, nowMs)) {
+    // The same reference again buys it, or brings the first answer (Spec 7, retry rule 1).
+    return { ...unchanged(input, 'not_found'), counted: false };
+  }
+  return lookUpAfterDelay(input, 'not_found') ?? absenceBelieved(input);
+}
+
+/** The settlement delay is over: the absence is believed if a lookup has ever found an order. */
+function absenceBelieved(input: DecisionInput): Settlement {
+  const { facts, policy } = input;
+  const { buffered } = facts;
+  if (!policy.trustsAbsence) {
+    const reason =
+      buffered === null
+        ? 'its deadline passed while its outcome was unknown, and no lookup has ever found an order: "not found" proves nothing'
+        : `rejected after an attempt that may have bought it (${buffered.message}), and no lookup has ever found an order: is the lookup path right?`;
+    return reviewUnknown(input, buffered?.row ?? 'not_found', reason);
+  }
+  if (buffered === null) {
+    const message =
+      'the deadline of the order passed while its outcome was unknown; a lookup after that does not find it: nothing was bought';
+    const error = { code: 'not_after_passed', message, buffered: false };
+    return { ...unchanged(input, 'not_found'), ...outcomeKnown, state: 'expired', counted: false, error };
+  }
+  // Nothing was bought, so the rejection is believed as that of an entry that was sent for the first time.
+  const clean: EntryFacts = { ...facts, ...outcomeKnown, settlementDelayLeftMs: 0, buffered: null, state: 'sending' };
+  const { row, code, message } = buffered;
+  const rejection = { ...withoutAnswer(row, true, message), code };
+  const settlement = applyCell({ ...input, facts: clean }, decisionTable[row].clean, rejection);
+  return { ...settlement, ...outcomeKnown, counted: false };
+}
+
+/** The lookup brought no answer to its question. */
+function failed(input: DecisionInput, outcome: Outcome): Settlement {
+  const { facts, nowMs } = input;
+  const pause = denialOf(outcome, columnFor(facts));
+  // A lookup that died with the worker asked nothing: the next one may show the units.
+  if (facts.state === 'placed' && outcome.row !== 'crashed' && isAcceptedTooLongAgo(input)) {
+    const reason = `accepted, but its units did not come before the deadline, and the last lookup failed: ${outcome.message}`;
+    return { ...review(input, 'accepted', reason), pause };
+  }
+  const askedAtMs = outcome.retryAfterMs === null ? 0 : nowMs + outcome.retryAfterMs;
+  const dueAtMs = Math.max(askedAtMs, nextTryAtMs(input, 'standard', facts.tries));
+  return { ...lookUpAgain(input, outcome.row), tries: facts.tries + 1, absences: facts.absences, dueAtMs, pause };
+}

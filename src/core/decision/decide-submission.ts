@@ -1,0 +1,131 @@
+import type { Random } from '../clock.ts';
+import { replacementsFor, splitInto } from '../entry/replacement.ts';
+import { unreachable } from '../order-sync-error.ts';
+import { reviewIfMaybeSplit } from './after-loss.ts';
+import { columnFor, decisionTable, type Cell } from './decision-table.ts';
+import { notOurs } from './order-answer.ts';
+import type { Outcome, OutcomeRow } from './outcome.ts';
+import { isOverdue } from './resend.ts';
+import {
+  errorOf,
+  nextTryAtMs,
+  outcomeKnown,
+  review,
+  reviewIfExpired,
+  settleByAnswer,
+  settlementDelayFromNow,
+  unchanged,
+  type DecisionInput,
+  type DecisionPolicy,
+  type EntryFacts,
+  type Settlement,
+} from './settlement.ts';
+
+/** Decides what happens to an entry after a submission. Total: every outcome has a row, and every row a cell. */
+export function decideSubmission(
+  facts: EntryFacts,
+  outcome: Outcome,
+  policy: DecisionPolicy,
+  nowMs: number,
+  random: Random,
+): Settlement {
+  const input = { facts, policy, nowMs, random };
+  const applied = applyCell(input, decisionTable[outcome.row][columnFor(facts)], outcome);
+  const evidence = { error: errorOf(outcome), answer: outcome.answer };
+  return reviewIfExpired(input, reviewIfMaybeSplit(input, applied), evidence);
+}
+
+/** Applies one cell of the decision table to an entry. Pure. */
+export function applyCell(input: DecisionInput, cell: Cell, outcome: Outcome): Settlement {
+  const { row, message, answer } = outcome;
+  const pause = cell.pause === undefined ? null : { kind: cell.pause, reason: row, message };
+  const base = { ...unchanged(input, row), pause, error: errorOf(outcome) };
+  switch (cell.verdict) {
+    case 'settle':
+      return answer === null
+        ? { ...review(input, row, 'an accepted order came without an answer'), error: errorOf(outcome) }
+        : settleByAnswer(input, answer);
+    case 'reject':
+      return reject(input, base);
+    case 'wait':
+      return wait(input, base, cell);
+    case 'again':
+      return again(input, base, cell, outcome);
+    case 'unknown':
+      return unknown(input, base, cell);
+    case 'resolve':
+      return resolve(input, base, cell, outcome);
+    case 'review': {
+      const reviewReason = `answered ${outcome.code ?? row}: ${message}`;
+      return { ...base, state: 'needs_review', reviewReason, answer: answer && notOurs(answer) };
+    }
+    default:
+      return unreachable(cell.verdict);
+  }
+}
+
+const scheduleOf = (cell: Cell) => cell.schedule ?? 'standard';
+
+/** Tries in a row that ended like this one: a run of 429s must not use up the tries of a cancel. */
+const triesOf = (facts: EntryFacts, row: OutcomeRow): number => (facts.lastRow === row ? facts.tries : 0);
+
+function reject(input: DecisionInput, base: Settlement): Settlement {
+  const { facts, nowMs } = input;
+  // After its deadline nothing of an order is bought, also not in another way.
+  const isSplit = base.row === 'limit_exceeded' && !isOverdue(facts, nowMs);
+  return { ...base, ...outcomeKnown, state: 'rejected', replacements: isSplit ? splitInto(facts) : [] };
+}
+
+function wait(input: DecisionInput, base: Settlement, cell: Cell): Settlement {
+  const { facts, policy, nowMs } = input;
+  const { row } = base;
+  const tries = triesOf(facts, row);
+  const replacements = isOverdue(facts, nowMs) ? [] : replacementsFor(row, facts);
+  // An order without a deadline does not say how long to wait for stock, so its shop is told now.
+  const isHopeless = row === 'out_of_stock' && facts.notAfterMs === null;
+  const isTriedOften = row === 'not_cancellable' && tries + 1 >= policy.cancelTries;
+  if (replacements.length > 0 || isHopeless || isTriedOften) return { ...base, state: 'rejected', replacements };
+  const dueAtMs = nextTryAtMs(input, scheduleOf(cell), tries);
+  return { ...base, ...outcomeKnown, state: 'waiting', tries: tries + 1, dueAtMs };
+}
+
+/** Surely not processed: the entry goes back to where it was. */
+function again(input: DecisionInput, base: Settlement, cell: Cell, outcome: Outcome): Settlement {
+  const { facts, policy, nowMs } = input;
+  const tries = facts.outcomeUnknown ? facts.tries : triesOf(facts, base.row);
+  if (base.row === 'local_defect' && tries + 1 >= policy.defectTries) {
+    const reviewReason = `could not be sent because of a defect: ${outcome.message}`;
+    return { ...base, state: 'needs_review', reviewReason, pause: null, answer: outcome.answer };
+  }
+  const askedAtMs = outcome.retryAfterMs === null ? 0 : nowMs + outcome.retryAfterMs;
+  const dueAtMs = Math.max(askedAtMs, nextTryAtMs(input, scheduleOf(cell), tries));
+  const wasNeverSent = facts.firstSentAtMs === null && !outcome.sent;
+  const state = facts.outcomeUnknown ? 'unknown' : wasNeverSent ? 'pending' : 'waiting';
+  return { ...base, state, counted: false, tries: tries + 1, dueAtMs };
+}
+
+/** Perhaps processed. */
+function unknown(input: DecisionInput, base: Settlement, cell: Cell): Settlement {
+  const { facts, policy } = input;
+  const tries = facts.outcomeUnknown ? facts.tries : 0;
+  return {
+    ...base,
+    state: 'unknown',
+    nextStep: policy.canLookUp ? 'lookup' : 'send',
+    outcomeUnknown: true,
+    ...settlementDelayFromNow(input),
+    tries: tries + 1,
+    dueAtMs: nextTryAtMs(input, scheduleOf(cell), tries),
+  };
+}
+
+/** A rejection that an earlier attempt of this entry may have caused: it is kept until a lookup settles it. */
+function resolve(input: DecisionInput, base: Settlement, cell: Cell, outcome: Outcome): Settlement {
+  if (!input.policy.canLookUp) {
+    const reviewReason = 'rejected after an attempt that may have bought it, and orders cannot be looked up';
+    return { ...base, state: 'needs_review', reviewReason, pause: null, answer: outcome.answer };
+  }
+  const dueAtMs = nextTryAtMs(input, scheduleOf(cell), 0);
+  const error = errorOf(outcome, true);
+  return { ...base, state: 'unknown', nextStep: 'lookup', tries: input.facts.tries + 1, dueAtMs, error };
+}

@@ -61,7 +61,7 @@ function factsOf(entry: Entry, clock: Clock): EntryFacts {
  * before this starts, the connection is dead before the outcome is judged, and the outcome, the slots and the entry's
  * new state are one transaction.
  */
-export class AttemptRun {
+export class Attempt {
   readonly #deps: AttemptDeps;
 
   constructor(deps: AttemptDeps) {

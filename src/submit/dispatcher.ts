@@ -1,7 +1,7 @@
 import PQueue from 'p-queue';
 import { sendingReserveBytes } from '../core/budget/disk-reserve.ts';
 import type { AttemptClaim, OpenAttempt } from '../store/submission/submission.ts';
-import { AttemptRun, type AttemptDeps } from './attempt.ts';
+import { Attempt, type AttemptDeps } from './attempt.ts';
 import type { CallKind } from './budget-gate.ts';
 import { takeKey, type CallKey } from './budgeted-read.ts';
 import { DiskGuard } from './disk-guard.ts';
@@ -34,7 +34,7 @@ const longestWaitMs = 2 * 3_600_000;
 export class Dispatcher {
   readonly #deps: AttemptDeps;
   #options: DispatcherOptions;
-  readonly #attempts: AttemptRun;
+  readonly #attempts: Attempt;
   readonly #disk: DiskGuard;
   readonly #queue: PQueue;
   readonly #wakeUp: WakeUp;
@@ -50,7 +50,7 @@ export class Dispatcher {
   constructor(deps: AttemptDeps, options: DispatcherOptions) {
     this.#deps = deps;
     this.#options = options;
-    this.#attempts = new AttemptRun(deps);
+    this.#attempts = new Attempt(deps);
     this.#trials = new TrialOrders(deps);
     this.#disk = new DiskGuard({ ...deps, minFreeBytes: options.minFreeBytes ?? sendingReserveBytes });
     // Concurrency only. When a call may start is the gate's word: a queue that counts starts overruns a sliding window.

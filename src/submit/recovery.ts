@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts';
 import { withoutAnswer } from '../core/decision/outcome.ts';
 import type { Store } from '../store/store.ts';
-import type { AttemptRun } from './attempt.ts';
+import type { Attempt } from './attempt.ts';
 
 /**
  * Closes what an earlier process left open. Such a call may have been processed, so its entry is in doubt and comes
@@ -10,7 +10,7 @@ import type { AttemptRun } from './attempt.ts';
  */
 export async function recoverOpenAttempts(deps: {
   store: Store;
-  attempts: AttemptRun;
+  attempts: Attempt;
   clock: Clock;
   incarnationId: number;
 }): Promise<number> {

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { withoutAnswer, type Outcome } from '../../src/core/decision/outcome.ts';
 import { usualTries } from '../../src/core/decision/settlement.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
-import { AttemptRun, type AttemptDeps } from '../../src/submit/attempt.ts';
+import { Attempt, type AttemptDeps } from '../../src/submit/attempt.ts';
 import { BudgetGate } from '../../src/submit/budget-gate.ts';
 import { takeKey } from '../../src/submit/budgeted-read.ts';
 import { LookupCheck } from '../../src/submit/lookup-check.ts';
@@ -75,7 +75,7 @@ async function runAttempt(deps: AttemptDeps, step: 'send' | 'lookup'): Promise<v
   const key = takeKey(deps, step === 'send' ? 'spend' : 'read');
   if (key === null) throw new Error('a slot is free');
   const attempt = await present().opened({ step, nowMs: deps.clock.wallMs() });
-  await new AttemptRun(deps).run(attempt, key, signal);
+  await new Attempt(deps).run(attempt, key, signal);
 }
 
 /** Opens a pause of the account and probes it. */

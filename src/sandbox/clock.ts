@@ -10,28 +10,21 @@ export const steadyTime: TimeSource = () => performance.timeOrigin + performance
  */
 export class SandboxClock {
   readonly #source: TimeSource;
-  #offsetMs: number;
+  /** By how much the operator has advanced it. */
+  offsetMs: number;
 
   constructor(source: TimeSource, offsetMs: number) {
     this.#source = source;
-    this.#offsetMs = offsetMs;
+    this.offsetMs = offsetMs;
   }
 
   now(): number {
-    return Math.floor(this.#source()) + this.#offsetMs;
-  }
-
-  get offsetMs(): number {
-    return this.#offsetMs;
+    return Math.floor(this.#source()) + this.offsetMs;
   }
 
   /** Moves time forward, never backwards: the times of calls and orders must stay in order. */
   advance(ms: number): void {
-    this.#offsetMs += Math.max(0, Math.floor(ms));
-  }
-
-  resetOffset(): void {
-    this.#offsetMs = 0;
+    this.offsetMs += Math.max(0, Math.floor(ms));
   }
 }
 

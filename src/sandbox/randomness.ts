@@ -30,14 +30,8 @@ export class SeededStream {
  */
 export function derivedText(seed: number, purpose: string, groups: number, groupLength: number): string {
   const digest = createHmac('sha512', `sandbox-${seed}`).update(purpose).digest();
-  const parts: string[] = [];
-  for (let group = 0; group < groups; group += 1) {
-    let part = '';
-    for (let index = 0; index < groupLength; index += 1) {
-      part += base32[(digest[group * groupLength + index] ?? 0) % 32] ?? '';
-    }
-    parts.push(part);
-  }
+  const letters = Array.from(digest, (byte) => base32[byte % 32]).join('');
+  const parts = Array.from({ length: groups }, (_, index) => letters.slice(index * groupLength).slice(0, groupLength));
   return parts.join('-');
 }
 

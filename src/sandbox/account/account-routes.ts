@@ -6,7 +6,7 @@ import { secureHeaders } from 'hono/secure-headers';
 import type { Web } from '../http/server.ts';
 import { accountPage, signInPage, styleSheet } from './account-pages.ts';
 import { AccountService, type AccountServiceParts, type Outcome } from './account-service.ts';
-import { type Session, sessionLifetimeMs } from './sessions.ts';
+import { type Session, sessionLifetimeMs } from './sign-in.ts';
 
 const cookieName = 'sandbox_account';
 

@@ -8,14 +8,13 @@ import { buyOnWebsite } from '../orders/purchases.ts';
 import type { SandboxState } from '../orders/sandbox-state.ts';
 import { maxAddresses, maxLiveKeys } from './accounts.ts';
 import { decimalsOf, toMinor } from './money.ts';
-import { type CodePurpose, OneTimeCodes } from './one-time-codes.ts';
-import { type Session, Sessions } from './sessions.ts';
+import { type CodePurpose, OneTimeCodes, type Session, Sessions } from './sign-in.ts';
 
 /** What the account page shows after a form was sent: a message, and a key that was created. */
 export type Outcome = { message: string; newKey?: string };
 
 /** The message with a one-time code. `code` is the secret. */
-export type CodeMessage = { to: string; account: string; purpose: CodePurpose; code: string; sent_at: string };
+type CodeMessage = { to: string; account: string; purpose: CodePurpose; code: string; sent_at: string };
 
 export type AccountServiceParts = {
   state: SandboxState;

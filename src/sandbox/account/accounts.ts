@@ -13,6 +13,7 @@ export type ApiKey = {
   created_at: number;
   revoked_at: number | null;
 };
+export type Balance = { currency: string; amount_minor: number };
 
 /** Spec 5.5 and 5.6. */
 export const maxLiveKeys = 5;
@@ -148,11 +149,9 @@ export class Accounts {
     return this.#sql.balance.get(account, currency) ?? 0;
   }
 
-  balancesOf(account: string): Array<{ currency: string; amount_minor: number }> {
+  balancesOf(account: string): Balance[] {
     return this.#database
-      .prepare<[string], { currency: string; amount_minor: number }>(
-        'SELECT currency, amount_minor FROM balances WHERE account = ? ORDER BY currency',
-      )
+      .prepare<[string], Balance>('SELECT currency, amount_minor FROM balances WHERE account = ? ORDER BY currency')
       .all(account);
   }
 

@@ -1,33 +1,17 @@
-import type { ApiKey } from './accounts.ts';
+import type { ApiKey, Balance } from './accounts.ts';
 import { type Esim, type EsimState, stateOf } from '../orders/esims.ts';
 import type { Order } from '../orders/orders.ts';
 import type { LoggedCall, RequestLog } from '../limits/request-log.ts';
 import type { SandboxState } from '../orders/sandbox-state.ts';
 
-const orderFields = [
-  'number',
-  'account',
-  'channel',
-  'family',
-  'kind',
-  'reference',
-  'item',
-  'quantity',
-  'days',
-  'iccid',
-  'currency',
-  'cost_minor',
-  'refunded_minor',
-  'status',
-  'created_at',
-] as const;
+type LedgerOrder = Omit<Order, 'id' | 'fingerprint' | 'unit_minor' | 'answer' | 'due_at' | 'due_outcome'>;
 
 type LedgerKey = {
   key: number;
   account: string;
   name: string;
   live: boolean;
-  /** When the requests, and the calls that move money, arrived that the limits let in; in milliseconds. */
+  /** When the calls arrived that the limits let in: all requests, and those that move money. Milliseconds. */
   requests_at: number[];
   orders_at: number[];
   /** How many calls a limit answered 429. */
@@ -41,9 +25,9 @@ type LedgerKey = {
 export type SandboxLedger = {
   now: number;
   window_ms: number;
-  orders: Array<Pick<Order, (typeof orderFields)[number]>>;
+  orders: LedgerOrder[];
   esims: Array<Esim & { state: EsimState }>;
-  balances: Array<{ account: string; currency: string; amount_minor: number }>;
+  balances: Array<Balance & { account: string }>;
   movements: Array<{
     id: number;
     account: string;
@@ -67,7 +51,10 @@ export function readLedger(state: SandboxState, log: RequestLog, now: number): S
   return {
     now,
     window_ms: windowMs,
-    orders: rows(`SELECT ${orderFields.join(', ')} FROM orders ORDER BY id`),
+    orders: rows(
+      `SELECT number, account, channel, family, kind, reference, item, quantity, days, iccid, currency, cost_minor,
+         refunded_minor, status, created_at FROM orders ORDER BY id`,
+    ),
     esims: rows<Esim>('SELECT * FROM esims ORDER BY id').map((esim) => ({ ...esim, state: stateOf(esim, now) })),
     balances: rows('SELECT * FROM balances ORDER BY account, currency'),
     movements: rows('SELECT * FROM movements ORDER BY id'),

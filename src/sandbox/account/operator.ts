@@ -72,7 +72,7 @@ export class Operator {
   reset(): void {
     const { state, requestLog, clock, faults, settings } = this.#parts;
     emptyDatabase(state.database);
-    clock.resetOffset();
+    clock.offsetMs = 0;
     state.settings = settings;
     state.limits.restart(settings.limits, requestLog, clock.now());
     faults.restart(settings.faults);
@@ -113,7 +113,6 @@ export class Operator {
     if (changes.limits !== undefined) state.limits.restart(state.settings.limits, requestLog, clock.now());
   }
 
-  /** The settings that can change while the sandbox runs. */
   settings(): Pick<SandboxSettings, ChangeableName> {
     return changeableSchema.strip().parse(this.#parts.state.settings);
   }

@@ -24,13 +24,11 @@ export const faultSchema = z.discriminatedUnion('fault', [
     fault: z.literal('cut_body'),
     framing: z.enum(['content_length', 'chunked', 'close']).default('content_length'),
   }),
-  /** The body arrives in small pieces. */
   z.strictObject({ fault: z.literal('slow_body'), bytes: z.int().min(1).default(1), interval_ms: ms(50) }),
   /** No answer; the connection stays open until the caller closes it or the time is over. */
   z.strictObject({ fault: z.literal('hang'), when, duration_ms: ms(600_000) }),
   /** The answer of a proxy whose service is down. */
   z.strictObject({ fault: z.literal('html_502'), when }),
-  /** Spec 7: API switched off for maintenance. */
   z.strictObject({ fault: z.literal('api_disabled') }),
   z.strictObject({
     fault: z.literal('redirect'),
@@ -55,7 +53,6 @@ export const faultSchema = z.discriminatedUnion('fault', [
   z.strictObject({ fault: z.literal('rate_limited'), retry_after_s: z.int().min(0).max(3_600).optional() }),
   /** The order succeeds and empties the stock: a retry that is checked again is refused. */
   z.strictObject({ fault: z.literal('empty_stock') }),
-  /** Any status with any body. */
   z.strictObject({
     fault: z.literal('answer'),
     status: z.int().min(200).max(599),

@@ -13,7 +13,7 @@ export type DrawnFault = {
 type ActiveRule = { rule: FaultRule; stream: SeededStream; matched: number; hits: number };
 type Ordered = { reference: string | undefined; item: string | undefined };
 
-/** How many references are remembered that a test value has spoiled; then the oldest is forgotten. */
+/** So many spoiled references are remembered; then the oldest is forgotten. */
 const maxRememberedReferences = 10_000;
 
 /** Chooses the fault of a call: by header, by rule or by test value. It is seeded, so a run can be repeated. */
@@ -78,7 +78,7 @@ export class FaultSelection {
   #ofTestValue(call: Call, { reference, item }: Ordered, { products, plans }: Catalogue): DrawnFault | null {
     if (item === undefined || reference === undefined) return null;
     const { fault } = (call.operation === 'gift_card_order' ? products.get(item) : plans.get(item)) ?? {};
-    const first = `${call.authorization ?? ''} ${reference}`;
+    const first = `${call.token ?? ''} ${reference}`;
     if (fault === undefined || this.#spoiled.has(first)) return null;
     if (!actsBeforeCommit(fault)) return { fault, onlyWhenCommitted: true };
     const [oldest] = this.#spoiled;

@@ -101,7 +101,7 @@ function row<const Status extends number, const Code extends string>(
   return { status, code, family, meaning, action };
 }
 
-export type ErrorRow = (typeof errorRows)[number];
+type ErrorRow = (typeof errorRows)[number];
 export type ErrorCode = ErrorRow['code'];
 
 /** The answer of the service to one call. */

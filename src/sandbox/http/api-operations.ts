@@ -3,13 +3,7 @@ import { isPurchase, type Operation } from '../orders/operations.ts';
 import type { ErrorCode } from './answers.ts';
 import * as wire from './wire.ts';
 
-type Parameter = {
-  name: string;
-  in: 'path' | 'query';
-  description: string;
-  schema: { type: 'string' | 'integer'; [keyword: string]: unknown };
-  example: string | number;
-};
+type Parameter = ReturnType<typeof parameter>;
 
 /** What is written down of each operation; the rest follows from it. */
 type OperationEntry = {
@@ -38,14 +32,8 @@ export type ApiOperation = OperationEntry & {
   successes: Record<number, string>;
 };
 
-const errorsOfEveryCall = [
-  'invalid_key',
-  'account_not_allowed',
-  'ip_not_allowed',
-  'rate_limited',
-  'api_disabled',
-] as const;
-const errorsOfEveryPurchase = [
+const callErrors = ['invalid_key', 'account_not_allowed', 'ip_not_allowed', 'rate_limited', 'api_disabled'] as const;
+const purchaseErrors = [
   'insufficient_balance',
   'reference_in_use',
   'currency_unavailable',
@@ -116,17 +104,11 @@ const plan = {
 };
 const topupBody = { reference: 'shop-1001-3', plan: 'es-1gb-7d', currency: 'USD' };
 
-const text = { type: 'string', minLength: 1 } as const;
-const pathParameters: Parameter[] = [
-  {
-    name: 'key',
-    in: 'path',
-    description: 'The order number or your reference.',
-    schema: text,
-    example: giftCardRequest.reference,
-  },
-  { name: 'iccid', in: 'path', description: 'The eSIM.', schema: text, example: esim.iccid },
-  { name: 'destination', in: 'path', description: 'The destination.', schema: text, example: plan.destination },
+const text = { type: 'string', minLength: 1 };
+const pathParameters = [
+  parameter('path', 'key', 'The order number or your reference.', text, giftCardRequest.reference),
+  parameter('path', 'iccid', 'The eSIM.', text, esim.iccid),
+  parameter('path', 'destination', 'The destination.', text, plan.destination),
 ];
 
 const entries: OperationEntry[] = [
@@ -156,14 +138,8 @@ const entries: OperationEntry[] = [
     summary: 'List the catalogue of gift cards and software',
     description: 'Everything at once, or page by page.',
     query: [
-      { name: 'page', in: 'query', description: 'From 1.', schema: { type: 'integer', minimum: 1 }, example: 1 },
-      {
-        name: 'per_page',
-        in: 'query',
-        description: 'At most 1000.',
-        schema: { type: 'integer', minimum: 1, maximum: 1000 },
-        example: 50,
-      },
+      parameter('query', 'page', 'From 1.', { type: 'integer', minimum: 1 }, 1),
+      parameter('query', 'per_page', 'At most 1000.', { type: 'integer', minimum: 1, maximum: 1000 }, 50),
     ],
     success: 'The products.',
     answer: wire.productsAnswer,
@@ -289,6 +265,10 @@ const entries: OperationEntry[] = [
 /** Every operation, in the order in which the document and its page show them. */
 export const apiOperations: ApiOperation[] = entries.map(complete);
 
+function parameter(place: 'path' | 'query', name: string, description: string, schema: object, example: unknown) {
+  return { name, in: place, description, schema, required: place === 'path', example };
+}
+
 function complete(entry: OperationEntry): ApiOperation {
   const { operation, path } = entry;
   const family = path.startsWith('/esim/') ? 'eSIMs' : 'Gift cards & software';
@@ -303,8 +283,8 @@ function complete(entry: OperationEntry): ApiOperation {
       ? { 201: 'Bought.', 200: 'The reference was used before: the answer of that order.' }
       : { 200: entry.success ?? '' },
     errors: [
-      ...errorsOfEveryCall,
-      ...(purchase ? errorsOfEveryPurchase : []),
+      ...callErrors,
+      ...(purchase ? purchaseErrors : []),
       // What the path names can be missing.
       ...(parameters.length > 0 ? (['not_found'] as const) : []),
       ...(entry.errors ?? []),

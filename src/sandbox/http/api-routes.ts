@@ -15,7 +15,7 @@ import { apiOperations } from './api-operations.ts';
 import { readJsonBody } from './json-body.ts';
 import type { OpenCalls, Web } from './server.ts';
 
-export type ApiParts = {
+type ApiParts = {
   state: SandboxState;
   service: Service;
   committer: Committer;
@@ -47,13 +47,13 @@ async function exchange(
   const body = movesMoney(operation)
     ? await readJsonBody(incoming, settings.requests.max_body_bytes)
     : { json: undefined };
-  await pause(parts, parts.latency.before.between(settings.latency.before_ms));
+  await parts.openCalls.pause(parts.latency.before.between(settings.latency.before_ms));
   const call: Call = {
     operation,
     subject,
     body,
     arrivedAt: parts.clock.now(),
-    authorization: incoming.headers.authorization,
+    token: bearerToken(incoming.headers.authorization),
     address: addressOf(context, settings.requests.trust_forwarded_for),
     query: new Map(Object.entries(context.req.query())),
   };
@@ -68,13 +68,13 @@ async function exchange(
     outgoing.detachSocket(incoming.socket);
     return RESPONSE_ALREADY_SENT;
   }
-  await pause(parts, parts.latency.after.between(settings.latency.after_ms));
+  await parts.openCalls.pause(parts.latency.after.between(settings.latency.after_ms));
   return toResponse(answer);
 }
 
 function drawFault(call: Call, header: string | undefined, parts: ApiParts): DrawnFault | Error | null {
   const { faults, state } = parts;
-  const token = faults.matchesKeys ? bearerToken(call.authorization) : undefined;
+  const token = faults.matchesKeys ? call.token : undefined;
   const key = token === undefined ? undefined : state.accounts.keyOf(token)?.name;
   try {
     return faults.draw(call, header, key, state.catalogue);
@@ -103,10 +103,6 @@ function faultyExchange(call: Call, { fault }: DrawnFault, socket: Exchange['soc
       return committer.run(() => service.finish(admitted, clock.now()));
     },
   };
-}
-
-function pause(parts: ApiParts, ms: number): Promise<void> | undefined {
-  return ms > 0 ? parts.openCalls.pause(ms) : undefined;
 }
 
 function addressOf(context: Context<Web>, trustForwarded: boolean): string {

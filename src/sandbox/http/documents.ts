@@ -14,14 +14,10 @@ type Html = ReturnType<typeof html>;
 export function documentRoutes(): Hono<Web> {
   const app = new Hono<Web>();
   app.get('/openapi.json', (context) => context.json(openApiDocument(new URL(context.req.url).origin)));
-  app.use(
-    '/docs',
-    secureHeaders({
-      contentSecurityPolicy: { defaultSrc: ["'none'"], styleSrc: ["'self'"] },
-      strictTransportSecurity: false,
-    }),
+  const contentSecurityPolicy = { defaultSrc: ["'none'"], styleSrc: ["'self'"] };
+  app.get('/docs', secureHeaders({ contentSecurityPolicy, strictTransportSecurity: false }), (context) =>
+    context.html(documentPage(new URL(context.req.url).origin)),
   );
-  app.get('/docs', (context) => context.html(documentPage(new URL(context.req.url).origin)));
   return app;
 }
 

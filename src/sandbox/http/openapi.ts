@@ -47,9 +47,7 @@ function describe(operation: ApiOperation): object {
     summary: operation.summary,
     description: operation.description + assumed,
     tags: [operation.tag],
-    ...(parameters.length === 0
-      ? {}
-      : { parameters: parameters.map((parameter) => ({ ...parameter, required: parameter.in === 'path' })) }),
+    parameters,
     ...(request === undefined
       ? {}
       : {

@@ -5,16 +5,6 @@ import type { SandboxState } from '../orders/sandbox-state.ts';
 import { type Answer, refusal } from './answers.ts';
 import { cancelRequest, esimOrderRequest, giftCardOrderRequest, topupRequest } from './wire.ts';
 
-/** The fields of the three purchases; each has a variant or a plan, and a top-up is one unit. */
-type OrderRequest = {
-  reference: string;
-  variant?: string;
-  plan?: string;
-  quantity?: number;
-  days?: number | undefined;
-  currency: string;
-};
-
 const orderRequests = { gift_card_order: giftCardOrderRequest, esim_order: esimOrderRequest, esim_topup: topupRequest };
 
 /** Spec 7, `invalid_request`: a field is missing or malformed. Values out of range have codes of their own. */
@@ -30,8 +20,9 @@ export function readRequest(call: Call, progress: Progress, { settings }: Sandbo
   const schema = orderRequests[operation];
   const parsed = (ignoresUnknown ? schema.strip() : schema).safeParse(body.json);
   if (!parsed.success) return refusal(422, 'invalid_request', firstProblem(parsed.error));
-  const { reference, variant, plan, quantity = 1, days, currency }: OrderRequest = parsed.data;
-  const item = variant ?? plan ?? '';
+  const order = { quantity: 1, days: undefined, ...parsed.data };
+  const { reference, quantity, days, currency } = order;
+  const item = 'variant' in order ? order.variant : order.plan;
   const fingerprint = JSON.stringify([operation, subject, item, quantity, days ?? null, currency]);
   progress.purchase = { reference, item, quantity, days, currency, fingerprint };
   const longest = settings.references.max_length;

@@ -15,7 +15,7 @@ export class OpenCalls {
 
   /** Resolves after so many milliseconds, or at once when the sandbox closes. Never rejects. */
   async pause(ms: number): Promise<void> {
-    await delay(ms, undefined, { signal: this.#closing.signal }).catch(() => {});
+    if (ms > 0) await delay(ms, undefined, { signal: this.#closing.signal }).catch(() => {});
   }
 
   track(call: Promise<unknown>): void {

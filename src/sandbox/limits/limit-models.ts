@@ -32,9 +32,8 @@ function slidingLog(windowMs: number, cap: number, countsRejected: boolean): Lim
 }
 
 /**
- * At most `cap` calls in each window of the clock. Without the window before, twice as many can pass around an edge.
- * With it, its calls count by the share of it that still lies within one window length: the approximation of many
- * gateways.
+ * At most `cap` calls in each window of the clock; around an edge, twice as many can pass. With `countsPrevious`, the
+ * calls of the previous window count too, by its share of the last `windowMs`: the approximation of many gateways.
  */
 function windowCounter(windowMs: number, cap: number, countsPrevious: boolean): LimitModel {
   let window = -1;
@@ -76,18 +75,14 @@ function tokenBucket(windowMs: number, cap: number): LimitModel {
   };
 }
 
+const models: Record<LimitSettings['model'], (windowMs: number, cap: number) => LimitModel> = {
+  sliding_log: (windowMs, cap) => slidingLog(windowMs, cap, false),
+  rejected_count: (windowMs, cap) => slidingLog(windowMs, cap, true),
+  fixed_window: (windowMs, cap) => windowCounter(windowMs, cap, false),
+  sliding_counter: (windowMs, cap) => windowCounter(windowMs, cap, true),
+  token_bucket: tokenBucket,
+};
+
 export function limitModel(kind: LimitSettings['model'], windowMs: number, cap: number): LimitModel {
-  switch (kind) {
-    case 'sliding_log':
-      return slidingLog(windowMs, cap, false);
-    case 'rejected_count':
-      return slidingLog(windowMs, cap, true);
-    case 'fixed_window':
-      return windowCounter(windowMs, cap, false);
-    case 'sliding_counter':
-      return windowCounter(windowMs, cap, true);
-    default:
-      kind satisfies 'token_bucket';
-      return tokenBucket(windowMs, cap);
-  }
+  return models[kind](windowMs, cap);
 }

@@ -1,7 +1,7 @@
 import type { Database } from '../database.ts';
 import type { Answer } from '../http/answers.ts';
 import type { Call, Progress } from '../orders/call.ts';
-import type { Operation } from '../orders/operations.ts';
+import { movesMoney, type Operation } from '../orders/operations.ts';
 
 export type LoggedCall = {
   id: number;
@@ -50,9 +50,9 @@ export class RequestLog {
       progress.key?.id ?? null,
       call.operation,
       call.arrivedAt,
-      Number(progress.requestCounted),
-      Number(progress.orderCounted),
-      Number(progress.limited),
+      Number(progress.letIn === true),
+      Number(progress.letIn === true && movesMoney(call.operation)),
+      Number(progress.letIn === false),
       answer.status,
       answer.code ?? null,
       progress.purchase?.reference ?? null,

@@ -7,10 +7,10 @@ import type { Operation } from './operations.ts';
 /** One call of the API as it arrived. */
 export type Call = {
   operation: Operation;
-  /** When the limiter counts it, in milliseconds since the epoch. */
+  /** When the limits count it, in milliseconds since the epoch. */
   arrivedAt: number;
-  /** The value of the header `Authorization`. */
-  authorization: string | undefined;
+  /** The bearer token. */
+  token: string | undefined;
   /** The IP address of the caller, in canonical form. */
   address: string;
   /** The parameter in the path: an ICCID, an order number or reference, a destination. */
@@ -28,9 +28,8 @@ export type Progress = {
   product?: Product;
   plan?: Plan;
   unitMinor?: number;
-  requestCounted: boolean;
-  orderCounted: boolean;
-  limited: boolean;
+  /** Whether the limits let the call in; absent: they have not seen it. */
+  letIn?: boolean;
 };
 
 /** The order in the body of a call. */

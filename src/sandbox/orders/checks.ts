@@ -1,4 +1,4 @@
-import { bearerToken, canonicalAddress } from '../account/accounts.ts';
+import { canonicalAddress } from '../account/accounts.ts';
 import { type Answer, refusal } from '../http/answers.ts';
 import { readRequest } from '../http/request-reading.ts';
 import { type Call, found, type Progress } from './call.ts';
@@ -21,8 +21,7 @@ export const checks: Record<CheckName, Check> = {
 
   // Spec 5.1, 5.2: the answer does not say whether a key is missing, wrong or revoked.
   key(call, progress, state) {
-    const token = bearerToken(call.authorization);
-    const key = token === undefined ? undefined : state.accounts.keyOf(token);
+    const key = call.token === undefined ? undefined : state.accounts.keyOf(call.token);
     if (key === undefined || key.revoked_at !== null) {
       const message = 'The API key is missing, wrong or revoked. Send "Authorization: Bearer <API_KEY>".';
       return refusal(401, 'invalid_key', message);
@@ -48,11 +47,8 @@ export const checks: Record<CheckName, Check> = {
   },
 
   limits(call, progress, state) {
-    const spending = movesMoney(call.operation);
-    const refused = state.limits.take(found(progress.key, 'key').id, spending, call.arrivedAt);
-    progress.limited = refused !== null;
-    progress.requestCounted = refused === null;
-    progress.orderCounted = refused === null && spending;
+    const refused = state.limits.take(found(progress.key, 'key').id, movesMoney(call.operation), call.arrivedAt);
+    progress.letIn = refused === null;
     return refused;
   },
 

@@ -10,26 +10,9 @@ import { Orders } from './orders.ts';
 import { Stock } from './stock.ts';
 
 /** Everything that a call can read or change. The settings and the catalogue can be replaced while it runs. */
-export type SandboxState = {
-  settings: SandboxSettings;
-  catalogue: Catalogue;
-  database: Database;
-  accounts: Accounts;
-  orders: Orders;
-  codes: Codes;
-  esims: Esims;
-  stock: Stock;
-  limits: Limits;
-  /** Draws the delays of delayed orders. */
-  delays: SeededStream;
-};
+export type SandboxState = ReturnType<typeof sandboxState>;
 
-export function sandboxState(
-  database: Database,
-  settings: SandboxSettings,
-  catalogue: Catalogue,
-  seed: number,
-): SandboxState {
+export function sandboxState(database: Database, settings: SandboxSettings, catalogue: Catalogue, seed: number) {
   const accounts = new Accounts(database);
   return {
     settings,
@@ -41,6 +24,7 @@ export function sandboxState(
     esims: new Esims(database, seed, settings.esims),
     stock: new Stock(database),
     limits: new Limits(settings.limits),
+    /** Draws the delays of delayed orders. */
     delays: new SeededStream(seed, 'delays'),
   };
 }

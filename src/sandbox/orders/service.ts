@@ -27,7 +27,7 @@ export class Service {
 
   /** Answers a call and logs it. `fault` is the name of the fault that will spoil the answer, for the log. */
   answer(call: Call, fault: string | null): Answer {
-    const progress = newProgress();
+    const progress: Progress = {};
     this.#state.orders.settleDue(call.arrivedAt);
     const answer = this.#check(call, progress, () => true) ?? this.#perform(call, progress);
     this.#log.add(call, progress, answer, fault);
@@ -36,7 +36,7 @@ export class Service {
 
   /** The first step of a call that is carried out later: the checks of admission count it now. */
   admit(call: Call, fault: string): Answer | Admitted {
-    const progress = newProgress();
+    const progress: Progress = {};
     const refused = this.#check(call, progress, (name) => admissionChecks.includes(name));
     this.#log.add(call, progress, refused ?? { status: 0 }, fault);
     return refused ?? { call, progress };
@@ -51,7 +51,7 @@ export class Service {
 
   /** Logs a call that a fault answers in place of the service. Status 0: no answer. */
   note(call: Call, status: number, fault: string): void {
-    this.#log.add(call, newProgress(), { status }, fault);
+    this.#log.add(call, {}, { status }, fault);
   }
 
   /** The fault `empty_stock`: takes the rest of the stock after this order. */
@@ -81,8 +81,4 @@ export class Service {
     if (operation === 'esim_cancel') return cancel(call, progress, this.#state);
     return readOperations[operation](call, progress, this.#state);
   }
-}
-
-function newProgress(): Progress {
-  return { requestCounted: false, orderCounted: false, limited: false };
 }

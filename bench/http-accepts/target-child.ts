@@ -52,14 +52,14 @@ async function intake(folder: string, token: string): Promise<string> {
     clock,
     logger: createLogger({ level: 'info', format: 'json', version: '0', instance: 'bench' }, log),
     version: '0',
+    shops: { handlerFor: () => null, health: () => 'pass' },
+    openSkuMap: () => ({ current: () => new Map(), problem: null }),
     config: {
       listen,
       source: 'webhook',
       tokens: [{ name: 'shop', secret: token, source: null }],
       standardWebhooks: [],
       hmac: [],
-      woocommerce: [],
-      shopify: [],
       limits,
     },
   });

@@ -1,6 +1,8 @@
 import { FolderIntake } from '../intake/folder/folder-intake.ts';
 import { startWebhookIntake, type WebhookIntake } from '../intake/http/webhook-intake.ts';
-import type { Reconcile } from '../storefronts/read-back/read-back.ts';
+import type { ReadBack } from '../storefronts/read-back/read-back.ts';
+import { SkuFile } from '../storefronts/sku-file.ts';
+import type { StorefrontIntake } from '../storefronts/storefront-intake.ts';
 import type { Store } from '../store/store.ts';
 import type { WorkerDeps } from './worker-deps.ts';
 
@@ -15,12 +17,14 @@ export function buildFolderIntake(deps: WorkerDeps, store: Store, onAccepted: ()
 export async function startWebhook(
   deps: WorkerDeps,
   store: Store,
+  shops: StorefrontIntake,
   onAccepted: () => void,
-  readBack: Reconcile,
+  readBack: ReadBack,
 ): Promise<WebhookIntake | null> {
   const { clock, version } = deps;
   const config = deps.config.intake.webhook;
   if (config === null) return null;
   const logger = deps.logger.child({ component: 'webhook' });
-  return await startWebhookIntake({ store, clock, logger, config, version, onAccepted, readBack });
+  const openSkuMap = (path: string): SkuFile => new SkuFile(path, clock, logger);
+  return await startWebhookIntake({ store, clock, logger, config, shops, openSkuMap, version, onAccepted, readBack });
 }

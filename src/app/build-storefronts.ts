@@ -1,30 +1,52 @@
+import type { Config } from '../config/config.ts';
 import { assert } from '../core/order-sync-error.ts';
-import { Reconcile } from '../storefronts/read-back/read-back.ts';
-import type { TakeOrder } from '../storefronts/read-back/shop-reader.ts';
-import type { StorefrontIntake } from '../storefronts/storefront-intake.ts';
+import { ReadBack } from '../storefronts/read-back/read-back.ts';
+import { StorefrontIntake } from '../storefronts/storefront-intake.ts';
 import type { Store } from '../store/store.ts';
 import type { WorkerDeps } from './worker-deps.ts';
 
+/** The intake of the shops' orders that is in use. A reload replaces it. */
+export interface CurrentStorefronts {
+  intake: StorefrontIntake;
+}
+
 /**
- * Builds the reading of shops through their REST APIs.
- * @param intake takes in what is read: the same that takes in the webhooks of these shops
+ * Builds the intake of the shops' orders, for their webhooks and for read-back.
+ * @param onChanged called when the outbox has new lines, or lines were taken back
  */
+export function buildStorefronts(
+  deps: Pick<WorkerDeps, 'clock' | 'logger'>,
+  store: Store,
+  config: Config,
+  onChanged: () => void,
+): StorefrontIntake {
+  const { clock } = deps;
+  const logger = deps.logger.child({ component: 'webhook' });
+  return new StorefrontIntake({ shops: config.intake.shops, store: store.storefronts, clock, logger, onChanged });
+}
+
+/** Builds the reading of shops through their REST APIs. It reads nothing before its `start`. */
 export function buildReadBack(
   deps: Pick<WorkerDeps, 'config' | 'clock' | 'logger' | 'version'>,
   store: Store,
-  intake: () => StorefrontIntake,
-): Reconcile {
+  current: CurrentStorefronts,
+): ReadBack {
   const { clock, version } = deps;
-  const logger = deps.logger.child({ component: 'reconcile' });
-  const shops = deps.config.intake.readBack;
-  const { woocommerce = [], shopify = [] } = deps.config.intake.webhook ?? {};
-  const notRead = woocommerce.length + shopify.length - shops.length;
+  const logger = deps.logger.child({ component: 'read-back' });
+  const { shops } = deps.config.intake;
+  const notRead = shops.filter(({ rest }) => rest === null).length;
   if (notRead > 0)
     logger.warn({ shops: notRead }, 'shops without a `rest` section: the worker misses orders whose webhook is lost');
-  const take: TakeOrder = async ({ platform, shop }, value, refunds) => {
-    const counter = intake().counter(platform, shop);
-    assert(counter !== null, `a shop that is read back has a webhook: ${platform} ${shop}`);
-    return await intake().take(counter, { value, isTest: false, refunds });
-  };
-  return new Reconcile({ shops, store, clock, logger, version, take });
+  return new ReadBack({
+    shops,
+    store: store.storefronts,
+    clock,
+    logger,
+    version,
+    take: async ({ platform, shop }, document, refunds) => {
+      const handler = current.intake.handlerFor(platform, shop);
+      assert(handler !== null, `a shop that is read back has a webhook: ${platform} ${shop}`);
+      return await handler.take({ document, isTest: false, refunds });
+    },
+  });
 }

@@ -1,7 +1,7 @@
 import type { CommandSettings } from '../admin/perform-command.ts';
 import type { Config } from '../config/config.ts';
 import type { CallingCommand, CommandResult } from '../core/entry/operator-command.ts';
-import type { Reconcile } from '../storefronts/read-back/read-back.ts';
+import type { ReadBack } from '../storefronts/read-back/read-back.ts';
 import { readCatalogue, type CatalogueDeps } from '../submit/read-catalogue.ts';
 import { readWire } from '../wholesale/connector/wire.ts';
 
@@ -18,7 +18,7 @@ export function commandSettings({ wholesale, submit }: Config): CommandSettings 
 
 /** What a command needs that calls a shop or the API. */
 export interface Callers {
-  readonly reconcile: Reconcile;
+  readonly readBack: ReadBack;
   readonly catalogue: CatalogueDeps;
   readonly signal: AbortSignal;
 }
@@ -31,5 +31,5 @@ export async function performCalls(callers: Callers, command: CallingCommand): P
     return { kind: 'catalogue', ...(await readCatalogue(callers.catalogue, question)) };
   }
   const { shop, sinceMs } = command;
-  return { kind: 'reconciled', shops: await callers.reconcile.run({ shop, sinceMs }) };
+  return { kind: 'reconciled', shops: await callers.readBack.run({ shop, sinceMs }) };
 }

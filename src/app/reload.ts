@@ -5,9 +5,10 @@ import type { FolderIntake } from '../intake/folder/folder-intake.ts';
 import type { WebhookIntake } from '../intake/http/webhook-intake.ts';
 import { setLogLevel } from '../ops/logger.ts';
 import type { Store } from '../store/store.ts';
-import type { Reconcile } from '../storefronts/read-back/read-back.ts';
+import type { ReadBack } from '../storefronts/read-back/read-back.ts';
 import type { BudgetGate } from '../submit/budget-gate.ts';
 import type { Dispatcher } from '../submit/dispatcher.ts';
+import { buildStorefronts, type CurrentStorefronts } from './build-storefronts.ts';
 import { ConfigReloader } from './config-reloader.ts';
 import type { CurrentConfig, WorkerDeps } from './worker-deps.ts';
 
@@ -18,7 +19,10 @@ export interface ReloadedParts {
   readonly dispatcher: Dispatcher;
   readonly folder: FolderIntake;
   readonly webhook: WebhookIntake | null;
-  readonly readBack: Reconcile;
+  readonly storefronts: CurrentStorefronts;
+  readonly readBack: ReadBack;
+  /** Wakes every loop for which a new line in the outbox is work. */
+  readonly notify: () => void;
   /** Called in the moment in which the new configuration takes effect. */
   readonly onUse: (next: Config) => void;
 }
@@ -37,16 +41,18 @@ export function buildReloader(deps: WorkerDeps, parts: ReloadedParts, current: C
 
 /** Prepares everything that can fail with the new configuration. Returns the function that puts it to use. */
 function prepareConfig(
-  { logger, clock }: WorkerDeps,
+  deps: WorkerDeps,
   parts: ReloadedParts,
   current: CurrentConfig,
   next: Config,
 ): () => Promise<void> {
-  const { store, gate, dispatcher, folder, webhook, readBack, onUse } = parts;
-  const useShops = readBack.prepare(next.intake.readBack);
-  // Endpoints that stay the same keep their counts of requests, and a SKU map that waits for its correction.
-  const isSameWebhook = isDeepStrictEqual(next.intake.webhook, current.config.intake.webhook);
-  const useEndpoints = next.intake.webhook === null || isSameWebhook ? null : webhook?.prepare(next.intake.webhook);
+  const { logger, clock } = deps;
+  const { store, gate, dispatcher, folder, webhook, storefronts, readBack, notify, onUse } = parts;
+  const useShops = readBack.prepare(next.intake.shops);
+  // Endpoints that stay the same keep their counts of requests, and the last good version of a broken SKU map.
+  const isSame = next.intake.webhook === null || hasSameEndpoints(next, current.config);
+  const intake = isSame ? storefronts.intake : buildStorefronts(deps, store, next, notify);
+  const useEndpoints = isSame ? null : webhook?.prepare(next.intake.webhook, intake);
   return async () => {
     const { keys, limits } = next.wholesale;
     await store.storefronts.adoptShops({ shops: shopIdentities(next), nowMs: clock.wallMs() });
@@ -58,12 +64,22 @@ function prepareConfig(
       limits,
       replaced,
     );
+    storefronts.intake = intake;
     useEndpoints?.();
     useShops();
     onUse(next);
     folder.reload(next.intake.folder);
     setLogLevel(logger, next.log.level);
     await dispatcher.reload(next.submit);
-    await readBack.tellStranded();
+    await readBack.flagStranded();
   };
+}
+
+/** Whether webhooks arrive at the same endpoints with the same rules. How shops are read back does not matter to them. */
+function hasSameEndpoints(left: Config, right: Config): boolean {
+  return isDeepStrictEqual(endpointsOf(left), endpointsOf(right));
+}
+
+function endpointsOf({ intake }: Config) {
+  return [intake.webhook, intake.shops.map((shop) => ({ ...shop, rest: null }))];
 }

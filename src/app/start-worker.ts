@@ -4,7 +4,6 @@ import type { Config } from '../config/config.ts';
 import type { ReloadReport } from '../config/reload.ts';
 import { shopIdentities } from '../config/shop-identities.ts';
 import { isoTime } from '../core/clock.ts';
-import { assert } from '../core/order-sync-error.ts';
 import type { WebhookIntake } from '../intake/http/webhook-intake.ts';
 import { Lifecycle } from '../ops/lifecycle.ts';
 import { OpenCalls } from '../ops/open-calls.ts';
@@ -14,7 +13,7 @@ import type { Store } from '../store/store.ts';
 import { startAdmin } from './admin.ts';
 import { buildFolderIntake, startWebhook } from './build-intake.ts';
 import { buildResults } from './build-results.ts';
-import { buildReadBack } from './build-storefronts.ts';
+import { buildReadBack, buildStorefronts } from './build-storefronts.ts';
 import { buildDispatcher, buildSubmission, buildWholesaleClient } from './build-submission.ts';
 import { openOutbox } from './open-outbox.ts';
 import { buildReloader } from './reload.ts';
@@ -113,11 +112,13 @@ async function startParts(
   await life.push('folder intake', () => folder.stop());
   await folder.start();
 
-  const readBack = buildReadBack(deps, store, () => {
-    assert(webhook !== null, 'shops are read back only where their webhooks are received');
-    return webhook.desk;
-  });
-  webhook = await startWebhook(deps, store, onAccepted, readBack);
+  const notify = (): void => {
+    onAccepted();
+    webhook?.notify();
+  };
+  const storefronts = { intake: buildStorefronts(deps, store, deps.config, notify) };
+  const readBack = buildReadBack(deps, store, storefronts);
+  webhook = await startWebhook(deps, store, storefronts.intake, onAccepted, readBack);
   if (webhook !== null) {
     await life.push('webhook', async () => {
       // The dispatcher stops at the same time: to wait for HTTP callers first, then for calls to the API, takes too long.
@@ -132,10 +133,6 @@ async function startParts(
   await readBack.start();
 
   const catalogue = { ...submission, wholesale };
-  const notify = (): void => {
-    onAccepted();
-    webhook?.notify();
-  };
   return {
     ...outbox,
     results,
@@ -144,6 +141,7 @@ async function startParts(
     dispatcher,
     folder,
     webhook,
+    storefronts,
     readBack,
     operatorCalls,
     notify,
@@ -159,10 +157,10 @@ async function startAdminServer(
 ) {
   const { config, clock, version, pid } = deps;
   const { store, folder, webhook, readBack } = parts;
-  const readBackCheck: HealthCheck = { name: 'reconcile', readiness: false, check: () => readBack.health() };
+  const readBackCheck: HealthCheck = { name: 'read_back', readiness: false, check: () => readBack.health() };
   const checks: HealthCheck[] = [];
   const onUse = ({ intake }: Config): void => {
-    if (intake.readBack.length > 0 && !checks.includes(readBackCheck)) checks.push(readBackCheck);
+    if (intake.shops.some(({ rest }) => rest !== null) && !checks.includes(readBackCheck)) checks.push(readBackCheck);
   };
   const reloader = buildReloader(deps, { ...parts, onUse }, current);
   checks.push(...healthChecks({ store, intake: folder, webhook, desk: reloader }));
@@ -172,7 +170,7 @@ async function startAdminServer(
     deps,
     {
       ...parts,
-      callers: { reconcile: readBack, catalogue: parts.catalogue },
+      callers: { readBack, catalogue: parts.catalogue },
       calls: parts.operatorCalls,
       reloader,
       checks,

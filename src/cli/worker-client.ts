@@ -15,7 +15,6 @@ import {
   type OperatorCommand,
 } from '../core/entry/operator-command.ts';
 import { hasCode, OrderSyncError } from '../core/order-sync-error.ts';
-import { StorefrontIntake } from '../storefronts/storefront-intake.ts';
 import { createLogger } from '../ops/logger.ts';
 import { systemRandom } from '../ops/system-clock.ts';
 import { programVersion } from '../ops/program-version.ts';
@@ -94,10 +93,8 @@ async function callHere(
   const { clock, stderr } = context;
   const options = { level: 'silent', format: 'json', version: programVersion, instance: config.instance } as const;
   const logger = createLogger(options, stderr);
-  const shops = config.intake.webhook ?? { woocommerce: [], shopify: [] };
-  const desk = new StorefrontIntake({ config: shops, store, clock, logger, onChanged: () => undefined });
   const deps = { config, logger, clock, random: systemRandom, version: programVersion, pid: process.pid };
-  return await performCallsWithoutWorker(deps, store, desk, command);
+  return await performCallsWithoutWorker(deps, store, command);
 }
 
 const errorSchema = z.object({

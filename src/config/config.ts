@@ -3,6 +3,7 @@ import type { FolderSettings } from '../intake/folder/settings.ts';
 import type { WebhookSettings } from '../intake/http/settings.ts';
 import type { LogSettings } from '../ops/settings.ts';
 import type { ResultsSettings } from '../results/settings.ts';
+import type { Shop } from '../storefronts/settings.ts';
 import type { BudgetLimits, SubmitSettings } from '../submit/settings.ts';
 import type { WholesaleSettings } from '../wholesale/settings.ts';
 import type { Origins } from './layers.ts';
@@ -12,52 +13,6 @@ export interface ListenAddress {
   readonly host: string;
   readonly port: number;
 }
-
-/** A shop whose own webhooks are received. */
-export interface StorefrontConfig {
-  readonly shop: string;
-  readonly source: string;
-  readonly secrets: readonly string[];
-  readonly skuMap: string;
-  readonly currency: string | null;
-  readonly unmatched: 'ignore' | 'hold';
-  readonly onRefund: 'hold' | 'cancel_esim' | 'ignore';
-  readonly maxAgeMs: number;
-  readonly iccidField: string;
-}
-
-/** How a shop is read back through its REST API. */
-export interface ShopRestConfig {
-  /** Without a slash at its end. */
-  readonly url: string;
-  readonly schedule: string;
-  readonly lookbackMs: number;
-  readonly overlapMs: number;
-  readonly pageSize: number;
-  readonly pagesPerRun: number;
-  readonly intervalMs: number;
-  readonly bodyBytes: number;
-  readonly connectMs: number;
-  readonly totalMs: number;
-}
-
-export interface WooRestConfig extends ShopRestConfig {
-  readonly consumerKey: string;
-  readonly consumerSecret: string;
-}
-
-export interface ShopifyRestConfig extends ShopRestConfig {
-  readonly apiVersion: string;
-  readonly access:
-    | { readonly kind: 'token'; readonly token: string }
-    | { readonly kind: 'credentials'; readonly clientId: string; readonly clientSecret: string };
-}
-
-/** A shop that is read back, by the name of its webhook. */
-export type ReadBackShop = { readonly shop: string; readonly source: string } & (
-  | { readonly platform: 'woocommerce'; readonly rest: WooRestConfig }
-  | { readonly platform: 'shopify'; readonly rest: ShopifyRestConfig }
-);
 
 /** The configuration, complete: every path absolute, every secret read, every default filled in. Never changes. */
 export interface Config {
@@ -70,8 +25,8 @@ export interface Config {
     readonly folder: FolderSettings;
     /** Null: nothing listens. */
     readonly webhook: WebhookSettings | null;
-    /** Shops that are read back through their REST API. */
-    readonly readBack: readonly ReadBackShop[];
+    /** Shops whose own webhooks are received. */
+    readonly shops: readonly Shop[];
   };
   readonly wholesale: WholesaleSettings & { readonly limits: BudgetLimits };
   readonly submit: SubmitSettings;

@@ -111,7 +111,7 @@ function liveConfig(running: Config, next: Config, heldBack: readonly string[]):
     intake: {
       folder: { ...running.intake.folder, scanIntervalMs, columns, limits },
       webhook: liveWebhook(running.intake.webhook, next.intake.webhook),
-      readBack: heldBack.includes('intake.webhook') ? running.intake.readBack : next.intake.readBack,
+      shops: heldBack.includes('intake.webhook') ? running.intake.shops : next.intake.shops,
     },
     wholesale,
     submit: { ...running.submit, concurrency, maxUnknownOutcomes },

@@ -3,9 +3,9 @@ import type { ResultsSettings } from '../results/settings.ts';
 import { camelKeys } from './camel-keys.ts';
 import type { Config } from './config.ts';
 import { toListenAddress } from './listen-address.ts';
+import { resolveShops } from '../storefronts/settings.ts';
 import type { ConfigDocument } from './schema.ts';
 import type { Secrets } from './secrets.ts';
-import { toReadBack } from './resolve-read-back.ts';
 import { toWebhookConfig, withAbsoluteSkuMaps } from './resolve-webhook.ts';
 
 /** Adds the defaults that depend on other keys and makes paths absolute. `--explain` shows this document. */
@@ -42,6 +42,7 @@ export type ResolvedDocument = ReturnType<typeof withDerivedDefaults>;
 /** The configuration as the code uses it: keys in camelCase, secrets read. */
 export function toConfig(document: ResolvedDocument, secrets: Secrets): Config {
   const { intake, wholesale, results, admin, sandbox, ...others } = document;
+  const { webhook } = intake;
   const { columns, ...folder } = intake.folder;
   const { base_url, keys, wire, ...upstream } = wholesale;
   const baseUrl = base_url.replace(/\/+$/, '');
@@ -50,8 +51,8 @@ export function toConfig(document: ResolvedDocument, secrets: Secrets): Config {
     databasePath: join(document.data_dir, 'order-sync.db'),
     intake: {
       folder: { ...camelKeys(folder), columns },
-      webhook: toWebhookConfig(intake.webhook, secrets),
-      readBack: toReadBack(intake.webhook, secrets),
+      webhook: toWebhookConfig(webhook, secrets),
+      shops: webhook === undefined ? [] : resolveShops(webhook, (path) => secrets.get(`intake.webhook.${path}`)),
     },
     wholesale: {
       ...camelKeys(upstream),

@@ -1,34 +1,35 @@
-import type { ShopIdentity, ShopFingerprint } from '../core/shop-identity.ts';
+import type { ShopFingerprint, ShopIdentity } from '../core/shop-identity.ts';
+import { platformSettings, type Shop } from '../storefronts/settings.ts';
 import type { Config } from './config.ts';
 
-/** Without its scheme: a shop that gets a certificate stays the same shop. */
-function addressMark(url: string): ShopFingerprint {
-  const { host, pathname } = new URL(url);
-  return { kind: 'address', value: `${host}${pathname.replace(/\/+$/, '')}` };
-}
-
-const secretMark = (value: string): ShopFingerprint => ({ kind: 'secret', value });
-
-/** Every shop of a configuration whose orders get their source from it, with what it is recognised by. */
+/** All configured shops whose source is fixed by the configuration, with what identifies each of them. */
 export function shopIdentities({ intake }: Config): readonly ShopIdentity[] {
-  const { webhook, readBack } = intake;
+  const { webhook, shops } = intake;
   if (webhook === null) return [];
-  const storefronts = (['woocommerce', 'shopify'] as const).flatMap((platform) =>
-    webhook[platform].map(({ shop, source, secrets }): ShopIdentity => {
-      const rest = readBack.find((it) => it.platform === platform && it.shop === shop)?.rest;
-      const name: ShopFingerprint = { kind: 'name', value: `${platform}/${shop}` };
-      const address = rest === undefined ? [] : [addressMark(rest.url)];
-      // An app of Shopify signs for each shop that it is installed in with the same secret: the address is better.
-      const signs = platform === 'shopify' && rest !== undefined ? [] : secrets.map(secretMark);
-      return { title: `${platform} "${shop}"`, source, marks: [name, ...address, ...signs] };
-    }),
-  );
   const homeMade = webhook.hmac
-    // In our own form each order may say where it comes from.
+    // An order in our own form may name its source itself.
     .filter(({ form }) => form !== null)
     .map(({ name, secret, source }): ShopIdentity => {
-      const marks = [secretMark(secret)];
-      return { title: `hmac "${name}"`, source: source ?? webhook.source, marks };
+      return { title: `hmac "${name}"`, source: source ?? webhook.source, marks: [secretOf(secret)] };
     });
-  return [...storefronts, ...homeMade];
+  return [...shops.map(identityOf), ...homeMade];
+}
+
+function identityOf({ platform, shop, source, secrets, rest }: Shop): ShopIdentity {
+  const name: ShopFingerprint = { kind: 'name', value: `${platform}/${shop}` };
+  const sharesSecrets = platformSettings.some((it) => it.name === platform && it.sharesSecrets);
+  const others = [
+    ...(rest === null ? [] : [addressOf(rest.url)]),
+    // Several shops may share the secret: where the address is known, it identifies the shop.
+    ...(sharesSecrets && rest !== null ? [] : secrets.map(secretOf)),
+  ];
+  return { title: `${platform} "${shop}"`, source, marks: [name, ...others] };
+}
+
+const secretOf = (value: string): ShopFingerprint => ({ kind: 'secret', value });
+
+/** Without the scheme: a shop that gets a certificate stays the same shop. */
+function addressOf(url: string): ShopFingerprint {
+  const { host, pathname } = new URL(url);
+  return { kind: 'address', value: `${host}${pathname.replace(/\/+$/, '')}` };
 }

@@ -1,4 +1,5 @@
 import { Buffer } from 'node:buffer';
+import { platformSettings } from '../storefronts/settings.ts';
 import type { ConfigIssue } from './config-issue.ts';
 import type { Origins } from './layers.ts';
 import type { ConfigPath } from './schema-tree.ts';
@@ -7,7 +8,6 @@ import { valueAt } from './tree.ts';
 import { isHttpUrl, isLoopback } from '../core/settings/http-url.ts';
 
 const webhook = ['intake', 'webhook'] as const;
-const platforms = ['woocommerce', 'shopify'] as const;
 const shortestSecret = 16;
 
 /**
@@ -24,9 +24,9 @@ export function checkWebhookRules(tree: unknown, origins: Origins, secrets: Secr
   };
 
   const lists = ['tokens', 'standard_webhooks', 'hmac'];
-  const doors = [...lists, ...platforms];
-  if (doors.every((list) => sizeOf(list) === 0)) {
-    report(webhook, `lets nobody in: set at least one of ${doors.join(', ')}`);
+  const callers = [...lists, ...platformSettings.map(({ name }) => name)];
+  if (callers.every((list) => sizeOf(list) === 0)) {
+    report(webhook, `accepts no caller: set at least one of ${callers.join(', ')}`);
   }
 
   const names = new Set<unknown>();
@@ -107,7 +107,7 @@ export function checkCallbackRules(origins: Origins, secrets: Secrets): ConfigIs
   return problem === null ? [] : [{ place: origins.placeFor(path), path: path.join('.'), problem }];
 }
 
-/** Shops whose orders would be taken for each other's, because they share a name, a source or a secret. */
+/** Two shops must not share a name, a source or a secret: the orders of one could be taken for those of the other. */
 function checkShops(
   tree: unknown,
   secrets: Secrets,
@@ -116,11 +116,11 @@ function checkShops(
 ): void {
   const { values } = taken;
   const sources = new Set<unknown>(taken.ownSources);
-  for (const platform of platforms) {
-    const shops = valueAt(tree, [...webhook, platform]);
+  for (const platform of platformSettings) {
+    const shops = valueAt(tree, [...webhook, platform.name]);
     const names = new Set<unknown>();
     for (const index of Array.isArray(shops) ? shops.keys() : []) {
-      const at = [...webhook, platform, index];
+      const at = [...webhook, platform.name, index];
       const name = valueAt(tree, [...at, 'shop']);
       if (typeof name === 'string' && names.has(name)) {
         report([...at, 'shop'], `must differ from the other shops' names, got "${name}"`);
@@ -128,13 +128,11 @@ function checkShops(
       names.add(name);
       const source = valueAt(tree, [...at, 'source']) ?? name;
       if (typeof source === 'string' && sources.has(source)) {
-        report(
-          [...at, 'source'],
-          `must differ from the other shops' sources, got "${source}": their order ids would meet`,
-        );
+        const problem = `must differ from the other shops' sources, got "${source}": equal order ids would be mixed up`;
+        report([...at, 'source'], problem);
       }
       sources.add(source);
-      if (valueAt(tree, [...at, 'rest']) !== undefined) checkRest(tree, [...at, 'rest'], platform, secrets, report);
+      checkRest(tree, [...at, 'rest'], platform, secrets, report);
       const listed = valueAt(tree, [...at, 'secrets']);
       for (const place of Array.isArray(listed) ? listed.keys() : []) {
         const path = [...at, 'secrets', place, 'value'];
@@ -142,7 +140,7 @@ function checkShops(
         if (secret === undefined) continue;
         const problem = problemOfText(secret);
         if (problem !== null) report(path, problem);
-        // A signature covers the body alone: what one shop signed could be sent to the address of the other.
+        // Only the body is signed: with a shared secret, a body of one shop could be sent to the address of the other.
         if (values.has(secret)) report(path, 'is the secret of another entry, too: each needs its own');
         values.add(secret);
       }
@@ -150,31 +148,27 @@ function checkShops(
   }
 }
 
-/** What opens a shop's API never crosses a network in the clear, also not to a shop that the sandbox stands in for. */
+/** The keys of a shop's API must not cross a network unencrypted, not even to a stand-in for the shop. */
 function checkRest(
   tree: unknown,
   at: ConfigPath,
-  platform: (typeof platforms)[number],
+  platform: (typeof platformSettings)[number],
   secrets: Secrets,
   report: (path: ConfigPath, problem: string) => void,
 ): void {
+  if (valueAt(tree, at) === undefined) return;
   const url = valueAt(tree, [...at, 'url']);
   if (typeof url === 'string' && isHttpUrl(url)) {
     const { protocol, hostname } = new URL(url);
     if (protocol === 'http:' && !isLoopback(hostname)) {
-      report(
-        [...at, 'url'],
-        `must be https, because the keys of the shop would cross the network in the clear, got "${url}"`,
-      );
+      const problem = `must be https, because the keys of the shop would cross the network unencrypted, got "${url}"`;
+      report([...at, 'url'], problem);
     }
   }
-  if (platform !== 'shopify') return;
-  const has = (key: string): boolean => secrets.get([...at, key].join('.')) !== undefined;
-  const isApp = has('client_secret') && valueAt(tree, [...at, 'client_id']) !== undefined;
-  const isHalf = has('client_secret') !== (valueAt(tree, [...at, 'client_id']) !== undefined);
-  if (has('access_token') === isApp || isHalf) {
-    report(at, 'must have either an `access_token`, or both `client_id` and `client_secret`');
-  }
+  const isSet = (key: string): boolean =>
+    secrets.get([...at, key].join('.')) !== undefined || valueAt(tree, [...at, key]) !== undefined;
+  const problem = platform.restProblem(isSet);
+  if (problem !== null) report(at, problem);
 }
 
 function problemOfText(secret: string): string | null {

@@ -9,7 +9,7 @@ import {
   live,
   secretText,
 } from '../core/settings/schema-values.ts';
-import { shopifyRest, wooRest } from './shop-rest-schema.ts';
+import { shopLists } from '../storefronts/settings.ts';
 
 const boundSource = sourceSchema
   .optional()
@@ -116,59 +116,6 @@ const hmac = z
   .describe('Signatures of home-made shops: HMAC-SHA256 over the raw body, in a header of their choice.')
   .meta(live);
 
-const shopFields = {
-  shop: keyName.describe('Names the shop in the address of its webhook.'),
-  source: sourceSchema
-    .optional()
-    .describe(
-      'The source that its orders belong to. Default: the name of the shop. It stays for ever: under another one, what the shop shows again would be bought again, so a start or reload with another one is refused.',
-    ),
-  secrets: z
-    .array(
-      z.strictObject({
-        value: secretText('required').describe(
-          'A secret, at least 16 characters. In production from the environment, or use `value_file`.',
-        ),
-        value_file: z.string().min(1).optional().describe('A file that holds the secret.'),
-      }),
-    )
-    .min(1)
-    .max(10)
-    .describe('What signs the webhooks. During a rotation the old and the new one stand here together.'),
-  sku_map: z.string().min(1).max(4096).describe('The file (YAML or CSV) that says what each SKU stands for.'),
-  currency: currencySchema
-    .optional()
-    .describe('The balance to charge when the SKU map names none. Default: the currency of the order.'),
-  unmatched: z
-    .enum(['ignore', 'hold'])
-    .default('ignore')
-    .describe('Lines whose SKU is not in the map: `ignore`, or `hold`: tell a person.'),
-  on_refund: z
-    .enum(['hold', 'cancel_esim', 'ignore'])
-    .default('hold')
-    .describe('A refund of something that was bought: `hold`: tell a person. `cancel_esim`: cancel eSIMs by itself.'),
-  max_age_h: count(1, 8760)
-    .default(168)
-    .describe('Orders that were paid longer ago, in hours, are told to a person instead of being bought.'),
-  iccid_field: z
-    .string()
-    .min(1)
-    .max(64)
-    .default('iccid')
-    .describe('The field of a line in which the customer names the eSIM to top up; capitals do not matter.'),
-};
-const shopifyShop = z.strictObject({ ...shopFields, rest: shopifyRest });
-const wooShop = z.strictObject({
-  ...shopFields,
-  rest: wooRest,
-  paid_statuses: z
-    .array(z.string().regex(/^[a-z0-9-]{1,40}$/, 'must be a status of WooCommerce, for example "processing"'))
-    .min(1)
-    .max(20)
-    .default(['processing', 'completed'])
-    .describe('Statuses in which an order that has a date of payment is bought.'),
-});
-
 const limits = z
   .strictObject({
     body_bytes: count(1, 16_777_216).default(1_048_576).describe('Bytes of one request body.'),
@@ -212,18 +159,7 @@ export const webhookIntake = z
     tokens,
     standard_webhooks: standardWebhooks,
     hmac,
-    woocommerce: z
-      .array(wooShop)
-      .max(100)
-      .default([])
-      .describe('WooCommerce shops, whose webhooks are received. See docs/storefronts.md.')
-      .meta(live),
-    shopify: z
-      .array(shopifyShop)
-      .max(100)
-      .default([])
-      .describe('Shopify shops, whose webhooks are received. See docs/storefronts.md.')
-      .meta(live),
+    ...shopLists,
     limits,
   })
   .optional()

@@ -1,28 +1,39 @@
-/** What is the same for every storefront. */
-export interface StorefrontShop {
-  /** The part of the address that names the shop. */
-  readonly shop: string;
-  /** The source that its orders belong to. */
-  readonly source: string;
-  /** Any of them may have signed: that is how a secret is changed without a gap. */
-  readonly secrets: readonly string[];
-  readonly skuMap: string;
-  /** The balance to charge when the SKU map names none; null: that of the order's own currency. */
-  readonly currency: string | null;
-  /** What becomes of a line whose SKU the map does not know: nothing, or it is told to a person. */
-  readonly unmatched: 'ignore' | 'hold';
-  readonly onRefund: 'hold' | 'cancel_esim' | 'ignore';
-  /** Orders that were paid longer ago are not bought by themselves: a person is told. */
-  readonly maxAgeMs: number;
-  /** The field of a line in which a customer names the eSIM to top up. */
-  readonly iccidField: string;
+import type { PlatformSettings, ShopSection } from './shop-settings.ts';
+import { shopifySettings } from './shopify/settings.ts';
+import { wooCommerceSettings } from './woocommerce/settings.ts';
+
+/** The keys of `intake.webhook` that list shops. A new platform is added here and in `platforms.ts`. */
+export const shopLists = {
+  woocommerce: wooCommerceSettings.list,
+  shopify: shopifySettings.list,
+};
+const all = [wooCommerceSettings, shopifySettings] as const;
+
+export type PlatformName = keyof typeof shopLists;
+/** A shop whose own webhooks are received, complete, with its secrets. */
+export type Shop = ReturnType<(typeof all)[number]['resolve']>;
+
+export const platformSettings: readonly PlatformSettings<PlatformName, Shop>[] = all;
+
+type ShopSections = { readonly [Name in PlatformName]: readonly ShopSection[] };
+
+/** @param secretAt the secret of a dotted path within `intake.webhook` */
+export function resolveShops(sections: ShopSections, secretAt: (path: string) => string | undefined): readonly Shop[] {
+  return platformSettings.flatMap((platform) =>
+    sections[platform.name].map((section, index) =>
+      platform.resolve(section, (path) => secretAt(`${platform.name}.${index}.${path}`)),
+    ),
+  );
 }
 
-export interface WooCommerceShop extends StorefrontShop {
-  readonly paidStatuses: readonly string[];
-}
-
-export interface StorefrontsConfig {
-  readonly woocommerce: readonly WooCommerceShop[];
-  readonly shopify: readonly StorefrontShop[];
+/** The sections with `sku_map` as an absolute path. */
+export function withAbsolutePaths<Sections extends ShopSections>(
+  sections: Sections,
+  absolute: (path: string) => string,
+): Sections {
+  const changed = platformSettings.map(({ name }) => [
+    name,
+    sections[name].map((shop) => ({ ...shop, sku_map: absolute(shop.sku_map) })),
+  ]);
+  return { ...sections, ...Object.fromEntries(changed) };
 }

@@ -1,37 +1,38 @@
 import { readFileSync, statSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
+import type { SkuMap } from '../core/order/sku.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
-import { readSkuMap, type SkuMap } from './sku-map.ts';
+import { readSkuMap } from './sku-map.ts';
 
-/** How often the file is looked at, at most. */
-const lookEveryMs = 1000;
-/** For how long it must have stood still: whoever writes it may not be done, and half a map sells other things. */
-const stillMs = 2000;
+/** The file is checked for a change at most this often. */
+const checkEveryMs = 1000;
+/** A changed file is read when it is this old: its writer may not have finished, and a part of a map sells wrong things. */
+const minAgeMs = 2000;
 
 /**
- * The SKU map of a file, read again when the file changes. A change that cannot be read is reported once, and the last
- * good map stays: a typing mistake must not stop the shop. So does it while the file is being written.
+ * The SKU map of a file, read again when the file changes. A change that cannot be read is logged once, and the last good
+ * map stays in use, so a typing mistake does not stop the shop. It also stays while the file is being written.
  */
 export class SkuFile {
   readonly #path: string;
   readonly #clock: Clock;
   readonly #logger: Logger;
   #map: SkuMap;
-  #stamp: string;
-  /** What it looked like at the last look where that may have been half of it, and since when. */
-  #begun: { readonly stamp: string; readonly sinceMs: number } | null = null;
-  #lookedAtMs: number;
+  #version: string;
+  /** A version that may still be written, and when it was first seen. */
+  #pending: { readonly version: string; readonly sinceMs: number } | null = null;
+  #checkedAtMs: number;
   #problem: string | null = null;
 
-  /** Throws CONFIG_INVALID when the file cannot be used. */
+  /** @throws OrderSyncError CONFIG_INVALID when the file cannot be used */
   constructor(path: string, clock: Clock, logger: Logger) {
     this.#path = path;
     this.#clock = clock;
     this.#logger = logger;
-    this.#lookedAtMs = clock.monoMs();
+    this.#checkedAtMs = clock.monoMs();
     try {
-      this.#stamp = stampOf(path);
+      this.#version = versionOf(path);
       this.#map = load(path);
     } catch (cause) {
       throw new OrderSyncError('CONFIG_INVALID', `The SKU map ${path} cannot be used: ${messageOf(cause)}`, {
@@ -48,24 +49,24 @@ export class SkuFile {
 
   current(): SkuMap {
     const nowMs = this.#clock.monoMs();
-    if (nowMs - this.#lookedAtMs < lookEveryMs) return this.#map;
-    this.#lookedAtMs = nowMs;
+    if (nowMs - this.#checkedAtMs < checkEveryMs) return this.#map;
+    this.#checkedAtMs = nowMs;
     try {
-      const stamp = stampOf(this.#path);
-      if (stamp === this.#stamp || !this.#isStill(stamp, nowMs)) return this.#map;
-      this.#stamp = stamp;
+      const version = versionOf(this.#path);
+      if (version === this.#version || !this.#isFinished(version, nowMs)) return this.#map;
+      this.#version = version;
       const map = load(this.#path);
-      // Changed while it was read: the next look finds it.
-      if (stampOf(this.#path) !== stamp) return this.#map;
+      // It changed while it was read: the next check reads it again.
+      if (versionOf(this.#path) !== version) return this.#map;
       this.#map = map;
       this.#problem = null;
-      this.#logger.info({ file: this.#path, skus: this.#map.size }, 'the SKU map was read again');
+      this.#logger.info({ file: this.#path, skus: this.#map.size }, 'the changed SKU map is in use');
     } catch (error) {
       const problem = messageOf(error);
       if (problem !== this.#problem) {
         this.#logger.error(
           { file: this.#path, problem },
-          'the changed SKU map cannot be used; the last good one stays',
+          'the changed SKU map cannot be used; the last good one stays in use',
         );
       }
       this.#problem = problem;
@@ -73,12 +74,12 @@ export class SkuFile {
     return this.#map;
   }
 
-  /** By the file's own time, because nobody may have asked for hours; where that is of no use, by two looks. */
-  #isStill(stamp: string, nowMs: number): boolean {
+  /** By the time of the file, because the last check may be hours ago. A time in the future says nothing: two checks do. */
+  #isFinished(version: string, nowMs: number): boolean {
     const ageMs = this.#clock.wallMs() - statSync(this.#path).mtimeMs;
-    if (ageMs >= stillMs) return true;
-    if (this.#begun?.stamp !== stamp) this.#begun = { stamp, sinceMs: nowMs };
-    return nowMs - this.#begun.sinceMs >= stillMs;
+    if (ageMs >= minAgeMs) return true;
+    if (this.#pending?.version !== version) this.#pending = { version, sinceMs: nowMs };
+    return nowMs - this.#pending.sinceMs >= minAgeMs;
   }
 }
 
@@ -86,8 +87,8 @@ function load(path: string): SkuMap {
   return readSkuMap(readFileSync(path, 'utf8'), path.toLowerCase().endsWith('.csv') ? 'csv' : 'yaml');
 }
 
-/** Time, size and inode: an editor writes a new file, a person writes into the old one. */
-function stampOf(path: string): string {
+/** Time, size and inode: some editors write a new file, others write into the old one. */
+function versionOf(path: string): string {
   const { mtimeNs, size, ino } = statSync(path, { bigint: true });
   return `${mtimeNs}:${size}:${ino}`;
 }

@@ -1,44 +1,15 @@
 import { parse as parseCsv } from 'csv-parse/sync';
 import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
-import { currencySchema, orderLimits } from '../core/order/order-request.ts';
+import { type SkuMap, skuSchema } from '../core/order/sku.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
-
-const text = z.string().min(1).max(128);
-const perPiece = z.int().min(1).max(orderLimits.giftCardQuantity).default(1);
-const days = z.int().min(1).max(orderLimits.days);
-
-/** What a SKU of the shop stands for. `quantity`: how many units one piece in the cart is. */
-export const skuSchema = z.discriminatedUnion('type', [
-  z.strictObject({
-    type: z.literal('gift_card_order'),
-    variant: text,
-    quantity: perPiece,
-    currency: currencySchema.optional(),
-  }),
-  z.strictObject({
-    type: z.literal('esim_order'),
-    plan: text,
-    days: days.optional(),
-    quantity: perPiece,
-    currency: currencySchema.optional(),
-  }),
-  z.strictObject({
-    type: z.literal('esim_topup'),
-    plan: text,
-    days: days.optional(),
-    currency: currencySchema.optional(),
-  }),
-]);
-export type Sku = z.infer<typeof skuSchema>;
-
-export type SkuMap = ReadonlyMap<string, Sku>;
 
 const fileSchema = z.strictObject({ skus: z.record(z.string().min(1).max(128), skuSchema) });
 
 /**
  * Reads a SKU map: YAML `skus: { <sku>: { type, variant | plan, days, quantity, currency } }`, or CSV with these columns
- * and `sku`. Throws INVALID_INPUT with every mistake: a map that is half right would sell the other half wrong.
+ * and `sku`. A map with any mistake is refused as a whole.
+ * @throws OrderSyncError INVALID_INPUT with its mistakes
  */
 export function readSkuMap(content: string, format: 'yaml' | 'csv'): SkuMap {
   const parsed = fileSchema.safeParse(format === 'csv' ? fromCsv(content) : fromYaml(content));
@@ -49,11 +20,10 @@ export function readSkuMap(content: string, format: 'yaml' | 'csv'): SkuMap {
 
 function fromYaml(content: string): unknown {
   try {
-    // A key that is given twice is a mistake for the reader, and numbers as SKUs stay what was written.
+    // With string keys, a SKU of digits stays as it is written. The parser refuses a key that stands twice.
     return parseYaml(content, { stringKeys: true });
   } catch (cause) {
-    const message = cause instanceof Error ? cause.message : String(cause);
-    throw new OrderSyncError('INVALID_INPUT', `The SKU map is not YAML: ${message}`, { cause });
+    throw notReadable('YAML', cause);
   }
 }
 
@@ -62,13 +32,12 @@ function fromCsv(content: string): unknown {
   try {
     rows = parseCsv(content, { bom: true, columns: true, skip_empty_lines: true, trim: true });
   } catch (cause) {
-    const message = cause instanceof Error ? cause.message : String(cause);
-    throw new OrderSyncError('INVALID_INPUT', `The SKU map is not CSV: ${message}`, { cause });
+    throw notReadable('CSV', cause);
   }
   const skus: Record<string, unknown> = {};
   for (const { sku = '', ...cells } of rows) {
     if (Object.hasOwn(skus, sku)) {
-      throw new OrderSyncError('INVALID_INPUT', `The SKU map names the SKU "${sku}" twice`);
+      throw new OrderSyncError('INVALID_INPUT', `The SKU map has the SKU "${sku}" twice`);
     }
     const filled = Object.entries(cells).filter(([, cell]) => cell !== '');
     skus[sku] = Object.fromEntries(
@@ -76,6 +45,11 @@ function fromCsv(content: string): unknown {
     );
   }
   return { skus };
+}
+
+function notReadable(format: string, cause: unknown): OrderSyncError {
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return new OrderSyncError('INVALID_INPUT', `The SKU map is not ${format}: ${message}`, { cause });
 }
 
 function wholeNumber(cell: string): number | string {

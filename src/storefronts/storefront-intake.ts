@@ -1,117 +1,113 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
-import type { StorefrontTaken } from '../store/storefronts/storefronts.ts';
-import type { Store } from '../store/store.ts';
+import type { Storefronts, StorefrontTaken } from '../store/storefronts/storefronts.ts';
 import { planOrder } from './plan-order.ts';
-import { readShopifyOrder } from './shopify/payload.ts';
+import type { WebhookFormat } from './platform.ts';
+import { platformOf } from './platforms.ts';
+import type { Shop } from './settings.ts';
+import type { ShopOrder } from './shop-order.ts';
 import { SkuFile } from './sku-file.ts';
-import type { StorefrontShop, StorefrontsConfig } from './settings.ts';
-import type { DeliveredOrder, Delivery } from './shop-order.ts';
-import { readWooOrder } from './woocommerce/payload.ts';
-
-export type Platform = 'woocommerce' | 'shopify';
 
 export interface StorefrontIntakeDeps {
-  readonly config: StorefrontsConfig;
-  readonly store: Store;
+  readonly shops: readonly Shop[];
+  readonly store: Storefronts;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** New lines are in the outbox, or lines were taken back. */
+  /** The outbox has new lines, or lines were taken back. */
   readonly onChanged: () => void;
 }
 
-/** A shop, and how its orders are read. */
-export interface Counter {
-  readonly platform: Platform;
-  readonly shop: StorefrontShop;
-  readonly skus: SkuFile;
-  read(value: unknown, how: { readonly isTest: boolean; readonly refunds: readonly unknown[] | null }): Delivery;
+/** One state of an order, as a webhook delivered it or as the shop's API shows it. */
+export interface StateOfOrder {
+  /** The JSON document, with every number as text. */
+  readonly document: unknown;
+  /** A header says that it is a test order. */
+  readonly isTest: boolean;
+  /** The refunds of the order; `not_read`: they can be read when they are needed; `unknown`: they cannot. */
+  readonly refunds: readonly unknown[] | 'not_read' | 'unknown';
 }
 
 /**
- * `needs_refunds`: nothing was bought or taken back yet, because the order was refunded in part and does not say which
- * line; that it was seen is on disk, so that no older state of it counts any more.
+ * What became of it. `other` and `unreadable`: see `OrderReading`; nothing is stored. `needs_refunds`: the order has a
+ * partial refund that names no line. It is recorded, so older states are ignored, and nothing is bought or cancelled
+ * until its refunds are read.
  */
 export type StorefrontAnswer =
   | { readonly kind: 'other' }
-  | { readonly kind: 'test' | 'needs_refunds'; readonly order: DeliveredOrder }
-  | { readonly kind: 'taken'; readonly order: DeliveredOrder; readonly taken: StorefrontTaken };
-
-export interface DeliveredBody {
-  /** The JSON of an order, its numbers as text. */
-  readonly value: unknown;
-  /** Something outside the body says that it is a test. */
-  readonly isTest: boolean;
-  /** The order's refunds; `ask`: they can be asked for; `unknown`: they cannot. Only WooCommerce needs them. */
-  readonly refunds: readonly unknown[] | 'ask' | 'unknown';
-}
+  | { readonly kind: 'unreadable'; readonly orderId: string }
+  | { readonly kind: 'test' | 'needs_refunds'; readonly order: ShopOrder }
+  | { readonly kind: 'taken'; readonly order: ShopOrder; readonly taken: StorefrontTaken };
 
 /**
- * Where the orders of all shops are taken in, whichever way they came: by a webhook, or read back from the shop. One
- * order in one state is the same thing on both ways. Throws CONFIG_INVALID when a SKU map cannot be used.
+ * Takes in the orders of all shops. An order in one state is the same thing whether a webhook delivered it or it was
+ * read back.
  */
 export class StorefrontIntake {
-  readonly #deps: StorefrontIntakeDeps;
-  readonly #counters = new Map<string, Counter>();
+  readonly #handlers: ReadonlyMap<string, ShopHandler>;
 
+  /** @throws OrderSyncError CONFIG_INVALID when a SKU map cannot be used */
   constructor(deps: StorefrontIntakeDeps) {
-    this.#deps = deps;
-    const { config, clock, logger } = deps;
-    const skus = (shop: StorefrontShop): SkuFile => new SkuFile(shop.skuMap, clock, logger);
-    for (const shop of config.woocommerce) {
-      this.#counters.set(`woocommerce/${shop.shop}`, {
-        platform: 'woocommerce',
-        shop,
-        skus: skus(shop),
-        read: (value, { refunds }) => readWooOrder(value, shop.paidStatuses, shop.iccidField, refunds),
-      });
-    }
-    for (const shop of config.shopify) {
-      this.#counters.set(`shopify/${shop.shop}`, {
-        platform: 'shopify',
-        shop,
-        skus: skus(shop),
-        read: (value, { isTest }) => readShopifyOrder(value, isTest, shop.iccidField),
-      });
-    }
+    this.#handlers = new Map(
+      deps.shops.map((shop) => [`${shop.platform}/${shop.shop}`, new ShopHandler(shop, deps)] as const),
+    );
   }
 
   /** Null when there is no such shop. */
-  counter(platform: string, shop: string): Counter | null {
-    return this.#counters.get(`${platform}/${shop}`) ?? null;
+  handlerFor(platform: string, shop: string): ShopHandler | null {
+    return this.#handlers.get(`${platform}/${shop}`) ?? null;
   }
 
-  /** `warn` while a changed SKU map cannot be used and the last good one stands in for it. */
+  /** `warn` while a changed SKU map cannot be used, and its last good version is used instead. */
   health(): 'pass' | 'warn' {
-    return [...this.#counters.values()].some(({ skus }) => skus.problem !== null) ? 'warn' : 'pass';
+    return [...this.#handlers.values()].some((handler) => handler.hasSkuProblem) ? 'warn' : 'pass';
+  }
+}
+
+/** Takes in the orders of one shop. */
+export class ShopHandler {
+  readonly shop: Shop;
+  readonly webhook: WebhookFormat;
+  readonly #skus: SkuFile;
+  readonly #deps: StorefrontIntakeDeps;
+
+  constructor(shop: Shop, deps: StorefrontIntakeDeps) {
+    this.shop = shop;
+    this.webhook = platformOf(shop).webhook;
+    this.#skus = new SkuFile(shop.skuMap, deps.clock, deps.logger);
+    this.#deps = deps;
   }
 
-  /** Takes in the state of an order. What it says is on disk when this resolves. */
-  async take(counter: Counter, body: DeliveredBody): Promise<StorefrontAnswer> {
+  get hasSkuProblem(): boolean {
+    return this.#skus.problem !== null;
+  }
+
+  /** Takes in a state of an order. Its consequences are on disk when this resolves. */
+  async take(state: StateOfOrder): Promise<StorefrontAnswer> {
     const { store, logger, onChanged } = this.#deps;
-    const { platform, shop } = counter;
-    const { isTest, refunds } = body;
-    const delivery = counter.read(body.value, { isTest, refunds: typeof refunds === 'string' ? null : refunds });
-    if (delivery.kind === 'other') return { kind: 'other' };
-    const { order } = delivery;
+    const { document, isTest, refunds } = state;
+    const readRefunds = typeof refunds === 'string' ? null : refunds;
+    const reading = platformOf(this.shop).readOrder(document, this.shop, { isTest, refunds: readRefunds });
+    if (reading.kind !== 'order') return reading;
+    const { order } = reading;
     if (order.state === 'test') return { kind: 'test', order };
-    if (order.refundUnclear && refunds === 'ask') {
-      const { stale } = await store.storefronts.takeOrder({ ...this.#planned(counter, order), lines: null });
-      return stale ? { kind: 'taken', order, taken: staleNews } : { kind: 'needs_refunds', order };
+    if (order.refundUnclear && refunds === 'not_read') {
+      const { stale } = await store.takeOrder({ ...this.#plan(order), lines: null });
+      return stale ? { kind: 'taken', order, taken: staleState } : { kind: 'needs_refunds', order };
     }
-    const taken = await store.storefronts.takeOrder(this.#planned(counter, order));
-    if (taken.accepted + taken.takenBack + taken.told > 0) {
-      logger.info({ platform, shop: shop.shop, order_id: order.orderId, ...taken }, 'storefront order taken in');
+    const taken = await store.takeOrder(this.#plan(order));
+    if (taken.accepted + taken.takenBack + taken.flagged > 0) {
+      const { platform, shop } = this.shop;
+      logger.info({ platform, shop, order_id: order.orderId, ...taken }, 'storefront order taken in');
       onChanged();
     }
     return { kind: 'taken', order, taken };
   }
 
-  #planned(counter: Counter, order: DeliveredOrder) {
-    const { platform, shop, skus } = counter;
-    const context = { actor: `${platform}:${shop.shop}`, nowMs: this.#deps.clock.wallMs() };
-    return planOrder(order, shop, skus.current(), context);
+  #plan(order: ShopOrder) {
+    const { platform, shop } = this.shop;
+    const context = { actor: `${platform}:${shop}`, nowMs: this.#deps.clock.wallMs() };
+    return planOrder(order, this.shop, this.#skus.current(), context);
   }
 }
 
-const staleNews: StorefrontTaken = { accepted: 0, known: 0, takenBack: 0, told: 0, stale: true };
+const staleState: StorefrontTaken = { accepted: 0, known: 0, takenBack: 0, flagged: 0, stale: true };

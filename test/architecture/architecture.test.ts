@@ -24,7 +24,7 @@ const rules: Readonly<Record<string, Rule>> = {
   config: { modules: ['core', 'ops'] },
   store: { modules: ['core'] },
   wholesale: { modules: ['core'] },
-  intake: { modules: ['core', 'store', 'ops', 'storefronts'] },
+  intake: { modules: ['core', 'store', 'ops'] },
   storefronts: { modules: ['core', 'store', 'ops'] },
   submit: { modules: ['core', 'store', 'ops', 'wholesale'] },
   results: { modules: ['core', 'store', 'ops'] },

@@ -9,7 +9,7 @@ const wooKeys = 'consumer_key: ck_1, consumer_secret: cs_1';
 describe('the configuration of reading a shop back', () => {
   it('has defaults for everything but the address and the keys', () => {
     const { config } = load(shopOf('woocommerce', `url: "https://shop.example.com/", ${wooKeys}`));
-    expect(config.intake.readBack).toEqual([
+    expect(config.intake.shops).toMatchObject([
       {
         platform: 'woocommerce',
         shop: 'main',
@@ -34,8 +34,8 @@ describe('the configuration of reading a shop back', () => {
 
   it('opens Shopify with a token, or with the credentials of an app', () => {
     const accessOf = (rest: string) => {
-      const [shop] = load(shopOf('shopify', `url: "https://s.myshopify.com", ${rest}`)).config.intake.readBack;
-      return shop?.platform === 'shopify' ? shop.rest.access : null;
+      const [shop] = load(shopOf('shopify', `url: "https://s.myshopify.com", ${rest}`)).config.intake.shops;
+      return shop?.platform === 'shopify' ? shop.rest?.access : null;
     };
     expect(accessOf('access_token: shpat_1')).toEqual({ kind: 'token', token: 'shpat_1' });
     const credentials = { kind: 'credentials', clientId: 'app', clientSecret: 'shpss_1' };
@@ -51,7 +51,7 @@ describe('the configuration of reading a shop back', () => {
       'secrets: [{}]',
     );
     const environment = { [variable]: 'cs_from_outside', [secret]: 'a-secret-that-is-long' };
-    const [shop] = load(yaml, { environment }).config.intake.readBack;
+    const [shop] = load(yaml, { environment }).config.intake.shops;
     expect(shop?.rest).toMatchObject({ consumerKey: 'sk-main', consumerSecret: 'cs_from_outside' });
     const mistakes = mistakesOf(shopOf('woocommerce', `url: "https://shop.example.com", ${wooKeys}`, minimal)).join(
       '\n',

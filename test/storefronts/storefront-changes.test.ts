@@ -64,7 +64,7 @@ describe.each(both.flatMap(cases))('an order of %s, with on_refund %s, that is %
   it('before it was known is not bought', async () => {
     const shops = await start(mode);
     await deliver(shops, order(closed));
-    expect([shops.bought(), shops.told()]).toEqual([[], []]);
+    expect([shops.bought(), shops.flagged()]).toEqual([[], []]);
   });
 
   it('before it was sent is taken back, or goes on when refunds are ignored', async () => {
@@ -74,10 +74,10 @@ describe.each(both.flatMap(cases))('an order of %s, with on_refund %s, that is %
     await deliver(shops, order(closed, 2));
     const state = mode === 'ignore' ? 'pending' : 'cancelled';
     const expected = [`11 2 x steam-usd-20 ${state}`, `12 1 x fr-daily-1gb for 7 days ${state}`];
-    expect([shops.bought(), shops.told()]).toEqual([expected, []]);
+    expect([shops.bought(), shops.flagged()]).toEqual([expected, []]);
   });
 
-  it('after it was delivered is told, cancelled or left, as configured, and once', async () => {
+  it('after it was delivered is flagged, cancelled or left, as configured, and once', async () => {
     const shops = await start(mode);
     await deliver(shops, order());
     await deliverBoth(shops);
@@ -88,17 +88,17 @@ describe.each(both.flatMap(cases))('an order of %s, with on_refund %s, that is %
       cancel_esim: ['11 refunded_in_storefront'],
       ignore: [],
     };
-    expect(shops.told()).toEqual(told[mode]);
+    expect(shops.flagged()).toEqual(told[mode]);
     const cancels = shops.bought().filter((text) => text.startsWith(`12:cancel:${iccid}`));
     expect(cancels).toHaveLength(mode === 'cancel_esim' ? 1 : 0);
   });
 
-  it('while its eSIM is under way is told, not cancelled: nobody knows its ICCID yet', async () => {
+  it('while its eSIM is under way is flagged, not cancelled: nobody knows its ICCID yet', async () => {
     const shops = await start(mode);
     await deliver(shops, order({ line_items: items({ 12: 1 }) }));
     await shops.outbox.opened({ nowMs: Date.now() });
     await deliver(shops, order({ line_items: items({ 12: 1 }), ...closed }, 1));
-    expect(shops.told()).toEqual(mode === 'ignore' ? [] : ['12 refunded_in_storefront']);
+    expect(shops.flagged()).toEqual(mode === 'ignore' ? [] : ['12 refunded_in_storefront']);
     expect(shops.bought()).toEqual(['12 1 x fr-daily-1gb for 7 days sending']);
   });
 });
@@ -114,7 +114,7 @@ describe.each(both.flatMap((platform) => modes.map((mode) => [platform.source, m
       await deliver(shops, order({ line_items: other }, 2));
       await deliver(shops, order({ line_items: other }, 3));
       expect(shops.bought()).toEqual(['11 2 x steam-usd-20 pending', '12 1 x fr-daily-1gb for 7 days pending']);
-      expect(shops.told()).toEqual(['11 changed_after_purchase', '11 changed_after_purchase']);
+      expect(shops.flagged()).toEqual(['11 changed_after_purchase', '11 changed_after_purchase']);
     });
 
     it('takes back a line that is removed before it was sent, and tells of one that was, once', async () => {
@@ -125,7 +125,7 @@ describe.each(both.flatMap((platform) => modes.map((mode) => [platform.source, m
       await deliver(shops, order({ line_items: [] }, 2));
       const left = mode === 'ignore' ? 'pending' : 'cancelled';
       expect(shops.bought()).toEqual(['11 2 x steam-usd-20 sending', `12 1 x fr-daily-1gb for 7 days ${left}`]);
-      expect(shops.told()).toEqual(mode === 'ignore' ? [] : ['11 refunded_in_storefront']);
+      expect(shops.flagged()).toEqual(mode === 'ignore' ? [] : ['11 refunded_in_storefront']);
     });
 
     it('is ordered with less when it is lowered before it was sent; after that a person is told', async () => {
@@ -139,7 +139,7 @@ describe.each(both.flatMap((platform) => modes.map((mode) => [platform.source, m
       await sent.outbox.opened({ nowMs: Date.now() });
       await deliver(sent, order({ line_items: items({ 11: 1, 12: 1 }) }, 1));
       expect(sent.bought()[0]).toBe('11 2 x steam-usd-20 sending');
-      expect([shops.told(), sent.told()]).toEqual([[], mode === 'ignore' ? [] : ['11 refunded_in_storefront']]);
+      expect([shops.flagged(), sent.flagged()]).toEqual([[], mode === 'ignore' ? [] : ['11 refunded_in_storefront']]);
     });
   },
 );
@@ -152,7 +152,7 @@ describe.each(modes)(
     it('is put before a person when it was not bought yet', async () => {
       const shops = await start(mode);
       await shops.woo(partly(0));
-      expect([shops.bought(), shops.told()]).toEqual([[], ['11 partially_refunded', '12 partially_refunded']]);
+      expect([shops.bought(), shops.flagged()]).toEqual([[], ['11 partially_refunded', '12 partially_refunded']]);
     });
 
     it('is put before a person when it was bought, unless refunds are ignored', async () => {
@@ -162,7 +162,7 @@ describe.each(modes)(
       await shops.woo(partly(2));
       expect(shops.bought()).toHaveLength(2);
       const lines = ['11 refunded_in_storefront', '12 refunded_in_storefront'];
-      expect(shops.told()).toEqual(mode === 'ignore' ? [] : lines);
+      expect(shops.flagged()).toEqual(mode === 'ignore' ? [] : lines);
     });
   },
 );
@@ -191,7 +191,7 @@ describe.each(both.map((platform) => [platform.source, platform] as const))(
         );
         await deliver(shops, order({ line_items: items({ 11: 2 }), ...refunded }, 1));
         const state = mode === 'ignore' ? 'waiting' : 'cancelled';
-        expect([shops.bought(), shops.told()]).toEqual([[`11 2 x steam-usd-20 ${state}`], []]);
+        expect([shops.bought(), shops.flagged()]).toEqual([[`11 2 x steam-usd-20 ${state}`], []]);
       },
     );
 
@@ -202,7 +202,10 @@ describe.each(both.map((platform) => [platform.source, platform] as const))(
         close(await shops.outbox.opened({ nowMs: Date.now() }), nothing),
       );
       await deliver(shops, order({ line_items: items({ 11: 2 }), ...refunded }, 1));
-      expect([shops.bought(), shops.told()]).toEqual([['11 2 x steam-usd-20 unknown'], ['11 refunded_in_storefront']]);
+      expect([shops.bought(), shops.flagged()]).toEqual([
+        ['11 2 x steam-usd-20 unknown'],
+        ['11 refunded_in_storefront'],
+      ]);
     });
 
     it('is taken back as far as it was not bought yet, when the line had to be parted', async () => {
@@ -216,15 +219,15 @@ describe.each(both.map((platform) => [platform.source, platform] as const))(
         close(await shops.outbox.opened({ nowMs: Date.now() }), fulfilled),
       );
       const closed = order({ line_items: items({ 11: 3 }), ...refunded }, 1);
-      expect((await deliver(shops, closed)).json).toMatchObject({ taken_back: 2, held: 1 });
-      expect((await deliver(shops, closed)).json).toMatchObject({ taken_back: 0, held: 0 });
+      expect((await deliver(shops, closed)).json).toMatchObject({ taken_back: 2, flagged: 1 });
+      expect((await deliver(shops, closed)).json).toMatchObject({ taken_back: 0, flagged: 0 });
       expect(shops.bought().map((text) => text.split(' ').at(-1))).toEqual([
         'rejected',
         'fulfilled',
         'cancelled',
         'cancelled',
       ]);
-      expect(shops.told()).toEqual(['11 refunded_in_storefront']);
+      expect(shops.flagged()).toEqual(['11 refunded_in_storefront']);
     });
 
     it('is told to a person when it was taken back and is paid again, once, and bought by nobody', async () => {
@@ -233,7 +236,10 @@ describe.each(both.map((platform) => [platform.source, platform] as const))(
       await deliver(shops, order({ line_items: items({ 11: 2 }), ...refunded }, 1));
       await deliver(shops, order({ line_items: items({ 11: 2 }) }, 2));
       await deliver(shops, order({ line_items: items({ 11: 2 }) }, 3));
-      expect([shops.bought(), shops.told()]).toEqual([['11 2 x steam-usd-20 cancelled'], ['11 paid_after_taken_back']]);
+      expect([shops.bought(), shops.flagged()]).toEqual([
+        ['11 2 x steam-usd-20 cancelled'],
+        ['11 paid_after_taken_back'],
+      ]);
     });
   },
 );
@@ -245,7 +251,7 @@ describe('what of a WooCommerce order was taken back', () => {
     await shops.woo(wooOrder({ line_items }));
     await shops.woo(wooOrder({ line_items, status: 'cancelled' }, 1));
     await shops.woo(wooOrder({ line_items, refunds: [{ id: 9, total: '-5.00' }] }, 2));
-    expect([shops.bought(), shops.told()]).toEqual([['11 2 x steam-usd-20 cancelled'], ['11 partially_refunded']]);
+    expect([shops.bought(), shops.flagged()]).toEqual([['11 2 x steam-usd-20 cancelled'], ['11 partially_refunded']]);
   });
 });
 
@@ -256,7 +262,7 @@ describe('what a WooCommerce shop sells by weight', () => {
     const shops = await startShops();
     const line_items = [piece(11, 'STEAM-20', 1), piece(12, 'CHEESE', 0.25), piece(13, 'FR-7D', 1.5)];
     await shops.woo(wooOrder({ line_items }));
-    expect([shops.bought(), shops.told()]).toEqual([['11 1 x steam-usd-20 pending'], ['13 invalid_line']]);
+    expect([shops.bought(), shops.flagged()]).toEqual([['11 1 x steam-usd-20 pending'], ['13 invalid_line']]);
   });
 });
 
@@ -267,7 +273,7 @@ describe('what is lowered before it was sent', () => {
     await new Promise((resolve) => void setTimeout(resolve, 1050));
     writeLongAgo(shops.skuFile, 'skus: { STEAM-20: { type: gift_card_order, variant: steam-usd-50 } }');
     await shops.shopify(shopifyOrder({ line_items: items({ 11: 1 }) }, 1));
-    expect([shops.bought(), shops.told()]).toEqual([['11 2 x steam-usd-20 pending'], ['11 refunded_in_storefront']]);
+    expect([shops.bought(), shops.flagged()]).toEqual([['11 2 x steam-usd-20 pending'], ['11 refunded_in_storefront']]);
   });
 
   it('is what an edit of Shopify leaves, which shows in no refund', async () => {
@@ -309,7 +315,7 @@ describe('both shops alike', () => {
     expect((await shops.shopify(shopifyOrder({}, 1))).json.result).toBe('older_than_known');
     const old = { id: 7, processed_at: '2020-01-01T00:00:00Z' };
     await shops.shopify(shopifyOrder(old));
-    expect([shops.bought(), shops.told()]).toEqual([[], ['11 too_old', '12 too_old']]);
+    expect([shops.bought(), shops.flagged()]).toEqual([[], ['11 too_old', '12 too_old']]);
   });
 
   it('buy nothing that was paid more than a day from now: one of the clocks is wrong', async () => {
@@ -317,7 +323,7 @@ describe('both shops alike', () => {
     const later = new Date(Date.now() + 25 * 3_600_000).toISOString();
     await shops.shopify(shopifyOrder({ line_items: items({ 11: 1 }), processed_at: later }));
     await shops.woo(wooOrder({ line_items: items({ 11: 1 }), date_paid_gmt: later.slice(0, 19) }));
-    expect([shops.bought(), shops.told()]).toEqual([[], ['11 paid_in_future', '11 paid_in_future']]);
+    expect([shops.bought(), shops.flagged()]).toEqual([[], ['11 paid_in_future', '11 paid_in_future']]);
   });
 
   it('buy in the statuses that are configured, top up what a Shopify customer named, and hold what cannot be', async () => {
@@ -333,7 +339,7 @@ describe('both shops alike', () => {
     });
     await shops.shopify(shopifyOrder({ line_items: [topup(31, ` ${iccid} `), topup(32, '8999'), topup(33, null)] }));
     expect(shops.bought().slice(1)).toEqual([expect.stringMatching(/^31 .* pending$/)]);
-    expect(shops.told()).toEqual(['32 invalid_line', '33 invalid_line']);
+    expect(shops.flagged()).toEqual(['32 invalid_line', '33 invalid_line']);
   });
 
   it('buy a completed WooCommerce order that has a date of payment, without having seen it before', async () => {

@@ -1,23 +1,15 @@
 import { createHmac } from 'node:crypto';
-import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
-import type { StorefrontShop, WooCommerceShop } from '../../src/storefronts/settings.ts';
+import { utimesSync, writeFileSync } from 'node:fs';
+import type { ShopifyShop } from '../../src/storefronts/shopify/settings.ts';
+import type { WooCommerceShop } from '../../src/storefronts/woocommerce/settings.ts';
 import { type Answer, type RunningIntake, startIntake } from '../intake/http/running-intake.ts';
+import { boughtIn, flaggedIn, shopifyShop, wooCommerceShop, writeSkuMap } from './shop-settings.ts';
 
 export const wooSecret = 'woo-secret-of-this-year';
 export const wooOldSecret = 'woo-secret-of-last-year';
 export const shopifySecret = 'shopify-client-secret-1';
 
-export const skuMap = `skus:
-  STEAM-20: { type: gift_card_order, variant: steam-usd-20 }
-  STEAM-3PACK: { type: gift_card_order, variant: steam-usd-20, quantity: 3, currency: EUR }
-  FR-7D: { type: esim_order, plan: fr-daily-1gb, days: 7 }
-  TOPUP: { type: esim_topup, plan: fr-topup }
-`;
-
-/** A file that was just written is left alone for two seconds: its writer may not be done. */
+/** Writes a SKU map as if it were old: a new one is read two seconds later, because its writer may not have finished. */
 export function writeLongAgo(path: string, content: string): void {
   writeFileSync(path, content);
   utimesSync(path, Date.now() / 1000 - 60, Date.now() / 1000 - 60);
@@ -28,41 +20,21 @@ export interface Shops extends RunningIntake {
   /** Delivers to the WooCommerce shop, signed as WooCommerce documents it: base64 of HMAC-SHA256 of the raw body. */
   readonly woo: (body: unknown, headers?: Record<string, string>, secret?: string) => Promise<Answer>;
   readonly shopify: (body: unknown, headers?: Record<string, string>, secret?: string) => Promise<Answer>;
-  /** What is in the outbox: `line quantity product state` of each entry. */
+  /** `line quantity product state` of each entry in the outbox. */
   readonly bought: () => readonly string[];
-  /** What a person was told: `line code`. */
-  readonly told: () => readonly string[];
+  /** `line code` of everything that is flagged for review. */
+  readonly flagged: () => readonly string[];
 }
 
 export async function startShops(
-  changes: { woo?: Partial<WooCommerceShop>; shopify?: Partial<StorefrontShop> } = {},
+  changes: { woo?: Partial<WooCommerceShop>; shopify?: Partial<ShopifyShop> } = {},
 ): Promise<Shops> {
-  const folder = mkdtempSync(join(tmpdir(), 'order-sync-skus-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const skuFile = join(folder, 'skus.yaml');
-  writeFileSync(skuFile, skuMap);
-  const shop = {
-    skuMap: skuFile,
-    currency: null,
-    unmatched: 'ignore',
-    onRefund: 'hold',
-    maxAgeMs: 168 * 3_600_000,
-    iccidField: 'iccid',
-  } as const;
+  const skuFile = writeSkuMap();
   const running = await startIntake({
-    config: {
-      woocommerce: [
-        {
-          ...shop,
-          shop: 'main',
-          source: 'woo',
-          secrets: [wooOldSecret, wooSecret],
-          paidStatuses: ['processing', 'completed'],
-          ...changes.woo,
-        },
-      ],
-      shopify: [{ ...shop, shop: 'main', source: 'shopify', secrets: [shopifySecret], ...changes.shopify }],
-    },
+    shops: [
+      wooCommerceShop({ skuMap: skuFile, source: 'woo', secrets: [wooOldSecret, wooSecret], ...changes.woo }),
+      shopifyShop({ skuMap: skuFile, source: 'shopify', secrets: [shopifySecret], ...changes.shopify }),
+    ],
   });
   const deliver = async (path: string, header: string, secret: string, body: unknown, more: Record<string, string>) => {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
@@ -77,25 +49,16 @@ export async function startShops(
       deliver('/webhooks/woocommerce/main', 'X-WC-Webhook-Signature', secret, body, headers),
     shopify: (body, headers = {}, secret = shopifySecret) =>
       deliver('/webhooks/shopify/main', 'X-Shopify-Hmac-Sha256', secret, body, headers),
-    bought: () =>
-      read
-        .listOrders({ limit: 100 })
-        .toReversed()
-        .flatMap((summary) => read.showOrder(summary.source, summary.orderId)?.entries ?? [])
-        .map((entry) => `${entry.lineId} ${entry.asked.replace(/ in [A-Z]{3}/, '')} ${entry.state}`),
-    told: () =>
-      read
-        .attention(100)
-        .map((it) => `${it.lineId} ${it.reason}`)
-        .toSorted((a, b) => a.localeCompare(b)),
+    bought: () => boughtIn(read).map(({ lineId, text }) => `${lineId} ${text}`),
+    flagged: () => flaggedIn(read, ({ lineId, reason }) => `${lineId} ${reason}`),
   };
 }
 
-/** One moment for the whole run: shops tell times in seconds, and tests speak of "the same second". */
+/** The same for the whole run, because shops tell times in seconds and some tests need "the same second". */
 const runMs = Date.now();
 const minutesAgo = (minutes: number): string => new Date(runMs - minutes * 60_000).toISOString().slice(0, 19);
 
-/** A paid order as WooCommerce 9 sends it, without what nobody reads. Changed `minute` minutes after it was paid. */
+/** A paid order as WooCommerce 9 sends it, with the fields that matter. It changed `minute` minutes after it was paid. */
 export function wooOrder(changes: Record<string, unknown> = {}, minute = 0): Record<string, unknown> {
   return {
     id: 727,

@@ -14,7 +14,7 @@ export function addReconcile(program: Command, context: CliContext): void {
   const command = program
     .command('reconcile')
     .argument('[shop]', 'only this shop; default: every shop with a `rest` section')
-    .description('read shops back now: what their webhooks did not bring is taken in')
+    .description('read shops back now, and take in the orders that their webhooks did not deliver')
     .option('--since <time>', 'from this time on (ISO 8601), instead of from where the last run ended')
     .option('--json', 'print JSON');
   addConfigOptions(command).action(
@@ -38,7 +38,7 @@ function timeOf(text: string): number {
 }
 
 function asJson(report: Report): Record<string, unknown> {
-  const { platform, shop, complete, pages, orders, accepted, takenBack, told, unreadable, readToMs, error } = report;
+  const { platform, shop, complete, pages, orders, accepted, takenBack, flagged, unreadable, readToMs, error } = report;
   const readTo = readToMs === null ? null : isoTime(readToMs);
   return {
     platform,
@@ -48,7 +48,7 @@ function asJson(report: Report): Record<string, unknown> {
     orders,
     accepted,
     taken_back: takenBack,
-    told,
+    flagged,
     unreadable,
     read_to: readTo,
     error,
@@ -56,10 +56,10 @@ function asJson(report: Report): Record<string, unknown> {
 }
 
 function asText(report: Report, isSince: boolean): string {
-  const { platform, shop, complete, orders, accepted, takenBack, told, unreadable, readToMs, error } = report;
+  const { platform, shop, complete, orders, accepted, takenBack, flagged, unreadable, readToMs, error } = report;
   const readTo = readToMs === null ? '' : `, up to ${isoTime(readToMs)}`;
-  const found = `${orders} orders read${readTo}; ${accepted} lines taken in, ${takenBack} taken back, ${told} put before a person`;
-  const odd = unreadable === 0 ? '' : `; ${unreadable} orders of a form that is not known`;
+  const found = `${orders} orders read${readTo}; ${accepted} lines taken in, ${takenBack} taken back, ${flagged} flagged for review`;
+  const odd = unreadable === 0 ? '' : `; ${unreadable} orders in an unknown form`;
   // The same time again would read the same pages.
   const again = isSince && readToMs !== null ? `run it again with --since ${isoTime(readToMs)}` : 'run it again';
   const end = error === null ? (complete ? '' : `; there is more: ${again}`) : `; then: ${error.message}`;

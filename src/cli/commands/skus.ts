@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { CatalogueFacts } from '../../wholesale/catalogue/check-sku.ts';
 import { checkSku, type SoldItem } from '../../wholesale/catalogue/check-sku.ts';
-import type { Config, StorefrontConfig } from '../../config/config.ts';
+import type { Config } from '../../config/config.ts';
 import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
 import { SkuFile } from '../../storefronts/sku-file.ts';
-import type { Sku, SkuMap } from '../../storefronts/sku-map.ts';
+import type { Sku, SkuMap } from '../../core/order/sku.ts';
 import { createLogger } from '../../ops/logger.ts';
 import { programVersion } from '../../ops/program-version.ts';
 import type { SkuSighting } from '../../store/storefronts/storefront-skus.ts';
@@ -16,7 +16,8 @@ import { sendCommand } from '../worker-client.ts';
 import { plainText } from '../plain-text.ts';
 
 interface CheckedShop {
-  readonly platform: 'woocommerce' | 'shopify' | 'hmac';
+  /** Or `hmac`: a home-made shop. */
+  readonly platform: string;
   readonly shop: string;
   readonly currency: string | null;
   /** A person is told of each line whose SKU is not in the map. */
@@ -74,17 +75,18 @@ const notRead: CatalogueFacts = { products: [], plans: [], productsProblem: offl
 
 /** @throws OrderSyncError CONFIG_INVALID when a map cannot be used, NOT_FOUND when no shop has one */
 function shopsOf(config: Config, { clock, stderr }: CliContext): CheckedShop[] {
-  const { woocommerce = [], shopify = [], hmac = [] } = config.intake.webhook ?? {};
+  const { shops, webhook } = config.intake;
   const options = { level: 'silent', format: 'json', version: programVersion, instance: config.instance } as const;
   const logger = createLogger(options, stderr);
   const all = [
-    ...woocommerce.map((shop) => ({ platform: 'woocommerce' as const, ...storefront(shop) })),
-    ...shopify.map((shop) => ({ platform: 'shopify' as const, ...storefront(shop) })),
-    ...hmac.flatMap(({ name, source, form }) => {
+    ...shops.map(({ platform, shop, source, skuMap, currency, unmatched }) => {
+      return { platform, shop, source, skuMap, currency, tellsUnmatched: unmatched === 'hold' };
+    }),
+    ...(webhook?.hmac ?? []).flatMap(({ name, source, form }) => {
       if (form === null || form.skuMap === null) return [];
       const { skuMap, currency } = form;
       // What such a shop sends and the map does not know is refused, or ignored: no person is told.
-      return [{ platform: 'hmac' as const, shop: name, source, skuMap, currency, tellsUnmatched: false }];
+      return [{ platform: 'hmac', shop: name, source, skuMap, currency, tellsUnmatched: false }];
     }),
   ];
   if (all.length === 0) {
@@ -98,10 +100,6 @@ function shopsOf(config: Config, { clock, stderr }: CliContext): CheckedShop[] {
     const skus = new SkuFile(skuMap, clock, logger).current();
     return { ...shop, skus, sightings: isOwn ? sightingsOf(config, source) : [] };
   });
-}
-
-function storefront({ shop, source, skuMap, currency, unmatched }: StorefrontConfig) {
-  return { shop, source, skuMap, currency, tellsUnmatched: unmatched === 'hold' };
 }
 
 /** Before the first start there is no database, and no orders either. */

@@ -108,14 +108,14 @@ export const commandResultSchema = z.discriminatedUnion('kind', [
       .array(
         z
           .object({
-            platform: z.enum(['woocommerce', 'shopify']),
+            platform: z.string(),
             shop: z.string(),
             complete: z.boolean(),
             pages: z.number(),
             orders: z.number(),
             accepted: z.number(),
             takenBack: z.number(),
-            told: z.number(),
+            flagged: z.number(),
             unreadable: z.number(),
             readToMs: z.number().nullable(),
             error: z.object({ kind: z.string(), message: z.string() }).readonly().nullable(),

@@ -30,7 +30,7 @@ export const listenAddress = z
   .refine((text) => Number(text.slice(text.lastIndexOf(':') + 1)) <= 65_535, 'must have a port from 0 to 65535');
 
 /**
- * A secret: never printed. The schema declares `<name>_file` next to it, and \`required\` means that one of the two must
+ * A secret: never printed. The schema declares `<name>_file` next to it, and `required` means that one of the two must
  * be set. `config` finds all secrets by this mark.
  */
 export const secretText = (need: 'required' | 'optional') =>
@@ -41,6 +41,9 @@ export const secretText = (need: 'required' | 'optional') =>
     .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
     .optional()
     .meta({ secret: need });
+
+/** The key next to a secret that names the file which holds it. */
+export const secretFile = (what: string) => z.string().min(1).optional().describe(`A file that holds ${what}.`);
 
 /**
  * Marks a key or a section that a reload changes without a restart. Within such a section, `atStart` marks the keys that

@@ -1,7 +1,7 @@
 import { isObject } from '../orders/check-line.ts';
 import { jsonPointer } from '../orders/strict-json.ts';
 import type { JsonFinding } from '../orders/strict-json.ts';
-import type { Sku, SkuMap } from '../../storefronts/sku-map.ts';
+import type { Sku, SkuMap } from '../../core/order/sku.ts';
 import type { FieldPointers, ShopForm } from './settings.ts';
 
 /** The order of a home-made shop in the worker's own format. */

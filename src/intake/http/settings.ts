@@ -1,5 +1,3 @@
-import type { StorefrontsConfig } from '../../storefronts/settings.ts';
-
 /** Someone who may post orders. The secret identifies the caller; logs show the name. */
 export interface WebhookCaller {
   readonly name: string;
@@ -64,7 +62,7 @@ export interface WebhookLimits {
   readonly waiting: number;
 }
 
-export interface WebhookSettings extends StorefrontsConfig {
+export interface WebhookSettings {
   readonly listen: { readonly host: string; readonly port: number };
   /** The source of orders when neither they nor their caller name one. */
   readonly source: string;

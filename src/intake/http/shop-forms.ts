@@ -1,21 +1,29 @@
 import type { Buffer } from 'node:buffer';
-import type { Logger } from 'pino';
-import type { Clock } from '../../core/clock.ts';
-import { SkuFile } from '../../storefronts/sku-file.ts';
+import type { SkuMap } from '../../core/order/sku.ts';
 import { type ReadOrders, readOrders } from './read-orders.ts';
 import { readShopOrder } from './read-shop-order.ts';
 import type { ShopForm, WebhookSettings } from './settings.ts';
 
+/** A SKU map that follows the changes of its file. */
+export interface SkuSource {
+  current(): SkuMap;
+  /** Why the newest version of the file is not in use; null when it is. */
+  readonly problem: string | null;
+}
+
+/** Throws CONFIG_INVALID when the file cannot be used. */
+export type OpenSkuMap = (path: string) => SkuSource;
+
 /** The forms in which orders come: ours, and those of home-made shops. */
 export class ShopForms {
   readonly #config: WebhookSettings;
-  readonly #skus = new Map<ShopForm, SkuFile>();
+  readonly #skus = new Map<ShopForm, SkuSource>();
 
   /** Throws CONFIG_INVALID when a SKU map cannot be used. */
-  constructor(config: WebhookSettings, clock: Clock, logger: Logger) {
+  constructor(config: WebhookSettings, openSkuMap: OpenSkuMap) {
     this.#config = config;
     for (const { form } of config.hmac) {
-      if (form !== null && form.skuMap !== null) this.#skus.set(form, new SkuFile(form.skuMap, clock, logger));
+      if (form !== null && form.skuMap !== null) this.#skus.set(form, openSkuMap(form.skuMap));
     }
   }
 

@@ -3,26 +3,72 @@ import type { Context } from 'hono';
 import { Hono } from 'hono';
 import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
-import { messageText } from '../../core/message-text.ts';
+import { parseExactJsonBytes } from '../../core/exact-json.ts';
+import type { StorefrontTaken } from '../../store/storefronts/storefronts.ts';
 import type { Web } from './admission.ts';
 import { hmacSha256, isSignature } from './signatures.ts';
 import { Refusal } from './problem.ts';
 import { readRawBody } from './raw-body.ts';
-import { parseExactJsonBytes } from '../../core/exact-json.ts';
-import type { StorefrontShop } from '../../storefronts/settings.ts';
-import type { Counter, StorefrontAnswer, Platform, StorefrontIntake } from '../../storefronts/storefront-intake.ts';
 
-/** Reading a shop back through its API, for what a delivery does not say. */
+/** What receives the webhooks of the shops' own platforms. */
+export interface ShopHandlers {
+  /** Null when there is no such shop. */
+  handlerFor(platform: string, shop: string): ShopHandler | null;
+  health(): 'pass' | 'warn';
+}
+
+/** Takes in the orders of one shop. */
+export interface ShopHandler {
+  readonly shop: ShopName & { readonly secrets: readonly string[] };
+  /** How the platform signs and marks its webhooks. */
+  readonly webhook: {
+    /** Carries the base64 of HMAC-SHA256 over the raw body. In lower case. */
+    readonly signatureHeader: string;
+    /** Marks a test order with any value but `false`; null: the platform has no such header. */
+    readonly testHeader: string | null;
+    /** The body of a ping that is not signed; null: the platform sends none. */
+    readonly unsignedPing: RegExp | null;
+  };
+  /** Takes in a state of an order. Its consequences are on disk when this resolves. */
+  take(state: ShopDelivery & { readonly refunds: 'not_read' | 'unknown' }): Promise<ShopAnswer>;
+}
+
+interface ShopDelivery {
+  /** The JSON of the body, with every number as text. */
+  readonly document: unknown;
+  readonly isTest: boolean;
+}
+
+/** `other`: no order. `unreadable`: an order in an unknown form. `needs_refunds`: its refunds must be read first. */
+type ShopAnswer =
+  | { readonly kind: 'other' }
+  | { readonly kind: 'unreadable'; readonly orderId: string }
+  | { readonly kind: 'test' | 'needs_refunds'; readonly order: AnsweredOrder }
+  | { readonly kind: 'taken'; readonly order: AnsweredOrder; readonly taken: StorefrontTaken };
+
+interface AnsweredOrder {
+  readonly orderId: string;
+  readonly modifiedMs: number;
+  readonly state: string;
+}
+
+interface ShopName {
+  readonly platform: string;
+  readonly shop: string;
+}
+
+/** Reads shops back through their APIs. */
 export interface ReadBack {
-  /** Whether it can be relied on now. */
-  isReady(door: { readonly platform: Platform; readonly shop: string }): boolean;
-  /** Whether it also brings an order that was changed then. */
-  reaches(door: { readonly platform: Platform; readonly shop: string }, modifiedMs: number): Promise<boolean>;
-  soon(door: { readonly platform: Platform; readonly shop: string }): void;
+  /** Whether the next run can be relied on to read an order of this shop. */
+  isReady(shop: ShopName): boolean;
+  /** Whether it will also read an order that was changed then. */
+  willRead(shop: ShopName, modifiedMs: number): Promise<boolean>;
+  /** Has the shop read back soon. */
+  notify(shop: ShopName): void;
 }
 
 export interface StorefrontDeps {
-  readonly desk: StorefrontIntake;
+  readonly shops: ShopHandlers;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly bodyBytes: number;
@@ -30,102 +76,89 @@ export interface StorefrontDeps {
   readonly readBack: ReadBack | null;
 }
 
-const signatureHeaders = { woocommerce: 'x-wc-webhook-signature', shopify: 'x-shopify-hmac-sha256' } as const;
-
 const warnEveryMs = 60_000;
 
-/** What WooCommerce sends when a webhook is made: a form without a signature. */
-const wooPing = /^webhook_id=\d{1,20}$/;
-
 /**
- * The webhooks of the shops. What is signed is answered 200 once it is on disk, whether or not it leads to a purchase:
- * WooCommerce never sends a failed delivery again and disables a webhook that fails too often.
+ * Receives the webhooks of the shops. A signed delivery is answered 200 once its consequences are on disk, whether or not
+ * it leads to a purchase: WooCommerce never repeats a failed delivery and disables a webhook that fails too often.
  */
 export function storefrontRoutes(deps: StorefrontDeps): Hono<Web> {
-  const warnedAtMs = new Map<Counter, number>();
+  const warnedAtMs = new Map<ShopHandler, number>();
   const routes = new Hono<Web>();
   routes.post('/webhooks/:platform/:shop', async (context) => {
-    const counter = deps.desk.counter(context.req.param('platform'), context.req.param('shop'));
-    if (counter === null) throw new Refusal('not_found', 'There is no such shop.');
-    return await receive(deps, counter, warnedAtMs, context);
+    const handler = deps.shops.handlerFor(context.req.param('platform'), context.req.param('shop'));
+    if (handler === null) throw new Refusal('not_found', 'There is no such shop.');
+    const { headers } = context.env.incoming;
+    const { signatureHeader, unsignedPing, testHeader } = handler.webhook;
+    const body = await readRawBody(context.env.incoming, deps.bodyBytes);
+    const signature = headers[signatureHeader];
+    if (signature === undefined && unsignedPing?.test(body.subarray(0, 64).toString('latin1'))) {
+      return context.json({ result: 'ping' });
+    }
+    if (!isSignedBy(handler.shop.secrets, body, signature)) refuseSignature(deps, handler, warnedAtMs);
+    const document = parseExactJsonBytes(body);
+    if (document === undefined) throw new Refusal('invalid_json', 'The body is not JSON in UTF-8.');
+    const test = testHeader === null ? undefined : headers[testHeader];
+    return await takeIn(deps, handler, { document, isTest: test !== undefined && test !== 'false' }, context);
   });
   return routes;
 }
 
-async function receive(
-  deps: StorefrontDeps,
-  counter: Counter,
-  warnedAtMs: Map<Counter, number>,
+function refuseSignature(deps: StorefrontDeps, handler: ShopHandler, warnedAtMs: Map<ShopHandler, number>): never {
+  const { clock, logger } = deps;
+  // Anybody can send such requests: one line a minute is enough to notice a wrong secret, and does not fill the disk.
+  if (clock.monoMs() - (warnedAtMs.get(handler) ?? Number.NEGATIVE_INFINITY) >= warnEveryMs) {
+    warnedAtMs.set(handler, clock.monoMs());
+    const { platform, shop } = handler.shop;
+    logger.warn({ platform, shop }, 'a delivery with a wrong signature was refused: is the secret right?');
+  }
+  throw new Refusal('unauthorized', 'The signature does not fit the body.');
+}
+
+async function takeIn(
+  { readBack, logger }: StorefrontDeps,
+  handler: ShopHandler,
+  delivery: ShopDelivery,
   context: Context<Web>,
 ): Promise<Response> {
-  const { desk, clock, logger } = deps;
-  const { shop, platform } = counter;
-  const body = await readRawBody(context.env.incoming, deps.bodyBytes);
-  const signature = context.env.incoming.headers[signatureHeaders[platform]];
-  if (platform === 'woocommerce' && signature === undefined && wooPing.test(body.subarray(0, 64).toString('latin1'))) {
-    return context.json({ result: 'ping' });
+  const { platform, shop } = handler.shop;
+  const name = { platform, shop };
+  const canRead = readBack?.isReady(name) ?? false;
+  const answer = await handler.take({ ...delivery, refunds: canRead ? 'not_read' : 'unknown' });
+  if (answer.kind === 'unreadable') {
+    const message = 'a delivered order has an unknown form and was not bought: review it in the shop';
+    logger.error({ ...name, order_id: answer.orderId }, message);
   }
-  if (!isSignedBy(shop, body, signature)) {
-    // Anybody can send these: one line a minute tells the person who set a wrong secret, and fills no disk.
-    if (clock.monoMs() - (warnedAtMs.get(counter) ?? Number.NEGATIVE_INFINITY) >= warnEveryMs) {
-      warnedAtMs.set(counter, clock.monoMs());
-      logger.warn({ platform, shop: shop.shop }, 'a delivery with a wrong signature was refused: is the secret right?');
-    }
-    throw new Refusal('unauthorized', 'The signature does not fit the body.');
-  }
-  const value = parseExactJsonBytes(body);
-  if (value === undefined) throw new Refusal('invalid_json', 'The body is not JSON in UTF-8.');
-  const delivered = { value, isTest: platform === 'shopify' && isTest(context) };
-  const door = { platform, shop: shop.shop };
-  const canAsk = deps.readBack?.isReady(door) ?? false;
-  const answer = await desk.take(counter, { ...delivered, refunds: canAsk ? 'ask' : 'unknown' });
-  if (answer.kind !== 'needs_refunds') {
-    if (answer.kind === 'other' && looksLikeOrder(value)) {
-      const orderId = messageText(String(value.id), 20);
-      const rule = 'a delivery has the form of no order that is known, and nothing was bought: look at it';
-      logger.error({ ...door, order_id: orderId }, rule);
-    }
+  if (answer.kind !== 'needs_refunds') return context.json(answerBody(answer));
+  if (await readBack?.willRead(name, answer.order.modifiedMs)) {
+    readBack?.notify(name);
     return context.json(answerBody(answer));
   }
-  if (await deps.readBack?.reaches(door, answer.order.modifiedMs)) {
-    deps.readBack?.soon(door);
-    return context.json(answerBody(answer));
-  }
-  // No run will come by an order that was changed before reading back began: nobody would ever hear of it.
-  return context.json(answerBody(await desk.take(counter, { ...delivered, refunds: 'unknown' })));
+  // No run reads an order that was changed before read-back began, so it is flagged for review now.
+  return context.json(answerBody(await handler.take({ ...delivery, refunds: 'unknown' })));
 }
 
-/** A product or a customer has no lines, a draft or a checkout no state of its payment. */
-function looksLikeOrder(value: unknown): value is { readonly id: unknown } {
-  if (typeof value !== 'object' || value === null || !('id' in value && 'line_items' in value)) return false;
-  return 'financial_status' in value || 'date_paid' in value || 'date_paid_gmt' in value;
-}
-
-function answerBody(answer: StorefrontAnswer): Record<string, string | number> {
+function answerBody(answer: ShopAnswer): Record<string, string | number> {
   switch (answer.kind) {
     case 'other':
+    case 'unreadable':
       return { result: 'not_an_order' };
     case 'test':
       return { result: 'test_order', order_id: answer.order.orderId };
     case 'needs_refunds':
       return { result: 'read_back', order_id: answer.order.orderId };
     case 'taken': {
-      const { accepted, known, takenBack, told, stale } = answer.taken;
+      const { accepted, known, takenBack, flagged, stale } = answer.taken;
       const result = stale ? 'older_than_known' : answer.order.state;
-      return { result, order_id: answer.order.orderId, accepted, known, taken_back: takenBack, held: told };
+      return { result, order_id: answer.order.orderId, accepted, known, taken_back: takenBack, flagged };
     }
   }
 }
 
-function isSignedBy(shop: StorefrontShop, body: Buffer, signature: string | string[] | undefined): boolean {
+function isSignedBy(secrets: readonly string[], body: Buffer, signature: string | string[] | undefined): boolean {
   if (typeof signature !== 'string') return false;
-  let signed = false;
-  // Every secret is tried, so that the time taken does not tell which one was right.
-  for (const secret of shop.secrets) if (isSignature(signature, hmacSha256(secret, body), 'base64')) signed = true;
-  return signed;
-}
-
-function isTest(context: Context<Web>): boolean {
-  const header = context.env.incoming.headers['x-shopify-test'];
-  return header !== undefined && header !== 'false';
+  let isSigned = false;
+  // All secrets are tried, because the time must not reveal which one was right.
+  for (const secret of secrets) if (isSignature(signature, hmacSha256(secret, body), 'base64')) isSigned = true;
+  return isSigned;
 }

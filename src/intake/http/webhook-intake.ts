@@ -3,15 +3,14 @@ import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
 import { hasCode } from '../../core/order-sync-error.ts';
 import type { Store } from '../../store/store.ts';
-import { StorefrontIntake } from '../../storefronts/storefront-intake.ts';
-import { type ReadBack, storefrontRoutes } from './storefront-routes.ts';
+import { type ReadBack, type ShopHandlers, storefrontRoutes } from './storefront-routes.ts';
 import { AcceptedLog } from './acceptance-log.ts';
 import { Admission, type Web } from './admission.ts';
 import { CommitQueue, unavailable } from './commit-queue.ts';
 import { documentRoutes } from './document-routes.ts';
 import { orderRoutes } from './order-routes.ts';
 import { type ProblemCode, problemResponse, Refusal } from './problem.ts';
-import { ShopForms } from './shop-forms.ts';
+import { type OpenSkuMap, ShopForms } from './shop-forms.ts';
 import { SettlementWatch } from './waiting-callers.ts';
 import type { WebhookSettings } from './settings.ts';
 import { startWebhookServer, type WebhookAnswers, type WebhookServer } from './webhook-server.ts';
@@ -21,10 +20,13 @@ export interface WebhookIntakeOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly config: WebhookSettings;
+  /** Takes in the orders of WooCommerce and Shopify. */
+  readonly shops: ShopHandlers;
+  readonly openSkuMap: OpenSkuMap;
   readonly version: string;
   /** New lines are in the outbox, or lines were taken back. */
   readonly onAccepted?: () => void;
-  /** Reads shops back for what a delivery does not say. Absent: what is unclear is put before a person. */
+  /** Reads a shop back when a webhook does not say which lines were refunded. Absent: the order is flagged for review. */
   readonly readBack?: ReadBack;
 }
 
@@ -32,8 +34,6 @@ export interface WebhookIntakeOptions {
 export interface WebhookIntake {
   /** `host:port` as it listens. */
   readonly address: string;
-  /** Where the orders of storefronts are taken in, also those that are read back. */
-  readonly desk: StorefrontIntake;
   /** An order may have come to rest: whoever waits for it looks again. */
   notify(): void;
   /**
@@ -42,10 +42,11 @@ export interface WebhookIntake {
    */
   health(): 'pass' | 'warn' | 'fail';
   /**
-   * Makes other doors ready: callers, secrets, shops, limits. The function that it returns opens them, all at once;
-   * requests under way end behind the old ones. The address stays. Throws CONFIG_INVALID when a SKU map cannot be used.
+   * Prepares endpoints with other callers, secrets, shops and limits, and returns what puts all of them into use at once.
+   * Requests that are under way finish at the old ones. The address stays. Throws CONFIG_INVALID when a SKU map cannot be
+   * used.
    */
-  prepare(config: WebhookSettings): () => void;
+  prepare(config: WebhookSettings, shops: ShopHandlers): () => void;
   /** Turns new requests away with 503, finishes those under way, and closes. May be called twice. */
   stop(): Promise<void>;
   /** Rejects when an acknowledgement could not be recorded: nothing is accepted any more. */
@@ -70,42 +71,38 @@ export async function startWebhookIntake(options: WebhookIntakeOptions): Promise
   };
   const accepted = new AcceptedLog(logger);
   const readBack = options.readBack ?? null;
-  const doorsOf = (at: WebhookSettings) => {
+  const endpointsOf = (at: WebhookSettings, shops: ShopHandlers) => {
     const admission = new Admission(at, clock);
-    const forms = new ShopForms(at, clock, logger);
+    const forms = new ShopForms(at, options.openSkuMap);
     const { bodyBytes } = at.limits;
-    const desk = new StorefrontIntake({ config: at, store, clock, logger, onChanged });
     const answers = webhookAnswers({
       logger,
       isStopping: () => state === 'stopping',
       routes: [
-        storefrontRoutes({ desk, clock, logger, bodyBytes, readBack }),
+        storefrontRoutes({ shops, clock, logger, bodyBytes, readBack }),
         orderRoutes({ config: at, store, clock, logger, admission, commits, watch, accepted, forms, onChanged }),
         documentRoutes(options.version),
       ],
     });
-    return { answers, desk, forms };
+    return { answers, shops, forms };
   };
-  let doors = doorsOf(config);
-  // What is open at the moment of the request, so that the doors can be changed while the address stays.
-  const answers: WebhookAnswers = (request, bindings) => doors.answers(request, bindings);
+  let endpoints = endpointsOf(config, options.shops);
+  // Looked up at each request, because a reload changes the endpoints while the address stays.
+  const answers: WebhookAnswers = (request, bindings) => endpoints.answers(request, bindings);
   const server: WebhookServer = await startWebhookServer(answers, config, clock);
   return {
     address: server.address,
-    get desk() {
-      return doors.desk;
-    },
     notify: () => watch.notify(),
     failed: commits.failed,
     health: () => {
       if (state !== 'open') return 'fail';
-      if (commits.fill > 0.5 || doors.forms.health() === 'warn') return 'warn';
-      return doors.desk.health();
+      if (commits.fill > 0.5 || endpoints.forms.health() === 'warn') return 'warn';
+      return endpoints.shops.health();
     },
-    prepare: (changed) => {
-      const made = doorsOf(changed);
+    prepare: (changed, shops) => {
+      const next = endpointsOf(changed, shops);
       return () => {
-        doors = made;
+        endpoints = next;
       };
     },
     stop: async () => {

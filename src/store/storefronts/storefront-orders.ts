@@ -79,7 +79,7 @@ export class StorefrontOrders {
   take(order: StorefrontOrder): StorefrontTaken {
     const seen = this.#statements.seen.get(order.source, order.orderId);
     if (seen !== undefined && isOlder(order, seen)) {
-      return { ...nothing, stale: true, told: order.modifiedMs === seen.modified_ms ? this.#tellTie(order) : 0 };
+      return { ...nothing, stale: true, flagged: order.modifiedMs === seen.modified_ms ? this.#tellTie(order) : 0 };
     }
     const { source, orderId, modifiedMs, nowMs } = order;
     const [closed, awaitsReadBack] = [order.closed ? 1 : 0, order.lines === null ? 1 : 0];
@@ -97,12 +97,12 @@ export class StorefrontOrders {
 
   /** Paid and closed in the same second, nobody knows which came last: it is not bought, but not without a word. */
   #tellTie(order: StorefrontOrder): number {
-    const told = (order.lines ?? []).filter((line) => {
+    const flagged = (order.lines ?? []).filter((line) => {
       if (line.buy === null) return false;
       const known = this.#statements.line.get(order.source, order.orderId, line.lineId);
       return (known === undefined || this.#wasTakenBack(known)) && this.#tell(order, line.lineId, paidAndClosed);
     });
-    return told.length;
+    return flagged.length;
   }
 
   #takeLine(order: StorefrontOrder, line: StorefrontLine, taken: Counts): void {
@@ -115,15 +115,15 @@ export class StorefrontOrders {
         taken.accepted += 1;
       } else if (line.buy !== null && left?.line_id === null) {
         // Told of the order as a whole, which may not have had this line then.
-        if (this.#tell(order, line.lineId, leftWithOrder)) taken.told += 1;
-      } else if (line.hold !== null && this.#tell(order, line.lineId, line.hold)) taken.told += 1;
+        if (this.#tell(order, line.lineId, leftWithOrder)) taken.flagged += 1;
+      } else if (line.hold !== null && this.#tell(order, line.lineId, line.hold)) taken.flagged += 1;
       return;
     }
     const was = factsFrom(known.extra);
     if ((line.buy ?? line.hold) !== null && this.#wasTakenBack(known)) {
       const rule = `was taken back before it was bought, and the shop's order is paid for ${line.remaining} of "${line.sku}" now: nothing was bought`;
       const what = line.hold ?? { code: 'paid_after_taken_back', field: null, rule, value: null };
-      if (this.#tell(order, line.lineId, what)) taken.told += 1;
+      if (this.#tell(order, line.lineId, what)) taken.flagged += 1;
       return;
     }
     // What is wanted is told by the shop's own words: another SKU map changes nothing about what was bought.
@@ -134,12 +134,12 @@ export class StorefrontOrders {
     if (was.sku === line.sku && line.remaining < was.quantity) this.#refund(order, line, known, was.quantity, taken);
     else if (order.refundUnclear) {
       if (order.onRefund !== 'ignore' && this.#hasPurchase(known) && this.#tell(order, line.lineId, unclearRefund)) {
-        taken.told += 1;
+        taken.flagged += 1;
       }
     } else {
       const rule = `was bought as ${was.quantity} of "${was.sku}", and the shop's order now has ${line.remaining} of "${line.sku}": nothing more was bought`;
       if (this.#tell(order, line.lineId, { code: 'changed_after_purchase', field: null, rule, value: null })) {
-        taken.told += 1;
+        taken.flagged += 1;
       }
     }
   }
@@ -185,7 +185,7 @@ export class StorefrontOrders {
     const references = left.map((row) => row.reference).join(', ');
     const rule = `${was - line.remaining} of ${was} were refunded or removed in the storefront after it was ordered under ${references}: decide what becomes of it`;
     if (this.#tell(order, line.lineId, { code: 'refunded_in_storefront', field: null, rule, value: null })) {
-      taken.told += 1;
+      taken.flagged += 1;
     }
   }
 
@@ -262,12 +262,12 @@ export class StorefrontOrders {
 interface Counts {
   accepted: number;
   known: number;
-  told: number;
+  flagged: number;
   takenBack: number;
   stale: boolean;
 }
 
-const nothing: Counts = { accepted: 0, known: 0, told: 0, takenBack: 0, stale: false };
+const nothing: Counts = { accepted: 0, known: 0, flagged: 0, takenBack: 0, stale: false };
 
 const unclearRefund = {
   code: 'refunded_in_storefront',

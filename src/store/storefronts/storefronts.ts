@@ -65,7 +65,7 @@ export interface StorefrontTaken {
   readonly accepted: number;
   readonly known: number;
   readonly takenBack: number;
-  readonly told: number;
+  readonly flagged: number;
   /** A newer state was seen before: nothing was changed. */
   readonly stale: boolean;
 }

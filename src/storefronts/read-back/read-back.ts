@@ -1,147 +1,162 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { onSchedule, type Schedule } from '../../ops/schedule.ts';
+import { onSchedule } from '../../ops/schedule.ts';
 import { WakeUp } from '../../ops/wake-up.ts';
-import type { Store } from '../../store/store.ts';
+import type { Storefronts } from '../../store/storefronts/storefronts.ts';
+import { platformOf } from '../platforms.ts';
+import type { Shop } from '../settings.ts';
 import type { ShopApi } from './shop-api.ts';
-import type { ReconciledShop } from './settings.ts';
-import { ShopHttp } from './shop-http.ts';
-import { type ReconcileReport, ShopReconciler, type TakeOrder } from './shop-reader.ts';
-import { ShopifyApi } from '../shopify/rest-client.ts';
-import { WooCommerceApi } from '../woocommerce/rest-client.ts';
+import { type ReadBackReport, type ReadBackShop, ShopReader, type TakeOrder } from './shop-reader.ts';
 
-export interface ReconcileDeps {
-  readonly shops: readonly ReconciledShop[];
-  readonly store: Store;
+export interface ReadBackDeps {
+  /** Shops without `rest` are passed over. */
+  readonly shops: readonly Shop[];
+  readonly store: Storefronts;
   readonly take: TakeOrder;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly version: string;
 }
 
-type Door = Pick<ReconciledShop, 'platform' | 'shop'>;
+type ShopName = Pick<Shop, 'platform' | 'shop'>;
 
-/** Between two runs that were rung for, so that a storm of refunds is no storm of calls. */
-const restMs = 1000;
-const idleMs = 86_400_000;
+/** Between two runs of a shop, so many refunds in a row do not become as many runs. */
+const idleAfterRunMs = 1000;
+/** A loop that nothing wakes looks again after this time. */
+const maxIdleMs = 86_400_000;
 
 /**
- * Reads shops back: at the start, as their schedules say, and when it is rung for. Each shop has a loop of its own, so
- * a slow one keeps nobody waiting, and there is never more than one run of a shop at a time.
+ * Reads all shops back: at the start, by their schedules, and when asked to. Each shop has its own loop, so a slow shop
+ * delays no other, and at most one run of a shop is under way.
  */
-export class Reconcile {
-  readonly #deps: ReconcileDeps;
-  #lanes: readonly Lane[];
-  /** Shops that were taken out of the config, until their last run has ended. */
-  readonly #leaving = new Set<Promise<void>>();
+export class ReadBack {
+  readonly #deps: ReadBackDeps;
+  #loops: readonly ShopLoop[];
+  /** Loops of shops that a reload removed, until their last run has ended. */
+  readonly #ending = new Set<Promise<void>>();
   #stopped = false;
 
-  constructor(deps: ReconcileDeps) {
+  constructor(deps: ReadBackDeps) {
     this.#deps = deps;
-    this.#lanes = deps.shops.map((shop) => new Lane(shop, deps));
+    this.#loops = this.#loopsFor(deps.shops, []);
   }
 
-  /** Marks where each shop begins, and starts the loops; the first runs begin at once. */
+  /** Sets the watermarks of new shops and starts the loops. Their first runs begin at once. */
   async start(): Promise<void> {
-    await this.tellStranded();
-    for (const lane of this.#lanes) await lane.reconciler.begin();
-    for (const lane of this.#lanes) lane.start();
+    await this.flagStranded();
+    for (const loop of this.#loops) await loop.reader.begin();
+    for (const loop of this.#loops) loop.start();
   }
 
-  /** Tells a person of orders that wait for a shop which is not read back any more. */
-  async tellStranded(): Promise<void> {
+  /** Flags orders that wait for being read back from a shop that is no longer read back. */
+  async flagStranded(): Promise<void> {
     const { store, clock } = this.#deps;
-    const sources = this.#lanes.map(({ shop }) => shop.source);
-    await store.storefronts.flagStrandedOrders({ sources, nowMs: clock.wallMs() });
+    const sources = this.#loops.map(({ shop }) => shop.source);
+    await store.flagStrandedOrders({ sources, nowMs: clock.wallMs() });
   }
 
-  /** Makes other shops ready, and returns what puts them to use. A shop whose config is the same goes on as it is. */
-  prepare(shops: readonly ReconciledShop[]): () => void {
-    const known = new Map(this.#lanes.map((lane) => [JSON.stringify(lane.shop), lane]));
-    const next = shops.map((shop) => known.get(JSON.stringify(shop)) ?? new Lane(shop, this.#deps));
+  /** Prepares other shops, and returns what puts them into use. The loop of an unchanged shop keeps running. */
+  prepare(shops: readonly Shop[]): () => void {
+    const next = this.#loopsFor(shops, this.#loops);
     return () => {
       if (this.#stopped) return;
-      const before = this.#lanes;
-      this.#lanes = next;
-      for (const lane of next) if (!before.includes(lane)) lane.start();
-      for (const lane of before) if (!next.includes(lane)) this.#leave(lane);
+      const before = this.#loops;
+      this.#loops = next;
+      for (const loop of next) if (!before.includes(loop)) loop.start();
+      for (const loop of before) if (!next.includes(loop)) this.#end(loop);
     };
   }
 
-  #leave(lane: Lane): void {
-    const left = lane.stop();
-    this.#leaving.add(left);
-    void left.finally(() => this.#leaving.delete(left));
+  #loopsFor(shops: readonly Shop[], running: readonly ShopLoop[]): readonly ShopLoop[] {
+    return shops
+      .filter(isReadBack)
+      .map((shop) => running.find((loop) => loop.isFor(shop)) ?? new ShopLoop(shop, this.#deps));
   }
 
-  /** Whether a run can be relied on to bring what the shop's API says of an order. */
-  isReady(door: Door): boolean {
-    return this.#laneOf(door)?.reconciler.isReady ?? false;
+  #end(loop: ShopLoop): void {
+    const ended = loop.stop();
+    this.#ending.add(ended);
+    void ended.finally(() => this.#ending.delete(ended));
   }
 
-  /** Whether it also brings an order that was changed then. */
-  async reaches(door: Door, modifiedMs: number): Promise<boolean> {
-    return (await this.#laneOf(door)?.reconciler.reaches(modifiedMs)) ?? false;
+  /** Whether the next run can be relied on to read an order of this shop. */
+  isReady(shop: ShopName): boolean {
+    return this.#loopOf(shop)?.reader.isReady ?? false;
+  }
+
+  /** Whether it will also read an order that was changed then. */
+  async willRead(shop: ShopName, modifiedMs: number): Promise<boolean> {
+    return (await this.#loopOf(shop)?.reader.willRead(modifiedMs)) ?? false;
   }
 
   /** Has a shop read back soon. */
-  soon(door: Door): void {
-    this.#laneOf(door)?.notify();
+  notify(shop: ShopName): void {
+    this.#loopOf(shop)?.notify();
   }
 
   health(): 'pass' | 'warn' {
-    return this.#lanes.some((lane) => lane.reconciler.health === 'warn') ? 'warn' : 'pass';
+    return this.#loops.some((loop) => loop.reader.health === 'warn') ? 'warn' : 'pass';
   }
 
   /**
    * Runs now, one shop after the other, and waits for the end.
-   * @param filter.shop only shops of this name
+   * @param filter.shop only shops of this name; null: all
    * @throws OrderSyncError NOT_FOUND when no shop of that name is read back
    */
-  async run(filter: { shop: string | null; sinceMs: number | null }): Promise<readonly ReconcileReport[]> {
-    const lanes = this.#lanes.filter((lane) => filter.shop === null || lane.shop.shop === filter.shop);
-    if (lanes.length === 0) {
+  async run(filter: { shop: string | null; sinceMs: number | null }): Promise<readonly ReadBackReport[]> {
+    const loops = this.#loops.filter((loop) => filter.shop === null || loop.shop.shop === filter.shop);
+    if (loops.length === 0) {
       const what = filter.shop === null ? 'No shop is' : `No shop "${filter.shop}" is`;
       throw new OrderSyncError('NOT_FOUND', `${what} configured to be read back`, {
         hint: 'give it a `rest` section, see docs/storefronts.md',
       });
     }
-    const reports: ReconcileReport[] = [];
-    for (const lane of lanes) reports.push(await lane.run(filter.sinceMs));
+    const reports: ReadBackReport[] = [];
+    for (const loop of loops) reports.push(await loop.run(filter.sinceMs));
     return reports;
   }
 
-  /** Breaks off calls that are under way; what was read is on disk, the rest is read by the next run. */
+  /** Aborts calls that are under way. The next start reads on from what is on disk. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    await Promise.all([...this.#lanes.map((lane) => lane.stop()), ...this.#leaving]);
+    await Promise.all([...this.#loops.map((loop) => loop.stop()), ...this.#ending]);
   }
 
-  #laneOf(door: Door): Lane | undefined {
-    return this.#lanes.find(({ shop }) => shop.platform === door.platform && shop.shop === door.shop);
+  #loopOf(name: ShopName): ShopLoop | undefined {
+    return this.#loops.find(({ shop }) => shop.platform === name.platform && shop.shop === name.shop);
   }
 }
 
-/** One shop, its loop, and the rule that its runs come one after the other. */
-class Lane {
-  readonly shop: ReconciledShop;
-  readonly reconciler: ShopReconciler;
+const keyOf = ({ platform, shop, source, rest }: ReadBackShop): string =>
+  JSON.stringify([platform, shop, source, rest]);
+
+const isReadBack = (shop: Shop): shop is ReadBackShop => shop.rest !== null;
+
+/** Reads one shop back whenever it is woken, one run after the other. */
+class ShopLoop {
+  readonly shop: ReadBackShop;
+  readonly reader: ShopReader;
   readonly #api: ShopApi;
   readonly #clock: Clock;
   readonly #wake: WakeUp;
   readonly #end = new AbortController();
   #loop: Promise<void> = Promise.resolve();
-  #last: Promise<unknown> = Promise.resolve();
-  #closed: Promise<void> | null = null;
+  #lastRun: Promise<unknown> = Promise.resolve();
+  #stopped: Promise<void> | null = null;
 
-  constructor(shop: ReconciledShop, deps: ReconcileDeps) {
-    const { store, take, clock, logger, version } = deps;
+  constructor(shop: ReadBackShop, deps: ReadBackDeps) {
+    const { store, take, clock, logger } = deps;
     this.shop = shop;
-    this.#api = apiOf(shop, clock, version);
+    this.#api = platformOf(shop).connect(shop.rest, deps);
     this.#clock = clock;
     this.#wake = new WakeUp(clock);
-    this.reconciler = new ShopReconciler({ shop, api: this.#api, store: store.storefronts, take, clock, logger });
+    this.reader = new ShopReader({ shop, api: this.#api, store, take, clock, logger });
+  }
+
+  /** Whether these settings change nothing for the loop. */
+  isFor(other: ReadBackShop): boolean {
+    return keyOf(other) === keyOf(this.shop);
   }
 
   notify(): void {
@@ -149,54 +164,43 @@ class Lane {
   }
 
   start(): void {
-    this.#loop = this.#run();
+    this.#loop = this.#runLoop();
   }
 
-  async #run(): Promise<void> {
+  async #runLoop(): Promise<void> {
     const { signal } = this.#end;
-    const schedule: Schedule = onSchedule(this.shop.rest.schedule, () => this.notify());
+    const schedule = onSchedule(this.shop.rest.schedule, () => this.notify());
     try {
       this.notify();
       while (!signal.aborted) {
-        await this.#wake.wait(idleMs);
+        await this.#wake.wait(maxIdleMs);
         if (signal.aborted) return;
         await this.run(null);
-        await this.#clock.sleep(restMs, signal);
+        await this.#clock.sleep(idleAfterRunMs, signal);
       }
     } finally {
       schedule.stop();
     }
   }
 
-  /** Waits for the run that is under way, if there is one. Never throws. */
-  async run(sinceMs: number | null): Promise<ReconcileReport> {
-    const mine = this.#last.then(() => this.reconciler.run(this.#end.signal, sinceMs));
-    this.#last = mine;
-    return await mine;
+  /** Waits for the run that is under way, then runs. Never throws. */
+  async run(sinceMs: number | null): Promise<ReadBackReport> {
+    const run = this.#lastRun.then(() => this.reader.run(this.#end.signal, sinceMs));
+    this.#lastRun = run;
+    return await run;
   }
 
-  /** May be called again: waits for the same end. */
+  /** May be called again. */
   stop(): Promise<void> {
-    this.#closed ??= this.#close();
-    return this.#closed;
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
   }
 
-  async #close(): Promise<void> {
+  async #stop(): Promise<void> {
     this.#end.abort();
     this.notify();
     await this.#loop;
-    await this.#last;
+    await this.#lastRun;
     await this.#api.close();
   }
-}
-
-function apiOf(shop: ReconciledShop, clock: Clock, version: string): ShopApi {
-  const { rest } = shop;
-  if (shop.platform === 'woocommerce') {
-    const secrets = [shop.rest.consumerKey, shop.rest.consumerSecret];
-    return new WooCommerceApi(new ShopHttp({ rest, clock, version, secrets }), shop.rest);
-  }
-  const { access } = shop.rest;
-  const secrets = access.kind === 'token' ? [access.token] : [access.clientSecret];
-  return new ShopifyApi(new ShopHttp({ rest, clock, version, secrets }), shop.rest, clock);
 }

@@ -1,33 +1,86 @@
-/** One order of a list, as the shop's webhooks would deliver it. */
-export interface ListedOrder {
-  /** Null when it has none that can be read: it is told, and passed over. */
-  readonly id: string | null;
-  readonly modifiedMs: number | null;
-  /** The order as the shop's API shows it, numbers as text. */
-  readonly value: unknown;
-}
+import { z } from 'zod';
+import { shopId, shopTime } from '../payload-values.ts';
 
-export interface OrdersPage {
-  readonly orders: readonly ListedOrder[];
-  /** Nothing comes after it. */
-  readonly isLast: boolean;
-}
-
-/** The orders that were changed since a time, page by page, the one that was changed longest ago first. */
-export interface OrdersWalk {
-  /** Reads the next page: one call, or some when the shop asks for patience. Throws ShopApiError. */
-  read(signal: AbortSignal): Promise<OrdersPage>;
-}
-
-/** What a shop's API is asked for. */
+/** The REST API of one shop, as far as reading it back needs it. Its calls throw ShopApiError. */
 export interface ShopApi {
-  /** How far our clock is ahead of the shop's, in ms; null before it answered. */
-  readonly aheadMs: number | null;
-  changedSince(sinceMs: number): OrdersWalk;
-  /** The refunds of an order, with their lines. Throws ShopApiError. */
+  /** How far the clock of this machine is ahead of the shop's, in ms; null before the shop has told its time. */
+  readonly clockAheadMs: number | null;
+  /** The orders that were changed since then, by the shop's clock. Makes no call yet. */
+  changedSince(sinceMs: number): OrderList;
+  /** The refunds of an order, with their lines. */
   refundsOf(orderId: string, signal: AbortSignal): Promise<readonly unknown[]>;
   close(): Promise<void>;
 }
 
-/** No zone of the world is further from another: an order that is older than that was not asked for. */
-export const zonesMs = 26 * 3_600_000;
+/** A list of orders, page by page; the order that was changed longest ago comes first. */
+export interface OrderList {
+  /** Reads the next page: usually one call. Throws ShopApiError. */
+  nextPage(signal: AbortSignal): Promise<OrderPage>;
+}
+
+export interface OrderPage {
+  readonly orders: readonly ListedOrder[];
+  readonly isLast: boolean;
+}
+
+export interface ListedOrder {
+  /** Null when it has no readable id. */
+  readonly id: string | null;
+  readonly modifiedMs: number | null;
+  /** The order in the form of a webhook, with every number as text. */
+  readonly value: unknown;
+}
+
+/**
+ * `unauthorized`: the shop refuses the keys. `refused`: any other 4xx. `rate_limited`: 429. `unavailable`: 5xx.
+ * `unreachable`: no complete answer. `unreadable`: an answer that is not the API's. `changed`: the list changed while it
+ * was read. `clock`: this machine's clock is so wrong that nothing may be bought by it. `stopped`: the worker stops.
+ */
+type ShopApiErrorKind =
+  | 'unauthorized'
+  | 'refused'
+  | 'rate_limited'
+  | 'unavailable'
+  | 'unreachable'
+  | 'unreadable'
+  | 'changed'
+  | 'clock'
+  | 'stopped';
+
+/** Names the call and the answer, never a key. */
+export class ShopApiError extends Error {
+  readonly kind: ShopApiErrorKind;
+  /** How long the shop asks the worker to wait, in ms; null when it does not say. */
+  readonly retryAfterMs: number | null;
+
+  constructor(
+    kind: ShopApiErrorKind,
+    message: string,
+    options: { retryAfterMs?: number | null; cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'ShopApiError';
+    this.kind = kind;
+    this.retryAfterMs = options.retryAfterMs ?? null;
+  }
+}
+
+const listedSchema = z.looseObject({ id: shopId });
+
+/** @param timeFields the fields that may have the time of the last change, the best one first */
+export function listedOrder(value: unknown, timeFields: readonly string[]): ListedOrder {
+  const parsed = listedSchema.safeParse(value);
+  if (!parsed.success) return { id: null, modifiedMs: null, value };
+  const times = timeFields.map((field) => shopTime(parsed.data[field]));
+  return { id: parsed.data.id, modifiedMs: times.find((ms) => ms !== null) ?? null, value };
+}
+
+/** The largest difference between two time zones: an order that is older than this was surely not asked for. */
+const timeZonesMs = 26 * 3_600_000;
+
+/** Throws `unreadable` when the shop ignored the time that it was asked for, which would list everything it ever sold. */
+export function checkSince(orders: readonly ListedOrder[], sinceMs: number, hint = ''): void {
+  if (!orders.some(({ modifiedMs }) => modifiedMs !== null && modifiedMs < sinceMs - timeZonesMs)) return;
+  const problem = 'the shop lists orders that were changed long before the requested time';
+  throw new ShopApiError('unreadable', `${problem}${hint}`);
+}

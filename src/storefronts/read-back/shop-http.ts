@@ -1,14 +1,14 @@
 import { Pool, type Dispatcher } from 'undici';
-import type { Clock } from '../../core/clock.ts';
-import { isJsonObject, parseExactJson } from '../../core/exact-json.ts';
+import { isJsonObject, parseExactJson, parseExactJsonBytes } from '../../core/exact-json.ts';
 import { plainHeaders, retryAfterMs } from '../../core/http-headers.ts';
 import { messageText, withoutSecret } from '../../core/message-text.ts';
-import type { ShopRest } from './settings.ts';
-import { ShopApiError, type ShopApiErrorKind } from './shop-api-error.ts';
+import type { ApiContext } from '../platform.ts';
+import type { RestSettings } from '../shop-settings.ts';
+import { ShopApiError } from './shop-api.ts';
 
 export interface ShopCall {
   readonly method: 'GET' | 'POST';
-  /** Begins with a slash; the path of the shop goes before it. */
+  /** Begins with a slash. It is appended to the path of the shop's address. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -17,37 +17,40 @@ export interface ShopCall {
 
 export interface ShopAnswer {
   readonly headers: Readonly<Record<string, string>>;
-  /** The JSON of the answer, its numbers as text. */
+  /** The JSON of the answer, with every number as text. */
   readonly value: unknown;
 }
 
-export interface ShopHttpOptions {
-  readonly rest: ShopRest;
-  readonly clock: Clock;
-  readonly version: string;
-  /** Texts that must not be in a message, whoever put them there. */
+export interface ShopHttpOptions extends ApiContext {
+  readonly rest: RestSettings;
+  /** Removed from every message, also where the shop repeats them. */
   readonly secrets: readonly string[];
 }
 
-/** How often one call is made when the shop asks for patience, and the longest that it is waited for in place. */
-const patience = { tries: 5, longestMs: 60_000 };
-/** After a 429 that does not say how long. Shopify forgets two calls a second. */
-const unaskedWaitMs = 2000;
+/** How often a call is made when the shop asks the worker to wait. */
+const maxTries = 5;
+/** A longer wait ends the run. */
+const maxWaitMs = 60_000;
+/** The wait after a 429 without `Retry-After`. Shopify frees two calls a second. */
+const defaultWaitMs = 2000;
+/** From this share of used calls on, the worker waits for Shopify to free some. */
+const fullBucket = 0.8;
 
 /**
- * Calls to one shop: one at a time, at its pace, with a hard end, a limit on what is read, no redirects, and
- * certificates that are verified. Throws ShopApiError, and nothing else.
+ * Makes calls to one shop, one at a time and at the configured pace. Each has a total deadline and a limit on the length
+ * of its answer, follows no redirect and verifies certificates. Throws nothing but ShopApiError.
  */
 export class ShopHttp {
-  readonly #rest: ShopRest;
-  readonly #clock: Clock;
+  /** The path of the shop's address, without a slash at the end. */
+  readonly basePath: string;
+  readonly #rest: RestSettings;
+  readonly #clock: ApiContext['clock'];
   readonly #userAgent: string;
-  readonly #basePath: string;
   readonly #secrets: readonly string[];
   readonly #pool: Pool;
-  #hidden = '';
+  #grantedSecret = '';
   #notBeforeMs = 0;
-  #aheadMs: number | null = null;
+  #clockAheadMs: number | null = null;
 
   constructor(options: ShopHttpOptions) {
     this.#rest = options.rest;
@@ -55,7 +58,7 @@ export class ShopHttp {
     this.#userAgent = `order-sync/${options.version}`;
     this.#secrets = options.secrets;
     const { origin, pathname } = new URL(options.rest.url);
-    this.#basePath = pathname.replace(/\/+$/, '');
+    this.basePath = pathname.replace(/\/+$/, '');
     this.#pool = new Pool(origin, {
       connections: 1,
       pipelining: 1,
@@ -63,39 +66,43 @@ export class ShopHttp {
       useMilo: false,
       headersTimeout: 0,
       bodyTimeout: 0,
-      // Said here, verification also holds against NODE_TLS_REJECT_UNAUTHORIZED.
+      // Set explicitly, because NODE_TLS_REJECT_UNAUTHORIZED could switch verification off.
       connect: { timeout: options.rest.connectMs, rejectUnauthorized: true, allowH2: false },
     });
   }
 
-  /** Makes a call, again if the shop asks for a pause that is short enough to be waited for. */
+  /** Makes a call, and repeats it after each wait that the shop asks for and that is short enough. */
   async call(call: ShopCall): Promise<ShopAnswer> {
     for (let tries = 1; ; tries += 1) {
       await this.#keepPace(call.signal);
       try {
         return await this.#callOnce(call);
       } catch (error) {
-        if (!(error instanceof ShopApiError) || !asksForPatience(error)) throw error;
-        const waitMs = error.retryAfterMs ?? unaskedWaitMs * tries;
-        if (tries >= patience.tries || waitMs > patience.longestMs) throw error;
-        this.#notBeforeMs = Math.max(this.#notBeforeMs, this.#clock.monoMs() + waitMs);
+        if (!(error instanceof ShopApiError) || !isWorthWaiting(error)) throw error;
+        const waitMs = error.retryAfterMs ?? defaultWaitMs * tries;
+        if (tries >= maxTries || waitMs > maxWaitMs) throw error;
+        this.#waitAtLeast(waitMs);
       }
     }
   }
 
-  /** How far our clock is ahead of the shop's, in ms, as its last answer told; null before it told. */
-  get aheadMs(): number | null {
-    return this.#aheadMs;
+  /** See `ShopApi`. */
+  get clockAheadMs(): number | null {
+    return this.#clockAheadMs;
   }
 
-  /** One more text that must not be in a message; it takes the place of the one before. */
-  hide(secret: string): void {
-    this.#hidden = secret;
+  /** Removes one more secret from messages, instead of the last one that was given here. */
+  hideInMessages(secret: string): void {
+    this.#grantedSecret = secret;
   }
 
-  /** Breaks off what is under way. */
+  /** Aborts the call that is under way. */
   async close(): Promise<void> {
     await this.#pool.destroy();
+  }
+
+  #waitAtLeast(waitMs: number): void {
+    this.#notBeforeMs = Math.max(this.#notBeforeMs, this.#clock.monoMs() + waitMs);
   }
 
   async #keepPace(signal: AbortSignal): Promise<void> {
@@ -107,8 +114,8 @@ export class ShopHttp {
 
   async #callOnce(call: ShopCall): Promise<ShopAnswer> {
     const { method, signal, body } = call;
-    const path = `${this.#basePath}${call.path}`;
-    // The query of a call holds times and numbers only; what a key opens stands in headers.
+    const path = `${this.basePath}${call.path}`;
+    // Safe to log: a query has only times and numbers, and keys are sent in headers.
     const name = `${method} ${path}`;
     const deadline = AbortSignal.timeout(this.#rest.totalMs);
     try {
@@ -125,84 +132,74 @@ export class ShopHttp {
         signal: AbortSignal.any([signal, deadline]),
       });
       const headers = plainHeaders(answer.headers);
-      const theirs = Date.parse(headers['date'] ?? '');
-      if (Number.isFinite(theirs)) this.#aheadMs = this.#clock.wallMs() - theirs;
+      const shopMs = Date.parse(headers['date'] ?? '');
+      if (Number.isFinite(shopMs)) this.#clockAheadMs = this.#clock.wallMs() - shopMs;
       const bytes = await this.#readBody(name, answer);
-      this.#heedCallLimit(headers);
+      this.#respectCallLimit(headers);
       if (answer.statusCode !== 200) throw this.#failure(name, answer.statusCode, headers, bytes);
-      const value = parseExactJson(this.#decode(name, bytes));
+      const value = parseExactJsonBytes(bytes);
       if (value === undefined) {
-        throw new ShopApiError('unreadable', `${name}: 200, and the answer is no complete JSON`);
+        throw new ShopApiError('unreadable', `${name}: 200, but the answer is no complete JSON in UTF-8`);
       }
       return { headers, value };
     } catch (error) {
       if (error instanceof ShopApiError) throw error;
       if (signal.aborted) throw new ShopApiError('stopped', 'the worker stops');
       const reason = deadline.aborted ? `no complete answer within ${this.#rest.totalMs} ms` : reasonOf(error);
-      throw new ShopApiError('unreachable', this.#clean(`${name}: ${reason}`), { cause: error });
+      throw new ShopApiError('unreachable', this.#withoutSecrets(`${name}: ${reason}`), { cause: error });
     }
   }
 
   async #readBody(name: string, answer: Dispatcher.ResponseData): Promise<Buffer> {
-    const chunks: Buffer[] = [];
+    const parts: Buffer[] = [];
     let bytes = 0;
-    for await (const chunk of answer.body) {
-      const part: Buffer = Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk);
+    for await (const data of answer.body) {
+      const part: Buffer = Buffer.isBuffer(data) ? data : Buffer.from(data);
       bytes += part.byteLength;
       if (bytes > this.#rest.bodyBytes) {
         answer.body.destroy();
-        const rule = `the answer is longer than ${this.#rest.bodyBytes} bytes: lower page_size, or raise body_bytes`;
-        throw new ShopApiError('unreadable', `${name}: ${rule}`);
+        const problem = `the answer is longer than ${this.#rest.bodyBytes} bytes: lower page_size, or raise body_bytes`;
+        throw new ShopApiError('unreadable', `${name}: ${problem}`);
       }
-      chunks.push(part);
+      parts.push(part);
     }
-    return Buffer.concat(chunks);
+    return Buffer.concat(parts);
   }
 
-  #decode(name: string, bytes: Buffer): string {
-    try {
-      return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    } catch {
-      throw new ShopApiError('unreadable', `${name}: 200, and the answer is not UTF-8`);
-    }
-  }
-
-  /** Shopify tells how full its bucket is: `32/40`. Near the brim it is given time to leak. */
-  #heedCallLimit(headers: ShopAnswer['headers']): void {
+  /** Shopify says how many calls of its bucket are used, for example `32/40`. */
+  #respectCallLimit(headers: ShopAnswer['headers']): void {
     const [, used, size] = /^(\d{1,6})\/(\d{1,6})$/.exec(headers['x-shopify-shop-api-call-limit'] ?? '') ?? [];
-    if (Number(size) > 0 && Number(used) / Number(size) >= 0.8) {
-      this.#notBeforeMs = Math.max(this.#notBeforeMs, this.#clock.monoMs() + unaskedWaitMs);
-    }
+    if (Number(size) > 0 && Number(used) / Number(size) >= fullBucket) this.#waitAtLeast(defaultWaitMs);
   }
 
   #failure(name: string, status: number, headers: ShopAnswer['headers'], bytes: Buffer): ShopApiError {
-    const asked = retryAfterMs(headers, this.#clock.wallMs());
+    const askedMs = retryAfterMs(headers, this.#clock.wallMs());
     if (status >= 300 && status < 400) {
-      const rule = `${status}, a redirect, which is not followed: set rest.url to the address that the shop really has`;
-      return new ShopApiError('unreadable', `${name}: ${rule}`);
+      const problem = `${status}, a redirect, which is not followed: set rest.url to the real address of the shop`;
+      return new ShopApiError('unreadable', `${name}: ${problem}`);
     }
-    const said = messageText(errorText(bytes), 200);
-    const message = this.#clean(`${name}: ${status}${said === '' ? '' : ` ${said}`}`);
-    return new ShopApiError(kindOf(status), message, { retryAfterMs: asked });
+    const text = messageText(errorText(bytes), 200);
+    const message = this.#withoutSecrets(`${name}: ${status}${text === '' ? '' : ` ${text}`}`);
+    return new ShopApiError(kindOf(status), message, { retryAfterMs: askedMs });
   }
 
-  #clean(text: string): string {
-    return [...this.#secrets, this.#hidden].reduce(withoutSecret, text);
+  #withoutSecrets(text: string): string {
+    return [...this.#secrets, this.#grantedSecret].reduce(withoutSecret, text);
   }
 }
 
-function kindOf(status: number): ShopApiErrorKind {
+function kindOf(status: number): ShopApiError['kind'] {
   if (status === 401 || status === 403) return 'unauthorized';
   if (status === 429) return 'rate_limited';
   return status >= 500 ? 'unavailable' : 'refused';
 }
 
-/** A shop in maintenance says 503, and how long. */
-function asksForPatience(error: ShopApiError): boolean {
+/** A 503 with `Retry-After` is a shop in maintenance. */
+function isWorthWaiting(error: ShopApiError): boolean {
   return error.kind === 'rate_limited' || (error.kind === 'unavailable' && error.retryAfterMs !== null);
 }
 
-/** What WooCommerce (`code`, `message`) and Shopify (`errors`) say; nothing of what a proxy says. */
+/** The error in the form of WooCommerce (`code`, `message`) or Shopify (`errors`). A proxy's page is not repeated. */
 function errorText(bytes: Buffer): string {
   const value = parseExactJson(bytes.toString('utf8', 0, 65_536));
   if (!isJsonObject(value)) return '';

@@ -1,13 +1,12 @@
 import { z } from 'zod';
-import { shopTime } from '../payload-values.ts';
-import type { Delivery, DeliveredLine, DeliveredOrder } from '../shop-order.ts';
+import { shopId, shopTime } from '../payload-values.ts';
+import { notAnOrder, type OrderReading, type ShopOrder, type ShopOrderLine } from '../shop-order.ts';
 
-const id = z.string().regex(/^\d{1,20}$/);
 const quantity = z.string().regex(/^\d{1,9}$/);
 
-/** An order of the Shopify REST Admin API, as its webhooks deliver it; only what we read. */
+/** What the worker reads of an order of the Shopify REST Admin API. Its webhooks deliver the same form. */
 const orderSchema = z.looseObject({
-  id,
+  id: shopId,
   name: z.string().nullish(),
   currency: z.string(),
   financial_status: z.string().nullish(),
@@ -18,33 +17,37 @@ const orderSchema = z.looseObject({
   updated_at: z.string().nullish(),
   line_items: z.array(
     z.looseObject({
-      id,
+      id: shopId,
       sku: z.string().nullish(),
       quantity,
-      /** After removals; since 2024-01. */
+      /** After items were removed; since API version 2024-01. */
       current_quantity: quantity.nullish(),
       properties: z.array(z.looseObject({ name: z.string(), value: z.unknown() })).nullish(),
     }),
   ),
   refunds: z
-    .array(z.looseObject({ refund_line_items: z.array(z.looseObject({ line_item_id: id, quantity })).nullish() }))
+    .array(z.looseObject({ refund_line_items: z.array(z.looseObject({ line_item_id: shopId, quantity })).nullish() }))
     .nullish(),
 });
 type Order = z.infer<typeof orderSchema>;
 
-/** An order that was refunded in part is paid for what is left of it. */
+/** Of a partially refunded order, the rest is paid. */
 const paidStatuses = new Set(['paid', 'partially_refunded']);
 const closedStatuses = new Set(['refunded', 'voided']);
 
 /**
- * The order of a Shopify delivery. Only the body is signed: the header that marks a test can make us more careful,
- * never less, and no other header is looked at.
+ * Reads an order of Shopify. Only the body is signed, so `isTest`, which comes from a header, may turn an order into a
+ * test order, and no header does the opposite.
  */
-export function readShopifyOrder(value: unknown, testHeader: boolean, iccidField: string): Delivery {
-  const parsed = orderSchema.safeParse(value);
-  if (!parsed.success) return { kind: 'other' };
+export function readShopifyOrder(
+  document: unknown,
+  shop: { readonly iccidField: string },
+  isTest: boolean,
+): OrderReading {
+  const parsed = orderSchema.safeParse(document);
+  if (!parsed.success) return notAnOrder(document, ['financial_status']);
   const order = parsed.data;
-  const state = stateOf(order, testHeader);
+  const state = stateOf(order, isTest);
   const refunded = new Map<string, number>();
   for (const item of order.refunds?.flatMap((refund) => refund.refund_line_items ?? []) ?? []) {
     refunded.set(item.line_item_id, (refunded.get(item.line_item_id) ?? 0) + Number(item.quantity));
@@ -58,28 +61,28 @@ export function readShopifyOrder(value: unknown, testHeader: boolean, iccidField
       modifiedMs: shopTime(order.updated_at) ?? 0,
       paidMs: shopTime(order.processed_at) ?? shopTime(order.created_at),
       state,
-      // An amount that was refunded without a line, for example for the shipping, takes no line away.
+      // An amount that is refunded without a line, for example for shipping, takes no line away.
       refundUnclear: false,
       lines: order.line_items.map((item) =>
-        lineOf(item, state === 'closed' ? Number(item.quantity) : (refunded.get(item.id) ?? 0), iccidField),
+        readLine(item, state === 'closed' ? Number(item.quantity) : (refunded.get(item.id) ?? 0), shop.iccidField),
       ),
     },
   };
 }
 
-function stateOf(order: Order, testHeader: boolean): DeliveredOrder['state'] {
-  if (order.test === true || testHeader) return 'test';
+function stateOf(order: Order, isTest: boolean): ShopOrder['state'] {
+  if (order.test === true || isTest) return 'test';
   const status = order.financial_status ?? '';
   if ((order.cancelled_at ?? null) !== null || closedStatuses.has(status)) return 'closed';
   return paidStatuses.has(status) ? 'paid' : 'unpaid';
 }
 
-function lineOf(item: Order['line_items'][number], refunded: number, iccidField: string): DeliveredLine {
+function readLine(item: Order['line_items'][number], refunded: number, iccidField: string): ShopOrderLine {
   const iccid = item.properties?.find(({ name }) => name.toLowerCase() === iccidField.toLowerCase())?.value;
   return {
     lineId: item.id,
     sku: item.sku ?? '',
-    // An edit of the order shows in the one, a refund in both, and in old versions there is only the other.
+    // An edit lowers only the current quantity, a refund both; old API versions show no current quantity.
     remaining: Math.max(0, Math.min(Number(item.quantity) - refunded, Number(item.current_quantity ?? item.quantity))),
     iccid: typeof iccid === 'string' ? iccid.trim() : null,
   };

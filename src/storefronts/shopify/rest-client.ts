@@ -1,16 +1,14 @@
 import { z } from 'zod';
-import { shopTime } from '../payload-values.ts';
 import type { Clock } from '../../core/clock.ts';
-import { type ListedOrder, type OrdersPage, type OrdersWalk, type ShopApi, zonesMs } from '../read-back/shop-api.ts';
-import type { ShopifyRest } from '../read-back/settings.ts';
-import { ShopApiError } from '../read-back/shop-api-error.ts';
+import { checkSince, listedOrder, type OrderList, type OrderPage, type ShopApi } from '../read-back/shop-api.ts';
+import { ShopApiError } from '../read-back/shop-api.ts';
 import type { ShopAnswer, ShopHttp } from '../read-back/shop-http.ts';
+import type { ShopifyRest } from './settings.ts';
 
-/** A token that was given is renewed this long before its end. */
+/** A granted token is renewed this long before it expires. */
 const renewBeforeMs = 300_000;
 
 const bodySchema = z.looseObject({ orders: z.array(z.unknown()) });
-const listedSchema = z.looseObject({ id: z.string().regex(/^\d{1,20}$/), updated_at: z.string().nullish() });
 const grantSchema = z.looseObject({
   access_token: z.string().min(1).max(4096),
   expires_in: z
@@ -19,7 +17,7 @@ const grantSchema = z.looseObject({
     .nullish(),
 });
 
-/** The Shopify REST Admin API, whose orders have the form of its webhooks, refunds and all. Needs the scope `read_orders`. */
+/** The Shopify REST Admin API. Its orders include their refunds, as its webhooks do. Needs the scope `read_orders`. */
 export class ShopifyApi implements ShopApi {
   readonly #http: ShopHttp;
   readonly #rest: ShopifyRest;
@@ -32,15 +30,14 @@ export class ShopifyApi implements ShopApi {
     this.#clock = clock;
   }
 
-  get aheadMs(): number | null {
-    return this.#http.aheadMs;
+  get clockAheadMs(): number | null {
+    return this.#http.clockAheadMs;
   }
 
-  changedSince(sinceMs: number): OrdersWalk {
+  changedSince(sinceMs: number): OrderList {
     const path = `/admin/api/${this.#rest.apiVersion}/orders.json`;
-    const base = new URL(this.#rest.url).pathname.replace(/\/+$/, '');
     const limit = String(this.#rest.pageSize);
-    // Archived and cancelled orders, too: `open` alone would hide the refund of a finished one.
+    // With `open`, the default, refunds of archived orders would be missing.
     let query: Record<string, string> | null = {
       status: 'any',
       order: 'updated_at asc',
@@ -48,27 +45,23 @@ export class ShopifyApi implements ShopApi {
       limit,
     };
     return {
-      read: async (signal): Promise<OrdersPage> => {
+      nextPage: async (signal): Promise<OrderPage> => {
         if (query === null) return { orders: [], isLast: true };
         const answer = await this.#get(`${path}?${new URLSearchParams(query).toString()}`, signal);
         const body = bodySchema.safeParse(answer.value);
-        if (!body.success)
-          throw new ShopApiError('unreadable', `GET ${path}: 200, and the answer has no list of orders`);
-        const orders = body.data.orders.map(listedOrder);
-        if (orders.some(({ modifiedMs }) => modifiedMs !== null && modifiedMs < sinceMs - zonesMs)) {
-          throw new ShopApiError(
-            'unreadable',
-            'the shop shows orders that were changed long before the time asked for',
-          );
+        if (!body.success) {
+          throw new ShopApiError('unreadable', `GET ${path}: 200, but the answer has no list of orders`);
         }
-        const pageInfo = nextPage(answer, `${base}${path}`);
-        query = pageInfo === null ? null : { limit, page_info: pageInfo };
-        return { orders, isLast: pageInfo === null };
+        const orders = body.data.orders.map((value) => listedOrder(value, ['updated_at']));
+        checkSince(orders, sinceMs);
+        const cursor = nextCursor(answer, `${this.#http.basePath}${path}`);
+        query = cursor === null ? null : { limit, page_info: cursor };
+        return { orders, isLast: cursor === null };
       },
     };
   }
 
-  /** An order shows its refunds itself. */
+  /** None: an order of the list has its refunds. */
   async refundsOf(): Promise<readonly unknown[]> {
     return [];
   }
@@ -82,7 +75,7 @@ export class ShopifyApi implements ShopApi {
     try {
       return await this.#http.call({ method: 'GET', path, headers: { 'x-shopify-access-token': token }, signal });
     } catch (error) {
-      // A token that was revoked, or taken back with a change of the app's rights: the next call asks for a new one.
+      // The token may have been revoked, for example by a change of the app's scopes: the next call asks for a new one.
       if (error instanceof ShopApiError && error.kind === 'unauthorized') this.#granted = null;
       throw error;
     }
@@ -102,30 +95,24 @@ export class ShopifyApi implements ShopApi {
     });
     const grant = grantSchema.safeParse(answer.value);
     if (!grant.success) {
-      throw new ShopApiError('unreadable', 'POST /admin/oauth/access_token: 200, and the answer has no access token');
+      throw new ShopApiError('unreadable', 'POST /admin/oauth/access_token: 200, but the answer has no access token');
     }
-    this.#http.hide(grant.data.access_token);
-    const lastsMs = Number(grant.data.expires_in ?? 3600) * 1000;
-    this.#granted = { token: grant.data.access_token, untilMs: this.#clock.monoMs() + lastsMs - renewBeforeMs };
+    this.#http.hideInMessages(grant.data.access_token);
+    const validMs = Number(grant.data.expires_in ?? 3600) * 1000;
+    this.#granted = { token: grant.data.access_token, untilMs: this.#clock.monoMs() + validMs - renewBeforeMs };
     return grant.data.access_token;
   }
 }
 
-/** The cursor of the next page; null on the last one. A link that leads elsewhere is not followed. */
-function nextPage(answer: ShopAnswer, path: string): string | null {
+/** The cursor of the next page; null on the last page. Throws when the link has another path than this list. */
+function nextCursor(answer: ShopAnswer, path: string): string | null {
   const [, link] = /<([^<>]{1,4096})>\s*;\s*rel="?next"?/.exec(answer.headers['link'] ?? '') ?? [];
   if (link === undefined) return null;
   const url = URL.canParse(link) ? new URL(link) : null;
-  const pageInfo = url?.searchParams.get('page_info') ?? '';
-  if (url === null || url.pathname !== path || pageInfo === '') {
+  const cursor = url?.searchParams.get('page_info') ?? '';
+  // The host may differ, because a shop can have a domain of its own. The cursor is used at the configured address.
+  if (url === null || url.pathname !== path || cursor === '') {
     throw new ShopApiError('unreadable', `GET ${path}: the link to the next page leads elsewhere`);
   }
-  // A shop that has a domain of its own may name that one: the cursor is used at the address of the config in any case.
-  return pageInfo;
-}
-
-function listedOrder(value: unknown): ListedOrder {
-  const parsed = listedSchema.safeParse(value);
-  if (!parsed.success) return { id: null, modifiedMs: null, value };
-  return { id: parsed.data.id, modifiedMs: shopTime(parsed.data.updated_at), value };
+  return cursor;
 }

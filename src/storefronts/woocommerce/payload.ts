@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import { shopTime } from '../payload-values.ts';
-import type { Delivery, DeliveredLine } from '../shop-order.ts';
-import { refundedPieces } from './refunds.ts';
+import { shopId, shopTime } from '../payload-values.ts';
+import { notAnOrder, type OrderReading, type ShopOrderLine } from '../shop-order.ts';
+import { refundedQuantities } from './refunds.ts';
+import type { WooCommerceShop } from './settings.ts';
 
-const id = z.string().regex(/^\d{1,20}$/);
 const time = z.string().nullish();
 
-/** An order of the WooCommerce REST API v3, as its webhooks deliver it; only what we read. */
+/** What the worker reads of an order of the WooCommerce REST API v3. Its webhooks deliver the same form. */
 const orderSchema = z.looseObject({
-  id,
+  id: shopId,
   number: z.string().nullish(),
   status: z.string(),
   currency: z.string(),
@@ -18,43 +18,43 @@ const orderSchema = z.looseObject({
   date_modified_gmt: time,
   line_items: z.array(
     z.looseObject({
-      id,
+      id: shopId,
       sku: z.string().nullish(),
-      /** With a fraction where a shop also sells by weight. */
+      /** Has a fraction where a shop sells by weight. */
       quantity: z.string().regex(/^\d{1,9}(?:\.\d{1,20})?$/),
       meta_data: z.array(z.looseObject({ key: z.string(), value: z.unknown() })).nullish(),
     }),
   ),
-  refunds: z.array(z.looseObject({ id })).nullish(),
+  refunds: z.array(z.looseObject({ id: shopId })).nullish(),
 });
 type Order = z.infer<typeof orderSchema>;
 
-/** Statuses of WooCommerce after which nothing is delivered to the customer any more. */
+/** Statuses after which the customer is not delivered anything more. */
 const closedStatuses = new Set(['cancelled', 'refunded', 'failed', 'trash']);
 
-const noPieces: ReadonlyMap<string, number> = new Map();
+const nothingRefunded: ReadonlyMap<string, number> = new Map();
 
 /**
- * The order of a WooCommerce delivery. Topic and delivery id are not looked at: they are not signed, and the id repeats
- * for different orders within a second. Paid is what has a paid status and a date of payment: an order that is paid on
- * delivery is `processing` without one.
- * @param refunds the order's refunds as the shop's API shows them, because the order itself does not say of which lines
- *   they are; null: they were not read
+ * Reads an order of WooCommerce from its body alone. Topic and delivery id are not signed, and the id repeats for
+ * different orders within a second. An order that is paid on delivery is `processing` without a date of payment, so both
+ * a paid status and a date are needed.
+ * @param refunds the refunds of the order as the API shows them, because the order does not say which lines they are
+ *   for; null: they were not read
  */
-export function readWooOrder(
-  value: unknown,
-  paidStatuses: readonly string[],
-  iccidField: string,
-  refunds: readonly unknown[] | null = null,
-): Delivery {
-  const parsed = orderSchema.safeParse(value);
-  if (!parsed.success) return { kind: 'other' };
+export function readWooCommerceOrder(
+  document: unknown,
+  shop: Pick<WooCommerceShop, 'paidStatuses' | 'iccidField'>,
+  refunds: readonly unknown[] | null,
+): OrderReading {
+  const parsed = orderSchema.safeParse(document);
+  if (!parsed.success) return notAnOrder(document, ['date_paid', 'date_paid_gmt']);
   const order = parsed.data;
   const paidMs = shopTime(order.date_paid_gmt) ?? shopTime(order.date_paid);
-  const isPaid = paidStatuses.includes(order.status) && paidMs !== null;
+  const isPaid = shop.paidStatuses.includes(order.status) && paidMs !== null;
   const state = closedStatuses.has(order.status) ? 'closed' : isPaid ? 'paid' : 'unpaid';
-  const shown = (order.refunds ?? []).map((refund) => refund.id);
-  const refunded = shown.length === 0 ? noPieces : refunds === null ? null : refundedPieces(refunds, shown);
+  const refundIds = (order.refunds ?? []).map((refund) => refund.id);
+  const refunded =
+    refundIds.length === 0 ? nothingRefunded : refunds === null ? null : refundedQuantities(refunds, refundIds);
   return {
     kind: 'order',
     order: {
@@ -64,17 +64,17 @@ export function readWooOrder(
       modifiedMs: shopTime(order.date_modified_gmt) ?? shopTime(order.date_modified) ?? 0,
       paidMs,
       state,
-      // Quantities are not reduced by a refund, and which lines it was for stands in another document.
+      // A refund does not lower the quantities of the order, and only the refund names its lines.
       refundUnclear: state !== 'closed' && refunded === null,
       lines: order.line_items.map((item) => {
-        const gone = state === 'closed' ? Number(item.quantity) : (refunded?.get(item.id) ?? 0);
-        return lineOf(item, gone, iccidField);
+        const quantity = state === 'closed' ? Number(item.quantity) : (refunded?.get(item.id) ?? 0);
+        return readLine(item, quantity, shop.iccidField);
       }),
     },
   };
 }
 
-function lineOf(item: Order['line_items'][number], refunded: number, iccidField: string): DeliveredLine {
+function readLine(item: Order['line_items'][number], refunded: number, iccidField: string): ShopOrderLine {
   const iccid = item.meta_data?.find(({ key }) => key.toLowerCase() === iccidField.toLowerCase())?.value;
   return {
     lineId: item.id,

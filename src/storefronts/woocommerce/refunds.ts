@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { shopId } from '../payload-values.ts';
 
-/** A refund of the WooCommerce REST API v3; only what we read. Its lines have negative quantities. */
+/** What the worker reads of a refund of the WooCommerce REST API v3. Its lines have negative quantities. */
 const refundSchema = z.looseObject({
-  id: z.string().regex(/^\d{1,20}$/),
+  id: shopId,
   line_items: z.array(
     z.looseObject({
       quantity: z.string().regex(/^-?\d{1,9}(?:\.\d{1,20})?$/),
@@ -12,44 +13,42 @@ const refundSchema = z.looseObject({
   shipping_lines: z.array(z.unknown()).nullish(),
   fee_lines: z.array(z.unknown()).nullish(),
 });
+const refundsSchema = z.array(refundSchema);
 type Refund = z.infer<typeof refundSchema>;
 
 /**
- * How many pieces of each line were refunded. Null when that cannot be told: a refund that the order shows is missing,
- * or one is an amount alone, which may stand for any line.
+ * The refunded quantity of each line. Null when it is unclear: one of the order's refunds is missing, or a refund is an
+ * amount without a line, which may stand for any line.
+ * @param orderRefundIds the refunds that the order itself names
  */
-export function refundedPieces(
+export function refundedQuantities(
   refunds: readonly unknown[],
-  shownIds: readonly string[],
+  orderRefundIds: readonly string[],
 ): ReadonlyMap<string, number> | null {
-  const read: Refund[] = [];
-  for (const refund of refunds) {
-    const parsed = refundSchema.safeParse(refund);
-    if (!parsed.success) return null;
-    read.push(parsed.data);
-  }
-  const ids = new Set(read.map(({ id }) => id));
-  if (shownIds.some((id) => !ids.has(id))) return null;
-  const pieces = new Map<string, number>();
-  for (const refund of read) {
-    if (refund.line_items.length === 0 && !isOfOtherThings(refund)) return null;
+  const parsed = refundsSchema.safeParse(refunds);
+  if (!parsed.success) return null;
+  const ids = new Set(parsed.data.map(({ id }) => id));
+  if (orderRefundIds.some((id) => !ids.has(id))) return null;
+  const quantities = new Map<string, number>();
+  for (const refund of parsed.data) {
+    if (refund.line_items.length === 0 && !isOfShippingOrFee(refund)) return null;
     for (const item of refund.line_items) {
-      const lineId = refundedLine(item);
+      const lineId = refundedLineId(item);
       const quantity = Math.abs(Number(item.quantity));
-      // Money of a line without a piece of it: the customer keeps it, or not; a person knows.
+      // The price of a line was refunded without its quantity: only a person knows whether the customer keeps it.
       if (lineId === null || quantity === 0) return null;
-      pieces.set(lineId, (pieces.get(lineId) ?? 0) + quantity);
+      quantities.set(lineId, (quantities.get(lineId) ?? 0) + quantity);
     }
   }
-  return pieces;
+  return quantities;
 }
 
-/** Of the shipping or of a fee, which take no line away. */
-function isOfOtherThings(refund: Refund): boolean {
+/** Such a refund takes no line away. */
+function isOfShippingOrFee(refund: Refund): boolean {
   return (refund.shipping_lines ?? []).length + (refund.fee_lines ?? []).length > 0;
 }
 
-function refundedLine(item: Refund['line_items'][number]): string | null {
-  const value = item.meta_data?.find(({ key }) => key === '_refunded_item_id')?.value;
-  return typeof value === 'string' && /^\d{1,20}$/.test(value) ? value : null;
+function refundedLineId(item: Refund['line_items'][number]): string | null {
+  const parsed = shopId.safeParse(item.meta_data?.find(({ key }) => key === '_refunded_item_id')?.value);
+  return parsed.data ?? null;
 }

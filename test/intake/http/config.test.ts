@@ -23,7 +23,7 @@ describe('the configuration of the HTTP intake', () => {
   });
 
   it.each([
-    ['lets nobody in', 'source: shop', 'lets nobody in: set at least one of tokens'],
+    ['accepts no caller', 'source: shop', 'accepts no caller: set at least one of tokens'],
     ['has a token that can be guessed', `tokens: [${token('a', 'short')}]`, 'must have at least 16 characters'],
     [
       'has one token for two callers',

@@ -28,14 +28,14 @@ const intake = await startWebhookIntake({
   clock: new SystemClock(),
   logger: pino({ level: 'silent' }),
   version: '0.0.0',
+  shops: { handlerFor: () => null, health: () => 'pass' },
+  openSkuMap: () => ({ current: () => new Map(), problem: null }),
   config: {
     listen: { host: '127.0.0.1', port: 0 },
     source: 'webhook',
     tokens: [{ name: 'anybody', secret: token, source: null }],
     standardWebhooks: [],
     hmac: [],
-    woocommerce: [],
-    shopify: [],
     limits,
   },
 });

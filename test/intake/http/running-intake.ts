@@ -3,6 +3,9 @@ import { onTestFinished } from 'vitest';
 import type { Clock } from '../../../src/core/clock.ts';
 import type { WebhookSettings } from '../../../src/intake/http/settings.ts';
 import { startWebhookIntake, type WebhookIntake } from '../../../src/intake/http/webhook-intake.ts';
+import type { Shop } from '../../../src/storefronts/settings.ts';
+import { SkuFile } from '../../../src/storefronts/sku-file.ts';
+import { StorefrontIntake } from '../../../src/storefronts/storefront-intake.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { Outbox } from '../../support/outbox.ts';
 import { boundToken, hmacSecret, limits, olderWhsec, token, whsec } from './running-intake-config.ts';
@@ -10,6 +13,7 @@ import { boundToken, hmacSecret, limits, olderWhsec, token, whsec } from './runn
 export interface IntakeChanges {
   readonly limits?: Partial<WebhookSettings['limits']>;
   readonly config?: Partial<WebhookSettings>;
+  readonly shops?: readonly Shop[];
   /** What the wall clock shows, instead of the time. */
   readonly wallMs?: number;
 }
@@ -43,14 +47,20 @@ export async function startIntake(changes: IntakeChanges = {}): Promise<RunningI
   let rings = 0;
   const clock: Clock = new SystemClock();
   if (changes.wallMs !== undefined) clock.wallMs = () => changes.wallMs ?? 0;
+  const onAccepted = (): void => {
+    rings += 1;
+  };
+  const logger = pino({ level: 'silent' });
+  const { store } = outbox;
+  const storefronts = { shops: changes.shops ?? [], store: store.storefronts, clock, logger, onChanged: onAccepted };
   const intake = await startWebhookIntake({
-    store: outbox.store,
+    store,
     clock,
-    logger: pino({ level: 'silent' }),
+    logger,
     version: '0.0.0',
-    onAccepted: () => {
-      rings += 1;
-    },
+    onAccepted,
+    shops: new StorefrontIntake(storefronts),
+    openSkuMap: (path) => new SkuFile(path, clock, logger),
     config: {
       listen: { host: '127.0.0.1', port: 0 },
       source: 'webhook',
@@ -73,8 +83,6 @@ export async function startIntake(changes: IntakeChanges = {}): Promise<RunningI
           form: null,
         },
       ],
-      woocommerce: [],
-      shopify: [],
       ...changes.config,
       limits: { ...limits, ...changes.limits },
     },

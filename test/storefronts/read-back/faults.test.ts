@@ -4,7 +4,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { Outbox } from '../../support/outbox.ts';
 import { certificates } from '../../wholesale/transport/certificates.ts';
-import { hour, minutesAgo, reconcileOf, wooBody } from './running-read-back.ts';
+import { hour } from '../shop-settings.ts';
+import { minutesAgo, readBackOf, wooBody } from './running-read-back.ts';
 import { type Misbehaviour, send, StubWooCommerce, woo } from './stub-shop.ts';
 
 async function shopWith(orders: number): Promise<StubWooCommerce> {
@@ -44,7 +45,7 @@ describe('a shop that does not answer as it should', () => {
     [
       'is not in UTF-8',
       'unreadable',
-      /not UTF-8/,
+      /no complete JSON in UTF-8/,
       (_, r) => {
         r.writeHead(200).end(Buffer.from([0x5b, 0xff, 0x5d]));
         return true;
@@ -89,7 +90,7 @@ describe('a shop that does not answer as it should', () => {
   ])('because it %s: the run ends there, loudly, and the next one goes on', async (_, kind, message, fault) => {
     const stub = await shopWith(25);
     stub.misbehave = nth(2, fault);
-    const { run, bought, watermark, log, reconcile } = await reconcileOf('woocommerce', stub, {
+    const { run, bought, watermark, log, readBack } = await readBackOf('woocommerce', stub, {
       rest: { totalMs: 300 },
     });
     const failed = await run();
@@ -98,25 +99,25 @@ describe('a shop that does not answer as it should', () => {
     expect(await watermark()).toBe(stub.orders[9]?.modifiedMs);
     expect(log().filter(({ level }) => level === 50)).toMatchObject([{ kind, failures: 1 }]);
     expect(JSON.stringify([log(), failed])).not.toMatch(new RegExp(`${woo.key}|${woo.secret}`));
-    expect(reconcile.health()).toBe(kind === 'unauthorized' ? 'warn' : 'pass');
+    expect(readBack.health()).toBe(kind === 'unauthorized' ? 'warn' : 'pass');
     expect(await run()).toMatchObject({ complete: true, accepted: 15, error: null });
-    expect([bought().length, reconcile.health()]).toEqual([25, 'pass']);
+    expect([bought().length, readBack.health()]).toEqual([25, 'pass']);
   });
 
   it('is ill for three runs: the worker says that it is degraded, until it is read again', async () => {
     const stub = await shopWith(1);
     stub.misbehave = (_, response) => send(response, 502, '<html>Bad gateway</html>');
-    const { run, reconcile, watermark } = await reconcileOf('woocommerce', stub);
+    const { run, readBack, watermark } = await readBackOf('woocommerce', stub);
     const health = [];
     const marks = new Set();
     for (let runs = 0; runs < 3; runs += 1) {
       await run();
-      health.push(reconcile.health());
+      health.push(readBack.health());
       marks.add(await watermark());
     }
     expect([health, marks.size]).toEqual([['pass', 'pass', 'warn'], 1]);
     stub.misbehave = () => false;
-    expect([(await run()).accepted, reconcile.health()]).toEqual([1, 'pass']);
+    expect([(await run()).accepted, readBack.health()]).toEqual([1, 'pass']);
   });
 
   it.each([
@@ -129,7 +130,7 @@ describe('a shop that does not answer as it should', () => {
       at.push(performance.now());
       return number === 2 ? send(response, status, 'wait', { 'retry-after': '1.0' }) : false;
     };
-    const { run } = await reconcileOf('woocommerce', stub);
+    const { run } = await readBackOf('woocommerce', stub);
     expect(await run()).toMatchObject({ complete: true, accepted: 15, error: null });
     expect((at[2] ?? 0) - (at[1] ?? 0)).toBeGreaterThan(990);
   });
@@ -137,14 +138,14 @@ describe('a shop that does not answer as it should', () => {
   it('and asks for more patience than a run has is left alone until the next one', async () => {
     const stub = await shopWith(15);
     stub.misbehave = nth(2, (_, response) => send(response, 429, 'wait', { 'retry-after': '3600' }));
-    const { run } = await reconcileOf('woocommerce', stub);
+    const { run } = await readBackOf('woocommerce', stub);
     expect(await run()).toMatchObject({ error: { kind: 'rate_limited' }, accepted: 10 });
   });
 
   it('repeats our own key in what it says: it is told without', async () => {
     const stub = await shopWith(1);
     stub.misbehave = (_, response) => send(response, 400, { code: 'bad', message: `${woo.key} and ${woo.secret}` });
-    const { run } = await reconcileOf('woocommerce', stub);
+    const { run } = await readBackOf('woocommerce', stub);
     expect((await run()).error?.message).toMatch(/400 bad: \[key\] and \[key\]$/);
   });
 
@@ -160,7 +161,7 @@ describe('a shop that does not answer as it should', () => {
     const address = server.address();
     const port = typeof address === 'object' && address !== null ? address.port : 0;
     const stub = await shopWith(0);
-    const { run } = await reconcileOf('woocommerce', stub, { rest: { url: `https://localhost:${port}` } });
+    const { run } = await readBackOf('woocommerce', stub, { rest: { url: `https://localhost:${port}` } });
     expect((await run()).error).toMatchObject({
       kind: 'unreachable',
       message: expect.stringMatching(/self-signed|SELF_SIGNED/),
@@ -175,22 +176,22 @@ describe('a worker that reads a shop back', () => {
     const outbox = await Outbox.open();
     onTestFinished(() => outbox.close());
     for (const dieAt of [0, 3, 9, 10, 11, 24]) {
-      const { reconcile, desk } = await reconcileOf('woocommerce', stub, { outbox });
-      const take = desk.take.bind(desk);
+      const { readBack, handler } = await readBackOf('woocommerce', stub, { outbox });
+      const take = handler.take.bind(handler);
       let taken = 0;
-      desk.take = async (counter, body) => {
+      handler.take = async (state) => {
         if (taken === dieAt) throw new Error('the process is gone');
         taken += 1;
-        return await take(counter, body);
+        return await take(state);
       };
-      const [report] = await reconcile.run({ shop: null, sinceMs: null });
+      const [report] = await readBack.run({ shop: null, sinceMs: null });
       expect(report?.error?.kind).toBe('internal');
       const mark = await outbox.store.storefronts.watermark('main');
       // Everything up to the watermark is on disk.
       const covered = stub.orders.filter(({ modifiedMs }) => modifiedMs <= (mark ?? 0));
       for (const { id } of covered) expect(outbox.store.read.findOrder('main', id)).not.toBeNull();
     }
-    const last = await reconcileOf('woocommerce', stub, { outbox });
+    const last = await readBackOf('woocommerce', stub, { outbox });
     expect(await last.run()).toMatchObject({ complete: true, error: null });
     expect(last.bought()).toHaveLength(25);
   });
@@ -202,21 +203,21 @@ describe('a worker that reads a shop back', () => {
       if (number === 3) third.resolve();
       return false;
     };
-    const { reconcile, desk, run, bought } = await reconcileOf('woocommerce', stub, {
+    const { readBack, handler, run, bought } = await readBackOf('woocommerce', stub, {
       rest: { schedule: '* * * * * *' },
     });
     let open = 0;
     let most = 0;
-    const take = desk.take.bind(desk);
-    desk.take = async (counter, body) => {
+    const take = handler.take.bind(handler);
+    handler.take = async (state) => {
       open += 1;
       most = Math.max(most, open);
       // Long enough for another run to come as far, if there were one.
       await new Promise((resolve) => void setTimeout(resolve, 50));
       open -= 1;
-      return await take(counter, body);
+      return await take(state);
     };
-    await reconcile.start();
+    await readBack.start();
     await Promise.all([run(), run(), third.promise]);
     expect([bought().length, most]).toEqual([3, 1]);
   });
@@ -232,11 +233,11 @@ describe('a worker that reads a shop back', () => {
         asked.resolve();
         return fault(call, response);
       };
-      const { reconcile, log } = await reconcileOf('woocommerce', stub, { rest: { totalMs: 60_000 } });
-      await reconcile.start();
+      const { readBack, log } = await readBackOf('woocommerce', stub, { rest: { totalMs: 60_000 } });
+      await readBack.start();
       await asked.promise;
       const startMs = performance.now();
-      await reconcile.stop();
+      await readBack.stop();
       expect(performance.now() - startMs).toBeLessThan(1500);
       expect(log().filter(({ level }) => Number(level) >= 50)).toEqual([]);
     }
@@ -244,19 +245,19 @@ describe('a worker that reads a shop back', () => {
 
   it('takes up changed shops while it runs: what is the same goes on, new keys are used, what is gone is left alone', async () => {
     const stub = await shopWith(1);
-    const { reconcile, shop, bought } = await reconcileOf('woocommerce', stub, { rest: { schedule: '* * * * * *' } });
-    await reconcile.start();
+    const { readBack, shop, bought } = await readBackOf('woocommerce', stub, { rest: { schedule: '* * * * * *' } });
+    await readBack.start();
     await stub.asks(1);
-    reconcile.prepare([shop])();
-    expect((await reconcile.run({ shop: null, sinceMs: null }))[0]).toMatchObject({ error: null });
-    if (shop.platform !== 'woocommerce') throw new Error('the shop is one of WooCommerce');
-    reconcile.prepare([{ ...shop, rest: { ...shop.rest, consumerSecret: 'cs_wrong' } }])();
-    expect((await reconcile.run({ shop: null, sinceMs: null }))[0]?.error?.kind).toBe('unauthorized');
-    expect(reconcile.health()).toBe('warn');
-    reconcile.prepare([])();
-    expect(reconcile.health()).toBe('pass');
-    await expect(reconcile.run({ shop: null, sinceMs: null })).rejects.toMatchObject({ code: 'NOT_FOUND' });
-    await reconcile.stop();
+    readBack.prepare([shop])();
+    expect((await readBack.run({ shop: null, sinceMs: null }))[0]).toMatchObject({ error: null });
+    if (shop.platform !== 'woocommerce' || shop.rest === null) throw new Error('the shop is one of WooCommerce');
+    readBack.prepare([{ ...shop, rest: { ...shop.rest, consumerSecret: 'cs_wrong' } }])();
+    expect((await readBack.run({ shop: null, sinceMs: null }))[0]?.error?.kind).toBe('unauthorized');
+    expect(readBack.health()).toBe('warn');
+    readBack.prepare([])();
+    expect(readBack.health()).toBe('pass');
+    await expect(readBack.run({ shop: null, sinceMs: null })).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    await readBack.stop();
     const calls = stub.calls.length;
     // Longer than its schedule.
     await new Promise((resolve) => void setTimeout(resolve, 1100));
@@ -273,7 +274,7 @@ describe('a worker that reads a shop back', () => {
       if (number === 2) laterMs = 600_000;
       return false;
     };
-    const { run, bought } = await reconcileOf('woocommerce', stub, { clock });
+    const { run, bought } = await readBackOf('woocommerce', stub, { clock });
     expect(await run()).toMatchObject({ complete: false, pages: 2, error: null });
     expect(await run()).toMatchObject({ complete: true, error: null });
     expect(bought()).toHaveLength(35);
@@ -286,7 +287,7 @@ describe('a worker that reads a shop back', () => {
       url.searchParams.delete('orderby');
       return number === 3 ? send(response, 500, '') : false;
     };
-    const { run, bought, watermark } = await reconcileOf('woocommerce', stub);
+    const { run, bought, watermark } = await readBackOf('woocommerce', stub);
     const { error } = await run();
     expect([error?.kind, (await watermark()) ?? 0]).toEqual(['unavailable', expect.any(Number)]);
     expect((await watermark()) ?? 0).toBeLessThan(stub.orders[0]?.modifiedMs ?? 0);
@@ -298,13 +299,13 @@ describe('a worker that reads a shop back', () => {
     const stub = await shopWith(0);
     const clock = new SystemClock();
     clock.wallMs = () => Date.now() - 72 * hour;
-    const before = await reconcileOf('woocommerce', stub, { rest: { lookbackMs: 0 }, clock });
-    await before.reconcile.start();
-    await before.reconcile.stop();
+    const before = await readBackOf('woocommerce', stub, { rest: { lookbackMs: 0 }, clock });
+    await before.readBack.start();
+    await before.readBack.stop();
     for (let day = 1; day <= 3; day += 1) {
       stub.put({ id: String(day), modifiedMs: minutesAgo((day - 1) * 24 * 60 + 30), body: wooBody(`${day}1`) });
     }
-    const after = await reconcileOf('woocommerce', stub, { rest: { lookbackMs: 0 }, outbox: before.outbox });
+    const after = await readBackOf('woocommerce', stub, { rest: { lookbackMs: 0 }, outbox: before.outbox });
     expect(await after.run()).toMatchObject({ complete: true, accepted: 3 });
   });
 });

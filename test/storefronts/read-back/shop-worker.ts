@@ -64,4 +64,4 @@ export async function settled(house: House): Promise<void> {
 }
 
 /** The worker has said that it read orders back. */
-export const readBack = (line: { msg: string }): boolean => line.msg.startsWith('orders that no webhook had brought');
+export const readBack = (line: { msg: string }): boolean => line.msg.startsWith('read-back found orders');

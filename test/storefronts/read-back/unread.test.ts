@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { runHere } from '../../cli/installation.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
-import { hour, minutesAgo, reconcileOf, wooBody } from './running-read-back.ts';
+import { hour } from '../shop-settings.ts';
+import { minutesAgo, numbersAsText, readBackOf, wooBody } from './running-read-back.ts';
 import { deliver, houseOf } from './shop-worker.ts';
 import { StubWooCommerce } from './stub-shop.ts';
 
@@ -21,17 +22,12 @@ const refundOf = (lineId: string) => [
 async function withUnclearOrder() {
   const stub = await new StubWooCommerce().open();
   const clock = new MovedClock();
-  const shop = await reconcileOf('woocommerce', stub, { clock });
+  const shop = await readBackOf('woocommerce', stub, { clock });
   const order = stub.put({ id: '727', modifiedMs: minutesAgo(1), body: wooBody('315') });
   order.refunds = refundOf('315');
-  const value: unknown = JSON.parse(JSON.stringify(stub.shown(order)), (_, part: unknown) =>
-    typeof part === 'number' ? String(part) : part,
-  );
-  const counter = shop.desk.counter('woocommerce', 'main');
-  if (counter === null) throw new Error('the shop is configured');
-  expect(await shop.desk.take(counter, { value, isTest: false, refunds: 'ask' })).toMatchObject({
-    kind: 'needs_refunds',
-  });
+  const document = numbersAsText(stub.shown(order));
+  const answer = await shop.handler.take({ document, isTest: false, refunds: 'not_read' });
+  expect(answer).toMatchObject({ kind: 'needs_refunds' });
   return { ...shop, stub, clock, order };
 }
 
@@ -49,42 +45,42 @@ describe('an order that waits for being read back, because its delivery does not
     stub.misbehave = () => true;
     expect(await deliver(worker, stub.shown(order))).toEqual({ result: 'read_back', order_id: '727' });
     house.configure((config) => void delete config.intake.webhook.woocommerce[0].rest);
-    const told = () => house.query('SELECT order_id, line_id, code FROM rejections');
-    expect(told()).toEqual([]);
+    const flagged = () => house.query('SELECT order_id, line_id, code FROM rejections');
+    expect(flagged()).toEqual([]);
     expect(await worker.reload()).toMatchObject({ level: 'info' });
     const expected = [{ order_id: '727', line_id: null, code: 'partially_refunded' }];
-    expect(told()).toEqual(expected);
+    expect(flagged()).toEqual(expected);
     expect(await worker.end('SIGTERM')).toBe(0);
     const next = house.start();
     await next.started();
-    expect(told()).toEqual(expected);
+    expect(flagged()).toEqual(expected);
     expect(house.query('SELECT 1 FROM entries')).toEqual([]);
     expect(await next.end('SIGTERM')).toBe(0);
   });
 
   it('goes before a person when the shop was read to the end an hour later, and it was not there', async () => {
-    const { run, told, bought, stub, clock, order } = await withUnclearOrder();
+    const { run, flagged, bought, stub, clock, order } = await withUnclearOrder();
     // Somebody has put it into the trash.
     stub.orders.length = 0;
-    expect(await run()).toMatchObject({ complete: true, told: 0 });
+    expect(await run()).toMatchObject({ complete: true, flagged: 0 });
     clock.aheadMs = hour + 1000;
-    expect(await run()).toMatchObject({ complete: true, told: 1 });
-    expect(told()).toEqual(['727/null partially_refunded']);
-    expect(await run()).toMatchObject({ complete: true, told: 0 });
+    expect(await run()).toMatchObject({ complete: true, flagged: 1 });
+    expect(flagged()).toEqual(['727/null partially_refunded']);
+    expect(await run()).toMatchObject({ complete: true, flagged: 0 });
     // Out of the trash again it is left to the person, who was told that nothing was bought.
     stub.orders.push(order);
     order.modifiedMs = minutesAgo(0);
-    // It may have another line now: each is told, once.
-    expect(await run()).toMatchObject({ accepted: 0, told: 1 });
-    expect(await run()).toMatchObject({ accepted: 0, told: 0 });
-    expect([bought(), told()]).toEqual([[], ['727/315 partially_refunded', '727/null partially_refunded']]);
+    // It may have another line now: each is flagged, once.
+    expect(await run()).toMatchObject({ accepted: 0, flagged: 1 });
+    expect(await run()).toMatchObject({ accepted: 0, flagged: 0 });
+    expect([bought(), flagged()]).toEqual([[], ['727/315 partially_refunded', '727/null partially_refunded']]);
   });
 
   it('is bought without a word when it is read back in time', async () => {
-    const { run, told, bought, clock } = await withUnclearOrder();
-    expect(await run()).toMatchObject({ complete: true, accepted: 1, told: 0 });
+    const { run, flagged, bought, clock } = await withUnclearOrder();
+    expect(await run()).toMatchObject({ complete: true, accepted: 1, flagged: 0 });
     clock.aheadMs = 2 * hour;
-    expect(await run()).toMatchObject({ complete: true, told: 0 });
-    expect([bought().length, told()]).toEqual([1, []]);
+    expect(await run()).toMatchObject({ complete: true, flagged: 0 });
+    expect([bought().length, flagged()]).toEqual([1, []]);
   });
 });

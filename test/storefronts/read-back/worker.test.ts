@@ -103,7 +103,7 @@ describe('a worker whose shop lost a webhook', () => {
     order.refunds = [
       { id: '9', line_items: [{ quantity: -1, meta_data: [{ key: '_refunded_item_id', value: '315' }] }] },
     ];
-    expect(await deliver(worker, stub.shown(order))).toMatchObject({ result: 'paid', accepted: 0, held: 1 });
+    expect(await deliver(worker, stub.shown(order))).toMatchObject({ result: 'paid', accepted: 0, flagged: 1 });
     expect(house.query('SELECT order_id, code FROM rejections')).toEqual([
       { order_id: '727', code: 'partially_refunded' },
     ]);
@@ -124,7 +124,7 @@ describe('a worker whose shop lost a webhook', () => {
     expect(line).toMatchObject({
       shop: 'main',
       order_id: '727',
-      msg: expect.stringContaining('no order that is known'),
+      msg: expect.stringContaining('unknown form'),
     });
     expect(worker.log.filter(({ level }) => level === 'error')).toHaveLength(1);
     await worker.end('SIGTERM');
@@ -158,7 +158,7 @@ describe('a worker whose shop lost a webhook', () => {
     const { code, stdout } = await cli(house, 'health', '--json');
     expect([code, JSON.parse(stdout)]).toMatchObject([
       0,
-      { status: 'warn', checks: { reconcile: 'warn', database: 'pass' } },
+      { status: 'warn', checks: { read_back: 'warn', database: 'pass' } },
     ]);
     expect(JSON.stringify(worker.log)).not.toMatch(new RegExp(`${woo.key}|${woo.secret}`));
     await worker.end('SIGTERM');
@@ -184,7 +184,7 @@ describe('order-sync reconcile', () => {
             orders: 1,
             accepted: 1,
             taken_back: 0,
-            told: 0,
+            flagged: 0,
             unreadable: 0,
             read_to: new Date(stub.orders[0]?.modifiedMs ?? 0).toISOString(),
             error: null,

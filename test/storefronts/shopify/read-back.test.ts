@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { minutesAgo, reconcileOf, shopifyBody } from '../read-back/running-read-back.ts';
+import { minutesAgo, readBackOf, shopifyBody } from '../read-back/running-read-back.ts';
 import { shopifyApp, StubShopify } from '../read-back/stub-shop.ts';
 
 const open = () => new StubShopify().open();
@@ -11,7 +11,7 @@ describe('reading a Shopify shop back', () => {
     stub.put({ id: '1', modifiedMs: minutesAgo(60), body: shopifyBody('11', { closed_at: '2026-11-21T10:00:00Z' }) });
     stub.put({ id: '2', modifiedMs: minutesAgo(30), body: shopifyBody('21', { financial_status: 'pending' }) });
     stub.put({ id: '3', modifiedMs: minutesAgo(20), body: shopifyBody('31', { test: true }) });
-    const { run, bought, watermark } = await reconcileOf('shopify', stub);
+    const { run, bought, watermark } = await readBackOf('shopify', stub);
     expect(await run()).toMatchObject({ complete: true, orders: 3, accepted: 1, error: null });
     expect(await watermark()).toBe(stub.orders[2]?.modifiedMs);
     expect(await run()).toMatchObject({ complete: true, accepted: 0 });
@@ -24,7 +24,7 @@ describe('reading a Shopify shop back', () => {
       const id = String(820982911946154500n + BigInt(at));
       stub.put({ id, modifiedMs: minutesAgo(60) + Math.floor(at / 15) * 1000, body: shopifyBody(`9${id}`) });
     }
-    const { run, bought } = await reconcileOf('shopify', stub);
+    const { run, bought } = await readBackOf('shopify', stub);
     expect(await run()).toMatchObject({ complete: true, pages: 4, accepted: 35, error: null });
     expect(new Set(bought().map((text) => text.split(' ')[0])).size).toBe(35);
     expect(bought()).toContain('820982911946154508/9820982911946154508 3 x steam-usd-20 pending');
@@ -42,7 +42,7 @@ describe('reading a Shopify shop back', () => {
       if (number === 2) stub.put({ id: '1', modifiedMs: minutesAgo(1), body: shopifyBody('11') });
       return false;
     };
-    const { run, bought } = await reconcileOf('shopify', stub);
+    const { run, bought } = await readBackOf('shopify', stub);
     expect(await run()).toMatchObject({ complete: true, orders: 31, accepted: 30 });
     expect(bought()).toHaveLength(30);
   });
@@ -54,23 +54,23 @@ describe('reading a Shopify shop back', () => {
       { id: '12', sku: 'FR-7D', quantity: 1 },
     ];
     const order = stub.put({ id: '1', modifiedMs: minutesAgo(9), body: shopifyBody('11', { line_items: items }) });
-    const { run, bought, told, outbox } = await reconcileOf('shopify', stub);
+    const { run, bought, flagged, outbox } = await readBackOf('shopify', stub);
     await run();
     await outbox.opened({ nowMs: Date.now() });
     order.modifiedMs = minutesAgo(1);
     order.body['financial_status'] = 'partially_refunded';
     order.refunds = [refund('12', 1), refund('11', 1)];
-    expect(await run()).toMatchObject({ takenBack: 1, told: 1 });
+    expect(await run()).toMatchObject({ takenBack: 1, flagged: 1 });
     expect(bought()).toEqual(['1/11 3 x steam-usd-20 sending', '1/12 1 x fr-daily-1gb for 7 days cancelled']);
-    expect(told()).toEqual(['1/11 refunded_in_storefront']);
+    expect(flagged()).toEqual(['1/11 refunded_in_storefront']);
   });
 
   it('asks for a token of a day with an app’s own credentials, once, and anew when it is refused', async () => {
     const stub = await open();
     stub.put({ id: '1', modifiedMs: minutesAgo(9), body: shopifyBody('11') });
     const { clientId, clientSecret } = shopifyApp;
-    const access = { kind: 'credentials', clientId, clientSecret };
-    const { run, bought, log } = await reconcileOf('shopify', stub, { rest: { access } });
+    const access = { kind: 'credentials', clientId, clientSecret } as const;
+    const { run, bought, log } = await readBackOf('shopify', stub, { rest: { access } });
     expect(await run()).toMatchObject({ accepted: 1, error: null });
     expect(await run()).toMatchObject({ error: null });
     expect(stub.granted).toBe(1);
@@ -85,7 +85,7 @@ describe('reading a Shopify shop back', () => {
     const stub = await open();
     for (let id = 1; id <= 11; id += 1)
       stub.put({ id: String(id), modifiedMs: minutesAgo(60) + id, body: shopifyBody(`${id}1`) });
-    const { run } = await reconcileOf('shopify', stub);
+    const { run } = await readBackOf('shopify', stub);
     stub.callLimit = '39/40';
     const startMs = performance.now();
     expect(await run()).toMatchObject({ complete: true, pages: 2 });
@@ -99,7 +99,7 @@ describe('reading a Shopify shop back', () => {
         response.setHeader('link', link);
         return false;
       };
-      const { run } = await reconcileOf('shopify', stub);
+      const { run } = await readBackOf('shopify', stub);
       expect((await run()).error).toMatchObject({
         kind: 'unreadable',
         message: expect.stringContaining('leads elsewhere'),

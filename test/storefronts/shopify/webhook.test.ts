@@ -2,7 +2,8 @@ import { renameSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { answer as delivered, close, fulfilled } from '../../support/outbox.ts';
-import { shopifyOrder, skuMap, startShops, writeLongAgo } from '../storefront-shops.ts';
+import { skuMap } from '../shop-settings.ts';
+import { shopifyOrder, startShops, writeLongAgo } from '../storefront-shops.ts';
 
 const refund = (item: number, quantity: number) => ({ id: 1, refund_line_items: [{ line_item_id: item, quantity }] });
 const iccid = '8999901000000000013';
@@ -29,9 +30,9 @@ describe('a Shopify delivery', () => {
     ['cancelled', { cancelled_at: '2026-11-21T12:00:00Z' }],
     ['without a status', { financial_status: null }],
   ])('of an order that is %s buys nothing', async (_, changes) => {
-    const { shopify, bought, told } = await startShops();
+    const { shopify, bought, flagged } = await startShops();
     expect((await shopify(shopifyOrder(changes))).status).toBe(200);
-    expect([bought(), told()]).toEqual([[], []]);
+    expect([bought(), flagged()]).toEqual([[], []]);
   });
 
   it('of a test order never buys, by its body or by its header, and the header alone lets nothing in', async () => {
@@ -74,11 +75,11 @@ describe('a refund in Shopify', () => {
   });
 
   it('of a line that was not sent takes that line back alone', async () => {
-    const { shopify, bought, told } = await startShops();
+    const { shopify, bought, flagged } = await startShops();
     await shopify(shopifyOrder());
     await shopify(shopifyOrder({ financial_status: 'partially_refunded', refunds: [refund(12, 1)] }, 1));
     expect(bought()).toEqual(['11 3 x steam-usd-20 pending', '12 1 x fr-daily-1gb for 7 days cancelled']);
-    expect(told()).toEqual([]);
+    expect(flagged()).toEqual([]);
   });
 
   const parts = [
@@ -88,18 +89,18 @@ describe('a refund in Shopify', () => {
   ] as const;
 
   it('of a part of a line that was sent is told to a person, once for each further part', async () => {
-    const { shopify, bought, told, outbox } = await startShops();
+    const { shopify, bought, flagged, outbox } = await startShops();
     await shopify(shopifyOrder());
     await outbox.opened({ nowMs: Date.now() });
     for (const [minute, refunds] of parts) {
       await shopify(shopifyOrder({ financial_status: 'partially_refunded', refunds }, minute));
     }
     expect(bought()[0]).toBe('11 3 x steam-usd-20 sending');
-    expect(told()).toEqual(['11 refunded_in_storefront', '11 refunded_in_storefront']);
+    expect(flagged()).toEqual(['11 refunded_in_storefront', '11 refunded_in_storefront']);
   });
 
   it('of a part of a line that was not sent yet leaves the rest, under the same reference', async () => {
-    const { shopify, bought, told, outbox } = await startShops();
+    const { shopify, bought, flagged, outbox } = await startShops();
     await shopify(shopifyOrder());
     const referenceOf = () => outbox.store.read.showOrder('shopify', '5678901234567')?.entries[0]?.reference;
     const before = referenceOf();
@@ -109,7 +110,7 @@ describe('a refund in Shopify', () => {
       taken.push(answer.json.taken_back);
     }
     expect(taken).toEqual([1, 0, 1]);
-    expect([bought()[0], told(), referenceOf()]).toEqual(['11 1 x steam-usd-20 pending', [], before]);
+    expect([bought()[0], flagged(), referenceOf()]).toEqual(['11 1 x steam-usd-20 pending', [], before]);
     expect(outbox.auditLog().map(({ action }) => action)).toEqual(['lower', 'lower']);
     const attempt = await outbox.opened({ nowMs: Date.now() });
     expect(attempt.entry).toMatchObject({ reference: before, quantity: 1 });
@@ -120,7 +121,7 @@ describe('a refund in Shopify', () => {
   });
 
   it('of an eSIM that was delivered orders its cancel when that is configured, and only once', async () => {
-    const { shopify, bought, told, outbox } = await startShops({ shopify: { onRefund: 'cancel_esim' } });
+    const { shopify, bought, flagged, outbox } = await startShops({ shopify: { onRefund: 'cancel_esim' } });
     await shopify(shopifyOrder());
     // The gift card stays unsent; the eSIM is delivered.
     await outbox.opened({ nowMs: Date.now() });
@@ -128,10 +129,10 @@ describe('a refund in Shopify', () => {
     const answer = { ...delivered, units: [{ iccid }] };
     await outbox.store.submission.closeAttempt(close(esim, { ...fulfilled, answer }));
     const closed = shopifyOrder({ cancelled_at: '2026-11-21T12:00:00Z', financial_status: 'refunded' }, 1);
-    expect((await shopify(closed)).json).toMatchObject({ result: 'closed', accepted: 1, held: 1 });
+    expect((await shopify(closed)).json).toMatchObject({ result: 'closed', accepted: 1, flagged: 1 });
     expect((await shopify({ ...closed, updated_at: new Date().toISOString() })).json).toMatchObject({
       accepted: 0,
-      held: 0,
+      flagged: 0,
     });
     expect(bought()).toEqual([
       '11 3 x steam-usd-20 sending',
@@ -139,7 +140,7 @@ describe('a refund in Shopify', () => {
       expect.stringMatching(`^12:cancel:${iccid} .* pending$`),
     ]);
     // Gift cards cannot be cancelled: that is for a person.
-    expect(told()).toEqual(['11 refunded_in_storefront']);
+    expect(flagged()).toEqual(['11 refunded_in_storefront']);
     expect(outbox.auditLog()).toMatchObject([{ actor: 'shopify:main', action: 'cancel_esim' }]);
   });
 });
@@ -161,11 +162,11 @@ describe('the SKU map', () => {
   });
 
   it('that is changed later changes nothing about what was bought', async () => {
-    const { shopify, skuFile, told, bought } = await startShops();
+    const { shopify, skuFile, flagged, bought } = await startShops();
     await shopify(shopifyOrder());
     await delay(1050);
     writeLongAgo(skuFile, skuMap.replaceAll('steam-usd-20', 'steam-usd-50'));
-    expect((await shopify(shopifyOrder({}, 1))).json).toMatchObject({ accepted: 0, known: 2, held: 0 });
-    expect([bought()[0], told()]).toEqual(['11 3 x steam-usd-20 pending', []]);
+    expect((await shopify(shopifyOrder({}, 1))).json).toMatchObject({ accepted: 0, known: 2, flagged: 0 });
+    expect([bought()[0], flagged()]).toEqual(['11 3 x steam-usd-20 pending', []]);
   });
 });

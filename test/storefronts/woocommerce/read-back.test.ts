@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
-import { hour, minutesAgo, reconcileOf, wooBody } from '../read-back/running-read-back.ts';
+import { minutesAgo, numbersAsText, readBackOf, wooBody } from '../read-back/running-read-back.ts';
 import { send, StubWooCommerce } from '../read-back/stub-shop.ts';
+import { hour } from '../shop-settings.ts';
 
 const open = () => new StubWooCommerce().open();
 const refund = (id: string, lines: { line: string; quantity: number }[], more: Record<string, unknown> = {}) => ({
@@ -21,7 +22,7 @@ describe('reading a WooCommerce shop back', () => {
     const stub = await open();
     stub.put({ id: '1', modifiedMs: minutesAgo(60), body: wooBody('11') });
     stub.put({ id: '2', modifiedMs: minutesAgo(30), body: wooBody('21', { status: 'pending', date_paid_gmt: null }) });
-    const { run, bought, watermark } = await reconcileOf('woocommerce', stub);
+    const { run, bought, watermark } = await readBackOf('woocommerce', stub);
     expect(await run()).toMatchObject({ complete: true, orders: 2, accepted: 1, error: null });
     expect(await watermark()).toBe(stub.orders[1]?.modifiedMs);
     stub.put({ id: '2', modifiedMs: minutesAgo(1), body: wooBody('21') });
@@ -33,7 +34,7 @@ describe('reading a WooCommerce shop back', () => {
   it('asks in the shop’s own time without a zone: WordPress moves a time that has one', async () => {
     const stub = await open();
     stub.put({ id: '1', modifiedMs: minutesAgo(2), body: wooBody('11') });
-    const { run, bought } = await reconcileOf('woocommerce', stub, { rest: { lookbackMs: 0 } });
+    const { run, bought } = await readBackOf('woocommerce', stub, { rest: { lookbackMs: 0 } });
     expect(await run()).toMatchObject({ orders: 1 });
     expect(stub.calls[0]?.url.searchParams.get('modified_after')).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/);
     expect(bought()).toHaveLength(1);
@@ -51,7 +52,7 @@ describe('reading a WooCommerce shop back', () => {
       for (let id = 1; id <= 45; id += 1) {
         stub.put({ id: String(id), modifiedMs: minutesAgo(60) + id * 1000, body: wooBody(`${id}1`) });
       }
-      const { run, bought, watermark } = await reconcileOf('woocommerce', stub);
+      const { run, bought, watermark } = await readBackOf('woocommerce', stub);
       expect(await run()).toMatchObject({ complete: true, accepted: 45, error: null });
       expect([bought().length, await watermark()]).toEqual([45, stub.orders.at(-1)?.modifiedMs]);
       expect(stub.asked().filter((path) => path.includes('offset'))).toEqual([]);
@@ -67,7 +68,7 @@ describe('reading a WooCommerce shop back', () => {
       if (number === 3) stub.put({ id: '5', modifiedMs: minutesAgo(1), body: wooBody('51') });
       return false;
     };
-    const { run, bought } = await reconcileOf('woocommerce', stub);
+    const { run, bought } = await readBackOf('woocommerce', stub);
     expect(await run()).toMatchObject({ complete: true, accepted: 35, error: null });
     expect(bought()).toHaveLength(35);
   });
@@ -81,7 +82,7 @@ describe('reading a WooCommerce shop back', () => {
       if (number === 2) stub.put({ id: '1', modifiedMs: minutesAgo(1), body: wooBody('11') });
       return false;
     };
-    const { run, bought } = await reconcileOf('woocommerce', stub);
+    const { run, bought } = await readBackOf('woocommerce', stub);
     expect(await run()).toMatchObject({ complete: true, accepted: 30 });
     expect(bought()).toHaveLength(30);
   });
@@ -91,7 +92,7 @@ describe('reading a WooCommerce shop back', () => {
     for (const id of ['820982911946154508', '820982911946154509']) {
       stub.put({ id, modifiedMs: minutesAgo(5), body: wooBody(`9${id}`) });
     }
-    const { run, bought } = await reconcileOf('woocommerce', stub);
+    const { run, bought } = await readBackOf('woocommerce', stub);
     await run();
     expect(bought().map((text) => text.split(' ')[0])).toEqual([
       '820982911946154508/9820982911946154508',
@@ -104,7 +105,7 @@ describe('reading a WooCommerce shop back', () => {
     for (let id = 1; id <= 45; id += 1) {
       stub.put({ id: String(id), modifiedMs: minutesAgo(600) + id * 600_000, body: wooBody(`${id}1`) });
     }
-    const { run, bought } = await reconcileOf('woocommerce', stub, { rest: { pagesPerRun: 2 } });
+    const { run, bought } = await readBackOf('woocommerce', stub, { rest: { pagesPerRun: 2 } });
     expect(await run()).toMatchObject({ complete: false, pages: 2, error: null });
     const counts = [bought().length];
     for (let runs = 0; runs < 8; runs += 1) {
@@ -125,7 +126,7 @@ describe('reading a WooCommerce shop back', () => {
     for (let id = 1; id <= 45; id += 1) {
       stub.put({ id: String(id), modifiedMs: first + id * apartMs, body: wooBody(`${id}1`) });
     }
-    const { run, bought, watermark } = await reconcileOf('woocommerce', stub, { rest: { pagesPerRun: 2 } });
+    const { run, bought, watermark } = await readBackOf('woocommerce', stub, { rest: { pagesPerRun: 2 } });
     const reports = [];
     for (let runs = 0; runs < 4; runs += 1) reports.push(await run());
     expect(reports.map(({ error }) => error)).toEqual([null, null, null, null]);
@@ -141,7 +142,7 @@ describe('reading a WooCommerce shop back', () => {
     for (let id = 1; id <= 45; id += 1) {
       stub.put({ id: String(id), modifiedMs: minutesAgo(60) + id * 1000, body: wooBody(`${id}1`) });
     }
-    const { run, bought, watermark } = await reconcileOf('woocommerce', stub, { rest: { pagesPerRun: 3 } });
+    const { run, bought, watermark } = await readBackOf('woocommerce', stub, { rest: { pagesPerRun: 3 } });
     expect(await run()).toMatchObject({ complete: false, error: null });
     const calls = stub.calls.length;
     stub.misbehave = ({ number }, response) => number === calls + 1 && send(response, 500, '');
@@ -158,7 +159,7 @@ describe('reading a WooCommerce shop back', () => {
   it('begins where it was first started, and reads nothing older unless it is asked to', async () => {
     const stub = await open();
     stub.put({ id: '1', modifiedMs: minutesAgo(60), body: wooBody('11') });
-    const { run, bought, watermark } = await reconcileOf('woocommerce', stub, { rest: { lookbackMs: 0 } });
+    const { run, bought, watermark } = await readBackOf('woocommerce', stub, { rest: { lookbackMs: 0 } });
     expect(await run()).toMatchObject({ complete: true, orders: 0 });
     const before = await watermark();
     expect(await run(minutesAgo(90))).toMatchObject({ complete: true, orders: 1, accepted: 1 });
@@ -169,12 +170,12 @@ describe('reading a WooCommerce shop back', () => {
   it('reads further back from a shop whose clock is behind ours, and is not led astray by one that is ahead', async () => {
     const behind = await open();
     behind.clockAheadMs = -3_600_000;
-    const slow = await reconcileOf('woocommerce', behind, { rest: { lookbackMs: 0 } });
+    const slow = await readBackOf('woocommerce', behind, { rest: { lookbackMs: 0 } });
     behind.put({ id: '1', modifiedMs: minutesAgo(58), body: wooBody('11') });
     expect(await slow.run()).toMatchObject({ accepted: 1 });
 
     const ahead = await open();
-    const fast = await reconcileOf('woocommerce', ahead);
+    const fast = await readBackOf('woocommerce', ahead);
     ahead.put({ id: '1', modifiedMs: Date.now() + 365 * 86_400_000, body: wooBody('11') });
     await fast.run();
     ahead.put({ id: '2', modifiedMs: minutesAgo(1), body: wooBody('21') });
@@ -187,7 +188,7 @@ describe('reading a WooCommerce shop back', () => {
     const clock = new SystemClock();
     let aheadMs = 3 * hour;
     clock.wallMs = () => Date.now() + aheadMs;
-    const { run, bought, watermark } = await reconcileOf('woocommerce', stub, { clock, rest: { lookbackMs: 0 } });
+    const { run, bought, watermark } = await readBackOf('woocommerce', stub, { clock, rest: { lookbackMs: 0 } });
     await run();
     aheadMs = 0;
     // How far it was ahead is known until the next answer.
@@ -208,7 +209,7 @@ describe('reading a WooCommerce shop back', () => {
     const clock = new SystemClock();
     let behindMs = 0;
     clock.wallMs = () => Date.now() - behindMs;
-    const { run, bought, watermark } = await reconcileOf('woocommerce', stub, { clock, rest: { lookbackMs: 0 } });
+    const { run, bought, watermark } = await readBackOf('woocommerce', stub, { clock, rest: { lookbackMs: 0 } });
     await run();
     const before = await watermark();
     behindMs = 3 * hour;
@@ -232,12 +233,12 @@ describe('reading a WooCommerce shop back', () => {
       const clock = new SystemClock();
       let behindMs = hours * hour;
       clock.wallMs = () => Date.now() - behindMs;
-      const { run, bought, told, watermark } = await reconcileOf('woocommerce', stub, {
+      const { run, bought, flagged, watermark } = await readBackOf('woocommerce', stub, {
         clock,
         rest: { lookbackMs: 0 },
       });
       expect((await run()).error).toMatchObject({ kind: 'clock', message: expect.stringContaining('until it is set') });
-      expect([bought(), told(), await watermark()]).toEqual([[], [], marked]);
+      expect([bought(), flagged(), await watermark()]).toEqual([[], [], marked]);
       behindMs = 0;
       expect(await run()).toMatchObject({ accepted: 0, error: null });
       expect(bought()).toEqual([]);
@@ -246,7 +247,7 @@ describe('reading a WooCommerce shop back', () => {
 
   it('notices a shop that does not heed the time asked for', async () => {
     const stub = await open();
-    const { run } = await reconcileOf('woocommerce', stub);
+    const { run } = await readBackOf('woocommerce', stub);
     stub.misbehave = ({ url }) => {
       url.searchParams.delete('modified_after');
       return false;
@@ -260,7 +261,7 @@ describe('reading a WooCommerce shop back', () => {
     const odd = wooBody('11', { line_items: [{ id: '11', sku: 'STEAM-20', quantity: -1 }] });
     stub.put({ id: '1', modifiedMs: minutesAgo(9), body: odd });
     stub.put({ id: '2', modifiedMs: minutesAgo(8), body: wooBody('21') });
-    const { run, bought, log } = await reconcileOf('woocommerce', stub);
+    const { run, bought, log } = await readBackOf('woocommerce', stub);
     expect(await run()).toMatchObject({ complete: true, unreadable: 1, accepted: 1 });
     expect(bought()).toHaveLength(1);
     expect(log().filter(({ level }) => level === 50)).toMatchObject([{ order_id: '1' }]);
@@ -276,13 +277,13 @@ describe('refunds of a WooCommerce shop', () => {
     ];
     const order = stub.put({ id: '1', modifiedMs: minutesAgo(9), body: wooBody('11', { line_items: items }) });
     order.refunds = [refund('901', [{ line: '11', quantity: -1 }]), refund('902', [{ line: '12', quantity: -1 }])];
-    const { run, bought, told } = await reconcileOf('woocommerce', stub);
+    const { run, bought, flagged } = await readBackOf('woocommerce', stub);
     await run();
     await run();
-    expect([bought(), told()]).toEqual([['1/11 2 x steam-usd-20 pending'], []]);
+    expect([bought(), flagged()]).toEqual([['1/11 2 x steam-usd-20 pending'], []]);
   });
 
-  it('in part, after the purchase: the line that was refunded is told, and only that one', async () => {
+  it('in part, after the purchase: the line that was refunded is flagged, and only that one', async () => {
     const stub = await open();
     const items = [
       { id: '11', sku: 'STEAM-20', quantity: 2 },
@@ -290,7 +291,7 @@ describe('refunds of a WooCommerce shop', () => {
       { id: '13', sku: 'STEAM-20', quantity: 1 },
     ];
     const order = stub.put({ id: '1', modifiedMs: minutesAgo(9), body: wooBody('11', { line_items: items }) });
-    const { run, bought, told, outbox } = await reconcileOf('woocommerce', stub);
+    const { run, bought, flagged, outbox } = await readBackOf('woocommerce', stub);
     await run();
     await outbox.opened({ nowMs: Date.now() });
     order.modifiedMs = minutesAgo(1);
@@ -300,13 +301,13 @@ describe('refunds of a WooCommerce shop', () => {
         { line: '13', quantity: -1 },
       ]),
     ];
-    expect(await run()).toMatchObject({ told: 1, takenBack: 1 });
+    expect(await run()).toMatchObject({ flagged: 1, takenBack: 1 });
     expect(bought()).toEqual([
       '1/11 2 x steam-usd-20 sending',
       '1/12 1 x fr-daily-1gb for 7 days pending',
       '1/13 1 x steam-usd-20 cancelled',
     ]);
-    expect(told()).toEqual(['1/11 refunded_in_storefront']);
+    expect(flagged()).toEqual(['1/11 refunded_in_storefront']);
   });
 
   it.each([
@@ -316,16 +317,16 @@ describe('refunds of a WooCommerce shop', () => {
   ])('that is %s says of no line: a person decides', async (_, shown) => {
     const stub = await open();
     stub.put({ id: '1', modifiedMs: minutesAgo(9), body: wooBody('11'), refunds: [shown] });
-    const { run, bought, told } = await reconcileOf('woocommerce', stub);
+    const { run, bought, flagged } = await readBackOf('woocommerce', stub);
     await run();
-    expect([bought(), told()]).toEqual([[], ['1/11 partially_refunded']]);
+    expect([bought(), flagged()]).toEqual([[], ['1/11 partially_refunded']]);
   });
 
   it('of the shipping alone takes no line away', async () => {
     const stub = await open();
     const shipping = refund('901', [], { shipping_lines: [{ id: 3, total: '-5.00' }] });
     stub.put({ id: '1', modifiedMs: minutesAgo(9), body: wooBody('11'), refunds: [shipping] });
-    const { run, bought } = await reconcileOf('woocommerce', stub);
+    const { run, bought } = await readBackOf('woocommerce', stub);
     await run();
     expect(bought()).toEqual(['1/11 2 x steam-usd-20 pending']);
   });
@@ -333,23 +334,23 @@ describe('refunds of a WooCommerce shop', () => {
   it('that was left to a person stays with the person, also when the shop tells more later', async () => {
     const stub = await open();
     const order = stub.put({ id: '1', modifiedMs: minutesAgo(9), body: wooBody('11'), refunds: [refund('901', [])] });
-    const { run, bought, told } = await reconcileOf('woocommerce', stub);
+    const { run, bought, flagged } = await readBackOf('woocommerce', stub);
     await run();
     order.modifiedMs = minutesAgo(2);
     order.refunds = [refund('901', [{ line: '11', quantity: -1 }])];
     await run();
-    expect([bought(), told()]).toEqual([[], ['1/11 partially_refunded']]);
+    expect([bought(), flagged()]).toEqual([[], ['1/11 partially_refunded']]);
   });
 
   it('that was left to a person stays there, also when the refund is deleted in the shop', async () => {
     const stub = await open();
     const order = stub.put({ id: '1', modifiedMs: minutesAgo(9), body: wooBody('11'), refunds: [refund('901', [])] });
-    const { run, bought, told } = await reconcileOf('woocommerce', stub);
+    const { run, bought, flagged } = await readBackOf('woocommerce', stub);
     await run();
     order.modifiedMs = minutesAgo(2);
     order.refunds = [];
     await run();
-    expect([bought(), told()]).toEqual([[], ['1/11 partially_refunded']]);
+    expect([bought(), flagged()]).toEqual([[], ['1/11 partially_refunded']]);
   });
 
   it('which cannot be read hold the watermark, and in the end one order is left to a person, not all', async () => {
@@ -361,32 +362,27 @@ describe('refunds of a WooCommerce shop', () => {
       response.writeHead(500).end('<html>critical error</html>');
       return true;
     };
-    const { run, bought, told, watermark, reconcile } = await reconcileOf('woocommerce', stub);
+    const { run, bought, flagged, watermark, readBack } = await readBackOf('woocommerce', stub);
     const kinds = [];
     const first = await watermark();
     for (let runs = 0; runs < 3; runs += 1) kinds.push((await run()).error?.kind);
     expect(kinds).toEqual(['unavailable', 'unavailable', undefined]);
     expect(first).toBeNull();
     expect(bought()).toEqual(['2/21 2 x steam-usd-20 pending']);
-    expect([told(), reconcile.health()]).toEqual([['1/11 partially_refunded'], 'pass']);
+    expect([flagged(), readBack.health()]).toEqual([['1/11 partially_refunded'], 'pass']);
   });
 
   it('that are to be asked for: no older state counts from then on, and nothing else has happened yet', async () => {
     const stub = await open();
     const order = stub.put({ id: '1', modifiedMs: minutesAgo(9), body: wooBody('11'), refunds: [refund('901', [])] });
-    const { desk, bought, told } = await reconcileOf('woocommerce', stub);
-    const counter = desk.counter('woocommerce', 'main');
-    if (counter === null) throw new Error('the shop is configured');
-    // As the shop's JSON is read: numbers as text.
-    const asRead = <T>(value: T): T =>
-      JSON.parse(JSON.stringify(value), (_, part: unknown) => (typeof part === 'number' ? String(part) : part));
-    const take = async (shown: Record<string, unknown>, refunds: 'ask' | unknown[]) =>
-      await desk.take(counter, { value: asRead(shown), isTest: false, refunds: asRead(refunds) });
+    const { handler, bought, flagged } = await readBackOf('woocommerce', stub);
+    const take = async (shown: Record<string, unknown>, refunds: 'not_read' | unknown[]) =>
+      await handler.take({ document: numbersAsText(shown), isTest: false, refunds: numbersAsText(refunds) });
     const newest = stub.shown(order);
-    expect(await take(newest, 'ask')).toMatchObject({ kind: 'needs_refunds' });
+    expect(await take(newest, 'not_read')).toMatchObject({ kind: 'needs_refunds' });
     const older = { ...newest, refunds: [], date_modified_gmt: new Date(minutesAgo(20)).toISOString().slice(0, 19) };
-    expect(await take(older, 'ask')).toMatchObject({ kind: 'taken', taken: { stale: true } });
-    expect([bought(), told()]).toEqual([[], []]);
+    expect(await take(older, 'not_read')).toMatchObject({ kind: 'taken', taken: { stale: true } });
+    expect([bought(), flagged()]).toEqual([[], []]);
     const lines = [refund('901', [{ line: '11', quantity: -1 }])];
     expect(await take(newest, lines)).toMatchObject({ kind: 'taken', taken: { accepted: 1 } });
     expect(bought()).toEqual(['1/11 1 x steam-usd-20 pending']);

@@ -15,7 +15,7 @@ describe('a WooCommerce delivery', () => {
     const answer = await woo(wooOrder());
     expect([answer.status, answer.json]).toEqual([
       200,
-      { result: 'paid', order_id: '727', accepted: 1, known: 0, taken_back: 0, held: 0 },
+      { result: 'paid', order_id: '727', accepted: 1, known: 0, taken_back: 0, flagged: 0 },
     ]);
     expect(bought()).toEqual(['315 2 x steam-usd-20 pending']);
     expect(rings()).toBe(1);
@@ -71,9 +71,9 @@ describe('a WooCommerce delivery', () => {
     ['failed', { status: 'failed' }],
     ['of an unknown status', { status: 'wc-preorder' }],
   ])('of an order that is %s is answered 200 and buys nothing', async (_, changes) => {
-    const { woo, bought, told } = await startShops();
+    const { woo, bought, flagged } = await startShops();
     expect((await woo(wooOrder(changes))).status).toBe(200);
-    expect([bought(), told()]).toEqual([[], []]);
+    expect([bought(), flagged()]).toEqual([[], []]);
   });
 
   it('that makes an order paid buys it then: created, updated, again, all with one delivery id', async () => {
@@ -89,36 +89,36 @@ describe('a WooCommerce delivery', () => {
   });
 
   it('of our own write-back changes nothing', async () => {
-    const { woo, bought, told, rings, outbox } = await startShops();
+    const { woo, bought, flagged, rings, outbox } = await startShops();
     await woo(wooOrder());
     const attempt = await outbox.opened({ nowMs: Date.now() });
     const echo = await woo(wooOrder({ status: 'completed', meta_data: [{ key: 'delivered', value: 'yes' }] }, 5));
-    expect(echo.json).toMatchObject({ result: 'paid', accepted: 0, known: 1, held: 0 });
+    expect(echo.json).toMatchObject({ result: 'paid', accepted: 0, known: 1, flagged: 0 });
     expect(bought()).toEqual(['315 2 x steam-usd-20 sending']);
-    expect([attempt.attemptId, told(), rings()]).toEqual([1, [], 1]);
+    expect([attempt.attemptId, flagged(), rings()]).toEqual([1, [], 1]);
   });
 
   it('that is overtaken by a newer one buys nothing: the newest state counts, whenever it arrives', async () => {
-    const { woo, bought, told } = await startShops();
+    const { woo, bought, flagged } = await startShops();
     await woo(wooOrder({ status: 'refunded' }, 10));
     expect((await woo(wooOrder({}, 1))).json).toMatchObject({ result: 'older_than_known', accepted: 0 });
-    expect([bought(), told()]).toEqual([[], []]);
-    // Within the same second a closed order stays closed: not buying can be made good. A person is told, once.
-    for (const held of [1, 0]) {
+    expect([bought(), flagged()]).toEqual([[], []]);
+    // Within the same second a closed order stays closed: not buying can be made good. A person is flagged, once.
+    for (const flagged of [1, 0]) {
       const answer = await woo(wooOrder({}, 10));
-      expect(answer.json).toMatchObject({ result: 'older_than_known', accepted: 0, held });
+      expect(answer.json).toMatchObject({ result: 'older_than_known', accepted: 0, flagged });
     }
-    expect((await woo(wooOrder({ status: 'pending', date_paid_gmt: null }, 10))).json).toMatchObject({ held: 0 });
-    expect([bought(), told()]).toEqual([[], ['315 paid_and_closed']]);
+    expect((await woo(wooOrder({ status: 'pending', date_paid_gmt: null }, 10))).json).toMatchObject({ flagged: 0 });
+    expect([bought(), flagged()]).toEqual([[], ['315 paid_and_closed']]);
     expect((await woo(wooOrder({}, 11))).json.accepted).toBe(1);
   });
 
   it('that is paid, closed and paid in one second is taken back, and a person is told', async () => {
-    const { woo, bought, told } = await startShops();
+    const { woo, bought, flagged } = await startShops();
     await woo(wooOrder({}, 10));
     expect((await woo(wooOrder({ status: 'cancelled' }, 10))).json).toMatchObject({ result: 'closed', taken_back: 1 });
-    expect((await woo(wooOrder({}, 10))).json).toMatchObject({ result: 'older_than_known', held: 1 });
-    expect([bought(), told()]).toEqual([['315 2 x steam-usd-20 cancelled'], ['315 paid_and_closed']]);
+    expect((await woo(wooOrder({}, 10))).json).toMatchObject({ result: 'older_than_known', flagged: 1 });
+    expect([bought(), flagged()]).toEqual([['315 2 x steam-usd-20 cancelled'], ['315 paid_and_closed']]);
   });
 
   it('keeps two lines of one SKU apart, and counts what a piece in the cart stands for', async () => {
@@ -147,41 +147,41 @@ describe('a WooCommerce delivery', () => {
   });
 
   it('buys a line that is added and paid for later, and tells a person of one that was changed', async () => {
-    const { woo, bought, told } = await startShops();
+    const { woo, bought, flagged } = await startShops();
     await woo(wooOrder());
     const edited = wooOrder({ line_items: [line({ quantity: 3 }), line({ id: 316, sku: 'FR-7D', quantity: 1 })] }, 1);
-    expect((await woo(edited)).json).toMatchObject({ accepted: 1, held: 1 });
-    expect((await woo(edited)).json).toMatchObject({ accepted: 0, held: 0 });
+    expect((await woo(edited)).json).toMatchObject({ accepted: 1, flagged: 1 });
+    expect((await woo(edited)).json).toMatchObject({ accepted: 0, flagged: 0 });
     expect(bought()).toHaveLength(2);
-    expect(told()).toEqual(['315 changed_after_purchase']);
+    expect(flagged()).toEqual(['315 changed_after_purchase']);
   });
 
   it('that was paid long ago is not bought by itself: a shop has old orders, and they are updated too', async () => {
-    const { woo, bought, told } = await startShops();
+    const { woo, bought, flagged } = await startShops();
     await woo(wooOrder({ date_paid_gmt: '2020-01-01T00:00:00' }));
-    expect([bought(), told()]).toEqual([[], ['315 too_old']]);
+    expect([bought(), flagged()]).toEqual([[], ['315 too_old']]);
   });
 
   it('of lines that are not ours ignores them, or holds them, as configured', async () => {
     const shirt = wooOrder({ line_items: [line({ sku: 'T-SHIRT' }), line({ id: 316, sku: '' }), line({ id: 317 })] });
     const ignoring = await startShops();
     await ignoring.woo(shirt);
-    expect([ignoring.bought(), ignoring.told()]).toEqual([['317 2 x steam-usd-20 pending'], []]);
+    expect([ignoring.bought(), ignoring.flagged()]).toEqual([['317 2 x steam-usd-20 pending'], []]);
     const holding = await startShops({ woo: { unmatched: 'hold' } });
     await holding.woo(shirt);
     await holding.woo(shirt);
-    expect(holding.told()).toEqual(['315 unknown_sku', '316 unknown_sku']);
+    expect(holding.flagged()).toEqual(['315 unknown_sku', '316 unknown_sku']);
     expect(holding.bought()).toEqual(['317 2 x steam-usd-20 pending']);
   });
 
   it('tops up the eSIM that the customer named, and holds the line when none was, or none that can be', async () => {
-    const { woo, bought, told } = await startShops();
+    const { woo, bought, flagged } = await startShops();
     const topup = (id: number, iccid: unknown, quantity = 1) =>
       line({ id, sku: 'TOPUP', quantity, meta_data: iccid === null ? [] : [{ key: 'ICCID', value: iccid }] });
     const good = ' 8999901000000000013 ';
     await woo(wooOrder({ line_items: [topup(1, good), topup(2, null), topup(3, '89999'), topup(4, good, 2)] }));
     expect(bought().map((text) => text.split(' ')[0])).toEqual(['1']);
-    expect(told()).toEqual(['2 invalid_line', '3 invalid_line', '4 repeated_topup']);
+    expect(flagged()).toEqual(['2 invalid_line', '3 invalid_line', '4 repeated_topup']);
   });
 
   it('of anything else that the shop signs is answered 200 and does nothing', async () => {
@@ -206,37 +206,40 @@ describe('a WooCommerce delivery', () => {
 
 describe('a refund in WooCommerce', () => {
   it('of the whole order takes back what was not sent', async () => {
-    const { woo, bought, told, outbox } = await startShops();
+    const { woo, bought, flagged, outbox } = await startShops();
     await woo(wooOrder());
     expect((await woo(wooOrder({ status: 'refunded' }, 1))).json).toMatchObject({ result: 'closed', taken_back: 1 });
-    expect((await woo(wooOrder({ status: 'refunded' }, 2))).json).toMatchObject({ taken_back: 0, held: 0 });
-    expect([bought(), told()]).toEqual([['315 2 x steam-usd-20 cancelled'], []]);
+    expect((await woo(wooOrder({ status: 'refunded' }, 2))).json).toMatchObject({ taken_back: 0, flagged: 0 });
+    expect([bought(), flagged()]).toEqual([['315 2 x steam-usd-20 cancelled'], []]);
     expect(outbox.auditLog()).toMatchObject([{ actor: 'woocommerce:main', action: 'cancel', subject: 'woo/727' }]);
   });
 
   it('of what was sent already is told to a person, once', async () => {
-    const { woo, bought, told, outbox } = await startShops();
+    const { woo, bought, flagged, outbox } = await startShops();
     await woo(wooOrder());
     await outbox.opened({ nowMs: Date.now() });
     await woo(wooOrder({ status: 'refunded' }, 1));
     await woo(wooOrder({ status: 'refunded' }, 2));
-    expect([bought(), told()]).toEqual([['315 2 x steam-usd-20 sending'], ['315 refunded_in_storefront']]);
+    expect([bought(), flagged()]).toEqual([['315 2 x steam-usd-20 sending'], ['315 refunded_in_storefront']]);
   });
 
   it('in part, which does not say of which line, buys nothing more and tells a person', async () => {
-    const { woo, bought, told } = await startShops();
+    const { woo, bought, flagged } = await startShops();
     await woo(wooOrder({ refunds: [{ id: 9, total: '-20.00' }] }));
-    expect([bought(), told()]).toEqual([[], ['315 partially_refunded']]);
+    expect([bought(), flagged()]).toEqual([[], ['315 partially_refunded']]);
     const later = await startShops();
     await later.woo(wooOrder());
     await later.woo(wooOrder({ refunds: [{ id: 9, total: '-20.00' }] }, 1));
-    expect([later.bought(), later.told()]).toEqual([['315 2 x steam-usd-20 pending'], ['315 refunded_in_storefront']]);
+    expect([later.bought(), later.flagged()]).toEqual([
+      ['315 2 x steam-usd-20 pending'],
+      ['315 refunded_in_storefront'],
+    ]);
   });
 
   it('changes nothing when refunds are to be ignored', async () => {
-    const { woo, bought, told } = await startShops({ woo: { onRefund: 'ignore' } });
+    const { woo, bought, flagged } = await startShops({ woo: { onRefund: 'ignore' } });
     await woo(wooOrder());
     await woo(wooOrder({ status: 'refunded' }, 1));
-    expect([bought(), told()]).toEqual([['315 2 x steam-usd-20 pending'], []]);
+    expect([bought(), flagged()]).toEqual([['315 2 x steam-usd-20 pending'], []]);
   });
 });

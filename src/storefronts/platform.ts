@@ -1,0 +1,36 @@
+import type { Clock } from '../core/clock.ts';
+import type { ShopApi } from './read-back/shop-api.ts';
+import type { OrderReading } from './shop-order.ts';
+import type { ShopSettings } from './shop-settings.ts';
+
+/** One kind of shop. All that the worker knows of it is in the folder of its name; `platforms.ts` lists them all. */
+export interface Platform<Shop extends ShopSettings> {
+  readonly webhook: WebhookFormat;
+  /** Reads an order as the platform's webhooks and its API show it, with every number as text. */
+  readOrder(document: unknown, shop: Shop, context: ReadContext): OrderReading;
+  /** The API of a shop; opens no connection yet. */
+  connect(rest: NonNullable<Shop['rest']>, context: ApiContext): ShopApi;
+}
+
+export interface ReadContext {
+  /** A header says that it is a test order. */
+  readonly isTest: boolean;
+  /** The refunds of the order, as the platform's API shows them; null: they were not read. */
+  readonly refunds: readonly unknown[] | null;
+}
+
+export interface ApiContext {
+  readonly clock: Clock;
+  /** The version of this program, for the user agent. */
+  readonly version: string;
+}
+
+/** How the webhooks of a platform are signed and marked. */
+export interface WebhookFormat {
+  /** Carries the base64 of HMAC-SHA256 over the raw body. In lower case. */
+  readonly signatureHeader: string;
+  /** Marks a test order with any value but `false`; null: the platform has no such header. */
+  readonly testHeader: string | null;
+  /** The body of the ping that it sends without a signature when a webhook is created; null: it sends none. */
+  readonly unsignedPing: RegExp | null;
+}

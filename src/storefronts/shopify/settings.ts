@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { count, secretFile, secretText } from '../../core/settings/schema-values.ts';
+import { type RestSettings, resolveRest, resolveShop, restKeys, shopKeys, shopList } from '../shop-settings.ts';
+import type { SecretAt, ShopSettings } from '../shop-settings.ts';
+
+/** A lasting token, or the credentials of an app, for which Shopify issues tokens that last a day. */
+export type ShopifyAccess =
+  | { readonly kind: 'token'; readonly token: string }
+  | { readonly kind: 'credentials'; readonly clientId: string; readonly clientSecret: string };
+
+export interface ShopifyRest extends RestSettings {
+  readonly apiVersion: string;
+  readonly access: ShopifyAccess;
+}
+
+export interface ShopifyShop extends ShopSettings {
+  readonly platform: 'shopify';
+  readonly rest: ShopifyRest | null;
+}
+
+const rest = z.strictObject({
+  ...restKeys,
+  api_version: z
+    .string()
+    .regex(/^\d{4}-(01|04|07|10)$/, 'must be a version of the Admin API, for example "2026-10"')
+    .default('2026-10')
+    .describe('The version of the Admin API.'),
+  access_token: secretText('optional').describe(
+    'A lasting Admin API token with `read_orders`. In production from the environment, or use `access_token_file`.',
+  ),
+  access_token_file: secretFile('the token'),
+  client_id: z
+    .string()
+    .regex(/^[\x21-\x7e]{1,128}$/, 'must be printable ASCII without spaces')
+    .optional()
+    .describe('Instead of a token: the client id of an app of the Dev Dashboard. The worker asks for tokens with it.'),
+  client_secret: secretText('optional').describe(
+    'The secret of that app. In production from the environment, or use `client_secret_file`.',
+  ),
+  client_secret_file: secretFile('the client secret'),
+  page_size: count(10, 250).default(100).describe('Orders on a page.'),
+});
+
+const section = z.strictObject({
+  ...shopKeys,
+  rest: rest
+    .optional()
+    .describe('Reads the shop back through the Admin API, so no order is lost with a webhook. Unset: it is not read.'),
+});
+
+export const shopifySettings = {
+  name: 'shopify' as const,
+  list: shopList('Shopify', section),
+  // An app signs for each shop that it is installed in with the same secret.
+  sharesSecrets: true,
+  restProblem(isSet: (key: string) => boolean): string | null {
+    const parts = ['client_id', 'client_secret'].filter(isSet).length;
+    const isValid = isSet('access_token') ? parts === 0 : parts === 2;
+    return isValid ? null : 'must have either an `access_token`, or both `client_id` and `client_secret`';
+  },
+  resolve(shop: z.infer<typeof section>, secretAt: SecretAt): ShopifyShop {
+    return { platform: 'shopify', ...resolveShop(shop, secretAt), rest: resolveShopifyRest(shop.rest, secretAt) };
+  },
+};
+
+function resolveShopifyRest(read: z.infer<typeof rest> | undefined, secretAt: SecretAt): ShopifyRest | null {
+  if (read === undefined) return null;
+  const token = secretAt('rest.access_token');
+  const clientSecret = secretAt('rest.client_secret') ?? '';
+  const access: ShopifyAccess =
+    token === undefined
+      ? { kind: 'credentials', clientId: read.client_id ?? '', clientSecret }
+      : { kind: 'token', token };
+  return { ...resolveRest(read), apiVersion: read.api_version, access };
+}

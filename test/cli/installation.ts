@@ -9,8 +9,8 @@ import type { Clock } from '../../src/core/clock.ts';
 export const projectRoot = resolve(import.meta.dirname, '../..');
 export const nowMs = Date.parse('2026-11-21T12:00:00.000Z');
 
-/** A clock that stands still, so that what is printed is always the same. */
-const stoppedClock: Clock = {
+/** A clock that always shows the same time, so the output of a command is always the same. */
+const fixedClock: Clock = {
   wallMs: () => nowMs,
   monoMs: () => 0,
   bootId: undefined,
@@ -27,7 +27,7 @@ export interface Installation {
   readonly folder: string;
   readonly dataDir: string;
   readonly configFile: string;
-  /** Runs a command in this process, with its clock standing still. */
+  /** Runs a command in this process, at a fixed time. */
   readonly run: (...argv: string[]) => Promise<Finished>;
 }
 
@@ -41,7 +41,7 @@ admin: { listen: 127.0.0.1:0 }
 sandbox: { listen: 127.0.0.1:0 }
 `;
 
-/** A folder with a config of its own; nothing is made in it before a command does. */
+/** A folder with a config file and nothing else. */
 export function installation(text = sandboxConfig): Installation {
   const folder = mkdtempSync(join(tmpdir(), 'order-sync-cli-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -55,7 +55,7 @@ export function installation(text = sandboxConfig): Installation {
   };
 }
 
-/** The same with a reference secret that is always the same, so that references are. */
+/** An installation with a fixed reference secret, so its references are always the same. */
 export function knownInstallation(): Installation {
   const known = installation();
   mkdirSync(known.dataDir);
@@ -63,19 +63,19 @@ export function knownInstallation(): Installation {
   return known;
 }
 
-/** Runs a command line in this process and collects what it writes. */
+/** Runs a command line in this process and collects its output. */
 export async function runHere(argv: readonly string[]): Promise<Finished> {
   let stdout = '';
   let stderr = '';
   const code = await runCommandLine(argv, {
     stdout: { write: (text) => void (stdout += text) },
     stderr: { write: (text) => void (stderr += text) },
-    clock: stoppedClock,
+    clock: fixedClock,
   });
   return { code, stdout, stderr };
 }
 
-/** Runs the real program in a process of its own, as a shell would. */
+/** Runs the program in a new process, as a shell would. */
 export function runProgram(argv: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Finished> {
   return new Promise((done, fail) => {
     const child = spawn(process.execPath, [join(projectRoot, 'bin/order-sync.js'), ...argv], {

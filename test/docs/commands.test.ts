@@ -6,13 +6,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { documentedCommands, examplesIn, projectRoot, type ShellCommand } from './shell-commands.ts';
 
 /*
- * Every command that the documentation shows is run as it stands there, in a copy of the project in which `npm start`
- * is running, or is held against what it would run. A command that nobody checks fails the test.
+ * Runs every command of the documentation, as it is written, in a copy of the project in which `npm start` is running.
+ * Of a command that would install or test, only its script is checked. A command without a rule below fails the test.
  */
 
 const { scripts } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8'));
 
-/** A project folder with its own data and config, and the code and packages of this one. */
+/** A project folder with its own data and config. Code and packages are links to this project. */
 function copyOfProject(): string {
   const folder = mkdtempSync(join(tmpdir(), 'order-sync-docs-'));
   for (const name of ['bin', 'src', 'node_modules', 'package.json', 'package-lock.json']) {
@@ -27,7 +27,7 @@ function copyOfProject(): string {
 const environment = {
   ...process.env,
   PATH: `${join(projectRoot, 'node_modules/.bin')}:${process.env['PATH'] ?? ''}`,
-  // Ports that nobody else on this machine has.
+  // Free ports, because other tests run on this machine.
   ORDER_SYNC__ADMIN__LISTEN: '127.0.0.1:0',
   ORDER_SYNC__SANDBOX__LISTEN: '127.0.0.1:0',
   npm_config_update_notifier: 'false',
@@ -51,12 +51,12 @@ function run(command: string, cwd: string): Promise<Ran> {
 
 let folder: string;
 let demo: ChildProcess;
-/** What the demo has written so far. */
+/** The output of the demo so far. */
 let output = '';
 
 beforeAll(async () => {
   folder = copyOfProject();
-  // What `npm start` runs, without npm between it and our signal.
+  // Runs the script of `npm start` without npm, which would not pass on our signal.
   demo = spawn('bash', ['-c', `exec ${scripts.start}`], {
     cwd: folder,
     env: environment,
@@ -69,7 +69,7 @@ beforeAll(async () => {
     };
     demo.stdout?.on('data', read);
     demo.stderr?.on('data', read);
-    demo.on('close', () => fail(new Error(`npm start has ended:\n${output}`)));
+    demo.on('close', () => fail(new Error(`npm start ended:\n${output}`)));
   });
 });
 
@@ -78,35 +78,35 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** How a command is checked: the first rule that fits. */
-const rules: readonly { fits: RegExp; check: (command: ShellCommand) => Promise<void> | void }[] = [
-  // Installing and testing are what runs this test; the demo is running beside it.
-  { fits: /^npm ci$/, check: () => expect(existsSync(join(projectRoot, 'package-lock.json'))).toBe(true) },
+/** How each command is checked. The first rule that matches applies. */
+const rules: readonly { matches: RegExp; check: (command: ShellCommand) => Promise<void> | void }[] = [
+  // Not run: this test needs the installation, is run by the tests, and has started the demo itself.
+  { matches: /^npm ci$/, check: () => expect(existsSync(join(projectRoot, 'package-lock.json'))).toBe(true) },
   {
-    fits: /^npm ci && npm start$/,
+    matches: /^npm ci && npm start$/,
     check: () => expect(scripts.start).toBe('node --max-semi-space-size=4 bin/order-sync.js demo'),
   },
-  { fits: /^(npm ci && )?npm test$/, check: () => expect(scripts.test).toBe('vitest run') },
-  { fits: /^npm run \w+$/, check: ({ text }) => expect(scripts).toHaveProperty(text.replace('npm run ', '')) },
-  // Production commands: run against a fresh production installation, `run` only as far as its help.
-  { fits: /^order-sync run$/, check: () => succeeds('order-sync run --help') },
-  // The sandbox alone is run by test/cli: here, that its options are what the page says.
-  { fits: /^order-sync sandbox/, check: ({ text }) => succeeds(`${text.replace(/ +#.*/, '')} --help`) },
-  { fits: /^curl -s http:/, check: ({ text }) => asksSandbox(text) },
-  { fits: /^order-sync (check-config|init)$/, check: ({ text }) => inProduction(text) },
-  { fits: /^(npx order-sync|cp|sqlite3|openssl|mkdir) /, check: ({ text }) => succeeds(text) },
+  { matches: /^(npm ci && )?npm test$/, check: () => expect(scripts.test).toBe('vitest run') },
+  { matches: /^npm run \w+$/, check: ({ text }) => expect(scripts).toHaveProperty(text.replace('npm run ', '')) },
+  // Production commands run in a new production installation. Of `run`, only the help is printed.
+  { matches: /^order-sync run$/, check: () => succeeds('order-sync run --help') },
+  // test/cli starts the sandbox. Here, only the options are checked.
+  { matches: /^order-sync sandbox/, check: ({ text }) => succeeds(`${text.replace(/ +#.*/, '')} --help`) },
+  { matches: /^curl -s http:/, check: ({ text }) => asksSandbox(text) },
+  { matches: /^order-sync (check-config|init)$/, check: ({ text }) => inProduction(text) },
+  { matches: /^(npx order-sync|cp|sqlite3|openssl|mkdir) /, check: ({ text }) => succeeds(text) },
 ];
 
 async function succeeds(command: string, cwd = folder): Promise<void> {
-  const isThere = await run(`command -v ${command.split(' ')[0] ?? ''}`, cwd);
-  // A machine without this program cannot try the command; its page says what it needs.
-  if (isThere.code !== 0 && /^(sqlite3|curl) /.test(command)) return;
+  const found = await run(`command -v ${command.split(' ')[0] ?? ''}`, cwd);
+  // A machine may lack these two programs. The pages say that the command needs them.
+  if (found.code !== 0 && /^(sqlite3|curl) /.test(command)) return;
   const ran = await run(command.replace(/^order-sync /, 'node bin/order-sync.js '), cwd);
-  const complaint = ran.code === 0 ? '' : ran.output;
-  expect({ command, code: ran.code, complaint }).toEqual({ command, code: 0, complaint: '' });
+  const errors = ran.code === 0 ? '' : ran.output;
+  expect({ command, code: ran.code, errors }).toEqual({ command, code: 0, errors: '' });
 }
 
-/** The sandbox of the running demo, which listens on another port than the pages say; a refusal fails. */
+/** Asks the sandbox of the running demo, which listens on another port than on the pages. An error status fails. */
 async function asksSandbox(command: string): Promise<void> {
   const [, url = ''] = /sandbox +(http:\S+)/.exec(output) ?? [];
   await succeeds(command.replace('http://127.0.0.1:8090', url).replace('curl -s ', 'curl -sf '));
@@ -130,19 +130,19 @@ async function inProduction(command: string): Promise<void> {
 const commands = documentedCommands();
 
 describe('the documentation', () => {
-  it('shows the commands by which people begin', () => {
+  it('shows in the README how to start the demo and how to run the tests', () => {
     const shown = commands.filter(({ page }) => page === 'README.md').map(({ text }) => text);
     expect(shown).toContain('npm ci && npm start');
     expect(shown).toContain('npm ci && npm test');
   });
 
-  it.concurrent.each(commands)('$page: $text', async (command) => {
-    const rule = rules.find(({ fits }) => fits.test(command.text));
-    expect(rule, 'a command that nobody checks').toBeDefined();
+  it.concurrent.each(commands)('shows a command in $page that works: $text', async (command) => {
+    const rule = rules.find(({ matches }) => matches.test(command.text));
+    expect(rule, 'this command has no rule').toBeDefined();
     await rule?.check(command);
   });
 
-  it('links only to what exists', () => {
+  it('links to existing files only', () => {
     const broken = [...new Set(commands.map(({ page }) => page))].flatMap((page) =>
       [...readFileSync(join(projectRoot, page), 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g)]
         .map(([, target]) => join(projectRoot, page, '..', target ?? ''))
@@ -151,7 +151,7 @@ describe('the documentation', () => {
     expect(broken).toEqual([]);
   });
 
-  it('shows a result in the shape in which results are written', () => {
+  it('shows a result with the same keys as a real result', () => {
     const written = JSON.parse(readFileSync(join(folder, 'data/results/demo-shop/1006.json'), 'utf8'));
     const shown = examplesIn('README.md', 'json')
       .map((text) => JSON.parse(text))
@@ -161,7 +161,7 @@ describe('the documentation', () => {
     expect(Object.keys(shown.lines[0].entries[0])).toEqual(Object.keys(written.lines[0].entries[0]));
   });
 
-  it('tells the truth about the end: SIGTERM ends the demo in good order', async () => {
+  it('is right that the demo exits with 0 after SIGTERM', async () => {
     const ended = new Promise((done) => demo.on('exit', done));
     demo.kill('SIGTERM');
     expect(await ended).toBe(0);

@@ -13,7 +13,7 @@ interface Instruction {
   readonly rest: string;
 }
 
-/** The instructions of a Dockerfile, continued lines joined, comments gone. */
+/** The instructions of a Dockerfile, with continued lines joined and comments removed. */
 function instructionsOf(text: string): Instruction[] {
   const logical = text
     .split('\n')
@@ -34,8 +34,8 @@ const lastStage = all.slice(all.findLastIndex(({ name }) => name === 'FROM'));
 const of = (stage: Instruction[], name: string): string[] =>
   stage.filter((instruction) => instruction.name === name).map(({ rest }) => rest);
 
-describe('the container', () => {
-  it('is made in stages, on the same slim image of the required Node', () => {
+describe('the container image', () => {
+  it('is built in two stages from the same slim image of the required Node version', () => {
     const bases = of(all, 'FROM');
     expect(bases).toHaveLength(2);
     for (const base of bases) expect(base).toMatch(/^node:24-bookworm-slim( AS \w+)?$/);
@@ -43,14 +43,14 @@ describe('the container', () => {
     expect(engines).toMatch(/^>=24\./);
   });
 
-  it('holds production dependencies only, exactly those of the lock file', () => {
+  it('has exactly the production dependencies of the lock file', () => {
     const installs = of(all, 'RUN').filter((run) => run.includes('npm'));
     expect(installs).toHaveLength(1);
     expect(installs[0]).toMatch(/npm ci --omit=dev/);
     expect(of(lastStage, 'RUN').join()).not.toMatch(/npm|apt-get|curl/);
   });
 
-  it('has read its modules once before it is shipped, as the user who starts it', () => {
+  it('has a compile cache that was written by the user who starts the program', () => {
     const user = lastStage.findIndex(({ name }) => name === 'USER');
     const warmed = lastStage.findIndex(({ name, rest }) => name === 'RUN' && rest === 'node bin/order-sync.js version');
     expect(warmed).toBeGreaterThan(user);
@@ -59,7 +59,7 @@ describe('the container', () => {
     expect(owned).toBeLessThan(user);
   });
 
-  it('does not run as root, and owns its volume', () => {
+  it('runs as a user who is not root and who owns the volume', () => {
     expect(of(lastStage, 'USER')).toEqual(['node']);
     expect(of(lastStage, 'VOLUME')).toEqual(['/data']);
     const owned = lastStage.findIndex(({ rest }) => /install -d -o node .* \/data$/.test(rest));
@@ -67,7 +67,7 @@ describe('the container', () => {
     expect(owned).toBeLessThan(lastStage.findIndex(({ name }) => name === 'USER'));
   });
 
-  it('is started in exec form, so that SIGTERM reaches the worker', () => {
+  it('starts the worker without a shell, so SIGTERM reaches it', () => {
     const [entrypoint = ''] = of(lastStage, 'ENTRYPOINT');
     const [command = ''] = of(lastStage, 'CMD');
     expect(JSON.parse(entrypoint)).toEqual(['node', '--max-semi-space-size=4', '/app/bin/order-sync.js']);
@@ -75,13 +75,13 @@ describe('the container', () => {
     expect(of(lastStage, 'STOPSIGNAL')).toEqual(['SIGTERM']);
   });
 
-  it('asks itself how it is, with the command line and without a shell', () => {
+  it('checks its health with the command line and without a shell', () => {
     const [check = ''] = of(lastStage, 'HEALTHCHECK');
     const command = check.slice(check.indexOf('CMD ') + 4);
     expect(JSON.parse(command)).toEqual(['node', '/app/bin/order-sync.js', 'health', '--live']);
   });
 
-  it('carries no secret and no configuration of a machine', () => {
+  it('contains no secret and no local configuration', () => {
     expect(of(lastStage, 'ENV').join()).not.toMatch(/key|secret|token/i);
     expect(all.some(({ name }) => name === 'ARG')).toBe(false);
     const ignored = read('.dockerignore').split('\n');
@@ -89,7 +89,7 @@ describe('the container', () => {
     expect(ignored).toContain('config/order-sync.yaml');
   });
 
-  it('copies only what exists', () => {
+  it('copies existing files only', () => {
     const copied = of(all, 'COPY')
       .filter((copy) => !copy.startsWith('--from'))
       .flatMap((copy) => copy.split(' ').slice(0, -1));
@@ -104,7 +104,7 @@ describe('the compose example', () => {
   const compose = parse(read('compose.yaml'));
   const worker = compose.services['order-sync'];
 
-  it('gives the worker no more than it needs', () => {
+  it('gives the worker no unneeded rights', () => {
     expect(worker).toMatchObject({
       read_only: true,
       cap_drop: ['ALL'],
@@ -113,7 +113,7 @@ describe('the compose example', () => {
     });
   });
 
-  it('configures a worker whose every path is in the volume', () => {
+  it('configures a worker with every path in the volume', () => {
     const cwd = folderWith({ 'order-sync.yaml': compose.configs.order_sync.content });
     const [env = ''] = of(lastStage, 'ENV');
     const dataDir = /ORDER_SYNC__DATA_DIR=(\S+)/.exec(env)?.[1];
@@ -133,11 +133,11 @@ describe('the compose example', () => {
     expect(config.reference.secretFile).toBe('/run/secrets/reference_secret');
   });
 
-  it('lets the worker drain before it is killed', () => {
+  it('gives the worker enough time to stop before it is killed', () => {
     expect(Number.parseInt(worker.stop_grace_period, 10) * 1000).toBeGreaterThan(9000);
   });
 
-  it('gives secrets as files, and keeps the reference secret outside the data volume', () => {
+  it('passes secrets as files, with the reference secret outside the data volume', () => {
     for (const [name, value] of Object.entries<string>(worker.environment)) {
       expect(name).toMatch(/_FILE$/);
       expect(worker.secrets).toContain(value.replace('/run/secrets/', ''));

@@ -3,8 +3,8 @@ import { orderHeadSchema, orderLineSchema } from '../../src/core/order/order-req
 import { csvColumns } from '../../src/intake/orders/settings.ts';
 import { examplesIn } from './shell-commands.ts';
 
-describe('the order files that the README shows', () => {
-  it('are orders that would be accepted, with a line of every operation', () => {
+describe('the order files in the README', () => {
+  it('show a valid order with a line of each operation', () => {
     const { lines, ...head } = examplesIn('README.md', 'json')
       .map((text) => JSON.parse(text))
       .find((example) => 'not_after' in example);
@@ -13,7 +13,7 @@ describe('the order files that the README shows', () => {
     expect(operations).toEqual(['gift_card_order', 'esim_order', 'esim_topup', 'esim_cancel']);
   });
 
-  it('have the columns that the intake knows', () => {
+  it('show a CSV file with the columns of the intake, in their order', () => {
     const [csv = ''] = examplesIn('README.md', 'csv');
     const [header = '', ...rows] = csv.trim().split('\n');
     const columns = header.split(',');

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 export const projectRoot = resolve(import.meta.dirname, '../..');
 
 export interface ShellCommand {
-  /** The page that shows it, relative to the project. */
+  /** The page that shows the command, relative to the project. */
   readonly page: string;
   readonly text: string;
 }
@@ -18,7 +18,7 @@ const pages = (): string[] => [
     .map((name) => `docs/${name}`),
 ];
 
-/** The blocks of a page that are fenced in a language. */
+/** The code blocks of a page in this language. */
 export function examplesIn(page: string, language: string): string[] {
   const text = readFileSync(join(projectRoot, page), 'utf8');
   return [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].flatMap(([, fence, block = '']) =>
@@ -26,7 +26,7 @@ export function examplesIn(page: string, language: string): string[] {
   );
 }
 
-/** Every command in a block fenced as `sh` in the pages that users read. */
+/** Every command in a `sh` block of the pages for users. */
 export function documentedCommands(): ShellCommand[] {
   return pages().flatMap((page) =>
     examplesIn(page, 'sh')
@@ -35,14 +35,14 @@ export function documentedCommands(): ShellCommand[] {
   );
 }
 
-/** The commands of a block: one a line, unless a line ends with a backslash or within quotes. */
+/** The commands of a block: one a line. A line that ends with a backslash or within quotes continues. */
 function commandsOf(block: string): string[] {
   const commands: string[] = [];
   let open = '';
   for (const line of block.split('\n')) {
     const text = open === '' ? line.trim() : `${open}\n${line}`;
-    const goesOn = text.endsWith('\\') || text.split("'").length % 2 === 0;
-    open = goesOn && !text.startsWith('#') ? text : '';
+    const continues = text.endsWith('\\') || text.split("'").length % 2 === 0;
+    open = continues && !text.startsWith('#') ? text : '';
     if (open === '' && text !== '' && !text.startsWith('#')) commands.push(text);
   }
   return commands;

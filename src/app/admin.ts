@@ -3,7 +3,7 @@ import { newControlToken } from '../admin/control-token.ts';
 import { startHealthServer, type HealthCheck, type HealthServer } from '../admin/health-server.ts';
 import { loggable, performInWorker } from '../admin/perform-command.ts';
 import { isCalling } from '../core/entry/operator-command.ts';
-import type { OpenCalls } from '../ops/open-calls.ts';
+import type { CommandCalls } from '../ops/command-calls.ts';
 import type { Store } from '../store/store.ts';
 import type { BudgetGate } from '../submit/budget-gate.ts';
 import type { Dispatcher } from '../submit/dispatcher.ts';
@@ -19,7 +19,7 @@ export interface AdminParts {
   readonly gate: BudgetGate;
   readonly callers: Omit<Callers, 'signal'>;
   /** Runs the commands that call others: the stop aborts them. */
-  readonly calls: OpenCalls;
+  readonly calls: CommandCalls;
   readonly reloader: ConfigReloader | null;
   readonly checks: readonly HealthCheck[];
   readonly draining: () => boolean;

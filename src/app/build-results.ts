@@ -1,5 +1,8 @@
 import { mkdirSync } from 'node:fs';
-import { WriteBack } from '../results/write-back.ts';
+import { CallbackSink } from '../results/callback-sink.ts';
+import { type Sink, WriteBack } from '../results/delivery-loop.ts';
+import { FolderSink } from '../results/folder-sink.ts';
+import type { CallbackSettings } from '../results/settings.ts';
 import type { Store } from '../store/store.ts';
 import type { CurrentConfig, WorkerDeps } from './worker-deps.ts';
 
@@ -8,14 +11,11 @@ export function buildResults(deps: WorkerDeps, store: Store, current: CurrentCon
   const { config, clock, version } = deps;
   const { folder, callback } = config.results;
   mkdirSync(folder, { recursive: true, mode: 0o750 });
-  return new WriteBack({
-    store,
-    clock,
-    logger: deps.logger.child({ component: 'results' }),
-    folder,
+  const sinks: Sink[] = [new FolderSink(folder)];
+  if (callback !== null) {
     // A reload can change the address and the secret of the callback. It cannot add or remove the callback.
-    callback: callback === null ? null : () => current.config.results.callback ?? callback,
-    version,
-    retryTimeScale: config.submit.retryTimeScale,
-  });
+    const receiver = (): CallbackSettings => current.config.results.callback ?? callback;
+    sinks.push(new CallbackSink({ receiver, clock, version, retryTimeScale: config.submit.retryTimeScale }));
+  }
+  return new WriteBack({ store, clock, logger: deps.logger.child({ component: 'results' }) }, sinks);
 }

@@ -6,7 +6,7 @@ import { shopIdentities } from '../config/shop-identities.ts';
 import { isoTime } from '../core/clock.ts';
 import type { WebhookIntake } from '../intake/http/webhook-intake.ts';
 import { Lifecycle } from '../ops/lifecycle.ts';
-import { OpenCalls } from '../ops/open-calls.ts';
+import { CommandCalls } from '../ops/command-calls.ts';
 import { removeRunFile, writeRunFile } from '../ops/run-file.ts';
 import { watchDatabase } from '../store/sqlite/watch-database.ts';
 import type { Store } from '../store/store.ts';
@@ -126,7 +126,7 @@ async function startParts(
       await webhook?.stop();
     });
   }
-  const operatorCalls = new OpenCalls();
+  const operatorCalls = new CommandCalls();
   await life.push('operator calls', () => operatorCalls.stop());
   // Stops before the operator calls, because they wait for it: its stop aborts the runs that operators asked for.
   await life.push('read-back', () => readBack.stop());

@@ -5,8 +5,7 @@ import type { Config } from '../config/config.ts';
 import { systemRandom } from '../ops/system-clock.ts';
 import type { CliContext } from './context.ts';
 import { programVersion } from '../ops/program-version.ts';
-import { listenForReload } from '../ops/reload-signal.ts';
-import { listenForStop } from '../ops/stop-signals.ts';
+import { listenForReload, listenForStop } from '../ops/signals.ts';
 import { exitCodes } from './exit-codes.ts';
 
 /** Draining, writing results and closing: a container is killed 10 s after it was asked to end. */

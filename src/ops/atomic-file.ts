@@ -9,15 +9,14 @@ async function syncAndClose(file: FileHandle): Promise<void> {
   }
 }
 
-/** Makes what happened in a folder (a rename, a new name) survive a power loss. */
+/** Writes the changes of a folder, such as a rename, to the disk: they survive a power loss. */
 export async function syncFolder(folder: string): Promise<void> {
   await syncAndClose(await open(folder, 'r'));
 }
 
 /**
- * Replaces a file as one step: a reader sees the old content or the new, never a part, and after a power loss too.
- * The draft has one fixed, hidden name beside the file, so that a crash leaves nothing that the next write does not
- * overwrite; there must be one writer for a file.
+ * Replaces a file in one step: a reader sees the old content or the new one, also after a power loss. The draft has a
+ * fixed, hidden name beside the file: after a crash the next write overwrites it. A file must have one writer only.
  */
 export async function writeFileAtomically(path: string, text: string, mode = 0o600): Promise<void> {
   const draft = join(dirname(path), `.${basename(path)}.tmp`);

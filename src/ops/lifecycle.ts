@@ -1,23 +1,23 @@
 /**
- * The release stack: whatever is started pushes what stops it, and everything is released in the opposite order.
+ * A stack of releasers: each part that starts pushes the function that stops it, and `stop` calls them in reverse order.
  *
- *   starting   releasers are pushed; a failure in `start` releases what stands and throws
+ *   starting   parts push their releasers; when `start` fails, it releases them and throws
  *   running    after `start`
- *   stopped    `stop` has been called; every further `stop` waits for the same end
+ *   stopped    `stop` was called; every further `stop` waits for the same end
  *
- * A releaser that fails does not keep the others from running: all failures are thrown together.
+ * When releasers fail, the others still run, and all failures are thrown together.
  */
 export class Lifecycle {
   readonly #releasers: Releaser[] = [];
   #stopping: Promise<void> | undefined;
 
-  /** Registers what to do at the end. Pushed after the end has begun, it is done at once, so that nothing leaks. */
+  /** Registers a releaser. Once `stop` has been called, it runs at once: nothing leaks. */
   async push(name: string, release: () => void | Promise<void>): Promise<void> {
     if (this.#stopping === undefined) this.#releasers.push({ name, release });
     else await release();
   }
 
-  /** Runs the start; when it fails, everything that it had pushed is released before the failure is thrown. */
+  /** Runs the start. When it fails, every pushed releaser runs before the failure is thrown. */
   async start<T>(begin: () => Promise<T>): Promise<T> {
     try {
       return await begin();
@@ -25,14 +25,16 @@ export class Lifecycle {
       try {
         await this.stop();
       } catch (stopError) {
-        // The first failure is the reason; the second must not be lost either.
-        throw new AggregateError([error, stopError], 'The start failed, and so did cleaning up', { cause: stopError });
+        // The first failure is the reason. The second must not be lost either.
+        throw new AggregateError([error, stopError], 'The start failed, and so did releasing what had started', {
+          cause: stopError,
+        });
       }
       throw error;
     }
   }
 
-  /** Releases everything, once. Throws an AggregateError when releasers failed, after all of them ran. */
+  /** Runs all releasers, once. Throws an AggregateError afterwards when some failed. */
   stop(): Promise<void> {
     this.#stopping ??= this.#releaseAll();
     return this.#stopping;

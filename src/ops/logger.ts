@@ -9,15 +9,15 @@ export interface LogOptions extends LogSettings {
   readonly instance: string;
 }
 
-/** Where lines go: standard output (which Node writes at once, pipes included), or a stream that a test reads. */
+/** Standard output, which Node writes synchronously, or the stream of a test. */
 export interface LogStream {
   readonly isTTY?: boolean | undefined;
   write(line: string): unknown;
 }
 
 /**
- * Paths that may carry a key or a delivered code. This is the second wall: such values are never put into a log object
- * in the first place. Case matters to pino, so headers are listed as Node and undici write them.
+ * Log fields that may contain a key or a delivered code. This is a second protection: the code never puts such values
+ * into a log object. pino compares names exactly, so headers are listed as Node and undici write them.
  */
 export const redactedPaths = [
   'authorization',
@@ -59,8 +59,8 @@ export const redactedPaths = [
 ];
 
 /**
- * The log of the worker. Every line is written before the call returns, so that nothing is lost when the process ends
- * or is killed. Lines carry `level` as a word, `time` as ISO 8601 UTC, `instance` and `version`.
+ * The log of the worker. Each line is written before the call returns: nothing is lost when the process is killed. A
+ * line has `level` as a word, `time` as ISO 8601 UTC, `instance` and `version`.
  */
 export function createLogger(options: LogOptions, stream: LogStream): Logger {
   const pretty = options.format === 'pretty' || (options.format === 'auto' && stream.isTTY === true);
@@ -76,21 +76,21 @@ export function createLogger(options: LogOptions, stream: LogStream): Logger {
     },
     pretty ? prettyLines(stream) : stream,
   );
-  families.set(logger, children);
+  childrenOf.set(logger, children);
   return logger;
 }
 
-/** The children of a logger: each has a level of its own. They are made once, at the start, one for each component. */
-const families = new WeakMap<Logger, readonly Logger[]>();
+/** The children of each logger. pino gives every child a level of its own; each component has one, made at the start. */
+const childrenOf = new WeakMap<Logger, readonly Logger[]>();
 
-/** Changes which lines are written, by the logger and by those that were made from it. */
+/** Sets the level of a logger and of its children. */
 export function setLogLevel(logger: Logger, level: string): void {
-  for (const each of [logger, ...(families.get(logger) ?? [])]) each.level = level;
+  for (const each of [logger, ...(childrenOf.get(logger) ?? [])]) each.level = level;
 }
 
 /**
- * Formatted in the call that writes: pino's own transports and pino-pretty's stream work behind a buffer, and what is
- * in it is lost with the process.
+ * Formats each line in the call that writes it. pino's transports and pino-pretty's stream have a buffer, which is lost
+ * when the process ends.
  */
 function prettyLines(stream: LogStream): { write(line: string): void } {
   const format = prettyFactory({

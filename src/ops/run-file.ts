@@ -7,23 +7,23 @@ const runFileSchema = z.object({
   pid: z.int(),
   started_at: z.string(),
   version: z.string(),
-  /** `host:port`, as it really listens. */
+  /** `host:port`, with the port that the system assigned. */
   admin_address: z.string(),
-  /** What a command must carry to be taken by this run. Absent: it takes none. */
+  /** Commands must send this token. Absent: the worker accepts no commands. */
   control_token: z.string().optional(),
 });
 
-/** What a running worker tells the command line about itself. A hint only: the lock says who runs, not this file. */
+/** How the command line finds a running worker. A hint only: whether a worker runs, its database lock decides. */
 export type RunFile = z.infer<typeof runFileSchema>;
 
 const nameIn = (dataDir: string): string => join(dataDir, 'run.json');
 
-/** Written whole or not at all, for the worker's user alone. Replaces the file of a worker that was killed. */
+/** Replaces the file of a worker that was killed. Only the worker's user may read it. */
 export async function writeRunFile(dataDir: string, run: RunFile): Promise<void> {
   await writeFileAtomically(nameIn(dataDir), `${JSON.stringify(run, null, 2)}\n`);
 }
 
-/** The file of the last start, or null. It may outlive its worker: ask the address before believing it. */
+/** The file of the last start, or null. Its worker may have been killed since: check that it answers. */
 export function readRunFile(dataDir: string): RunFile | null {
   try {
     const parsed = runFileSchema.safeParse(JSON.parse(readFileSync(nameIn(dataDir), 'utf8')));
@@ -33,7 +33,7 @@ export function readRunFile(dataDir: string): RunFile | null {
   }
 }
 
-/** Removes the file of this process; that of a successor stays. */
+/** Removes the file if it is that of this process, and not of a later worker. */
 export function removeRunFile(dataDir: string, pid: number): void {
   if (readRunFile(dataDir)?.pid === pid) rmSync(nameIn(dataDir), { force: true });
 }

@@ -1,6 +1,6 @@
 import { schedule, validate } from 'node-cron';
 
-/** Five fields, or six with seconds, for example `*\/5 * * * *`: every five minutes. */
+/** Whether this is a cron expression of five fields, or six with seconds, such as `*\/5 * * * *`. */
 export function isCronExpression(text: string): boolean {
   return validate(text);
 }
@@ -11,7 +11,7 @@ export interface Schedule {
 
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined, debug: () => undefined };
 
-/** Calls `notify` whenever the expression says, in UTC. A time that passed while the machine slept is not made up for. */
+/** Calls `notify` at the times of a cron expression, in UTC. A time that passes while the machine sleeps is skipped. */
 export function onSchedule(expression: string, notify: () => void): Schedule {
   const task = schedule(expression, notify, { timezone: 'UTC', logger: silent, suppressMissedWarning: true });
   return { stop: () => void task.destroy() };

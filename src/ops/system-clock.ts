@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import type { Clock, Random } from '../core/clock.ts';
 
-/** Node fires longer timers at once: 2^31 - 1 ms, a little under 25 days. */
+/** 2^31 - 1 ms, a little under 25 days. Node fires a longer timer at once. */
 const longestTimerMs = 2_147_483_647;
 
 /**
- * The clock of this machine. `process.hrtime` is CLOCK_MONOTONIC, which counts from the machine's start, not the
- * process's: values of two processes can be compared as long as the machine was not restarted, and `bootId` tells.
+ * The clock of this machine. `process.hrtime` is CLOCK_MONOTONIC, which counts from the start of the machine: values of
+ * two processes can be compared while `bootId` is the same.
  */
 export class SystemClock implements Clock {
   readonly bootId: string | undefined;
@@ -25,11 +25,11 @@ export class SystemClock implements Clock {
 
   async sleep(ms: number, signal?: AbortSignal): Promise<void> {
     const endMs = this.monoMs() + ms;
-    let restMs = ms;
-    while (restMs > 0) {
+    let leftMs = ms;
+    while (leftMs > 0) {
       if (signal?.aborted) return;
-      await oneTimer(Math.min(restMs, longestTimerMs), signal);
-      restMs = endMs - this.monoMs();
+      await oneTimer(Math.min(leftMs, longestTimerMs), signal);
+      leftMs = endMs - this.monoMs();
     }
   }
 }
@@ -46,7 +46,7 @@ function oneTimer(ms: number, signal: AbortSignal | undefined): Promise<void> {
   });
 }
 
-/** Linux names each run of the machine; elsewhere a restart cannot be told apart, and undefined says so. */
+/** Linux has an id for each start of the machine; undefined on other systems. */
 function readBootId(): string | undefined {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();

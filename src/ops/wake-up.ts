@@ -1,32 +1,32 @@
 import type { Clock } from '../core/clock.ts';
 
-/** Why a sleep ends early. Made once: the error that is made where no reason is given costs more than the ring. */
-const rung = 'rung';
+/** The reason of an abort. Without a reason Node creates an error, which costs more than the notification itself. */
+const notified = 'notified';
 
-/** Lets a loop sleep until something happens or a time has come, and never miss what happened in between. */
+/** Lets a loop sleep until it is notified or a time has passed. A notification between two waits is not lost. */
 export class WakeUp {
   readonly #clock: Clock;
-  #rung = false;
-  #notify: (() => void) | null = null;
+  #isNotified = false;
+  #endSleep: (() => void) | null = null;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Something happened: the next wait returns at once. */
+  /** Something may be due: the current or next wait returns at once. */
   notify(): void {
-    this.#rung = true;
-    this.#notify?.();
+    this.#isNotified = true;
+    this.#endSleep?.();
   }
 
-  /** Waits for a ring, at most `ms`. */
+  /** Waits for a notification, at most `ms` milliseconds. */
   async wait(ms: number): Promise<void> {
-    if (!this.#rung && ms > 0) {
+    if (!this.#isNotified && ms > 0) {
       const aborter = new AbortController();
-      this.#notify = () => aborter.abort(rung);
+      this.#endSleep = () => aborter.abort(notified);
       await this.#clock.sleep(ms, aborter.signal);
-      this.#notify = null;
+      this.#endSleep = null;
     }
-    this.#rung = false;
+    this.#isNotified = false;
   }
 }

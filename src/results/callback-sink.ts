@@ -1,14 +1,15 @@
+import { Buffer } from 'node:buffer';
+import { createHash, createHmac } from 'node:crypto';
 import { Agent, request } from 'undici';
 import type { Clock } from '../core/clock.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { renderResultDocument, type ResultDocument } from '../core/result/result-document.ts';
-import { callbackHeaders } from './callback-signature.ts';
+import type { Delivery, Sink } from './delivery-loop.ts';
 import type { CallbackSettings } from './settings.ts';
-import type { Delivery, Sink } from './sink.ts';
 
-export interface CallbackDeps {
-  /** As it is configured at the moment of a post. */
-  readonly target: () => CallbackSettings;
+interface CallbackDeps {
+  /** Read before each post: a reload can change it. */
+  readonly receiver: () => CallbackSettings;
   readonly clock: Clock;
   readonly version: string;
   /** Stretches every retry delay; 1 in production. */
@@ -16,8 +17,8 @@ export interface CallbackDeps {
 }
 
 const minutes = (count: number): number => count * 60_000;
-/** After each failure, as Standard Webhooks recommends it: for about three days, then a person is told. */
-const delaysMs = [
+/** The delay after each failure, as Standard Webhooks recommends: about three days, then the delivery is given up. */
+const retryDelaysMs = [
   5000,
   minutes(5),
   minutes(30),
@@ -28,12 +29,12 @@ const delaysMs = [
   minutes(1200),
   minutes(1440),
 ];
-/** What a receiver says is not needed beyond its status; more than this of it is never read. */
+/** At most this much of an answer's body is read; only its status is needed. */
 const answerBytes = 16_384;
 
 /**
- * Posts each result to a receiver, signed, at least once. Only a 2xx counts as taken; a redirect is never followed,
- * because it would carry delivered codes to an address that nobody configured.
+ * Posts each result to a receiver, signed, at least once. Only a 2xx confirms it. A redirect is never followed, because
+ * delivered codes would go to an address that nobody configured.
  */
 export class CallbackSink implements Sink {
   readonly name = 'callback';
@@ -45,18 +46,18 @@ export class CallbackSink implements Sink {
   }
 
   retryDelayMs(failures: number): number | null {
-    const delayMs = delaysMs[failures - 1];
+    const delayMs = retryDelaysMs[failures - 1];
     return delayMs === undefined ? null : Math.round(delayMs * this.#deps.retryTimeScale);
   }
 
   async deliver(document: ResultDocument, delivery: Delivery): Promise<void> {
     const { clock, version } = this.#deps;
-    const { url, secret, connectMs, totalMs } = this.#deps.target();
+    const { url, secret, connectMs, totalMs } = this.#deps.receiver();
     const body = renderResultDocument(document);
-    const late = AbortSignal.timeout(totalMs);
-    // A connection of its own: what a receiver left half said on one is never taken for the answer to another.
+    const deadline = AbortSignal.timeout(totalMs);
+    // One connection for each post: the rest of an earlier answer is never read as the answer to this post.
     const agent = new Agent({
-      // Said here, verification also holds against NODE_TLS_REJECT_UNAUTHORIZED: codes are as good as money.
+      // Set here, because NODE_TLS_REJECT_UNAUTHORIZED could turn verification off, and codes are as good as money.
       connect: { timeout: connectMs, rejectUnauthorized: true },
       pipelining: 0,
       connections: 1,
@@ -68,7 +69,7 @@ export class CallbackSink implements Sink {
         dispatcher: agent,
         headersTimeout: totalMs,
         bodyTimeout: totalMs,
-        signal: AbortSignal.any([delivery.signal, late]),
+        signal: AbortSignal.any([delivery.signal, deadline]),
         headers: {
           'content-type': 'application/json',
           'user-agent': `order-sync/${version}`,
@@ -76,12 +77,12 @@ export class CallbackSink implements Sink {
         },
         body,
       });
-      // The status has decided. The rest is read only so that the receiver is not cut off in the middle of a word.
+      // The status decides. The body is read only to let the receiver finish its answer.
       await answer.body.dump({ limit: answerBytes, signal: AbortSignal.timeout(1000) }).catch(() => undefined);
       if (answer.statusCode >= 200 && answer.statusCode < 300) return;
       throw refusal(answer.statusCode);
     } catch (error) {
-      if (late.aborted && !delivery.signal.aborted) throw unreachable(`did not answer within ${totalMs} ms`, error);
+      if (deadline.aborted && !delivery.signal.aborted) throw unreachable(`did not answer within ${totalMs} ms`, error);
       throw error instanceof OrderSyncError ? error : unreachable(reasonOf(error), error);
     } finally {
       await agent.destroy();
@@ -91,7 +92,7 @@ export class CallbackSink implements Sink {
 
 function refusal(status: number): OrderSyncError {
   const isRedirect = status >= 300 && status < 400;
-  const why = isRedirect ? ': a redirect is never followed, name the address itself' : '';
+  const why = isRedirect ? ': a redirect is not followed, configure the final address' : '';
   return new OrderSyncError('UNREACHABLE', `the receiver answered ${status}${why}`, {
     hint: 'see results.callback in the configuration',
   });
@@ -101,8 +102,25 @@ function unreachable(why: string, cause: unknown): OrderSyncError {
   return new OrderSyncError('UNREACHABLE', `the receiver could not be reached: ${why}`, { cause });
 }
 
-/** The code of the network's error; its message may repeat parts of what was sent. */
+/** The code of a network error. Its message is not shown: it may repeat parts of the request. */
 function reasonOf(error: unknown): string {
   if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code;
   return error instanceof Error ? error.name : 'unknown';
+}
+
+/**
+ * The headers of the Standard Webhooks scheme (standardwebhooks.com). The id is the same at each try of one version of
+ * a result, by which the receiver recognises a repetition. The signature covers id, time and body.
+ */
+function callbackHeaders(
+  secret: string,
+  message: { document: ResultDocument; version: number; body: string; nowMs: number },
+): Record<string, string> {
+  const { document, version, body, nowMs } = message;
+  const subject = JSON.stringify([document.source, document.order_id, version]);
+  const id = `msg_${createHash('sha256').update(subject).update(body).digest('hex').slice(0, 32)}`;
+  const timestamp = String(Math.floor(nowMs / 1000));
+  const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
+  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` };
 }

@@ -1,45 +1,66 @@
 import PQueue from 'p-queue';
 import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
+import type { ResultDocument } from '../core/result/result-document.ts';
 import { WakeUp } from '../ops/wake-up.ts';
 import type { DueDelivery } from '../store/results/results.ts';
 import type { Store } from '../store/store.ts';
-import type { Sink } from './sink.ts';
+
+/** A receiver of results. */
+export interface Sink {
+  /** Deliveries are recorded under this name: it must not change. */
+  readonly name: string;
+  /** Resolves when the sink has stored the result durably. The same result may be delivered again. */
+  deliver(document: ResultDocument, delivery: Delivery): Promise<void>;
+  /**
+   * The delay before the next try after this many failures in a row, in ms; null gives the delivery up and flags it for
+   * review. Without this method a delivery is retried forever, at least every five minutes.
+   */
+  retryDelayMs?(failures: number): number | null;
+  /** How long a stop waits for due deliveries, in ms. Without it, a stop waits until each was tried. */
+  readonly stopGraceMs?: number;
+}
+
+/** One version of a result on its way to one sink. */
+export interface Delivery {
+  /** Rises with each change of the result. */
+  readonly version: number;
+  /** Aborts when the worker stops: an unfinished delivery stays due. */
+  readonly signal: AbortSignal;
+}
 
 export interface DeliveryDeps {
   readonly store: Store;
-  readonly sink: Sink;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** The longest the loop sleeps without looking, in ms. Default: 1000. */
+  /** The longest idle delay, in ms. Default: 1000. */
   readonly maxIdleDelayMs?: number;
 }
 
 const batch = 100;
 const parallel = 8;
-const maxIdleDelayMs = 1000;
 const firstRetryMs = 2000;
 const longestRetryMs = 300_000;
 
 /**
- * Writes results back, in an outbox of its own: a write-back that fails is tried again and never touches
- * buying. Delivered at least once, and the same result is the same to the byte.
+ * Delivers results to one sink, at least once each. Deliveries have an outbox of their own: a failed one is retried and
+ * never affects buying. The same result is delivered with the same bytes.
  */
 export class DeliveryLoop {
-  readonly #deps: DeliveryDeps;
+  readonly #deps: DeliveryDeps & { readonly sink: Sink };
   readonly #wakeUp: WakeUp;
   readonly #failure = Promise.withResolvers<never>();
-  readonly #giveUp = new AbortController();
+  readonly #graceOver = new AbortController();
   #stopping = false;
   #loop: Promise<void> | null = null;
 
-  constructor(deps: DeliveryDeps) {
+  constructor(deps: DeliveryDeps & { readonly sink: Sink }) {
     this.#deps = deps;
     this.#wakeUp = new WakeUp(deps.clock);
     this.#failure.promise.catch(() => undefined);
   }
 
-  /** Rejects when what was delivered could not be recorded. */
+  /** Rejects when the end of a delivery could not be recorded. */
   get failed(): Promise<never> {
     return this.#failure.promise;
   }
@@ -52,89 +73,101 @@ export class DeliveryLoop {
     this.#loop = this.#run().catch((error: unknown) => this.#failure.reject(error));
   }
 
-  /** Delivers what is due now, then stops; a sink that may be slow is given its grace only, and the rest stays due. */
+  /** Delivers the due results, then stops; after the grace of the sink, the rest stays due. */
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#wakeUp.notify();
     const { sink, clock } = this.#deps;
     if (sink.stopGraceMs === undefined) return void (await this.#loop);
     const done = new AbortController();
-    const grace = clock.sleep(sink.stopGraceMs, done.signal).then(() => this.#giveUp.abort());
+    const grace = clock.sleep(sink.stopGraceMs, done.signal).then(() => this.#graceOver.abort());
     await this.#loop;
     done.abort();
     await grace;
   }
 
   async #run(): Promise<void> {
+    const { store, sink, clock, maxIdleDelayMs = 1000 } = this.#deps;
     for (;;) {
-      const { store, sink, clock } = this.#deps;
       const due = await store.results.dueDeliveries(sink.name, clock.wallMs(), batch);
       if (due.length > 0) {
         const queue = new PQueue({ concurrency: parallel });
         await queue.addAll(due.map((delivery) => () => this.#deliver(delivery)));
-        // What was cut off stays due, and would be due again at once.
-        if (this.#giveUp.signal.aborted) return;
+        // An aborted delivery is still due: another round would never end.
+        if (this.#graceOver.signal.aborted) return;
         continue;
       }
-      // What is due was delivered, also what the last attempts left: only now it may end.
+      // Only now: the last attempts before the stop may have made results due.
       if (this.#stopping) return;
       const nextAt = await store.results.nextDeliveryAt(sink.name);
-      const idleDelayMs = this.#deps.maxIdleDelayMs ?? maxIdleDelayMs;
-      await this.#wakeUp.wait(
-        nextAt === null ? idleDelayMs : Math.min(idleDelayMs, Math.max(1, nextAt - clock.wallMs())),
-      );
+      const untilNextMs = nextAt === null ? maxIdleDelayMs : Math.max(1, nextAt - clock.wallMs());
+      await this.#wakeUp.wait(Math.min(maxIdleDelayMs, untilNextMs));
     }
   }
 
   async #deliver(delivery: DueDelivery): Promise<void> {
     const { store, sink, clock, logger } = this.#deps;
-    const { requestId, version, document } = delivery;
-    const { signal } = this.#giveUp;
+    const { requestId, version, document, tries } = delivery;
+    const { signal } = this.#graceOver;
     if (signal.aborted) return;
+    const subject = { sink: sink.name, source: document.source, order_id: document.order_id };
     try {
       await sink.deliver(document, { version, signal });
     } catch (error) {
-      // Cut off by the end of the worker: nothing is known of it, and it is due at the next start.
+      // Aborted by the stop of the worker: the delivery is due again at the next start.
       if (signal.aborted) return;
       const message = error instanceof Error ? error.message : String(error);
-      const delayMs = retryDelayMs(sink, delivery.tries);
+      const delayMs = retryDelayMs(sink, tries);
+      const failed = { requestId, sink: sink.name, version, error: message };
       if (delayMs === null) {
-        await store.results.giveUpDelivery({
-          requestId,
-          sink: sink.name,
-          version,
-          error: message,
-          nowMs: clock.wallMs(),
-        });
-        logger.error(
-          {
-            sink: sink.name,
-            source: document.source,
-            order_id: document.order_id,
-            err: message,
-            tries: delivery.tries + 1,
-          },
-          'a result is given up: it is written back again only when it changes or a person asks for it',
-        );
-        return;
+        await store.results.giveUpDelivery({ ...failed, nowMs: clock.wallMs() });
+        const advice =
+          'gave up delivering a result: it is retried only when the result changes or a person asks for it';
+        logger.error({ ...subject, err: message, tries: tries + 1 }, advice);
+      } else {
+        await store.results.failDelivery({ ...failed, retryAtMs: clock.wallMs() + delayMs });
+        logger.error({ ...subject, err: message, retry_in_ms: delayMs }, 'a result could not be delivered');
       }
-      const retryAtMs = clock.wallMs() + delayMs;
-      await store.results.failDelivery({ requestId, sink: sink.name, version, error: message, retryAtMs });
-      logger.error(
-        { sink: sink.name, source: document.source, order_id: document.order_id, err: message, retry_in_ms: delayMs },
-        'a result could not be written back',
-      );
       return;
     }
     await store.results.closeDelivery({ requestId, sink: sink.name, version, nowMs: clock.wallMs() });
-    logger.info(
-      { sink: sink.name, source: document.source, order_id: document.order_id, state: document.state },
-      'result written',
-    );
+    logger.info({ ...subject, state: document.state }, 'result delivered');
   }
 }
 
 function retryDelayMs(sink: Sink, failuresBefore: number): number | null {
   if (sink.retryDelayMs !== undefined) return sink.retryDelayMs(failuresBefore + 1);
   return Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(failuresBefore, 10));
+}
+
+/** Delivers results to every sink. Each has a loop of its own: a failing sink does not delay another. */
+export class WriteBack {
+  readonly #deps: DeliveryDeps;
+  readonly #loops: readonly DeliveryLoop[];
+
+  constructor(deps: DeliveryDeps, sinks: readonly Sink[]) {
+    this.#deps = deps;
+    this.#loops = sinks.map((sink) => new DeliveryLoop({ ...deps, sink }));
+  }
+
+  /** Rejects when the end of a delivery could not be recorded. */
+  get failed(): Promise<never> {
+    return Promise.race(this.#loops.map((loop) => loop.failed));
+  }
+
+  async start(): Promise<void> {
+    const { store, clock, logger } = this.#deps;
+    const count = await store.results.retireSinks(clock.wallMs());
+    if (count > 0) logger.warn({ given_up: count }, 'gave up deliveries to a sink that is no longer configured');
+    for (const loop of this.#loops) loop.start();
+  }
+
+  /** A result may be due. */
+  notify(): void {
+    for (const loop of this.#loops) loop.notify();
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#loops.map((loop) => loop.stop()));
+  }
 }

@@ -2,11 +2,11 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { renderResultDocument, resultFileName, type ResultDocument } from '../core/result/result-document.ts';
 import { syncFolder, writeFileAtomically } from '../ops/atomic-file.ts';
-import type { Sink } from './sink.ts';
+import type { Sink } from './delivery-loop.ts';
 
 /**
- * Writes `<folder>/<source>/<order_id>.json`, readable for its owner only because results carry bearer codes. Atomic:
- * a reader sees a whole result or none.
+ * Writes `<folder>/<source>/<order_id>.json`. Only the owner may read it, because results contain codes that anybody
+ * can redeem. Atomic: a reader sees a complete result or none.
  */
 export class FolderSink implements Sink {
   readonly name = 'folder';
@@ -18,13 +18,13 @@ export class FolderSink implements Sink {
   }
 
   async deliver(document: ResultDocument): Promise<void> {
-    // A source is a safe file name by its schema; an order id becomes one.
+    // The schema of a source allows only safe file names.
     const folder = join(this.#folder, document.source);
     await this.#ensure(folder);
     try {
       await writeFileAtomically(join(folder, resultFileName(document.order_id)), renderResultDocument(document));
     } catch (error) {
-      // Somebody may have cleared the folder away: make it anew at the next try.
+      // The folder may have been deleted: create it again at the next try.
       this.#ready.delete(folder);
       throw error;
     }

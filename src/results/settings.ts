@@ -1,4 +1,4 @@
-/** Where results are written back to. */
+/** The sinks of results. */
 export interface ResultsSettings {
   /** Absolute. */
   readonly folder: string;

@@ -39,7 +39,7 @@ async function houseTo(
 }
 
 const written = (line: { msg: string; sink?: unknown }): boolean =>
-  line.msg === 'result written' && line.sink === 'callback';
+  line.msg === 'result delivered' && line.sink === 'callback';
 const deliveries = (house: House) =>
   house.query<Record<string, unknown>>('SELECT sink, done, tries, last_error FROM delivery_log ORDER BY sink');
 
@@ -79,7 +79,7 @@ describe('the callback', () => {
     const worker = house.start();
     await worker.started();
     house.drop('a.ndjson', `${order(1)}\n`);
-    const failed = await worker.line((line) => line.msg === 'a result could not be written back');
+    const failed = await worker.line((line) => line.msg === 'a result could not be delivered');
     expect(failed['err']).toMatch(error);
     await worker.line((line) => written(line) && line['state'] === 'completed');
     await worker.end('SIGTERM');
@@ -91,10 +91,10 @@ describe('the callback', () => {
     const house = await houseTo(shop.url);
     house.drop('a.ndjson', `${order(1)}\n`);
     const worker = house.start();
-    const failed = await worker.line((line) => line.msg === 'a result could not be written back');
+    const failed = await worker.line((line) => line.msg === 'a result could not be delivered');
     expect(failed['err']).toBe('the receiver answered 307: a redirect is never followed, name the address itself');
     await worker.line(
-      (line) => line.msg === 'result written' && line['sink'] === 'folder' && line['state'] === 'completed',
+      (line) => line.msg === 'result delivered' && line['sink'] === 'folder' && line['state'] === 'completed',
     );
     expect(elsewhere.posts).toEqual([]);
     await worker.end('SIGTERM');
@@ -114,9 +114,11 @@ describe('the callback', () => {
     const house = await houseTo(shop.url, { submit: { retry_time_scale: 0 } });
     house.drop('a.ndjson', `${order(1)}\n`);
     const worker = house.start();
-    const given = await worker.line((line) => line.msg.startsWith('a result is given up') && line['tries'] === 10);
+    const given = await worker.line(
+      (line) => line.msg.startsWith('gave up delivering a result') && line['tries'] === 10,
+    );
     expect(given).toMatchObject({ sink: 'callback', order_id: '1', err: 'the receiver answered 503' });
-    await worker.line((line) => line.msg === 'result written' && line['state'] === 'completed');
+    await worker.line((line) => line.msg === 'result delivered' && line['state'] === 'completed');
     const cli = async (...argv: string[]) => (await runHere([...argv, '--config', house.configFile])).stdout;
     const attention = JSON.parse(await cli('queue', 'status', '--json'));
     expect(attention.attention).toMatchObject([
@@ -150,7 +152,7 @@ describe('the callback', () => {
     const worker = house.start();
     await shop.arrived(1);
     await shop.arrived(1);
-    await worker.line((line) => line.msg === 'result written' && line['state'] === 'completed');
+    await worker.line((line) => line.msg === 'result delivered' && line['state'] === 'completed');
     const asked = performance.now();
     expect(await worker.end('SIGTERM')).toBe(0);
     expect(performance.now() - asked).toBeLessThan(8000);
@@ -177,13 +179,13 @@ describe('the callback', () => {
     });
     await worker.reload();
     house.drop('b.ndjson', `${order(2)}\n`);
-    await worker.line((line) => line.msg === 'a result could not be written back');
+    await worker.line((line) => line.msg === 'a result could not be delivered');
     await worker.end('SIGTERM');
     house.configure((config) => {
       delete config.results;
     });
     const last = house.start();
-    await last.line((line) => line.msg === 'results were due at a place that is not configured any more');
+    await last.line((line) => line.msg === 'gave up deliveries to a sink that is no longer configured');
     expect(await last.end('SIGTERM')).toBe(0);
   });
 });

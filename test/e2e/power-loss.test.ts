@@ -50,7 +50,7 @@ describe('a power loss', () => {
         '-o',
         traceFile,
       ]);
-      await worker.line((line) => line.msg === 'result written' && line['state'] === 'completed');
+      await worker.line((line) => line.msg === 'result delivered' && line['state'] === 'completed');
       // strace keeps signals to itself, so the worker gets its own.
       process.kill(JSON.parse(readFileSync(join(house.folder, 'run.json'), 'utf8')).pid, 'SIGTERM');
       await worker.exited();

@@ -145,7 +145,7 @@ describe('SIGHUP', () => {
     expect(told).not.toContain('sandbox-key-main');
     expect(await health(worker)).toMatchObject({ status: 'warn', checks: { config: 'warn' } });
     house.drop('a.ndjson', orders(0, 1));
-    await worker.line((line) => line.msg === 'result written');
+    await worker.line((line) => line.msg === 'result delivered');
     writeFileSync(house.configFile, good);
     expect(await worker.reload()).toMatchObject({ msg: 'reloaded: nothing changed' });
     expect((await health(worker)).checks['config']).toBe('pass');
@@ -205,7 +205,7 @@ describe('SIGHUP', () => {
     house = await House.open({ limits: { window_ms: 60_000, requests: 60, orders: 20, transit_ms: 100 } });
     const worker = house.start();
     house.drop('a.ndjson', orders(0, 1));
-    await worker.line((line) => line.msg === 'result written' && line['state'] === 'completed');
+    await worker.line((line) => line.msg === 'result delivered' && line['state'] === 'completed');
     const { configFile } = house;
     const reload = () => runHere(['reload', '--json', '--config', configFile]);
     house.configure((config) => {
@@ -260,7 +260,7 @@ describe('SIGHUP', () => {
       need_restart: ['wholesale.base_url', 'wholesale.keys[].value'],
     });
     house.drop('a.ndjson', orders(0, 1));
-    await worker.line((line) => line.msg === 'result written');
+    await worker.line((line) => line.msg === 'result delivered');
     expect(house.sandbox.ledger().keys.map((key) => key.requests_at.length > 0)).toEqual([true, false, false]);
   });
 

@@ -76,7 +76,7 @@ describe('a worker that is asked to end', () => {
     ]);
 
     const next = house.start();
-    await next.line((line) => line.msg === 'result written' && line['state'] === 'completed');
+    await next.line((line) => line.msg === 'result delivered' && line['state'] === 'completed');
     await next.end('SIGTERM');
     expect(house.sandbox.ledger().orders).toHaveLength(1);
     expect(house.query('SELECT outcome FROM attempt_log ORDER BY opened_at')).toEqual([
@@ -140,7 +140,7 @@ describe('a worker that is asked to end', () => {
     house = await House.open();
     house.drop('a.ndjson', `${order(1)}\n`);
     const worker = house.start();
-    await worker.line((line) => line.msg === 'result written');
+    await worker.line((line) => line.msg === 'result delivered');
     await worker.end('SIGTERM');
     const path = join(house.folder, 'results/shop/1.json');
     expect(statSync(path).mode & 0o777).toBe(0o600);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Lifecycle } from '../../src/ops/lifecycle.ts';
 
 describe('the release stack', () => {
-  it('releases in the opposite order, once, however often it is stopped', async () => {
+  it('runs the releasers once, in reverse order, however often it is stopped', async () => {
     const life = new Lifecycle();
     const released: string[] = [];
     await life.push('database', () => void released.push('database'));
@@ -12,7 +12,7 @@ describe('the release stack', () => {
     expect(released).toEqual(['server', 'database']);
   });
 
-  it('releases what stands when the start fails, and throws the reason', async () => {
+  it('releases the started parts when the start fails, and throws the reason', async () => {
     const life = new Lifecycle();
     const released: string[] = [];
     const start = life.start(async () => {
@@ -23,7 +23,7 @@ describe('the release stack', () => {
     expect(released).toEqual(['database']);
   });
 
-  it('runs every releaser although one fails, and then tells of all failures', async () => {
+  it('runs every releaser although one fails, and then throws all failures', async () => {
     const life = new Lifecycle();
     const released: string[] = [];
     await life.push('database', () => void released.push('database'));
@@ -39,7 +39,7 @@ describe('the release stack', () => {
     });
   });
 
-  it('loses neither failure when the start and the cleaning up fail', async () => {
+  it('throws both failures when the start and a releaser fail', async () => {
     const life = new Lifecycle();
     const start = life.start(async () => {
       await life.push('server', () => {
@@ -50,7 +50,7 @@ describe('the release stack', () => {
     await expect(start).rejects.toMatchObject({ errors: [{ message: 'port taken' }, { errors: [{}] }] });
   });
 
-  it('releases at once what is pushed after the end began', async () => {
+  it('runs a releaser at once when it is pushed after the stop', async () => {
     const life = new Lifecycle();
     await life.stop();
     let released = false;

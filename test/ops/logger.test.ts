@@ -9,7 +9,7 @@ function logged(options: Partial<LogOptions>, isTTY: boolean) {
 }
 
 describe('the log', () => {
-  it('is one JSON object per line with words for levels and ISO times when nobody watches', () => {
+  it('has one JSON object a line, with levels as words and ISO times, when its stream is no terminal', () => {
     const { log, lines } = logged({}, false);
     log.warn({ reference: 'os-abc' }, 'order refused');
     expect(lines).toHaveLength(1);
@@ -23,7 +23,7 @@ describe('the log', () => {
     });
   });
 
-  it('is written for people on a terminal, and JSON there when it is asked for', () => {
+  it('is formatted for people on a terminal, and is JSON there when the format says so', () => {
     const pretty = logged({}, true);
     pretty.log.info('taking up work');
     expect(pretty.lines.join('')).toMatch(/INFO.*taking up work/);
@@ -32,7 +32,7 @@ describe('the log', () => {
     expect(JSON.parse(json.lines[0] ?? '')).toMatchObject({ msg: 'taking up work' });
   });
 
-  it('has written a line before the call returns, in both forms', () => {
+  it('writes a line before the call returns, in both formats', () => {
     for (const isTTY of [true, false]) {
       const { log, lines } = logged({}, isTTY);
       log.info('now');
@@ -40,7 +40,7 @@ describe('the log', () => {
     }
   });
 
-  it('never shows keys, authorization or delivered codes, in both forms', () => {
+  it('never shows keys, authorization headers or delivered codes, in both formats', () => {
     for (const isTTY of [true, false]) {
       const { log, lines } = logged({}, isTTY);
       log.info({
@@ -58,7 +58,7 @@ describe('the log', () => {
     }
   });
 
-  it('keeps quiet below its level', () => {
+  it('writes no line below its level', () => {
     const { log, lines } = logged({ level: 'error' }, false);
     log.warn('not this');
     expect(lines).toEqual([]);

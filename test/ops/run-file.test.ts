@@ -13,7 +13,7 @@ function folder(): string {
 const run = { pid: 42, started_at: '2026-11-21T12:00:00.000Z', version: '1.2.3', admin_address: '127.0.0.1:43210' };
 
 describe('the run file', () => {
-  it('tells where the worker listens, until the worker removes it', async () => {
+  it('has the address of the worker, until the worker removes it', async () => {
     const data = folder();
     await writeRunFile(data, run);
     expect(readRunFile(data)).toEqual(run);
@@ -21,7 +21,7 @@ describe('the run file', () => {
     expect(readdirSync(data)).toEqual([]);
   });
 
-  it('of a worker that was killed is replaced by its successor, and that of the successor stays', async () => {
+  it('is replaced by the next worker after a kill, and only that worker removes it', async () => {
     const data = folder();
     await writeRunFile(data, run);
     await writeRunFile(data, { ...run, pid: 43 });
@@ -29,7 +29,7 @@ describe('the run file', () => {
     expect(readRunFile(data)).toMatchObject({ pid: 43 });
   });
 
-  it('that is absent, damaged or of another shape is as none', () => {
+  it('is read as null when it is absent, damaged or of another form', () => {
     const data = folder();
     expect(readRunFile(data)).toBeNull();
     for (const text of ['', '{', '{"pid":"x"}', 'null']) {

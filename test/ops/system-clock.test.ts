@@ -5,8 +5,8 @@ import { SystemClock } from '../../src/ops/system-clock.ts';
 
 const onLinux = process.platform === 'linux';
 
-describe('the clock of the machine', () => {
-  it.runIf(onLinux)('counts in the same way in two processes, so that budgets survive a restart', () => {
+describe('the system clock', () => {
+  it.runIf(onLinux)('gives comparable monotonic times in two processes: a budget survives a restart', () => {
     const clock = new SystemClock();
     const before = clock.monoMs();
     const script = `import { SystemClock } from ${JSON.stringify(new URL('../../src/ops/system-clock.ts', import.meta.url).href)}; process.stdout.write(String(new SystemClock().monoMs()));`;
@@ -15,11 +15,11 @@ describe('the clock of the machine', () => {
     expect(other).toBeLessThan(clock.monoMs());
   });
 
-  it.runIf(onLinux)('names the run of the machine', () => {
+  it.runIf(onLinux)('has the boot id of the machine', () => {
     expect(new SystemClock().bootId).toBe(readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim());
   });
 
-  it('wakes at once when the signal aborts, before and during a sleep', async () => {
+  it('ends a sleep at once when the signal aborts before or during it', async () => {
     const clock = new SystemClock();
     await clock.sleep(3_600_000, AbortSignal.abort());
     const abort = new AbortController();
@@ -28,7 +28,7 @@ describe('the clock of the machine', () => {
     await expect(sleeping).resolves.toBeUndefined();
   });
 
-  it('sleeps longer than the longest timer of Node without waking at once', async () => {
+  it('can sleep longer than the longest timer of Node', async () => {
     const timers = vi.spyOn(globalThis, 'setTimeout');
     const abort = new AbortController();
     const sleeping = new SystemClock().sleep(30 * 86_400_000, abort.signal);

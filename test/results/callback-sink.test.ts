@@ -24,7 +24,7 @@ const clock = new SystemClock();
 
 function sinkTo(url: string): CallbackSink {
   return new CallbackSink({
-    target: () => ({ url, secret, connectMs: 1000, totalMs: 5000 }),
+    receiver: () => ({ url, secret, connectMs: 1000, totalMs: 5000 }),
     clock,
     version: '0.0.0',
     retryTimeScale: 1,
@@ -40,7 +40,7 @@ async function receiver(...given: Parameters<typeof Receiver.open>): Promise<Rec
 }
 
 describe('the callback sink', () => {
-  it('names a version of a result the same at each try, and another version otherwise', async () => {
+  it('gives each version of a result one id for all its tries, and a new version a new id', async () => {
     const shop = await receiver(answers(500), takes);
     const sink = sinkTo(shop.url);
     await expect(sink.deliver(document, delivery(7))).rejects.toThrow('the receiver answered 500');
@@ -58,7 +58,7 @@ describe('the callback sink', () => {
   });
 
   it.each([300, 301, 302, 303, 307, 308, 400, 401, 404, 410, 429, 500, 503])(
-    'does not take %s for taken',
+    'does not accept status %s as a confirmation, and follows no redirect',
     async (status) => {
       const elsewhere = await receiver(takes);
       const shop = await receiver(answers(status, { location: elsewhere.url }));
@@ -67,7 +67,7 @@ describe('the callback sink', () => {
     },
   );
 
-  it('shows nothing to a receiver that nobody vouches for, even if the environment says that it does not matter', async () => {
+  it('sends nothing to a receiver without a trusted certificate, even if NODE_TLS_REJECT_UNAUTHORIZED is 0', async () => {
     const { cert, key } = certificates.good;
     let posts = 0;
     const server = createTlsServer({ cert, key }, (_, response) => {
@@ -86,7 +86,7 @@ describe('the callback sink', () => {
     expect(posts).toBe(0);
   });
 
-  it('fails when the receiver is killed in the middle of it, and when none is there', async () => {
+  it('fails when the receiver is killed during a delivery, and when no receiver is running', async () => {
     const code = `require('node:http').createServer(() => console.log('got it'))
       .listen(0, '127.0.0.1', function () { console.log(this.address().port) })`;
     const child = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] });

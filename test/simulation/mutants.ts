@@ -251,7 +251,7 @@ export const mutants: readonly Mutant[] = [
     file: 'results/delivery-loop.ts',
     changes: [
       [
-        'await store.results.failDelivery({ requestId, sink: sink.name, version, error: message, retryAtMs });',
+        'await store.results.failDelivery({ ...failed, retryAtMs: clock.wallMs() + delayMs });',
         'await store.results.closeDelivery({ requestId, sink: sink.name, version, nowMs: clock.wallMs() });',
       ],
     ],

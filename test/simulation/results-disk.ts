@@ -1,5 +1,5 @@
 import { renderResultDocument, resultFileName, type ResultDocument } from '../../src/core/result/result-document.ts';
-import type { Sink } from '../../src/results/sink.ts';
+import type { Sink } from '../../src/results/delivery-loop.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { CrashKind } from './sim-disk.ts';
 import type { SimProcess } from './sim-process.ts';

@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { createLogger } from '../../ops/logger.ts';
 import { programVersion } from '../../ops/program-version.ts';
-import { listenForStop } from '../../ops/stop-signals.ts';
+import { listenForStop } from '../../ops/signals.ts';
 import { createSandbox, type Sandbox } from '../../sandbox/create-sandbox.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';

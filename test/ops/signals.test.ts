@@ -2,14 +2,14 @@ import { spawn } from 'node:child_process';
 import { describe, expect, it, onTestFinished } from 'vitest';
 
 const script = `
-  import { listenForStop } from ${JSON.stringify(new URL('../../src/ops/stop-signals.ts', import.meta.url).href)};
+  import { listenForStop } from ${JSON.stringify(new URL('../../src/ops/signals.ts', import.meta.url).href)};
   const stop = listenForStop();
   const alive = setInterval(() => {}, 1000);
   stop.signal.addEventListener('abort', () => process.stdout.write('asked by ' + stop.signal.reason));
   process.stdout.write('ready ');
 `;
 
-/** Runs a process that never ends by itself, and sends it signals when it has written what is waited for. */
+/** Runs a process that does not end by itself. Sends it each signal when its output contains the text before it. */
 function signalled(steps: readonly { after: string; send: NodeJS.Signals }[]) {
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -24,8 +24,8 @@ function signalled(steps: readonly { after: string; send: NodeJS.Signals }[]) {
   return new Promise((done) => child.on('exit', (code, signal) => done({ code, signal, output })));
 }
 
-describe('the signals that ask for the end', () => {
-  it('are heard once: the worker may end in good order, and a second one ends it at once', async () => {
+describe('the stop signals', () => {
+  it('are handled once: the first signal aborts, and a second one ends the process at once', async () => {
     const end = await signalled([
       { after: 'ready', send: 'SIGTERM' },
       { after: 'asked by SIGTERM', send: 'SIGINT' },

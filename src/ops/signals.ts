@@ -1,0 +1,55 @@
+/** Containers send SIGTERM to stop a process, terminals send SIGINT. */
+const stopSignalNames = ['SIGTERM', 'SIGINT'] as const;
+
+export interface StopSignals {
+  /** Aborts at the first signal. Its reason is the name of the signal. */
+  readonly signal: AbortSignal;
+  /** Removes the handlers: the next signal ends the process. */
+  release(): void;
+}
+
+/**
+ * Listens for the stop signals. The first one removes the handlers: a second signal ends the process at once. The outbox
+ * makes that safe, and a person who presses Ctrl-C twice wants it.
+ */
+export function listenForStop(): StopSignals {
+  const abort = new AbortController();
+  const release = () => {
+    for (const name of stopSignalNames) process.off(name, onSignal);
+  };
+  const onSignal = (name: NodeJS.Signals) => {
+    release();
+    abort.abort(name);
+  };
+  for (const name of stopSignalNames) process.on(name, onSignal);
+  return { signal: abort.signal, release };
+}
+
+export interface ReloadSignal {
+  /** Calls the handler at every SIGHUP from now on, and at once if one came before. */
+  listen(handler: () => void): void;
+  /** Removes the handler: the next SIGHUP ends the process. */
+  release(): void;
+}
+
+/**
+ * Listens for SIGHUP, which asks a daemon to reload its configuration. From this call on SIGHUP does not end the process
+ * any more. A SIGHUP during the start of the worker is remembered until `listen`.
+ */
+export function listenForReload(): ReloadSignal {
+  let handler: (() => void) | null = null;
+  let isPending = false;
+  const onSignal = (): void => {
+    if (handler === null) isPending = true;
+    else handler();
+  };
+  process.on('SIGHUP', onSignal);
+  return {
+    listen: (given) => {
+      handler = given;
+      if (isPending) given();
+      isPending = false;
+    },
+    release: () => void process.off('SIGHUP', onSignal),
+  };
+}

@@ -3,6 +3,7 @@ import { mayBeElsewhere } from '../core/decision/after-loss.ts';
 import type { Clock, Random } from '../core/clock.ts';
 import { decideLookup } from '../core/decision/decide-lookup.ts';
 import { decideSubmission } from '../core/decision/decide-submission.ts';
+import type { PauseKind } from '../core/decision/decision-table.ts';
 import { familyOf, type Operation } from '../core/order/operation.ts';
 import { purchaseOf } from '../core/order/purchase.ts';
 import { outcomeRowFrom, withoutAnswer, type LookupOutcome, type Outcome } from '../core/decision/outcome.ts';
@@ -33,33 +34,20 @@ export interface AttemptDeps extends CallDeps {
 }
 
 function factsOf(entry: Entry, clock: Clock): EntryFacts {
-  const row = outcomeRowFrom(entry.outcomeRow);
+  const lastRow = outcomeRowFrom(entry.outcomeRow);
+  const rejection =
+    lastRow === null ? null : { row: lastRow, code: entry.errorCode, message: entry.errorMessage ?? '' };
   return {
-    ...purchaseOf(entry),
-    state: entry.state,
-    generation: entry.generation,
-    part: entry.part,
-    rules: entry.rules,
-    knownLimit: entry.knownLimit,
-    outcomeUnknown: entry.outcomeUnknown,
-    recoveryStage: entry.recoveryStage,
-    settlementDelayEndMs: entry.settlementDelayEndMs,
+    ...entry,
+    lastRow,
+    buffered: entry.errorBuffered ? rejection : null,
     settlementDelayLeftMs: settlementDelayLeftMs(entry, { wallMs: clock.wallMs(), monoMs: clock.monoMs() }),
-    buffered:
-      entry.errorBuffered && row !== null ? { row, code: entry.errorCode, message: entry.errorMessage ?? '' } : null,
-    lastRow: row,
-    tries: entry.tries,
-    absences: entry.absences,
-    firstSentAtMs: entry.firstSentAtMs,
-    notAfterMs: entry.notAfterMs,
-    createdAtMs: entry.createdAtMs,
   };
 }
 
 /**
- * Makes the call of one open attempt and writes down what it brought. The order is the promise: the attempt is on disk
- * before this starts, the connection is dead before the outcome is judged, and the outcome, the slots and the entry's
- * new state are one transaction.
+ * Makes the call of an open attempt and records how it ended. The attempt is on disk before this starts; the connection is
+ * closed before the outcome is decided; the outcome, the slots and the new state of the entry are one transaction.
  */
 export class Attempt {
   readonly #deps: AttemptDeps;
@@ -68,21 +56,48 @@ export class Attempt {
     this.#deps = deps;
   }
 
-  #canLookUp(operation: Operation, originReference: string | null): boolean {
-    // After an ambiguous cancel, the order that the eSIM came from tells what became of it; without it, nothing does.
-    if (operation === 'esim_cancel' && originReference === null) return false;
-    return this.#deps.wholesale.canLookUp(familyOf(operation));
+  async run(attempt: OpenAttempt, key: CallKey, signal: AbortSignal): Promise<void> {
+    const started = this.#deps.clock.monoMs();
+    if (attempt.purpose === 'submit') {
+      const outcome = await this.#submit(attempt, key, signal);
+      const settlement = this.decideSubmission(attempt, outcome);
+      await this.#close(attempt, { key, outcome, settlement, started });
+    } else {
+      const lookup = await this.#lookUp(attempt, key, signal);
+      // If the found order is another one, that does not prove that lookups find what was bought.
+      if (lookup.kind === 'found' && lookup.differs === undefined)
+        await this.#deps.lookups.found(attempt.entry.operation, this.#deps.wholesale);
+      const settlement = this.decideLookup(attempt, lookup);
+      await this.#close(attempt, { key, outcome: outcomeOfLookup(lookup), settlement, started });
+    }
   }
 
-  /** Whether the reference of an entry in doubt may be sent again now; asked within the claim. */
+  decideSubmission(attempt: OpenAttempt, outcome: Outcome): Settlement {
+    const { clock, random } = this.#deps;
+    const facts = factsOf(attempt.entry, clock);
+    return decideSubmission(facts, outcome, this.#policyFor(attempt), clock.wallMs(), random);
+  }
+
+  decideLookup(attempt: OpenAttempt, lookup: LookupOutcome): Settlement {
+    const { clock, random } = this.#deps;
+    const facts = factsOf(attempt.entry, clock);
+    return decideLookup(facts, lookup, this.#policyFor(attempt), clock.wallMs(), random);
+  }
+
+  /** Whether an entry with an unknown outcome may be sent again now. The claim asks this, inside its transaction. */
   judgeResend(entry: Entry, originReference: string | null): ResendVerdict {
     const { policy, clock, logger } = this.#deps;
     const canLookUp = this.#canLookUp(entry.operation, originReference);
     const facts = { ...entry, canLookUp, mayBeElsewhere: mayBeElsewhere(entry) };
     const verdict = judgeResend(facts, policy, clock.wallMs());
-    if (verdict.step === 'review')
-      logger.error({ reference: entry.reference, reason: verdict.reason }, 'a person must decide');
+    if (verdict.step === 'review') logger.error({ reference: entry.reference, reason: verdict.reason }, 'needs review');
     return verdict;
+  }
+
+  #canLookUp(operation: Operation, originReference: string | null): boolean {
+    // Only the order that the eSIM came from tells what became of a cancel.
+    if (operation === 'esim_cancel' && originReference === null) return false;
+    return this.#deps.wholesale.canLookUp(familyOf(operation));
   }
 
   #policyFor(attempt: OpenAttempt): DecisionPolicy {
@@ -90,42 +105,6 @@ export class Attempt {
     const { operation } = attempt.entry;
     const canLookUp = this.#canLookUp(operation, attempt.originReference);
     return { ...policy, canLookUp, trustsAbsence: lookups.trusts(operation, wholesale) };
-  }
-
-  async run(attempt: OpenAttempt, key: CallKey, signal: AbortSignal): Promise<void> {
-    const started = this.#deps.clock.monoMs();
-    if (attempt.purpose === 'submit') {
-      const outcome = await this.#submit(attempt, key, signal);
-      const settlement = this.judgeSubmission(attempt, outcome);
-      await this.#close(attempt, { key, outcome, settlement, started });
-    } else {
-      const lookup = await this.#lookUp(attempt, key, signal);
-      // What is another order than ours proves nothing but that the path finds something.
-      if (lookup.kind === 'found' && lookup.differs === undefined)
-        await this.#deps.lookups.found(attempt.entry.operation, this.#deps.wholesale);
-      const settlement = this.judgeLookup(attempt, lookup);
-      await this.#close(attempt, { key, outcome: outcomeOfLookup(lookup), settlement, started });
-    }
-  }
-
-  judgeSubmission(attempt: OpenAttempt, outcome: Outcome): Settlement {
-    return decideSubmission(
-      factsOf(attempt.entry, this.#deps.clock),
-      outcome,
-      this.#policyFor(attempt),
-      this.#deps.clock.wallMs(),
-      this.#deps.random,
-    );
-  }
-
-  judgeLookup(attempt: OpenAttempt, lookup: LookupOutcome): Settlement {
-    return decideLookup(
-      factsOf(attempt.entry, this.#deps.clock),
-      lookup,
-      this.#policyFor(attempt),
-      this.#deps.clock.wallMs(),
-      this.#deps.random,
-    );
   }
 
   async #submit(attempt: OpenAttempt, key: CallKey, signal: AbortSignal): Promise<Outcome> {
@@ -141,23 +120,20 @@ export class Attempt {
   }
 
   async #lookUp(attempt: OpenAttempt, { value: keyValue }: CallKey, signal: AbortSignal): Promise<LookupOutcome> {
-    const { entry } = attempt;
+    const { entry, originReference, successorReference } = attempt;
     const isCancel = entry.operation === 'esim_cancel';
-    const key = isCancel ? attempt.originReference : (attempt.successorReference ?? entry.reference);
+    const key = isCancel ? originReference : (successorReference ?? entry.reference);
     if (key === null) {
-      return {
-        kind: 'failed',
-        outcome: withoutAnswer('local_defect', false, 'the order of this eSIM is not known here'),
-      };
+      const outcome = withoutAnswer('local_defect', false, 'the order of this eSIM is not known here');
+      return { kind: 'failed', outcome };
     }
     return await this.#deps.wholesale.lookUp({
       family: familyOf(entry.operation),
       key,
       keyValue,
       expectReference: key,
-      // What the order of an eSIM was is not what is to be cancelled of it.
-      // What took its place was charged or parted in another way.
-      ordered: isCancel || attempt.successorReference !== null ? null : entry,
+      // The order of a cancelled eSIM, or a replacement, was ordered in other words than this entry.
+      ordered: isCancel || successorReference !== null ? null : entry,
       signal,
     });
   }
@@ -191,20 +167,20 @@ export class Attempt {
     else gate.settle(key.name, kind, settledMono);
     if (pause !== null) await pauses.refresh();
     if (attempt.purpose === 'submit' && malformedRequestRows.has(outcome.row))
-      await this.#stopIfRefusedInARow(attempt, outcome);
+      await this.#pauseFamilyIfRejected(attempt, outcome);
     this.#deps.onSettled?.();
-    this.#log(attempt, key.name, outcome, settlement, durationMs);
+    this.#log(attempt, end, { pausedKind: pause === null ? null : (settlement.pause?.kind ?? null), durationMs });
   }
 
-  /** Counted in the attempts themselves, so that a restart forgets none of them. */
-  async #stopIfRefusedInARow(attempt: OpenAttempt, outcome: Outcome): Promise<void> {
+  /** Pauses a family after consecutive rejections. The attempts on disk are counted, so a restart changes nothing. */
+  async #pauseFamilyIfRejected(attempt: OpenAttempt, outcome: Outcome): Promise<void> {
     const { store, clock, pauses, logger } = this.#deps;
     const family = familyOf(attempt.entry.operation);
     if (!isRejectedConsecutively(await store.submission.recentVerdicts(family), clock.wallMs())) return;
-    const message = `${consecutiveRejections.entries} orders in a row were refused like this: "${outcome.message}". Does wholesale.wire fit the API?`;
+    const message = `${consecutiveRejections.entries} orders in a row were rejected like this: "${outcome.message}". Does wholesale.wire fit the API?`;
     await store.submission.pauses.open({
       scope: `family:${family}`,
-      reason: 'refused_in_a_row',
+      reason: 'consecutive_rejections',
       message,
       openedBy: 'worker',
       probeAtMs: pauses.trialAtMs(),
@@ -214,28 +190,33 @@ export class Attempt {
     logger.error({ family, outcome: outcome.row }, message);
   }
 
-  /** The one line that is written for every attempt; no code and no key ever enters it. */
-  #log(attempt: OpenAttempt, keyName: string, outcome: Outcome, settlement: Settlement, durationMs: number): void {
+  /** Writes the one log line of every attempt. It never has a code or a key. */
+  #log(
+    { entry, purpose }: OpenAttempt,
+    { key, outcome, settlement }: { key: CallKey; outcome: Outcome; settlement: Settlement },
+    { pausedKind, durationMs }: { pausedKind: PauseKind | null; durationMs: number },
+  ): void {
+    const { logger } = this.#deps;
+    const { state, reviewReason } = settlement;
+    const { message } = outcome;
     const line = {
-      reference: attempt.entry.reference,
-      operation: attempt.entry.operation,
-      purpose: attempt.purpose,
-      key: keyName,
+      reference: entry.reference,
+      operation: entry.operation,
+      purpose,
+      key: key.name,
       outcome: outcome.row,
       http: outcome.http,
       code: outcome.code,
       duration_ms: durationMs,
-      state: settlement.state,
+      state,
     };
-    const { logger } = this.#deps;
-    if (settlement.state === 'needs_review')
-      logger.error({ ...line, reason: settlement.reviewReason }, 'a person must decide');
-    else if (settlement.pause !== null)
-      logger.error({ ...line, message: outcome.message }, `paused: ${settlement.pause.kind}`);
+    const text = `${entry.operation} ${state}`;
+    if (state === 'needs_review') logger.error({ ...line, reason: reviewReason }, 'needs review');
+    else if (pausedKind !== null) logger.error({ ...line, message }, `paused: ${pausedKind}`);
     else if (outcome.breach !== null) logger.warn({ ...line, breach: outcome.breach }, 'the API broke its contract');
-    else if (settlement.state === 'unknown' || settlement.state === 'waiting' || settlement.state === 'rejected') {
-      logger.warn({ ...line, message: outcome.message }, `${attempt.entry.operation} ${settlement.state}`);
-    } else logger.info(line, `${attempt.entry.operation} ${settlement.state}`);
+    else if (state === 'unknown' || state === 'waiting' || state === 'rejected')
+      logger.warn({ ...line, message }, text);
+    else logger.info(line, text);
   }
 }
 

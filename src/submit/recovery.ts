@@ -19,8 +19,8 @@ export async function recoverOpenAttempts(deps: {
     const outcome = withoutAnswer('crashed', true, 'the worker stopped while the call was open');
     const settlement =
       attempt.purpose === 'submit'
-        ? deps.attempts.judgeSubmission(attempt, outcome)
-        : deps.attempts.judgeLookup(attempt, { kind: 'failed', outcome });
+        ? deps.attempts.decideSubmission(attempt, outcome)
+        : deps.attempts.decideLookup(attempt, { kind: 'failed', outcome });
     await deps.store.submission.closeAttempt({
       attemptId: attempt.attemptId,
       entryId: attempt.entry.id,

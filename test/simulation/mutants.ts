@@ -396,7 +396,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'the key is logged',
     file: run,
-    changes: [['key: keyName,\n      outcome', 'key: this.#deps.keyValue(keyName),\n      outcome']],
+    changes: [['key: key.name,\n      outcome', 'key: key.value,\n      outcome']],
   },
   ...mutantsOfLoss,
 ];

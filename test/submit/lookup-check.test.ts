@@ -1,12 +1,8 @@
-import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
 import { withoutAnswer, type OutcomeRow } from '../../src/core/decision/outcome.ts';
-import { usualTries } from '../../src/core/decision/settlement.ts';
-import { SystemClock } from '../../src/ops/system-clock.ts';
 import type { AttemptDeps } from '../../src/submit/attempt.ts';
-import { BudgetGate } from '../../src/submit/budget-gate.ts';
 import { LookupCheck } from '../../src/submit/lookup-check.ts';
-import { Pauses } from '../../src/submit/pauses.ts';
+import { attemptDeps } from '../support/attempt-deps.ts';
 import { close, fulfilled, line, Outbox } from '../support/outbox.ts';
 import { wrappedStore } from '../support/wrapped-store.ts';
 
@@ -16,41 +12,14 @@ afterEach(async () => {
   outbox = null;
 });
 
-/** A check whose one lookup ends in this row, for an order that was bought. */
+/** Checks the lookup of an order that was bought; the lookup ends in this row. */
 async function checked(row: OutcomeRow): Promise<AttemptDeps> {
   outbox = await Outbox.open();
   const { store } = outbox;
   await outbox.accept([line()]);
   await store.submission.closeAttempt(close(await outbox.opened(), fulfilled));
-  const clock = new SystemClock();
-  const limits = { windowMs: 60_000, requests: 60, orders: 20, transitMs: 1000 };
-  const deps: AttemptDeps = {
-    store,
-    wholesale: {
-      render: () => ({ method: 'POST', path: '/orders', body: '{}' }),
-      submit: async () => withoutAnswer('dropped', true, ''),
-      canLookUp: () => true,
-      lookupPath: () => '/orders/{key}',
-      lookUp: async () => ({ kind: 'failed', outcome: { ...withoutAnswer(row, true, 'no'), http: 403 } }),
-      probe: async () => withoutAnswer('dropped', true, ''),
-    },
-    gate: new BudgetGate(['main'], limits, clock),
-    lookups: new LookupCheck(store),
-    pauses: new Pauses({ store, clock, random: () => 0.5, retryTimeScale: 1 }),
-    clock,
-    random: () => 0.5,
-    logger: pino({ level: 'silent' }),
-    limits,
-    policy: {
-      settlementDelayMs: 1,
-      referenceExpiryMs: 1,
-      placedDeadlineMs: 1,
-      cancelTries: 3,
-      ...usualTries,
-      retryTimeScale: 1,
-    },
-    keyValue: () => 'key',
-  };
+  const failed = { kind: 'failed', outcome: { ...withoutAnswer(row, true, 'no'), http: 403 } } as const;
+  const deps = attemptDeps(store, { lookUp: async () => failed });
   await deps.lookups.tryOne(deps, new AbortController().signal);
   return deps;
 }
@@ -61,26 +30,26 @@ describe('a lookup that only checks whether lookups work', () => {
     ['invalid_key', 'key:main'],
     ['account_not_allowed', 'account'],
     ['api_disabled', 'account'],
-  ] as const)('lets the scope stand still when the API turns it away: %s', async (row, scope) => {
+  ] as const)('pauses the key or account that the API denies: %s', async (row, scope) => {
     const { pauses } = await checked(row);
     expect(pauses.all).toMatchObject([{ scope, reason: row, openedBy: 'worker' }]);
   });
 
-  it('leaves the key alone after a 429', async () => {
+  it('makes the key back off after a 429', async () => {
     const { gate, pauses } = await checked('rate_limited');
     expect(pauses.all).toEqual([]);
     expect(gate.usage()[0]?.backOffMs).toBeGreaterThan(4000);
     expect(gate.tryTake('spend')).toBeNull();
   });
 
-  it('stops nothing when it only fails', async () => {
+  it('pauses nothing when it only fails', async () => {
     const { gate, pauses } = await checked('dropped');
     expect(pauses.all).toEqual([]);
     expect(gate.tryTake('spend')).toBe('main');
   });
 });
 
-it('believes what a top-up proves of both kinds, also when the worker died between the two proofs', async () => {
+it('a found top-up proves lookups of both kinds, also when the worker died between the two proofs', async () => {
   outbox = await Outbox.open();
   const { store } = outbox;
   const wholesale = { lookupPath: () => '/esim/orders/{key}' };

@@ -43,7 +43,7 @@ describe('orders whose form is refused one after the other', () => {
     await worker.accept([{ operation: 'esim_order', variant: null, plan: 'es-1gb-7d' }]);
     while (worker.counts().fulfilled < 1) await turn(worker);
     expect(await worker.store.submission.pauses.all()).toMatchObject([
-      { scope: 'family:gift_card', reason: 'refused_in_a_row', openedBy: 'worker' },
+      { scope: 'family:gift_card', reason: 'consecutive_rejections', openedBy: 'worker' },
     ]);
     expect(worker.counts()).toMatchObject({ rejected: 5, pending: 38, fulfilled: 1 });
   });

@@ -10,8 +10,8 @@ afterEach(async () => {
   outbox = null;
 });
 
-/** What proves that the API itself let the call through its door: it did what was asked, or refused that very thing. */
-const speaks: readonly OutcomeRow[] = [
+/** Outcomes that show that the API accepts calls: it did what was asked, or rejected this very order. */
+const resuming: readonly OutcomeRow[] = [
   'accepted',
   'answer_mismatch',
   'not_found',
@@ -33,26 +33,38 @@ const speaks: readonly OutcomeRow[] = [
   'code_out_of_place',
 ];
 
-describe('a scope that stands still', () => {
+/** A paused account whose probe is due. */
+async function pausedAccount() {
+  outbox = await Outbox.open();
+  const { store } = outbox;
+  const clock = new SystemClock();
+  const pauses = new Pauses({ store, clock, random: () => 0.5, retryTimeScale: 1 });
+  const pause = { scope: 'account', reason: 'api_disabled', message: '', openedBy: 'worker', probeAtMs: 1, nowMs: 1 };
+  await store.submission.pauses.open(pause);
+  await pauses.refresh();
+  const [due] = pauses.due();
+  if (due === undefined) throw new Error('no pause is due');
+  return { pauses, due, store, clock };
+}
+
+describe('a paused scope', () => {
   it.each(outcomeRows.filter((row) => row !== 'crashed'))(
-    'goes on only when the API let a probe in: %s',
+    'is resumed only when its probe shows that the API accepts calls: %s',
     async (row) => {
-      outbox = await Outbox.open();
-      const { store } = outbox;
-      const board = new Pauses({ store, clock: new SystemClock(), random: () => 0.5, retryTimeScale: 1 });
-      await store.submission.pauses.open({
-        scope: 'account',
-        reason: 'api_disabled',
-        message: '',
-        openedBy: 'worker',
-        probeAtMs: 1,
-        nowMs: 1,
-      });
-      await board.refresh();
-      const [pause] = board.due();
-      if (pause === undefined) throw new Error('no pause is due');
-      expect(await board.judge(pause, withoutAnswer(row, true, ''))).toBe(speaks.includes(row));
-      expect(board.isAccountPaused()).toBe(!speaks.includes(row));
+      const { pauses, due } = await pausedAccount();
+      expect(await pauses.judge(due, withoutAnswer(row, true, ''))).toBe(resuming.includes(row));
+      expect(pauses.isAccountPaused()).toBe(!resuming.includes(row));
     },
   );
+
+  it('is probed again later when the API still denies it, also after a restart', async () => {
+    const { pauses, due, store, clock } = await pausedAccount();
+    const before = clock.wallMs();
+    await pauses.judge(due, withoutAnswer('api_disabled', true, ''));
+    expect(pauses.due()).toEqual([]);
+    const [stored] = await store.submission.pauses.all();
+    expect(stored).toMatchObject({ scope: 'account', probes: 1 });
+    // The second delay: twice the first one.
+    expect(stored?.probeAtMs).toBeGreaterThanOrEqual(before + 60_000);
+  });
 });

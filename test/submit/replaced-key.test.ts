@@ -1,19 +1,14 @@
-import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
 import { withoutAnswer, type Outcome } from '../../src/core/decision/outcome.ts';
-import { usualTries } from '../../src/core/decision/settlement.ts';
-import { SystemClock } from '../../src/ops/system-clock.ts';
 import { Attempt, type AttemptDeps } from '../../src/submit/attempt.ts';
-import { BudgetGate } from '../../src/submit/budget-gate.ts';
 import { takeKey } from '../../src/submit/budgeted-read.ts';
-import { LookupCheck } from '../../src/submit/lookup-check.ts';
-import { Pauses } from '../../src/submit/pauses.ts';
 import { probeDuePauses } from '../../src/submit/probe-pauses.ts';
 import { readCatalogue } from '../../src/submit/read-catalogue.ts';
 import { TrialOrders } from '../../src/submit/trial-orders.ts';
 import type { Destination, Plan, Product } from '../../src/wholesale/catalogue/catalogue-item.ts';
 import { CatalogueWalk } from '../../src/wholesale/catalogue/catalogue-walk.ts';
 import { wireSchema } from '../../src/wholesale/connector/wire.ts';
+import { attemptDeps } from '../support/attempt-deps.ts';
 import { close, fulfilled, line, nothing, Outbox } from '../support/outbox.ts';
 
 let outbox: Outbox | null = null;
@@ -23,7 +18,6 @@ afterEach(async () => {
 });
 
 const { signal } = new AbortController();
-const limits = { windowMs: 60_000, requests: 60, orders: 20, transitMs: 1000 };
 
 type Call = { readonly keyValue: string };
 
@@ -32,38 +26,12 @@ async function workerOfReplacedKey(outcome: Outcome, newValue: string | null): P
   outbox = await Outbox.open();
   const { store } = outbox;
   let value: string | null = 'old';
-  const clock = new SystemClock();
   const answer = async ({ keyValue }: Call): Promise<Outcome> => {
     value = newValue;
     return keyValue === 'old' ? outcome : withoutAnswer('dropped', true, 'the connection ended');
   };
-  return {
-    store,
-    wholesale: {
-      render: () => ({ method: 'POST', path: '/orders', body: '{}' }),
-      submit: answer,
-      canLookUp: () => true,
-      lookupPath: () => '/orders/{key}',
-      lookUp: async (call) => ({ kind: 'failed', outcome: await answer(call) }),
-      probe: answer,
-    },
-    gate: new BudgetGate(['main'], limits, clock),
-    lookups: new LookupCheck(store),
-    pauses: new Pauses({ store, clock, random: () => 0.5, retryTimeScale: 1 }),
-    clock,
-    random: () => 0.5,
-    logger: pino({ level: 'silent' }),
-    limits,
-    policy: {
-      settlementDelayMs: 1,
-      referenceExpiryMs: 86_400_000,
-      placedDeadlineMs: 1,
-      cancelTries: 3,
-      ...usualTries,
-      retryTimeScale: 1,
-    },
-    keyValue: () => value,
-  };
+  const lookUp = async (call: Call) => ({ kind: 'failed', outcome: await answer(call) }) as const;
+  return { ...attemptDeps(store, { submit: answer, lookUp, probe: answer }), keyValue: () => value };
 }
 
 function present(): Outbox {

@@ -355,7 +355,7 @@ describe('a wall clock that was ahead and is set right', () => {
   it('does not leave orders lying for as long as it was wrong', async () => {
     const worker = await submission();
     const years = Date.now() + 5 * 365 * 86_400_000;
-    const pause = { scope: 'family:gift_card', reason: 'refused_in_a_row', message: 'five', openedBy: 'worker' };
+    const pause = { scope: 'family:gift_card', reason: 'consecutive_rejections', message: 'five', openedBy: 'worker' };
     await worker.store.submission.pauses.open({ ...pause, probeAtMs: years, nowMs: years });
     await worker.restart();
     const line = {

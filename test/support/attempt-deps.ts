@@ -1,0 +1,46 @@
+import { pino } from 'pino';
+import { withoutAnswer } from '../../src/core/decision/outcome.ts';
+import { usualTries } from '../../src/core/decision/settlement.ts';
+import { SystemClock } from '../../src/ops/system-clock.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { AttemptDeps } from '../../src/submit/attempt.ts';
+import { BudgetGate } from '../../src/submit/budget-gate.ts';
+import { LookupCheck } from '../../src/submit/lookup-check.ts';
+import { Pauses } from '../../src/submit/pauses.ts';
+import type { WholesalePort } from '../../src/submit/wholesale-port.ts';
+
+/** What attempts need, on a real store. Unless `port` says otherwise, every call of the API ends without an answer. */
+export function attemptDeps(store: Store, port: Partial<WholesalePort> = {}): AttemptDeps {
+  const clock = new SystemClock();
+  const random = (): number => 0.5;
+  const limits = { windowMs: 60_000, requests: 60, orders: 20, transitMs: 1000 };
+  const dropped = withoutAnswer('dropped', true, 'the connection ended');
+  return {
+    store,
+    wholesale: {
+      render: () => ({ method: 'POST', path: '/orders', body: '{}' }),
+      submit: async () => dropped,
+      canLookUp: () => true,
+      lookupPath: () => '/orders/{key}',
+      lookUp: async () => ({ kind: 'failed', outcome: dropped }),
+      probe: async () => dropped,
+      ...port,
+    },
+    gate: new BudgetGate(['main'], limits, clock),
+    lookups: new LookupCheck(store),
+    pauses: new Pauses({ store, clock, random, retryTimeScale: 1 }),
+    clock,
+    random,
+    logger: pino({ level: 'silent' }),
+    limits,
+    policy: {
+      settlementDelayMs: 1,
+      referenceExpiryMs: 86_400_000,
+      placedDeadlineMs: 1,
+      cancelTries: 3,
+      ...usualTries,
+      retryTimeScale: 1,
+    },
+    keyValue: () => 'key',
+  };
+}

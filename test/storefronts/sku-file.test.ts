@@ -7,7 +7,7 @@ import { SkuFile } from '../../src/storefronts/sku-file.ts';
 
 let folder: string;
 let path: string;
-/** Ahead of the clock of the files by as much as a test says. */
+/** How far the clock of the test is ahead of the file system's, in ms. */
 let aheadMs = 0;
 const clock = {
   wallMs: () => Date.now() + aheadMs,
@@ -24,17 +24,17 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const header = 'sku,type,variant,quantity\n';
 const rows = 'A,gift_card_order,steam-usd-20,1\nB,gift_card_order,steam-usd-50,100\n';
-/** The bytes up to the middle of the last number: every row is whole. */
-const half = `${header}${rows}`.slice(0, -3);
+/** Ends within the last number, so every row looks complete. */
+const unfinished = `${header}${rows}`.slice(0, -3);
 const opened = (): SkuFile => new SkuFile(path, clock, pino({ level: 'silent' }));
 const quantities = (file: SkuFile) => [...file.current().values()].map((sku) => ('quantity' in sku ? sku.quantity : 0));
 
 describe('a SKU map that is being written', () => {
-  it('is not read before it is whole: the last good one stays', () => {
+  it('is not read before it is complete: the last good version stays in use', () => {
     writeFileSync(path, `${header}A,gift_card_order,steam-usd-20,1\n`);
     const file = opened();
     aheadMs += 5000;
-    writeFileSync(path, half);
+    writeFileSync(path, unfinished);
     utimesSync(path, clock.wallMs() / 1000, clock.wallMs() / 1000);
     expect(quantities(file)).toEqual([1]);
     aheadMs += 1500;
@@ -45,7 +45,7 @@ describe('a SKU map that is being written', () => {
     expect(quantities(file)).toEqual([1, 100]);
   });
 
-  it('is read at once when it was written a while ago, however long nobody asked', () => {
+  it('is read at the next use when it was written a while ago', () => {
     writeFileSync(path, `${header}A,gift_card_order,steam-usd-20,1\n`);
     const file = opened();
     writeFileSync(path, `${header}${rows}`);
@@ -53,7 +53,7 @@ describe('a SKU map that is being written', () => {
     expect(quantities(file)).toEqual([1, 100]);
   });
 
-  it('is read when it stands still, although its time is in the future', () => {
+  it('is read when it no longer changes, even with a file time in the future', () => {
     writeFileSync(path, `${header}A,gift_card_order,steam-usd-20,1\n`);
     const file = opened();
     writeFileSync(path, `${header}${rows}`);

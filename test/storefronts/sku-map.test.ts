@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { readSkuMap } from '../../src/storefronts/sku-map.ts';
 
 describe('a SKU map', () => {
-  it('reads the same from YAML and from CSV', () => {
+  it('has the same content in YAML and in CSV', () => {
     const yaml = readSkuMap(
       'skus:\n  A-1: { type: gift_card_order, variant: v, quantity: 3, currency: EUR }\n  "0012": { type: esim_order, plan: p, days: 7 }\n',
       'yaml',
@@ -27,11 +27,11 @@ describe('a SKU map', () => {
     ],
     ['a SKU twice', 'yaml', 'skus:\n  A: { type: esim_order, plan: p }\n  A: { type: esim_order, plan: q }', 'unique'],
     ['a SKU twice', 'csv', 'sku,type,plan\nA,esim_order,p\nA,esim_order,q\n', '"A" twice'],
-    ['a row that is cut off', 'csv', 'sku,type,plan\nA,esim_order\n', 'not CSV'],
+    ['an incomplete row', 'csv', 'sku,type,plan\nA,esim_order\n', 'not CSV'],
     ['days in words', 'csv', 'sku,type,plan,days\nA,esim_order,p,seven\n', 'skus.A.days'],
-    ['no map', 'yaml', '- A\n', 'mistakes'],
-    ['what is no YAML', 'yaml', 'skus: {', 'not YAML'],
-  ] as const)('with %s (%s) is refused whole', (_, format, content, problem) => {
+    ['a list in place of a map', 'yaml', '- A\n', 'mistakes'],
+    ['a syntax error', 'yaml', 'skus: {', 'not YAML'],
+  ] as const)('with %s (%s) is refused as a whole', (_, format, content, problem) => {
     expect(() => readSkuMap(content, format)).toThrow(problem);
   });
 });

@@ -7,7 +7,7 @@ const iccid = '8999901000000000013';
 const modes = ['hold', 'cancel_esim', 'ignore'] as const;
 type Mode = (typeof modes)[number];
 
-/** One order with a gift card (11) and an eSIM (12), as both shops would send it. */
+/** An order with a gift card (line 11) and an eSIM (line 12), as each platform sends it. */
 const platforms = {
   woocommerce: {
     source: 'woo',
@@ -41,7 +41,7 @@ function items(quantities: Record<number, number>): object[] {
 
 const start = (onRefund: Mode): Promise<Shops> => startShops({ woo: { onRefund }, shopify: { onRefund } });
 
-/** The gift card is delivered, and so is the eSIM. */
+/** Delivers the gift card and the eSIM. */
 async function deliverBoth({ outbox }: Shops): Promise<void> {
   const card = await outbox.opened({ nowMs: Date.now() });
   await outbox.store.submission.closeAttempt(close(card, fulfilled));
@@ -61,13 +61,13 @@ describe.each(both.flatMap(cases))('an order of %s, with on_refund %s, that is %
   const { deliver, order } = platform;
   const closed = platform[end];
 
-  it('before it was known is not bought', async () => {
+  it('is not bought when that was its first state', async () => {
     const shops = await start(mode);
     await deliver(shops, order(closed));
     expect([shops.bought(), shops.flagged()]).toEqual([[], []]);
   });
 
-  it('before it was sent is taken back, or goes on when refunds are ignored', async () => {
+  it('is taken back when it was not sent yet, unless refunds are ignored', async () => {
     const shops = await start(mode);
     await deliver(shops, order());
     await deliver(shops, order(closed, 1));
@@ -77,7 +77,7 @@ describe.each(both.flatMap(cases))('an order of %s, with on_refund %s, that is %
     expect([shops.bought(), shops.flagged()]).toEqual([expected, []]);
   });
 
-  it('after it was delivered is flagged, cancelled or left, as configured, and once', async () => {
+  it('is flagged, cancelled or ignored once, as configured, when it was delivered', async () => {
     const shops = await start(mode);
     await deliver(shops, order());
     await deliverBoth(shops);
@@ -93,7 +93,7 @@ describe.each(both.flatMap(cases))('an order of %s, with on_refund %s, that is %
     expect(cancels).toHaveLength(mode === 'cancel_esim' ? 1 : 0);
   });
 
-  it('while its eSIM is under way is flagged, not cancelled: nobody knows its ICCID yet', async () => {
+  it('is flagged, not cancelled, while its eSIM is in flight, because its ICCID is not known yet', async () => {
     const shops = await start(mode);
     await deliver(shops, order({ line_items: items({ 12: 1 }) }));
     await shops.outbox.opened({ nowMs: Date.now() });
@@ -104,9 +104,9 @@ describe.each(both.flatMap(cases))('an order of %s, with on_refund %s, that is %
 });
 
 describe.each(both.flatMap((platform) => modes.map((mode) => [platform.source, mode, platform] as const)))(
-  'an order of %s, with on_refund %s, that somebody edits',
+  'an edited order of %s, with on_refund %s,',
   (_, mode, { deliver, order }) => {
-    it('buys a line that is added, and nothing more of one that is raised or made another: a person is told', async () => {
+    it('buys an added line, and flags a line whose quantity was raised or whose SKU was changed', async () => {
       const shops = await start(mode);
       await deliver(shops, order({ line_items: items({ 11: 2 }) }));
       await deliver(shops, order({ line_items: items({ 11: 3, 12: 1 }) }, 1));
@@ -117,7 +117,7 @@ describe.each(both.flatMap((platform) => modes.map((mode) => [platform.source, m
       expect(shops.flagged()).toEqual(['11 changed_after_purchase', '11 changed_after_purchase']);
     });
 
-    it('takes back a line that is removed before it was sent, and tells of one that was, once', async () => {
+    it('takes back a removed line that was not sent yet, and flags one that was sent, once', async () => {
       const shops = await start(mode);
       await deliver(shops, order());
       await shops.outbox.opened({ nowMs: Date.now() });
@@ -128,7 +128,7 @@ describe.each(both.flatMap((platform) => modes.map((mode) => [platform.source, m
       expect(shops.flagged()).toEqual(mode === 'ignore' ? [] : ['11 refunded_in_storefront']);
     });
 
-    it('is ordered with less when it is lowered before it was sent; after that a person is told', async () => {
+    it('lowers a line that was not sent yet, and flags one that was sent', async () => {
       const shops = await start(mode);
       await deliver(shops, order());
       await deliver(shops, order({ line_items: items({ 11: 1, 12: 1 }) }, 1));
@@ -144,31 +144,28 @@ describe.each(both.flatMap((platform) => modes.map((mode) => [platform.source, m
   },
 );
 
-describe.each(modes)(
-  'a WooCommerce order that is refunded in part, by nobody knows which line, with on_refund %s',
-  (mode) => {
-    const partly = (minute: number) => platforms.woocommerce.order({ refunds: [{ id: 9, total: '-5.00' }] }, minute);
+describe.each(modes)('a WooCommerce order with a partial refund that names no line, with on_refund %s,', (mode) => {
+  const partly = (minute: number) => platforms.woocommerce.order({ refunds: [{ id: 9, total: '-5.00' }] }, minute);
 
-    it('is put before a person when it was not bought yet', async () => {
-      const shops = await start(mode);
-      await shops.woo(partly(0));
-      expect([shops.bought(), shops.flagged()]).toEqual([[], ['11 partially_refunded', '12 partially_refunded']]);
-    });
+  it('is flagged when it was not bought yet', async () => {
+    const shops = await start(mode);
+    await shops.woo(partly(0));
+    expect([shops.bought(), shops.flagged()]).toEqual([[], ['11 partially_refunded', '12 partially_refunded']]);
+  });
 
-    it('is put before a person when it was bought, unless refunds are ignored', async () => {
-      const shops = await start(mode);
-      await shops.woo(platforms.woocommerce.order());
-      await shops.woo(partly(1));
-      await shops.woo(partly(2));
-      expect(shops.bought()).toHaveLength(2);
-      const lines = ['11 refunded_in_storefront', '12 refunded_in_storefront'];
-      expect(shops.flagged()).toEqual(mode === 'ignore' ? [] : lines);
-    });
-  },
-);
+  it('is flagged when it was bought, unless refunds are ignored', async () => {
+    const shops = await start(mode);
+    await shops.woo(platforms.woocommerce.order());
+    await shops.woo(partly(1));
+    await shops.woo(partly(2));
+    expect(shops.bought()).toHaveLength(2);
+    const lines = ['11 refunded_in_storefront', '12 refunded_in_storefront'];
+    expect(shops.flagged()).toEqual(mode === 'ignore' ? [] : lines);
+  });
+});
 
 describe.each(both.map((platform) => [platform.source, platform] as const))(
-  'what of %s was ordered and refused for now, or is bought in part',
+  'an order of %s that is waiting, unknown or split',
   (_, { deliver, order, refunded }) => {
     const refused: Settlement = {
       ...nothing,
@@ -181,21 +178,18 @@ describe.each(both.map((platform) => [platform.source, platform] as const))(
       error: { code: 'insufficient_balance', message: 'no money', buffered: false },
     };
 
-    it.each(modes)(
-      'is taken back when it is refunded before there is money for it, with on_refund %s',
-      async (mode) => {
-        const shops = await start(mode);
-        await deliver(shops, order({ line_items: items({ 11: 2 }) }));
-        await shops.outbox.store.submission.closeAttempt(
-          close(await shops.outbox.opened({ nowMs: Date.now() }), refused),
-        );
-        await deliver(shops, order({ line_items: items({ 11: 2 }), ...refunded }, 1));
-        const state = mode === 'ignore' ? 'waiting' : 'cancelled';
-        expect([shops.bought(), shops.flagged()]).toEqual([[`11 2 x steam-usd-20 ${state}`], []]);
-      },
-    );
+    it.each(modes)('is taken back when it is refunded while it waits for balance, with on_refund %s', async (mode) => {
+      const shops = await start(mode);
+      await deliver(shops, order({ line_items: items({ 11: 2 }) }));
+      await shops.outbox.store.submission.closeAttempt(
+        close(await shops.outbox.opened({ nowMs: Date.now() }), refused),
+      );
+      await deliver(shops, order({ line_items: items({ 11: 2 }), ...refunded }, 1));
+      const state = mode === 'ignore' ? 'waiting' : 'cancelled';
+      expect([shops.bought(), shops.flagged()]).toEqual([[`11 2 x steam-usd-20 ${state}`], []]);
+    });
 
-    it('is told to a person when nobody knows whether it was bought', async () => {
+    it('is flagged when its outcome is unknown', async () => {
       const shops = await start('hold');
       await deliver(shops, order({ line_items: items({ 11: 2 }) }));
       await shops.outbox.store.submission.closeAttempt(
@@ -208,13 +202,13 @@ describe.each(both.map((platform) => [platform.source, platform] as const))(
       ]);
     });
 
-    it('is taken back as far as it was not bought yet, when the line had to be parted', async () => {
+    it('is taken back only in the parts that were not bought yet', async () => {
       const shops = await start('hold');
       await deliver(shops, order({ line_items: items({ 11: 3 }) }));
       const part = (number: number) => ({ generation: 1, part: number, quantity: 1, currency: 'USD' });
       const replacements = [part(0), part(1), part(2)];
-      const parted: Settlement = { ...refused, state: 'rejected', row: 'limit_exceeded', replacements };
-      await shops.outbox.store.submission.closeAttempt(close(await shops.outbox.opened({ nowMs: Date.now() }), parted));
+      const split: Settlement = { ...refused, state: 'rejected', row: 'limit_exceeded', replacements };
+      await shops.outbox.store.submission.closeAttempt(close(await shops.outbox.opened({ nowMs: Date.now() }), split));
       await shops.outbox.store.submission.closeAttempt(
         close(await shops.outbox.opened({ nowMs: Date.now() }), fulfilled),
       );
@@ -230,7 +224,7 @@ describe.each(both.map((platform) => [platform.source, platform] as const))(
       expect(shops.flagged()).toEqual(['11 refunded_in_storefront']);
     });
 
-    it('is told to a person when it was taken back and is paid again, once, and bought by nobody', async () => {
+    it('is flagged once and not bought when it was taken back and is paid again', async () => {
       const shops = await start('hold');
       await deliver(shops, order({ line_items: items({ 11: 2 }) }));
       await deliver(shops, order({ line_items: items({ 11: 2 }), ...refunded }, 1));
@@ -244,8 +238,8 @@ describe.each(both.map((platform) => [platform.source, platform] as const))(
   },
 );
 
-describe('what of a WooCommerce order was taken back', () => {
-  it('and is paid again, less a refund of nobody knows what, is told to a person', async () => {
+describe('a WooCommerce order that was taken back', () => {
+  it('is flagged when it is paid again with a refund that names no line', async () => {
     const shops = await startShops();
     const line_items = items({ 11: 2 });
     await shops.woo(wooOrder({ line_items }));
@@ -255,10 +249,10 @@ describe('what of a WooCommerce order was taken back', () => {
   });
 });
 
-describe('what a WooCommerce shop sells by weight', () => {
+describe('a line of a WooCommerce shop that is sold by weight', () => {
   const piece = (id: number, sku: string, quantity: number) => ({ id, sku, quantity, meta_data: [] });
 
-  it('keeps nobody from what else is in the order, and is put before a person when it is ours', async () => {
+  it('is flagged when its SKU is in the map, and delays no other line of the order', async () => {
     const shops = await startShops();
     const line_items = [piece(11, 'STEAM-20', 1), piece(12, 'CHEESE', 0.25), piece(13, 'FR-7D', 1.5)];
     await shops.woo(wooOrder({ line_items }));
@@ -266,8 +260,8 @@ describe('what a WooCommerce shop sells by weight', () => {
   });
 });
 
-describe('what is lowered before it was sent', () => {
-  it('is left to a person when the SKU stands for something else by now', async () => {
+describe('a line that is lowered before it was sent', () => {
+  it('is flagged when its SKU stands for another product now', async () => {
     const shops = await startShops();
     await shops.shopify(shopifyOrder({ line_items: items({ 11: 2 }) }));
     await new Promise((resolve) => void setTimeout(resolve, 1050));
@@ -276,7 +270,7 @@ describe('what is lowered before it was sent', () => {
     expect([shops.bought(), shops.flagged()]).toEqual([['11 2 x steam-usd-20 pending'], ['11 refunded_in_storefront']]);
   });
 
-  it('is what an edit of Shopify leaves, which shows in no refund', async () => {
+  it('is lowered by an edit of a Shopify order, which has no refund', async () => {
     const shops = await startShops();
     const edited = [{ id: 11, sku: 'STEAM-20', quantity: 3, current_quantity: 1, properties: [] }];
     await shops.shopify(shopifyOrder({ line_items: edited }));
@@ -288,8 +282,8 @@ describe('what is lowered before it was sent', () => {
   });
 });
 
-describe('both shops alike', () => {
-  it('keep two lines of one SKU apart, and a rotated secret, bytes and references as they are', async () => {
+describe('the shops of both platforms', () => {
+  it('keep lines of one SKU apart, accept a rotated secret, and keep references', async () => {
     const shops = await startShops({ shopify: { secrets: ['an-older-shopify-secret', 'shopify-client-secret-1'] } });
     const two = [
       { id: 21, sku: 'STEAM-20', quantity: 1 },
@@ -309,7 +303,7 @@ describe('both shops alike', () => {
     expect(referencesOf(again)).toEqual(referencesOf(shops));
   });
 
-  it('let the newest state of a Shopify order count, whenever it arrives, and buy nothing that was paid long ago', async () => {
+  it('ignore older states of a Shopify order, and flag an order that was paid long ago', async () => {
     const shops = await startShops();
     await shops.shopify(shopifyOrder({ financial_status: 'refunded' }, 10));
     expect((await shops.shopify(shopifyOrder({}, 1))).json.result).toBe('older_than_known');
@@ -318,7 +312,7 @@ describe('both shops alike', () => {
     expect([shops.bought(), shops.flagged()]).toEqual([[], ['11 too_old', '12 too_old']]);
   });
 
-  it('buy nothing that was paid more than a day from now: one of the clocks is wrong', async () => {
+  it('flag an order that was paid more than a day ahead of our clock', async () => {
     const shops = await startShops();
     const later = new Date(Date.now() + 25 * 3_600_000).toISOString();
     await shops.shopify(shopifyOrder({ line_items: items({ 11: 1 }), processed_at: later }));
@@ -326,7 +320,7 @@ describe('both shops alike', () => {
     expect([shops.bought(), shops.flagged()]).toEqual([[], ['11 paid_in_future', '11 paid_in_future']]);
   });
 
-  it('buy in the statuses that are configured, top up what a Shopify customer named, and hold what cannot be', async () => {
+  it('buy orders in the configured statuses, top up the eSIM that a customer named, and flag a wrong ICCID', async () => {
     const shops = await startShops({ woo: { paidStatuses: ['wc-ready'] } });
     await shops.woo(wooOrder());
     await shops.woo(wooOrder({ id: 728, status: 'wc-ready' }));

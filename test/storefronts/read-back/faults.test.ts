@@ -16,13 +16,13 @@ async function shopWith(orders: number): Promise<StubWooCommerce> {
   return stub;
 }
 
-/** The fault of the nth call; every other call is answered. */
+/** The nth call fails, every other call is answered. */
 const nth =
   (number: number, fault: Misbehaviour): Misbehaviour =>
   (call, response) =>
     call.number === number ? fault(call, response) : false;
 
-describe('a shop that does not answer as it should', () => {
+describe('read-back of a shop that fails', () => {
   it.each<[string, string, RegExp, Misbehaviour]>([
     [
       'refuses the keys',
@@ -31,19 +31,19 @@ describe('a shop that does not answer as it should', () => {
       (_, r) => send(r, 401, { code: 'woocommerce_rest_x', message: 'no' }),
     ],
     ['forbids', 'unauthorized', /403/, (_, r) => send(r, 403, '<html>')],
-    ['is ill', 'unavailable', /500$/, (_, r) => send(r, 500, '<html>There has been a critical error</html>')],
+    ['answers 500', 'unavailable', /500$/, (_, r) => send(r, 500, '<html>There has been a critical error</html>')],
     [
       'has no such route',
       'refused',
       /404 rest_no_route/,
       (_, r) => send(r, 404, { code: 'rest_no_route', message: 'No' }),
     ],
-    ['leads elsewhere', 'unreadable', /redirect/, (_, r) => send(r, 301, '', { location: 'https://www.example.com/' })],
-    ['answers with a page', 'unreadable', /no complete JSON/, (_, r) => send(r, 200, '<html>Coming soon</html>')],
+    ['redirects', 'unreadable', /redirect/, (_, r) => send(r, 301, '', { location: 'https://www.example.com/' })],
+    ['answers with an HTML page', 'unreadable', /no complete JSON/, (_, r) => send(r, 200, '<html>Coming soon</html>')],
     ['answers with an object', 'unreadable', /no list/, (_, r) => send(r, 200, { orders: [] })],
-    ['cuts its JSON off', 'unreadable', /no complete JSON/, (_, r) => send(r, 200, '[{"id":1,"line_items":[')],
+    ['cuts its JSON short', 'unreadable', /no complete JSON/, (_, r) => send(r, 200, '[{"id":1,"line_items":[')],
     [
-      'is not in UTF-8',
+      'does not answer in UTF-8',
       'unreadable',
       /no complete JSON in UTF-8/,
       (_, r) => {
@@ -52,13 +52,13 @@ describe('a shop that does not answer as it should', () => {
       },
     ],
     [
-      'says too much',
+      'answers at too great length',
       'unreadable',
       /longer than 1048576 bytes/,
       (_, r) => send(r, 200, `["${'x'.repeat(1_100_000)}"]`),
     ],
     [
-      'hangs up',
+      'closes the connection',
       'unreachable',
       /./,
       (_, r) => {
@@ -67,7 +67,7 @@ describe('a shop that does not answer as it should', () => {
       },
     ],
     [
-      'hangs up within its answer',
+      'closes the connection within its answer',
       'unreachable',
       /./,
       (_, r) => {
@@ -77,9 +77,9 @@ describe('a shop that does not answer as it should', () => {
         return true;
       },
     ],
-    ['says nothing', 'unreachable', /no complete answer within 300 ms/, () => true],
+    ['does not answer', 'unreachable', /no complete answer within 300 ms/, () => true],
     [
-      'never ends',
+      'never ends its answer',
       'unreachable',
       /no complete answer within 300 ms/,
       (_, r) => {
@@ -87,24 +87,27 @@ describe('a shop that does not answer as it should', () => {
         return true;
       },
     ],
-  ])('because it %s: the run ends there, loudly, and the next one goes on', async (_, kind, message, fault) => {
-    const stub = await shopWith(25);
-    stub.misbehave = nth(2, fault);
-    const { run, bought, watermark, log, readBack } = await readBackOf('woocommerce', stub, {
-      rest: { totalMs: 300 },
-    });
-    const failed = await run();
-    expect(failed).toMatchObject({ complete: false, pages: 1, accepted: 10 });
-    expect([failed.error?.kind, failed.error?.message]).toEqual([kind, expect.stringMatching(message)]);
-    expect(await watermark()).toBe(stub.orders[9]?.modifiedMs);
-    expect(log().filter(({ level }) => level === 50)).toMatchObject([{ kind, failures: 1 }]);
-    expect(JSON.stringify([log(), failed])).not.toMatch(new RegExp(`${woo.key}|${woo.secret}`));
-    expect(readBack.health()).toBe(kind === 'unauthorized' ? 'warn' : 'pass');
-    expect(await run()).toMatchObject({ complete: true, accepted: 15, error: null });
-    expect([bought().length, readBack.health()]).toEqual([25, 'pass']);
-  });
+  ])(
+    'ends the run with a logged error when the shop %s, and the next run continues',
+    async (_, kind, message, fault) => {
+      const stub = await shopWith(25);
+      stub.misbehave = nth(2, fault);
+      const { run, bought, watermark, log, readBack } = await readBackOf('woocommerce', stub, {
+        rest: { totalMs: 300 },
+      });
+      const failed = await run();
+      expect(failed).toMatchObject({ complete: false, pages: 1, accepted: 10 });
+      expect([failed.error?.kind, failed.error?.message]).toEqual([kind, expect.stringMatching(message)]);
+      expect(await watermark()).toBe(stub.orders[9]?.modifiedMs);
+      expect(log().filter(({ level }) => level === 50)).toMatchObject([{ kind, failures: 1 }]);
+      expect(JSON.stringify([log(), failed])).not.toMatch(new RegExp(`${woo.key}|${woo.secret}`));
+      expect(readBack.health()).toBe(kind === 'unauthorized' ? 'warn' : 'pass');
+      expect(await run()).toMatchObject({ complete: true, accepted: 15, error: null });
+      expect([bought().length, readBack.health()]).toEqual([25, 'pass']);
+    },
+  );
 
-  it('is ill for three runs: the worker says that it is degraded, until it is read again', async () => {
+  it('makes the health check warn after three failed runs, until a run succeeds', async () => {
     const stub = await shopWith(1);
     stub.misbehave = (_, response) => send(response, 502, '<html>Bad gateway</html>');
     const { run, readBack, watermark } = await readBackOf('woocommerce', stub);
@@ -122,8 +125,8 @@ describe('a shop that does not answer as it should', () => {
 
   it.each([
     ['429', 429, {}],
-    ['503 of a maintenance', 503, {}],
-  ])('and asks for patience (%s) gets it, within the run', async (_, status) => {
+    ['503 with Retry-After', 503, {}],
+  ])('waits within the run when the shop asks it to (%s)', async (_, status) => {
     const stub = await shopWith(15);
     const at: number[] = [];
     stub.misbehave = ({ number }, response) => {
@@ -135,21 +138,21 @@ describe('a shop that does not answer as it should', () => {
     expect((at[2] ?? 0) - (at[1] ?? 0)).toBeGreaterThan(990);
   });
 
-  it('and asks for more patience than a run has is left alone until the next one', async () => {
+  it('ends the run when the shop asks for a longer wait than a run may take', async () => {
     const stub = await shopWith(15);
     stub.misbehave = nth(2, (_, response) => send(response, 429, 'wait', { 'retry-after': '3600' }));
     const { run } = await readBackOf('woocommerce', stub);
     expect(await run()).toMatchObject({ error: { kind: 'rate_limited' }, accepted: 10 });
   });
 
-  it('repeats our own key in what it says: it is told without', async () => {
+  it('removes our keys from the message when the shop repeats them', async () => {
     const stub = await shopWith(1);
     stub.misbehave = (_, response) => send(response, 400, { code: 'bad', message: `${woo.key} and ${woo.secret}` });
     const { run } = await readBackOf('woocommerce', stub);
     expect((await run()).error?.message).toMatch(/400 bad: \[key\] and \[key\]$/);
   });
 
-  it('has a certificate that nobody vouches for: nothing is sent to it', async () => {
+  it('sends nothing to a shop whose certificate is not trusted', async () => {
     const { cert, key } = certificates.good;
     let asked = 0;
     const server = createTlsServer({ cert, key }, (_, response) => {
@@ -171,7 +174,7 @@ describe('a shop that does not answer as it should', () => {
 });
 
 describe('a worker that reads a shop back', () => {
-  it('dies after any number of orders: what was not on disk is read again, and nothing is bought twice', async () => {
+  it('reads again what was not on disk when it dies after any number of orders, and buys nothing twice', async () => {
     const stub = await shopWith(25);
     const outbox = await Outbox.open();
     onTestFinished(() => outbox.close());
@@ -196,7 +199,7 @@ describe('a worker that reads a shop back', () => {
     expect(last.bought()).toHaveLength(25);
   });
 
-  it('begins at once, goes on by its schedule, and never has two runs of a shop at a time', async () => {
+  it('reads at its start and by its schedule, and never has two runs of a shop at a time', async () => {
     const stub = await shopWith(3);
     const third = Promise.withResolvers<void>();
     stub.misbehave = ({ number }) => {
@@ -212,7 +215,7 @@ describe('a worker that reads a shop back', () => {
     handler.take = async (state) => {
       open += 1;
       most = Math.max(most, open);
-      // Long enough for another run to come as far, if there were one.
+      // Long enough for a second run to get here, if there were one.
       await new Promise((resolve) => void setTimeout(resolve, 50));
       open -= 1;
       return await take(state);
@@ -222,7 +225,7 @@ describe('a worker that reads a shop back', () => {
     expect([bought().length, most]).toEqual([3, 1]);
   });
 
-  it('stops at once, also within a call that is not answered and within a pause that the shop asked for', async () => {
+  it('stops at once, even during an unanswered call and during a wait that the shop asked for', async () => {
     for (const fault of [
       () => true,
       (_: unknown, response: Parameters<Misbehaviour>[1]) => send(response, 429, '', { 'retry-after': '59' }),
@@ -243,7 +246,7 @@ describe('a worker that reads a shop back', () => {
     }
   });
 
-  it('takes up changed shops while it runs: what is the same goes on, new keys are used, what is gone is left alone', async () => {
+  it('takes over changed shops while it runs: it keeps the unchanged, uses new keys, and stops reading removed ones', async () => {
     const stub = await shopWith(1);
     const { readBack, shop, bought } = await readBackOf('woocommerce', stub, { rest: { schedule: '* * * * * *' } });
     await readBack.start();
@@ -264,7 +267,7 @@ describe('a worker that reads a shop back', () => {
     expect([stub.calls.length, bought().length]).toEqual([calls, 1]);
   });
 
-  it('ends the run of a slow shop after ten minutes, and goes on in the next one', async () => {
+  it('ends the run of a slow shop after ten minutes, and continues in the next one', async () => {
     const stub = await shopWith(35);
     const clock = new SystemClock();
     const mono = clock.monoMs.bind(clock);
@@ -280,7 +283,7 @@ describe('a worker that reads a shop back', () => {
     expect(bought()).toHaveLength(35);
   });
 
-  it('does not trust its place in a list that is not sorted, until it has read it to its end', async () => {
+  it('advances the watermark over an unsorted list only after it read the list to its end', async () => {
     const stub = await shopWith(25);
     stub.misbehave = ({ url, number }, response) => {
       // Newest first, whatever was asked for.
@@ -295,7 +298,7 @@ describe('a worker that reads a shop back', () => {
     expect([bought().length, await watermark()]).toEqual([25, stub.orders.at(-1)?.modifiedMs]);
   });
 
-  it('was down for three days: it reads on from where it was', async () => {
+  it('continues at its watermark after three days without a worker', async () => {
     const stub = await shopWith(0);
     const clock = new SystemClock();
     clock.wallMs = () => Date.now() - 72 * hour;

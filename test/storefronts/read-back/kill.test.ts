@@ -10,10 +10,10 @@ const orders = 36;
 const one = (id: string) => ({ line_items: [{ id, sku: 'STEAM-20', quantity: 1, meta_data: [] }] });
 
 /**
- * A shop that sends each webhook once, while the worker is killed again and again and reads back whenever it lives.
- * At the end its disk is lost, and the shop's list alone makes it whole.
+ * The shop sends each webhook once, while the worker is killed again and again and reads back whenever it runs. At the
+ * end its disk is lost, and everything is recovered from the shop's list alone.
  */
-it('a worker that dies again and again buys every paid order once, and the same ones after its disk was lost', async () => {
+it('a worker that is killed again and again buys every paid order once, under the same references after its disk was lost', async () => {
   const stub = await new StubWooCommerce().open();
   const house = await houseOf(
     stub,
@@ -34,14 +34,14 @@ it('a worker that dies again and again buys every paid order once, and the same 
         modifiedMs: minutesAgo(60) + sent * 10_000,
         body: wooBody(`${id}1`, one(`${id}1`)),
       });
-      // A delivery that fails is never sent again.
+      // A failed webhook is never repeated.
       await deliver(worker, stub.shown(order)).then(
         () => acknowledged.add(id),
         () => undefined,
       );
     }
     await dead;
-    // What was acknowledged is on disk, whenever the process died.
+    // Every acknowledged order is on disk, whenever the process was killed.
     const known = new Set(
       house.query<{ order_id: string }>('SELECT order_id FROM requests').map((row) => row.order_id),
     );

@@ -41,7 +41,7 @@ export async function houseOf(
   return house;
 }
 
-/** Delivers an order as the shop's webhook does. Rejects when the worker is not there. */
+/** Delivers an order as the shop's webhook does. Rejects when no worker listens. */
 export async function deliver(worker: WorkerProcess, order: Record<string, unknown>): Promise<unknown> {
   const { webhook } = await worker.started();
   const body = withNumericIds(order);
@@ -56,12 +56,12 @@ export async function deliver(worker: WorkerProcess, order: Record<string, unkno
   return await response.json();
 }
 
-/** Every entry has come to its end. */
+/** Waits until every entry is final. */
 export async function settled(house: House): Promise<void> {
   const open = "SELECT count(*) AS n FROM entries WHERE state NOT IN ('fulfilled', 'cancelled', 'rejected')";
   while ((house.query<{ n: number }>(open)[0]?.n ?? 1) > 0)
     await new Promise((resolve) => void setTimeout(resolve, 100));
 }
 
-/** The worker has said that it read orders back. */
-export const readBack = (line: { msg: string }): boolean => line.msg.startsWith('read-back found orders');
+/** The log line of a run that found orders. */
+export const foundOrders = (line: { msg: string }): boolean => line.msg.startsWith('read-back found orders');

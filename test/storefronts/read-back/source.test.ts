@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { House } from '../../support/worker-process.ts';
 import { minutesAgo, wooBody } from './running-read-back.ts';
-import { houseOf, readBack, settled } from './shop-worker.ts';
+import { foundOrders, houseOf, settled } from './shop-worker.ts';
 import { StubWooCommerce } from './stub-shop.ts';
 
 type Shop = { shop: string; source?: string };
@@ -12,13 +12,13 @@ const change = (house: House, changes: Shop): void =>
 
 const bought = (house: House): number => house.sandbox.ledger().orders.length;
 
-describe('a shop that is renamed', () => {
-  it('does not start under another source, and under its own one buys nothing again', async () => {
+describe('a renamed shop', () => {
+  it('is refused at the start under another source, and under its own source buys nothing again', async () => {
     const stub = await new StubWooCommerce().open();
     const house = await houseOf(stub);
     stub.put({ id: '727', modifiedMs: minutesAgo(5), body: wooBody('315') });
     const worker = house.start();
-    await worker.line(readBack);
+    await worker.line(foundOrders);
     await settled(house);
     expect(await worker.end('SIGTERM')).toBe(0);
 
@@ -31,13 +31,13 @@ describe('a shop that is renamed', () => {
     change(house, { shop: 'front', source: 'main' });
     stub.put({ id: '728', modifiedMs: minutesAgo(1), body: wooBody('316') });
     const next = house.start();
-    await next.line(readBack);
+    await next.line(foundOrders);
     await settled(house);
     expect(bought(house)).toBe(2);
     expect(await next.end('SIGTERM')).toBe(0);
   });
 
-  it('is refused by a reload, and what runs stays as it is', async () => {
+  it('is refused by a reload under another source, and the configuration in use stays', async () => {
     const stub = await new StubWooCommerce().open();
     const house = await houseOf(stub);
     const worker = house.start();

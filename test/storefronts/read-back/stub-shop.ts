@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { once } from 'node:events';
 import { onTestFinished } from 'vitest';
 
-/** What a stub does with a call instead of answering it; `null`: it answers. */
+/** Handles a call in place of the stub. Returns true when it did, or when the call must stay unanswered. */
 export type Misbehaviour = (call: ShopCallSeen, response: ServerResponse) => boolean | Promise<boolean>;
 
 export interface ShopCallSeen {
@@ -18,18 +18,18 @@ export interface StubOrder {
   /** Exact, also beyond 2^53. */
   id: string;
   modifiedMs: number;
-  /** The rest of the order, without id and times. */
+  /** The order without its id and times. */
   body: Record<string, unknown>;
   refunds: Record<string, unknown>[];
 }
 
-/** The part that both stubs share: a real socket, a log of calls, and faults. */
+/** What both stubs share: a real socket, a list of calls, and faults. */
 export abstract class StubShop {
   readonly calls: ShopCallSeen[] = [];
   readonly orders: StubOrder[] = [];
-  /** Set by a test; returns true when it has answered, or will not. */
+  /** Set by a test to cause faults. */
   misbehave: Misbehaviour = () => false;
-  /** How far the clock of the shop is ahead of ours. */
+  /** How far the clock of the shop is ahead of ours, in ms. */
   clockAheadMs = 0;
   /** Whether its answers have a `Date`. */
   tellsTime = true;
@@ -68,14 +68,14 @@ export abstract class StubShop {
     }
   }
 
-  /** Paths and queries that were asked for. */
+  /** Paths and queries of all calls. */
   asked(): string[] {
     return this.calls.map(({ url }) => `${url.pathname}${url.search}`);
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     let body = '';
-    for await (const chunk of request.setEncoding('utf8')) body += chunk;
+    for await (const text of request.setEncoding('utf8')) body += text;
     const url = new URL(request.url ?? '/', this.url);
     const call = { method: request.method ?? '', url, headers: request.headers, body, number: this.calls.length + 1 };
     this.calls.push(call);
@@ -88,7 +88,7 @@ export abstract class StubShop {
 
   protected abstract answer(call: ShopCallSeen, response: ServerResponse): void;
 
-  /** By the time of change, then by id, as both shops sort when they are asked to. */
+  /** By the time of change, then by id: the order that both platforms can list in. */
   protected sorted(): StubOrder[] {
     return this.orders.toSorted((a, b) => a.modifiedMs - b.modifiedMs || Number(BigInt(a.id) - BigInt(b.id)));
   }
@@ -114,13 +114,13 @@ export const woo = { key: 'ck_0123456789abcdef', secret: 'cs_fedcba9876543210' }
 
 /**
  * The orders of a WooCommerce shop, as the REST API v3 documents them: Basic auth, `modified_after`, `dates_are_gmt`,
- * `orderby=modified`, `per_page` up to 100, `offset`, `X-WP-Total`, refunds of an order. Times as WordPress reads them:
- * one with a zone is turned into the time of the shop, and then compared with the column that was chosen.
+ * `orderby=modified`, `per_page` up to 100, `offset`, `X-WP-Total`, refunds of an order. It reads times as WordPress does:
+ * a time with a zone is converted to the zone of the shop, and then compared with the chosen column.
  */
 export class StubWooCommerce extends StubShop {
   /** The time zone of the shop. */
   zoneMs = 5.5 * 3_600_000;
-  /** A shop may show fewer on a page than it was asked for. */
+  /** The most orders on a page, whatever was asked for. */
   pageCap = 100;
   showsTotal = true;
 
@@ -197,7 +197,7 @@ export const shopifyApp = {
 
 /**
  * The orders of a Shopify shop, as the REST Admin API documents them: a token in a header, `updated_at_min`, cursors in
- * the `Link` header that stand alone with `limit`, the call limit, and tokens of a day for an app's own credentials.
+ * the `Link` header that allow no parameter but `limit`, the call limit, and tokens that last a day for an app.
  */
 export class StubShopify extends StubShop {
   tokens = new Set([shopifyApp.token]);
@@ -241,7 +241,7 @@ export class StubShopify extends StubShop {
     if (cursor === null) {
       const min = Date.parse(url.searchParams.get('updated_at_min') ?? '1970-01-01T00:00:00Z');
       found = found.filter(({ modifiedMs }) => modifiedMs >= min);
-      // Archived orders are only shown to those who ask for any.
+      // Archived orders are listed only with the status `any`.
       if (url.searchParams.get('status') !== 'any') found = found.filter(({ body }) => body['closed_at'] === null);
       if (url.searchParams.get('order') !== 'updated_at asc') found = found.toReversed();
     } else {

@@ -6,7 +6,7 @@ import { minutesAgo, numbersAsText, readBackOf, wooBody } from './running-read-b
 import { deliver, houseOf } from './shop-worker.ts';
 import { StubWooCommerce } from './stub-shop.ts';
 
-/** A clock that can be taken to another time of the day. */
+/** A clock that a test can set ahead. */
 class MovedClock extends SystemClock {
   aheadMs = 0;
   override wallMs(): number {
@@ -18,7 +18,7 @@ const refundOf = (lineId: string) => [
   { id: '9', line_items: [{ quantity: -1, meta_data: [{ key: '_refunded_item_id', value: lineId }] }] },
 ];
 
-/** A shop, and an order of it that was taken in as a webhook brings it: its numbers as text, its refunds not said. */
+/** A shop with an order that a webhook has delivered, and whose refunds were not read yet. */
 async function withUnclearOrder() {
   const stub = await new StubWooCommerce().open();
   const clock = new MovedClock();
@@ -31,17 +31,17 @@ async function withUnclearOrder() {
   return { ...shop, stub, clock, order };
 }
 
-describe('an order that waits for being read back, because its delivery does not say what was refunded', () => {
-  it('goes before a person when the shop is not read back any more, once', async () => {
+describe('an order whose refunds must be read back', () => {
+  it('is flagged once when the shop is no longer read back', async () => {
     const stub = await new StubWooCommerce().open();
     const house = await houseOf(stub);
     const worker = house.start();
     await worker.started();
-    // When a run that a person asked for is over, the shop counts as one that answers.
+    // After this run the worker relies on the shop's answers.
     expect((await runHere(['reconcile', '--config', house.configFile])).code).toBe(0);
     const order = stub.put({ id: '727', modifiedMs: minutesAgo(1), body: wooBody('315') });
     order.refunds = refundOf('315');
-    // What reads the shop back gets no answer, until nothing reads it any more.
+    // Later runs get no answer, so the order is not read back.
     stub.misbehave = () => true;
     expect(await deliver(worker, stub.shown(order))).toEqual({ result: 'read_back', order_id: '727' });
     house.configure((config) => void delete config.intake.webhook.woocommerce[0].rest);
@@ -58,25 +58,25 @@ describe('an order that waits for being read back, because its delivery does not
     expect(await next.end('SIGTERM')).toBe(0);
   });
 
-  it('goes before a person when the shop was read to the end an hour later, and it was not there', async () => {
+  it('is flagged when a complete list of the shop does not have it an hour later', async () => {
     const { run, flagged, bought, stub, clock, order } = await withUnclearOrder();
-    // Somebody has put it into the trash.
+    // Somebody moved it to the trash.
     stub.orders.length = 0;
     expect(await run()).toMatchObject({ complete: true, flagged: 0 });
     clock.aheadMs = hour + 1000;
     expect(await run()).toMatchObject({ complete: true, flagged: 1 });
     expect(flagged()).toEqual(['727/null partially_refunded']);
     expect(await run()).toMatchObject({ complete: true, flagged: 0 });
-    // Out of the trash again it is left to the person, who was told that nothing was bought.
+    // Restored from the trash, it stays flagged: a person was told that nothing was bought.
     stub.orders.push(order);
     order.modifiedMs = minutesAgo(0);
-    // It may have another line now: each is flagged, once.
+    // It may have other lines now: each is flagged, once.
     expect(await run()).toMatchObject({ accepted: 0, flagged: 1 });
     expect(await run()).toMatchObject({ accepted: 0, flagged: 0 });
     expect([bought(), flagged()]).toEqual([[], ['727/315 partially_refunded', '727/null partially_refunded']]);
   });
 
-  it('is bought without a word when it is read back in time', async () => {
+  it('is bought and not flagged when it is read back in time', async () => {
     const { run, flagged, bought, clock } = await withUnclearOrder();
     expect(await run()).toMatchObject({ complete: true, accepted: 1, flagged: 0 });
     clock.aheadMs = 2 * hour;

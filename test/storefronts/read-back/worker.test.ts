@@ -3,12 +3,12 @@ import { runCommandLine } from '../../../src/cli/program.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
 import type { House } from '../../support/worker-process.ts';
 import { minutesAgo, wooBody } from './running-read-back.ts';
-import { deliver, houseOf, readBack, settled } from './shop-worker.ts';
+import { deliver, foundOrders, houseOf, settled } from './shop-worker.ts';
 import { send, StubWooCommerce, woo } from './stub-shop.ts';
 
 const one = (id: string) => ({ line_items: [{ id, sku: 'STEAM-20', quantity: 1, meta_data: [] }] });
 
-/** Runs the command line beside the worker, or without one. */
+/** Runs the command line, while a worker runs or without one. */
 async function cli(house: House, ...argv: string[]): Promise<{ code: number; stdout: string }> {
   let stdout = '';
   const code = await runCommandLine([...argv, '--config', house.configFile], {
@@ -21,17 +21,17 @@ async function cli(house: House, ...argv: string[]): Promise<{ code: number; std
 
 const bought = (house: House): number => house.sandbox.ledger().orders.length;
 
-describe('a worker whose shop lost a webhook', () => {
-  it('reads the order back when it is up again, buys it once, and the webhook that comes late buys nothing more', async () => {
+describe('a worker that reads a shop back', () => {
+  it('buys an order once that was paid while no worker ran, also when its webhook comes late', async () => {
     const stub = await new StubWooCommerce().open();
     const house = await houseOf(stub);
     const first = house.start();
     await first.started();
     await first.end('SIGTERM');
-    // Paid while nobody listened: WooCommerce never sends it again.
+    // Paid while no worker ran: WooCommerce never repeats the webhook.
     const order = stub.put({ id: '727', modifiedMs: minutesAgo(5), body: wooBody('315') });
     const worker = house.start();
-    await worker.line(readBack);
+    await worker.line(foundOrders);
     await settled(house);
     expect(await deliver(worker, stub.shown(order))).toMatchObject({ result: 'paid', accepted: 0, known: 1 });
     order.modifiedMs = minutesAgo(1);
@@ -41,7 +41,7 @@ describe('a worker whose shop lost a webhook', () => {
     expect(await worker.end('SIGTERM')).toBe(0);
   });
 
-  it('dies while it reads back, and the next one buys everything once', async () => {
+  it('buys everything once after it was killed while it read back', async () => {
     const stub = await new StubWooCommerce().open();
     const house = await houseOf(stub, { page_size: 10 });
     for (let id = 1; id <= 25; id += 1) {
@@ -49,7 +49,7 @@ describe('a worker whose shop lost a webhook', () => {
     }
     const died = Promise.withResolvers<void>();
     stub.misbehave = async ({ number }) => {
-      // The second page is asked for, so the first one is on disk; whether the watermark is does not matter.
+      // The first page is on disk when the second is asked for. The watermark may be, or not.
       if (number === 2) await died.promise;
       return false;
     };
@@ -60,13 +60,13 @@ describe('a worker whose shop lost a webhook', () => {
     died.resolve();
     stub.misbehave = () => false;
     const next = house.start();
-    await next.line(readBack);
+    await next.line(foundOrders);
     await settled(house);
     expect(bought(house)).toBe(25);
     expect(await next.end('SIGTERM')).toBe(0);
   });
 
-  it('asks the shop which line was refunded when a webhook does not say, and buys what is left', async () => {
+  it('reads the refunds when a webhook does not name the line, and buys what is left', async () => {
     const stub = await new StubWooCommerce().open();
     const house = await houseOf(stub);
     const worker = house.start();
@@ -78,11 +78,11 @@ describe('a worker whose shop lost a webhook', () => {
       { id: '9', line_items: [{ quantity: -1, meta_data: [{ key: '_refunded_item_id', value: '315' }] }] },
     ];
     expect(await deliver(worker, stub.shown(order))).toEqual({ result: 'read_back', order_id: '727' });
-    await worker.line(readBack);
+    await worker.line(foundOrders);
     await settled(house);
     const rows = house.query<{ quantity: number; state: string }>('SELECT quantity, state FROM entries');
     expect(rows).toEqual([{ quantity: 1, state: 'fulfilled' }]);
-    // An older state that comes late is nothing.
+    // An older state that arrives late is ignored.
     const older = {
       ...stub.shown(order),
       refunds: [],
@@ -92,7 +92,7 @@ describe('a worker whose shop lost a webhook', () => {
     await worker.end('SIGTERM');
   });
 
-  it('tells a person of a refunded order that was changed before reading back began: no run will come by it', async () => {
+  it('flags a refunded order that was changed before read-back began, because no run reads it', async () => {
     const stub = await new StubWooCommerce().open();
     const house = await houseOf(stub, { lookback_h: 0 });
     const worker = house.start();
@@ -110,7 +110,7 @@ describe('a worker whose shop lost a webhook', () => {
     await worker.end('SIGTERM');
   });
 
-  it('says loudly that a webhook brought an order of a form that is not known, and nothing of a product', async () => {
+  it('logs an error for a webhook with an order in an unknown form, and none for a product', async () => {
     const stub = await new StubWooCommerce().open();
     const house = await houseOf(stub);
     const worker = house.start();
@@ -130,7 +130,7 @@ describe('a worker whose shop lost a webhook', () => {
     await worker.end('SIGTERM');
   });
 
-  it('ends at once when it is asked to, also while a person has a shop read back that does not answer', async () => {
+  it('stops at once, even while the command line waits for a shop that does not answer', async () => {
     const stub = await new StubWooCommerce().open();
     const house = await houseOf(stub);
     const worker = house.start();
@@ -147,12 +147,12 @@ describe('a worker whose shop lost a webhook', () => {
     expect((await command).code).not.toBe(0);
   });
 
-  it('says that it is degraded when the keys of the shop are refused, and tells no key', async () => {
+  it('makes the health check warn when the shop refuses the keys, and logs no key', async () => {
     const stub = await new StubWooCommerce().open();
     stub.misbehave = (_, response) => send(response, 401, { code: 'woocommerce_rest_cannot_view', message: 'no' });
     const house = await houseOf(stub);
     const worker = house.start();
-    // The shop is read before the health pages listen.
+    // The first run may end before the admin server listens.
     await worker.started();
     await worker.line((line) => line.msg === 'the shop could not be read back');
     const { code, stdout } = await cli(house, 'health', '--json');
@@ -166,7 +166,7 @@ describe('a worker whose shop lost a webhook', () => {
 });
 
 describe('order-sync reconcile', () => {
-  it('works without a worker: it puts on disk what the next worker buys, and keeps its JSON contract', async () => {
+  it('works without a worker: the next worker buys what it stores, and its JSON has the documented form', async () => {
     const stub = await new StubWooCommerce().open();
     stub.put({ id: '727', modifiedMs: minutesAgo(5), body: wooBody('315') });
     const house = await houseOf(stub);
@@ -195,7 +195,7 @@ describe('order-sync reconcile', () => {
     expect(house.query<{ state: string }>('SELECT state FROM entries')).toEqual([{ state: 'pending' }]);
   });
 
-  it('says from when to read on when a run from a time of choice is not enough', async () => {
+  it('says with which --since to continue when one run does not read everything', async () => {
     const stub = await new StubWooCommerce().open();
     const house = await houseOf(stub, { page_size: 10, pages_per_run: 1 });
     await cli(house, 'init');
@@ -210,7 +210,7 @@ describe('order-sync reconcile', () => {
     expect((await cli(house, 'reconcile', '--since', next)).stdout).toContain(' 5 lines taken in');
   });
 
-  it('ends with 8 when a shop cannot be read, with 4 when there is no such shop, with 2 for no time', async () => {
+  it('exits with 8 when a shop cannot be read, with 4 when there is no such shop, with 2 for a wrong time', async () => {
     const stub = await new StubWooCommerce().open();
     const house = await houseOf(stub);
     await cli(house, 'init');

@@ -5,8 +5,8 @@ import { shopifyApp, StubShopify } from '../read-back/stub-shop.ts';
 const open = () => new StubShopify().open();
 const refund = (line: string, quantity: number) => ({ id: '9', refund_line_items: [{ line_item_id: line, quantity }] });
 
-describe('reading a Shopify shop back', () => {
-  it('takes in paid orders whose webhook was lost, once, archived ones included', async () => {
+describe('read-back of a Shopify shop', () => {
+  it('takes in paid orders whose webhook was lost, once, with archived ones', async () => {
     const stub = await open();
     stub.put({ id: '1', modifiedMs: minutesAgo(60), body: shopifyBody('11', { closed_at: '2026-11-21T10:00:00Z' }) });
     stub.put({ id: '2', modifiedMs: minutesAgo(30), body: shopifyBody('21', { financial_status: 'pending' }) });
@@ -18,7 +18,7 @@ describe('reading a Shopify shop back', () => {
     expect(bought()).toEqual(['1/11 3 x steam-usd-20 pending']);
   });
 
-  it('follows the cursors of the shop, each alone, and keeps ids exact', async () => {
+  it('follows the cursors of the shop, and keeps ids exact', async () => {
     const stub = await open();
     for (let at = 0; at < 35; at += 1) {
       const id = String(820982911946154500n + BigInt(at));
@@ -33,7 +33,7 @@ describe('reading a Shopify shop back', () => {
     }
   });
 
-  it('misses nothing when an order is changed between two pages', async () => {
+  it('misses no order when one changes between two pages', async () => {
     const stub = await open();
     for (let id = 1; id <= 30; id += 1) {
       stub.put({ id: String(id), modifiedMs: minutesAgo(60) + id * 1000, body: shopifyBody(`${id}1`) });
@@ -47,7 +47,7 @@ describe('reading a Shopify shop back', () => {
     expect(bought()).toHaveLength(30);
   });
 
-  it('fetches refunds: what was not sent is taken back, a part of it is told', async () => {
+  it('takes back a refunded line that was not sent, and flags a partly refunded one that was', async () => {
     const stub = await open();
     const items = [
       { id: '11', sku: 'STEAM-20', quantity: 3 },
@@ -65,7 +65,7 @@ describe('reading a Shopify shop back', () => {
     expect(flagged()).toEqual(['1/11 refunded_in_storefront']);
   });
 
-  it('asks for a token of a day with an app’s own credentials, once, and anew when it is refused', async () => {
+  it('requests a token with the credentials of an app, once, and again when the shop refuses it', async () => {
     const stub = await open();
     stub.put({ id: '1', modifiedMs: minutesAgo(9), body: shopifyBody('11') });
     const { clientId, clientSecret } = shopifyApp;
@@ -81,7 +81,7 @@ describe('reading a Shopify shop back', () => {
     expect(JSON.stringify(log())).not.toMatch(/shpat_|shpss_/);
   });
 
-  it('slows down when the shop’s bucket is nearly full', async () => {
+  it('slows down when the call limit of the shop is nearly reached', async () => {
     const stub = await open();
     for (let id = 1; id <= 11; id += 1)
       stub.put({ id: String(id), modifiedMs: minutesAgo(60) + id, body: shopifyBody(`${id}1`) });
@@ -92,7 +92,7 @@ describe('reading a Shopify shop back', () => {
     expect(performance.now() - startMs).toBeGreaterThan(1900);
   });
 
-  it('does not follow a link to the next page that leads elsewhere', async () => {
+  it('fails when the link to the next page leads elsewhere', async () => {
     const stub = await open();
     for (const link of ['<https://evil.example/other.json?page_info=x>; rel="next"', '<:>; rel="next"']) {
       stub.misbehave = (_, response) => {

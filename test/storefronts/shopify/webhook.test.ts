@@ -8,8 +8,8 @@ import { shopifyOrder, startShops, writeLongAgo } from '../storefront-shops.ts';
 const refund = (item: number, quantity: number) => ({ id: 1, refund_line_items: [{ line_item_id: item, quantity }] });
 const iccid = '8999901000000000013';
 
-describe('a Shopify delivery', () => {
-  it('of a paid order is bought once, however often and under whatever name it comes', async () => {
+describe('a webhook of Shopify', () => {
+  it('buys a paid order once, however often it arrives and under whatever topic and id', async () => {
     const { shopify, bought } = await startShops();
     const first = await shopify(shopifyOrder(), { 'X-Shopify-Topic': 'orders/paid', 'X-Shopify-Webhook-Id': 'a' });
     expect([first.status, first.json.accepted]).toEqual([200, 2]);
@@ -24,41 +24,41 @@ describe('a Shopify delivery', () => {
   it.each([
     ['pending', { financial_status: 'pending' }],
     ['authorized', { financial_status: 'authorized' }],
-    ['paid in part', { financial_status: 'partially_paid' }],
+    ['partially paid', { financial_status: 'partially_paid' }],
     ['refunded', { financial_status: 'refunded' }],
     ['voided', { financial_status: 'voided' }],
     ['cancelled', { cancelled_at: '2026-11-21T12:00:00Z' }],
     ['without a status', { financial_status: null }],
-  ])('of an order that is %s buys nothing', async (_, changes) => {
+  ])('buys nothing when the order is %s', async (_, changes) => {
     const { shopify, bought, flagged } = await startShops();
     expect((await shopify(shopifyOrder(changes))).status).toBe(200);
     expect([bought(), flagged()]).toEqual([[], []]);
   });
 
-  it('of a test order never buys, by its body or by its header, and the header alone lets nothing in', async () => {
+  it('buys nothing for a test order, marked in its body or its header, and still needs a signature', async () => {
     const { shopify, call, bought } = await startShops();
     expect((await shopify(shopifyOrder({ test: true }))).json.result).toBe('test_order');
     expect((await shopify(shopifyOrder(), { 'X-Shopify-Test': 'true' })).json.result).toBe('test_order');
     const unsigned = { 'content-type': 'application/json', 'x-shopify-test': 'true' };
     expect((await call('POST', '/webhooks/shopify/main', unsigned, JSON.stringify(shopifyOrder()))).status).toBe(401);
     expect(bought()).toEqual([]);
-    // What was kept back as a test by a header does not stand in the way of the order.
+    // The header stored nothing, so the order itself is bought.
     expect((await shopify(shopifyOrder())).json.accepted).toBe(2);
   });
 
-  it('with the id of the documented test order, beyond 2^53, keeps it exact', async () => {
+  it('keeps the id of the documented test order exact, which is larger than 2^53', async () => {
     const { shopify, outbox } = await startShops();
     const text = JSON.stringify(shopifyOrder()).replace('"id":5678901234567', '"id":820982911946154508');
     expect((await shopify(text)).json.order_id).toBe('820982911946154508');
     expect(outbox.store.read.findOrder('shopify', '820982911946154508')).not.toBeNull();
   });
 
-  it('has no ping: a form without a signature is refused', async () => {
+  it('has no unsigned ping: a form without a signature is refused', async () => {
     const { call } = await startShops();
     expect((await call('POST', '/webhooks/shopify/main', {}, 'webhook_id=4')).status).toBe(401);
   });
 
-  it('of a refund document or a product is answered 200 and does nothing', async () => {
+  it('is answered 200 and does nothing when it is a refund or a product', async () => {
     const { shopify, bought } = await startShops();
     expect((await shopify({ id: 1, order_id: 2, refund_line_items: [] })).json.result).toBe('not_an_order');
     expect(bought()).toEqual([]);
@@ -66,7 +66,7 @@ describe('a Shopify delivery', () => {
 });
 
 describe('a refund in Shopify', () => {
-  it('before the purchase is not bought; only what is left is', async () => {
+  it('before the purchase lowers the quantity that is bought', async () => {
     const { shopify, bought } = await startShops();
     const order = shopifyOrder({ financial_status: 'partially_refunded', refunds: [refund(11, 1), refund(12, 1)] });
     await shopify(order);
@@ -74,7 +74,7 @@ describe('a refund in Shopify', () => {
     expect(bought()).toEqual(['11 2 x steam-usd-20 pending']);
   });
 
-  it('of a line that was not sent takes that line back alone', async () => {
+  it('of a line that was not sent yet takes back that line only', async () => {
     const { shopify, bought, flagged } = await startShops();
     await shopify(shopifyOrder());
     await shopify(shopifyOrder({ financial_status: 'partially_refunded', refunds: [refund(12, 1)] }, 1));
@@ -88,7 +88,7 @@ describe('a refund in Shopify', () => {
     [3, [refund(11, 1), refund(11, 1)]],
   ] as const;
 
-  it('of a part of a line that was sent is told to a person, once for each further part', async () => {
+  it('of a part of a line that was sent is flagged, once for each further part', async () => {
     const { shopify, bought, flagged, outbox } = await startShops();
     await shopify(shopifyOrder());
     await outbox.opened({ nowMs: Date.now() });
@@ -99,7 +99,7 @@ describe('a refund in Shopify', () => {
     expect(flagged()).toEqual(['11 refunded_in_storefront', '11 refunded_in_storefront']);
   });
 
-  it('of a part of a line that was not sent yet leaves the rest, under the same reference', async () => {
+  it('of a part of a line that was not sent yet lowers its quantity, under the same reference', async () => {
     const { shopify, bought, flagged, outbox } = await startShops();
     await shopify(shopifyOrder());
     const referenceOf = () => outbox.store.read.showOrder('shopify', '5678901234567')?.entries[0]?.reference;
@@ -120,7 +120,7 @@ describe('a refund in Shopify', () => {
     });
   });
 
-  it('of an eSIM that was delivered orders its cancel when that is configured, and only once', async () => {
+  it('of a delivered eSIM orders its cancel once, when on_refund is cancel_esim', async () => {
     const { shopify, bought, flagged, outbox } = await startShops({ shopify: { onRefund: 'cancel_esim' } });
     await shopify(shopifyOrder());
     // The gift card stays unsent; the eSIM is delivered.
@@ -139,14 +139,14 @@ describe('a refund in Shopify', () => {
       '12 1 x fr-daily-1gb for 7 days fulfilled',
       expect.stringMatching(`^12:cancel:${iccid} .* pending$`),
     ]);
-    // Gift cards cannot be cancelled: that is for a person.
+    // A gift card cannot be cancelled, so it is flagged.
     expect(flagged()).toEqual(['11 refunded_in_storefront']);
     expect(outbox.auditLog()).toMatchObject([{ actor: 'shopify:main', action: 'cancel_esim' }]);
   });
 });
 
 describe('the SKU map', () => {
-  it('is read again when it changes, and stays as it was while the change cannot be read', async () => {
+  it('is read again when its file changes, and keeps its last good version while the file is broken', async () => {
     const { shopify, skuFile, intake, bought } = await startShops();
     const order = (id: number) => shopifyOrder({ id, line_items: [{ id, sku: 'NEW', quantity: 1 }] });
     await shopify(order(1));
@@ -161,7 +161,7 @@ describe('the SKU map', () => {
     expect(intake.health()).toBe('warn');
   });
 
-  it('that is changed later changes nothing about what was bought', async () => {
+  it('changes nothing about earlier purchases when it changes', async () => {
     const { shopify, skuFile, flagged, bought } = await startShops();
     await shopify(shopifyOrder());
     await delay(1050);

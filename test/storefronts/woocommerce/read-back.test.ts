@@ -17,8 +17,8 @@ const refund = (id: string, lines: { line: string; quantity: number }[], more: R
   ...more,
 });
 
-describe('reading a WooCommerce shop back', () => {
-  it('takes in paid orders whose webhook was lost, once, and moves the watermark over them', async () => {
+describe('read-back of a WooCommerce shop', () => {
+  it('takes in paid orders whose webhook was lost, once, and advances the watermark', async () => {
     const stub = await open();
     stub.put({ id: '1', modifiedMs: minutesAgo(60), body: wooBody('11') });
     stub.put({ id: '2', modifiedMs: minutesAgo(30), body: wooBody('21', { status: 'pending', date_paid_gmt: null }) });
@@ -31,7 +31,7 @@ describe('reading a WooCommerce shop back', () => {
     expect(bought()).toEqual(['1/11 2 x steam-usd-20 pending', '2/21 2 x steam-usd-20 pending']);
   });
 
-  it('asks in the shop’s own time without a zone: WordPress moves a time that has one', async () => {
+  it('asks with a time without a zone, because WordPress converts a time that has one', async () => {
     const stub = await open();
     stub.put({ id: '1', modifiedMs: minutesAgo(2), body: wooBody('11') });
     const { run, bought } = await readBackOf('woocommerce', stub, { rest: { lookbackMs: 0 } });
@@ -40,7 +40,7 @@ describe('reading a WooCommerce shop back', () => {
     expect(bought()).toHaveLength(1);
   });
 
-  it('reads all pages by time, with totals or without, and whatever the shop caps a page at', async () => {
+  it('reads all pages by time, with totals or without, and with smaller pages than it asked for', async () => {
     for (const [showsTotal, pageCap] of [
       [true, 100],
       [false, 100],
@@ -59,12 +59,12 @@ describe('reading a WooCommerce shop back', () => {
     }
   });
 
-  it('misses nothing of a second with more orders than a page holds, also when they move while they are read', async () => {
+  it('misses no order of a second that fills several pages, even when one changes during the run', async () => {
     const stub = await open();
     const crowd = minutesAgo(60);
     for (let id = 1; id <= 35; id += 1) stub.put({ id: String(id), modifiedMs: crowd, body: wooBody(`${id}1`) });
     stub.misbehave = ({ number }) => {
-      // Somebody saves an order of the first page again: everything behind it moves up by one.
+      // Somebody saves an order of the first page again: all later orders move up by one.
       if (number === 3) stub.put({ id: '5', modifiedMs: minutesAgo(1), body: wooBody('51') });
       return false;
     };
@@ -73,7 +73,7 @@ describe('reading a WooCommerce shop back', () => {
     expect(bought()).toHaveLength(35);
   });
 
-  it('misses nothing when an order is changed between two pages, and takes what comes twice once', async () => {
+  it('misses no order when one changes between two pages, and takes an order that is listed twice once', async () => {
     const stub = await open();
     for (let id = 1; id <= 30; id += 1) {
       stub.put({ id: String(id), modifiedMs: minutesAgo(60) + id * 1000, body: wooBody(`${id}1`) });
@@ -87,7 +87,7 @@ describe('reading a WooCommerce shop back', () => {
     expect(bought()).toHaveLength(30);
   });
 
-  it('keeps ids exact that a JavaScript number cannot hold', async () => {
+  it('keeps ids exact that are too large for a JavaScript number', async () => {
     const stub = await open();
     for (const id of ['820982911946154508', '820982911946154509']) {
       stub.put({ id, modifiedMs: minutesAgo(5), body: wooBody(`9${id}`) });
@@ -100,7 +100,7 @@ describe('reading a WooCommerce shop back', () => {
     ]);
   });
 
-  it('goes on in the next run where the pages of one run ended', async () => {
+  it('continues in the next run where the pages of one run ended', async () => {
     const stub = await open();
     for (let id = 1; id <= 45; id += 1) {
       stub.put({ id: String(id), modifiedMs: minutesAgo(600) + id * 600_000, body: wooBody(`${id}1`) });
@@ -118,9 +118,9 @@ describe('reading a WooCommerce shop back', () => {
   });
 
   it.each([
-    ['within the time that is read again', 1000],
-    ['within one second', 0],
-  ])('comes to the end of a list with more orders than a run reads, all %s', async (_, apartMs) => {
+    ['changed within the overlap', 1000],
+    ['changed within one second', 0],
+  ])('reads to its end a list with more orders than one run reads, all %s', async (_, apartMs) => {
     const stub = await open();
     const first = minutesAgo(60);
     for (let id = 1; id <= 45; id += 1) {
@@ -131,13 +131,13 @@ describe('reading a WooCommerce shop back', () => {
     for (let runs = 0; runs < 4; runs += 1) reports.push(await run());
     expect(reports.map(({ error }) => error)).toEqual([null, null, null, null]);
     expect([bought().length, await watermark()]).toEqual([45, stub.orders.at(-1)?.modifiedMs]);
-    // The next run begins a new list: what was changed meanwhile is not passed over.
+    // The next run opens a new list, which has the later changes.
     stub.put({ id: '99', modifiedMs: minutesAgo(1), body: wooBody('991') });
     for (let runs = 0; runs < 4; runs += 1) await run();
     expect(bought()).toHaveLength(46);
   });
 
-  it('does not go on with a list that failed, and reads what was changed while it was read again', async () => {
+  it('opens a new list after a failure, and reads what changed during the runs', async () => {
     const stub = await open();
     for (let id = 1; id <= 45; id += 1) {
       stub.put({ id: String(id), modifiedMs: minutesAgo(60) + id * 1000, body: wooBody(`${id}1`) });
@@ -152,11 +152,11 @@ describe('reading a WooCommerce shop back', () => {
     expect(await run()).toMatchObject({ complete: false, error: null });
     expect(await run()).toMatchObject({ complete: true, error: null });
     expect(bought()).toHaveLength(46);
-    // A change that became visible behind the place in the list is still before it for the next one.
+    // The watermark does not pass changes that were made after the list was opened.
     expect((await watermark()) ?? 0).toBeLessThan(startMs + 30_000);
   });
 
-  it('begins where it was first started, and reads nothing older unless it is asked to', async () => {
+  it('begins at the first start, and reads older orders only when asked to', async () => {
     const stub = await open();
     stub.put({ id: '1', modifiedMs: minutesAgo(60), body: wooBody('11') });
     const { run, bought, watermark } = await readBackOf('woocommerce', stub, { rest: { lookbackMs: 0 } });
@@ -167,7 +167,7 @@ describe('reading a WooCommerce shop back', () => {
     expect(bought()).toHaveLength(1);
   });
 
-  it('reads further back from a shop whose clock is behind ours, and is not led astray by one that is ahead', async () => {
+  it('reads further back when the clock of the shop is behind, and misses no order when it is ahead', async () => {
     const behind = await open();
     behind.clockAheadMs = -3_600_000;
     const slow = await readBackOf('woocommerce', behind, { rest: { lookbackMs: 0 } });
@@ -183,7 +183,7 @@ describe('reading a WooCommerce shop back', () => {
     expect(fast.bought()).toHaveLength(2);
   });
 
-  it('reads what was changed after a first start by a clock that was ahead, when it is right again', async () => {
+  it('repairs a watermark that a clock in the future set at the first start', async () => {
     const stub = await open();
     const clock = new SystemClock();
     let aheadMs = 3 * hour;
@@ -191,7 +191,7 @@ describe('reading a WooCommerce shop back', () => {
     const { run, bought, watermark } = await readBackOf('woocommerce', stub, { clock, rest: { lookbackMs: 0 } });
     await run();
     aheadMs = 0;
-    // How far it was ahead is known until the next answer.
+    // This run still knows the old difference of the clocks.
     await run();
     stub.put({ id: '1', modifiedMs: minutesAgo(0), body: wooBody('11') });
     expect(await run()).toMatchObject({ accepted: 1, error: null });
@@ -200,9 +200,9 @@ describe('reading a WooCommerce shop back', () => {
   });
 
   it.each([
-    ['tells the time', true],
-    ['does not tell the time', false],
-  ])('reads nothing from before its first start, whichever clock is behind later: a shop that %s', async (_, tells) => {
+    ['has a date in its answers', true],
+    ['has no date in its answers', false],
+  ])('reads nothing from before the first start when a clock is behind later, of a shop that %s', async (_, tells) => {
     const stub = await open();
     stub.tellsTime = tells;
     stub.put({ id: '1', modifiedMs: minutesAgo(120), body: wooBody('11') });
@@ -224,7 +224,7 @@ describe('reading a WooCommerce shop back', () => {
     ['years, as without a battery', 5 * 365 * 24, null],
     ['two days', 48, expect.any(Number)],
   ])(
-    'reads nothing while our clock is behind by %s: nothing would be too old to be bought',
+    'reads nothing while our clock is behind by %s, because no order would be too old to be bought',
     async (_, hours, marked) => {
       const stub = await open();
       const old = minutesAgo(200 * 24 * 60);
@@ -245,7 +245,7 @@ describe('reading a WooCommerce shop back', () => {
     },
   );
 
-  it('notices a shop that does not heed the time asked for', async () => {
+  it('fails when the shop ignores the time that it was asked for', async () => {
     const stub = await open();
     const { run } = await readBackOf('woocommerce', stub);
     stub.misbehave = ({ url }) => {
@@ -256,7 +256,7 @@ describe('reading a WooCommerce shop back', () => {
     expect((await run()).error).toMatchObject({ kind: 'unreadable', message: expect.stringContaining('5.8') });
   });
 
-  it('passes over an order of a form that is not known, and says so loudly', async () => {
+  it('skips an order in an unknown form, and logs an error', async () => {
     const stub = await open();
     const odd = wooBody('11', { line_items: [{ id: '11', sku: 'STEAM-20', quantity: -1 }] });
     stub.put({ id: '1', modifiedMs: minutesAgo(9), body: odd });
@@ -269,7 +269,7 @@ describe('reading a WooCommerce shop back', () => {
 });
 
 describe('refunds of a WooCommerce shop', () => {
-  it('in part, before the purchase: what is left is bought', async () => {
+  it('before the purchase lower the quantity that is bought', async () => {
     const stub = await open();
     const items = [
       { id: '11', sku: 'STEAM-20', quantity: 3 },
@@ -283,7 +283,7 @@ describe('refunds of a WooCommerce shop', () => {
     expect([bought(), flagged()]).toEqual([['1/11 2 x steam-usd-20 pending'], []]);
   });
 
-  it('in part, after the purchase: the line that was refunded is flagged, and only that one', async () => {
+  it('after the purchase flag the refunded line, and only that line', async () => {
     const stub = await open();
     const items = [
       { id: '11', sku: 'STEAM-20', quantity: 2 },
@@ -311,10 +311,10 @@ describe('refunds of a WooCommerce shop', () => {
   });
 
   it.each([
-    ['an amount alone', refund('901', [])],
-    ['money of a line without a piece of it', refund('901', [{ line: '11', quantity: 0 }])],
-    ['without the line it was for', { id: '901', line_items: [{ quantity: -1, meta_data: [] }] }],
-  ])('that is %s says of no line: a person decides', async (_, shown) => {
+    ['names no line', refund('901', [])],
+    ['has the price of a line, but no quantity', refund('901', [{ line: '11', quantity: 0 }])],
+    ['does not say which line it is for', { id: '901', line_items: [{ quantity: -1, meta_data: [] }] }],
+  ])('flag the order when a refund %s', async (_, shown) => {
     const stub = await open();
     stub.put({ id: '1', modifiedMs: minutesAgo(9), body: wooBody('11'), refunds: [shown] });
     const { run, bought, flagged } = await readBackOf('woocommerce', stub);
@@ -322,7 +322,7 @@ describe('refunds of a WooCommerce shop', () => {
     expect([bought(), flagged()]).toEqual([[], ['1/11 partially_refunded']]);
   });
 
-  it('of the shipping alone takes no line away', async () => {
+  it('of the shipping alone take no line away', async () => {
     const stub = await open();
     const shipping = refund('901', [], { shipping_lines: [{ id: 3, total: '-5.00' }] });
     stub.put({ id: '1', modifiedMs: minutesAgo(9), body: wooBody('11'), refunds: [shipping] });
@@ -331,7 +331,7 @@ describe('refunds of a WooCommerce shop', () => {
     expect(bought()).toEqual(['1/11 2 x steam-usd-20 pending']);
   });
 
-  it('that was left to a person stays with the person, also when the shop tells more later', async () => {
+  it('leave a flagged order flagged when the shop names the line later', async () => {
     const stub = await open();
     const order = stub.put({ id: '1', modifiedMs: minutesAgo(9), body: wooBody('11'), refunds: [refund('901', [])] });
     const { run, bought, flagged } = await readBackOf('woocommerce', stub);
@@ -342,7 +342,7 @@ describe('refunds of a WooCommerce shop', () => {
     expect([bought(), flagged()]).toEqual([[], ['1/11 partially_refunded']]);
   });
 
-  it('that was left to a person stays there, also when the refund is deleted in the shop', async () => {
+  it('leave a flagged order flagged when the refund is deleted in the shop', async () => {
     const stub = await open();
     const order = stub.put({ id: '1', modifiedMs: minutesAgo(9), body: wooBody('11'), refunds: [refund('901', [])] });
     const { run, bought, flagged } = await readBackOf('woocommerce', stub);
@@ -353,7 +353,7 @@ describe('refunds of a WooCommerce shop', () => {
     expect([bought(), flagged()]).toEqual([[], ['1/11 partially_refunded']]);
   });
 
-  it('which cannot be read hold the watermark, and in the end one order is left to a person, not all', async () => {
+  it('that cannot be read hold the watermark back, until after three runs only their order is flagged', async () => {
     const stub = await open();
     stub.put({ id: '1', modifiedMs: minutesAgo(9), body: wooBody('11'), refunds: [refund('901', [])] });
     stub.put({ id: '2', modifiedMs: minutesAgo(8), body: wooBody('21') });
@@ -372,7 +372,7 @@ describe('refunds of a WooCommerce shop', () => {
     expect([flagged(), readBack.health()]).toEqual([['1/11 partially_refunded'], 'pass']);
   });
 
-  it('that are to be asked for: no older state counts from then on, and nothing else has happened yet', async () => {
+  it('that must be read first make older states stale, and change nothing else yet', async () => {
     const stub = await open();
     const order = stub.put({ id: '1', modifiedMs: minutesAgo(9), body: wooBody('11'), refunds: [refund('901', [])] });
     const { handler, bought, flagged } = await readBackOf('woocommerce', stub);

@@ -9,8 +9,8 @@ const line = (changes: Record<string, unknown> = {}) => ({
   ...changes,
 });
 
-describe('a WooCommerce delivery', () => {
-  it('of a paid order is bought once, under the ids of the shop', async () => {
+describe('a webhook of WooCommerce', () => {
+  it('buys a paid order once, under the ids of the shop', async () => {
     const { woo, bought, outbox, rings } = await startShops();
     const answer = await woo(wooOrder());
     expect([answer.status, answer.json]).toEqual([
@@ -26,7 +26,7 @@ describe('a WooCommerce delivery', () => {
     });
   });
 
-  it('is a ping when the webhook is made: without a signature, and answered 200', async () => {
+  it('is answered 200 without a signature when it is the ping of a new webhook', async () => {
     const { call, bought } = await startShops();
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
     const ping = await call('POST', '/webhooks/woocommerce/main', form, 'webhook_id=4');
@@ -40,20 +40,20 @@ describe('a WooCommerce delivery', () => {
     ['no signature', ''],
     ['a signature in hexadecimal', 'a'.repeat(64)],
     ['another signature', `${'A'.repeat(43)}=`],
-  ])('with %s is refused, also of a paid order', async (_, signature) => {
+  ])('is refused with %s, even for a paid order', async (_, signature) => {
     const { woo, bought } = await startShops();
     expect((await woo(wooOrder(), { 'X-WC-Webhook-Signature': signature })).status).toBe(401);
     expect(bought()).toEqual([]);
   });
 
-  it('may be signed with any of its secrets, and with no other', async () => {
+  it('is accepted with any configured secret, and with no other', async () => {
     const { woo } = await startShops();
     expect((await woo(wooOrder(), {}, wooOldSecret)).status).toBe(200);
     expect((await woo(wooOrder(), {}, wooSecret)).json.known).toBe(1);
     expect((await woo(wooOrder(), {}, 'shopify-client-secret-1')).status).toBe(401);
   });
 
-  it('is verified over its bytes: escaped slashes and letters of the world', async () => {
+  it('is verified over its raw bytes, with escaped slashes and non-ASCII letters', async () => {
     const { woo, bought } = await startShops();
     const text = JSON.stringify(wooOrder({ note: 'Grüße aus Zürich 注文' })).replaceAll('/', '\\/');
     expect((await woo(text)).status).toBe(200);
@@ -70,13 +70,13 @@ describe('a WooCommerce delivery', () => {
     ['refunded', { status: 'refunded' }],
     ['failed', { status: 'failed' }],
     ['of an unknown status', { status: 'wc-preorder' }],
-  ])('of an order that is %s is answered 200 and buys nothing', async (_, changes) => {
+  ])('is answered 200 and buys nothing when the order is %s', async (_, changes) => {
     const { woo, bought, flagged } = await startShops();
     expect((await woo(wooOrder(changes))).status).toBe(200);
     expect([bought(), flagged()]).toEqual([[], []]);
   });
 
-  it('that makes an order paid buys it then: created, updated, again, all with one delivery id', async () => {
+  it('buys an order when it becomes paid, whatever topic and delivery id the webhooks have', async () => {
     const { woo, bought } = await startShops();
     const id = { 'X-WC-Webhook-Delivery-ID': 'same', 'X-WC-Webhook-Topic': 'order.created' };
     await woo(wooOrder({ status: 'pending', date_paid_gmt: null }), id);
@@ -88,7 +88,7 @@ describe('a WooCommerce delivery', () => {
     expect(bought()).toEqual(['315 2 x steam-usd-20 pending', '316 2 x steam-usd-20 pending']);
   });
 
-  it('of our own write-back changes nothing', async () => {
+  it('changes nothing when it echoes our own write-back', async () => {
     const { woo, bought, flagged, rings, outbox } = await startShops();
     await woo(wooOrder());
     const attempt = await outbox.opened({ nowMs: Date.now() });
@@ -98,22 +98,22 @@ describe('a WooCommerce delivery', () => {
     expect([attempt.attemptId, flagged(), rings()]).toEqual([1, [], 1]);
   });
 
-  it('that is overtaken by a newer one buys nothing: the newest state counts, whenever it arrives', async () => {
+  it('is ignored when a newer state of the order arrived before', async () => {
     const { woo, bought, flagged } = await startShops();
     await woo(wooOrder({ status: 'refunded' }, 10));
     expect((await woo(wooOrder({}, 1))).json).toMatchObject({ result: 'older_than_known', accepted: 0 });
     expect([bought(), flagged()]).toEqual([[], []]);
-    // Within the same second a closed order stays closed: not buying can be made good. A person is flagged, once.
-    for (const flagged of [1, 0]) {
+    // Within one second a closed order stays closed, because a missing purchase can be repaired. It is flagged once.
+    for (const expected of [1, 0]) {
       const answer = await woo(wooOrder({}, 10));
-      expect(answer.json).toMatchObject({ result: 'older_than_known', accepted: 0, flagged });
+      expect(answer.json).toMatchObject({ result: 'older_than_known', accepted: 0, flagged: expected });
     }
     expect((await woo(wooOrder({ status: 'pending', date_paid_gmt: null }, 10))).json).toMatchObject({ flagged: 0 });
     expect([bought(), flagged()]).toEqual([[], ['315 paid_and_closed']]);
     expect((await woo(wooOrder({}, 11))).json.accepted).toBe(1);
   });
 
-  it('that is paid, closed and paid in one second is taken back, and a person is told', async () => {
+  it('takes an order back and flags it when it was paid, closed and paid again within one second', async () => {
     const { woo, bought, flagged } = await startShops();
     await woo(wooOrder({}, 10));
     expect((await woo(wooOrder({ status: 'cancelled' }, 10))).json).toMatchObject({ result: 'closed', taken_back: 1 });
@@ -121,7 +121,7 @@ describe('a WooCommerce delivery', () => {
     expect([bought(), flagged()]).toEqual([['315 2 x steam-usd-20 cancelled'], ['315 paid_and_closed']]);
   });
 
-  it('keeps two lines of one SKU apart, and counts what a piece in the cart stands for', async () => {
+  it('keeps two lines of one SKU apart, and multiplies by the quantity of the SKU map', async () => {
     const { woo, bought, outbox } = await startShops();
     await woo(
       wooOrder({ line_items: [line(), line({ id: 316, quantity: 1 }), line({ id: 317, sku: 'STEAM-3PACK' })] }),
@@ -135,7 +135,7 @@ describe('a WooCommerce delivery', () => {
     expect(currencies).toEqual(['USD', 'USD', 'EUR']);
   });
 
-  it('keeps ids exact that a JavaScript number cannot hold', async () => {
+  it('keeps ids exact that are too large for a JavaScript number', async () => {
     const { woo, bought, outbox } = await startShops();
     const text = (id: string) =>
       JSON.stringify(wooOrder()).replace('"id":727', `"id":${id}`).replace('"id":315', `"id":9${id}`);
@@ -146,7 +146,7 @@ describe('a WooCommerce delivery', () => {
     expect(outbox.store.read.showOrder('woo', '820982911946154509')?.entries[0]?.lineId).toBe('9820982911946154509');
   });
 
-  it('buys a line that is added and paid for later, and tells a person of one that was changed', async () => {
+  it('buys a line that was added later, and flags a line that was changed', async () => {
     const { woo, bought, flagged } = await startShops();
     await woo(wooOrder());
     const edited = wooOrder({ line_items: [line({ quantity: 3 }), line({ id: 316, sku: 'FR-7D', quantity: 1 })] }, 1);
@@ -156,13 +156,13 @@ describe('a WooCommerce delivery', () => {
     expect(flagged()).toEqual(['315 changed_after_purchase']);
   });
 
-  it('that was paid long ago is not bought by itself: a shop has old orders, and they are updated too', async () => {
+  it('flags an order that was paid long ago: shops also update old orders', async () => {
     const { woo, bought, flagged } = await startShops();
     await woo(wooOrder({ date_paid_gmt: '2020-01-01T00:00:00' }));
     expect([bought(), flagged()]).toEqual([[], ['315 too_old']]);
   });
 
-  it('of lines that are not ours ignores them, or holds them, as configured', async () => {
+  it('ignores lines with an unknown SKU, or flags them, as configured', async () => {
     const shirt = wooOrder({ line_items: [line({ sku: 'T-SHIRT' }), line({ id: 316, sku: '' }), line({ id: 317 })] });
     const ignoring = await startShops();
     await ignoring.woo(shirt);
@@ -174,7 +174,7 @@ describe('a WooCommerce delivery', () => {
     expect(holding.bought()).toEqual(['317 2 x steam-usd-20 pending']);
   });
 
-  it('tops up the eSIM that the customer named, and holds the line when none was, or none that can be', async () => {
+  it('tops up the eSIM that the customer named, and flags a line with a missing or wrong ICCID', async () => {
     const { woo, bought, flagged } = await startShops();
     const topup = (id: number, iccid: unknown, quantity = 1) =>
       line({ id, sku: 'TOPUP', quantity, meta_data: iccid === null ? [] : [{ key: 'ICCID', value: iccid }] });
@@ -184,7 +184,7 @@ describe('a WooCommerce delivery', () => {
     expect(flagged()).toEqual(['2 invalid_line', '3 invalid_line', '4 repeated_topup']);
   });
 
-  it('of anything else that the shop signs is answered 200 and does nothing', async () => {
+  it('is answered 200 and does nothing when it is not an order', async () => {
     const { woo, bought } = await startShops();
     for (const body of [{ id: 7, name: 'a product' }, [], 'null', '7', wooOrder({ line_items: 'none' })]) {
       const answer = await woo(body);
@@ -194,7 +194,7 @@ describe('a WooCommerce delivery', () => {
     expect(bought()).toEqual([]);
   });
 
-  it('keeps its reference when the disk was lost and the shop delivers again', async () => {
+  it('leads to the same reference when the disk was lost and the shop delivers again', async () => {
     const references = [];
     for (const shops of [await startShops(), await startShops()]) {
       await shops.woo(wooOrder());
@@ -205,7 +205,7 @@ describe('a WooCommerce delivery', () => {
 });
 
 describe('a refund in WooCommerce', () => {
-  it('of the whole order takes back what was not sent', async () => {
+  it('of the whole order takes back what was not sent yet', async () => {
     const { woo, bought, flagged, outbox } = await startShops();
     await woo(wooOrder());
     expect((await woo(wooOrder({ status: 'refunded' }, 1))).json).toMatchObject({ result: 'closed', taken_back: 1 });
@@ -214,7 +214,7 @@ describe('a refund in WooCommerce', () => {
     expect(outbox.auditLog()).toMatchObject([{ actor: 'woocommerce:main', action: 'cancel', subject: 'woo/727' }]);
   });
 
-  it('of what was sent already is told to a person, once', async () => {
+  it('is flagged once when the line was sent already', async () => {
     const { woo, bought, flagged, outbox } = await startShops();
     await woo(wooOrder());
     await outbox.opened({ nowMs: Date.now() });
@@ -223,7 +223,7 @@ describe('a refund in WooCommerce', () => {
     expect([bought(), flagged()]).toEqual([['315 2 x steam-usd-20 sending'], ['315 refunded_in_storefront']]);
   });
 
-  it('in part, which does not say of which line, buys nothing more and tells a person', async () => {
+  it('that names no line buys nothing more, and is flagged', async () => {
     const { woo, bought, flagged } = await startShops();
     await woo(wooOrder({ refunds: [{ id: 9, total: '-20.00' }] }));
     expect([bought(), flagged()]).toEqual([[], ['315 partially_refunded']]);
@@ -236,7 +236,7 @@ describe('a refund in WooCommerce', () => {
     ]);
   });
 
-  it('changes nothing when refunds are to be ignored', async () => {
+  it('changes nothing when on_refund is ignore', async () => {
     const { woo, bought, flagged } = await startShops({ woo: { onRefund: 'ignore' } });
     await woo(wooOrder());
     await woo(wooOrder({ status: 'refunded' }, 1));

@@ -8,13 +8,7 @@ import type { BudgetLimits, SubmitSettings } from '../submit/settings.ts';
 import type { WholesaleSettings } from '../wholesale/settings.ts';
 import type { Origins } from './layers.ts';
 
-/** A listening address; port 0 asks the system for a free one. */
-export interface ListenAddress {
-  readonly host: string;
-  readonly port: number;
-}
-
-/** The configuration, complete: every path absolute, every secret read, every default filled in. Never changes. */
+/** The whole configuration: every path absolute, every secret read, every default filled in. It never changes. */
 export interface Config {
   readonly instance: string;
   readonly dataDir: string;
@@ -23,7 +17,7 @@ export interface Config {
   readonly reference: { readonly prefix: string; readonly secretFile: string };
   readonly intake: {
     readonly folder: FolderSettings;
-    /** Null: nothing listens. */
+    /** Null: there is no intake over HTTP. */
     readonly webhook: WebhookSettings | null;
     /** Shops whose own webhooks are received. */
     readonly shops: readonly Shop[];
@@ -34,27 +28,27 @@ export interface Config {
   readonly admin: AdminSettings;
   readonly log: LogSettings;
   readonly shutdown: { readonly graceMs: number };
-  /** As written; only the sandbox and the demo read it. */
+  /** As written. Only the sandbox and the demo read it. */
   readonly sandbox: unknown;
 }
 
-/** A configuration that may be used, and what a person should know about it. */
+/** A valid configuration, with what `check-config` and a reload need to know about it. */
 export interface LoadedConfig {
   readonly config: Config;
-  /** The name of the file as it was given. */
+  /** The name of the file, as it was given. */
   readonly file: string;
-  /** Sentences for the log: nothing is wrong, but something is not as it should be. */
+  /** Sentences for the log about what works but should be corrected. */
   readonly warnings: readonly string[];
   readonly values: readonly ConfigValue[];
-  /** Dotted path to a digest of its value, secrets included: tells what changed without showing it. */
+  /** Dotted path to a digest of its value, also of secrets: a comparison finds changes without showing values. */
   readonly digests: ReadonlyMap<string, string>;
 }
 
-/** One value with its source, as `check-config --explain` shows it; secrets are already masked. */
+/** One value with its source, for `check-config --explain`. Secrets are masked. */
 export interface ConfigValue {
   readonly path: string;
   readonly value: unknown;
   readonly source: 'default' | NonNullable<ReturnType<Origins['of']>>['kind'];
-  /** `file:line:column`, variable or flag; empty for a default. */
+  /** `file:line:column`, the variable or the flag; empty for a default. */
   readonly place: string;
 }

@@ -10,7 +10,7 @@ import { checkRules } from './rules.ts';
 import { explainSchemaIssues } from './schema-issues.ts';
 import { configSchema } from './schema.ts';
 import { readSecrets } from './secrets.ts';
-import { checkCallbackRules, checkWebhookRules } from './webhook-rules.ts';
+import { checkCallbackSecret, checkWebhookRules } from './webhook-rules.ts';
 import { readYaml } from './yaml-file.ts';
 
 export interface ConfigSources {
@@ -46,7 +46,7 @@ export function loadConfig(sources: ConfigSources = {}): LoadedConfig {
     ...secrets.issues,
     ...checkRules(tree, origins, secrets),
     ...checkWebhookRules(tree, origins, secrets),
-    ...checkCallbackRules(origins, secrets),
+    ...checkCallbackSecret(origins, secrets),
   ];
   if (!parsed.success || issues.length > 0) throw new ConfigInvalidError(file, issues.toSorted(byPlace));
 

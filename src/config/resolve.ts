@@ -1,12 +1,13 @@
 import { dirname, join, resolve } from 'node:path';
+import type { WebhookSettings } from '../intake/http/settings.ts';
 import type { ResultsSettings } from '../results/settings.ts';
+import { resolveShops, withAbsolutePaths } from '../storefronts/settings.ts';
 import { camelKeys } from './camel-keys.ts';
 import type { Config } from './config.ts';
-import { toListenAddress } from './listen-address.ts';
-import { resolveShops } from '../storefronts/settings.ts';
 import type { ConfigDocument } from './schema.ts';
 import type { Secrets } from './secrets.ts';
-import { toWebhookConfig, withAbsoluteSkuMaps } from './resolve-webhook.ts';
+
+type WebhookDocument = ConfigDocument['intake']['webhook'];
 
 /** Adds the defaults that depend on other keys and makes paths absolute. `--explain` shows this document. */
 export function withDerivedDefaults(document: ConfigDocument, cwd: string) {
@@ -37,6 +38,14 @@ export function withDerivedDefaults(document: ConfigDocument, cwd: string) {
   };
 }
 
+function withAbsoluteSkuMaps(webhook: WebhookDocument, absolute: (path: string) => string): WebhookDocument {
+  if (webhook === undefined) return undefined;
+  const hmac = webhook.hmac.map((entry) =>
+    entry.sku_map === undefined ? entry : { ...entry, sku_map: absolute(entry.sku_map) },
+  );
+  return { ...withAbsolutePaths(webhook, absolute), hmac };
+}
+
 export type ResolvedDocument = ReturnType<typeof withDerivedDefaults>;
 
 /** The configuration as the code uses it: keys in camelCase, secrets read. */
@@ -51,7 +60,7 @@ export function toConfig(document: ResolvedDocument, secrets: Secrets): Config {
     databasePath: join(document.data_dir, 'order-sync.db'),
     intake: {
       folder: { ...camelKeys(folder), columns },
-      webhook: toWebhookConfig(webhook, secrets),
+      webhook: toWebhookSettings(webhook, secrets),
       shops: webhook === undefined ? [] : resolveShops(webhook, (path) => secrets.get(`intake.webhook.${path}`)),
     },
     wholesale: {
@@ -71,4 +80,33 @@ function toCallback(callback: ResolvedDocument['results']['callback'], secrets: 
   if (callback === undefined) return null;
   const { url, connect_ms: connectMs, total_ms: totalMs } = callback;
   return { url, secret: secrets.get('results.callback.secret') ?? '', connectMs, totalMs };
+}
+
+function toWebhookSettings(webhook: WebhookDocument, secrets: Secrets): WebhookSettings | null {
+  if (webhook === undefined) return null;
+  const { listen, source, tokens, standard_webhooks, hmac, limits } = webhook;
+  const secretAt = (path: string): string => secrets.get(`intake.webhook.${path}`) ?? '';
+  const callerOf = (entry: { name: string; source?: string | undefined }, secretPath: string) => ({
+    name: entry.name,
+    secret: secretAt(secretPath),
+    source: entry.source ?? null,
+  });
+  return {
+    listen: toListenAddress(listen),
+    source,
+    tokens: tokens.map((token, index) => callerOf(token, `tokens.${index}.value`)),
+    standardWebhooks: standard_webhooks.map((entry, index) => callerOf(entry, `standard_webhooks.${index}.secret`)),
+    hmac: hmac.map((entry, index) => {
+      const { header, encoding, prefix, fields, sku_map: skuMap = null, currency = null, unmatched } = entry;
+      const form = fields === undefined ? null : { fields, skuMap, currency, unmatched };
+      return { ...callerOf(entry, `hmac.${index}.secret`), header, encoding, prefix, form };
+    }),
+    limits: camelKeys(limits),
+  };
+}
+
+/** Splits `host:port`. An IPv6 host loses its brackets. */
+function toListenAddress(text: string): { readonly host: string; readonly port: number } {
+  const colon = text.lastIndexOf(':');
+  return { host: text.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(text.slice(colon + 1)) };
 }

@@ -1,8 +1,7 @@
 import { isHttpUrl, isLoopback } from '../core/settings/http-url.ts';
 import type { ConfigIssue } from './config-issue.ts';
-import type { Origins } from './layers.ts';
+import { valueAt, type Origins } from './layers.ts';
 import { isSandbox, type Secrets } from './secrets.ts';
-import { valueAt } from './tree.ts';
 
 /**
  * Checks the rules between keys. They check the tree as it was written, so that one report has their issues and those of

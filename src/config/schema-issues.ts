@@ -1,9 +1,8 @@
 import type { z } from 'zod';
 import type { ConfigIssue } from './config-issue.ts';
-import type { Origins } from './layers.ts';
+import { valueAt, type Origins } from './layers.ts';
 import { nearestName } from '../core/nearest-name.ts';
 import { holdsSecret, schemaNodeAt, type ConfigPath } from './schema-tree.ts';
-import { valueAt } from './tree.ts';
 
 /** Turns each issue of the schema into one of ours, with place, rule, value and what is expected. */
 export function explainSchemaIssues(error: z.ZodError, tree: unknown, origins: Origins): ConfigIssue[] {

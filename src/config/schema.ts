@@ -8,6 +8,7 @@ import {
   keyName,
   listenAddress,
   live,
+  secretFile,
   secretText,
 } from '../core/settings/schema-values.ts';
 import { csvColumns } from '../intake/orders/settings.ts';
@@ -87,7 +88,7 @@ const wholesale = z
           value: secretText('required').describe(
             'The key itself. In production from the environment, or use `value_file`.',
           ),
-          value_file: z.string().min(1).optional().describe('A file that holds the key.'),
+          value_file: secretFile('the key'),
         }),
       )
       .min(1)
@@ -171,7 +172,7 @@ const results = z
         secret: secretText('required').describe(
           'The secret that signs each post: `whsec_` and base64 of 24 to 64 bytes. In production from the environment, or use `secret_file`.',
         ),
-        secret_file: z.string().min(1).optional().describe('A file that holds the secret.'),
+        secret_file: secretFile('the secret'),
         allow_http: z
           .boolean()
           .default(false)

@@ -1,9 +1,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { ConfigIssue } from './config-issue.ts';
-import type { Origins } from './layers.ts';
+import { valueAt, type Origins } from './layers.ts';
 import { schemaTree, type ConfigPath, type SchemaNode } from './schema-tree.ts';
-import { valueAt } from './tree.ts';
 
 export interface Secrets {
   readonly issues: readonly ConfigIssue[];

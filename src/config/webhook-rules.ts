@@ -1,77 +1,95 @@
 import { Buffer } from 'node:buffer';
+import { isHttpUrl, isLoopback } from '../core/settings/http-url.ts';
 import { platformSettings } from '../storefronts/settings.ts';
 import type { ConfigIssue } from './config-issue.ts';
-import type { Origins } from './layers.ts';
+import { valueAt, type Origins } from './layers.ts';
 import type { ConfigPath } from './schema-tree.ts';
 import type { Secrets } from './secrets.ts';
-import { valueAt } from './tree.ts';
-import { isHttpUrl, isLoopback } from '../core/settings/http-url.ts';
 
 const webhook = ['intake', 'webhook'] as const;
-const shortestSecret = 16;
+const minSecretLength = 16;
+
+interface Checked {
+  readonly tree: unknown;
+  readonly secrets: Secrets;
+  report(path: ConfigPath, problem: string): void;
+}
 
 /**
- * Rules of the HTTP intake that look at secrets or at several keys. A way in without a real secret would let anybody
- * spend the balance, so each of these stops the start. No secret is part of a message.
+ * Checks the rules of the HTTP intake about secrets and between keys. Each of them prevents the start: a caller without a
+ * real secret could spend the balance. No message has a secret in it.
  */
 export function checkWebhookRules(tree: unknown, origins: Origins, secrets: Secrets): ConfigIssue[] {
   if (valueAt(tree, webhook) === undefined) return [];
   const issues: ConfigIssue[] = [];
-  const report = (path: ConfigPath, problem: string) => issues.push(origins.issueAt(path, problem));
-  const sizeOf = (list: string): number => {
-    const value = valueAt(tree, [...webhook, list]);
-    return Array.isArray(value) ? value.length : 0;
+  const checked: Checked = {
+    tree,
+    secrets,
+    report: (path, problem) => void issues.push(origins.issueAt(path, problem)),
   };
-
-  const lists = ['tokens', 'standard_webhooks', 'hmac'];
-  const callers = [...lists, ...platformSettings.map(({ name }) => name)];
-  if (callers.every((list) => sizeOf(list) === 0)) {
-    report(webhook, `accepts no caller: set at least one of ${callers.join(', ')}`);
+  const lists = ['tokens', 'standard_webhooks', 'hmac', ...platformSettings.map(({ name }) => name)];
+  if (lists.every((list) => entriesOf(tree, [...webhook, list]).length === 0)) {
+    checked.report(webhook, `accepts no caller: set at least one of ${lists.join(', ')}`);
   }
-
-  const names = new Set<unknown>();
-  const values = new Set<string>();
-  for (const list of lists) {
-    for (let index = 0; index < sizeOf(list); index += 1) {
-      const at = [...webhook, list, index];
-      const name = valueAt(tree, [...at, 'name']);
-      if (typeof name === 'string' && names.has(name)) {
-        report([...at, 'name'], `must differ from the other names of the webhook, got "${name}"`);
-      }
-      names.add(name);
-      const path = [...at, list === 'tokens' ? 'value' : 'secret'];
-      const secret = secrets.get(path.join('.'));
-      if (secret === undefined) continue;
-      const problem = list === 'standard_webhooks' ? problemOfWhsec(secret) : problemOfText(secret);
-      if (problem !== null) report(path, problem);
-      // Who calls is told by the secret alone: two names for one would be no difference.
-      if (values.has(secret)) report(path, 'is the secret of another entry, too: each needs its own');
-      values.add(secret);
-    }
-  }
-  for (let index = 0; index < sizeOf('hmac'); index += 1) checkForm(tree, [...webhook, 'hmac', index], report);
-  const ownSources = checkFormSources(tree, sizeOf('hmac'), report);
-  checkShops(tree, secrets, report, { values, ownSources });
+  const usedSecrets = new Set<string>();
+  checkCallers(checked, usedSecrets);
+  const homeMade = entriesOf(tree, [...webhook, 'hmac']);
+  for (const at of homeMade) checkForm(checked, at);
+  checkShops(checked, usedSecrets, checkFormSources(checked, homeMade));
   return issues;
 }
 
+/** The receiver's library only accepts secrets of the Standard Webhooks scheme. */
+export function checkCallbackSecret(origins: Origins, secrets: Secrets): ConfigIssue[] {
+  const path = ['results', 'callback', 'secret'];
+  const secret = secrets.get(path.join('.'));
+  const problem = secret === undefined ? null : problemOfWhsec(secret);
+  return problem === null ? [] : [origins.issueAt(path, problem)];
+}
+
+function checkCallers(checked: Checked, usedSecrets: Set<string>): void {
+  const names = new Set<unknown>();
+  for (const list of ['tokens', 'standard_webhooks', 'hmac']) {
+    for (const at of entriesOf(checked.tree, [...webhook, list])) {
+      const name = valueAt(checked.tree, [...at, 'name']);
+      if (typeof name === 'string' && names.has(name)) {
+        checked.report([...at, 'name'], `must differ from the other names of the webhook, got "${name}"`);
+      }
+      names.add(name);
+      const key = list === 'tokens' ? 'value' : 'secret';
+      const problemOf = list === 'standard_webhooks' ? problemOfWhsec : problemOfText;
+      checkSecret(checked, [...at, key], problemOf, usedSecrets);
+    }
+  }
+}
+
+/** Only its secret identifies a caller, so two entries must not share one. */
+function checkSecret(
+  { secrets, report }: Checked,
+  path: ConfigPath,
+  problemOf: (secret: string) => string | null,
+  usedSecrets: Set<string>,
+): void {
+  const secret = secrets.get(path.join('.'));
+  if (secret === undefined) return;
+  const problem = problemOf(secret);
+  if (problem !== null) report(path, problem);
+  if (usedSecrets.has(secret)) report(path, 'is also the secret of another entry: each entry needs its own');
+  usedSecrets.add(secret);
+}
+
 /**
- * The sources of home-made shops. Several number their orders from 1, each: of the second order 1001 the shop would be
- * told that it is known.
+ * Several home-made shops need different sources, because each numbers its orders from 1: the order 1001 of the second
+ * shop would be taken for that of the first.
+ * @returns the sources of all home-made shops
  */
-function checkFormSources(
-  tree: unknown,
-  entries: number,
-  report: (path: ConfigPath, problem: string) => void,
-): ReadonlySet<unknown> {
-  const forms = [...Array(entries).keys()]
-    .map((index) => [...webhook, 'hmac', index])
-    .filter((at) => valueAt(tree, [...at, 'fields']) !== undefined);
+function checkFormSources({ tree, report }: Checked, entries: readonly ConfigPath[]): ReadonlySet<unknown> {
+  const forms = entries.filter((at) => valueAt(tree, [...at, 'fields']) !== undefined);
   const sources = new Set<unknown>();
   for (const at of forms) {
     const source = valueAt(tree, [...at, 'source']);
     if (source === undefined && forms.length > 1) {
-      const rule = 'must be set where several home-made shops are: their order ids would meet';
+      const rule = 'must be set when there are several home-made shops, because equal order ids would be mixed up';
       report([...at, 'source'], `${rule} (two secrets of one shop share one source)`);
     }
     sources.add(source ?? valueAt(tree, [...webhook, 'source']) ?? 'webhook');
@@ -79,48 +97,34 @@ function checkFormSources(
   return sources;
 }
 
-/** A form that could never make an order. */
-function checkForm(tree: unknown, at: ConfigPath, report: (path: ConfigPath, problem: string) => void): void {
+/** Reports a form from which no order could be read. */
+function checkForm({ tree, report }: Checked, at: ConfigPath): void {
   const fields = valueAt(tree, [...at, 'fields']);
   const has = (name: string): boolean => valueAt(tree, [...at, 'fields', name]) !== undefined;
   const skuMap = valueAt(tree, [...at, 'sku_map']);
   if (fields === undefined) {
     for (const key of ['sku_map', 'currency']) {
-      if (valueAt(tree, [...at, key]) !== undefined) report([...at, key], 'belongs to fields, which is not set');
+      if (valueAt(tree, [...at, key]) !== undefined) report([...at, key], 'needs `fields`, which is not set');
     }
     return;
   }
   if (has('sku') !== (skuMap !== undefined)) {
-    report([...at, 'sku_map'], 'and fields.sku belong together: set both, or none of them');
+    report([...at, 'sku_map'], 'and fields.sku need each other: set both or neither');
   } else if (skuMap !== undefined && ['type', 'variant', 'plan', 'days'].some(has)) {
-    report([...at, 'fields'], 'type, variant, plan and days are said by the SKU map: remove them, or sku and sku_map');
+    const problem = 'must not have type, variant, plan or days, because the SKU map has them';
+    report([...at, 'fields'], `${problem}: remove these, or sku and sku_map`);
   } else if (skuMap === undefined && !has('variant') && !has('plan')) {
-    report([...at, 'fields'], 'names nothing to buy: set sku with sku_map, variant or plan');
+    report([...at, 'fields'], 'names no product: set sku with sku_map, variant or plan');
   }
 }
 
-/** What signs the results that are posted must be a secret of the scheme, because the receiver's library reads it so. */
-export function checkCallbackRules(origins: Origins, secrets: Secrets): ConfigIssue[] {
-  const path = ['results', 'callback', 'secret'];
-  const secret = secrets.get(path.join('.'));
-  const problem = secret === undefined ? null : problemOfWhsec(secret);
-  return problem === null ? [] : [{ place: origins.placeFor(path), path: path.join('.'), problem }];
-}
-
 /** Two shops must not share a name, a source or a secret: the orders of one could be taken for those of the other. */
-function checkShops(
-  tree: unknown,
-  secrets: Secrets,
-  report: (path: ConfigPath, problem: string) => void,
-  taken: { readonly values: Set<string>; readonly ownSources: ReadonlySet<unknown> },
-): void {
-  const { values } = taken;
-  const sources = new Set<unknown>(taken.ownSources);
+function checkShops(checked: Checked, usedSecrets: Set<string>, usedSources: ReadonlySet<unknown>): void {
+  const { tree, report } = checked;
+  const sources = new Set<unknown>(usedSources);
   for (const platform of platformSettings) {
-    const shops = valueAt(tree, [...webhook, platform.name]);
     const names = new Set<unknown>();
-    for (const index of Array.isArray(shops) ? shops.keys() : []) {
-      const at = [...webhook, platform.name, index];
+    for (const at of entriesOf(tree, [...webhook, platform.name])) {
       const name = valueAt(tree, [...at, 'shop']);
       if (typeof name === 'string' && names.has(name)) {
         report([...at, 'shop'], `must differ from the other shops' names, got "${name}"`);
@@ -132,17 +136,10 @@ function checkShops(
         report([...at, 'source'], problem);
       }
       sources.add(source);
-      checkRest(tree, [...at, 'rest'], platform, secrets, report);
-      const listed = valueAt(tree, [...at, 'secrets']);
-      for (const place of Array.isArray(listed) ? listed.keys() : []) {
-        const path = [...at, 'secrets', place, 'value'];
-        const secret = secrets.get(path.join('.'));
-        if (secret === undefined) continue;
-        const problem = problemOfText(secret);
-        if (problem !== null) report(path, problem);
-        // Only the body is signed: with a shared secret, a body of one shop could be sent to the address of the other.
-        if (values.has(secret)) report(path, 'is the secret of another entry, too: each needs its own');
-        values.add(secret);
+      checkRest(checked, [...at, 'rest'], platform);
+      // Only the body is signed: with a shared secret, a body of one shop could be sent to the address of the other.
+      for (const secret of entriesOf(tree, [...at, 'secrets'])) {
+        checkSecret(checked, [...secret, 'value'], problemOfText, usedSecrets);
       }
     }
   }
@@ -150,11 +147,9 @@ function checkShops(
 
 /** The keys of a shop's API must not cross a network unencrypted, not even to a stand-in for the shop. */
 function checkRest(
-  tree: unknown,
+  { tree, secrets, report }: Checked,
   at: ConfigPath,
   platform: (typeof platformSettings)[number],
-  secrets: Secrets,
-  report: (path: ConfigPath, problem: string) => void,
 ): void {
   if (valueAt(tree, at) === undefined) return;
   const url = valueAt(tree, [...at, 'url']);
@@ -171,8 +166,14 @@ function checkRest(
   if (problem !== null) report(at, problem);
 }
 
+/** The path of each entry of the list at this path. */
+function entriesOf(tree: unknown, path: ConfigPath): ConfigPath[] {
+  const list = valueAt(tree, path);
+  return Array.isArray(list) ? list.map((_, index) => [...path, index]) : [];
+}
+
 function problemOfText(secret: string): string | null {
-  return secret.length >= shortestSecret ? null : `must have at least ${shortestSecret} characters`;
+  return secret.length >= minSecretLength ? null : `must have at least ${minSecretLength} characters`;
 }
 
 function problemOfWhsec(secret: string): string | null {

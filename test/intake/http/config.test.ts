@@ -28,7 +28,7 @@ describe('the configuration of the HTTP intake', () => {
     [
       'has one token for two callers',
       `tokens: [${token('a', good)}, ${token('b', good)}]`,
-      'is the secret of another entry',
+      'is also the secret of another entry',
     ],
     [
       'has two callers of one name',
@@ -55,7 +55,7 @@ describe('the configuration of the HTTP intake', () => {
     [
       'has shops that share a secret',
       `shopify: [{ shop: a, sku_map: x, secrets: [{ value: "${good}" }] }, { shop: b, sku_map: x, secrets: [{ value: "${good}" }] }]`,
-      'is the secret of another entry',
+      'is also the secret of another entry',
     ],
   ])('that %s stops the start, without telling a secret', (_, yaml, problem) => {
     const mistakes = mistakesOf(webhook(yaml)).join('\n');

@@ -286,15 +286,15 @@ ${more}`;
   });
 
   it.each([
-    ['a SKU without a map', `fields: { ${basic}, sku: /sku }`, 'belong together'],
-    ['a map without a SKU', `sku_map: x.yaml, fields: { ${basic}, variant: /v }`, 'belong together'],
+    ['a SKU without a map', `fields: { ${basic}, sku: /sku }`, 'need each other'],
+    ['a map without a SKU', `sku_map: x.yaml, fields: { ${basic}, variant: /v }`, 'need each other'],
     [
       'a map beside a variant',
       `sku_map: x.yaml, fields: { ${basic}, sku: /s, variant: /v }`,
-      'are said by the SKU map',
+      'because the SKU map has them',
     ],
-    ['nothing to buy', `fields: { ${basic} }`, 'names nothing to buy'],
-    ['a map without fields', 'sku_map: x.yaml', 'belongs to fields'],
+    ['nothing to buy', `fields: { ${basic} }`, 'names no product'],
+    ['a map without fields', 'sku_map: x.yaml', 'needs `fields`'],
     ['a path that is no pointer', `fields: { ${basic}, variant: card }`, 'must be a JSON pointer'],
     ['no place of the quantity', 'fields: { order_id: /id, lines: /items, variant: /v }', 'quantity'],
   ])('with %s stops the start', (_, yaml, problem) => {

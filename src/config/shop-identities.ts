@@ -10,7 +10,7 @@ export function shopIdentities({ intake }: Config): readonly ShopIdentity[] {
     // An order in our own form may name its source itself.
     .filter(({ form }) => form !== null)
     .map(({ name, secret, source }): ShopIdentity => {
-      return { title: `hmac "${name}"`, source: source ?? webhook.source, marks: [secretOf(secret)] };
+      return { title: `hmac "${name}"`, source: source ?? webhook.source, fingerprints: [secretOf(secret)] };
     });
   return [...shops.map(identityOf), ...homeMade];
 }
@@ -23,7 +23,7 @@ function identityOf({ platform, shop, source, secrets, rest }: Shop): ShopIdenti
     // Several shops may share the secret: where the address is known, it identifies the shop.
     ...(sharesSecrets && rest !== null ? [] : secrets.map(secretOf)),
   ];
-  return { title: `${platform} "${shop}"`, source, marks: [name, ...others] };
+  return { title: `${platform} "${shop}"`, source, fingerprints: [name, ...others] };
 }
 
 const secretOf = (value: string): ShopFingerprint => ({ kind: 'secret', value });

@@ -1,22 +1,22 @@
 const messageLimit = 500;
 
-/** Foreign text for logs and people: one line, no control characters that could drive a terminal, cut to a limit. */
+/** Text from outside, for logs and people: one line, without control characters, cut to a limit of characters. */
 export function messageText(text: string, limit: number = messageLimit): string {
   const line = text
     .replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
     .replaceAll(/ {2,}/g, ' ')
     .trim();
-  // Cut between characters, never within one.
+  // Array.from splits between characters, never inside one.
   const characters = line.length > limit ? Array.from(line) : [];
   return characters.length > limit ? `${characters.slice(0, limit - 1).join('')}…` : line;
 }
 
-/** A foreign value inside a sentence. */
+/** A value from outside, inside a sentence. */
 export function quoted(value: string): string {
   return `"${messageText(value, 64)}"`;
 }
 
-/** Takes a secret out of a text, whoever put it there; also the beginning of it that a cut has left. */
+/** Removes a secret from a text, and also the beginning of it that is left where the text was cut. */
 export function withoutSecret(text: string, secret: string): string {
   if (secret === '') return text;
   let clean = text.replaceAll(secret, '[key]');

@@ -1,4 +1,4 @@
-/** The known name that a mistyped one most likely means; undefined when none is near. */
+/** The known name that a mistyped name most likely means; undefined when none is similar. */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   const limit = Math.max(1, Math.floor(name.length / 3));
   let best: { name: string; distance: number } | undefined;
@@ -9,7 +9,7 @@ export function nearestName(name: string, known: readonly string[]): string | un
   return best?.name;
 }
 
-/** How many single characters must be changed, inserted, removed or swapped with their neighbour. */
+/** How many characters must be changed, inserted, removed or swapped with their neighbour. */
 function editDistance(left: string, right: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: right.length + 1 }, (_, index) => index);

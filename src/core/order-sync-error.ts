@@ -1,6 +1,6 @@
 /**
- * Every failure a person may meet has a stable code: match on `code`, never on the text or on `instanceof`.
- * The message says what failed and the value met; `hint` says what to do next.
+ * Every failure that people can see has a stable code: match on `code`, never on the text or with `instanceof`. The
+ * message says what failed, with the value; `hint` says what to do next.
  */
 export type OrderSyncErrorCode =
   | 'CONFIG_INVALID'
@@ -35,20 +35,17 @@ export class OrderSyncError extends Error {
   }
 }
 
-/** True for our own failures with this code, across realms and copies of the class. */
+/** Whether this is a failure of this worker with this code. */
 export function hasCode(error: unknown, code: OrderSyncErrorCode): error is OrderSyncError {
   return error instanceof Error && 'code' in error && error.code === code;
 }
 
-/**
- * States what must hold. A failed assertion is a programmer's mistake: the process stops on it, and the outbox makes
- * that safe.
- */
+/** Checks an invariant. A failed assertion is a bug: the process stops, which the outbox makes safe. */
 export function assert(condition: boolean, sentence: string): asserts condition {
   if (!condition) throw new OrderSyncError('INVARIANT', `This must hold but does not: ${sentence}`);
 }
 
-/** Makes a switch total: the compiler finds the missing case, the process the impossible value. */
+/** For the default of a switch: the compiler reports a missing case, and an unexpected value throws. */
 export function unreachable(value: never): never {
   throw new OrderSyncError('INVARIANT', `Unexpected value ${JSON.stringify(value)}`);
 }

@@ -1,13 +1,13 @@
-/** What a shop is recognised by, whatever the source is that its orders are given. */
+/** A property that identifies a shop, also after its source was renamed in the configuration. */
 export interface ShopFingerprint {
   readonly kind: 'name' | 'address' | 'secret';
   readonly value: string;
 }
 
-/** A shop of which the configuration alone says what source its orders belong to: they cannot name one themselves. */
+/** A shop whose orders cannot name a source themselves: the configuration assigns it. */
 export interface ShopIdentity {
-  /** How a person finds it in the configuration. */
+  /** Its name in the configuration, for messages. */
   readonly title: string;
   readonly source: string;
-  readonly marks: readonly ShopFingerprint[];
+  readonly fingerprints: readonly ShopFingerprint[];
 }

@@ -33,8 +33,8 @@ const config = `${sandbox}intake:
 
 it('a shop is recognised by its name, its address and what signs for it alone; one whose orders name a source, by nothing', () => {
   const { config: loaded } = load(config);
-  const text = shopIdentities(loaded).map(({ title, source, marks }) => {
-    return [title, source, ...marks.map(({ kind, value }) => `${kind} ${value}`)].join(' | ');
+  const text = shopIdentities(loaded).map(({ title, source, fingerprints }) => {
+    return [title, source, ...fingerprints.map(({ kind, value }) => `${kind} ${value}`)].join(' | ');
   });
   expect(text).toEqual([
     'woocommerce "main" | main | name woocommerce/main | address shop.example.com/store | secret the-secret-of-main-1 | secret the-secret-of-main-2',

@@ -92,7 +92,7 @@ describe('the callback', () => {
     house.drop('a.ndjson', `${order(1)}\n`);
     const worker = house.start();
     const failed = await worker.line((line) => line.msg === 'a result could not be delivered');
-    expect(failed['err']).toBe('the receiver answered 307: a redirect is never followed, name the address itself');
+    expect(failed['err']).toBe('the receiver answered 307: a redirect is not followed, configure the final address');
     await worker.line(
       (line) => line.msg === 'result delivered' && line['sink'] === 'folder' && line['state'] === 'completed',
     );

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { CatalogueFacts } from '../../wholesale/catalogue/check-sku.ts';
-import { checkSku, type SoldItem } from '../../wholesale/catalogue/check-sku.ts';
+import { checkSku } from '../../wholesale/catalogue/check-sku.ts';
 import type { Config } from '../../config/config.ts';
 import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
 import { SkuFile } from '../../storefronts/sku-file.ts';
-import type { Sku, SkuMap } from '../../core/order/sku.ts';
+import type { SkuMap } from '../../core/order/sku.ts';
 import { createLogger } from '../../ops/logger.ts';
 import { programVersion } from '../../ops/program-version.ts';
 import type { SkuSighting } from '../../store/storefronts/storefront-skus.ts';
@@ -151,7 +151,7 @@ function findingsOf(
   const problems: Finding[] = [];
   const unknown: Finding[] = [];
   for (const [sku, item] of skus) {
-    const verdict = checkSku(soldItem(item, currency), catalogue);
+    const verdict = checkSku(item, currency, catalogue);
     if (verdict.kind === 'good') continue;
     const { code, message } = verdict;
     (verdict.kind === 'problem' ? problems : unknown).push({ sku, code, message });
@@ -183,16 +183,6 @@ function findingsOf(
     }
   }
   return { platform, shop, skus: skus.size, problems, unknown, unmapped };
-}
-
-function soldItem(sku: Sku, shopCurrency: string | null): SoldItem {
-  const currency = sku.currency ?? shopCurrency;
-  if (sku.type === 'gift_card_order') {
-    return { type: sku.type, variant: sku.variant, quantity: sku.quantity, currency };
-  }
-  const days = sku.days ?? null;
-  if (sku.type === 'esim_topup') return { type: sku.type, plan: sku.plan, days, currency };
-  return { type: sku.type, plan: sku.plan, quantity: sku.quantity, days, currency };
 }
 
 const listed = 20;

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { purchaseFields, type Purchase } from './purchase.ts';
 
-/** Limits on everything that can grow; the wholesale API's own limits are checked where the spec states them. */
+/** Limits of this worker on everything that can grow, and the limits that the specification states. */
 export const orderLimits = {
   linesPerRequest: 1000,
   metadataBytes: 16_384,
@@ -20,8 +20,8 @@ const identifier = (max: number) =>
     .regex(/^\S(.*\S)?$/s, 'must not begin or end with a space');
 
 /**
- * The id of an order or a line. Compared character by character, so that nothing may be in it that nobody sees, and no
- * letter that can be written in two ways: sent again by other means, it would be another id, and bought again.
+ * The id of an order or a line. Ids are compared character by character: an invisible character, or a letter that can
+ * be written in two ways, could give the same order a second id, and it would be bought again.
  */
 const identity = (max: number) =>
   identifier(max)
@@ -34,8 +34,8 @@ export const sourceSchema = z
 
 export const currencySchema = z.string().regex(/^[A-Z]{3}$/, 'must be three capital letters, for example "USD"');
 
-/** The check digit of ITU-T E.118: it finds every single mistyped digit. */
-export function hasValidCheckDigit(iccid: string): boolean {
+/** The check digit of ITU-T E.118: it detects every single wrong digit. */
+function hasValidCheckDigit(iccid: string): boolean {
   let sum = 0;
   for (let index = 0; index < iccid.length; index += 1) {
     const digit = Number(iccid[iccid.length - 1 - index]);
@@ -53,65 +53,59 @@ export const iccidSchema = z
     'has a wrong check digit: is it mistyped?',
   );
 
-const wholeNumber = (min: number, max: number) => z.int().min(min).max(max);
 const product = identifier(128);
-const lineId = identity(64);
+const days = z.int().min(1).max(orderLimits.days).optional();
+const carried = { extra: z.record(z.string(), z.string()).optional() };
+const charged = { currency: currencySchema.optional(), ...carried };
+const line_id = identity(64);
 
 const giftCardLine = z.strictObject({
-  line_id: lineId,
+  line_id,
   type: z.literal('gift_card_order'),
   variant: product,
-  quantity: wholeNumber(1, orderLimits.giftCardQuantity),
-  currency: currencySchema.optional(),
-  extra: z.record(z.string(), z.string()).optional(),
+  quantity: z.int().min(1).max(orderLimits.giftCardQuantity),
+  ...charged,
 });
-/** Spec 2: `quantity` of an eSIM order is 1 to 30; `days` is for daily plans, whose range only the plan knows. */
+/** Spec 2: `quantity` of an eSIM order is 1 to 30. `days` is for daily plans; its range depends on the plan. */
 const esimLine = z.strictObject({
-  line_id: lineId,
+  line_id,
   type: z.literal('esim_order'),
   plan: product,
-  quantity: wholeNumber(1, orderLimits.esimQuantity),
-  days: wholeNumber(1, orderLimits.days).optional(),
-  currency: currencySchema.optional(),
-  extra: z.record(z.string(), z.string()).optional(),
+  quantity: z.int().min(1).max(orderLimits.esimQuantity),
+  days,
+  ...charged,
 });
 const topupLine = z.strictObject({
-  line_id: lineId,
+  line_id,
   type: z.literal('esim_topup'),
   iccid: iccidSchema,
   plan: product,
-  days: wholeNumber(1, orderLimits.days).optional(),
-  currency: currencySchema.optional(),
-  extra: z.record(z.string(), z.string()).optional(),
+  days,
+  ...charged,
 });
-const cancelLine = z.strictObject({
-  line_id: lineId,
-  type: z.literal('esim_cancel'),
-  iccid: iccidSchema,
-  extra: z.record(z.string(), z.string()).optional(),
-});
+const cancelLine = z.strictObject({ line_id, type: z.literal('esim_cancel'), iccid: iccidSchema, ...carried });
 
 export const orderLineSchema = z.discriminatedUnion('type', [giftCardLine, esimLine, topupLine, cancelLine]);
 export type OrderLine = z.infer<typeof orderLineSchema>;
 
-export const metadataSchema = z
+const metadataSchema = z
   .record(z.string(), z.json())
   .refine((value) => JSON.stringify(value).length <= orderLimits.metadataBytes, {
     error: `must be at most ${orderLimits.metadataBytes} bytes as JSON`,
   });
 
-/** What the worker may do by itself when the API refuses; without a rule it does nothing of the kind. */
+/** What the worker may do by itself after a rejection. Without a rule it changes no order. */
 export const orderRulesSchema = z.strictObject({
-  /** Above the per-order limit: order in parts, each with a reference of its own (Spec 7, `limit_exceeded`). */
+  /** Above the per-order limit: order in parts, each with its own reference (Spec 7, `limit_exceeded`). */
   split: z.boolean().optional(),
-  /** With less in stock than was ordered: take what there is (Spec 7, `out_of_stock`: "Order fewer or try later"). */
+  /** With less in stock than ordered: order fewer (Spec 7, `out_of_stock`: "Order fewer or try later"). */
   partial: z.boolean().optional(),
-  /** When the balance does not cover it: charge this one instead (Spec 7, `insufficient_balance`). */
+  /** When the balance does not cover the order: charge this one (Spec 7, `insufficient_balance`). */
   fallback_currency: currencySchema.optional(),
 });
 export type OrderRules = z.infer<typeof orderRulesSchema>;
 
-/** The head of a request, without its lines: lines are judged one by one, so that a bad one is rejected alone. */
+/** A request without its lines: each line is checked by itself, and a wrong one is rejected alone. */
 export const orderHeadSchema = z.strictObject({
   source: sourceSchema.optional(),
   order_id: identity(128),
@@ -122,31 +116,30 @@ export const orderHeadSchema = z.strictObject({
 });
 export type OrderHead = z.infer<typeof orderHeadSchema>;
 
-/** One line that may be accepted: complete, checked, with everything its request says about it. */
+/** A checked line, together with the fields of its request. */
 export interface AcceptableLine extends Purchase {
   readonly source: string;
   readonly orderId: string;
   readonly lineId: string;
-  /** Wall time in ms after which a line that was never sent is not bought any more. */
+  /** Wall time in ms. After it, a line that was never sent is not bought any more. */
   readonly notAfterMs: number | null;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly extra: Readonly<Record<string, string>>;
-  /** Absent: none. Not part of what is bought, so the first request's rules stay. */
+  /** Absent: none. Rules are not part of the fingerprint: a repeated request does not change them. */
   readonly rules?: OrderRules;
 }
 
 /**
- * What is bought, as a hash: the same line sent again has the same fingerprint, and a line of the same identity with
- * another one is a conflict. Deadline and metadata are not part of it: a shop that re-sends with a new deadline asks
- * for the same thing.
+ * A hash of the purchase. A repeated line has the same fingerprint; a line with the same identity and another
+ * fingerprint is a conflict. Deadline and metadata are not part of it: with a new deadline it is still the same order.
  */
-export function fingerprintOf(line: AcceptableLine): string {
+export function fingerprintOf(line: Purchase): string {
   return hash('sha256', JSON.stringify(purchaseFields.map((field) => line[field])), 'hex').slice(0, 32);
 }
 
 /**
- * Joins a head and a line. Returns the reason, as (field, rule), when they cannot be joined: a buying line must name
- * a balance, itself or through its request (Spec 1: the balance is named per request).
+ * Joins a line with the head of its request. Fails with field and rule when neither names the balance to charge
+ * (Spec 1: the balance is named per request); a cancel needs none.
  */
 export function joinLine(
   head: OrderHead,
@@ -155,11 +148,8 @@ export function joinLine(
 ): { ok: true; line: AcceptableLine } | { ok: false; field: string; rule: string } {
   const currency = line.type === 'esim_cancel' ? null : (line.currency ?? head.currency ?? null);
   if (line.type !== 'esim_cancel' && currency === null) {
-    return {
-      ok: false,
-      field: 'currency',
-      rule: 'is required, on the line or on its order: it names the balance to charge',
-    };
+    const rule = 'is required, on the line or on its order: it names the balance to charge';
+    return { ok: false, field: 'currency', rule };
   }
   return {
     ok: true,

@@ -1,29 +1,29 @@
 import { createHash, createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 
-/** Which purchase a reference stands for. A new reference needs a new generation or part, and a reason for it. */
+/** The purchase that a reference names. Only another generation or part gives a line another reference. */
 export interface ReferenceSubject {
   readonly source: string;
   readonly orderId: string;
   readonly lineId: string;
-  /** 0 at first; rises only with a changed body after a definite rejection, or when a person re-orders. */
+  /** 0 at first. It rises only when a definite rejection is followed by a changed body, or when a person re-orders. */
   readonly generation: number;
   /** 0 unless a line was split because of the per-order limit (Spec 7, `limit_exceeded`). */
   readonly part: number;
 }
 
 export interface ReferenceNamespace {
-  /** Separates two installations that share an account. */
+  /** Keeps the references of two installations apart that share an account. */
   readonly instance: string;
-  /** Starts every reference, so that a person recognises it in the supplier's list. */
+  /** The beginning of every reference, by which a person recognises it in the supplier's list. */
   readonly prefix: string;
-  /** At least 32 bytes, made once and kept outside the data volume in production. */
+  /** At least 32 bytes, created once. In production it is kept outside the data volume. */
   readonly secret: Buffer;
 }
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
-const digestCharacters = 26; // 130 bits: a collision is not a risk that needs handling
+const digestCharacters = 26; // 130 bits: collisions need no handling
 
-/** `bytes` has a character for each byte: as text they cross from the native side in a third of a Buffer's time. */
+/** `bytes` has one character for each byte: Node returns a digest as text three times as fast as in a Buffer. */
 function base32(bytes: string, characters: number): string {
   let text = '';
   let bits = 0;
@@ -39,7 +39,7 @@ function base32(bytes: string, characters: number): string {
   return text;
 }
 
-/** Preparing a key costs more than using it, and a file of 50,000 lines uses one 50,000 times. */
+/** Creating a key costs more than using it, and a file of 50,000 lines uses it 50,000 times. */
 const keys = new WeakMap<Buffer, KeyObject>();
 
 function keyOf(secret: Buffer): KeyObject {
@@ -51,11 +51,12 @@ function keyOf(secret: Buffer): KeyObject {
 }
 
 /**
- * The reference of a purchase: deterministic, so that a lost disk and a redelivered request lead to the same one and
- * the API replays its answer instead of selling again (Spec 7, retry rule 1). At most 36 characters of [A-Za-z0-9_-].
+ * The reference of a purchase: at most 36 characters of [A-Za-z0-9_-]. It is deterministic: when a request is delivered
+ * again after the disk was lost, it gets the same reference, and the API repeats its answer instead of selling again
+ * (Spec 7, retry rule 1).
  */
 export function referenceFor(namespace: ReferenceNamespace, subject: ReferenceSubject): string {
-  // JSON keeps the fields apart: ("a", "bc") and ("ab", "c") must not meet.
+  // As JSON, ("a", "bc") and ("ab", "c") are different messages.
   const message = JSON.stringify([
     namespace.instance,
     subject.source,
@@ -68,7 +69,7 @@ export function referenceFor(namespace: ReferenceNamespace, subject: ReferenceSu
   return `${namespace.prefix}-${base32(digest, digestCharacters)}`;
 }
 
-/** A name for the secret that reveals nothing of it: compared at start, because another secret means other references. */
+/** Identifies the namespace without revealing its secret. Checked at the start: another secret gives other references. */
 export function namespaceFingerprint(namespace: ReferenceNamespace): string {
   const salted = createHmac('sha256', namespace.secret).update('order-sync namespace fingerprint');
   return createHash('sha256')

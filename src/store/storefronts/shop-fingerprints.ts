@@ -28,11 +28,11 @@ export function adoptShops(
   );
   for (const shop of shops) {
     const { title, source } = shop;
-    for (const mark of shop.marks) {
-      const { kind } = mark;
-      const value = kind === 'secret' ? keyFingerprint(namespace, mark.value) : mark.value;
+    for (const fingerprint of shop.fingerprints) {
+      const { kind } = fingerprint;
+      const value = kind === 'secret' ? keyFingerprint(namespace, fingerprint.value) : fingerprint.value;
       const known = findSource.get({ kind, value });
-      if (known !== undefined && known !== source) refuse(title, mark, { known, source });
+      if (known !== undefined && known !== source) refuse(title, fingerprint, { known, source });
       remember.run({ kind, value, source, nowMs });
     }
   }

@@ -1,5 +1,5 @@
 import { orderLimits } from '../../core/order/order-request.ts';
-import type { Purchase } from '../../core/order/purchase.ts';
+import type { Sku } from '../../core/order/sku.ts';
 import type { Plan, Product } from './catalogue-item.ts';
 
 /** What the supplier's catalogue says about a gift card or software product. */
@@ -22,23 +22,6 @@ export interface CatalogueFacts {
   readonly plansProblem: string | null;
 }
 
-/** What one piece of a SKU in a shop's cart buys. */
-export type SoldItem =
-  | (Pick<Purchase, 'currency'> & {
-      readonly type: 'gift_card_order';
-      readonly variant: string;
-      readonly quantity: number;
-    })
-  | (Pick<Purchase, 'days' | 'currency'> & {
-      readonly type: 'esim_order';
-      readonly plan: string;
-      readonly quantity: number;
-    })
-  | (Pick<Purchase, 'days' | 'currency'> & {
-      readonly type: 'esim_topup';
-      readonly plan: string;
-    });
-
 /** `problem`: the API would reject an order of it; `unknown`: the catalogue does not say. */
 export type SkuVerdict =
   | { readonly kind: 'good' }
@@ -48,57 +31,60 @@ const good: SkuVerdict = { kind: 'good' };
 const problem = (code: string, message: string): SkuVerdict => ({ kind: 'problem', code, message });
 const unknown = (code: string, message: string): SkuVerdict => ({ kind: 'unknown', code, message });
 
-/** Whether the supplier would sell this item, by what its catalogue says. The codes are those of Spec 7. */
-export function checkSku(item: SoldItem, catalogue: CatalogueFacts): SkuVerdict {
-  switch (item.type) {
+/**
+ * Whether the supplier would sell this SKU, by what its catalogue says. The codes are those of Spec 7.
+ * @param shopCurrency the balance that is charged where the SKU names none; null: that of each order, not checked
+ */
+export function checkSku(sku: Sku, shopCurrency: string | null, catalogue: CatalogueFacts): SkuVerdict {
+  const currency = sku.currency ?? shopCurrency;
+  switch (sku.type) {
     case 'gift_card_order': {
-      const product = catalogue.products.find(({ variant }) => variant === item.variant);
-      if (product !== undefined) return checkProduct(item, product);
+      const product = catalogue.products.find(({ variant }) => variant === sku.variant);
+      if (product !== undefined)
+        return checkProduct(sku.quantity, product) ?? checkCurrency(currency, product, sku.variant);
       if (catalogue.productsProblem !== null) return unknown('not_read', catalogue.productsProblem);
-      return problem('invalid_variant', `the catalogue has no variant "${item.variant}"`);
+      return problem('invalid_variant', `the catalogue has no variant "${sku.variant}"`);
     }
     case 'esim_order': {
-      const plan = catalogue.plans.find((it) => it.plan === item.plan);
-      if (plan !== undefined) return checkPlan(item, plan);
+      const plan = catalogue.plans.find((it) => it.plan === sku.plan);
+      if (plan !== undefined)
+        return checkPlan(sku.quantity, sku.days ?? null, plan) ?? checkCurrency(currency, plan, sku.plan);
       if (catalogue.plansProblem !== null) return unknown('not_read', catalogue.plansProblem);
-      return problem('invalid_plan', `no destination of the catalogue has a plan "${item.plan}"`);
+      return problem('invalid_plan', `no destination of the catalogue has a plan "${sku.plan}"`);
     }
     case 'esim_topup':
       return unknown('per_esim', 'top-up plans depend on the eSIM, so the catalogue does not list them');
   }
 }
 
-function checkProduct(item: Extract<SoldItem, { type: 'gift_card_order' }>, product: ProductFacts): SkuVerdict {
-  if (!product.sellable) return problem('not_api_sellable', `"${item.variant}" is sold on the website only`);
-  if (product.maxQuantity !== null && item.quantity > product.maxQuantity) {
-    const rule = `one piece buys ${item.quantity}, but one order may have at most ${product.maxQuantity} of "${item.variant}"`;
-    return problem('limit_exceeded', rule);
-  }
-  return checkCurrency(item.currency, product.currencies, item.variant);
+function checkProduct(quantity: number, { variant, sellable, maxQuantity }: ProductFacts): SkuVerdict | null {
+  if (!sellable) return problem('not_api_sellable', `"${variant}" is sold on the website only`);
+  if (maxQuantity === null || quantity <= maxQuantity) return null;
+  const rule = `one piece buys ${quantity}, but one order may have at most ${maxQuantity} of "${variant}"`;
+  return problem('limit_exceeded', rule);
 }
 
-function checkPlan(item: Extract<SoldItem, { type: 'esim_order' }>, plan: PlanFacts): SkuVerdict {
-  const { days } = item;
-  if (!plan.sellable) return problem('not_api_sellable', `"${item.plan}" cannot be ordered`);
-  if (plan.daily && days === null) return problem('days_missing', `"${item.plan}" is sold by the day: set \`days\``);
-  if (!plan.daily && days !== null) {
-    return unknown('days_not_daily', `the catalogue does not call "${item.plan}" a daily plan, but \`days\` is set`);
+function checkPlan(quantity: number, days: number | null, facts: PlanFacts): SkuVerdict | null {
+  const { plan, sellable, daily, minDays, maxDays } = facts;
+  if (!sellable) return problem('not_api_sellable', `"${plan}" cannot be ordered`);
+  if (daily && days === null) return problem('days_missing', `"${plan}" is sold by the day: set \`days\``);
+  if (!daily && days !== null) {
+    return unknown('days_not_daily', `the catalogue does not call "${plan}" a daily plan, but \`days\` is set`);
   }
-  if (item.quantity > orderLimits.esimQuantity) {
-    const rule = `one piece buys ${item.quantity} eSIMs, but one order may have at most ${orderLimits.esimQuantity}`;
+  if (quantity > orderLimits.esimQuantity) {
+    const rule = `one piece buys ${quantity} eSIMs, but one order may have at most ${orderLimits.esimQuantity}`;
     return problem('limit_exceeded', rule);
   }
-  const isShort = days !== null && plan.minDays !== null && days < plan.minDays;
-  const isLong = days !== null && plan.maxDays !== null && days > plan.maxDays;
-  if (isShort || isLong) {
-    const range = `${plan.minDays ?? 1} to ${plan.maxDays ?? 'any number of'}`;
-    return problem('days_out_of_range', `"${item.plan}" is sold for ${range} days, not for ${days}`);
-  }
-  return checkCurrency(item.currency, plan.currencies, item.plan);
+  if (days === null || (days >= (minDays ?? days) && days <= (maxDays ?? days))) return null;
+  const range = `${minDays ?? 1} to ${maxDays ?? 'any number of'}`;
+  return problem('days_out_of_range', `"${plan}" is sold for ${range} days, not for ${days}`);
 }
 
-/** Without a currency of its own, an item is bought in that of each order: there is nothing to compare. */
-function checkCurrency(currency: string | null, known: readonly string[], name: string): SkuVerdict {
-  if (currency === null || known.length === 0 || known.includes(currency)) return good;
-  return problem('currency_unavailable', `"${name}" has no price in ${currency}, only in ${known.join(', ')}`);
+function checkCurrency(
+  currency: string | null,
+  { currencies }: { currencies: readonly string[] },
+  name: string,
+): SkuVerdict {
+  if (currency === null || currencies.length === 0 || currencies.includes(currency)) return good;
+  return problem('currency_unavailable', `"${name}" has no price in ${currency}, only in ${currencies.join(', ')}`);
 }

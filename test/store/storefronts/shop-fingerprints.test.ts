@@ -6,11 +6,11 @@ import { Outbox } from '../../support/outbox.ts';
 const day = 86_400_000;
 const secret = 'a-secret-of-the-shop';
 
-const shop = (source: string, marks: Partial<Record<'name' | 'address' | 'secret', string>>): ShopIdentity => ({
+const shop = (source: string, values: Partial<Record<'name' | 'address' | 'secret', string>>): ShopIdentity => ({
   title: 'woocommerce "main"',
   source,
-  marks: (['name', 'address', 'secret'] as const).flatMap((kind) => {
-    const value = marks[kind];
+  fingerprints: (['name', 'address', 'secret'] as const).flatMap((kind) => {
+    const value = values[kind];
     return value === undefined ? [] : [{ kind, value }];
   }),
 });
@@ -30,10 +30,10 @@ describe('a shop that comes under another source', () => {
     ['name', { name: 'woocommerce/main', address: 'new.example', secret: 'another-secret-of-it' }],
     ['address', { name: 'woocommerce/new', address: 'shop.example', secret: 'another-secret-of-it' }],
     ['secret', { name: 'woocommerce/new', address: 'new.example', secret }],
-  ])('is recognised by its %s, also after a restart', async (kind, marks) => {
+  ])('is recognised by its %s, also after a restart', async (kind, values) => {
     const { outbox, adopt } = await outboxWith(shop('main', main));
     await outbox.reopen();
-    await expect(adopt(2 * day, shop('new', marks))).rejects.toMatchObject({
+    await expect(adopt(2 * day, shop('new', values))).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
       message: expect.stringContaining(`the shop with this ${kind} has the source "main"`),
       hint: expect.stringContaining('set source: main'),
@@ -53,8 +53,8 @@ describe('a shop that comes under another source', () => {
     const { adopt } = await outboxWith(shop('main', main));
     const moved = { name: 'woocommerce/front', address: 'front.example', secret: 'the-next-secret-of-it' };
     await adopt(2 * day, shop('main', moved));
-    for (const marks of [main, moved]) {
-      await expect(adopt(3 * day, shop('front', marks))).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+    for (const values of [main, moved]) {
+      await expect(adopt(3 * day, shop('front', values))).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
     }
   });
 

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { apiOperations } from '../../src/sandbox/http/api-operations.ts';
 import { buyEsim, callerOf, esim, giftCard, mainKey, messageOf, refusalOf, startSandbox } from './running-sandbox.ts';
 
-describe('access', () => {
-  it('every operation, and every path that is none, needs the bearer key', async () => {
+describe('access to the API', () => {
+  it('every operation and every unknown path needs the bearer key', async () => {
     const sandbox = await startSandbox();
     for (const { method, path, example } of apiOperations) {
       const concrete = path.replace(/\{\w+\}/g, 'x');
@@ -19,7 +19,7 @@ describe('access', () => {
     expect(refusalOf(await callerOf(sandbox).get('/anything'))).toBe('404 not_found');
   });
 
-  it('a key that is missing, wrong, or sent in another way is 401 invalid_key', async () => {
+  it('a missing key, a wrong key and a key in another form are 401 invalid_key', async () => {
     const sandbox = await startSandbox();
     const nobody = callerOf(sandbox, null);
     for (const authorization of [
@@ -35,7 +35,7 @@ describe('access', () => {
     expect((await nobody.get('/balances', { authorization: `bearer ${mainKey}` })).status).toBe(200);
   });
 
-  it('an account that is blocked, or no longer wholesale, is shut out until that changes', async () => {
+  it('a blocked account and one that is no longer wholesale are refused until that changes', async () => {
     const sandbox = await startSandbox();
     for (const standing of [{ blocked: true }, { wholesale: false }]) {
       await sandbox.operate((operator) => operator.accountEvent('acme', standing));
@@ -45,13 +45,13 @@ describe('access', () => {
     }
   });
 
-  it('is for servers only: no answer allows a web page of another site to read it', async () => {
+  it('no answer allows a web page of another site to read it, because the API is for servers only', async () => {
     const sandbox = await startSandbox();
     const reply = await callerOf(sandbox).get('/balances', { origin: 'https://shop.example' });
     expect([...reply.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
   });
 
-  it('speaks JSON both ways: answers carry it, and a body that is something else is 422 invalid_request', async () => {
+  it('every answer is JSON, and a body that is not JSON is 422 invalid_request', async () => {
     const sandbox = await startSandbox();
     const caller = callerOf(sandbox);
     for (const reply of [await caller.get('/products'), await caller.get('/orders/none')]) {
@@ -63,9 +63,9 @@ describe('access', () => {
     expect(messageOf(reply)).toContain('Content-Type: application/json');
   });
 
-  it('an error body is exactly code and message, in both families; a success has no error', async () => {
+  it('an error body has exactly a code and a message in both families, and a success has no error', async () => {
     const caller = callerOf(await startSandbox());
-    // refusalOf fails on any other shape.
+    // refusalOf throws on any other shape.
     expect(refusalOf(await caller.get('/orders/none'))).toBe('404 not_found');
     expect(refusalOf(await caller.get('/esim/orders/none'))).toBe('404 not_found');
     for (const path of ['/products', '/esim/destinations', '/balances'])
@@ -75,13 +75,13 @@ describe('access', () => {
     );
   });
 
-  it('messages name the currency of the balance', async () => {
+  it('the message of a refused order names the currency of the balance', async () => {
     const caller = callerOf(await startSandbox());
     const poor = await caller.post('/orders', giftCard('a', { variant: 'test-expensive' }));
     expect(messageOf(poor)).toContain('USD');
   });
 
-  it('a balance must cover the cost: to the cent, and no other balance helps', async () => {
+  it('an order is refused when the named balance is one cent short, whatever the other balances are', async () => {
     const exact = {
       id: 'acme',
       email: 'a@b.test',
@@ -96,7 +96,7 @@ describe('access', () => {
     expect((await callerOf(short).post('/orders', giftCard('a', { currency: 'EUR' }))).status).toBe(201);
   });
 
-  it('quantity and days that are no whole numbers are 422 invalid_request; fields nobody knows are, too', async () => {
+  it('a quantity or days that is no whole number, and an unknown field, is 422 invalid_request', async () => {
     const caller = callerOf(await startSandbox());
     const iccid = await buyEsim(caller, 'e');
     for (const body of [
@@ -124,7 +124,7 @@ describe('access', () => {
     expect([second.status, second.text]).toEqual([first.status, first.text]);
   });
 
-  it('maintenance answers every call with 503 api_disabled, and the same call works afterwards', async () => {
+  it('during maintenance every call is 503 api_disabled, and the same call works afterwards', async () => {
     const sandbox = await startSandbox({ maintenance: true });
     const caller = callerOf(sandbox);
     expect(refusalOf(await caller.post('/orders', giftCard('a')))).toBe('503 api_disabled');

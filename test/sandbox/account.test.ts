@@ -11,7 +11,7 @@ const letter = z.object({ to: z.string(), purpose: z.string(), code: z.string() 
 
 type Fields = Record<string, string>;
 
-/** A browser without JavaScript: cookies, forms and links, nothing else. */
+/** A browser without JavaScript: it has only cookies, forms and links. */
 class Browser {
   readonly #sandbox: Sandbox;
   readonly #outbox: string;
@@ -56,7 +56,7 @@ class Browser {
     await this.open();
   }
 
-  /** Asks for a one-time code, uses it, and returns what the page then shows. */
+  /** Requests a one-time code, creates a key with it, and returns the page. */
   async createKey(name: string): Promise<string> {
     await this.submit('/account/keys/code', {});
     return (await this.submit('/account/keys', { name, code: this.latestCode().code })).text;
@@ -73,8 +73,8 @@ async function signedIn(): Promise<{ sandbox: Sandbox; browser: Browser; databas
 
 const keyIn = (page: string): string => /<pre id="new-key">(wok_[\w-]+)<\/pre>/.exec(page)?.[1] ?? '';
 
-describe('keys', () => {
-  it('are created with a one-time code that was sent to the account holder, and shown once', async () => {
+describe('API keys', () => {
+  it('a key is created with a one-time code that was sent to the account holder, and it is shown once', async () => {
     const { sandbox, browser, database } = await signedIn();
     const page = await browser.createKey('shop');
     expect(browser.latestCode()).toMatchObject({ to: 'owner@acme.example', purpose: 'create_key' });
@@ -84,7 +84,7 @@ describe('keys', () => {
     expect(await browser.open()).not.toContain(key);
   });
 
-  it('are kept as fingerprints only: no file of the database contains one', async () => {
+  it('only the fingerprint of a key is stored: the database file does not contain the key', async () => {
     const { sandbox, browser, database } = await signedIn();
     const key = keyIn(await browser.createKey('shop'));
     await callerOf(sandbox, key).post('/orders', giftCard('a'));
@@ -95,7 +95,7 @@ describe('keys', () => {
     expect(bytes.includes('acme')).toBe(true);
   });
 
-  it('need a code that is right, fresh and unused', async () => {
+  it('creating a key needs a code that is correct, at most ten minutes old and not used', async () => {
     const { browser, sandbox } = await signedIn();
     expect((await browser.submit('/account/keys', { name: 'x', code: '000000' })).text).toContain('wrong or too old');
     await browser.createKey('first');
@@ -113,7 +113,7 @@ describe('keys', () => {
     );
   });
 
-  it('are at most five live ones; a revoked key stops working at once and makes room', async () => {
+  it('an account has at most five live keys, and a revoked key stops working at once and frees its place', async () => {
     const { browser, sandbox } = await signedIn();
     for (const name of ['two', 'three', 'four', 'five']) expect(keyIn(await browser.createKey(name))).not.toBe('');
     expect(await browser.createKey('six')).toContain('at most 5 live keys');
@@ -124,7 +124,7 @@ describe('keys', () => {
     expect(keyIn(await browser.createKey('six'))).not.toBe('');
   });
 
-  it('revoked by the operator stay revoked when the sandbox starts again with the same config', async () => {
+  it('a key that the operator revoked stays revoked when the sandbox starts again with the same config', async () => {
     const database = join(temporaryFolder(), 'sandbox.db');
     const first = await startSandbox({}, { database });
     expect(await first.operate((operator) => operator.revokeKey('acme', 'main'))).toBe(true);
@@ -132,7 +132,7 @@ describe('keys', () => {
     expect(refusalOf(await callerOf(await startSandbox({}, { database })).get('/balances'))).toBe('401 invalid_key');
   });
 
-  it('have an allowlist of up to 10 IPv4 or IPv6 addresses; an empty one lets every address in', async () => {
+  it('a key has an allowlist of up to 10 IPv4 or IPv6 addresses, and with an empty one it works from any address', async () => {
     const { browser, sandbox } = await signedIn();
     const from = (localAddress: string): Promise<number> =>
       new Promise((resolve, reject) => {
@@ -159,7 +159,7 @@ describe('keys', () => {
 });
 
 describe('the account page', () => {
-  it('buys a website-only product, which no key can order or read', async () => {
+  it('the page sells a website-only product, which no key can order or read', async () => {
     const { browser, sandbox } = await signedIn();
     const bought = await browser.submit('/account/shop', { variant: 'test-website-only', currency: 'USD' });
     const number = /Bought as (GC-\d+)/.exec(bought.text)?.[1] ?? '';
@@ -171,7 +171,7 @@ describe('the account page', () => {
     expect(await browser.open()).toContain('website');
   });
 
-  it('adds balance; a key can neither do that nor change the account, nor open the page', async () => {
+  it('the page adds balance, and a key can neither add balance, change the account nor open the page', async () => {
     const { browser, sandbox } = await signedIn();
     await browser.submit('/account/balances', { currency: 'GBP', amount: '12.34' });
     expect(sandbox.ledger().balances).toContainEqual({ account: 'acme', currency: 'GBP', amount_minor: 1234 });
@@ -211,7 +211,7 @@ describe('the account page', () => {
     ]);
   });
 
-  it('obeys no form of another site, none without the token of the page, and none without a session', async () => {
+  it('the page refuses forms of another site, forms without its token, and forms without a session', async () => {
     const { browser, sandbox } = await signedIn();
     const foreign = await browser.submit(
       '/account/balances',
@@ -226,7 +226,7 @@ describe('the account page', () => {
     expect(sandbox.ledger().movements.filter((movement) => movement.kind === 'funding')).toHaveLength(2);
   });
 
-  it('shows text of other people as text, runs no script, and is not kept by caches', async () => {
+  it('the page escapes the text of users, runs no script and is not cached', async () => {
     const { browser, sandbox } = await signedIn();
     await browser.createKey('<script>alert(1)</script>');
     const response = await fetch(`${sandbox.url}/account`, { headers: { cookie: browser.cookie } });
@@ -237,7 +237,7 @@ describe('the account page', () => {
     expect(response.headers.get('cache-control')).toBe('no-store');
   });
 
-  it('signs out', async () => {
+  it('a signed-out browser gets the sign-in page', async () => {
     const { browser } = await signedIn();
     await browser.submit('/account/sign-out', {});
     expect(await browser.open()).toContain('Send me a one-time code');

@@ -13,7 +13,7 @@ destinations:
 `;
 
 describe('the catalogue', () => {
-  it('lists every product with its prices, its stock, and whether it is sold by API', async () => {
+  it('the catalogue lists every product with its prices, its stock, and whether it is sold by API', async () => {
     const reply = await callerOf(await startSandbox()).get('/products');
     const { products, total, next } = productsAnswer.parse(reply.json);
     expect([products.length, next]).toEqual([total, null]);
@@ -24,7 +24,7 @@ describe('the catalogue', () => {
     expect(known('test-limit-5')).toMatchObject({ max_quantity: 5 });
   });
 
-  it('comes in pages when asked for, which together are the whole of it', async () => {
+  it('the pages of the catalogue together have every product once', async () => {
     const caller = callerOf(await startSandbox({ products_per_page: 50 }));
     const variants: string[] = [];
     let path: string | null = '/products';
@@ -39,7 +39,7 @@ describe('the catalogue', () => {
     expect([pages, new Set(variants).size]).toEqual([3, readCatalogue(shippedCatalogue).products.size]);
   });
 
-  it('lists destinations, and the plans of each that are on sale, with a price per currency and the range of days', async () => {
+  it('the catalogue lists the destinations and their plans on sale, with a price per currency and the range of days', async () => {
     const caller = callerOf(await startSandbox());
     const { destinations } = destinationsAnswer.parse((await caller.get('/esim/destinations')).json);
     expect(destinations.find((place) => place.destination === 'europe')?.countries.length).toBeGreaterThan(25);
@@ -53,7 +53,7 @@ describe('the catalogue', () => {
     expect(plans.find((plan) => plan.plan === 'test-plan-usd-only')?.prices).toEqual({ USD: '5.00' });
   });
 
-  it('is as large as a real one, and its test values are the documented ones', () => {
+  it('the catalogue is as large as a real one, and its test values are the documented ones', () => {
     const { products, plans, destinations } = readCatalogue(shippedCatalogue);
     const real = [...products.values()].filter((product) => product.category !== 'test');
     expect(real.length).toBeGreaterThanOrEqual(60);
@@ -70,7 +70,7 @@ describe('the catalogue', () => {
     expect(documented.filter((name) => !testValues.includes(name))).toEqual([]);
   });
 
-  it('is a plain file that people can edit: a changed stock counts anew, the same one goes on', async () => {
+  it('an edited stock in the catalogue file replaces what is left, and an unchanged stock does not', async () => {
     const folder = temporaryFolder();
     const database = join(folder, 'sandbox.db');
     const file = join(folder, 'goods.yaml');
@@ -92,7 +92,7 @@ describe('the catalogue', () => {
     expect((await callerOf(second).get('/products')).text).toContain('"one"');
   });
 
-  it('with a mistake is refused at the start, with its place', async () => {
+  it('a sandbox does not start with a wrong catalogue, and names the place of the mistake', async () => {
     const folder = temporaryFolder();
     writeFileSync(join(folder, 'goods.yaml'), small(1).replace('"10.00"', '"ten"'));
     await expect(startSandbox({ catalogue: 'goods.yaml' }, { configDir: folder })).rejects.toThrow(

@@ -21,7 +21,7 @@ function openTable(): { committer: Committer; add: (value: number) => number; se
 }
 
 describe('the committer', () => {
-  it('answers a piece of work only when others can see it on disk', async () => {
+  it('the committer resolves a piece of work only when other connections can see it', async () => {
     const { committer, add, seenByOthers } = openTable();
     const first = committer.run(() => add(1));
     expect(seenByOthers()).toEqual([]);
@@ -29,7 +29,7 @@ describe('the committer', () => {
     expect(seenByOthers()).toEqual([1]);
   });
 
-  it('undoes a piece that throws, wholly, and nothing of the others in the same transaction', async () => {
+  it('a piece of work that throws is undone completely, and the others in its transaction are not', async () => {
     const { committer, add, seenByOthers } = openTable();
     const settled = await Promise.allSettled([
       committer.run(() => add(1)),
@@ -40,7 +40,7 @@ describe('the committer', () => {
     expect(seenByOthers()).toEqual([1, 3]);
   });
 
-  it('runs pieces in the order in which they came, each seeing the ones before it', async () => {
+  it('pieces of work run in the order of their arrival, and each sees those before it', async () => {
     const { committer, add, seenByOthers } = openTable();
     const order: number[] = [];
     await Promise.all([5, 4, 6].map((value) => committer.run(() => order.push(add(value) * value))));
@@ -48,7 +48,7 @@ describe('the committer', () => {
     expect(seenByOthers()).toEqual([4, 5, 6]);
   });
 
-  it('commits what is waiting when it is flushed', async () => {
+  it('a flush commits the waiting work', async () => {
     const { committer, add, seenByOthers } = openTable();
     const waiting = committer.run(() => add(7));
     committer.flush();

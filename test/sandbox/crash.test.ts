@@ -14,7 +14,7 @@ async function startProcess(database: string): Promise<{ url: string; child: Chi
   return { url: String(url), child };
 }
 
-/** Orders one after the other until the connection breaks; returns the references that were acknowledged. */
+/** Places one order after the other until the connection breaks. Returns the acknowledged references. */
 async function orderUntilItBreaks(caller: Caller, prefix: string): Promise<string[]> {
   const acknowledged: string[] = [];
   for (let count = 0; ; count += 1) {
@@ -29,15 +29,15 @@ async function orderUntilItBreaks(caller: Caller, prefix: string): Promise<strin
   }
 }
 
-describe('kill -9', () => {
-  it('under load loses no acknowledged order and charges none twice', async () => {
+describe('a crash of the sandbox', () => {
+  it('kill -9 under load loses no acknowledged order and charges none twice', async () => {
     const database = join(temporaryFolder(), 'sandbox.db');
     const acknowledged: string[] = [];
     for (let round = 0; round < 3; round += 1) {
       const { url, child } = await startProcess(database);
       const caller = callerOf({ url });
       const workers = Array.from({ length: 16 }, (_, index) => orderUntilItBreaks(caller, `r${round}-w${index}`));
-      // Killed once there is load: after an order of this round is acknowledged by a call of its own.
+      // These orders make sure that the workers have begun before the process is killed.
       for (let count = 0; count <= round * 15; count += 1) await caller.post('/orders', giftCard(`p${round}-${count}`));
       child.kill('SIGKILL');
       for (const references of await Promise.all(workers)) acknowledged.push(...references);

@@ -15,16 +15,16 @@ const run = promisify(execFile);
 const document = readFileSync(new URL('../../docs/sandbox.md', import.meta.url), 'utf8');
 const settings = z.record(z.string(), z.unknown()).parse(parse(/```yaml\n([\s\S]*?)```/.exec(document)?.[1] ?? ''));
 
-/** `limits.window_ms` and the like, for every setting that a schema knows. */
+/** The dotted names of all settings in a value, such as `limits.window_ms`. */
 function namesIn(value: unknown, prefix = ''): string[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return [prefix];
   return Object.entries(value).flatMap(([name, inner]) => namesIn(inner, prefix === '' ? name : `${prefix}.${name}`));
 }
 
 describe('docs/sandbox.md', () => {
-  it('shows every setting, with its true default', () => {
+  it('the page shows every setting with its real default', () => {
     const defaults = sandboxConfigSchema.parse({});
-    // Where it stands (listen, database, seed) is read by the command line, the rest by the sandbox itself.
+    // The command line reads listen, database and seed; the sandbox reads the other settings.
     const { listen, database, seed, config } = readSandboxSection(settings, 'data');
     const shown = sandboxConfigSchema.parse(config);
     expect(Object.keys(sandboxConfigSchema.shape).filter((name) => !(name in settings))).toEqual([]);
@@ -41,13 +41,13 @@ describe('docs/sandbox.md', () => {
     expect(accounts.map(({ phone: _phone, ...account }) => account)).toEqual(defaults.accounts);
   });
 
-  it('names every fault', () => {
+  it('the page lists every fault', () => {
     const faults = faultSchema.options.map((option) => option.shape.fault.value);
     expect(faults.filter((fault) => !document.includes(`| \`${fault}\` |`))).toEqual([]);
   });
 });
 
-/** Each command of the page, also when it stands on several lines. */
+/** The commands of the page; one can have several lines. */
 function commandsOf(page: string): string[] {
   const blocks = [...page.matchAll(/```bash\n([\s\S]*?)```/g)].map((match) => match[1] ?? '');
   return blocks.flatMap((block) =>
@@ -59,7 +59,7 @@ function commandsOf(page: string): string[] {
 }
 
 describe('the commands of docs/sandbox.md', () => {
-  it('work as they stand there: curl against a sandbox, and the flags of the command line', async () => {
+  it('the curl commands work against a sandbox, and the command line has the flags', async () => {
     const sandbox = await startSandbox();
     const commands = commandsOf(document);
     expect(commands.length).toBeGreaterThan(3);
@@ -77,8 +77,8 @@ describe('the commands of docs/sandbox.md', () => {
   });
 });
 
-describe('the start', () => {
-  it('goes on with the database that is there, or empties it first when asked to', async () => {
+describe('the start of a sandbox', () => {
+  it('a sandbox continues with an existing database, or empties it first with `reset`', async () => {
     const database = join(temporaryFolder(), 'sandbox.db');
     const first = await startSandbox({}, { database });
     expect((await callerOf(first).post('/orders', giftCard('a'))).status).toBe(201);
@@ -91,7 +91,7 @@ describe('the start', () => {
     expect((await callerOf(third).post('/orders', giftCard('a'))).status).toBe(201);
   });
 
-  it('refuses a wrong setting by its name, an address that is none, and a database of another version', async () => {
+  it('a sandbox does not start with an unknown setting, an invalid address or a database of another version', async () => {
     await expect(startSandbox({ limits: { windows_ms: 1 } } as object)).rejects.toThrow(/windows_ms/);
     await expect(startSandbox({}, { listen: 'nowhere' })).rejects.toThrow(/listen is host:port/);
     const database = join(temporaryFolder(), 'sandbox.db');

@@ -18,7 +18,7 @@ type Case = {
   row: string;
   family: 'gift_card' | 'esim';
   config?: SandboxConfig;
-  /** What must have happened before; its result is handed on. */
+  /** Runs before `provoke` and passes its result on. */
   prepare?: (caller: Caller) => Promise<unknown>;
   provoke: (caller: Caller, sandbox: Sandbox, prepared: string) => Promise<Reply>;
 };
@@ -33,7 +33,7 @@ const topup = (reference: string, more: object = {}): object => ({
   ...more,
 });
 
-/** Every row of Spec 7's table, in every family where its family column says it can occur. */
+/** Every row of the table of Spec 7, in each family of its family column. */
 const cases: Case[] = [
   {
     row: '401 invalid_key',
@@ -220,9 +220,9 @@ const cases: Case[] = [
   },
 ];
 
-describe('every row of the error table is reached through normal use', () => {
+describe('every row of the error table can be reached with ordinary calls', () => {
   for (const [index, { row, family, config, prepare, provoke }] of cases.entries()) {
-    it(`${row} on ${family} endpoints, and nothing is charged (case ${index + 1})`, async () => {
+    it(`a call gets ${row} on ${family} endpoints and charges nothing (case ${index + 1})`, async () => {
       const sandbox = await startSandbox(config);
       const caller = callerOf(sandbox);
       const result = await prepare?.(caller);
@@ -240,7 +240,7 @@ describe('every row of the error table is reached through normal use', () => {
     });
   }
 
-  it('no row and no family of the table is missing here', () => {
+  it('every row of the table has a case here in each of its families', () => {
     const reached = new Set(cases.map(({ row, family }) => `${row} ${family}`));
     const wanted = errorRows.flatMap(({ status, code, family }) =>
       (family === 'both' ? ['gift_card', 'esim'] : [family]).map((name) => `${status} ${code} ${name}`),

@@ -6,7 +6,7 @@ import { balanceOf, buyEsim, callerOf, esim, messageOf, refusalOf, startSandbox 
 const dayMs = 86_400_000;
 
 describe('the life of an eSIM', () => {
-  it('begins with an ICCID that has a valid check digit, and the LPA text of its SM-DP+ address and matching id', async () => {
+  it('a new eSIM has an ICCID with a valid check digit, and the LPA text of its SM-DP+ address and matching id', async () => {
     const sandbox = await startSandbox();
     const reply = await callerOf(sandbox).post('/esim/orders', esim('e', { quantity: 12 }));
     const { esims } = esimOrderAnswer.parse(reply.json);
@@ -17,11 +17,11 @@ describe('the life of an eSIM', () => {
       expect(unit.state).toBe('new');
     }
     expect(new Set(esims.map((unit) => unit.matching_id)).size).toBe(12);
-    // The textbook example of the formula.
+    // The common example of Luhn's formula.
     expect(luhnDigit('7992739871')).toBe(3);
   });
 
-  it('is cancelled and refunded once; a second cancel answers 409 not_cancellable', async () => {
+  it('an eSIM is cancelled and refunded once, and a second cancel is 409 not_cancellable', async () => {
     const sandbox = await startSandbox();
     const caller = callerOf(sandbox);
     const before = balanceOf(sandbox, 'USD');
@@ -39,7 +39,7 @@ describe('the life of an eSIM', () => {
     expect(refunds).toEqual([expect.objectContaining({ iccid, amount_minor: 950 })]);
   });
 
-  it('twenty cancels at once refund one time', async () => {
+  it('twenty cancels at once refund an eSIM once', async () => {
     const sandbox = await startSandbox();
     const caller = callerOf(sandbox);
     const iccid = await buyEsim(caller, 'e');
@@ -48,7 +48,7 @@ describe('the life of an eSIM', () => {
     expect(sandbox.ledger().movements.filter((movement) => movement.kind === 'refund')).toHaveLength(1);
   });
 
-  it('is not refunded again when the operator gave the money of its order back before', async () => {
+  it('an eSIM whose order the operator has refunded is not refunded again', async () => {
     const sandbox = await startSandbox();
     const caller = callerOf(sandbox);
     const before = balanceOf(sandbox, 'USD');
@@ -71,7 +71,7 @@ describe('the life of an eSIM', () => {
     }
   });
 
-  it('cannot be cancelled once it was installed or topped up, or has expired', async () => {
+  it('an eSIM that was installed or topped up or has expired cannot be cancelled', async () => {
     const sandbox = await startSandbox();
     const caller = callerOf(sandbox);
     const [installed, topped, expired] = [
@@ -93,7 +93,7 @@ describe('the life of an eSIM', () => {
     }
   });
 
-  it('cannot be cancelled while its state cannot be checked, and can afterwards', async () => {
+  it('an eSIM cannot be cancelled while its state cannot be checked, and can be cancelled afterwards', async () => {
     const sandbox = await startSandbox();
     const caller = callerOf(sandbox);
     const iccid = await buyEsim(caller, 'u', { plan: 'test-plan-unchecked' });
@@ -109,7 +109,7 @@ describe('the life of an eSIM', () => {
     expect((await caller.post(`/esim/esims/${never}/cancel`)).status).toBe(200);
   });
 
-  it('has a list of top-up plans; one of them lengthens the life of an installed eSIM', async () => {
+  it('an eSIM has a list of top-up plans, and a top-up with one of them extends an installed eSIM', async () => {
     const sandbox = await startSandbox();
     const caller = callerOf(sandbox);
     const iccid = await buyEsim(caller, 'e');
@@ -135,7 +135,7 @@ describe('the life of an eSIM', () => {
     expect(refusalOf(await caller.post(`/esim/esims/${iccid}/topups`, topup))).toBe('422 topup_not_allowed');
   });
 
-  it('expires when its days are over: an installed one by its plan, another by the time to install it', async () => {
+  it('an installed eSIM expires after the days of its plan, and another one when the time to install it is over', async () => {
     const sandbox = await startSandbox();
     const caller = callerOf(sandbox);
     const [installed, waiting] = [await buyEsim(caller, 'i'), await buyEsim(caller, 'w')];

@@ -17,7 +17,7 @@ import {
 
 type RawReply = { bytes: string; end: 'fin' | 'reset' | 'open'; ms: number };
 
-/** Posts an order over a bare socket and tells exactly what came back and how the connection ended. */
+/** Posts an order over a socket. Returns the exact bytes of the answer and how the connection ended. */
 function rawOrder(
   { url }: { url: string },
   body: object,
@@ -39,7 +39,7 @@ function rawOrder(
       resolve({ bytes, end, ms: performance.now() - started });
     };
     const timer = setTimeout(() => done('open'), waitMs);
-    socket.on('data', (chunk) => (bytes += chunk.toString('latin1')));
+    socket.on('data', (data) => (bytes += data.toString('latin1')));
     socket.on('end', () => done('fin'));
     socket.on('error', () => done('reset'));
     const extra = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
@@ -52,8 +52,8 @@ function rawOrder(
 const references = (sandbox: Sandbox): Array<string | null> => sandbox.ledger().orders.map((order) => order.reference);
 const bodyOf = (reply: RawReply): string => reply.bytes.slice(reply.bytes.indexOf('\r\n\r\n') + 4);
 
-describe('test items go wrong once for each new reference, over plain HTTP', () => {
-  /** What the first call meets, for each item: its status line or silence, how the connection ends, what was bought. */
+describe('test values spoil the first call with each new reference', () => {
+  /** For each item, what the first call gets: the answer, how the connection ends, whether the order is bought. */
   const table: Array<[item: string, statusLine: RegExp, end: RawReply['end'], bought: boolean]> = [
     ['test-lost-answer', /^$/, 'fin', true],
     ['test-reset-before', /^$/, 'reset', false],
@@ -69,7 +69,7 @@ describe('test items go wrong once for each new reference, over plain HTTP', () 
     ['test-garbage', /^\0.this is not HTTP/, 'fin', true],
   ];
   for (const [item, statusLine, end, bought] of table) {
-    it(`${item}: ${bought ? 'was bought all the same' : 'nothing was bought'}, and the retry gets the order`, async () => {
+    it(`the first order of ${item} ${bought ? 'is bought' : 'buys nothing'}, and the retry gets the order`, async () => {
       const sandbox = await startSandbox();
       const order = giftCard('r', { variant: item });
       const first = await rawOrder(sandbox, order);
@@ -85,7 +85,7 @@ describe('test items go wrong once for each new reference, over plain HTTP', () 
     });
   }
 
-  it('cut bodies are the first half of the right answer', async () => {
+  it('a cut body is the first 50 % of the correct answer', async () => {
     const sandbox = await startSandbox();
     const cut = await rawOrder(sandbox, giftCard('r', { variant: 'test-cut-close' }));
     const whole = await callerOf(sandbox).get('/orders/r');
@@ -93,7 +93,7 @@ describe('test items go wrong once for each new reference, over plain HTTP', () 
     expect(bodyOf(cut)).toHaveLength(Math.ceil(whole.text.length / 2));
   });
 
-  it('a content-length that is too long leaves the caller waiting for bytes that never come', async () => {
+  it('with a content-length that is too large, the caller waits for bytes that never come', async () => {
     const sandbox = await startSandbox();
     const reply = await rawOrder(sandbox, giftCard('r', { variant: 'test-wrong-length' }));
     const stated = Number(/content-length: (\d+)/.exec(reply.bytes)?.[1]);
@@ -108,7 +108,7 @@ describe('test items go wrong once for each new reference, over plain HTTP', () 
     expect(references(sandbox)).toEqual(['r']);
   });
 
-  it('a slow body arrives whole, piece by piece', async () => {
+  it('a slow body arrives complete, in small pieces', async () => {
     const sandbox = await startSandbox();
     const fault = JSON.stringify({ fault: 'slow_body', bytes: 100, interval_ms: 20 });
     const reply = await rawOrder(sandbox, giftCard('r'), { headers: { 'sandbox-fault': fault } });
@@ -125,7 +125,7 @@ describe('test items go wrong once for each new reference, over plain HTTP', () 
     await expect.poll(() => references(sandbox), { timeout: 10_000 }).toEqual(['r']);
   });
 
-  it('the answer speaks of another order, is 10 MiB long, or delivers one unit too few', async () => {
+  it('an answer can have the reference of another order, be 10 MiB long, or have one unit fewer', async () => {
     const sandbox = await startSandbox();
     const caller = callerOf(sandbox);
     const other = await caller.post('/orders', giftCard('o', { variant: 'test-other-reference' }));
@@ -138,7 +138,7 @@ describe('test items go wrong once for each new reference, over plain HTTP', () 
     expect(references(sandbox)).toEqual(['o', 'h', 'm']);
   });
 
-  it('stock that the first order empties: the next one finds none', async () => {
+  it('an order that empties the stock succeeds, and the next one is refused', async () => {
     const sandbox = await startSandbox();
     const caller = callerOf(sandbox);
     expect((await caller.post('/orders', giftCard('first', { variant: 'test-last-one' }))).status).toBe(201);
@@ -148,7 +148,7 @@ describe('test items go wrong once for each new reference, over plain HTTP', () 
     expect((await caller.post('/orders', giftCard('first', { variant: 'test-last-one' }))).status).toBe(200);
   });
 
-  it('works for eSIM plans too, and spoils no call that was refused anyway', async () => {
+  it('the test plans of eSIMs have faults too, and a refused call is not spoiled', async () => {
     const sandbox = await startSandbox({ limits: { enabled: true, orders: 1 } });
     const lost = esim('e', { plan: 'test-plan-lost-answer' });
     expect((await rawOrder(sandbox, lost, { path: '/esim/orders' })).end).toBe('fin');
@@ -157,7 +157,7 @@ describe('test items go wrong once for each new reference, over plain HTTP', () 
   });
 });
 
-/** Which of forty calls a rule with a probability hits. */
+/** The positions of the calls, out of forty, that a rule with a probability hits. */
 async function hitsWith(seed: number): Promise<number[]> {
   const sandbox = await startSandbox({ faults: [{ fault: { fault: 'html_502' }, probability: 0.3 }] }, { seed });
   const statuses: number[] = [];
@@ -166,7 +166,7 @@ async function hitsWith(seed: number): Promise<number[]> {
 }
 
 describe('faults by rule', () => {
-  it('a script: the third order call loses its answer, and no other one', async () => {
+  it('a rule with a position loses the answer of the third order call and of no other', async () => {
     const rule: FaultRuleInput = { fault: { fault: 'lost_answer' }, match: { operation: 'gift_card_order' }, at: [3] };
     const sandbox = await startSandbox({ faults: [rule] });
     const ends: string[] = [];
@@ -178,7 +178,7 @@ describe('faults by rule', () => {
     expect(references(sandbox)).toHaveLength(5);
   });
 
-  it('a probability: the same seed hits the same calls, another seed others', async () => {
+  it('a rule with a probability hits the same calls with the same seed, and other calls with another seed', async () => {
     const [first, again, other] = [await hitsWith(7), await hitsWith(7), await hitsWith(8)];
     expect(again).toEqual(first);
     expect(other).not.toEqual(first);
@@ -186,7 +186,7 @@ describe('faults by rule', () => {
     expect(first.length).toBeLessThan(25);
   });
 
-  it('by admin call: added, counted, spent after `times`, listed and removed', async () => {
+  it('rules can be added, listed and removed over HTTP, and a rule with `times` ends after so many hits', async () => {
     const sandbox = await startSandbox();
     const [caller, operator] = [callerOf(sandbox), operatorOf(sandbox)];
     const match = { operation: ['gift_card_lookup', 'products'] };
@@ -201,7 +201,7 @@ describe('faults by rule', () => {
     expect(refusalOf(await operator.post('/faults', { fault: { fault: 'explode' } }))).toBe('422 invalid_request');
   });
 
-  it('by header, for one call; an unknown fault in it is 422 invalid_request', async () => {
+  it('a header sets the fault of one call, and an unknown fault in it is 422 invalid_request', async () => {
     const sandbox = await startSandbox();
     const caller = callerOf(sandbox);
     expect((await caller.get('/products', { 'sandbox-fault': 'html_502' })).status).toBe(502);
@@ -209,7 +209,7 @@ describe('faults by rule', () => {
     expect(refusalOf(await caller.get('/products', { 'sandbox-fault': '{' }))).toBe('422 invalid_request');
   });
 
-  it('a sandbox that closes meanwhile finishes what it had let in', async () => {
+  it('a sandbox that is closed first finishes the calls that it has admitted', async () => {
     const database = join(temporaryFolder(), 'sandbox.db');
     const sandbox = await startSandbox({}, { database });
     const fault = JSON.stringify({ fault: 'late_commit', delay_ms: 60_000 });
@@ -221,8 +221,8 @@ describe('faults by rule', () => {
   });
 });
 
-describe('the operator', () => {
-  it('resets everything to the start: orders, money, settings, faults, clock and numbers', async () => {
+describe('the routes of the operator', () => {
+  it('a reset returns orders, money, settings, faults, clock and numbers to the start', async () => {
     const sandbox = await startSandbox();
     const [caller, operator] = [callerOf(sandbox), operatorOf(sandbox)];
     const first = await caller.post('/orders', giftCard('r'));
@@ -240,7 +240,7 @@ describe('the operator', () => {
     expect(after).toBe(before);
   });
 
-  it('changes settings while it runs, and refuses wrong ones', async () => {
+  it('the operator can change settings while the sandbox runs, and wrong settings are refused', async () => {
     const sandbox = await startSandbox();
     const operator = operatorOf(sandbox);
     const patch = (body: object) =>
@@ -257,7 +257,7 @@ describe('the operator', () => {
     expect(refusalOf(await patch({ accounts: [] }))).toBe('422 invalid_request');
   });
 
-  it('is nobody from a web page, and nobody without the token when there is one', async () => {
+  it('the routes of the operator refuse web pages, and callers without the token when one is set', async () => {
     const sandbox = await startSandbox();
     for (const headers of [{ origin: 'https://evil.example' }, { 'sec-fetch-site': 'cross-site' }]) {
       expect((await operatorOf(sandbox).post('/reset', {}, headers)).status).toBe(403);
@@ -267,7 +267,7 @@ describe('the operator', () => {
     expect((await callerOf({ url: `${guarded.url}/__sandbox` }, 'a-long-secret').get('/ledger')).status).toBe(200);
   });
 
-  it('tells the whole ledger over HTTP', async () => {
+  it('the ledger over HTTP is the whole ledger', async () => {
     const sandbox = await startSandbox({ limits: { enabled: true } });
     await callerOf(sandbox).post('/orders', giftCard('r'));
     const over = (await operatorOf(sandbox).get('/ledger')).json;

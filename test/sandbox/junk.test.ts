@@ -10,7 +10,7 @@ import { buyEsim, callerOf, esim, giftCard, mainKey, startSandbox } from './runn
 const errorBody = z.strictObject({ error: z.strictObject({ code: z.string(), message: z.string().min(1) }) });
 const pairs = new Set(errorRows.map(({ status, code }) => `${status} ${code}`));
 
-/** Null when the answer is a row of the error table with its body; else what is wrong with it. */
+/** What is wrong with an error answer; null when it is a row of the error table with the error body. */
 function wrongWith(status: number, text: string): string | null {
   let json: unknown;
   try {
@@ -24,7 +24,7 @@ function wrongWith(status: number, text: string): string | null {
   return pairs.has(pair) ? null : `${pair} is no row of the table`;
 }
 
-/** What must not change, whatever junk arrives. */
+/** The parts of the ledger that junk must not change. */
 function untouched(sandbox: Sandbox): object {
   const { orders, esims, movements, balances, stock, keys } = sandbox.ledger();
   return {
@@ -52,7 +52,7 @@ const wrongValue = fc.oneof(
   fc.string({ unit: 'binary' }).filter((text) => !/^[A-Za-z0-9]/.test(text)),
 );
 
-/** A well-formed order with one field broken or missing: nearly right is what finds holes. */
+/** A well-formed order with one wrong or missing field: such orders find most defects. */
 const nearlyOrder = fc
   .tuple(
     fc.constantFrom(giftCard('junk'), esim('junk')),
@@ -161,7 +161,7 @@ const junk: fc.Arbitrary<Junk> = fc.oneof(
   }),
 );
 
-/** Requests that no HTTP library would send. */
+/** Bytes that no HTTP library would send. */
 const brokenBytes = fc.oneof(
   fc.constantFrom(
     'GET / HTTP/1.1\r\n\r\n',
@@ -190,9 +190,9 @@ function rawExchange({ url }: { url: string }, bytes: string): Promise<string> {
   return new Promise((resolve) => {
     const socket = createConnection({ host: hostname, port: Number(port) });
     let text = '';
-    socket.on('data', (chunk) => {
-      text += chunk.toString('utf8');
-      // The body is one JSON object, so its end is the end of the answer, also on a connection that stays open.
+    socket.on('data', (data) => {
+      text += data.toString('utf8');
+      // The answer ends with its JSON object, even if the connection stays open.
       if (text.includes('\r\n\r\n') && text.trimEnd().endsWith('}}')) socket.destroy();
     });
     socket.on('error', () => {});
@@ -201,7 +201,7 @@ function rawExchange({ url }: { url: string }, bytes: string): Promise<string> {
   });
 }
 
-describe('bad input', () => {
+describe('malformed requests', () => {
   it('ten thousand junk requests get rows of the error table, never a 500, and change nothing', {
     timeout: 120_000,
   }, async () => {
@@ -240,7 +240,7 @@ describe('bad input', () => {
     expect((await callerOf(sandbox).post('/orders', giftCard('still-alive'))).status).toBe(201);
   });
 
-  it('a body of 32 MiB is read to its end and refused; one that stops half way harms nobody', async () => {
+  it('a body of 32 MiB is read to its end and refused, and a body that breaks off harms no other call', async () => {
     const sandbox = await startSandbox();
     const reply = await callerOf(sandbox).send('POST', '/orders', {
       headers: { 'content-type': 'application/json' },

@@ -6,7 +6,7 @@ import { type LimitModel, limitModel } from '../../src/sandbox/limits/limit-mode
 const windowMs = 1_000;
 const cap = 5;
 
-/** Runs a model over arrivals and returns which ones it let in. */
+/** Runs a model over the arrival times and returns which calls it lets in. */
 function run(model: LimitModel, arrivals: readonly number[]): boolean[] {
   return arrivals.map((now) => {
     const admitted = model.waitMs(now) === 0;
@@ -16,7 +16,7 @@ function run(model: LimitModel, arrivals: readonly number[]): boolean[] {
   });
 }
 
-/** Increasing times with many ties and near-boundaries: that is where limiters differ. */
+/** Increasing times. Many are equal or close to the edge of a window, where the models differ. */
 const arrivals = fc
   .array(fc.oneof(fc.integer({ min: 0, max: 3 }), fc.integer({ min: 0, max: 400 }), fc.constant(windowMs)), {
     maxLength: 120,
@@ -29,7 +29,7 @@ const admittedAt = (kind: Parameters<typeof limitModel>[0], times: readonly numb
 };
 
 describe('the models of a limit', () => {
-  it('sliding_log never lets more than the cap into any window, and never refuses below it', () => {
+  it('sliding_log lets in the cap within any window, never more and never fewer', () => {
     fc.assert(
       fc.property(arrivals, (times) => {
         const admitted = run(limitModel('sliding_log', windowMs, cap), times);
@@ -43,7 +43,7 @@ describe('the models of a limit', () => {
     );
   });
 
-  it('rejected_count counts every knock: calls that hammer stay out, calls that wait get in', () => {
+  it('rejected_count counts every call, so callers that do not wait stay limited', () => {
     fc.assert(
       fc.property(arrivals, (times) => {
         const admitted = run(limitModel('rejected_count', windowMs, cap), times);
@@ -55,7 +55,7 @@ describe('the models of a limit', () => {
     );
   });
 
-  it('fixed_window holds within each window of the clock and allows twice the cap around its edge', () => {
+  it('fixed_window lets in the cap within each window of the clock and twice as many around an edge', () => {
     fc.assert(
       fc.property(arrivals, (times) => {
         const perWindow = Map.groupBy(admittedAt('fixed_window', times), (at) => Math.floor(at / windowMs));
@@ -66,18 +66,18 @@ describe('the models of a limit', () => {
     expect(admittedAt('fixed_window', aroundTheEdge)).toHaveLength(2 * cap);
   });
 
-  it('sliding_counter weighs the window before: a full one still counts half in the middle of the next', () => {
+  it('sliding_counter counts 50 % of the previous window in the middle of the next one', () => {
     const full = Array.from({ length: cap }, () => 1_000);
     expect(admittedAt('sliding_counter', [...full, 2_500, 2_500, 2_500, 2_500])).toHaveLength(cap + 3);
     expect(admittedAt('sliding_counter', [...full, 2_000])).toHaveLength(cap);
   });
 
-  it('token_bucket allows a burst of the cap, then one call for each share of the window', () => {
+  it('token_bucket lets in a burst of the cap, then one call whenever a token is back', () => {
     const burst = Array.from({ length: cap + 3 }, () => 5_000);
     expect(admittedAt('token_bucket', [...burst, 5_199, 5_200, 5_201])).toHaveLength(cap + 1);
   });
 
-  it('says exactly how long to wait: a call after that time gets in', () => {
+  it('a call that waits exactly as long as it was asked to is let in', () => {
     const kinds = ['sliding_log', 'fixed_window', 'sliding_counter', 'token_bucket', 'rejected_count'] as const;
     fc.assert(
       fc.property(fc.constantFrom(...kinds), arrivals, (kind, times) => {
@@ -85,7 +85,7 @@ describe('the models of a limit', () => {
         run(model, times);
         const now = times.at(-1) ?? 0;
         const wait = model.waitMs(now);
-        // The approximate counter may meet the next window on its way, where its estimate starts over.
+        // The wait of the approximate counter can reach into the next window, where its estimate starts again.
         expect(kind === 'sliding_counter' ? wait <= windowMs : model.waitMs(now + wait) === 0).toBe(true);
       }),
     );

@@ -2,20 +2,20 @@ import { describe, expect, it } from 'vitest';
 import type { SandboxConfig } from '../../src/sandbox/config.ts';
 import { buyEsim, callerOf, esim, giftCard, refusalOf, startSandbox, temporaryFolder } from './running-sandbox.ts';
 
-/** Time that stands still unless the test moves it. */
-function standingTime(): { time: () => number; advance: (ms: number) => void } {
+/** Time that only the test moves. */
+function manualTime(): { time: () => number; advance: (ms: number) => void } {
   let now = Date.UTC(2026, 0, 1);
   return { time: () => now, advance: (ms) => (now += ms) };
 }
 
 async function sandboxWith(limits: NonNullable<SandboxConfig['limits']>) {
-  const clock = standingTime();
+  const clock = manualTime();
   const sandbox = await startSandbox({ limits }, { time: clock.time });
   return { sandbox, caller: callerOf(sandbox), advance: clock.advance };
 }
 
 describe('the limits of a key', () => {
-  it('lets 60 requests through in any minute and answers the next one with 429 and Retry-After', async () => {
+  it('60 requests are let in within any minute, and the next one gets 429 with Retry-After', async () => {
     const { sandbox, caller, advance } = await sandboxWith({});
     for (let count = 0; count < 60; count += 1) expect((await caller.get('/balances')).status).toBe(200);
     const limited = await caller.get('/balances');
@@ -28,7 +28,7 @@ describe('the limits of a key', () => {
     expect(sandbox.ledger().keys[0]).toMatchObject({ limited: 2, max_requests_in_window: 60 });
   });
 
-  it('counts orders of both families, top-ups and cancels together: 20 a minute', async () => {
+  it('20 orders of both families, top-ups and cancels together are let in within a minute', async () => {
     const { sandbox, caller, advance } = await sandboxWith({});
     const iccid = await buyEsim(caller, 'e0');
     const other = await buyEsim(caller, 'e1');
@@ -45,7 +45,7 @@ describe('the limits of a key', () => {
     expect((await caller.post('/orders', giftCard('one-too-many'))).status).toBe(201);
   });
 
-  it('holds for each key on its own', async () => {
+  it('each key has limits of its own', async () => {
     const sandbox = await startSandbox({
       limits: { requests: 1 },
       accounts: [
@@ -65,7 +65,7 @@ describe('the limits of a key', () => {
     }
   });
 
-  it('says 429 as the config wants it: with seconds, a date or nothing; with JSON, text or nothing', async () => {
+  it('a 429 has the Retry-After and the body that the config asks for', async () => {
     const dated = await sandboxWith({ requests: 1, retry_after: 'date' });
     await dated.caller.get('/balances');
     const withDate = await dated.caller.get('/balances');
@@ -80,8 +80,8 @@ describe('the limits of a key', () => {
     expect((await text.caller.get('/balances')).headers.get('content-type')).toContain('text/plain');
   });
 
-  it('is remembered across a restart', async () => {
-    const clock = standingTime();
+  it('a restart does not reset the limits', async () => {
+    const clock = manualTime();
     const database = `${temporaryFolder()}/sandbox.db`;
     const config: SandboxConfig = { limits: { requests: 5, orders: 2 } };
     const first = await startSandbox(config, { database, time: clock.time });
@@ -90,7 +90,7 @@ describe('the limits of a key', () => {
     await first.close();
     const second = await startSandbox(config, { database, time: clock.time });
     const caller = callerOf(second);
-    // One order and two requests are counted already: there is place for one order more, and for three requests.
+    // One order and two requests are counted already, so one more order and three more requests are let in.
     const statuses: number[] = [];
     for (const reference of ['b', 'c']) statuses.push((await caller.post('/orders', giftCard(reference))).status);
     for (let count = 0; count < 3; count += 1) statuses.push((await caller.get('/balances')).status);
@@ -99,13 +99,13 @@ describe('the limits of a key', () => {
     expect((await caller.post('/orders', giftCard('c'))).status).toBe(201);
   });
 
-  it('stamps an arrival after the delay on the way in and before the one on the way out', async () => {
+  it('a call is counted after the first delay and before the second one', async () => {
     const sandbox = await startSandbox({ latency: { before_ms: [80, 80], after_ms: [80, 80] } });
     const sent = performance.timeOrigin + performance.now();
     await callerOf(sandbox).post('/orders', giftCard('a'));
     const received = performance.timeOrigin + performance.now();
     const [stamp = 0] = sandbox.ledger().keys[0]?.orders_at ?? [];
-    // Stamps are whole milliseconds, and timers may fire up to one early.
+    // Arrival times are whole milliseconds, and a timer can fire up to 1 ms early.
     expect(stamp - sent).toBeGreaterThanOrEqual(78);
     expect(received - stamp).toBeGreaterThanOrEqual(78);
   });

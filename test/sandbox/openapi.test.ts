@@ -8,8 +8,8 @@ import { apiOperations } from '../../src/sandbox/http/api-operations.ts';
 import type { Sandbox } from '../../src/sandbox/create-sandbox.ts';
 import { buyEsim, type Caller, callerOf, esim, giftCard, type Reply, startSandbox } from './running-sandbox.ts';
 
-/** Stoplight Prism as a proxy in front of the sandbox: it holds both directions against the document. */
-async function prismBefore(sandbox: Sandbox): Promise<Caller> {
+/** Stoplight Prism as a proxy in front of the sandbox: it validates requests and answers against the document. */
+async function prismInFrontOf(sandbox: Sandbox): Promise<Caller> {
   const document = await (await fetch(`${sandbox.url}/openapi.json`)).text();
   const server = createServer(
     await getHttpOperationsFromSpec(z.record(z.string(), z.unknown()).parse(JSON.parse(document))),
@@ -20,7 +20,7 @@ async function prismBefore(sandbox: Sandbox): Promise<Caller> {
         checkSecurity: true,
         validateRequest: true,
         validateResponse: true,
-        // Violations are told in a header and the call goes on, so that refused requests can be seen from both sides.
+        // Prism reports violations in a header and forwards the call, so refused requests are validated too.
         errors: false,
         isProxy: true,
         upstream: new URL(sandbox.url),
@@ -37,13 +37,13 @@ async function prismBefore(sandbox: Sandbox): Promise<Caller> {
 const violationsOf = (reply: Reply): string => reply.headers.get('sl-violations') ?? '';
 
 describe('the OpenAPI document', () => {
-  it('passes a public linter', async () => {
+  it('the OpenAPI document passes a public linter', async () => {
     const sandbox = await startSandbox();
     const source = await (await fetch(`${sandbox.url}/openapi.json`)).text();
     const config = await createConfig({
       extends: ['recommended-strict'],
       rules: {
-        // A sandbox lives on this machine, and its address says so.
+        // The address of a sandbox is an address of this machine.
         'no-server-example.com': 'off',
         'no-invalid-media-type-examples': 'error',
         'no-invalid-parameter-examples': 'error',
@@ -61,14 +61,14 @@ describe('the OpenAPI document', () => {
     expect((await lintFromString({ source: broken, config })).length).toBeGreaterThan(1);
   });
 
-  it('has an example for each direction of each operation, and each fits its schema', () => {
+  it('each operation has an example of request and answer, and each example fits its schema', () => {
     for (const { request, answer, example } of apiOperations) {
       expect(answer.safeParse(example.answer).error).toBeUndefined();
       expect(request?.safeParse(example.request).error).toBeUndefined();
     }
   });
 
-  it('is also a page that loads nothing from elsewhere', async () => {
+  it('the page /docs shows every operation and loads nothing from other hosts', async () => {
     const sandbox = await startSandbox();
     const response = await fetch(`${sandbox.url}/docs`);
     const text = await response.text();
@@ -82,10 +82,10 @@ describe('the OpenAPI document', () => {
   });
 });
 
-describe('a validator that nobody here wrote sits between client and sandbox', () => {
-  it('and finds no violation in either direction, through the whole life of both families', async () => {
+describe('an independent validator between client and sandbox', () => {
+  it('it finds no violation in any ordinary call of both families', async () => {
     const sandbox = await startSandbox();
-    const caller = await prismBefore(sandbox);
+    const caller = await prismInFrontOf(sandbox);
     const iccid = await buyEsim(callerOf(sandbox), 'before');
     const replies: Reply[] = [];
     for (const call of [
@@ -118,9 +118,9 @@ describe('a validator that nobody here wrote sits between client and sandbox', (
     expect([cancelled.status, violationsOf(cancelled)]).toEqual([200, '']);
   });
 
-  it('nor in the errors that a well-formed call can meet', async () => {
+  it('it finds no violation in the errors of well-formed calls', async () => {
     const sandbox = await startSandbox({ limits: { enabled: true, orders: 12 } });
-    const caller = await prismBefore(sandbox);
+    const caller = await prismInFrontOf(sandbox);
     const iccid = await buyEsim(callerOf(sandbox), 'e', { plan: 'test-plan-installed' });
     const topup = { reference: 'x', plan: 'fr-1gb-7d', currency: 'USD' };
     const statuses: number[] = [];
@@ -147,7 +147,7 @@ describe('a validator that nobody here wrote sits between client and sandbox', (
     expect(statuses).toEqual([404, 404, 404, 402, 409, 422, 422, 404, 422, 409, 422, 409, 201, 429]);
   });
 
-  it('and does see it when either side breaks the document', async () => {
+  it('it finds a violation when either side breaks the document', async () => {
     const sandbox = await startSandbox({
       faults: [
         {
@@ -156,7 +156,7 @@ describe('a validator that nobody here wrote sits between client and sandbox', (
         },
       ],
     });
-    const caller = await prismBefore(sandbox);
+    const caller = await prismInFrontOf(sandbox);
     expect(violationsOf(await caller.get('/balances'))).toContain('amount');
     expect(violationsOf(await caller.post('/orders', giftCard('a', { quantity: 'two' })))).toContain('quantity');
   });

@@ -62,11 +62,11 @@ describe('orders of both families', () => {
     expect(refusalOf(await two.get('/esim/orders/same'))).toBe('404 not_found');
     expect(refusalOf(await two.get(`/esim/orders/${order.number}`))).toBe('404 not_found');
     expect(refusalOf(await two.get(`/esim/esims/${order.esims[0]?.iccid}/topups`))).toBe('404 not_found');
-    // References are unique for one account (Spec 1), so the other account may use the same one.
+    // A reference is unique for one account (Spec 1), so the other account can use it too.
     expect((await two.post('/orders', giftCard('same'))).status).toBe(201);
   });
 
-  it('a delayed order is accepted as pending and delivers its units when its time has come', async () => {
+  it('a delayed order is pending first and delivers its units when it is due', async () => {
     const sandbox = await startSandbox({ fulfilment: { mode: 'delayed', delay_ms: [60_000, 60_000] } });
     const caller = callerOf(sandbox);
     const placed = giftCardOrderAnswer.parse((await caller.post('/orders', giftCard('later', { quantity: 2 }))).json);
@@ -79,7 +79,7 @@ describe('orders of both families', () => {
     expect(ready.codes).toHaveLength(2);
   });
 
-  it('a refund by the operator of the service is a success with the money back in the balance', async () => {
+  it('an order that the operator refunds is a success, and the money is back in the balance', async () => {
     const sandbox = await startSandbox();
     const caller = callerOf(sandbox);
     const before = balanceOf(sandbox, 'USD');

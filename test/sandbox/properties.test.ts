@@ -12,7 +12,7 @@ type Step =
   | { do: 'cancel' | 'install' | 'expire' | 'uncheck' | 'refund' | 'lookup'; which: number }
   | { do: 'wait'; ms: number };
 
-/** References come from a small pool, so that repeats and collisions between the families happen all the time. */
+/** A small pool: repeats and collisions between the families are frequent. */
 const reference = fc.constantFrom('r1', 'r2', 'r3', 'r4', 'r5', 'r6', 'r7');
 const which = fc.nat(5);
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -71,7 +71,7 @@ const account: SandboxConfig['accounts'] = [
   },
 ];
 
-/** One step over HTTP (or by the operator's hand); undefined when a fault swallowed the answer. */
+/** Takes one step, over HTTP or as the operator. Undefined: there is no answer to check. */
 async function take(
   sandbox: Sandbox,
   caller: Caller,
@@ -118,7 +118,7 @@ function sum(numbers: number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
-/** What must be true of every sandbox at every moment. */
+/** The invariants of a ledger that are broken. */
 function broken(ledger: SandboxLedger): string[] {
   const problems: string[] = [];
   const check = (holds: boolean, what: string): void => void (holds || problems.push(what));
@@ -163,7 +163,7 @@ const answered = z.looseObject({ number: z.string(), reference: z.string() });
 
 const limitKinds = ['sliding_log', 'rejected_count', 'fixed_window', 'sliding_counter', 'token_bucket'] as const;
 
-/** What each model means, said once more from scratch: is there no place at `now`, after the counted stamps? */
+/** A second, independent definition of each model: whether a call at `now` exceeds the limit after these calls. */
 function isFull(
   model: (typeof limitKinds)[number],
   stamps: readonly number[],
@@ -179,7 +179,7 @@ function isFull(
     case 'sliding_counter':
       return inWindow(window) * windowMs + inWindow(window - 1) * ((window + 1) * windowMs - now) >= cap * windowMs;
     case 'token_bucket':
-      // Full when this call would make more, since some earlier one, than a whole bucket and what flowed in since then.
+      // Since some earlier call, there would be more calls than a full bucket and the tokens since then.
       return stamps.some(
         (since, index) => (stamps.length - index + 1) * windowMs > cap * windowMs + (now - since) * cap,
       );
@@ -188,8 +188,8 @@ function isFull(
   }
 }
 
-describe('whatever is called, in whatever order', () => {
-  it('money, references, refunds and stock stay right, and an error charges nothing', {
+describe('the sandbox under any calls in any order', () => {
+  it('money, references, refunds and stock stay correct, and an error charges nothing', {
     timeout: 120_000,
   }, async () => {
     const sandbox = await startSandbox({ accounts: account, fulfilment: { delay_ms: [1_000, 3_000] } });
@@ -205,9 +205,9 @@ describe('whatever is called, in whatever order', () => {
           const after = sandbox.ledger();
           expect(broken(after)).toEqual([]);
           if (reply === undefined) continue;
-          // Nothing here switches the API off: a 503 would be the sandbox failing inside.
+          // No step switches the API off, so a 503 would be an internal error of the sandbox.
           expect(reply.status).not.toBe(503);
-          // A 502 of a fault says nothing about the service; every other error must have charged nothing.
+          // After the 502 of a fault the order can be bought; every other error must have charged nothing.
           const error = reply.status >= 400 && reply.status !== 502;
           expect(error ? after.movements.length : before.movements.length).toBe(before.movements.length);
           const { data } = answered.safeParse(reply.json);
@@ -226,8 +226,8 @@ describe('whatever is called, in whatever order', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 60 }), async (steps) => {
         await sandbox.operate((operator) => operator.reset());
-        const half = Math.ceil(steps.length / 2);
-        for (const batch of [steps.slice(0, half), steps.slice(half)]) {
+        const middle = Math.ceil(steps.length / 2);
+        for (const batch of [steps.slice(0, middle), steps.slice(middle)]) {
           const replies = await Promise.all(batch.map((now) => take(sandbox, caller, now, undefined)));
           expect(replies.map((reply) => reply?.status)).not.toContain(503);
           expect(broken(sandbox.ledger())).toEqual([]);
@@ -237,7 +237,7 @@ describe('whatever is called, in whatever order', () => {
     );
   });
 
-  it('the limits are as the chosen model says, by the arrival stamps of the request log', {
+  it('the limits let in what the chosen model lets in, by the arrival times in the request log', {
     timeout: 120_000,
   }, async () => {
     const windowMs = 1_000;

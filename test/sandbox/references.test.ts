@@ -22,7 +22,7 @@ describe('a reference identifies one order', () => {
     }
   });
 
-  it('fifty callers at once with one reference buy one order', async () => {
+  it('fifty calls at once with one reference buy one order', async () => {
     const sandbox = await startSandbox();
     const caller = callerOf(sandbox);
     const replies = await Promise.all(Array.from({ length: 50 }, () => caller.post('/orders', giftCard('race'))));
@@ -44,7 +44,7 @@ describe('a reference identifies one order', () => {
     expect(sandbox.ledger().movements).toHaveLength(movements);
   });
 
-  it('a refused order leaves its reference free, unless the config says that it is remembered', async () => {
+  it('the reference of a refused order is free again, unless the config says that refusals are remembered', async () => {
     const free = await startSandbox();
     const poor = giftCard('r', { variant: 'test-out-of-stock' });
     expect(refusalOf(await callerOf(free).post('/orders', poor))).toBe('409 out_of_stock');
@@ -56,7 +56,7 @@ describe('a reference identifies one order', () => {
     expect((await callerOf(strict).post('/esim/orders', esim('r'))).status).toBe(201);
   });
 
-  it('a repeat with another body is answered with the existing order, or refused when the config says so', async () => {
+  it('a repeat with another body gets the existing order, or a refusal when the config says so', async () => {
     const kind = await startSandbox();
     const first = await callerOf(kind).post('/orders', giftCard('r'));
     expect((await callerOf(kind).post('/orders', giftCard('r', { quantity: 5 }))).text).toBe(first.text);
@@ -68,7 +68,7 @@ describe('a reference identifies one order', () => {
     );
   });
 
-  it('a replay tells the order as it stands now when the config says so', async () => {
+  it('a repeat gets the order in its current state when the config says so', async () => {
     const sandbox = await startSandbox({
       references: { replay: 'current' },
       fulfilment: { mode: 'delayed', delay_ms: [1_000, 1_000] },
@@ -79,7 +79,7 @@ describe('a reference identifies one order', () => {
     expect((await caller.post('/orders', giftCard('r'))).json).toMatchObject({ status: 'completed' });
   });
 
-  it('the replay can be made to stand behind the balance and the stock, as some services do', async () => {
+  it('with the check of the reference last, a repeat meets the check of the balance first', async () => {
     const late = [...checkNames.filter((name) => name !== 'reference'), 'reference' as const];
     const sandbox = await startSandbox({
       checks: late,
@@ -97,7 +97,7 @@ describe('a reference identifies one order', () => {
     expect(refusalOf(await caller.post('/orders', giftCard('r')))).toBe('402 insufficient_balance');
   });
 
-  it('an order of checks that cannot work is refused with the reason', async () => {
+  it('an order of checks that is not possible is refused with the reason', async () => {
     await expect(startSandbox({ checks: ['key'] })).rejects.toThrow(
       /every check must be named once; missing: maintenance/,
     );

@@ -8,14 +8,14 @@ import { createSandbox, type Sandbox, type SandboxOptions } from '../../src/sand
 
 export const mainKey = 'sandbox-key-main';
 
-/** A folder that is gone when the test is over. */
+/** A folder that is deleted when the test is over. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'sandbox-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** A sandbox on a free port with a real database file; closed when the test is over. Limits are off unless asked for. */
+/** A sandbox on a free port with a database file, closed when the test is over. By default without limits. */
 export async function startSandbox(
   config: SandboxConfig = {},
   options: Partial<Omit<SandboxOptions, 'config'>> = {},
@@ -24,7 +24,7 @@ export async function startSandbox(
   const sandbox = await createSandbox({
     ...options,
     database,
-    // Only the crash test needs commits to reach the device; it starts its sandboxes itself.
+    // Only the crash test needs commits on the disk; it starts its sandboxes itself.
     config: { limits: { enabled: false }, durability: 'relaxed', ...config },
   });
   onTestFinished(() => sandbox.close());
@@ -35,7 +35,7 @@ export type Reply = { status: number; headers: Headers; text: string; json: unkn
 
 const errorBody = z.strictObject({ error: z.strictObject({ code: z.string(), message: z.string() }) });
 
-/** The `code` of an error answer; it fails when the body is not exactly the error body of Spec 7. */
+/** The `code` of an error answer. Throws unless the body is exactly the error body of Spec 7. */
 export function codeOf(reply: Reply): string {
   return errorBody.parse(reply.json).error.code;
 }
@@ -44,7 +44,7 @@ export function messageOf(reply: Reply): string {
   return errorBody.parse(reply.json).error.message;
 }
 
-/** `402 insufficient_balance`: how the tests name an error answer. */
+/** Status and code of an error answer, such as `402 insufficient_balance`. */
 export function refusalOf(reply: Reply): string {
   return `${reply.status} ${codeOf(reply)}`;
 }
@@ -55,7 +55,7 @@ export type Caller = {
   send(method: string, path: string, init?: RequestInit): Promise<Reply>;
 };
 
-/** Speaks HTTP to a sandbox as a client with this key would; null sends no key. */
+/** An HTTP client with this key; null sends no key. */
 export function callerOf({ url }: { url: string }, key: string | null = mainKey): Caller {
   const authorization: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` };
   const send = async (method: string, path: string, init: RequestInit = {}): Promise<Reply> => {
@@ -83,7 +83,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The operator's hand over HTTP. */
+/** An HTTP client of the operator's routes. */
 export function operatorOf({ url }: { url: string }): Caller {
   return callerOf({ url: `${url}/__sandbox` }, null);
 }

@@ -1,49 +1,50 @@
 /**
- * Every sentence of the specification that states a rule, where it stands, and the tests that exercise it over HTTP.
- * Sentences that only say "not shown" state no rule and are not here; docs/spec-gaps.md answers them.
+ * Every sentence of the specification that states a rule, its section, and the tests that check it over HTTP.
+ * Sentences that only say "not shown" state no rule; docs/spec-gaps.md is about them.
  */
 export type SpecRule = { place: string; rule: string; tests: string[] };
 
-const errorRow = '${row} on ${family} endpoints, and nothing is charged (case ${index + 1})';
-const everyRow = 'no row and no family of the table is missing here';
+const errorRow = 'a call gets ${row} on ${family} endpoints and charges nothing (case ${index + 1})';
+const everyRow = 'every row of the table has a case here in each of its families';
 const bothFamilies = 'one API key works for both families, and an eSIM order delivers as many eSIMs as were ordered';
 const exactCharge = 'a gift card order delivers its codes and charges the named balance exactly';
-const properties = 'money, references, refunds and stock stay right, and an error charges nothing';
+const properties = 'money, references, refunds and stock stay correct, and an error charges nothing';
 const lookups = 'an order is found by number and by reference, under its own family only';
 const otherAccount = 'an account sees nothing of another account';
-const twice = 'is cancelled and refunded once; a second cancel answers 409 not_cancellable';
+const twice = 'an eSIM is cancelled and refunded once, and a second cancel is 409 not_cancellable';
 const replay = 'a repeat in the same family replays the first answer word for word and buys nothing';
 const crossFamily = 'the other family gets 409 reference_in_use and charges nothing';
-const operatorRefund = 'a refund by the operator of the service is a success with the money back in the balance';
-const keyOnlySpends = 'adds balance; a key can neither do that nor change the account, nor open the page';
-const website = 'buys a website-only product, which no key can order or read';
-const cancelStates = 'cannot be cancelled once it was installed or topped up, or has expired';
-const unchecked = 'cannot be cancelled while its state cannot be checked, and can afterwards';
-const together = 'counts orders of both families, top-ups and cancels together: 20 a minute';
-const sixty = 'lets 60 requests through in any minute and answers the next one with 429 and Retry-After';
-const perKey = 'holds for each key on its own';
-const topupList = 'has a list of top-up plans; one of them lengthens the life of an installed eSIM';
+const operatorRefund = 'an order that the operator refunds is a success, and the money is back in the balance';
+const keyOnlySpends = 'the page adds balance, and a key can neither add balance, change the account nor open the page';
+const website = 'the page sells a website-only product, which no key can order or read';
+const cancelStates = 'an eSIM that was installed or topped up or has expired cannot be cancelled';
+const unchecked = 'an eSIM cannot be cancelled while its state cannot be checked, and can be cancelled afterwards';
+const together = '20 orders of both families, top-ups and cancels together are let in within a minute';
+const sixty = '60 requests are let in within any minute, and the next one gets 429 with Retry-After';
+const perKey = 'each key has limits of its own';
+const topupList = 'an eSIM has a list of top-up plans, and a top-up with one of them extends an installed eSIM';
 const offSale = 'a plan that goes off sale leaves the lists and can no longer be ordered or used as a top-up';
 const plansList =
-  'lists destinations, and the plans of each that are on sale, with a price per currency and the range of days';
-const productsList = 'lists every product with its prices, its stock, and whether it is sold by API';
-const cover = 'a balance must cover the cost: to the cent, and no other balance helps';
-const bearer = 'every operation, and every path that is none, needs the bearer key';
-const wrongKey = 'a key that is missing, wrong, or sent in another way is 401 invalid_key';
-const keyCreation = 'are created with a one-time code that was sent to the account holder, and shown once';
-const oneTimeCode = 'need a code that is right, fresh and unused';
-const fingerprint = 'are kept as fingerprints only: no file of the database contains one';
-const fiveKeys = 'are at most five live ones; a revoked key stops working at once and makes room';
-const allowlist = 'have an allowlist of up to 10 IPv4 or IPv6 addresses; an empty one lets every address in';
-const shutOut = 'an account that is blocked, or no longer wholesale, is shut out until that changes';
-const serversOnly = 'is for servers only: no answer allows a web page of another site to read it';
-const json = 'speaks JSON both ways: answers carry it, and a body that is something else is 422 invalid_request';
-const errorShape = 'an error body is exactly code and message, in both families; a success has no error';
-const faultTable =
-  '${item}: ${bought ? "was bought all the same" : "nothing was bought"}, and the retry gets the order';
+  'the catalogue lists the destinations and their plans on sale, with a price per currency and the range of days';
+const productsList = 'the catalogue lists every product with its prices, its stock, and whether it is sold by API';
+const cover = 'an order is refused when the named balance is one cent short, whatever the other balances are';
+const bearer = 'every operation and every unknown path needs the bearer key';
+const wrongKey = 'a missing key, a wrong key and a key in another form are 401 invalid_key';
+const keyCreation = 'a key is created with a one-time code that was sent to the account holder, and it is shown once';
+const oneTimeCode = 'creating a key needs a code that is correct, at most ten minutes old and not used';
+const fingerprint = 'only the fingerprint of a key is stored: the database file does not contain the key';
+const fiveKeys = 'an account has at most five live keys, and a revoked key stops working at once and frees its place';
+const allowlist =
+  'a key has an allowlist of up to 10 IPv4 or IPv6 addresses, and with an empty one it works from any address';
+const shutOut = 'a blocked account and one that is no longer wholesale are refused until that changes';
+const serversOnly = 'no answer allows a web page of another site to read it, because the API is for servers only';
+const json = 'every answer is JSON, and a body that is not JSON is 422 invalid_request';
+const errorShape = 'an error body has exactly a code and a message in both families, and a success has no error';
+const faultTable = 'the first order of ${item} ${bought ? "is bought" : "buys nothing"}, and the retry gets the order';
 const unchanged = 'an unchanged repeat of a refused call gets the same answer';
-const esimLife = 'expires when its days are over: an installed one by its plan, another by the time to install it';
-const malformed = 'quantity and days that are no whole numbers are 422 invalid_request; fields nobody knows are, too';
+const esimLife =
+  'an installed eSIM expires after the days of its plan, and another one when the time to install it is over';
+const malformed = 'a quantity or days that is no whole number, and an unknown field, is 422 invalid_request';
 const allCancelled = 'an order whose eSIMs are all cancelled has the status refunded, which is a success';
 
 function section(place: string, rules: Array<[rule: string, ...tests: string[]]>): SpecRule[] {
@@ -65,7 +66,7 @@ export const specRules: SpecRule[] = [
     [
       'The balance is named per request, and balances are held per currency (the currency of a balance appears in the messages, for example "USD").',
       cover,
-      'messages name the currency of the balance',
+      'the message of a refused order names the currency of the balance',
     ],
     [
       'Placing an order, topping up an eSIM and cancelling an eSIM spend or refund money.',
@@ -101,7 +102,7 @@ export const specRules: SpecRule[] = [
   ...section('Spec 2, eSIM', [
     [
       'Identified by ICCID.',
-      'begins with an ICCID that has a valid check digit, and the LPA text of its SM-DP+ address and matching id',
+      'a new eSIM has an ICCID with a valid check digit, and the LPA text of its SM-DP+ address and matching id',
     ],
     ["Must belong to the caller's account.", otherAccount],
     ['Has a list of top-up plans.', topupList],
@@ -138,7 +139,7 @@ export const specRules: SpecRule[] = [
       twice,
       unchecked,
     ],
-    ['An eSIM is refunded once.', twice, 'twenty cancels at once refund one time', properties],
+    ['An eSIM is refunded once.', twice, 'twenty cancels at once refund an eSIM once', properties],
     [
       "A top-up is accepted only for a plan in the eSIM's top-up list and only if the eSIM is neither cancelled nor expired.",
       topupList,
@@ -247,7 +248,7 @@ export const specRules: SpecRule[] = [
     [
       '503 `api_disabled`: API switched off for maintenance.',
       errorRow,
-      'maintenance answers every call with 503 api_disabled, and the same call works afterwards',
+      'during maintenance every call is 503 api_disabled, and the same call works afterwards',
     ],
     ['404 `invalid_variant`: No such product in the API catalogue.', errorRow],
     ['409 `out_of_stock`: Fewer than `quantity` are available.', errorRow],

@@ -2,7 +2,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { WebhookSettings } from '../intake/http/settings.ts';
 import type { ResultsSettings } from '../results/settings.ts';
 import { resolveShops, withAbsolutePaths } from '../storefronts/settings.ts';
-import { camelKeys } from './camel-keys.ts';
+import { camelKeys } from '../core/settings/camel-keys.ts';
 import type { Config } from './config.ts';
 import type { ConfigDocument } from './schema.ts';
 import type { Secrets } from './secrets.ts';

@@ -6,11 +6,11 @@ export interface CheckedParts {
   readonly store: Store;
   readonly intake: { status(): { readonly degraded: string | null } };
   readonly webhook: { health(): CheckStatus } | null;
-  readonly desk: { health(): CheckStatus } | null;
+  readonly reloader: { health(): CheckStatus } | null;
 }
 
 /** What `/healthz` answers, by name. Only what keeps the worker from accepting and recording makes it unready. */
-export function healthChecks({ store, intake, webhook, desk }: CheckedParts): HealthCheck[] {
+export function healthChecks({ store, intake, webhook, reloader }: CheckedParts): HealthCheck[] {
   const database = async (): Promise<CheckStatus> => {
     await store.checkHealth();
     return 'pass';
@@ -24,6 +24,6 @@ export function healthChecks({ store, intake, webhook, desk }: CheckedParts): He
       readiness: false,
       check: async () => ((await store.submission.pauses.all()).length === 0 ? 'pass' : 'warn'),
     },
-    ...(desk === null ? [] : [{ name: 'config', readiness: false, check: () => desk.health() }]),
+    ...(reloader === null ? [] : [{ name: 'config', readiness: false, check: () => reloader.health() }]),
   ];
 }

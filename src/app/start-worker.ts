@@ -10,6 +10,7 @@ import { CommandCalls } from '../ops/command-calls.ts';
 import { removeRunFile, writeRunFile } from '../ops/run-file.ts';
 import { watchDatabase } from '../store/sqlite/watch-database.ts';
 import type { Store } from '../store/store.ts';
+import type { ReadBack } from '../storefronts/read-back/read-back.ts';
 import { startAdmin } from './admin.ts';
 import { buildFolderIntake, startWebhook } from './build-intake.ts';
 import { buildResults } from './build-results.ts';
@@ -65,7 +66,7 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
   });
 }
 
-/** Opens the outbox as its only writer, and watches that it stays the file that it is. */
+/** Opens the outbox as its only writer, and watches that its file is not replaced. */
 async function startOutbox(deps: WorkerDeps, life: Lifecycle) {
   const { config, clock, version } = deps;
   const store = openOutbox(config, config.init);
@@ -79,7 +80,7 @@ async function startOutbox(deps: WorkerDeps, life: Lifecycle) {
   return { store, incarnationId, watch };
 }
 
-/** Starts what works on the outbox: results go out first, orders come in last. */
+/** Starts what works on the outbox, beginning with the results and ending with the intake. */
 async function startParts(
   deps: WorkerDeps,
   life: Lifecycle,
@@ -126,26 +127,29 @@ async function startParts(
       await webhook?.stop();
     });
   }
-  const operatorCalls = new CommandCalls();
-  await life.push('operator calls', () => operatorCalls.stop());
-  // Stops before the operator calls, because they wait for it: its stop aborts the runs that operators asked for.
-  await life.push('read-back', () => readBack.stop());
-  await readBack.start();
-
-  const catalogue = { ...submission, wholesale };
-  return {
+  const parts = {
     ...outbox,
+    submission,
+    wholesale,
     results,
-    gate: submission.gate,
-    catalogue,
     dispatcher,
     folder,
     webhook,
     storefronts,
     readBack,
-    operatorCalls,
     notify,
   };
+  return { ...parts, operatorCalls: await startReadBack(life, readBack) };
+}
+
+/** Starts to read shops back. Returns the calls in which the commands of operators reach a shop or the API. */
+async function startReadBack(life: Lifecycle, readBack: ReadBack): Promise<CommandCalls> {
+  const operatorCalls = new CommandCalls();
+  await life.push('operator calls', () => operatorCalls.stop());
+  // Stops before the operator calls, because they wait for it: its stop aborts the runs that operators asked for.
+  await life.push('read-back', () => readBack.stop());
+  await readBack.start();
+  return operatorCalls;
 }
 
 /** Starts the admin server, and announces it to the command line in the run file. */
@@ -156,21 +160,23 @@ async function startAdminServer(
   current: CurrentConfig,
 ) {
   const { config, clock, version, pid } = deps;
-  const { store, folder, webhook, readBack } = parts;
+  const { store, submission, wholesale, folder, webhook, readBack } = parts;
+  const { gate } = submission;
   const readBackCheck: HealthCheck = { name: 'read_back', readiness: false, check: () => readBack.health() };
   const checks: HealthCheck[] = [];
   const onUse = ({ intake }: Config): void => {
     if (intake.shops.some(({ rest }) => rest !== null) && !checks.includes(readBackCheck)) checks.push(readBackCheck);
   };
-  const reloader = buildReloader(deps, { ...parts, onUse }, current);
-  checks.push(...healthChecks({ store, intake: folder, webhook, desk: reloader }));
+  const reloader = buildReloader(deps, { ...parts, gate, onUse }, current);
+  checks.push(...healthChecks({ store, intake: folder, webhook, reloader }));
   onUse(config);
 
   const admin = await startAdmin(
     deps,
     {
       ...parts,
-      callers: { readBack, catalogue: parts.catalogue },
+      gate,
+      callers: { readBack, catalogue: { ...submission, wholesale } },
       calls: parts.operatorCalls,
       reloader,
       checks,

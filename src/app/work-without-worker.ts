@@ -1,16 +1,38 @@
 import { shopIdentities } from '../config/shop-identities.ts';
-import type { CallingCommand, CommandResult } from '../core/entry/operator-command.ts';
+import { performCommand } from '../admin/perform-command.ts';
+import {
+  isCalling,
+  type CallingCommand,
+  type CommandResult,
+  type ExplainCommand,
+  type OperatorCommand,
+} from '../core/entry/operator-command.ts';
 import type { Store } from '../store/store.ts';
 import { buildReadBack, buildStorefronts } from './build-storefronts.ts';
 import { buildSubmission, buildWholesaleClient } from './build-submission.ts';
-import { performCalls } from './commands.ts';
+import { commandSettings, performCalls } from './commands.ts';
+import { openOutbox } from './open-outbox.ts';
 import type { WorkerDeps } from './worker-deps.ts';
 
 /**
- * Performs a command that calls a shop or the API while no worker runs, within what the last worker left of the budget.
- * @throws OrderSyncError NOT_FOUND when no such shop is read back
+ * Performs a command while no worker runs, as the only writer of the outbox.
+ * @throws OrderSyncError DATABASE_LOCKED when a worker runs; what the command refuses
  */
-export async function performCallsWithoutWorker(
+export async function performWithoutWorker(
+  deps: WorkerDeps,
+  command: Exclude<OperatorCommand, ExplainCommand>,
+): Promise<CommandResult> {
+  const store = openOutbox(deps.config, 'never');
+  try {
+    if (isCalling(command)) return await performCallsWithoutWorker(deps, store, command);
+    return await performCommand(store, command, commandSettings(deps.config), deps.clock);
+  } finally {
+    await store.close();
+  }
+}
+
+/** Calls a shop or the API, within what the last worker left of the budget. The next worker buys what this takes in. */
+async function performCallsWithoutWorker(
   deps: WorkerDeps,
   store: Store,
   command: CallingCommand,

@@ -1,15 +1,11 @@
 import { userInfo } from 'node:os';
 import { z } from 'zod';
 import { controlMark, controlPath, reloadPath } from '../admin/control-routes.ts';
-import { performCommand } from '../admin/perform-command.ts';
-import { commandSettings } from '../app/commands.ts';
-import { openOutbox } from '../app/open-outbox.ts';
-import { performCallsWithoutWorker } from '../app/work-without-worker.ts';
+import { performWithoutWorker } from '../app/work-without-worker.ts';
 import type { Config } from '../config/config.ts';
 import {
   commandResultSchema,
   isCalling,
-  type CallingCommand,
   type CommandResult,
   type ExplainCommand,
   type OperatorCommand,
@@ -19,7 +15,6 @@ import { createLogger } from '../ops/logger.ts';
 import { systemRandom } from '../ops/system-clock.ts';
 import { programVersion } from '../ops/program-version.ts';
 import { readRunFile } from '../ops/run-file.ts';
-import type { Store } from '../store/store.ts';
 import type { CliContext } from './context.ts';
 import { isErrorCode } from './exit-codes.ts';
 
@@ -72,29 +67,12 @@ export async function sendCommand(
 async function performHere(
   config: Config,
   command: Exclude<OperatorCommand, ExplainCommand>,
-  context: CliContext,
+  { clock, stderr }: CliContext,
 ): Promise<CommandResult> {
-  const store = openOutbox(config, 'never');
-  try {
-    if (isCalling(command)) return await callHere(config, command, store, context);
-    return await performCommand(store, command, commandSettings(config), context.clock);
-  } finally {
-    await store.close();
-  }
-}
-
-/** What is taken in is bought by the next worker: here it is only put on disk. */
-async function callHere(
-  config: Config,
-  command: CallingCommand,
-  store: Store,
-  context: CliContext,
-): Promise<CommandResult> {
-  const { clock, stderr } = context;
   const options = { level: 'silent', format: 'json', version: programVersion, instance: config.instance } as const;
   const logger = createLogger(options, stderr);
   const deps = { config, logger, clock, random: systemRandom, version: programVersion, pid: process.pid };
-  return await performCallsWithoutWorker(deps, store, command);
+  return await performWithoutWorker(deps, command);
 }
 
 const errorSchema = z.object({

@@ -12,7 +12,7 @@ const minSecretLength = 16;
 interface Checked {
   readonly tree: unknown;
   readonly secrets: Secrets;
-  report(path: ConfigPath, problem: string): void;
+  readonly report: (path: ConfigPath, problem: string) => void;
 }
 
 /**

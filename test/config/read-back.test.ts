@@ -77,7 +77,7 @@ describe('the configuration of reading a shop back', () => {
     ],
     ['has no way into Shopify', 'shopify', 'url: "https://a.example"', 'must have either an `access_token`'],
     [
-      'has half a way into Shopify',
+      'has incomplete access to Shopify',
       'shopify',
       'url: "https://a.example", client_id: app',
       'must have either an `access_token`',

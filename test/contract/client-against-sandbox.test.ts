@@ -13,14 +13,14 @@ import { clientOf } from '../wholesale/api-calls.ts';
 const keyed = { keyValue: mainKey };
 const nothing = { variant: null, plan: null, iccid: null, quantity: null, days: null, currency: null };
 
-function factsOf(operation: Operation, reference: string, some: Partial<ReferencedPurchase>): ReferencedPurchase {
+function purchaseWith(operation: Operation, reference: string, some: Partial<ReferencedPurchase>): ReferencedPurchase {
   return { ...nothing, operation, reference, ...some };
 }
 
 const giftCards = (reference: string, some: Partial<ReferencedPurchase> = {}): ReferencedPurchase =>
-  factsOf('gift_card_order', reference, { variant: 'steam-usd-10', quantity: 2, currency: 'USD', ...some });
+  purchaseWith('gift_card_order', reference, { variant: 'steam-usd-10', quantity: 2, currency: 'USD', ...some });
 const esims = (reference: string, some: Partial<ReferencedPurchase> = {}): ReferencedPurchase =>
-  factsOf('esim_order', reference, { plan: 'es-5gb-30d', quantity: 1, currency: 'EUR', ...some });
+  purchaseWith('esim_order', reference, { plan: 'es-5gb-30d', quantity: 1, currency: 'EUR', ...some });
 
 async function place(client: WholesaleClient, facts: ReferencedPurchase, call = keyed): Promise<Outcome> {
   const { operation } = facts;
@@ -35,7 +35,7 @@ async function start(config: SandboxConfig = {}, wire: WireOverrides = {}) {
   return { sandbox, client };
 }
 
-/** Orders one eSIM and gives its ICCID. */
+/** Orders one eSIM and returns its ICCID. */
 async function esimOf(client: WholesaleClient, reference = 'esim-1', plan = 'es-5gb-30d'): Promise<string> {
   const outcome = await place(client, esims(reference, { plan }));
   const iccid = outcome.answer?.units[0]?.iccid;
@@ -85,7 +85,7 @@ describe('the client and the sandbox read the same specification', () => {
     expect(missing).toMatchObject({ row: 'plan_unorderable', http: 422, code: 'invalid_plan' });
   });
 
-  it('an order is found only in its own family, and absence is the word of the API', async () => {
+  it('an order is found only in its own family, and is absent in the other', async () => {
     const { client } = await start();
     await place(client, giftCards('gc-1'));
     const lookUp = async (family: 'gift_card' | 'esim', key: string): Promise<LookupOutcome> =>
@@ -101,7 +101,7 @@ describe('the client and the sandbox read the same specification', () => {
     });
   });
 
-  it('the same reference buys once: the repeat brings the same codes', async () => {
+  it('a reference buys once: a repeated order gets the same codes', async () => {
     const { sandbox, client } = await start();
     const first = await place(client, giftCards('gc-1'));
     const second = await place(client, giftCards('gc-1'));
@@ -109,7 +109,7 @@ describe('the client and the sandbox read the same specification', () => {
     expect(sandbox.ledger().orders).toHaveLength(1);
   });
 
-  it('an answer for the same reference with other contents is a mismatch, not a success', async () => {
+  it('a repeated reference with another content is a mismatch, not a success', async () => {
     const { client } = await start();
     await place(client, giftCards('gc-1'));
     expect(await place(client, giftCards('gc-1', { quantity: 3 }))).toMatchObject({ row: 'answer_mismatch' });
@@ -125,7 +125,7 @@ describe('the client and the sandbox read the same specification', () => {
     const plans = await all(client.topups(iccid));
     const [plan] = plans.items;
     assert(plan !== undefined, 'the eSIM has top-up plans');
-    const topup = factsOf('esim_topup', 'top-1', { plan: plan.plan, iccid, currency: 'USD', days: plan.minDays });
+    const topup = purchaseWith('esim_topup', 'top-1', { plan: plan.plan, iccid, currency: 'USD', days: plan.minDays });
     expect(await place(client, topup)).toMatchObject({ row: 'accepted', answer: { reference: 'top-1' } });
     const found = await client.lookUp({ ...keyed, family: 'esim', key: 'top-1', expectReference: 'top-1' });
     expect(found.kind).toBe('found');
@@ -135,10 +135,10 @@ describe('the client and the sandbox read the same specification', () => {
     expect(await place(client, unknown)).toMatchObject({ row: 'not_found', http: 404 });
   });
 
-  it('an eSIM is cancelled once, without a reference; its order then reads as refunded', async () => {
+  it('an eSIM is cancelled once, without a reference, and its order is refunded afterwards', async () => {
     const { client } = await start();
     const iccid = await esimOf(client, 'esim-1');
-    const cancel = factsOf('esim_cancel', 'never-sent', { iccid });
+    const cancel = purchaseWith('esim_cancel', 'never-sent', { iccid });
     expect(client.render(cancel).body).toBe('{}');
     expect(await place(client, cancel)).toMatchObject({ row: 'accepted', answer: { statusClass: 'refunded' } });
     expect(await place(client, cancel)).toMatchObject({ row: 'not_cancellable', http: 409 });
@@ -169,12 +169,12 @@ describe('the client and the sandbox read the same specification', () => {
     ['test-refused', { row: 'order_refused', http: 422 }],
     ['test-website-only', { row: 'not_api_sellable', http: 422 }],
     ['no-such-variant', { row: 'invalid_variant', http: 404 }],
-  ])('the test product %s reads as what it is', async (variant, expected) => {
+  ])('the test product %s has the outcome that its documentation says', async (variant, expected) => {
     const { client } = await start();
     expect(await place(client, giftCards('gc-1', { variant }))).toMatchObject(expected);
   });
 
-  it('refusals of the account and of the balance are told apart', async () => {
+  it('rejections because of the account and because of the balance are different outcomes', async () => {
     const { client } = await start({
       accounts: [
         { id: 'acme', email: 'a@acme.example', balances: { USD: '1.00' }, keys: [{ name: 'main', value: mainKey }] },
@@ -207,13 +207,13 @@ describe('the client and the sandbox read the same specification', () => {
     },
   );
 
-  it('maintenance is api_disabled everywhere', async () => {
+  it('every call during maintenance ends as api_disabled', async () => {
     const { client } = await start({ maintenance: true });
     expect(await client.probe(keyed)).toMatchObject({ row: 'api_disabled', http: 503 });
     expect(await place(client, giftCards('gc-1'))).toMatchObject({ row: 'api_disabled', http: 503 });
   });
 
-  it('the whole catalogue is read: products, destinations, plans', async () => {
+  it('the whole catalogue is read: products, destinations and plans', async () => {
     const { client } = await start();
     const products = await all(client.products());
     expect(products.requests).toBe(1);
@@ -239,7 +239,7 @@ describe('the client and the sandbox read the same specification', () => {
     expect(nowhere.done, 'a failed page may be read again').toBe(false);
   });
 
-  it('a catalogue in pages is read whole when the mapping says so, and called incomplete when it does not', async () => {
+  it('a catalogue in pages is read whole with a mapping for pages, and is called incomplete without', async () => {
     const whole = await start();
     const expected = await all(whole.client.products());
     for (const mode of ['page', 'next'] as const) {

@@ -10,7 +10,7 @@ import type { ReferencedPurchase } from '../../src/core/order/purchase.ts';
 export const keyValue = 'wk_test_5f1d2c3b4a';
 export const iccid = '8944000000000000006';
 
-/** What the entries of these tests ask for, one of each operation. */
+/** One purchase of each operation. */
 export const facts: Readonly<Record<Operation, ReferencedPurchase>> = {
   gift_card_order: {
     operation: 'gift_card_order',
@@ -54,10 +54,10 @@ export const facts: Readonly<Record<Operation, ReferencedPurchase>> = {
   },
 };
 
-/** For calls that are to succeed, or to fail by themselves, however busy the machine is. */
+/** For calls that must not time out, however busy the machine is. */
 const patientTimeouts = { connectMs: 10_000, responseMs: 10_000, bodyMs: 10_000, totalMs: 30_000 };
 
-/** For calls whose time is to run out. */
+/** For calls that must time out. */
 export const quickTimeouts = { connectMs: 1000, responseMs: 400, bodyMs: 400, totalMs: 1500 };
 
 export function clientOf(baseUrl: string, options: Partial<WholesaleClientOptions> = {}): WholesaleClient {

@@ -26,7 +26,7 @@ const gift: CallPurpose = { kind: 'submit', operation: 'gift_card_order' };
 const submitOf = (operation: Operation): CallPurpose => ({ kind: 'submit', operation });
 const error = (code: string, message = 'why'): string => JSON.stringify({ error: { code, message } });
 
-/** Written out here, so that the rows of the specification and those of the code are two statements. */
+/** Spec 7, written down a second time: a wrong row in the code is found. */
 const expectedRow: Readonly<Record<string, OutcomeRow>> = {
   '401 invalid_key': 'invalid_key',
   '403 account_not_allowed': 'account_not_allowed',
@@ -50,7 +50,7 @@ const expectedRow: Readonly<Record<string, OutcomeRow>> = {
 };
 
 describe('the 19 error rows of the specification', () => {
-  it('are all here', () => {
+  it('are all in the table of the code', () => {
     expect(wholesaleErrors.map((row) => `${row.http} ${row.code}`).toSorted()).toEqual(
       Object.keys(expectedRow).toSorted(),
     );
@@ -69,7 +69,7 @@ describe('the 19 error rows of the specification', () => {
         : row.http >= 500
           ? 'server_error'
           : 'code_out_of_place';
-      it(`${name} on ${what} is ${expected}`, () => {
+      it(`${name} on ${what} is classified as ${expected}`, () => {
         const outcome = outcomeOf(row.http, error(row.code ?? '', 'Because.'), purpose);
         expect(outcome).toEqual({
           row: expected,
@@ -82,7 +82,7 @@ describe('the 19 error rows of the specification', () => {
           breach: null,
         });
       });
-      it(`${row.code} in a 2xx on ${what} is that error, and a breach`, () => {
+      it(`${row.code} in a 2xx on ${what} is classified as that error, and as a breach`, () => {
         const outcome = outcomeOf(200, error(row.code ?? ''), purpose);
         expect(outcome.breach).not.toBeNull();
         expect(outcome.answer).toBeNull();
@@ -90,13 +90,13 @@ describe('the 19 error rows of the specification', () => {
         expect(outcome.row).toBe(belongs ? (unexpected ? 'not_found_unexpected' : rowOfCode) : 'code_out_of_place');
       });
     }
-    it(`${row.code} with another 4xx is out of place, with a 5xx a server error`, () => {
+    it(`${row.code} with another 4xx is classified as out of place, with a 5xx as a server error`, () => {
       expect(outcomeOf(418, error(row.code ?? ''), gift).row).toBe('code_out_of_place');
       expect(outcomeOf(500, error(row.code ?? ''), gift).row).toBe('server_error');
     });
   }
 
-  it('429 is a rate limit with any body and any code, and says how long to wait', () => {
+  it('a 429 is a rate limit whatever its body, and its Retry-After is read', () => {
     for (const body of [
       '',
       'slow down',
@@ -113,14 +113,14 @@ describe('the 19 error rows of the specification', () => {
   });
 });
 
-describe('how long a server asks to wait', () => {
+describe('Retry-After', () => {
   it.each([
     [{ 'retry-after': '0' }, 0],
     [{ 'retry-after': '7' }, 7000],
     [{ 'retry-after': '1.5' }, 1500],
     [{ 'retry-after': 'Sat, 21 Nov 2026 12:00:30 GMT' }, 30_000],
     [{ 'retry-after': 'Sat, 21 Nov 2026 11:00:00 GMT' }, 0],
-    // The answer's own date counts: this server's clock is an hour behind ours.
+    // A date is compared with the Date of the answer: this server's clock is an hour behind ours.
     [{ 'retry-after': 'Sat, 21 Nov 2026 11:00:30 GMT', date: 'Sat, 21 Nov 2026 11:00:00 GMT' }, 30_000],
     [{ 'retry-after': '999999999' }, 3_600_000],
     [{ 'retry-after': '-5' }, null],
@@ -128,13 +128,13 @@ describe('how long a server asks to wait', () => {
     [{ 'retry-after': '2026' }, 2_026_000],
     [{ 'retry-after': '' }, null],
     [{}, null],
-  ])('%j is %s ms', (headers, expected) => {
+  ])('%j asks to wait %s ms', (headers, expected) => {
     expect(outcomeOf(429, '', gift, headers).retryAfterMs).toBe(expected);
     expect(outcomeOf(503, error('api_disabled'), gift, headers).retryAfterMs).toBe(expected);
   });
 });
 
-describe('an answer without the error body of the specification is not the API refusing', () => {
+describe('an error answer without the error body of the specification is no rejection by the API', () => {
   it.each([
     [400, '', 'foreign_refusal'],
     [401, '<html>login</html>', 'foreign_refusal'],
@@ -156,12 +156,12 @@ describe('an answer without the error body of the specification is not the API r
     [599, '\u0000\u0001', 'foreign_server_error'],
     [422, error('something_new'), 'unlisted_code'],
     [500, error('internal'), 'server_error'],
-  ] as const)('%i %j is %s', (http, body, row) => {
+  ] as const)('status %i with the body %j is classified as %s', (http, body, row) => {
     expect(outcomeOf(http, body, gift).row).toBe(row);
     expect(outcomeOf(http, body, submitOf('esim_cancel')).row).toBe(row);
   });
 
-  it('names what it looked like, without its markup', () => {
+  it('is described by its text without the markup', () => {
     const body = '<html><script>alert(1)</script><h1>502 Bad Gateway</h1><hr>nginx</html>';
     expect(outcomeOf(502, body, gift, { 'content-type': 'text/html' }).message).toBe(
       'HTTP 502, text/html, 71 bytes: 502 Bad Gateway nginx',
@@ -181,13 +181,13 @@ describe('a success', () => {
     ['an error without a code', '{"error":{},"codes":["SECRET-CODE"]}'],
     ['an error that is a word', '{"error":"SECRET-CODE"}'],
     ['bytes that are no UTF-8', new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
-  ])('with %s is unreadable, and its message shows nothing of what may be codes', (_what, body) => {
+  ])('with %s is unreadable, and its message shows nothing of the body', (_what, body) => {
     const outcome = outcomeOf(200, body, gift);
     expect(outcome).toMatchObject({ row: 'unreadable_success', answer: null, sent: true });
     expect(JSON.stringify(outcome)).not.toContain('SECRET-CODE');
   });
 
-  it('is one also with status refunded, with a null error, with 201 and with a byte order mark', () => {
+  it('is accepted also with the status refunded, a null error, HTTP 201 or a byte order mark', () => {
     expect(outcomeOf(200, '{"status":"refunded","error":null}', gift)).toMatchObject({
       row: 'accepted',
       answer: { statusClass: 'refunded' },
@@ -195,13 +195,13 @@ describe('a success', () => {
     expect(outcomeOf(201, '\uFEFF{"id":"7"}', gift)).toMatchObject({ row: 'accepted', answer: { orderNumber: '7' } });
   });
 
-  it('says nothing in its message', () => {
+  it('has an empty message', () => {
     expect(outcomeOf(200, '{"codes":["SECRET-CODE"],"message":"SECRET-CODE"}', gift).message).toBe('');
   });
 });
 
-describe('what foreigners write', () => {
-  it('is cut to 500 characters, on one line, without control characters', () => {
+describe('text from outside', () => {
+  it('is cut to 500 characters and shown on one line without control characters', () => {
     const message = `first\r\nsecond\u001b[31m red \u202e${'é'.repeat(900)}`;
     const outcome = outcomeOf(422, error('order_refused', message), gift);
     expect(Array.from(outcome.message)).toHaveLength(500);
@@ -210,7 +210,7 @@ describe('what foreigners write', () => {
   });
 });
 
-describe('whatever comes', () => {
+describe('any end of a call', () => {
   const anyBody = fc.oneof(
     fc.uint8Array({ maxLength: 200 }),
     fc.string().map((text) => new TextEncoder().encode(text)),
@@ -228,7 +228,7 @@ describe('whatever comes', () => {
       .constantFrom(...wholesaleErrors.map((row) => row.code ?? ''))
       .map((code) => new TextEncoder().encode(error(code))),
   );
-  /** Rows that say that nothing was bought. Only the error body of the specification, or 429, may lead to them. */
+  /** Rows that say that nothing was bought. Only the error body of the specification or a 429 may lead to them. */
   const definite: readonly OutcomeRow[] = [
     ...Object.values(expectedRow),
     'not_found_unexpected',
@@ -236,7 +236,7 @@ describe('whatever comes', () => {
     'code_out_of_place',
   ];
 
-  it('has a row, is never a refusal without the error body, never a success without a 2xx', () => {
+  it('has a row; without the error body it is no rejection, and without a 2xx no success', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 0, max: 1000 }),

@@ -12,8 +12,8 @@ async function lookUpAt(answer: string): Promise<LookupOutcome> {
   return client.lookUp({ keyValue, family: 'gift_card', key: 'os-1', expectReference: 'os-1' });
 }
 
-describe('absence is declared by the API alone', () => {
-  it('with status 404, the code not_found and the whole error body', async () => {
+describe('a lookup says that an order is absent', () => {
+  it('after a 404 with the code not_found and the complete error body', async () => {
     expect(await lookUpAt(httpAnswer(404, errorJson('not_found')))).toEqual({ kind: 'absent' });
   });
 
@@ -31,11 +31,11 @@ describe('absence is declared by the API alone', () => {
     ['the order of somebody else', httpAnswer(200, '{"reference":"os-2","id":1}'), 'answer_mismatch'],
     ['maintenance', httpAnswer(503, errorJson('api_disabled')), 'api_disabled'],
     ['a limit', httpAnswer(429, ''), 'rate_limited'],
-  ])('not by %s', async (_what, answer, row) => {
+  ])('but not after %s', async (_what, answer, row) => {
     expect(await lookUpAt(answer)).toMatchObject({ kind: 'failed', outcome: { row } });
   });
 
-  it('not when the mapping has no lookup: then nothing is asked', async () => {
+  it('but not when the mapping has no lookup: then nothing is sent', async () => {
     const wire = wireSchema.parse({ lookup: { gift_card: 'off' } });
     const client = clientOf('http://127.0.0.1:9', { wire });
     onTestFinished(async () => client.close());
@@ -48,7 +48,7 @@ describe('absence is declared by the API alone', () => {
   });
 });
 
-it('the order that is found is compared with what was ordered, also within a list, and both are told', async () => {
+it('a found order is compared with the purchase, also inside a list, and the difference names both', async () => {
   const ordered = { operation: 'gift_card_order', variant: 'a', plan: null, iccid: null } as const;
   const facts = { ...ordered, quantity: 1, days: null, currency: 'USD' };
   for (const body of ['{"reference":"os-1","variant":"b"}', '{"data":[{"reference":"os-1","variant":"b"}]}']) {
@@ -66,7 +66,7 @@ it('the order that is found is compared with what was ordered, also within a lis
   }
 });
 
-it('a key that cannot stand in a path is not looked up, and nothing is thrown', async () => {
+it('a key that cannot stand in a path fails the lookup without a request, and without a throw', async () => {
   const client = clientOf('http://127.0.0.1:9');
   onTestFinished(async () => client.close());
   for (const key of ['', '.', '..']) {
@@ -77,23 +77,23 @@ it('a key that cannot stand in a path is not looked up, and nothing is thrown', 
   }
 });
 
-describe('the key stays secret', () => {
+describe('the API key appears in no outcome', () => {
   it.each([
     ['the message of an error', 422, errorJson('order_refused', `the key ${keyValue} may not`)],
     ['its code', 422, errorJson(keyValue)],
     ['the page of a proxy', 502, `<pre>authorization: Bearer ${keyValue}</pre>`],
     ['a message that is cut within it', 422, errorJson('order_refused', `${'x'.repeat(489)}${keyValue}`)],
     ['the reference of a success', 200, JSON.stringify({ reference: keyValue })],
-  ])('although it comes back in %s', async (_what, status, body) => {
+  ])('when the answer repeats it in %s', async (_what, status, body) => {
     const server = await RawServer.start((socket) => void socket.end(httpAnswer(status, body)));
     onTestFinished(async () => server.close());
     const client = clientOf(server.url);
     onTestFinished(async () => client.close());
-    const { answer: _answer, ...told } = await submit(client);
-    expect(JSON.stringify(told)).not.toContain(keyValue.slice(0, 8));
+    const { answer: _answer, ...outcome } = await submit(client);
+    expect(JSON.stringify(outcome)).not.toContain(keyValue.slice(0, 8));
   });
 
-  it('although it comes back in the target of a redirect', async () => {
+  it('when the answer repeats it in the target of a redirect', async () => {
     const server = await RawServer.start(
       (socket) => void socket.end(httpAnswer(302, '', { location: `/login?${'x'.repeat(50)}=${keyValue}` })),
     );

@@ -71,7 +71,7 @@ export function currencyIn(value: ExactJson): string | null {
 /** An ICCID of 18 to 22 digits; null for the placeholders that some suppliers show while an eSIM is pending. */
 export function iccidIn(value: ExactJson): string | null {
   if (typeof value !== 'string') return null;
-  // Read as bytes from the card, an ICCID of 19 digits carries a filling F.
+  // Read as bytes from the card, an ICCID of 19 digits has a padding F.
   const digits = value.trim().replace(/F$/i, '');
   return /^\d{18,22}$/.test(digits) ? digits : null;
 }

@@ -6,7 +6,7 @@ const namespace = { instance: 'acme-shop', prefix: 'os', secret: Buffer.alloc(32
 const subject: ReferenceSubject = { source: 'shop1', orderId: '1001', lineId: '1', generation: 0, part: 0 };
 
 describe('a reference', () => {
-  it('is the same for the same purchase, so that a lost disk does not buy twice', () => {
+  it('is the same for the same purchase: after a lost disk nothing is bought twice', () => {
     expect(referenceFor(namespace, subject)).toBe(
       referenceFor({ ...namespace, secret: Buffer.alloc(32, 1) }, { ...subject }),
     );
@@ -14,7 +14,7 @@ describe('a reference', () => {
     expect(referenceFor(namespace, subject)).toBe('os-624jhnzqnq635wydlswnzgthra');
   });
 
-  it('fits the limits: at most 36 characters of [A-Za-z0-9_-]', () => {
+  it('has at most 36 characters of [A-Za-z0-9_-]', () => {
     fc.assert(
       fc.property(
         fc.string(),
@@ -33,7 +33,7 @@ describe('a reference', () => {
     );
   });
 
-  it('differs for every other purchase, also where the parts would join to the same text', () => {
+  it('differs for every other purchase, also when the joined fields would be the same text', () => {
     const others: Partial<ReferenceSubject>[] = [
       { source: 'shop2' },
       { orderId: '1002' },
@@ -50,7 +50,7 @@ describe('a reference', () => {
     expect(new Set(references).size).toBe(references.length);
   });
 
-  it('belongs to its instance and secret', () => {
+  it('depends on the instance and the secret', () => {
     const reference = referenceFor(namespace, subject);
     expect(referenceFor({ ...namespace, instance: 'other-shop' }, subject)).not.toBe(reference);
     expect(referenceFor({ ...namespace, secret: Buffer.alloc(32, 2) }, subject)).not.toBe(reference);

@@ -7,7 +7,7 @@ import { httpAnswer, RawServer } from '../transport/raw-server.ts';
 
 type Paging = NonNullable<NonNullable<WireOverrides['catalogue']>['paging']>;
 
-/** Reads the whole list from a server that answers by path; gives the keys, the paths asked for and what is missing. */
+/** Reads the whole list from a server that answers by path. Returns the keys, the requested paths and `incomplete`. */
 async function walkOver(answerTo: (path: string) => string, paging: Paging) {
   const server = await RawServer.start((socket, request) => {
     socket.write(httpAnswer(200, answerTo(request.split(' ')[1] ?? '')));
@@ -31,7 +31,7 @@ const list = (keys: readonly string[], more: object = {}): string =>
 const pageOf = (path: string): number => Number(new URL(path, 'http://x').searchParams.get('page'));
 
 describe('a catalogue is read', () => {
-  it('in one request by default, and said to be incomplete when the answer names more', async () => {
+  it('in one request by default, and is called incomplete when the answer names another page', async () => {
     expect(await walkOver(() => list(['a', 'b']), {})).toMatchObject({
       keys: ['a', 'b'],
       paths: ['/v1/products'],
@@ -42,7 +42,7 @@ describe('a catalogue is read', () => {
     expect(more.incomplete).toContain('paging');
   });
 
-  it('page by page, until an empty one', async () => {
+  it('page by page until an empty page', async () => {
     const pages = [['a', 'b'], ['b', 'c'], []];
     const walk = await walkOver((path) => list(pages[pageOf(path) - 1] ?? []), {
       mode: 'page',
@@ -53,25 +53,25 @@ describe('a catalogue is read', () => {
     expect(walk.paths).toEqual([1, 2, 3].map((page) => `/v1/products?limit=2&page=${page}`));
   });
 
-  it('no further than the last page that the answer names', async () => {
+  it('up to the last page that the answer names', async () => {
     const walk = await walkOver((path) => list([`p${pageOf(path)}`], { meta: { last_page: 2 } }), { mode: 'page' });
     expect(walk).toMatchObject({ keys: ['p1', 'p2'], incomplete: null });
     expect(walk.paths).toHaveLength(2);
   });
 
-  it('twice at most by a server that ignores the page and repeats itself', async () => {
+  it('with at most two requests from a server that ignores the page number', async () => {
     const walk = await walkOver(() => list(['a', 'b']), { mode: 'page' });
     expect(walk.keys).toEqual(['a', 'b']);
     expect(walk.paths).toHaveLength(2);
   });
 
-  it('no further than the cap, and said to be incomplete', async () => {
+  it('up to the limit of pages, and is called incomplete', async () => {
     const walk = await walkOver((path) => list([`p${pageOf(path)}`]), { mode: 'page', max_pages: 3 });
     expect(walk.keys).toEqual(['p1', 'p2', 'p3']);
     expect(walk.incomplete).toContain('3 pages');
   });
 
-  it('by the address or the token that the answer names', async () => {
+  it('by the address or the token of the next page in each answer', async () => {
     const byAddress = await walkOver(
       (path) => (path.includes('after') ? list(['b']) : list(['a'], { links: { next: '/v1/products?after=a%20b' } })),
       { mode: 'next' },
@@ -93,7 +93,7 @@ describe('a catalogue is read', () => {
     },
   );
 
-  it('not at all from an answer without a list', async () => {
+  it('as a failed step when the answer has no list', async () => {
     expect(await walkOver(() => '{"ok":true}', {})).toMatchObject({ keys: [], failed: 'unreadable_success' });
   });
 });
@@ -114,23 +114,23 @@ describe('an item of the catalogue', () => {
     ['a pair', '{"id":"a","price":{"amount":9.5,"currency":"USD"}}', { USD: '9.5' }],
     ['a map of objects', '{"id":"a","prices":{"USD":{"amount":"9.50"}}}', { USD: '9.50' }],
     ['nothing', '{"id":"a"}', {}],
-  ])('has its prices from %s', (_what, text, prices) => {
+  ])('has prices that are read from %s', (_what, text, prices) => {
     expect(product(text)?.prices).toEqual(prices);
   });
 
-  it('says what it has in stock, or only whether', () => {
+  it('has a number in stock, or only the fact that it is in stock', () => {
     expect(product('{"id":"a","stock":3}')).toMatchObject({ stock: 3, available: true });
     expect(product('{"id":"a","stock":0}')).toMatchObject({ stock: 0, available: false });
     expect(product('{"id":"a","in_stock":true}')).toMatchObject({ stock: null, available: true });
     expect(product('{"id":"a"}')).toMatchObject({ stock: null, available: null, sellable: true });
   });
 
-  it('that is sold on the website only cannot be ordered', () => {
+  it('is not sellable when it is sold on the website only', () => {
     expect(product('{"id":"a","website_only":true}')?.sellable).toBe(false);
     expect(product('{"id":"a","api_sellable":false}')?.sellable).toBe(false);
   });
 
-  it('tells the range of days of a daily plan', () => {
+  it('has the range of days when it is a daily plan', () => {
     expect(plan('{"plan":"p","is_daily":true,"days":{"min":1,"max":30}}')).toMatchObject({
       daily: true,
       minDays: 1,
@@ -144,7 +144,7 @@ describe('an item of the catalogue', () => {
     });
   });
 
-  it('without a key is left out', () => {
+  it('is omitted when it has no key', () => {
     expect(product('{"name":"nothing to order it by"}')).toBeNull();
     expect(product('null')).toBeNull();
   });

@@ -42,7 +42,7 @@ describe('the order that a lookup found', () => {
     ['another plan', { reference: 'os-1', plan: 'de-1gb' }, daily, 'product "de-1gb", but "fr-1gb" was ordered'],
     ['other days', { reference: 'os-1', days: 30 }, daily, 'days "30", but "7" was ordered'],
     ['another eSIM', { reference: 'os-1', iccid: '8988211000000000002' }, topup, 'iccid "8988211000000000002"'],
-  ])('is not believed to be ours when it shows %s', (_what, body, ordered, sentence) => {
+  ])('differs from the purchase when it shows %s', (_what, body, ordered, sentence) => {
     expect(difference(body, ordered)).toContain(sentence);
   });
 
@@ -55,11 +55,11 @@ describe('the order that a lookup found', () => {
     ['a balance by its name', { reference: 'os-1', currency: 'US dollars' }, card],
     ['the eSIMs that it brought', { reference: 'os-1', iccid: '8988211000000000002' }, daily],
     ['something else, for a cancel', { reference: 'os-1', plan: 'x' }, { ...topup, operation: 'esim_cancel' } as const],
-  ])('is ours when it shows %s', (_what, body, ordered) => {
+  ])('does not differ from the purchase when it shows %s', (_what, body, ordered) => {
     expect(difference(body, ordered)).toBeNull();
   });
 
-  it('is compared only in what the mapping says', () => {
+  it('is compared only in the fields that the mapping lists', () => {
     const wire = wireSchema.parse({ lookup: { compare: ['quantity'] } });
     expect(difference({ reference: 'os-1', variant: 'other', quantity: 2 }, card, wire)).toBeNull();
     expect(difference({ reference: 'os-1', variant: 'other', quantity: 1 }, card, wire)).toContain('quantity');

@@ -4,7 +4,7 @@ import { onTestFinished, expect, it } from 'vitest';
 import { wireSchema } from '../../../src/wholesale/connector/wire.ts';
 import { clientOf, facts, iccid, keyValue, submit } from '../api-calls.ts';
 
-/** An API that is true to the specification and otherwise different from every default. */
+/** An API that follows the specification, and differs from the default mapping in everything else. */
 const otherWire = wireSchema.parse({
   gift_card_order: { fields: { variant: 'sku', currency: 'wallet' }, extra: { delivery: 'api' } },
   esim_order: { fields: { plan: 'bundle', currency: 'wallet' } },
@@ -96,7 +96,7 @@ async function otherApi() {
   return { client, calls };
 }
 
-it('an API that is different in all that the specification does not show is spoken to by its mapping alone', async () => {
+it('a mapping alone is enough for an API that differs in everything that the specification does not show', async () => {
   const { client, calls } = await otherApi();
   expect(await submit(client, 'gift_card_order')).toMatchObject({
     row: 'accepted',

@@ -15,7 +15,7 @@ function objectOf(text: string): ExactJsonObject {
   assert(isJsonObject(value), `${text} is a JSON object`);
   return value;
 }
-/** Reads the text itself, so that no number goes through a float on its way into the test. */
+/** Parses the text itself: no number of a test becomes a float. */
 const read = (text: string, family: Family = 'gift_card', wire = defaultWire): OrderAnswer =>
   readAnswer(objectOf(text), family, wire.answer);
 const codes = (text: string): unknown => read(text).units;
@@ -47,13 +47,13 @@ describe('an order is found', () => {
     });
   });
 
-  it('inside, although the wrapper has a number and a status of its own', () => {
+  it('inside a wrapper that has a number and a status of its own', () => {
     const wrapped = '{"id":"request-7","status":"pending","data":{"id":"N1","reference":"r","status":"completed"}}';
     expect(read(wrapped)).toMatchObject({ orderNumber: 'N1', reference: 'r', status: 'completed' });
     expect(read('{"status":"error","data":{"status":"completed"}}').status).toBe('completed');
   });
 
-  it('with nothing in it as nothing, not as a failure', () => {
+  it('without any field as an answer of nulls, not as a failure', () => {
     expect(read('{}')).toEqual({
       orderNumber: null,
       reference: null,
@@ -76,7 +76,7 @@ describe('an order is found', () => {
     expect(read('{"total":"$9.50"}').cost).toBeNull();
   });
 
-  it('with amounts in minor units, when the mapping says so', () => {
+  it('with amounts in minor units when the mapping says so', () => {
     const wire = wireSchema.parse({ answer: { money_minor_digits: 2 } });
     expect(
       ['1999', '5', '-150', '0', '100.5'].map((total) => read(`{"total":${total}}`, 'gift_card', wire).cost),
@@ -84,7 +84,7 @@ describe('an order is found', () => {
   });
 });
 
-describe('the status', () => {
+describe('the status word', () => {
   it.each([
     ['refunded', 'refunded'],
     ['REFUNDED', 'refunded'],
@@ -93,11 +93,11 @@ describe('the status', () => {
     ['Canceled', 'failed'],
     ['COMPLETE', 'done'],
     ['something_new', 'none'],
-  ])('%s is of the class %s', (word, statusClass) => {
+  ])('%s has the class %s', (word, statusClass) => {
     expect(read(JSON.stringify({ status: word }))).toMatchObject({ status: word, statusClass });
   });
 
-  it('refunded is not overlooked, wherever it stands', () => {
+  it('refunded counts wherever it is in the answer', () => {
     expect(read('{"status":"success","data":{"status":"refunded"}}').statusClass).toBe('refunded');
     expect(read('{"id":5,"reference":"r","status":"ok","order":{"status":"refunded"}}').statusClass).toBe('refunded');
     expect(
@@ -139,23 +139,23 @@ describe('delivered codes', () => {
       [{ code: 'A', status: 'DELIVERED' }],
     ],
     ['one text in the place of the list', '{"codes":"A"}', [{ code: 'A' }]],
-  ])('as %s', (_what, text, units) => {
+  ])('are read from %s', (_what, text, units) => {
     expect(codes(text)).toEqual(units);
   });
 
   it.each([
     ['an empty list', '{"codes":[]}'],
     ['blank texts', '{"codes":[""," "]}'],
-    ['promises', '{"codes":[{"code":null,"status":"PENDING"},{"code":"later","codeType":"PRE_ORDER"}]}'],
-    ['a serial number of nothing', '{"codes":[{"expires_at":"2027-01-01"}]}'],
-    ['a link that is none', '{"codes":[{"url":"javascript:alert(1)"}]}'],
+    ['announced codes', '{"codes":[{"code":null,"status":"PENDING"},{"code":"later","codeType":"PRE_ORDER"}]}'],
+    ['an expiry date alone', '{"codes":[{"expires_at":"2027-01-01"}]}'],
+    ['an unsafe link', '{"codes":[{"url":"javascript:alert(1)"}]}'],
     ['no list', '{"codes":null}'],
     ['lists of lists', '{"codes":[["A"]]}'],
-  ])('%s are no delivery', (_what, text) => {
+  ])('are not read from %s', (_what, text) => {
     expect(codes(text)).toEqual([]);
   });
 
-  it('count only with what the mapping requires', () => {
+  it('count only with the fields that the mapping requires', () => {
     const wire = wireSchema.parse({ answer: { codes: { required: ['pin'] } } });
     expect(read('{"codes":[{"code":"A"},{"code":"B","pin":"1"}]}', 'gift_card', wire).units).toEqual([
       { code: 'B', pin: '1' },
@@ -167,20 +167,20 @@ describe('delivered eSIMs', () => {
   const lpa = 'LPA:1$smdp.example.com$MATCH';
   const whole = { iccid, lpa, smdp_address: 'smdp.example.com', matching_id: 'MATCH' };
   it.each([
-    ['with the whole activation code', `{"esims":[{"iccid":"${iccid}","lpa":"${lpa}"}]}`, [whole]],
+    ['with the complete activation code', `{"esims":[{"iccid":"${iccid}","lpa":"${lpa}"}]}`, [whole]],
     [
       'with its parts',
       `{"sims":[{"iccid":"${iccid}","smdpAddress":"http://smdp.example.com/","matchingId":"MATCH"}]}`,
       [whole],
     ],
     [
-      'with lpa as a mere host',
+      'with a host name as lpa',
       `{"sims":[{"iccid":"${iccid}","lpa":"smdp.example.com","matching_id":"MATCH","qrcode":"${lpa}"}]}`,
       [whole],
     ],
     ['without the prefix', `{"esim":{"iccid":"${iccid}","ac":"1$smdp.example.com$MATCH"}}`, [whole]],
     ['as a number', `{"iccid":${iccid},"lpa":"${lpa}"}`, [whole]],
-    ['with a filling F', `{"iccid":"${iccid}F","lpa":"${lpa}"}`, [whole]],
+    ['with a padding F', `{"iccid":"${iccid}F","lpa":"${lpa}"}`, [whole]],
     [
       'with a confirmation code',
       `{"iccid":"${iccid}","smdp":"smdp.example.com","matching_id":"MATCH","confirmation_code":"0000"}`,
@@ -191,18 +191,18 @@ describe('delivered eSIMs', () => {
       `{"esims":[{"iccid":"${iccid}","qrCodeUrl":"data:image/png;base64,AA==","directAppleInstallUrl":"https://esimsetup.apple.com/x"}]}`,
       [{ iccid, qr_url: 'data:image/png;base64,AA==', apple_install_url: 'https://esimsetup.apple.com/x' }],
     ],
-    ['by their numbers alone', `{"esims":["${iccid}"]}`, [{ iccid }]],
+    ['from a list of ICCIDs', `{"esims":["${iccid}"]}`, [{ iccid }]],
     ['with their state', `{"esims":[{"iccid":"${iccid}","state":"installed"}]}`, [{ iccid, status: 'installed' }]],
-  ])('%s', (_what, text, units) => {
+  ])('are read %s', (_what, text, units) => {
     expect(esims(text)).toEqual(units);
   });
 
   it.each([
     ['a placeholder ICCID', `{"esims":[{"iccid":"PENDING_B2508","lpa":"${lpa}"}]}`],
     ['an ICCID that is too short', '{"esims":[{"iccid":"894400000000"}]}'],
-    ['a host without more', '{"esims":[{"lpa":"smdp.example.com"}]}'],
+    ['a host name alone', '{"esims":[{"lpa":"smdp.example.com"}]}'],
     ['nothing', '{"esims":[]}'],
-  ])('%s is no delivery', (_what, text) => {
+  ])('are not read from %s', (_what, text) => {
     expect(esims(text)).toEqual([]);
   });
 });
@@ -217,7 +217,7 @@ const mismatch = (operation: Operation, text: string): string | null => {
   return findMismatch(answer, readAnswer(answer, family, defaultWire.answer), operation, expectation, defaultWire);
 };
 
-describe('what an answer repeats must be right', () => {
+describe('an answer that repeats fields of the order', () => {
   it.each([
     ['gift_card_order', '{}'],
     ['gift_card_order', '{"reference":"os-aaaa","quantity":2,"variant":"steam-10"}'],
@@ -227,7 +227,7 @@ describe('what an answer repeats must be right', () => {
     ['esim_topup', `{"reference":"os-cccc","plan":"fr-1gb","iccid":"${iccid}","esims":[]}`],
     ['esim_topup', `{"reference":"os-cccc","esim":{"iccid":"${iccid}"}}`],
     ['esim_cancel', `{"reference":"of-the-order","iccid":"${iccid}","quantity":3}`],
-  ] as const)('%s with %s is ours', (operation, text) => {
+  ] as const)('is accepted for %s with %s', (operation, text) => {
     expect(mismatch(operation, text)).toBeNull();
   });
 
@@ -241,7 +241,7 @@ describe('what an answer repeats must be right', () => {
     ['esim_order', '{"reference":"os-bbbb","plan":"fr-weekly"}', 'fr-weekly'],
     ['esim_topup', '{"reference":"os-cccc","iccid":"8944000000000000014"}', '8944000000000000014'],
     ['esim_cancel', '{"esim":{"iccid":"8944000000000000014"}}', '8944000000000000014'],
-  ] as const)('%s with %s is not ours', (operation, text, told) => {
+  ] as const)('is a mismatch for %s with %s', (operation, text, told) => {
     expect(mismatch(operation, text)).toContain(told);
   });
 });
@@ -265,16 +265,16 @@ describe('a lookup finds', () => {
     ['ours twice', '[{"reference":"r","id":1},{"reference":"r","id":2}]'],
     ['an object of something else', '{"ok":true}'],
     ['nothing', '{}'],
-  ])('nothing that counts in %s', (_what, text) => {
+  ])('nothing in %s', (_what, text) => {
     expect(look(text).kind).toBe('unreadable');
   });
 
-  it("nothing but a mismatch in another one's order", () => {
+  it('a mismatch in an order with another reference', () => {
     expect(look('{"reference":"q","id":2}').kind).toBe('mismatch');
   });
 });
 
-describe('whatever JSON comes', () => {
+describe('an answer of any JSON', () => {
   const json = fc.oneof(
     fc.json({ maxDepth: 6 }),
     fc
@@ -284,7 +284,7 @@ describe('whatever JSON comes', () => {
       .json()
       .map((inner) => `{"order":{"id":${inner},"reference":${inner},"items":[{"code":${inner},"iccid":${inner}}]}}`),
   );
-  it('reading it never throws, and every unit holds something', () => {
+  it('is read without a throw, and every unit has a field', () => {
     fc.assert(
       fc.property(json, fc.constantFrom<Family>('gift_card', 'esim'), (text, family) => {
         const value = parseExactJson(text);
@@ -301,7 +301,7 @@ describe('whatever JSON comes', () => {
     );
   });
 
-  it('is not believed when it is nested without end, and does no harm', () => {
+  it('is unreadable when it is nested too deep', () => {
     const deep = `${'['.repeat(400_000)}${']'.repeat(400_000)}`;
     expect(() => parseExactJson(deep)).not.toThrow();
     expect(read('{"__proto__":{"status":"refunded"},"constructor":{"id":1}}')).toMatchObject({

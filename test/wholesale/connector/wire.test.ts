@@ -5,7 +5,7 @@ import { defaultWire, wireSchema, type WireOverrides } from '../../../src/wholes
 import { facts, iccid } from '../api-calls.ts';
 
 describe('the wire mapping', () => {
-  it('is complete without a word of config', () => {
+  it('is complete without any config', () => {
     expect(wireSchema.parse({})).toEqual(defaultWire);
     expect(defaultWire.lookup).toEqual({
       gift_card: { path: '/orders/{key}' },
@@ -16,7 +16,7 @@ describe('the wire mapping', () => {
     expect(defaultWire.catalogue.paging.mode).toBe('off');
   });
 
-  it('takes any part from the config and keeps the rest', () => {
+  it('takes the given parts from the config and keeps the other defaults', () => {
     const wire = wireSchema.parse({
       esim_topup: { path: '/esim/topups', fields: { iccid: 'sim' } },
       answer: { codes: { lists: ['delivered'] } },
@@ -52,7 +52,7 @@ describe('the wire mapping', () => {
     ['two fields of one name', { esim_order: { fields: { plan: 'item', currency: 'item' } } }],
     ['a field with the given name', { gift_card_order: { fields: { variant: 'quantity' } } }],
     ['a reference on a cancel, which carries none', { esim_cancel: { extra: { reference: 'x' } } }],
-  ])('refuses %s', (_what, overrides) => {
+  ])('rejects %s', (_what, overrides) => {
     expect(wireSchema.safeParse(overrides).success).toBe(false);
   });
 });
@@ -61,7 +61,7 @@ const render = (operation: Operation, overrides: WireOverrides = {}) =>
   renderRequest(facts[operation], wireSchema.parse(overrides));
 
 describe('a request', () => {
-  it('is written to the byte as the specification and the mapping say', () => {
+  it('has exactly the bytes that the specification and the mapping define', () => {
     expect(render('gift_card_order')).toEqual({
       method: 'POST',
       path: '/orders',
@@ -80,7 +80,7 @@ describe('a request', () => {
     expect(render('esim_cancel')).toEqual({ method: 'POST', path: `/esim/esims/${iccid}/cancel`, body: '{}' });
   });
 
-  it('carries constants and other names when the mapping says so', () => {
+  it('has constants and other field names when the mapping defines them', () => {
     const { body } = render('gift_card_order', {
       gift_card_order: { fields: { variant: 'sku', currency: 'balance' }, extra: { channel: 'api', test: false } },
     });
@@ -102,13 +102,13 @@ describe('a request', () => {
     });
   });
 
-  it('cannot leave its path, whatever an identifier says', () => {
+  it('stays on its path whatever an identifier contains', () => {
     const strange = { ...facts.esim_cancel, iccid: '89/../../orders?x=1#y z' };
     expect(renderRequest(strange, defaultWire).path).toBe('/esim/esims/89%2F..%2F..%2Forders%3Fx%3D1%23y%20z/cancel');
     expect(() => renderRequest({ ...facts.esim_cancel, iccid: '..' }, defaultWire)).toThrow(/cannot stand for/);
   });
 
-  it('is refused when a fact is missing, instead of being sent without it', () => {
+  it('is not rendered when a needed field is missing', () => {
     for (const missing of ['variant', 'quantity', 'currency'] as const) {
       expect(() => renderRequest({ ...facts.gift_card_order, [missing]: null }, defaultWire)).toThrow(missing);
     }

@@ -18,7 +18,7 @@ async function pausedServer(options: RawServerOptions = {}): Promise<RawServer> 
 async function sendLarge(server: RawServer, timeouts = quickTimeouts, signal?: AbortSignal) {
   const client = clientOf(server.url, { timeouts, ca: certificates.good.cert });
   onTestFinished(async () => client.close());
-  // A request too large for the server's buffer stands for a network that is down: the rest of it waits on our side.
+  // A request larger than the server's buffer acts like a network that is down: the rest of it waits on our side.
   return client.submit({
     method: 'POST',
     path: '/orders',
@@ -30,11 +30,11 @@ async function sendLarge(server: RawServer, timeouts = quickTimeouts, signal?: A
   });
 }
 
-describe('a call that was given up is truly dead', () => {
+describe('an aborted call', () => {
   it.each([
     ['nothing came within the time for an answer', { ...quickTimeouts, responseMs: 200 }, 'headers_timeout'],
     ['the whole call took too long', { ...quickTimeouts, responseMs: 1000, totalMs: 200 }, 'deadline'],
-  ])('its request does not arrive later: %s', async (_why, timeouts, row) => {
+  ])('does not send its request later: %s', async (_why, timeouts, row) => {
     const server = await pausedServer();
     expect(await sendLarge(server, timeouts)).toMatchObject({ row, sent: true });
     server.resumeAll();
@@ -44,7 +44,7 @@ describe('a call that was given up is truly dead', () => {
     expect(server.requests).toEqual([]);
   });
 
-  it('its request does not arrive later: the worker stopped', async () => {
+  it('does not send its request later: the worker stopped', async () => {
     const server = await pausedServer();
     const stop = new AbortController();
     setTimeout(() => stop.abort(), 100);
@@ -54,8 +54,8 @@ describe('a call that was given up is truly dead', () => {
     expect(server.requests).toEqual([]);
   });
 
-  it('its request does not arrive later: over TLS', async () => {
-    // The handshake needs a server that reads; it stops when the request begins.
+  it('does not send its request later: over TLS', async () => {
+    // The server must read the handshake; it stops reading when the request begins.
     const server = await pausedServer({
       paused: false,
       tls: certificates.good,
@@ -67,7 +67,7 @@ describe('a call that was given up is truly dead', () => {
     expect(server.requests).toEqual([]);
   });
 
-  it('its request never starts if it was still connecting', async () => {
+  it('sends no request when it was still connecting', async () => {
     const silent = await RawServer.start(() => {});
     onTestFinished(async () => silent.close());
     const timeouts = { ...quickTimeouts, connectMs: 5000, totalMs: 150 };
@@ -75,11 +75,11 @@ describe('a call that was given up is truly dead', () => {
     onTestFinished(async () => client.close());
     expect(await submit(client)).toMatchObject({ row: 'unreachable', sent: false });
     await sleep(200);
-    // What it sent is the beginning of a TLS handshake, and nothing after it.
+    // The server received only the beginning of a TLS handshake.
     expect(silent.received.join('')).not.toContain('orders');
   });
 
-  it('a read that waited behind others is not sent after its time', async () => {
+  it('is not sent at all when it is a read that waited behind others until its deadline', async () => {
     const server = await RawServer.start(() => {});
     onTestFinished(async () => server.close());
     const timeouts = { connectMs: 5000, responseMs: 5000, bodyMs: 5000, totalMs: 800 };
@@ -87,15 +87,15 @@ describe('a call that was given up is truly dead', () => {
     onTestFinished(async () => client.close());
     const outcomes = await Promise.all(Array.from({ length: 12 }, async () => client.probe({ keyValue })));
     const sent = outcomes.filter((outcome) => outcome.sent).length;
-    // Four go at once. Each place may be taken once more, by a read whose own time is over a moment later.
+    // Four are sent at once. Each connection may be used once more, by a read whose deadline is a moment later.
     expect(sent).toBeLessThanOrEqual(8);
     await sleep(500);
     expect(server.requests).toHaveLength(sent);
   });
 });
 
-describe('spending calls keep apart', () => {
-  it('each has a connection of its own, so that none waits behind another', async () => {
+describe('spending calls', () => {
+  it('have a connection each: none waits behind another', async () => {
     const server = await RawServer.start((socket) => void setTimeout(() => socket.end(httpAnswer(200, '{}')), 100));
     onTestFinished(async () => server.close());
     const client = clientOf(server.url);
@@ -106,7 +106,7 @@ describe('spending calls keep apart', () => {
     expect(server.requests.every((request) => /^connection: close\r$/m.test(request))).toBe(true);
   });
 
-  it('no connection and no timer is left when the outcome is there', async () => {
+  it('leave no connection and no timer when their outcome is there', async () => {
     const server = await RawServer.start((socket) => void socket.write(httpAnswer(200, '{}')));
     onTestFinished(async () => server.close());
     const client = clientOf(server.url);
@@ -114,7 +114,7 @@ describe('spending calls keep apart', () => {
     const stop = new AbortController();
     await submit(client, 'gift_card_order', stop.signal);
     const timers = process.getActiveResourcesInfo().filter((kind) => /TCPSocketWrap|Timeout/.test(kind)).length;
-    // The server's own end of the connection may still be there.
+    // The server's end of the connection may still be open.
     expect(timers - before).toBeLessThanOrEqual(1);
     await client.close();
   });

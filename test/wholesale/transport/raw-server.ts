@@ -1,22 +1,22 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 
-/** What the server does with a request that has arrived completely; it writes bytes, not HTTP. */
+/** Answers a complete request; it writes bytes, not HTTP. */
 export type Behaviour = (socket: Socket, request: string) => void;
 
 export interface RawServerOptions {
-  /** Called on connecting, before anything is read. */
+  /** Called on a new connection, before anything is read. */
   readonly onConnect?: (socket: Socket) => void;
   readonly tls?: { readonly cert: string; readonly key: string };
   /** Does not read before `resumeAll`. */
   readonly paused?: boolean;
 }
 
-/** A server that misbehaves to the byte. */
+/** A server whose every byte a test decides. */
 export class RawServer {
   /** The complete requests, head and body. */
   readonly requests: string[] = [];
-  /** All that arrived, complete or not, by connection. */
+  /** Everything received, complete or not, by connection. */
   readonly received: string[] = [];
   connections = 0;
   readonly #server: Server;
@@ -36,7 +36,7 @@ export class RawServer {
         : createTlsServer({ ...options.tls, allowHalfOpen: true }, accept);
     const raw = new RawServer(server, options.tls === undefined ? 'http' : 'https');
     server.on('tlsClientError', () => {});
-    // Also those that never come through a TLS handshake: the server would wait for them when it closes.
+    // Also sockets that never finish a TLS handshake: `close` would wait for them.
     server.on('connection', (socket: Socket) => {
       raw.#sockets.add(socket);
       socket.on('error', () => {});
@@ -55,8 +55,8 @@ export class RawServer {
     socket.on('error', () => {});
     options.onConnect?.(socket);
     let pending = '';
-    socket.on('data', (chunk: Buffer) => {
-      const text = chunk.toString('latin1');
+    socket.on('data', (bytes: Buffer) => {
+      const text = bytes.toString('latin1');
       this.received[index] += text;
       pending += text;
       for (let length = completeLength(pending); length > 0; length = completeLength(pending)) {
@@ -78,7 +78,7 @@ export class RawServer {
     return `${this.#scheme}://${this.#scheme === 'https' ? 'localhost' : '127.0.0.1'}:${this.port}`;
   }
 
-  /** Reads what was left lying while paused. */
+  /** Reads what arrived while the server did not read. */
   resumeAll(): void {
     for (const socket of this.#sockets) socket.resume();
   }
@@ -91,7 +91,7 @@ export class RawServer {
   }
 }
 
-/** How long the first request in a text is; 0 while it is not complete. */
+/** The length of the first request in a text; 0 while it is incomplete. */
 function completeLength(text: string): number {
   const end = text.indexOf('\r\n\r\n');
   if (end < 0) return 0;
@@ -100,7 +100,7 @@ function completeLength(text: string): number {
   return text.length >= total ? total : 0;
 }
 
-/** An HTTP answer with a right content length. */
+/** An HTTP answer with its correct content length. */
 export function httpAnswer(status: number, body: string, headers: Readonly<Record<string, string>> = {}): string {
   const lines = Object.entries({ 'content-type': 'application/json', ...headers }).map(
     ([name, value]) => `${name}: ${value}`,

@@ -27,7 +27,7 @@ it.each([
   ['[[]]', 'unreadable_success'],
   ['[{"variant":"steam-usd-5"}]', 'accepted'],
   ['{"products":[]}', 'accepted'],
-])('a probe that is answered 200 with %s is %s: another than the API may answer, too', async (body, row) => {
+])('a probe that is answered 200 with %s ends as %s: a proxy may have answered', async (body, row) => {
   const server = await RawServer.start((socket) => void socket.end(httpAnswer(200, body)));
   onTestFinished(async () => server.close());
   const client = clientOf(server.url);
@@ -35,7 +35,7 @@ it.each([
   expect(await client.probe({ keyValue })).toMatchObject({ row, http: 200 });
 });
 
-it('every request carries the key, and says who asks', async () => {
+it('every request has the API key and the User-Agent', async () => {
   const server = await RawServer.start((socket) => void socket.end(httpAnswer(200, '{"id":1}')));
   onTestFinished(async () => server.close());
   const client = clientOf(`${server.url}/v2/`, { version: '1.2.3' });

@@ -19,7 +19,7 @@ async function serve(behave: Behaviour, options: RawServerOptions = {}): Promise
   return server;
 }
 
-/** The requests whose head undici writes, counted on its diagnostics channel: a second witness beside the handler. */
+/** Counts the requests whose head undici writes, by its diagnostics channel: a second evidence beside the handler. */
 async function countHeads<T>(act: () => Promise<T>): Promise<{ result: T; heads: number }> {
   let heads = 0;
   const count = (): void => {
@@ -52,7 +52,7 @@ interface Fault {
   readonly http?: number;
   readonly behave?: Behaviour;
   readonly options?: RawServerOptions;
-  /** It ends because its time is over. */
+  /** Whether it ends by a timeout. */
   readonly timed?: true;
 }
 
@@ -72,7 +72,7 @@ const faultsAfterSending: readonly Fault[] = [
   },
   { name: 'says nothing', row: 'headers_timeout', timed: true, behave: () => {} },
   {
-    name: 'sends half a head and stops',
+    name: 'sends an incomplete head and stops',
     row: 'headers_timeout',
     timed: true,
     behave: (socket) => void socket.write('HTTP/1.1 200 OK\r\n'),
@@ -209,7 +209,7 @@ const faultsAfterSending: readonly Fault[] = [
     behave: (socket) => void socket.end('HTTP/1.1 429 Slow\r\ncontent-length: 9\r\n\r\n{'),
   },
   {
-    name: 'answers while the request is refused half read',
+    name: 'answers and closes before it has read the request',
     row: 'foreign_refusal',
     http: 413,
     options: { onConnect: (socket) => void socket.end(httpAnswer(413, '')) },
@@ -225,7 +225,7 @@ describe('a call that may have left', () => {
     expect(server.connections, 'nothing is repeated by itself').toBe(1);
   });
 
-  it('ends as shutdown when the worker stops, and its connection is gone by then', async () => {
+  it('ends as shutdown when the worker stops, with its connection closed', async () => {
     const server = await serve(() => stop.abort());
     const stop = new AbortController();
     const client = clientOf(server.url);
@@ -234,14 +234,14 @@ describe('a call that may have left', () => {
     expect(outcome).toMatchObject({ row: 'shutdown', sent: true });
   });
 
-  it('is believed although early hints come first', async () => {
+  it('is accepted although early hints come first', async () => {
     const server = await serve(
       (socket) => void socket.end(`HTTP/1.1 103 Early Hints\r\n\r\n${httpAnswer(200, okBody)}`),
     );
     expect(await submitTo(server.url)).toMatchObject({ row: 'accepted', http: 200 });
   });
 
-  it('is believed in every framing that HTTP has', async () => {
+  it('is accepted in every framing of HTTP', async () => {
     const framings = [
       httpAnswer(200, okBody),
       `${open200}transfer-encoding: chunked\r\n\r\n3\r\n${okBody.slice(0, 3)}\r\n${(okBody.length - 3).toString(16)}\r\n${okBody.slice(3)}\r\n0\r\n\r\n`,
@@ -258,13 +258,13 @@ describe('a call that may have left', () => {
     }
   });
 
-  it('takes the first answer on a connection, not a second one that nobody asked for', async () => {
+  it('gets the first answer on its connection, not a second one', async () => {
     const server = await serve((socket) => void socket.end(httpAnswer(200, okBody) + httpAnswer(500, '')));
     expect(await submitTo(server.url)).toMatchObject({ row: 'accepted' });
   });
 });
 
-describe('a call that surely never left', () => {
+describe('a call that never left', () => {
   it('is unreachable when the connection is refused', async () => {
     const server = await RawServer.start(() => {});
     const { url } = server;
@@ -277,8 +277,8 @@ describe('a call that surely never left', () => {
     expect(await submitTo('https://nowhere.invalid')).toMatchObject({ row: 'unreachable', sent: false });
   });
 
-  it('is unreachable when the connection does not come about in time', async () => {
-    // TLS to a server that accepts and says nothing stands for every way of hanging before the first byte.
+  it('is unreachable when the connection is not open in time', async () => {
+    // A TLS server that accepts and sends nothing stands for everything that hangs before the first byte.
     const server = await serve(() => {});
     const hanging = server.url.replace('http:', 'https:');
     const timeouts = { connectMs: 100, responseMs: 400, bodyMs: 400, totalMs: 5000 };
@@ -292,7 +292,7 @@ describe('a call that surely never left', () => {
     expect(await submitTo(server.url.replace('http:', 'https:'))).toMatchObject({ row: 'unreachable', sent: false });
   });
 
-  it('is unreachable when the worker stopped before it began; nothing is connected', async () => {
+  it('is unreachable, without a connection, when the worker stopped before', async () => {
     const server = await serve(() => {});
     const client = clientOf(server.url);
     opened.push(client);
@@ -308,7 +308,7 @@ describe('a call that surely never left', () => {
     ['its authority is unknown', certificates.good, undefined],
     ['it is expired', certificates.expired, certificates.expired.cert],
     ['it is for another host', certificates.elsewhere, certificates.elsewhere.cert],
-  ])('is refused by TLS when the certificate is not to be trusted: %s', async (_why, tls, ca) => {
+  ])('is refused by TLS when the certificate cannot be trusted: %s', async (_why, tls, ca) => {
     const server = await serve((socket) => void socket.end(httpAnswer(200, okBody)), { tls });
     expect(await submitTo(server.url, ca === undefined ? {} : { ca })).toMatchObject({
       row: 'tls_refused',
@@ -317,7 +317,7 @@ describe('a call that surely never left', () => {
     expect(server.requests).toEqual([]);
   });
 
-  it('is refused by TLS even if the environment says that certificates do not matter', async () => {
+  it('is refused by TLS even if NODE_TLS_REJECT_UNAUTHORIZED is 0', async () => {
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
     try {
       const server = await serve((socket) => void socket.end(httpAnswer(200, okBody)), { tls: certificates.good });
@@ -345,7 +345,7 @@ describe('a call that surely never left', () => {
     expect(await submitTo(`https://127.0.0.1:${port}`)).toMatchObject({ row: 'tls_refused', sent: false });
   });
 
-  it('is our own defect when the key cannot be a header, and the key is not shown', async () => {
+  it('is a local defect, without showing the key, when the key cannot be a header', async () => {
     const server = await serve(() => {});
     const client = clientOf(server.url);
     opened.push(client);
@@ -355,7 +355,7 @@ describe('a call that surely never left', () => {
   });
 });
 
-it('reaches a server over TLS whose authority is trusted', async () => {
+it('a call reaches a TLS server whose authority is trusted', async () => {
   const server = await serve((socket) => void socket.end(httpAnswer(200, okBody)), { tls: certificates.good });
   expect(await submitTo(server.url, { ca: certificates.good.cert })).toMatchObject({ row: 'accepted' });
 });

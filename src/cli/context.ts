@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.ts';
 import { SystemClock } from '../ops/system-clock.ts';
-import type { ExitCode } from './exit-codes.ts';
+import type { ExitCode } from './errors.ts';
 
 /** A stream of text; a test reads what was written. */
 export interface TextStream {

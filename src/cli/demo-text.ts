@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { OutboxReader } from '../store/read/outbox-reader.ts';
-import { plainText } from './plain-text.ts';
+import { plainText } from './output.ts';
 
 const here = (path: string): string => relative('.', path) || '.';
 

@@ -17,7 +17,7 @@ import { addSubmit } from './commands/submit.ts';
 import { addVersion } from './commands/version.ts';
 import { addWire } from './commands/wire.ts';
 import { processContext, type CliContext } from './context.ts';
-import { exitCodes, type ExitCode } from './exit-codes.ts';
+import { exitCodes, type ExitCode } from './errors.ts';
 import { reportError, reportUsage } from './report-error.ts';
 
 /** Adds one command, or a group of them, to the program. In the order of `--help`. */

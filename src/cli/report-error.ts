@@ -1,7 +1,7 @@
 import { ConfigInvalidError } from '../config/config-issue.ts';
 import type { TextStream } from './context.ts';
-import { exitCodeFor, exitCodes, type ExitCode } from './exit-codes.ts';
-import { plainText } from './plain-text.ts';
+import { exitCodeFor, exitCodes, type ExitCode } from './errors.ts';
+import { plainText } from './output.ts';
 
 /**
  * The one place that prints a failure. A failure with a code is told in its own words and its next step; anything else

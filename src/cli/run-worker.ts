@@ -6,7 +6,7 @@ import { systemRandom } from '../ops/system-clock.ts';
 import type { CliContext } from './context.ts';
 import { programVersion } from '../ops/program-version.ts';
 import { listenForReload, listenForStop } from '../ops/signals.ts';
-import { exitCodes } from './exit-codes.ts';
+import { exitCodes } from './errors.ts';
 
 /** Draining, writing results and closing: a container is killed 10 s after it was asked to end. */
 const hardStopMs = 9000;

@@ -16,7 +16,7 @@ import { systemRandom } from '../ops/system-clock.ts';
 import { programVersion } from '../ops/program-version.ts';
 import { readRunFile } from '../ops/run-file.ts';
 import type { CliContext } from './context.ts';
-import { isErrorCode } from './exit-codes.ts';
+import { isErrorCode } from './errors.ts';
 
 /** The worker commits within a few ms; a disk that takes this long is ill. */
 const answerWithinMs = 20_000;

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { exitCodeFor } from '../../src/cli/exit-codes.ts';
-import { plainText, renderTable, shortDuration } from '../../src/cli/plain-text.ts';
+import { exitCodeFor } from '../../src/cli/errors.ts';
+import { plainText, renderTable, shortDuration } from '../../src/cli/output.ts';
 import { OrderSyncError } from '../../src/core/order-sync-error.ts';
 import { projectRoot, runHere, runProgram } from './installation.ts';
 

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { processContext } from '../../src/cli/context.ts';
-import { exitCodes } from '../../src/cli/exit-codes.ts';
+import { exitCodes } from '../../src/cli/errors.ts';
 import { buildProgram } from '../../src/cli/program.ts';
 import { entryStates } from '../../src/core/entry/states.ts';
 

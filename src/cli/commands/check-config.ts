@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { ConfigValue } from '../../config/config.ts';
 import { addConfigOptions, checkedConfigFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { renderTable } from '../plain-text.ts';
+import { renderTable } from '../output.ts';
 
 export function addCheckConfig(program: Command, context: CliContext): void {
   const command = program

@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import { inspectDatabase } from '../../store/sqlite/inspect.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { exitCodes } from '../exit-codes.ts';
-import { plainText } from '../plain-text.ts';
+import { exitCodes } from '../errors.ts';
+import { plainText } from '../output.ts';
 
 export function addDb(program: Command, context: CliContext): void {
   const db = program.command('db').description('the database');

@@ -5,8 +5,8 @@ import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { readRunFile } from '../../ops/run-file.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { exitCodes } from '../exit-codes.ts';
-import { plainText } from '../plain-text.ts';
+import { exitCodes } from '../errors.ts';
+import { plainText } from '../output.ts';
 import { loopbackAddress } from '../worker-client.ts';
 
 /** A probe that takes longer is a failed one: orchestrators ask again soon. */

@@ -4,10 +4,10 @@ import { OrderSyncError } from '../../core/order-sync-error.ts';
 import type { OrderSummary } from '../../store/read/outbox-reader.ts';
 import { addConfigOptions, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { orderAsJson, orderAsText } from '../order-view.ts';
-import { renderTable, shortTime } from '../plain-text.ts';
+import { orderAsJson, orderAsText } from './orders-show.ts';
+import { renderTable, shortTime } from '../output.ts';
 import { withReader } from '../with-reader.ts';
-import { addOrderActions } from './order-actions.ts';
+import { addOrderActions } from './orders-decide.ts';
 
 interface ListOptions extends ConfigOptions {
   readonly state?: EntryState;

@@ -4,7 +4,7 @@ import type { EntryExplanation, QueueExplanation } from '../../core/entry/queue-
 import { explain, pauseText } from '../../submit/explain-queue.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { plainText, renderTable, shortDuration, shortTime } from '../plain-text.ts';
+import { plainText, renderTable, shortDuration, shortTime } from '../output.ts';
 import { withReader } from '../with-reader.ts';
 import { askWorker } from '../worker-client.ts';
 

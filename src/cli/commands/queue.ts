@@ -6,7 +6,7 @@ import type { Pause } from '../../store/submission/submission.ts';
 import { pauseView } from '../../submit/explain-queue.ts';
 import { addConfigOptions, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { renderTable, shortDuration, shortTime } from '../plain-text.ts';
+import { renderTable, shortDuration, shortTime } from '../output.ts';
 import { withReader } from '../with-reader.ts';
 import { addQueueExplain } from './queue-explain.ts';
 import { addQueueActions } from './queue-actions.ts';

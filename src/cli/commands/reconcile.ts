@@ -4,9 +4,9 @@ import type { CommandResult } from '../../core/entry/operator-command.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { exitCodes } from '../exit-codes.ts';
+import { exitCodes } from '../errors.ts';
 import { sendCommand } from '../worker-client.ts';
-import { plainText } from '../plain-text.ts';
+import { plainText } from '../output.ts';
 
 type Report = Extract<CommandResult, { kind: 'reconciled' }>['shops'][number];
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { askForReload } from '../worker-client.ts';
-import { plainText } from '../plain-text.ts';
+import { plainText } from '../output.ts';
 
 export function addReload(program: Command, context: CliContext): void {
   const command = program

@@ -11,9 +11,9 @@ import type { SkuSighting } from '../../store/storefronts/storefront-skus.ts';
 import { openReader } from '../../store/read/reader.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { exitCodes } from '../exit-codes.ts';
+import { exitCodes } from '../errors.ts';
 import { sendCommand } from '../worker-client.ts';
-import { plainText } from '../plain-text.ts';
+import { plainText } from '../output.ts';
 
 interface CheckedShop {
   /** Or `hmac`: a home-made shop. */

@@ -9,9 +9,9 @@ import { type OrderFormat, parseOrders } from '../../intake/orders/parse-orders.
 import type { LineRejection, CheckedLine } from '../../intake/orders/checked-line.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { exitCodes } from '../exit-codes.ts';
+import { exitCodes } from '../errors.ts';
 import { sendCommand } from '../worker-client.ts';
-import { plainText, renderTable } from '../plain-text.ts';
+import { plainText, renderTable } from '../output.ts';
 
 type Line = Extract<CheckedLine, { kind: 'line' }>['line'];
 type Submitted = Extract<CommandResult, { kind: 'submitted' }>['lines'][number];

@@ -1,9 +1,9 @@
-import { allowedActions, type EntryActionName } from '../core/entry/states.ts';
-import { isoTime } from '../core/clock.ts';
-import { clientActionFor } from '../core/decision/wholesale-errors.ts';
-import type { AttemptDetail, EntryDetail, OrderDetail } from '../store/read/outbox-reader.ts';
-import type { Rejection } from '../store/intake/intake.ts';
-import { plainText, renderTable, shortTime } from './plain-text.ts';
+import { allowedActions, type EntryActionName } from '../../core/entry/states.ts';
+import { isoTime } from '../../core/clock.ts';
+import { clientActionFor } from '../../core/decision/wholesale-errors.ts';
+import type { AttemptDetail, EntryDetail, OrderDetail } from '../../store/read/outbox-reader.ts';
+import type { Rejection } from '../../store/intake/intake.ts';
+import { plainText, renderTable, shortTime } from '../output.ts';
 
 /** One order as JSON: the contract of `orders show --json`, to which fields may be added. */
 export function orderAsJson(order: OrderDetail): Record<string, unknown> {

@@ -5,9 +5,9 @@ import { resolutions, type Resolution } from '../../core/entry/operator-decision
 import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { exitCodes } from '../exit-codes.ts';
+import { exitCodes } from '../errors.ts';
 import { cliActor, sendCommand } from '../worker-client.ts';
-import { plainText } from '../plain-text.ts';
+import { plainText } from '../output.ts';
 import { withReader } from '../with-reader.ts';
 
 interface ActionOptions extends ConfigOptions {

@@ -51,7 +51,7 @@ function planLine(
     const rule = 'belongs to an order with a partial refund that does not say which lines; nothing was bought';
     return hold('partially_refunded', rule);
   }
-  if (order.paidMs === null || nowMs - order.paidMs > shop.maxAgeMs) {
+  if (order.paidMs === null || nowMs - order.paidMs > shop.maxAgeH * 3_600_000) {
     return hold('too_old', 'was paid longer ago than max_age_h of the shop allows; nothing was bought');
   }
   if (order.paidMs - nowMs > maxAheadMs) {

@@ -1,65 +1,8 @@
 import { z } from 'zod';
 import { currencySchema, sourceSchema } from '../core/order/order-request.ts';
+import { camelKeys, type CamelKeys } from '../core/settings/camel-keys.ts';
 import { count, durationMs, httpUrl, keyName, live, secretFile, secretText } from '../core/settings/schema-values.ts';
 import { isCronExpression } from '../ops/schedule.ts';
-
-/** The settings of a shop that are the same on every platform. */
-export interface ShopSettings {
-  readonly platform: string;
-  /** Names the shop in the address of its webhook. */
-  readonly shop: string;
-  /** The source that its orders belong to. */
-  readonly source: string;
-  /** A webhook may be signed with any of them, so a secret can be replaced without a gap. */
-  readonly secrets: readonly string[];
-  readonly skuMap: string;
-  /** The balance to charge where the SKU map names none; null: the currency of the order. */
-  readonly currency: string | null;
-  /** A line whose SKU is not in the SKU map is ignored, or flagged for review. */
-  readonly unmatched: 'ignore' | 'hold';
-  readonly onRefund: 'hold' | 'cancel_esim' | 'ignore';
-  /** Orders that were paid longer ago are flagged for review, not bought. */
-  readonly maxAgeMs: number;
-  /** The field of a line in which a customer names the eSIM to top up. */
-  readonly iccidField: string;
-  /** Null: the shop is not read back. */
-  readonly rest: RestSettings | null;
-}
-
-/** How a shop is read back through its REST API. */
-export interface RestSettings {
-  /** Scheme, host and path of the shop, without a slash at the end. */
-  readonly url: string;
-  /** When it is read, as a cron expression in UTC. */
-  readonly schedule: string;
-  /** How far before the first start of the worker orders are read back. */
-  readonly lookbackMs: number;
-  /** How far before the last read change a run starts: shops show some changes later than they date them. */
-  readonly overlapMs: number;
-  readonly pageSize: number;
-  /** The next run continues after them. */
-  readonly pagesPerRun: number;
-  /** From the start of one call to the start of the next. */
-  readonly intervalMs: number;
-  /** The longest answer that is read. */
-  readonly bodyBytes: number;
-  readonly connectMs: number;
-  /** From the start of a call to the last byte of its answer. */
-  readonly totalMs: number;
-}
-
-/** How one platform's shops are configured. */
-export interface PlatformSettings<Name extends string, Shop extends ShopSettings> {
-  readonly name: Name;
-  /** The platform signs the webhooks of several shops with one secret, so its secret does not identify a shop. */
-  readonly sharesSecrets: boolean;
-  /** Which rule between the keys of `rest` is broken; null: none. `isSet` knows a key and, of a secret, its file. */
-  restProblem(isSet: (key: string) => boolean): string | null;
-  /** @param secretAt the secret of a dotted path within the shop's section */
-  resolve(section: ShopSection, secretAt: SecretAt): Shop;
-}
-
-export type SecretAt = (path: string) => string | undefined;
 
 const secrets = z.array(
   z.strictObject({
@@ -134,10 +77,37 @@ export const restKeys = {
     .describe('Deadlines of one call.'),
 };
 
-const restSection = z.object({ ...restKeys, page_size: z.number() });
-const shopSection = z.object({ ...shopKeys, rest: restSection.optional() });
+const restSection = z.object({ ...restKeys, page_size: z.int() });
+const shopSection = z.object(shopKeys);
+
 /** What the section of any shop has, whatever its platform. */
-export type ShopSection = z.infer<typeof shopSection>;
+export type ShopSection = z.infer<typeof shopSection> & { readonly rest?: z.infer<typeof restSection> | undefined };
+
+/** How a shop is read back. `restKeys` describes each field. */
+export type RestSettings = CamelKeys<z.infer<typeof restSection>>;
+
+/** The settings that a shop of any platform has. `shopKeys` describes each field. */
+export interface ShopSettings extends CamelKeys<Omit<z.infer<typeof shopSection>, 'secrets'>> {
+  readonly platform: string;
+  readonly source: string;
+  /** A webhook may be signed with any of them, so a secret can be replaced without a gap. */
+  readonly secrets: readonly string[];
+  /** Null: the shop is not read back. */
+  readonly rest: RestSettings | null;
+}
+
+/** How one platform's shops are configured. */
+export interface PlatformSettings<Name extends string, Shop extends ShopSettings> {
+  readonly name: Name;
+  /** The platform signs the webhooks of several shops with one secret, so its secret does not identify a shop. */
+  readonly sharesSecrets: boolean;
+  /** Which rule between the keys of `rest` is broken; null: none. `isSet` knows a key and, of a secret, its file. */
+  restProblem(isSet: (key: string) => boolean): string | null;
+  /** @param secretAt the secret of a dotted path within the shop's section */
+  resolve(section: ShopSection, secretAt: SecretAt): Shop;
+}
+
+export type SecretAt = (path: string) => string | undefined;
 
 /** The key of `intake.webhook` that lists the shops of a platform. */
 export const shopList = <Shop extends z.ZodType>(title: string, shop: Shop) =>
@@ -148,31 +118,15 @@ export const shopList = <Shop extends z.ZodType>(title: string, shop: Shop) =>
     .describe(`${title} shops, whose webhooks are received. See docs/storefronts.md.`)
     .meta(live);
 
-export function resolveShop(section: Omit<ShopSection, 'rest'>, secretAt: SecretAt) {
-  return {
-    shop: section.shop,
-    source: section.source ?? section.shop,
-    secrets: section.secrets.map((_, index) => secretAt(`secrets.${index}.value`) ?? ''),
-    skuMap: section.sku_map,
-    currency: section.currency ?? null,
-    unmatched: section.unmatched,
-    onRefund: section.on_refund,
-    maxAgeMs: section.max_age_h * 3_600_000,
-    iccidField: section.iccid_field,
-  };
+/** The settings of a shop without those of its platform. */
+export function resolveShop(section: ShopSection, secretAt: SecretAt) {
+  const { secrets: listed, ...shop } = shopSection.parse(section);
+  const values = listed.map((_, index) => secretAt(`secrets.${index}.value`) ?? '');
+  return { ...camelKeys(shop), source: shop.source ?? shop.shop, secrets: values };
 }
 
-export function resolveRest(section: z.infer<typeof restSection>): RestSettings {
-  return {
-    url: section.url.replace(/\/+$/, ''),
-    schedule: section.schedule,
-    lookbackMs: section.lookback_h * 3_600_000,
-    overlapMs: section.overlap_s * 1000,
-    pageSize: section.page_size,
-    pagesPerRun: section.pages_per_run,
-    intervalMs: section.request_interval_ms,
-    bodyBytes: section.body_bytes,
-    connectMs: section.timeouts.connect_ms,
-    totalMs: section.timeouts.total_ms,
-  };
+/** The settings of `rest` without those of its platform. */
+export function resolveRest(section: NonNullable<ShopSection['rest']>): RestSettings {
+  const rest = camelKeys(restSection.parse(section));
+  return { ...rest, url: rest.url.replace(/\/+$/, '') };
 }

@@ -30,10 +30,9 @@ const shop: Omit<ShopSettings, 'platform' | 'rest' | 'skuMap'> = {
   shop: 'main',
   source: 'main',
   secrets: ['a-secret-of-the-shop'],
-  currency: null,
   unmatched: 'ignore',
   onRefund: 'hold',
-  maxAgeMs: 168 * hour,
+  maxAgeH: 168,
   iccidField: 'iccid',
 };
 
@@ -52,14 +51,13 @@ export function restSettings(url: string): RestSettings {
   return {
     url,
     schedule: '0 0 1 1 *',
-    lookbackMs: 24 * hour,
-    overlapMs: 300_000,
+    lookbackH: 24,
+    overlapS: 300,
     pageSize: 10,
     pagesPerRun: 50,
-    intervalMs: 0,
+    requestIntervalMs: 0,
     bodyBytes: 1_048_576,
-    connectMs: 2000,
-    totalMs: 5000,
+    timeouts: { connectMs: 2000, totalMs: 5000 },
   };
 }
 

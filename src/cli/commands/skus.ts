@@ -79,7 +79,7 @@ function shopsOf(config: Config, { clock, stderr }: CliContext): CheckedShop[] {
   const options = { level: 'silent', format: 'json', version: programVersion, instance: config.instance } as const;
   const logger = createLogger(options, stderr);
   const all = [
-    ...shops.map(({ platform, shop, source, skuMap, currency, unmatched }) => {
+    ...shops.map(({ platform, shop, source, skuMap, currency = null, unmatched }) => {
       return { platform, shop, source, skuMap, currency, tellsUnmatched: unmatched === 'hold' };
     }),
     ...(webhook?.hmac ?? []).flatMap(({ name, source, form }) => {

@@ -67,7 +67,7 @@ export class ShopHttp {
       headersTimeout: 0,
       bodyTimeout: 0,
       // Set explicitly, because NODE_TLS_REJECT_UNAUTHORIZED could switch verification off.
-      connect: { timeout: options.rest.connectMs, rejectUnauthorized: true, allowH2: false },
+      connect: { timeout: options.rest.timeouts.connectMs, rejectUnauthorized: true, allowH2: false },
     });
   }
 
@@ -109,7 +109,7 @@ export class ShopHttp {
     const waitMs = this.#notBeforeMs - this.#clock.monoMs();
     if (waitMs > 0) await this.#clock.sleep(waitMs, signal);
     if (signal.aborted) throw new ShopApiError('stopped', 'the worker stops');
-    this.#notBeforeMs = this.#clock.monoMs() + this.#rest.intervalMs;
+    this.#notBeforeMs = this.#clock.monoMs() + this.#rest.requestIntervalMs;
   }
 
   async #callOnce(call: ShopCall): Promise<ShopAnswer> {
@@ -117,7 +117,7 @@ export class ShopHttp {
     const path = `${this.basePath}${call.path}`;
     // Safe to log: a query has only times and numbers, and keys are sent in headers.
     const name = `${method} ${path}`;
-    const deadline = AbortSignal.timeout(this.#rest.totalMs);
+    const deadline = AbortSignal.timeout(this.#rest.timeouts.totalMs);
     try {
       const answer = await this.#pool.request({
         method,
@@ -145,7 +145,7 @@ export class ShopHttp {
     } catch (error) {
       if (error instanceof ShopApiError) throw error;
       if (signal.aborted) throw new ShopApiError('stopped', 'the worker stops');
-      const reason = deadline.aborted ? `no complete answer within ${this.#rest.totalMs} ms` : reasonOf(error);
+      const reason = deadline.aborted ? `no complete answer within ${this.#rest.timeouts.totalMs} ms` : reasonOf(error);
       throw new ShopApiError('unreachable', this.#withoutSecrets(`${name}: ${reason}`), { cause: error });
     }
   }

@@ -108,7 +108,7 @@ export class ShopReader {
   async willRead(modifiedMs: number): Promise<boolean> {
     const { store, shop } = this.#deps;
     const watermarkMs = await store.watermark(shop.source);
-    return watermarkMs !== null && modifiedMs >= watermarkMs - shop.rest.overlapMs;
+    return watermarkMs !== null && modifiedMs >= watermarkMs - shop.rest.overlapS * 1000;
   }
 
   /** Sets the watermark of a shop that no worker has read yet. */
@@ -116,7 +116,7 @@ export class ShopReader {
     const { store, clock, shop } = this.#deps;
     const nowMs = clock.wallMs();
     if (nowMs < earliestMs || (await store.watermark(shop.source)) !== null) return;
-    await store.advanceWatermark({ source: shop.source, modifiedMs: nowMs - shop.rest.lookbackMs, nowMs });
+    await store.advanceWatermark({ source: shop.source, modifiedMs: nowMs - shop.rest.lookbackH * 3_600_000, nowMs });
   }
 
   /**
@@ -236,8 +236,8 @@ export class ShopReader {
   async #startMs(): Promise<number> {
     const { shop, api, store, clock } = this.#deps;
     const aheadMs = Math.min(wrongClockMs, Math.max(0, api.clockAheadMs ?? 0));
-    const watermarkMs = (await store.watermark(shop.source)) ?? clock.wallMs() - shop.rest.lookbackMs;
-    return watermarkMs - shop.rest.overlapMs - aheadMs;
+    const watermarkMs = (await store.watermark(shop.source)) ?? clock.wallMs() - shop.rest.lookbackH * 3_600_000;
+    return watermarkMs - shop.rest.overlapS * 1000 - aheadMs;
   }
 
   /**
@@ -314,7 +314,7 @@ export class ShopReader {
   #warnOfClocks(): void {
     const { api, shop, logger } = this.#deps;
     const { clockAheadMs } = api;
-    if (clockAheadMs === null || Math.abs(clockAheadMs) <= Math.max(60_000, shop.rest.overlapMs)) return;
+    if (clockAheadMs === null || Math.abs(clockAheadMs) <= Math.max(60_000, shop.rest.overlapS * 1000)) return;
     logger.warn({ ...nameOf(shop), ahead_ms: clockAheadMs }, 'the clocks of this machine and of the shop differ');
   }
 }

@@ -93,7 +93,7 @@ describe('read-back of a shop that fails', () => {
       const stub = await shopWith(25);
       stub.misbehave = nth(2, fault);
       const { run, bought, watermark, log, readBack } = await readBackOf('woocommerce', stub, {
-        rest: { totalMs: 300 },
+        rest: { timeouts: { connectMs: 2000, totalMs: 300 } },
       });
       const failed = await run();
       expect(failed).toMatchObject({ complete: false, pages: 1, accepted: 10 });
@@ -236,7 +236,9 @@ describe('a worker that reads a shop back', () => {
         asked.resolve();
         return fault(call, response);
       };
-      const { readBack, log } = await readBackOf('woocommerce', stub, { rest: { totalMs: 60_000 } });
+      const { readBack, log } = await readBackOf('woocommerce', stub, {
+        rest: { timeouts: { connectMs: 2000, totalMs: 60_000 } },
+      });
       await readBack.start();
       await asked.promise;
       const startMs = performance.now();
@@ -302,13 +304,13 @@ describe('a worker that reads a shop back', () => {
     const stub = await shopWith(0);
     const clock = new SystemClock();
     clock.wallMs = () => Date.now() - 72 * hour;
-    const before = await readBackOf('woocommerce', stub, { rest: { lookbackMs: 0 }, clock });
+    const before = await readBackOf('woocommerce', stub, { rest: { lookbackH: 0 }, clock });
     await before.readBack.start();
     await before.readBack.stop();
     for (let day = 1; day <= 3; day += 1) {
       stub.put({ id: String(day), modifiedMs: minutesAgo((day - 1) * 24 * 60 + 30), body: wooBody(`${day}1`) });
     }
-    const after = await readBackOf('woocommerce', stub, { rest: { lookbackMs: 0 }, outbox: before.outbox });
+    const after = await readBackOf('woocommerce', stub, { rest: { lookbackH: 0 }, outbox: before.outbox });
     expect(await after.run()).toMatchObject({ complete: true, accepted: 3 });
   });
 });

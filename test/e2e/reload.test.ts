@@ -141,7 +141,7 @@ describe('SIGHUP', () => {
     expect(refused).toMatchObject({ level: 'error', msg: 'reload refused; the configuration in use stays' });
     const told = JSON.stringify(refused);
     expect(told).toContain('log.level');
-    expect(told).toContain('is the key of wholesale.keys.0, too');
+    expect(told).toContain('is the same key as wholesale.keys.0');
     expect(told).not.toContain('sandbox-key-main');
     expect(await health(worker)).toMatchObject({ status: 'warn', checks: { config: 'warn' } });
     house.drop('a.ndjson', orders(0, 1));

@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { pgBossClass } from './pg-boss.ts';
 import type { Web } from '../../src/intake/http/admission.ts';
 import type { WebhookSettings } from '../../src/intake/http/settings.ts';
-import { startWebhookIntake } from '../../src/intake/http/webhook-intake.ts';
+import { WebhookIntake } from '../../src/intake/http/webhook-intake.ts';
 import { startWebhookServer } from '../../src/intake/http/webhook-server.ts';
 import { createLogger } from '../../src/ops/logger.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
@@ -47,7 +47,7 @@ async function intake(folder: string, token: string): Promise<string> {
     sinks: ['folder'],
   });
   const log = createWriteStream(join(folder, 'log'));
-  const { address } = await startWebhookIntake({
+  const { address } = await WebhookIntake.start({
     store,
     clock,
     logger: createLogger({ level: 'info', format: 'json', version: '0', instance: 'bench' }, log),

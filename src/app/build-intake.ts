@@ -1,5 +1,5 @@
 import { FolderIntake } from '../intake/folder/folder-intake.ts';
-import { startWebhookIntake, type WebhookIntake } from '../intake/http/webhook-intake.ts';
+import { WebhookIntake } from '../intake/http/webhook-intake.ts';
 import type { ReadBack } from '../storefronts/read-back/read-back.ts';
 import { SkuFile } from '../storefronts/sku-file.ts';
 import type { StorefrontIntake } from '../storefronts/storefront-intake.ts';
@@ -26,5 +26,5 @@ export async function startWebhook(
   if (config === null) return null;
   const logger = deps.logger.child({ component: 'webhook' });
   const openSkuMap = (path: string): SkuFile => new SkuFile(path, clock, logger);
-  return await startWebhookIntake({ store, clock, logger, config, shops, openSkuMap, version, onAccepted, readBack });
+  return await WebhookIntake.start({ store, clock, logger, config, shops, openSkuMap, version, onAccepted, readBack });
 }

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import type { AcceptedOrder } from '../../store/intake/intake.ts';
 
-/** What one caller had accepted since the last line. */
-interface Noted {
+/** The orders of one caller that were accepted since the last log line. */
+interface Counts {
   readonly first: AcceptedOrder;
   requests: number;
   orders: number;
@@ -10,34 +10,33 @@ interface Noted {
 }
 
 /**
- * Tells what was accepted: one line for each caller in a turn of the event loop, which is one for each request while
- * they come one by one, and one for each commit when they come by the thousand. A line for each of those would cost as
- * much as accepting it does.
+ * Logs accepted orders: one line for each caller and turn of the event loop. This is a line for each request while few
+ * arrive, and a line for each commit while thousands arrive: a line for each of those would double their cost.
  */
-export class AcceptedLog {
+export class AcceptanceLog {
   readonly #logger: Logger;
-  #noted = new Map<string, Noted>();
+  #counts = new Map<string, Counts>();
 
   constructor(logger: Logger) {
     this.#logger = logger;
   }
 
-  /** Takes note of a request that is on disk. */
-  note(caller: string, orders: readonly AcceptedOrder[]): void {
+  /** Records a request that is on disk. */
+  add(caller: string, orders: readonly AcceptedOrder[]): void {
     const [first] = orders;
     if (first === undefined) return;
-    if (this.#noted.size === 0) setImmediate(() => this.#write());
-    const noted = this.#noted.get(caller) ?? { first, requests: 0, orders: 0, lines: 0 };
-    noted.requests += 1;
-    noted.orders += orders.length;
-    for (const { lines } of orders) noted.lines += lines.length;
-    this.#noted.set(caller, noted);
+    if (this.#counts.size === 0) setImmediate(() => this.#write());
+    const counts = this.#counts.get(caller) ?? { first, requests: 0, orders: 0, lines: 0 };
+    counts.requests += 1;
+    counts.orders += orders.length;
+    for (const { lines } of orders) counts.lines += lines.length;
+    this.#counts.set(caller, counts);
   }
 
   #write(): void {
-    const noted = this.#noted;
-    this.#noted = new Map();
-    for (const [caller, { first, requests, orders, lines }] of noted) {
+    const written = this.#counts;
+    this.#counts = new Map();
+    for (const [caller, { first, requests, orders, lines }] of written) {
       const { source, orderId } = first;
       this.#logger.info({ caller, source, order_id: orderId, requests, orders, lines }, 'orders accepted');
     }

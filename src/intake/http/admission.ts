@@ -6,7 +6,7 @@ import {
   type Caller,
   callerBySignature,
   callerByToken,
-  claimsSignature,
+  hasSignature,
   type HeaderReader,
   narrower,
   unauthorized,
@@ -20,7 +20,7 @@ export interface Web {
   Bindings: HttpBindings;
 }
 
-/** Who may come in, and how often: everything that is decided before a body is looked into. */
+/** Decides who may send a request, and how often, before its body is parsed. */
 export class Admission {
   readonly #config: WebhookSettings;
   readonly #clock: Clock;
@@ -33,8 +33,8 @@ export class Admission {
   }
 
   /**
-   * The caller by its token. Reading and taking back need one: a signature covers the body alone, so that a signed
-   * request without a body could be pointed at any order.
+   * The caller by its token. Reading and cancelling need one: a signature covers only the body, so a signed request
+   * without a body could be redirected to any order.
    */
   withToken(context: Context<Web>): Caller {
     const caller = callerByToken(headerReader(context), this.#config.tokens);
@@ -43,18 +43,18 @@ export class Admission {
     return caller;
   }
 
-  /** The caller by its token, its signature or both, and the body. A body is only read for a caller who may be one. */
+  /** The caller by its token, its signature or both, and the body. The body is only read when there is one of them. */
   async withBody(context: Context<Web>): Promise<{ caller: Caller; body: Buffer }> {
     const header = headerReader(context);
     const token = callerByToken(header, this.#config.tokens);
-    const signed = claimsSignature(header, this.#config);
-    if (token === null && !signed) {
+    const isSigned = hasSignature(header, this.#config);
+    if (token === null && !isSigned) {
       throw unauthorized('Send "Authorization: Bearer <token>", or sign the request.');
     }
     if (token !== null) this.#count(token);
     requirePlainJson(header);
     const body = await readRawBody(context.env.incoming, this.#config.limits.bodyBytes);
-    if (!signed && token !== null) return { caller: token, body };
+    if (!isSigned && token !== null) return { caller: token, body };
     const signer = callerBySignature(header, body, this.#config, this.#clock.wallMs());
     if (token !== null) return { caller: narrower(token, signer), body };
     this.#count(signer);
@@ -70,7 +70,7 @@ export class Admission {
   }
 }
 
-/** Headers as Node read them: one that came twice where it must not is joined by a comma, and then fits nothing. */
+/** Reads headers as Node parsed them. One that was sent twice is joined by a comma, and then matches no secret. */
 function headerReader(context: Context<Web>): HeaderReader {
   const { headers } = context.env.incoming;
   return (name) => {
@@ -86,6 +86,6 @@ function requirePlainJson(header: HeaderReader): void {
   }
   const encoding = header('content-encoding') ?? 'identity';
   if (encoding.toLowerCase() !== 'identity') {
-    throw new Refusal('unsupported_media_type', `A body in the encoding "${encoding.slice(0, 32)}" is not read.`);
+    throw new Refusal('unsupported_media_type', `The content encoding "${encoding.slice(0, 32)}" is not supported.`);
   }
 }

@@ -1,24 +1,33 @@
 import type { Buffer } from 'node:buffer';
-import { hmacSha256, isSecretWithDigest, isSignature, secretDigest } from './signatures.ts';
 import { Refusal } from './problem.ts';
-import { standardWebhookHeaders, verifyStandardWebhook } from './standard-webhook.ts';
-import type { HmacCaller, ShopForm, WebhookCaller, WebhookSettings } from './settings.ts';
+import type { ShopForm, WebhookCaller, WebhookSettings } from './settings.ts';
+import {
+  hmacSha256,
+  isSecretWithDigest,
+  isSignature,
+  secretDigest,
+  standardWebhookHeaders,
+  verifyStandardWebhook,
+} from './signatures.ts';
 
-/** Who is calling, as far as it matters: how it is called in logs, and whose orders it may touch. */
+/** Who sends a request: the name for logs, and the orders that it may touch. */
 export interface Caller {
   readonly name: string;
+  /** Null: any source. */
   readonly source: string | null;
-  /** The form of its orders; null: ours. */
+  /** How to read its orders; null: they are in the worker's format. */
   readonly form: ShopForm | null;
 }
 
 export type HeaderReader = (name: string) => string | undefined;
 
-type Doors = Pick<WebhookSettings, 'tokens' | 'standardWebhooks' | 'hmac'>;
+type Callers = Pick<WebhookSettings, 'tokens' | 'standardWebhooks' | 'hmac'>;
+
+const callerOf = ({ name, source }: WebhookCaller, form: ShopForm | null = null): Caller => ({ name, source, form });
 
 /**
- * The caller by its bearer token; null when the request carries none. Every token is compared, so that the time taken
- * does not tell which one was nearly right. Throws the refusal of a token that nobody has.
+ * The caller by its bearer token; null when the request has none. Every configured token is compared, so that the time
+ * does not reveal which one was nearly right. Throws Refusal when the token is unknown.
  */
 export function callerByToken(header: HeaderReader, tokens: readonly WebhookCaller[]): Caller | null {
   const authorization = header('authorization');
@@ -30,40 +39,36 @@ export function callerByToken(header: HeaderReader, tokens: readonly WebhookCall
     for (const token of tokens) if (isSecretWithDigest(token.secret, digest)) found = token;
   }
   if (found === null) throw unauthorized('The bearer token is not known.');
-  return { name: found.name, source: found.source, form: null };
+  return callerOf(found);
 }
 
-/** Whether the request claims to be signed: only then its body is read before it is known who sent it. */
-export function claimsSignature(header: HeaderReader, doors: Doors): boolean {
-  if (doors.standardWebhooks.length > 0 && standardWebhookHeaders(header) !== null) return true;
-  return doors.hmac.some((caller) => header(caller.header.toLowerCase()) !== undefined);
+/** Whether the request has a signature. The body of a request without a token is only read if it has one. */
+export function hasSignature(header: HeaderReader, callers: Callers): boolean {
+  if (callers.standardWebhooks.length > 0 && standardWebhookHeaders(header) !== null) return true;
+  return callers.hmac.some((caller) => header(caller.header.toLowerCase()) !== undefined);
 }
 
-/** The caller by the signature of the raw body. Throws the refusal of a signature that fits nobody. */
-export function callerBySignature(header: HeaderReader, body: Buffer, doors: Doors, nowMs: number): Caller {
+/** The caller by the signature of the raw body. Throws Refusal when no caller's secret made the signature. */
+export function callerBySignature(header: HeaderReader, body: Buffer, callers: Callers, nowMs: number): Caller {
   const headers = standardWebhookHeaders(header);
-  if (headers !== null && doors.standardWebhooks.length > 0) {
-    const signed = verifyStandardWebhook(headers, body, doors.standardWebhooks, nowMs);
+  if (headers !== null && callers.standardWebhooks.length > 0) {
+    const signed = verifyStandardWebhook(headers, body, callers.standardWebhooks, nowMs);
     if (!signed.ok) throw unauthorized(`The signature is not valid: ${signed.why}.`);
-    return { name: signed.caller.name, source: signed.caller.source, form: null };
+    return callerOf(signed.caller);
   }
-  const caller = hmacCaller(header, body, doors.hmac);
-  if (caller === null) throw unauthorized('The signature does not fit the body.');
-  return { name: caller.name, source: caller.source, form: caller.form };
-}
-
-function hmacCaller(header: HeaderReader, body: Buffer, callers: readonly HmacCaller[]): HmacCaller | null {
-  let found: HmacCaller | null = null;
-  for (const caller of callers) {
+  let found: Caller | null = null;
+  for (const caller of callers.hmac) {
     const sent = header(caller.header.toLowerCase());
     if (sent === undefined || !sent.startsWith(caller.prefix)) continue;
     const expected = hmacSha256(caller.secret, body);
-    if (isSignature(sent.slice(caller.prefix.length), expected, caller.encoding)) found ??= caller;
+    if (isSignature(sent.slice(caller.prefix.length), expected, caller.encoding))
+      found ??= callerOf(caller, caller.form);
   }
+  if (found === null) throw unauthorized('The signature does not match the body.');
   return found;
 }
 
-/** A request that is both signed and carries a token must be right in both, and gets the narrower of both rights. */
+/** The caller of a request with a token and a signature: both must be valid, and the narrower right counts. */
 export function narrower(token: Caller, signed: Caller): Caller {
   if (token.source !== null && signed.source !== null && token.source !== signed.source) {
     throw new Refusal('source_not_allowed', 'The token and the signature belong to different sources.');
@@ -75,7 +80,7 @@ export function unauthorized(detail: string): Refusal {
   return new Refusal('unauthorized', detail, { headers: { 'www-authenticate': 'Bearer realm="order-sync"' } });
 }
 
-/** Throws the refusal of an order that is none of this caller's business. */
+/** Throws Refusal when the caller may not touch orders of this source. */
 export function requireSource(caller: Caller, source: string): void {
   if (caller.source === null || caller.source === source) return;
   throw new Refusal('source_not_allowed', `This caller may only touch orders of the source "${caller.source}".`);

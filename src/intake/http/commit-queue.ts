@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../core/clock.ts';
-import type { RequestOutcome, WholeRequest } from '../../store/intake/intake.ts';
-import type { Store } from '../../store/store.ts';
+import type { Intake, RequestOutcome, WholeRequest } from '../../store/intake/intake.ts';
 import { Refusal } from './problem.ts';
 
 interface Waiting {
@@ -10,15 +9,15 @@ interface Waiting {
   readonly reject: (reason: unknown) => void;
 }
 
-/** A commit blocks this process while the disk writes: more lines than this would make everybody wait for one. */
+/** A commit blocks the process while the disk writes, so one commit takes at most this many lines. */
 const linesPerCommit = 5000;
 
 /**
- * Requests on their way to the disk. Those that arrive together, or while a commit is under way, share the next one:
- * one fsync for all of them. An outcome is only told after it is on disk.
+ * Commits requests in groups: those that arrive together, or during a commit, share the next commit and its fsync. A
+ * caller gets an outcome only after it is on disk.
  */
 export class CommitQueue {
-  readonly #store: Store;
+  readonly #intake: Intake;
   readonly #clock: Clock;
   readonly #limit: number;
   readonly #failure = Promise.withResolvers<never>();
@@ -27,14 +26,15 @@ export class CommitQueue {
   #draining: Promise<void> | null = null;
   #failed = false;
 
-  constructor(store: Store, clock: Clock, limit: number) {
-    this.#store = store;
+  /** @param limit requests that may wait for the disk at the same time */
+  constructor(intake: Intake, clock: Clock, limit: number) {
+    this.#intake = intake;
     this.#clock = clock;
     this.#limit = limit;
     this.#failure.promise.catch(() => undefined);
   }
 
-  /** Rejects when a commit failed: then nothing that is accepted can be trusted to be kept. */
+  /** Rejects when a commit failed: from then on nothing is accepted, because it could not be recorded. */
   get failed(): Promise<never> {
     return this.#failure.promise;
   }
@@ -44,11 +44,11 @@ export class CommitQueue {
     return this.#uncommitted / this.#limit;
   }
 
-  /** Resolves when the request is on disk, or found to be in conflict with it. Throws the refusal when too many wait. */
+  /** Resolves when the request is on disk, or conflicts with what is there. Throws Refusal when too many wait. */
   submit(lines: WholeRequest['lines']): Promise<RequestOutcome> {
     if (this.#failed) return Promise.reject(unavailable());
     if (this.#uncommitted >= this.#limit) {
-      const detail = `${this.#limit} requests wait for the disk already; nothing of this one was accepted.`;
+      const detail = `${this.#limit} requests already wait for the disk; nothing of this one was accepted.`;
       return Promise.reject(new Refusal('overloaded', detail, { headers: { 'retry-after': '1' } }));
     }
     this.#uncommitted += 1;
@@ -58,33 +58,33 @@ export class CommitQueue {
     return promise;
   }
 
-  /** Resolves when nothing waits any more. */
+  /** Resolves when no request waits any more. */
   async idle(): Promise<void> {
     while (this.#draining !== null) await this.#draining;
   }
 
   async #drain(): Promise<void> {
     while (this.#waiting.length > 0) {
-      // Whatever else arrives in this turn of the event loop comes along.
+      // Requests that arrive in this turn of the event loop join the group.
       await nextTurn();
-      const batch = this.#takeBatch();
+      const group = this.#takeGroup();
       try {
-        const outcomes = await this.#store.intake.acceptRequests(batch.map(({ request }) => request));
-        for (const [index, { resolve, reject }] of batch.entries()) {
+        const outcomes = await this.#intake.acceptRequests(group.map(({ request }) => request));
+        for (const [index, { resolve, reject }] of group.entries()) {
           const outcome = outcomes[index];
-          if (outcome === undefined) reject(new Error('the store told no outcome'));
+          if (outcome === undefined) reject(new Error('the store returned no outcome for a request'));
           else resolve(outcome);
         }
       } catch (error) {
-        this.#fail(batch, error);
+        this.#fail(group, error);
       } finally {
-        this.#uncommitted -= batch.length;
+        this.#uncommitted -= group.length;
       }
     }
     this.#draining = null;
   }
 
-  #takeBatch(): readonly Waiting[] {
+  #takeGroup(): readonly Waiting[] {
     let lines = 0;
     const end = this.#waiting.findIndex(({ request }, index) => {
       lines += request.lines.length;
@@ -93,18 +93,18 @@ export class CommitQueue {
     return this.#waiting.splice(0, end < 0 ? this.#waiting.length : end);
   }
 
-  #fail(batch: readonly Waiting[], error: unknown): void {
+  #fail(group: readonly Waiting[], error: unknown): void {
     this.#failed = true;
-    const left = this.#waiting;
+    const others = this.#waiting;
     this.#waiting = [];
-    this.#uncommitted -= left.length;
-    for (const { reject } of [...batch, ...left]) reject(unavailable());
+    this.#uncommitted -= others.length;
+    for (const { reject } of [...group, ...others]) reject(unavailable());
     this.#failure.reject(error);
   }
 }
 
-/** The refusal while nothing can be written: the caller keeps what it has. */
+/** The refusal while the outbox cannot be written: the caller must keep its order. */
 export function unavailable(): Refusal {
-  const detail = 'Nothing can be recorded at the moment, so nothing is accepted.';
+  const detail = 'The worker cannot record orders at the moment, so nothing was accepted.';
   return new Refusal('unavailable', detail, { headers: { 'retry-after': '30' } });
 }

@@ -5,7 +5,7 @@ import type { Web } from './admission.ts';
 import { documentedRoutes, exampleOrder, openApiDocument } from './openapi.ts';
 import { problemKinds } from './problem.ts';
 
-/** The API as a machine reads it, and as a page that loads nothing from anywhere. Neither needs a token. */
+/** The OpenAPI document, and the same as a page that loads nothing from elsewhere. Neither needs a token. */
 export function documentRoutes(version: string): Hono<Web> {
   const routes = new Hono<Web>();
   const document = JSON.stringify(openApiDocument(version), null, 2);
@@ -13,7 +13,7 @@ export function documentRoutes(version: string): Hono<Web> {
   routes.use(
     '/docs',
     secureHeaders({
-      // The style stands in the page itself; nothing else is loaded or run.
+      // The page contains its style; nothing else is loaded or run.
       contentSecurityPolicy: { defaultSrc: ["'none'"], styleSrc: ["'unsafe-inline'"] },
       strictTransportSecurity: false,
     }),
@@ -33,9 +33,9 @@ function page(version: string): ReturnType<typeof html> {
   return html`<!doctype html><html lang="en"><head><meta charset="utf-8"><title>order-sync: orders over HTTP</title>
 <meta name="viewport" content="width=device-width"><style>${style}</style></head><body>
 <h1>Orders over HTTP</h1><p>order-sync ${version}. For machines: <a href="/openapi.json">openapi.json</a>.</p>
-<ul><li>An acknowledgement means: it is on disk, and will be bought exactly once.</li>
-<li>Send the same request again whenever you did not see the answer: nothing is bought twice.</li>
-<li>A request is accepted whole, or not at all.</li></ul>
+<ul><li>An acknowledgement means: the order is on disk and will be bought exactly once.</li>
+<li>If you get no answer, send the same request again: nothing is bought twice.</li>
+<li>A request is accepted whole or not at all.</li></ul>
 <pre>${curl}</pre>
 ${documentedRoutes.map(
   ({ method, path, summary, description, answers }) => html`<h2><code>${method} ${path}</code></h2>

@@ -1,11 +1,10 @@
-import { isObject } from '../orders/check-line.ts';
-import { jsonPointer } from '../orders/strict-json.ts';
-import type { JsonFinding } from '../orders/strict-json.ts';
 import type { Sku, SkuMap } from '../../core/order/sku.ts';
+import { isObject, valueAt } from '../orders/check-line.ts';
+import { type JsonFinding, jsonPointer } from '../orders/strict-json.ts';
 import type { FieldPointers, ShopForm } from './settings.ts';
 
 /** The order of a home-made shop in the worker's own format. */
-export interface MappedOrder {
+interface MappedOrder {
   readonly value: Readonly<Record<string, unknown>>;
   /** How many lines were skipped because the worker does not sell their SKU. */
   readonly ignored: number;
@@ -48,7 +47,7 @@ export function mapOrder(document: unknown, rules: MappingRules): MappedOrder {
   const { fields } = rules;
   const head = readFields(document, fields, headFields);
   if (head['currency'] === undefined && rules.currency !== null) head['currency'] = rules.currency;
-  const found = valueAt(document, fields.lines);
+  const found = valueAt(document, partsOf(fields.lines));
   const mistakes: MappingMistake[] = [];
   /** For each mapped line its index in the shop's list. */
   const origins: number[] = [];
@@ -116,7 +115,7 @@ function readFields(
   const read: Record<string, unknown> = {};
   for (const name of names) {
     const pointer = fields[name];
-    const value = pointer === undefined ? undefined : valueAt(holder, pointer);
+    const value = pointer === undefined ? undefined : valueAt(holder, partsOf(pointer));
     if (value === undefined || value === null || value === '') continue;
     if (texts.has(name) && typeof value === 'number' && Number.isSafeInteger(value)) read[name] = String(value);
     else if (counts.has(name) && typeof value === 'string' && /^(?:0|[1-9]\d{0,8})$/.test(value))
@@ -124,15 +123,6 @@ function readFields(
     else read[name] = value;
   }
   return read;
-}
-
-function valueAt(holder: unknown, pointer: string): unknown {
-  let at = holder;
-  for (const part of partsOf(pointer)) {
-    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, part)) return undefined;
-    at = Reflect.get(at, part);
-  }
-  return at;
 }
 
 function placeIn(fields: FieldPointers, bySku: boolean, origins: readonly number[]): (pointer: string) => string {

@@ -5,14 +5,14 @@ import { lineStates } from '../../core/result/result-document.ts';
 import { operations } from '../../core/order/operation.ts';
 import { type ProblemCode, problemKinds } from './problem.ts';
 
-/** One order, as it is posted and as it is dropped into the folder. */
+/** One order, as it is posted and as it is written in an order file. */
 export const orderSchema = orderHeadSchema
   .extend({
-    // Any JSON. The schema that judges it refers to itself, which the document could not say.
+    // Any JSON: the real schema refers to itself, which OpenAPI cannot express here.
     metadata: z.record(z.string(), z.unknown()).optional().describe('Carried into the result.'),
     lines: z.array(orderLineSchema).min(1).max(orderLimits.linesPerRequest),
   })
-  .meta({ id: 'Order', description: 'One order of a shop. Its identity is source and order_id, for ever.' });
+  .meta({ id: 'Order', description: 'One order of a shop. Source and order_id identify it permanently.' });
 
 const orderStates = ['completed', 'partial', 'failed', 'needs_review', 'in_progress'] as const;
 const errorSchema = z.strictObject({ code: z.string(), message: z.string(), action: z.string().nullable() });
@@ -21,12 +21,15 @@ export const acknowledgementSchema = z
   .strictObject({
     source: z.string(),
     order_id: z.string(),
-    status: z.enum(['accepted', 'known']).describe('known: it was accepted before, with the same content.'),
+    status: z.enum(['accepted', 'known']).describe('known: the order was accepted before with the same content.'),
     state: z.enum(orderStates),
     lines: z.array(z.strictObject({ line_id: z.string(), reference: z.string() })),
-    url: z.string().describe('Where the order is read and taken back.'),
+    url: z.string().describe('The path at which the order is read and cancelled.'),
   })
-  .meta({ id: 'Acknowledgement', description: 'The order is on disk, under these references.' });
+  .meta({
+    id: 'Acknowledgement',
+    description: 'The order is on disk. The API sells its lines under these references.',
+  });
 
 const unitSchema = z.looseObject({ code: z.string().optional(), iccid: z.string().optional() });
 
@@ -35,7 +38,7 @@ export const resultSchema = z
     source: z.string(),
     order_id: z.string(),
     state: z.enum(orderStates),
-    sandbox: z.boolean().describe('true: bought from the sandbox, worth nothing.'),
+    sandbox: z.boolean().describe('true: bought from the sandbox; the codes are worthless.'),
     metadata: z.record(z.string(), z.unknown()),
     lines: z.array(
       z.strictObject({
@@ -49,7 +52,7 @@ export const resultSchema = z
             order_number: z.string().nullable(),
             currency: z.string().nullable(),
             cost: z.string().nullable(),
-            units: z.array(unitSchema).describe('What was delivered: codes, or eSIMs.'),
+            units: z.array(unitSchema).describe('The delivered codes or eSIMs.'),
             error: errorSchema.nullable(),
           }),
         ),
@@ -59,7 +62,7 @@ export const resultSchema = z
     ),
     updated_at: z.string(),
   })
-  .meta({ id: 'Result', description: 'How the order stands, with everything that was delivered.' });
+  .meta({ id: 'Result', description: 'The state of the order, with everything that was delivered.' });
 
 const differenceSchema = z.strictObject({ field: z.string(), was: z.unknown(), is: z.unknown() });
 
@@ -92,11 +95,11 @@ export const problemSchema = z
         }),
       )
       .optional()
-      .describe('conflict: what differs from what was accepted.'),
+      .describe('conflict: the differences from the order that was accepted.'),
     lines: z
       .array(z.strictObject({ line_id: z.string(), reference: z.string(), state: z.enum(entryStates) }))
       .optional()
-      .describe('already_sent: how each line stands.'),
+      .describe('already_sent: the state of each line.'),
   })
   .meta({ id: 'Problem', description: 'RFC 9457.' });
 
@@ -123,14 +126,15 @@ export const exampleOrder = {
   lines: [{ line_id: '1', type: 'gift_card_order', variant: 'steam-usd-20', quantity: 2 }],
 };
 
-const ref = (name: keyof typeof named) => ({ $ref: `#/components/schemas/${name}` });
+const uri = (id: string): string => `#/components/schemas/${id}`;
+const ref = (name: keyof typeof named) => ({ $ref: uri(name) });
 const json = (...names: (keyof typeof named)[]) => {
   const [first] = names;
   const schema = names.length === 1 && first !== undefined ? ref(first) : { oneOf: names.map(ref) };
   return { 'application/json': { schema } };
 };
 
-/** The answers of one route that refuse, by status: a status may stand for several codes. */
+/** The refusals of one route by status; one status may have several codes. */
 function refusals(codes: readonly ProblemCode[]): Record<string, object> {
   const byStatus = Map.groupBy(codes, (code) => problemKinds[code].status);
   return Object.fromEntries(
@@ -147,12 +151,12 @@ function refusals(codes: readonly ProblemCode[]): Record<string, object> {
   );
 }
 
-const everywhere = ['unauthorized', 'source_not_allowed', 'rate_limited', 'internal', 'unavailable'] as const;
+const ofAllRoutes = ['unauthorized', 'source_not_allowed', 'rate_limited', 'internal', 'unavailable'] as const;
 
 const prefer = {
   name: 'Prefer',
   in: 'header',
-  description: '`wait=N`: answer when the order has come to rest, or after N seconds.',
+  description: '`wait=N`: answer when the order is settled or needs review, at the latest after N seconds.',
   schema: { type: 'string', examples: ['wait=30'] },
 };
 const orderParameters = ['source', 'order_id'].map((name) => ({
@@ -166,9 +170,9 @@ const paths = {
   '/v1/orders': {
     post: {
       operationId: 'postOrders',
-      summary: 'Order one thing or many',
+      summary: 'Post one or more orders',
       description:
-        'All of the request is accepted, or nothing of it. The answer comes when it is on disk; it is bought after that. Sent again, with the same content, it buys nothing and answers with the same references.',
+        'The request is accepted whole or not at all. The answer is sent when it is on disk; the orders are bought after that. The same request sent again buys nothing and is answered with the same references.',
       security: [{ token: [] }, { standardWebhooks: [] }],
       parameters: [prefer],
       requestBody: {
@@ -182,17 +186,18 @@ const paths = {
       },
       responses: {
         '200': {
-          description: 'Known already, with the same content; or, with `Prefer: wait`, all of it has come to rest.',
+          description:
+            'Every order was accepted before with the same content; or, with `Prefer: wait`, none is in progress any more.',
           content: json('Acknowledgement', 'Acknowledgements', 'Result', 'Results'),
         },
         '202': {
-          description: 'Accepted and on disk. With `Prefer: wait`: and not yet at rest.',
+          description: 'Accepted and on disk. With `Prefer: wait`: an order is still in progress.',
           content: json('Acknowledgement', 'Acknowledgements', 'Result', 'Results'),
         },
         ...refusals([
           'invalid_json',
           'incomplete',
-          ...everywhere,
+          ...ofAllRoutes,
           'conflict',
           'too_large',
           'unsupported_media_type',
@@ -206,45 +211,40 @@ const paths = {
     parameters: orderParameters,
     get: {
       operationId: 'getOrder',
-      summary: 'How an order stands',
-      description: 'The result document, with everything that was delivered. Needs a token.',
+      summary: 'Read the state of an order',
+      description: 'The result document, with everything that was delivered. It requires a token.',
       security: [{ token: [] }],
       parameters: [prefer],
       responses: {
         '200': { description: 'The result.', content: json('Result') },
-        ...refusals([...everywhere, 'not_found']),
+        ...refusals([...ofAllRoutes, 'not_found']),
       },
     },
     delete: {
-      operationId: 'takeBackOrder',
-      summary: 'Take an order back that was never sent',
+      operationId: 'cancelOrder',
+      summary: 'Cancel an order that was never sent',
       description:
-        'All of it, or nothing when a line was sent already. Taking it back again changes nothing. Needs a token.',
+        'All of its lines are cancelled, or none when a line was already sent. Repeating it changes nothing. It requires a token.',
       security: [{ token: [] }],
       responses: {
-        '200': { description: 'Taken back: nothing of it was bought or will be.', content: json('Result') },
-        ...refusals([...everywhere, 'not_found', 'already_sent']),
+        '200': { description: 'Cancelled: nothing of it was or will be bought.', content: json('Result') },
+        ...refusals([...ofAllRoutes, 'not_found', 'already_sent']),
       },
     },
   },
 };
 
-/** The OpenAPI 3.1 document, made from the schemas that the orders are really judged by. */
+/** The OpenAPI 3.1 document, generated from the schemas that check the orders. */
 export function openApiDocument(version: string): object {
-  const { schemas } = z.toJSONSchema(
-    (() => {
-      const registry = z.registry<{ id: string }>();
-      for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
-      return registry;
-    })(),
-    { uri: (id) => `#/components/schemas/${id}`, io: 'input', unrepresentable: 'any' },
-  );
+  const registry = z.registry<{ id: string }>();
+  for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
+  const { schemas } = z.toJSONSchema(registry, { uri, io: 'input', unrepresentable: 'any' });
   return {
     openapi: '3.1.0',
     info: {
       title: 'order-sync',
       version,
-      description: 'Orders of a shop, bought exactly once. An acknowledgement means: it is on disk.',
+      description: 'Orders of a shop, bought exactly once. An acknowledgement means that the order is on disk.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
@@ -266,7 +266,7 @@ export function openApiDocument(version: string): object {
   };
 }
 
-/** What the page for people shows of each route. */
+/** The routes for the page `/docs`. */
 export const documentedRoutes = Object.entries(paths).flatMap(([path, item]) =>
   Object.entries(item).flatMap(([method, route]) =>
     'summary' in route

@@ -2,20 +2,17 @@ import type { Context } from 'hono';
 import { Hono } from 'hono';
 import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
-import type { ResultDocument } from '../../core/result/result-document.ts';
-import type { AcceptedOrder } from '../../store/intake/intake.ts';
+import type { AcceptedOrder, OrderConflict } from '../../store/intake/intake.ts';
+import type { OutboxReader } from '../../store/read/outbox-reader.ts';
 import type { Store } from '../../store/store.ts';
-import type { AcceptedLog } from './acceptance-log.ts';
+import type { AcceptanceLog } from './acceptance-log.ts';
 import type { Admission, Web } from './admission.ts';
 import { requireSource } from './authenticate.ts';
 import type { CommitQueue } from './commit-queue.ts';
-import { jsonAnswer } from './json-answer.ts';
-import { acknowledgementOf, conflictRefusal, orderAddress } from './order-answers.ts';
-import { preferredWaitS } from './prefer-wait.ts';
 import { Refusal } from './problem.ts';
-import type { ShopForms } from './shop-forms.ts';
-import type { SettlementWatch, WatchedOrder } from './waiting-callers.ts';
 import type { WebhookSettings } from './settings.ts';
+import type { ShopForms } from './shop-forms.ts';
+import type { AwaitedOrder, WaitingCallers } from './waiting-callers.ts';
 
 export interface OrderRoutesDeps {
   readonly config: WebhookSettings;
@@ -24,35 +21,35 @@ export interface OrderRoutesDeps {
   readonly logger: Logger;
   readonly admission: Admission;
   readonly commits: CommitQueue;
-  readonly watch: SettlementWatch;
-  readonly accepted: AcceptedLog;
+  readonly waiting: WaitingCallers;
+  readonly accepted: AcceptanceLog;
   readonly forms: ShopForms;
-  /** New lines are in the outbox, or lines were taken back. */
+  /** The outbox has new lines, or lines were cancelled. */
   readonly onChanged: () => void;
 }
 
-/** The routes of our own API: post orders, read one, take one back. */
+/** The routes for orders: post them, read one, cancel one. */
 export function orderRoutes(deps: OrderRoutesDeps): Hono<Web> {
   const routes = new Hono<Web>();
   routes.post('/v1/orders', (context) => postOrders(deps, context));
   routes.get('/v1/orders/:source/:order_id', (context) => getOrder(deps, context));
-  routes.delete('/v1/orders/:source/:order_id', (context) => cancelUnsentResult(deps, context));
+  routes.delete('/v1/orders/:source/:order_id', (context) => cancelOrder(deps, context));
   return routes;
 }
 
-/** 202 stands for a commit on disk, never for less; the same request again is 200, with the same references. */
+/** Answers 202 only after the commit is on disk. The same request again is answered 200, with the same references. */
 async function postOrders(deps: OrderRoutesDeps, context: Context<Web>): Promise<Response> {
-  const { config, store, commits, watch } = deps;
+  const { config, store, commits } = deps;
   const { caller, body } = await deps.admission.withBody(context);
   const { lines, single } = deps.forms.read(body, caller.form, caller.source ?? config.source);
-  // A shop of its own form also sends orders of which nothing is ours.
+  // A home-made shop may send orders in which no line is for the worker.
   if (lines.length === 0) return jsonAnswer({ result: 'nothing_to_buy' }, 200);
   for (const line of lines) requireSource(caller, line.source);
   const outcome = await commits.submit(lines);
   if (outcome.kind === 'conflict') {
     deps.logger.warn(
       { caller: caller.name, orders: outcome.conflicts.length, order_id: outcome.conflicts[0]?.orderId },
-      'an order came again with other content: refused, the first one stands',
+      'an order was sent again with other content: rejected, the first content stays',
     );
     throw conflictRefusal(outcome.conflicts);
   }
@@ -60,79 +57,120 @@ async function postOrders(deps: OrderRoutesDeps, context: Context<Web>): Promise
   const { orders } = outcome;
   const isNew = orders.some((order) => order.status === 'accepted');
   if (isNew) {
-    deps.accepted.note(caller.name, orders);
+    deps.accepted.add(caller.name, orders);
     deps.onChanged();
   }
-  const location = single ? addressOf(orders[0]) : {};
-  const waitS = preferredWaitS(preferOf(context), config.limits.waitS);
-  if (waitS === null) {
-    const acknowledged = orders.map((order) => acknowledgementOf(order, store.read));
-    return jsonAnswer(single ? acknowledged[0] : { orders: acknowledged }, isNew ? 202 : 200, location);
+  const [first] = orders;
+  const location = single && first !== undefined ? { location: orderUrl(first.source, first.orderId) } : {};
+  const waited = await waitIfPreferred(deps, context, orders);
+  if (waited === null) {
+    const acknowledgements = orders.map((order) => acknowledgementOf(order, store.read));
+    return jsonAnswer(single ? acknowledgements[0] : { orders: acknowledgements }, isNew ? 202 : 200, location);
   }
-  await watch.wait(orders, waitS * 1000, context.req.raw.signal);
   const documents = orders.map(({ requestId }) => store.read.resultDocument(requestId).document);
-  const status = documents.every(isSettled) ? 200 : 202;
-  const headers = { ...location, 'preference-applied': `wait=${waitS}` };
-  return jsonAnswer(single ? documents[0] : { orders: documents }, status, headers);
+  const status = documents.some(({ state }) => state === 'in_progress') ? 202 : 200;
+  return jsonAnswer(single ? documents[0] : { orders: documents }, status, { ...location, ...waited });
 }
 
 async function getOrder(deps: OrderRoutesDeps, context: Context<Web>): Promise<Response> {
-  const { config, store, watch } = deps;
-  const caller = deps.admission.withToken(context);
-  const named = namedOrder(context);
-  requireSource(caller, named.source);
-  const found = store.read.findOrder(named.source, named.orderId);
-  if (found === null) throw notFound(named);
-  const order: WatchedOrder = { ...named, requestId: found.requestId };
-  const waitS = preferredWaitS(preferOf(context), config.limits.waitS);
-  if (waitS !== null) await watch.wait([order], waitS * 1000, context.req.raw.signal);
-  const { document } = store.read.resultDocument(order.requestId);
-  return jsonAnswer(document, 200, waitS === null ? {} : { 'preference-applied': `wait=${waitS}` });
+  const { read } = deps.store;
+  const { source, orderId } = requestedOrder(deps, context);
+  const found = read.findOrder(source, orderId);
+  if (found === null) throw notFound(source, orderId);
+  const { requestId } = found;
+  const waited = await waitIfPreferred(deps, context, [{ source, orderId, requestId }]);
+  return jsonAnswer(read.resultDocument(requestId).document, 200, waited ?? {});
 }
 
-async function cancelUnsentResult(deps: OrderRoutesDeps, context: Context<Web>): Promise<Response> {
+async function cancelOrder(deps: OrderRoutesDeps, context: Context<Web>): Promise<Response> {
   const { store, clock, logger } = deps;
-  const caller = deps.admission.withToken(context);
-  const named = namedOrder(context);
-  requireSource(caller, named.source);
-  const { name } = caller;
-  const taken = await store.intake.cancelUnsent({
-    ...named,
-    actor: `webhook:${name}`,
-    reason: 'DELETE over HTTP',
-    nowMs: clock.wallMs(),
-  });
-  if (taken.kind === 'not_found') throw notFound(named);
-  if (taken.kind === 'refused') {
-    const detail = 'A line was sent already, so it may have been bought. Nothing was taken back.';
-    const lines = taken.lines.map(({ lineId, reference, state }) => ({ line_id: lineId, reference, state }));
+  const { caller, source, orderId } = requestedOrder(deps, context);
+  const actor = `webhook:${caller}`;
+  const nowMs = clock.wallMs();
+  const result = await store.intake.cancelUnsent({ source, orderId, actor, reason: 'DELETE over HTTP', nowMs });
+  if (result.kind === 'not_found') throw notFound(source, orderId);
+  if (result.kind === 'refused') {
+    const detail = 'A line was already sent, so it may have been bought. Nothing was cancelled.';
+    const lines = result.lines.map(({ lineId, reference, state }) => ({ line_id: lineId, reference, state }));
     throw new Refusal('already_sent', detail, { extensions: { lines } });
   }
-  if (taken.cancelled > 0) {
-    logger.info({ caller: name, source: named.source, order_id: named.orderId, lines: taken.cancelled }, 'taken back');
+  if (result.cancelled > 0) {
+    logger.info({ caller, source, order_id: orderId, lines: result.cancelled }, 'order cancelled');
     deps.onChanged();
   }
-  return jsonAnswer(store.read.resultDocument(taken.requestId).document, 200);
+  return jsonAnswer(store.read.resultDocument(result.requestId).document, 200);
 }
 
-/** As Node read it: hono's own reading goes through a copy of all headers. */
-function preferOf(context: Context<Web>): string | undefined {
-  const { prefer } = context.env.incoming.headers;
-  return Array.isArray(prefer) ? prefer.join(', ') : prefer;
+/** The order in the address of a request, and the name of the caller. Throws Refusal when the caller may not touch it. */
+function requestedOrder({ admission }: OrderRoutesDeps, context: Context<Web>) {
+  const caller = admission.withToken(context);
+  const source = context.req.param('source') ?? '';
+  requireSource(caller, source);
+  return { caller: caller.name, source, orderId: context.req.param('order_id') ?? '' };
 }
 
-function namedOrder(context: Context<Web>): { source: string; orderId: string } {
-  return { source: context.req.param('source') ?? '', orderId: context.req.param('order_id') ?? '' };
-}
-
-function notFound({ source, orderId }: { source: string; orderId: string }): Refusal {
+function notFound(source: string, orderId: string): Refusal {
   return new Refusal('not_found', `There is no order "${orderId}" of the source "${source}".`);
 }
 
-function isSettled(document: ResultDocument): boolean {
-  return document.state !== 'in_progress';
+/**
+ * Waits as `Prefer: wait=N` asks, in seconds (RFC 7240), and returns the header of the answer; null when it is not asked
+ * for. A preference that cannot be understood is ignored, as the RFC demands.
+ */
+async function waitIfPreferred(
+  { config, waiting }: OrderRoutesDeps,
+  context: Context<Web>,
+  orders: readonly AwaitedOrder[],
+): Promise<Record<string, string> | null> {
+  // As Node parsed it: hono would copy all headers first.
+  const { prefer } = context.env.incoming.headers;
+  const preferences = (Array.isArray(prefer) ? prefer.join(',') : (prefer ?? '')).split(',');
+  const seconds = preferences
+    .map((preference) => /^\s*wait\s*=\s*"?(\d{1,9})"?\s*(?:;|$)/i.exec(preference)?.[1])
+    .find((found) => found !== undefined);
+  if (seconds === undefined) return null;
+  const waitS = Math.min(Number(seconds), config.limits.waitS);
+  await waiting.wait(orders, waitS * 1000, context.req.raw.signal);
+  return { 'preference-applied': `wait=${waitS}` };
 }
 
-function addressOf(order: AcceptedOrder | undefined): Record<string, string> {
-  return order === undefined ? {} : { location: orderAddress(order.source, order.orderId) };
+/** The path at which an order is read and cancelled. */
+function orderUrl(source: string, orderId: string): string {
+  return `/v1/orders/${encodeURIComponent(source)}/${encodeURIComponent(orderId)}`;
+}
+
+/** Confirms that an order is on disk. */
+function acknowledgementOf({ source, orderId, status, requestId, lines }: AcceptedOrder, read: OutboxReader) {
+  return {
+    source,
+    order_id: orderId,
+    status,
+    state: status === 'accepted' ? 'in_progress' : read.resultDocument(requestId).document.state,
+    lines: lines.map(({ lineId, reference }) => ({ line_id: lineId, reference })),
+    url: orderUrl(source, orderId),
+  };
+}
+
+function conflictRefusal(conflicts: readonly OrderConflict[]): Refusal {
+  const names = conflicts.slice(0, 3).map(({ source, orderId }) => `${source}/${orderId}`);
+  const more = conflicts.length > names.length ? ` and ${conflicts.length - names.length} more` : '';
+  const detail = `${names.join(', ')}${more} was accepted before with other content, which stays. Nothing of this request was accepted.`;
+  return new Refusal('conflict', detail, {
+    extensions: {
+      conflicts: conflicts.map(({ source, orderId, lines }) => ({
+        source,
+        order_id: orderId,
+        url: orderUrl(source, orderId),
+        lines: lines.map(({ lineId, reference, differences }) => ({ line_id: lineId, reference, differences })),
+      })),
+    },
+  });
+}
+
+/**
+ * An answer in JSON. Its headers are a plain object, which goes straight to the socket: building and reading a `Headers`
+ * object would cost a tenth of accepting an order.
+ */
+function jsonAnswer(value: unknown, status: number, headers: Readonly<Record<string, string>> = {}): Response {
+  return new Response(JSON.stringify(value), { status, headers: { 'content-type': 'application/json', ...headers } });
 }

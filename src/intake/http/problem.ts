@@ -1,20 +1,20 @@
-/** Every way in which a request is refused. Codes are stable: match on them, never on the text. */
+/** Every reason to refuse a request. Codes are stable: match on them, never on the text. */
 export const problemKinds = {
-  invalid_json: { status: 400, title: 'The body is not a JSON document that can be trusted' },
+  invalid_json: { status: 400, title: 'The body is not valid JSON' },
   incomplete: { status: 400, title: 'The body did not arrive completely' },
   unauthorized: { status: 401, title: 'No valid token or signature' },
   source_not_allowed: { status: 403, title: 'The token or secret belongs to another source' },
-  not_found: { status: 404, title: 'There is no such order, or no such address' },
-  method_not_allowed: { status: 405, title: 'The address exists, but not for this method' },
-  conflict: { status: 409, title: 'The order was accepted before, with other content' },
-  already_sent: { status: 409, title: 'The order cannot be taken back any more' },
+  not_found: { status: 404, title: 'There is no such order or address' },
+  method_not_allowed: { status: 405, title: 'The address does not support this method' },
+  conflict: { status: 409, title: 'The order was accepted before with other content' },
+  already_sent: { status: 409, title: 'The order can no longer be cancelled' },
   too_large: { status: 413, title: 'The body is too large' },
   unsupported_media_type: { status: 415, title: 'The body must be plain JSON' },
-  invalid_order: { status: 422, title: 'The request has mistakes, and nothing of it was accepted' },
-  rate_limited: { status: 429, title: 'Too many requests of this caller' },
-  internal: { status: 500, title: 'A mistake of the worker; nothing was accepted' },
+  invalid_order: { status: 422, title: 'The request has mistakes; nothing of it was accepted' },
+  rate_limited: { status: 429, title: 'Too many requests from this caller' },
+  internal: { status: 500, title: 'An error of the worker; nothing was accepted' },
   overloaded: { status: 503, title: 'Too many requests wait for the disk' },
-  unavailable: { status: 503, title: 'Nothing can be accepted now' },
+  unavailable: { status: 503, title: 'The worker accepts nothing at the moment' },
 } as const;
 
 export type ProblemCode = keyof typeof problemKinds;
@@ -24,18 +24,18 @@ export interface DocumentMistake {
   readonly pointer: string;
   readonly code: string;
   readonly detail: string;
-  /** The value met, cut to a limit; absent where nothing was. */
+  /** The wrong value, cut to a limit; absent when there is none. */
   readonly value?: string;
 }
 
-/** What a problem says beyond its kind. */
+/** Details that only some kinds of problems have. */
 export interface ProblemExtensions {
   readonly errors?: readonly DocumentMistake[];
   readonly conflicts?: unknown;
   readonly lines?: unknown;
 }
 
-/** Thrown where a request is refused; one place turns it into an answer. It is an answer, not a failure: never logged. */
+/** Thrown to refuse a request. `webhook-intake.ts` turns it into an answer. It is no failure of the worker, so it is not logged. */
 export class Refusal extends Error {
   readonly code: ProblemCode;
   readonly headers: Readonly<Record<string, string>>;
@@ -54,7 +54,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The answer to a refused request: `application/problem+json` (RFC 9457). Its type leads to the page that explains it. */
+/** The answer to a refused request: `application/problem+json` (RFC 9457). Its type links to the page that explains it. */
 export function problemResponse(refusal: Refusal): Response {
   const { status, title } = problemKinds[refusal.code];
   const problem = {

@@ -1,8 +1,8 @@
 import type { Clock } from '../../core/clock.ts';
 
 /**
- * How often a caller may call: a bucket that holds `burst` and fills at an even pace. Counted only for callers that are
- * known, so that nobody can use up somebody else's.
+ * Limits how often a caller may call: a token bucket of size `burst` that fills at a constant rate. Only authenticated
+ * callers are counted, so nobody can use up the limit of another.
  */
 export class RateLimit {
   readonly #clock: Clock;
@@ -16,13 +16,13 @@ export class RateLimit {
     this.#burst = burst;
   }
 
-  /** Takes one call of this caller: 0, or the ms after which there is one. */
+  /** Counts one call. Returns 0 when it is allowed, otherwise the ms until the next one is. */
   take(name: string): number {
     const nowMs = this.#clock.monoMs();
     const bucket = this.#buckets.get(name) ?? { level: this.#burst, atMs: nowMs };
     const level = Math.min(this.#burst, bucket.level + (nowMs - bucket.atMs) * this.#perMs);
-    const taken = level >= 1;
-    this.#buckets.set(name, { level: taken ? level - 1 : level, atMs: nowMs });
-    return taken ? 0 : (1 - level) / this.#perMs;
+    const isAllowed = level >= 1;
+    this.#buckets.set(name, { level: isAllowed ? level - 1 : level, atMs: nowMs });
+    return isAllowed ? 0 : (1 - level) / this.#perMs;
   }
 }

@@ -3,8 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import { Refusal } from './problem.ts';
 
 /**
- * The bytes of a request body as they arrived, for signatures are made over bytes. Throws the refusal of a body that is
- * too large, before it was read, or that ends too early.
+ * Reads a request body as the bytes that arrived, because signatures are made over bytes. Throws Refusal when it is too
+ * large, if possible before it is read, or when it ends too early.
  */
 export async function readRawBody(incoming: IncomingMessage, maxBytes: number): Promise<Buffer> {
   if (Number(incoming.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes);
@@ -26,7 +26,7 @@ export async function readRawBody(incoming: IncomingMessage, maxBytes: number): 
       const [first] = chunks;
       resolve(first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks));
     };
-    // It comes after the end, too: to make its refusal then would cost more than the rest.
+    // `close` also follows `end`. An error that nobody reads would then cost more than everything else here.
     const onClose = (): void => {
       if (settled) return;
       settled = true;
@@ -38,8 +38,8 @@ export async function readRawBody(incoming: IncomingMessage, maxBytes: number): 
 }
 
 function tooLarge(maxBytes: number): Refusal {
-  return new Refusal('too_large', `A body may have at most ${maxBytes} bytes. Divide the batch.`, {
-    // What is still to come would have to be read before the next request on this connection.
+  return new Refusal('too_large', `A body may have at most ${maxBytes} bytes. Split the batch.`, {
+    // The rest of the body would have to be read before the next request on this connection.
     headers: { connection: 'close' },
   });
 }

@@ -1,76 +1,110 @@
 import type { Buffer } from 'node:buffer';
 import type { WholeRequest } from '../../store/intake/intake.ts';
-import { utf8Text } from '../orders/utf8-text.ts';
-import { DocumentError } from '../orders/document-error.ts';
-import { syntaxMessage } from '../orders/json-document.ts';
 import { isObject } from '../orders/check-line.ts';
 import { type FoundOrder, checkOrder } from '../orders/check-order.ts';
-import { shownValue } from '../orders/checked-line.ts';
-import { type JsonFinding, JsonSyntaxError, jsonPointer, parseStrictJson } from '../orders/strict-json.ts';
+import { type LineRejection, shownValue } from '../orders/checked-line.ts';
+import { DocumentError } from '../orders/document-error.ts';
+import { syntaxMessage } from '../orders/json-document.ts';
+import {
+  type JsonFinding,
+  JsonSyntaxError,
+  jsonPointer,
+  parseStrictJson,
+  type StrictJson,
+} from '../orders/strict-json.ts';
+import { utf8Text } from '../orders/utf8-text.ts';
 import { type DocumentMistake, Refusal } from './problem.ts';
 import type { WebhookLimits } from './settings.ts';
 
-/** A request body, read and found to be without a mistake. */
+/** A request body without mistakes. */
 export interface ReadOrders {
   readonly lines: WholeRequest['lines'];
-  /** Whether the body was one order and not a batch: the answer has the shape of the question. */
+  /** Whether the body was one order and not a batch: the answer has the same form. */
   readonly single: boolean;
 }
 
-/** More mistakes than this tell nobody more. */
+/** Nobody reads more mistakes than this. */
 const shownMistakes = 100;
 
 /**
- * Reads one order, an array of orders, or `{"orders": […]}`. All or nothing: the caller is there to correct what is
- * wrong, and half an order in the outbox would make it ask which half. Throws the refusal, with every mistake found.
+ * Reads one order, an array of orders, or `{"orders": […]}`. All or nothing: the caller is there to correct a mistake,
+ * and would otherwise have to find out which part was accepted. Throws Refusal with every mistake found.
  */
 export function readOrders(
   body: Buffer,
   limits: Pick<WebhookLimits, 'depth' | 'batchLines'>,
   defaultSource: string,
 ): ReadOrders {
-  const { orders, single, mistakes } = ordersIn(textOf(body), limits.depth);
+  const { orders, single, mistakes } = ordersIn(readJson(body, limits.depth));
+  if (mistakes.length > 0) throw invalid(mistakes);
+  checkLineCount(
+    orders.reduce((sum, order) => sum + lineCount(order.value), 0),
+    limits.batchLines,
+  );
   const lines: WholeRequest['lines'][number][] = [];
-  if (mistakes.length === 0) {
-    const counted = orders.reduce((sum, order) => sum + lineCount(order.value), 0);
-    if (counted > limits.batchLines) throw invalid([tooManyLines(counted, limits.batchLines)]);
-    const seen = new Map<string, string>();
-    for (const order of orders) {
-      for (const item of checkOrder(order, defaultSource)) {
-        if (item.kind === 'line') lines.push({ ...item.line, lineNumber: null });
-        else mistakes.push(mistakeOf(item.rejection));
-      }
-      mistakes.push(...repeatedOrder(order, defaultSource, seen), ...repeatedLines(order));
-    }
+  const seen = new Map<string, string>();
+  for (const order of orders) {
+    mistakes.push(...readLines(order, defaultSource, lines), ...repeatedOrder(order, defaultSource, seen));
   }
   if (mistakes.length > 0) throw invalid(mistakes);
   return { lines, single };
 }
 
-function textOf(body: Buffer): string {
+/** Adds the accepted lines of an order to `lines`, and returns its mistakes. */
+export function readLines(
+  order: FoundOrder,
+  defaultSource: string,
+  lines: WholeRequest['lines'][number][],
+): DocumentMistake[] {
+  const mistakes: DocumentMistake[] = [];
+  for (const checked of checkOrder(order, defaultSource)) {
+    if (checked.kind === 'line') lines.push({ ...checked.line, lineNumber: null });
+    else mistakes.push(mistakeOf(checked.rejection));
+  }
+  mistakes.push(...repeatedLines(order));
+  return mistakes;
+}
+
+/** Reads a body with the strict JSON reader. Throws Refusal when it is not JSON in UTF-8. */
+export function readJson(body: Buffer, depth: number): StrictJson {
+  let text = '';
   try {
-    return utf8Text(body);
+    text = utf8Text(body);
+    if (text.trim() === '') throw new Refusal('invalid_json', 'The body is empty.');
+    return parseStrictJson(text, depth);
   } catch (error) {
     if (error instanceof DocumentError) throw new Refusal('invalid_json', error.message);
+    if (error instanceof JsonSyntaxError) throw new Refusal('invalid_json', syntaxMessage(text, error));
     throw error;
   }
 }
 
-function ordersIn(text: string, depth: number): { orders: FoundOrder[]; single: boolean; mistakes: DocumentMistake[] } {
-  const { value, findings } = parsed(text, depth);
-  const shared = { findings, lineNumberOf: () => 1 };
-  if (!isObject(value) || !Object.hasOwn(value, 'orders') || Object.hasOwn(value, 'lines')) {
-    if (!Array.isArray(value)) return { orders: [{ ...shared, value, path: [] }], single: true, mistakes: [] };
-    const orders = value.map((order: unknown, index): FoundOrder => ({ ...shared, value: order, path: [index] }));
+function ordersIn({ value, findings }: StrictJson): {
+  orders: FoundOrder[];
+  single: boolean;
+  mistakes: DocumentMistake[];
+} {
+  const found = (order: unknown, ...path: (string | number)[]): FoundOrder => ({
+    value: order,
+    path,
+    findings,
+    lineNumberOf: () => 1,
+  });
+  if (Array.isArray(value)) {
+    const orders = value.map((order: unknown, index) => found(order, index));
     return { orders, single: false, mistakes: value.length === 0 ? [noOrders('')] : [] };
   }
+  if (!isObject(value) || !Object.hasOwn(value, 'orders') || Object.hasOwn(value, 'lines')) {
+    return { orders: [found(value)], single: true, mistakes: [] };
+  }
   const { orders, ...others } = value;
-  // What was found around the orders belongs to none of them, so nobody else would tell.
-  const mistakes = findings.filter(({ path }) => path.length < 3 && path[0] !== 'orders').map(mistakeOfFinding);
-  mistakes.push(...findings.filter(({ path }) => path.length === 1 && path[0] === 'orders').map(mistakeOfFinding));
+  // `checkOrder` only reports findings inside an order, so those around the orders are reported here.
+  const mistakes = findings
+    .filter(({ path }) => (path[0] === 'orders' ? path.length === 1 : path.length < 3))
+    .map(mistakeOfFinding);
   for (const key of Object.keys(others)) {
-    const rule = 'is not a field of a batch, which has "orders" alone';
-    mistakes.push({ pointer: fragment(jsonPointer([key])), code: 'unknown_field', detail: rule });
+    const detail = 'is not a field of a batch, which has only "orders"';
+    mistakes.push({ pointer: fragment(jsonPointer([key])), code: 'unknown_field', detail });
   }
   if (!Array.isArray(orders)) {
     const code = 'invalid_field';
@@ -78,32 +112,21 @@ function ordersIn(text: string, depth: number): { orders: FoundOrder[]; single: 
     return { orders: [], single: false, mistakes };
   }
   if (orders.length === 0) mistakes.push(noOrders('/orders'));
-  const found = orders.map(
-    (order: unknown, index): FoundOrder => ({ ...shared, value: order, path: ['orders', index] }),
-  );
-  return { orders: found, single: false, mistakes };
+  return { orders: orders.map((order: unknown, index) => found(order, 'orders', index)), single: false, mistakes };
 }
 
-/** The JSON of a body, as the strict reader found it. Throws the refusal of what is none. */
-export function documentOf(body: Buffer, depth: number): ReturnType<typeof parseStrictJson> {
-  return parsed(textOf(body), depth);
-}
-
-function parsed(text: string, depth: number): ReturnType<typeof parseStrictJson> {
-  if (text.trim() === '') throw new Refusal('invalid_json', 'The body is empty.');
-  try {
-    return parseStrictJson(text, depth);
-  } catch (error) {
-    if (!(error instanceof JsonSyntaxError)) throw error;
-    throw new Refusal('invalid_json', syntaxMessage(text, error));
-  }
-}
-
-function lineCount(order: unknown): number {
+export function lineCount(order: unknown): number {
   return isObject(order) && Array.isArray(order['lines']) ? order['lines'].length : 1;
 }
 
-/** The same order twice in one batch: whichever came second, it is not what the caller meant. */
+/** Throws Refusal when a request has too many lines. */
+export function checkLineCount(count: number, limit: number): void {
+  if (count <= limit) return;
+  const detail = `has ${count} order lines, and a request may have ${limit}: split it`;
+  throw invalid([{ pointer: '#', code: 'too_many_lines', detail }]);
+}
+
+/** An order that is twice in one batch is a mistake of the caller, whatever the second one says. */
 function repeatedOrder(order: FoundOrder, defaultSource: string, seen: Map<string, string>): DocumentMistake[] {
   const { value, path } = order;
   if (!isObject(value) || typeof value['order_id'] !== 'string') return [];
@@ -115,13 +138,12 @@ function repeatedOrder(order: FoundOrder, defaultSource: string, seen: Map<strin
     seen.set(key, pointer);
     return [];
   }
-  const detail = `is the order of ${first} again: an order stands once in a batch, with all its lines`;
+  const detail = `is the same order as ${first}: send an order once in a batch, with all its lines`;
   return [{ pointer, code: 'duplicate_order', detail, ...shownAs(value['order_id']) }];
 }
 
-/** Two lines of one id would be one line to buy, and the other one lost in silence. */
-export function repeatedLines(order: FoundOrder): DocumentMistake[] {
-  const { value, path } = order;
+/** Two lines with one id would be bought as one, without a message about the other. */
+function repeatedLines({ value, path }: FoundOrder): DocumentMistake[] {
   if (!isObject(value) || !Array.isArray(value['lines'])) return [];
   const seen = new Map<string, number>();
   const mistakes: DocumentMistake[] = [];
@@ -132,38 +154,26 @@ export function repeatedLines(order: FoundOrder): DocumentMistake[] {
     if (first === undefined) seen.set(id, index);
     else {
       const pointer = fragment(jsonPointer([...path, 'lines', index, 'line_id']));
-      const detail = `is the line_id of line ${first + 1} of this order, too: each line needs its own`;
+      const detail = `is also the line_id of line ${first + 1} of this order: give each line its own`;
       mistakes.push({ pointer, code: 'duplicate_line', detail, ...shownAs(id) });
     }
   }
   return mistakes;
 }
 
-export function mistakeOf(rejection: {
-  field: string | null;
-  code: string;
-  rule: string;
-  value: string | null;
-}): DocumentMistake {
-  const { field, code, rule, value } = rejection;
+function mistakeOf({ field, code, rule, value }: LineRejection): DocumentMistake {
   return { pointer: fragment(field ?? ''), code, detail: rule, ...(value === null ? {} : { value }) };
 }
 
-export function mistakeOfFinding(finding: JsonFinding): DocumentMistake {
-  const { path, code, rule, value } = finding;
+export function mistakeOfFinding({ path, code, rule, value }: JsonFinding): DocumentMistake {
   return { pointer: fragment(jsonPointer(path)), code, detail: rule, ...shownAs(value) };
 }
 
 function noOrders(pointer: string): DocumentMistake {
-  return { pointer: fragment(pointer), code: 'no_orders', detail: 'must hold at least one order' };
+  return { pointer: fragment(pointer), code: 'no_orders', detail: 'must have at least one order' };
 }
 
-export function tooManyLines(counted: number, limit: number): DocumentMistake {
-  const detail = `holds ${counted} order lines, and a request may hold ${limit}: divide it`;
-  return { pointer: '#', code: 'too_many_lines', detail };
-}
-
-function shownAs(value: unknown): { value?: string } {
+export function shownAs(value: unknown): { value?: string } {
   const shown = shownValue(value);
   return shown === null ? {} : { value: shown };
 }
@@ -173,13 +183,12 @@ export function fragment(pointer: string): string {
   return `#${encodeURI(pointer.toWellFormed()).replaceAll('#', '%23')}`;
 }
 
-/** What is wrong with an order is wrong with each of its lines; once is enough to tell. */
+/** The refusal of a request with mistakes. A mistake of an order is found at each of its lines, and listed once. */
 export function invalid(mistakes: readonly DocumentMistake[]): Refusal {
   const distinct = [...new Map(mistakes.map((mistake) => [JSON.stringify(mistake), mistake])).values()];
   const errors = distinct.slice(0, shownMistakes);
-  const count = distinct.length === 1 ? 'one mistake' : `${distinct.length} mistakes`;
+  const found = distinct.length === 1 ? 'is one mistake' : `are ${distinct.length} mistakes`;
   const more = distinct.length > errors.length ? `, of which the first ${errors.length} are listed` : '';
-  return new Refusal('invalid_order', `There is ${count} in the request${more}. Correct it and send it again, whole.`, {
-    extensions: { errors },
-  });
+  const detail = `There ${found} in the request${more}. Correct it and send all of it again.`;
+  return new Refusal('invalid_order', detail, { extensions: { errors } });
 }

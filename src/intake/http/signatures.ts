@@ -1,37 +1,93 @@
 import { Buffer } from 'node:buffer';
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
+import type { WebhookCaller } from './settings.ts';
 
-/** HMAC-SHA256 over bytes as they arrived: a text that was decoded and encoded again may have other bytes. */
+/** HMAC-SHA256 of the bytes as they arrived: text that was decoded and encoded again may have other bytes. */
 export function hmacSha256(secret: string | Buffer, ...parts: readonly (string | Buffer)[]): Buffer {
   const hmac = createHmac('sha256', secret);
   for (const part of parts) hmac.update(part);
   return hmac.digest();
 }
 
-/** Compares a signature with what was sent. The time it takes tells nothing about where they differ. */
+/** Compares the signature that was sent in constant time, so that the time does not reveal where they differ. */
 export function isSignature(sent: string, expected: Buffer, encoding: 'base64' | 'hex'): boolean {
   const pattern = encoding === 'hex' ? /^[0-9a-fA-F]{64}$/ : /^[A-Za-z0-9+/]{43}=$/;
   if (!pattern.test(sent)) return false;
   return timingSafeEqual(Buffer.from(sent, encoding), expected);
 }
 
-/** Secrets are compared by their digests, which all have one length, in a time that depends on neither. */
+/** Secrets are compared by their digests: these have one length, so the time depends on neither secret. */
 export function secretDigest(text: string): Buffer {
   return hash('sha256', text, 'buffer');
 }
 
-/** Digests of the few secrets that are configured; a caller's text is never kept. */
+/** Digests of configured secrets by secret; nothing that a caller sent is kept. */
 const digests = new Map<string, Buffer>();
 const digestsLimit = 1000;
 
-/** Whether this configured secret has that digest. */
+/** Whether a configured secret has this digest. */
 export function isSecretWithDigest(secret: string, digest: Buffer): boolean {
   let own = digests.get(secret);
   if (own === undefined) {
     own = secretDigest(secret);
-    // Secrets change when the configuration is read again; nobody has as many as this at once.
+    // Only reloads with new secrets reach the limit, so clearing is rare.
     if (digests.size >= digestsLimit) digests.clear();
     digests.set(secret, own);
   }
   return timingSafeEqual(own, digest);
+}
+
+/** How far the clock of the sender may differ, in seconds, as in the published libraries. */
+const toleranceS = 300;
+
+/** The three headers of the Standard Webhooks scheme. */
+interface StandardWebhookHeaders {
+  readonly id: string;
+  readonly timestamp: string;
+  readonly signature: string;
+}
+
+/** Null when the request has none of the three headers; a single missing one is empty. */
+export function standardWebhookHeaders(header: (name: string) => string | undefined): StandardWebhookHeaders | null {
+  const id = header('webhook-id');
+  const timestamp = header('webhook-timestamp');
+  const signature = header('webhook-signature');
+  if (id === undefined && timestamp === undefined && signature === undefined) return null;
+  return { id: id ?? '', timestamp: timestamp ?? '', signature: signature ?? '' };
+}
+
+/**
+ * Finds who signed a request by the Standard Webhooks scheme (standardwebhooks.com, symmetric signatures `v1`). Any of
+ * the configured secrets and any of the sent signatures may match, so a secret can be replaced without an interruption.
+ * The id is signed but not remembered: a replay repeats the order, and a repeated order buys nothing.
+ */
+export function verifyStandardWebhook<T extends WebhookCaller>(
+  headers: StandardWebhookHeaders,
+  body: Buffer,
+  callers: readonly T[],
+  nowMs: number,
+): { readonly ok: true; readonly caller: T } | { readonly ok: false; readonly why: string } {
+  const { id, timestamp, signature } = headers;
+  if (id === '' || timestamp === '' || signature === '') {
+    return { ok: false, why: 'webhook-id, webhook-timestamp and webhook-signature must be sent together' };
+  }
+  if (!/^\d{1,12}$/.test(timestamp)) return { ok: false, why: 'webhook-timestamp must be seconds since 1970' };
+  const ageS = Math.floor(nowMs / 1000) - Number(timestamp);
+  if (Math.abs(ageS) > toleranceS) {
+    const direction = ageS > 0 ? 'old' : 'in the future';
+    const why = `webhook-timestamp is more than ${toleranceS} seconds ${direction}: a clock is wrong, or the request was sent again without a new signature`;
+    return { ok: false, why };
+  }
+  const sent = signature
+    .split(' ')
+    .filter((part) => part.startsWith('v1,'))
+    .slice(0, 10)
+    .map((part) => part.slice('v1,'.length));
+  let found: T | null = null;
+  for (const caller of callers) {
+    const key = Buffer.from(caller.secret.replace(/^whsec_/, ''), 'base64');
+    const expected = hmacSha256(key, `${id}.${timestamp}.`, body);
+    if (sent.some((text) => isSignature(text, expected, 'base64'))) found ??= caller;
+  }
+  return found === null ? { ok: false, why: 'no signature matches the body' } : { ok: true, caller: found };
 }

@@ -3,27 +3,27 @@ import { WakeUp } from '../../ops/wake-up.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
 
 interface Waiter {
-  /** The orders that are not settled yet, with the version at which that was seen. */
+  /** The orders that are still in progress by request id, with the version that was last checked. */
   readonly open: Map<number, { source: string; orderId: string; seenVersion: number }>;
   readonly done: () => void;
 }
 
-/** Rings come in crowds; one look a little later serves them all. */
+/** Many notifications come together; a check this much later answers all of them. */
 const gatherMs = 20;
-/** The longest without a look: what changes without a ring, such as an order that is taken back, is seen then. */
+/** The longest time between two checks, for changes without a notification, such as a cancelled order. */
 const maxIdleDelayMs = 1000;
 
-export interface WatchedOrder {
+export interface AwaitedOrder {
   readonly requestId: number;
   readonly source: string;
   readonly orderId: string;
 }
 
 /**
- * Callers who wait for their order to come to rest. Whoever changes orders rings; then, and at least once a second, the
- * versions of the watched orders are looked at, all in one pass. Without anybody waiting nothing runs.
+ * Callers that wait until their orders are not in progress any more. After a notification, and at least once a second,
+ * one loop compares the versions of all these orders. The loop runs only while somebody waits.
  */
-export class SettlementWatch {
+export class WaitingCallers {
   readonly #read: OutboxReader;
   readonly #clock: Clock;
   readonly #limit: number;
@@ -39,20 +39,20 @@ export class SettlementWatch {
     this.#wakeUp = new WakeUp(clock);
   }
 
-  /** An order may have come to rest. */
+  /** An order may have changed. */
   notify(): void {
     if (this.#waiters.size > 0) this.#wakeUp.notify();
   }
 
-  /** Lets everybody go who waits, and nobody wait any more. */
+  /** Ends all waits; later ones end at once. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#wakeUp.notify();
     await this.#loop;
   }
 
-  /** Resolves when all of the orders have come to rest, after `ms`, when the caller left, or when too many wait. */
-  async wait(orders: readonly WatchedOrder[], ms: number, gone: AbortSignal): Promise<void> {
+  /** Resolves when none of the orders is in progress, after `ms`, when the caller is gone, or when too many wait. */
+  async wait(orders: readonly AwaitedOrder[], ms: number, gone: AbortSignal): Promise<void> {
     if (ms <= 0 || this.#waiters.size >= this.#limit || this.#stopping.signal.aborted) return;
     const open = new Map(
       orders.map(({ requestId, source, orderId }) => [requestId, { source, orderId, seenVersion: -1 }]),
@@ -61,7 +61,7 @@ export class SettlementWatch {
     const waiter: Waiter = { open, done: () => settled.abort() };
     this.#waiters.add(waiter);
     this.#wakeUp.notify();
-    this.#loop ??= this.#run().catch(() => this.#letGo());
+    this.#loop ??= this.#run().catch(() => this.#endAll());
     await this.#clock.sleep(ms, AbortSignal.any([settled.signal, gone, this.#stopping.signal]));
     this.#waiters.delete(waiter);
     if (this.#waiters.size === 0) this.#wakeUp.notify();
@@ -71,23 +71,23 @@ export class SettlementWatch {
     const { signal } = this.#stopping;
     while (this.#waiters.size > 0 && !signal.aborted) {
       await this.#wakeUp.wait(maxIdleDelayMs);
-      for (const waiter of this.#waiters) this.#look(waiter);
+      for (const waiter of this.#waiters) this.#check(waiter);
       if (this.#waiters.size > 0) await this.#clock.sleep(gatherMs, signal);
     }
     this.#loop = null;
   }
 
-  /** The outbox could not be read: whoever waits reads it itself, and is told what is wrong. */
-  #letGo(): void {
+  /** The outbox could not be read: each caller reads it itself and gets the error. */
+  #endAll(): void {
     this.#loop = null;
     for (const { done } of this.#waiters) done();
   }
 
-  #look(waiter: Waiter): void {
-    for (const [requestId, watched] of waiter.open) {
-      const version = this.#read.findOrder(watched.source, watched.orderId)?.version ?? -1;
-      if (version === watched.seenVersion) continue;
-      watched.seenVersion = version;
+  #check(waiter: Waiter): void {
+    for (const [requestId, order] of waiter.open) {
+      const version = this.#read.findOrder(order.source, order.orderId)?.version ?? -1;
+      if (version === order.seenVersion) continue;
+      order.seenVersion = version;
       if (this.#read.resultDocument(requestId).document.state !== 'in_progress') waiter.open.delete(requestId);
     }
     if (waiter.open.size === 0) waiter.done();

@@ -3,16 +3,16 @@ import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
 import { hasCode } from '../../core/order-sync-error.ts';
 import type { Store } from '../../store/store.ts';
-import { type ReadBack, type ShopHandlers, storefrontRoutes } from './storefront-routes.ts';
-import { AcceptedLog } from './acceptance-log.ts';
+import { AcceptanceLog } from './acceptance-log.ts';
 import { Admission, type Web } from './admission.ts';
 import { CommitQueue, unavailable } from './commit-queue.ts';
 import { documentRoutes } from './document-routes.ts';
 import { orderRoutes } from './order-routes.ts';
-import { type ProblemCode, problemResponse, Refusal } from './problem.ts';
-import { type OpenSkuMap, ShopForms } from './shop-forms.ts';
-import { SettlementWatch } from './waiting-callers.ts';
+import { problemResponse, Refusal } from './problem.ts';
 import type { WebhookSettings } from './settings.ts';
+import { type OpenSkuMap, ShopForms } from './shop-forms.ts';
+import { type ReadBack, type ShopHandlers, storefrontRoutes } from './storefront-routes.ts';
+import { WaitingCallers } from './waiting-callers.ts';
 import { startWebhookServer, type WebhookAnswers, type WebhookServer } from './webhook-server.ts';
 
 export interface WebhookIntakeOptions {
@@ -24,119 +24,142 @@ export interface WebhookIntakeOptions {
   readonly shops: ShopHandlers;
   readonly openSkuMap: OpenSkuMap;
   readonly version: string;
-  /** New lines are in the outbox, or lines were taken back. */
+  /** The outbox has new lines, or lines were cancelled. */
   readonly onAccepted?: () => void;
   /** Reads a shop back when a webhook does not say which lines were refunded. Absent: the order is flagged for review. */
   readonly readBack?: ReadBack;
 }
 
-/** Orders over HTTP. An acknowledgement stands for a commit on disk. */
-export interface WebhookIntake {
-  /** `host:port` as it listens. */
-  readonly address: string;
-  /** An order may have come to rest: whoever waits for it looks again. */
-  notify(): void;
-  /**
-   * `warn` while more than half of the room for uncommitted requests is taken, or a SKU map cannot be read again;
-   * `fail` when nothing is accepted.
-   */
-  health(): 'pass' | 'warn' | 'fail';
-  /**
-   * Prepares endpoints with other callers, secrets, shops and limits, and returns what puts all of them into use at once.
-   * Requests that are under way finish at the old ones. The address stays. Throws CONFIG_INVALID when a SKU map cannot be
-   * used.
-   */
-  prepare(config: WebhookSettings, shops: ShopHandlers): () => void;
-  /** Turns new requests away with 503, finishes those under way, and closes. May be called twice. */
-  stop(): Promise<void>;
-  /** Rejects when an acknowledgement could not be recorded: nothing is accepted any more. */
-  readonly failed: Promise<never>;
+/** All that a reload of the configuration replaces. */
+interface Endpoints {
+  readonly respond: Hono<Web>['fetch'];
+  readonly shops: ShopHandlers;
+  readonly forms: ShopForms;
 }
 
-/** Requests under way at the end get this long; they wait for one commit at most, and a commit takes far less. */
+/** An open request waits for at most one commit when the intake stops; a commit takes much less than this. */
 const closeGraceMs = 2000;
 
-/** Starts to listen. Throws LISTEN_FAILED when the address cannot be had, CONFIG_INVALID when a SKU map cannot be used. */
-export async function startWebhookIntake(options: WebhookIntakeOptions): Promise<WebhookIntake> {
-  const { store, clock, config, logger } = options;
-  const commits = new CommitQueue(store, clock, config.limits.uncommitted);
-  const watch = new SettlementWatch(store.read, clock, config.limits.waiting);
-  let state: 'open' | 'failed' | 'stopping' = 'open';
-  commits.failed.catch(() => {
-    state = state === 'open' ? 'failed' : state;
-  });
-  const onChanged = (): void => {
-    options.onAccepted?.();
-    watch.notify();
-  };
-  const accepted = new AcceptedLog(logger);
-  const readBack = options.readBack ?? null;
-  const endpointsOf = (at: WebhookSettings, shops: ShopHandlers) => {
-    const admission = new Admission(at, clock);
-    const forms = new ShopForms(at, options.openSkuMap);
-    const { bodyBytes } = at.limits;
-    const answers = webhookAnswers({
-      logger,
-      isStopping: () => state === 'stopping',
-      routes: [
-        storefrontRoutes({ shops, clock, logger, bodyBytes, readBack }),
-        orderRoutes({ config: at, store, clock, logger, admission, commits, watch, accepted, forms, onChanged }),
-        documentRoutes(options.version),
-      ],
-    });
-    return { answers, shops, forms };
-  };
-  let endpoints = endpointsOf(config, options.shops);
-  // Looked up at each request, because a reload changes the endpoints while the address stays.
-  const answers: WebhookAnswers = (request, bindings) => endpoints.answers(request, bindings);
-  const server: WebhookServer = await startWebhookServer(answers, config, clock);
-  return {
-    address: server.address,
-    notify: () => watch.notify(),
-    failed: commits.failed,
-    health: () => {
-      if (state !== 'open') return 'fail';
-      if (commits.fill > 0.5 || endpoints.forms.health() === 'warn') return 'warn';
-      return endpoints.shops.health();
-    },
-    prepare: (changed, shops) => {
-      const next = endpointsOf(changed, shops);
-      return () => {
-        endpoints = next;
-      };
-    },
-    stop: async () => {
-      state = 'stopping';
-      const closed = server.close(closeGraceMs);
-      await watch.stop();
-      await commits.idle();
-      await closed;
-    },
-  };
-}
+/** Takes in orders over HTTP. An acknowledgement means that the order is on disk. */
+export class WebhookIntake {
+  readonly #options: WebhookIntakeOptions;
+  readonly #commits: CommitQueue;
+  readonly #waiting: WaitingCallers;
+  readonly #accepted: AcceptanceLog;
+  #endpoints: Endpoints;
+  #server: WebhookServer | null = null;
+  #state: 'open' | 'failed' | 'stopping' = 'open';
 
-/** What all routes share: the end, and refusals as problem documents. */
-function webhookAnswers(parts: {
-  logger: Logger;
-  isStopping: () => boolean;
-  routes: readonly Hono<Web>[];
-}): WebhookAnswers {
-  const respond = webhookRoutes(parts).fetch;
-  return async (request, bindings) => {
-    if (parts.isStopping()) {
+  private constructor(options: WebhookIntakeOptions) {
+    const { store, clock, logger, config, shops } = options;
+    this.#options = options;
+    this.#commits = new CommitQueue(store.intake, clock, config.limits.uncommitted);
+    this.#waiting = new WaitingCallers(store.read, clock, config.limits.waiting);
+    this.#accepted = new AcceptanceLog(logger);
+    this.#endpoints = this.#createEndpoints(config, shops);
+    this.#commits.failed.catch(() => {
+      if (this.#state === 'open') this.#state = 'failed';
+    });
+  }
+
+  /** Throws LISTEN_FAILED when it cannot listen on the address, CONFIG_INVALID when a SKU map cannot be used. */
+  static async start(options: WebhookIntakeOptions): Promise<WebhookIntake> {
+    const intake = new WebhookIntake(options);
+    const answers: WebhookAnswers = (request, bindings) => intake.#answer(request, bindings);
+    intake.#server = await startWebhookServer(answers, options.config, options.clock);
+    return intake;
+  }
+
+  /** The `host:port` on which it listens. */
+  get address(): string {
+    return this.#server?.address ?? '';
+  }
+
+  /** Rejects when a commit failed: from then on nothing is accepted. */
+  get failed(): Promise<never> {
+    return this.#commits.failed;
+  }
+
+  /** Orders may have changed: checks those that callers wait for. */
+  notify(): void {
+    this.#waiting.notify();
+  }
+
+  /** `warn`: the commit queue is more than half full, or a changed SKU map cannot be used. `fail`: nothing is accepted. */
+  health(): 'pass' | 'warn' | 'fail' {
+    if (this.#state !== 'open') return 'fail';
+    if (this.#commits.fill > 0.5 || this.#endpoints.forms.health() === 'warn') return 'warn';
+    return this.#endpoints.shops.health();
+  }
+
+  /**
+   * Prepares endpoints with other callers, secrets, shops and limits, and returns a function that puts all of them into
+   * use at once. Open requests finish at the old ones. The address stays. Throws CONFIG_INVALID when a SKU map cannot be
+   * used.
+   */
+  prepare(config: WebhookSettings, shops: ShopHandlers): () => void {
+    const next = this.#createEndpoints(config, shops);
+    return () => {
+      this.#endpoints = next;
+    };
+  }
+
+  /** Answers new requests with 503, finishes the open ones, and closes. May be called twice. */
+  async stop(): Promise<void> {
+    this.#state = 'stopping';
+    const closed = this.#server?.close(closeGraceMs);
+    await this.#waiting.stop();
+    await this.#commits.idle();
+    await closed;
+  }
+
+  #createEndpoints(config: WebhookSettings, shops: ShopHandlers): Endpoints {
+    const { store, clock, logger, version, openSkuMap, onAccepted, readBack = null } = this.#options;
+    const forms = new ShopForms(config, openSkuMap);
+    const orders = {
+      config,
+      store,
+      clock,
+      logger,
+      admission: new Admission(config, clock),
+      commits: this.#commits,
+      waiting: this.#waiting,
+      accepted: this.#accepted,
+      forms,
+      onChanged: () => {
+        onAccepted?.();
+        this.#waiting.notify();
+      },
+    };
+    const { bodyBytes } = config.limits;
+    const routes = [
+      storefrontRoutes({ shops, clock, logger, bodyBytes, readBack }),
+      orderRoutes(orders),
+      documentRoutes(version),
+    ];
+    return { respond: webhookRoutes(routes, logger).fetch, shops, forms };
+  }
+
+  async #answer(...[request, bindings]: Parameters<WebhookAnswers>): Promise<Response> {
+    if (this.#isStopping()) {
       const headers = { 'retry-after': '10', connection: 'close' };
       return problemResponse(new Refusal('unavailable', 'The worker is stopping; nothing was accepted.', { headers }));
     }
-    const response = await respond(request, bindings);
-    // A caller that keeps its connection would keep the end waiting.
-    if (parts.isStopping()) response.headers.set('connection', 'close');
+    const response = await this.#endpoints.respond(request, bindings);
+    // An open connection would delay the stop; the state may have changed while the request was answered.
+    if (this.#isStopping()) response.headers.set('connection', 'close');
     return response;
-  };
+  }
+
+  #isStopping(): boolean {
+    return this.#state === 'stopping';
+  }
 }
 
-function webhookRoutes(parts: { logger: Logger; routes: readonly Hono<Web>[] }): Hono<Web> {
+/** All routes; errors become problem documents. */
+function webhookRoutes(parts: readonly Hono<Web>[], logger: Logger): Hono<Web> {
   const app = new Hono<Web>();
-  for (const routes of parts.routes) app.route('/', routes);
+  for (const routes of parts) app.route('/', routes);
   app.all('/webhooks/:platform/:shop', () => methodNotAllowed('POST'));
   app.all('/v1/orders', () => methodNotAllowed('POST'));
   app.all('/v1/orders/:source/:order_id', () => methodNotAllowed('GET, DELETE'));
@@ -144,14 +167,12 @@ function webhookRoutes(parts: { logger: Logger; routes: readonly Hono<Web>[] }):
   app.onError((error) => {
     if (error instanceof Refusal) return problemResponse(error);
     if (hasCode(error, 'DATABASE_WRITE_FAILED')) return problemResponse(unavailable());
-    parts.logger.error({ err: error }, 'a request could not be answered');
-    const code: ProblemCode = 'internal';
-    return problemResponse(new Refusal(code, 'The request was not accepted. The log of the worker says why.'));
+    logger.error({ err: error }, 'a request failed');
+    return problemResponse(new Refusal('internal', 'The request was not accepted. The log of the worker says why.'));
   });
   return app;
 }
 
 function methodNotAllowed(allow: string): Response {
-  const refusal = new Refusal('method_not_allowed', `Allowed: ${allow}.`, { headers: { allow } });
-  return problemResponse(refusal);
+  return problemResponse(new Refusal('method_not_allowed', `Allowed: ${allow}.`, { headers: { allow } }));
 }

@@ -5,18 +5,18 @@ import { OrderSyncError } from '../../core/order-sync-error.ts';
 import type { WebhookSettings } from './settings.ts';
 
 export interface WebhookServer {
-  /** `host:port` as it listens; an IPv6 host in brackets. */
+  /** The `host:port` on which it listens; an IPv6 host in brackets. */
   readonly address: string;
-  /** Listens no more; requests under way get up to `graceMs`, then their connections are cut. */
+  /** Stops listening; open requests get up to `graceMs`, then their connections are closed. */
   close(graceMs: number): Promise<void>;
 }
 
-/** What answers a request; it deals with its own failures. */
+/** Answers a request; never rejects. */
 export type WebhookAnswers = (request: Request, bindings: HttpBindings | Http2Bindings) => Promise<Response>;
 
 /**
- * Starts to listen, with a limit on everything that a slow or greedy client could hold. Throws LISTEN_FAILED, naming
- * the key to change, when the address cannot be had.
+ * Starts to listen, with limits on everything that a slow or greedy client could hold. Throws LISTEN_FAILED with the key
+ * to change when it cannot listen on the address.
  */
 export async function startWebhookServer(
   answers: WebhookAnswers,
@@ -29,16 +29,16 @@ export async function startWebhookServer(
     {
       headersTimeout: limits.headersMs,
       requestTimeout: Math.max(limits.requestMs, limits.headersMs),
-      // How often Node looks for requests that are late.
+      // How often Node checks for late requests.
       connectionsCheckingInterval: Math.min(1000, limits.headersMs),
       keepAliveTimeout: 15_000,
       maxHeaderSize: 16_384,
     },
     (incoming, outgoing) => {
-      // Results hold delivered codes: no answer is kept in any cache, or taken for something else than it says.
+      // Results contain delivered codes: no cache may keep them, and no browser may guess another content type.
       outgoing.setHeader('cache-control', 'no-store');
       outgoing.setHeader('x-content-type-options', 'nosniff');
-      // It answers its own failures, so nothing is lost by not waiting for it.
+      // It never rejects, so nobody needs to wait for it.
       void answer(incoming, outgoing);
     },
   );
@@ -64,17 +64,17 @@ async function closeServer(server: Server, clock: Clock, graceMs: number): Promi
   const done = new AbortController();
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
-  const cut = clock.sleep(graceMs, done.signal).then(() => server.closeAllConnections());
+  const graceEnded = clock.sleep(graceMs, done.signal).then(() => server.closeAllConnections());
   await closed;
   done.abort();
-  await cut;
+  await graceEnded;
 }
 
 function listenFailure(listen: { host: string; port: number }, cause: Error): OrderSyncError {
   const code = 'code' in cause ? String(cause.code) : cause.message;
   const reason = code === 'EADDRINUSE' ? 'another program listens there' : code;
   return new OrderSyncError('LISTEN_FAILED', `Cannot listen on ${listen.host}:${listen.port}: ${reason}`, {
-    hint: 'change intake.webhook.listen (port 0 takes any free one), or stop the other program',
+    hint: 'change intake.webhook.listen (port 0 takes any free port), or stop the other program',
     cause,
   });
 }

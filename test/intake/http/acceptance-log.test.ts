@@ -1,13 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { AcceptedLog } from '../../../src/intake/http/acceptance-log.ts';
+import { AcceptanceLog } from '../../../src/intake/http/acceptance-log.ts';
 import { createLogger } from '../../../src/ops/logger.ts';
 
 function logInMemory() {
   const lines: unknown[] = [];
   const options = { level: 'info', format: 'json', version: '0', instance: 'test' } as const;
   const logger = createLogger(options, { write: (line) => lines.push(JSON.parse(line)) });
-  return { lines, log: new AcceptedLog(logger) };
+  return { lines, log: new AcceptanceLog(logger) };
 }
 
 const accepted = (orderId: string, lines = 1) => ({
@@ -21,9 +21,9 @@ const accepted = (orderId: string, lines = 1) => ({
 describe('the log of accepted orders', () => {
   it('has a line for a request that came alone', async () => {
     const { lines, log } = logInMemory();
-    log.note('till', [accepted('1001', 2)]);
+    log.add('till', [accepted('1001', 2)]);
     await nextTurn();
-    log.note('till', [accepted('1002')]);
+    log.add('till', [accepted('1002')]);
     await nextTurn();
     expect(lines).toMatchObject([
       { msg: 'orders accepted', caller: 'till', source: 'shop', order_id: '1001', requests: 1, orders: 1, lines: 2 },
@@ -33,8 +33,8 @@ describe('the log of accepted orders', () => {
 
   it('counts what came together in one line for each caller, and loses none', async () => {
     const { lines, log } = logInMemory();
-    for (let index = 0; index < 100; index += 1) log.note('till', [accepted(String(index)), accepted(`${index}b`, 2)]);
-    log.note('erp', [accepted('e')]);
+    for (let index = 0; index < 100; index += 1) log.add('till', [accepted(String(index)), accepted(`${index}b`, 2)]);
+    log.add('erp', [accepted('e')]);
     await nextTurn();
     await nextTurn();
     expect(lines).toMatchObject([

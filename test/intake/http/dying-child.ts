@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { startWebhookIntake } from '../../../src/intake/http/webhook-intake.ts';
+import { WebhookIntake } from '../../../src/intake/http/webhook-intake.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { openStore } from '../../../src/store/sqlite-store.ts';
 import { limits, token } from './running-intake-config.ts';
@@ -23,7 +23,7 @@ store.intake.acceptRequests = async (requests) => {
   if (dies === 'commit') process.kill(process.pid, 'SIGKILL');
   return outcomes;
 };
-const intake = await startWebhookIntake({
+const intake = await WebhookIntake.start({
   store,
   clock: new SystemClock(),
   logger: pino({ level: 'silent' }),

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import type { Clock } from '../../../src/core/clock.ts';
 import type { WebhookSettings } from '../../../src/intake/http/settings.ts';
-import { startWebhookIntake, type WebhookIntake } from '../../../src/intake/http/webhook-intake.ts';
+import { WebhookIntake } from '../../../src/intake/http/webhook-intake.ts';
 import type { Shop } from '../../../src/storefronts/settings.ts';
 import { SkuFile } from '../../../src/storefronts/sku-file.ts';
 import { StorefrontIntake } from '../../../src/storefronts/storefront-intake.ts';
@@ -53,7 +53,7 @@ export async function startIntake(changes: IntakeChanges = {}): Promise<RunningI
   const logger = pino({ level: 'silent' });
   const { store } = outbox;
   const storefronts = { shops: changes.shops ?? [], store: store.storefronts, clock, logger, onChanged: onAccepted };
-  const intake = await startWebhookIntake({
+  const intake = await WebhookIntake.start({
     store,
     clock,
     logger,

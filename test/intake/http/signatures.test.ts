@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
-import { verifyStandardWebhook } from '../../../src/intake/http/standard-webhook.ts';
+import { verifyStandardWebhook } from '../../../src/intake/http/signatures.ts';
 import { order, startIntake } from './running-intake.ts';
 import { boundToken, hmacSecret, olderWhsec, token, whsec } from './running-intake-config.ts';
 

@@ -4,14 +4,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import SqliteDatabase from 'better-sqlite3';
 import { Client } from 'undici';
 import { withFolder } from './support/folder.ts';
-import { giftCardLine, openHalf } from './support/half.ts';
+import { giftCardLine, openSubmission } from './support/submission.ts';
 import { goal, quantile, type Row } from './support/row.ts';
 import { keyValueOf, richAccount, startSandbox } from './support/sandbox.ts';
 
 const samples = 400;
 const goalMs = 15;
 
-/** What nobody can do without: two synced commits and a connection. */
+/** The minimum for any worker: two synced commits and a new connection. */
 async function bareCall(url: string, insert: () => void, nextSend: () => Promise<number>): Promise<number> {
   const started = performance.now();
   insert();
@@ -32,7 +32,7 @@ const nothing = (): void => undefined;
 
 export async function measure(): Promise<readonly Row[]> {
   let onSend: (at: number) => void = nothing;
-  // undici publishes this in the same turn in which it writes the first byte to the socket.
+  // undici publishes this in the same event loop turn in which it writes the first byte to the socket.
   subscribe('undici:client:sendHeaders', () => onSend(performance.now()));
   const nextSend = (): Promise<number> =>
     new Promise((resolve) => {
@@ -41,13 +41,13 @@ export async function measure(): Promise<readonly Row[]> {
   return await withFolder(async (folder) => {
     const sandbox = await startSandbox(folder, { limits: { enabled: false }, accounts: [richAccount('sends')] });
     let settled: () => void = nothing;
-    const half = await openHalf({
+    const submission = await openSubmission({
       folder,
       url: sandbox.url,
       keyValue: keyValueOf('sends'),
       onSettled: () => settled(),
     });
-    await half.dispatcher.start();
+    await submission.dispatcher.start();
     const bareStore = new SqliteDatabase(join(folder, 'bare.db'));
     bareStore.pragma('journal_mode = WAL');
     bareStore.pragma('synchronous = FULL');
@@ -62,28 +62,28 @@ export async function measure(): Promise<readonly Row[]> {
         settled = resolve;
         const sent = nextSend();
         const handedIn = performance.now();
-        await half.store.intake.acceptBatch({
+        await submission.store.intake.acceptBatch({
           nowMs: Date.now(),
           fileId: null,
           rejections: [],
           lines: [giftCardLine(`order ${sample}`)],
         });
         const accepted = performance.now();
-        half.dispatcher.notify();
+        submission.dispatcher.notify();
         const at = await sent;
         await done;
-        // Not in step with anything else that has a rhythm.
+        // A random pause: the samples must not follow a timer of the worker.
         await delay(2 + Math.random() * 10);
         const bareMs = await bareCall(sandbox.url, () => insert.run(), nextSend);
         await delay(2 + Math.random() * 10);
-        // The first ones warm up the compiler.
+        // The first samples only warm up the compiler.
         if (sample < 0) continue;
         fromHandIn.push(at - handedIn);
         fromAccepted.push(at - accepted);
         bare.push(bareMs);
       }
     } finally {
-      await half.close();
+      await submission.close();
       bareStore.close();
       await sandbox.close();
     }

@@ -12,13 +12,13 @@ import { folderSettings } from '../test/support/intake-settings.ts';
 
 const lines = 50_000;
 const rounds = 3;
-/** As the intake's own batches: what is compared is everything around the same number of commits. */
+/** The batch size of the intake: all contenders make the same number of commits. */
 const batchLines = 2000;
 
 const shown = (rows: number): string => `${Math.round(rows).toLocaleString('en')} rows/s`;
 const perSecond = (ms: number): number => (lines / ms) * 1000;
 
-/** Claim, checks, identity, reference, commits, report and archive: the folder intake as it is. */
+/** The complete folder intake: claim, checks, identity, reference, commits, report and archive. */
 async function throughIntake(folder: string): Promise<{ elapsedMs: number; cpuMs: number }> {
   mkdirSync(folder);
   const clock = new SystemClock();
@@ -56,7 +56,7 @@ async function throughIntake(folder: string): Promise<{ elapsedMs: number; cpuMs
   return { elapsedMs, cpuMs: (user + system) / 1000 };
 }
 
-/** The same cells, already in memory, into SQLite with nothing around them. */
+/** Inserts the same cells from memory into SQLite, and does nothing else. */
 function raw(path: string, schema: string, inserts: readonly string[]): number {
   const database = new SqliteDatabase(path);
   database.pragma('journal_mode = WAL');
@@ -98,8 +98,8 @@ export async function measure(): Promise<readonly Row[]> {
       samples.intake.push(elapsedMs);
       samples.cpu.push(cpuMs);
       const names = ['requests', 'lines', 'entries'];
-      // An order, a line and an entry each, the order and the reference unique and the queue in order: what the outbox
-      // keeps, without what it checks.
+      // The tables of the outbox without its checks: an order, a line and an entry for each row, with the unique
+      // indexes of order and reference and the index of the queue.
       const schema = [
         ...names.map((name) => typed(oneTable(name))),
         'CREATE UNIQUE INDEX requests_by_order ON requests (order_id);',

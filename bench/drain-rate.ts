@@ -3,22 +3,22 @@ import { join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { Client } from 'undici';
 import { withFolder } from './support/folder.ts';
-import { giftCardLine, openHalf } from './support/half.ts';
+import { giftCardLine, openSubmission } from './support/submission.ts';
 import { median, type Row } from './support/row.ts';
 import { keyValueOf, richAccount, startSandbox } from './support/sandbox.ts';
 
 const orders = 1500;
 const rounds = 3;
-/** As shipped. */
+/** The default of the worker. */
 const concurrency = 8;
-/** What a supplier allows with five keys (Spec 8), in orders a second. */
+/** The orders a second that the API allows for five keys (Spec 8). */
 const allowed = 100 / 60;
 
 type Durability = 'FULL' | 'NORMAL';
 
 /**
- * The store insists on FULL and reads it back. To see what that costs, NORMAL is slipped under it here, outside of the
- * program: with it, a power cut may forget what was already sent.
+ * The store sets synchronous=FULL and checks it. To measure its cost, the bench replaces it by NORMAL from outside. With
+ * NORMAL, a power failure could lose the record of a sent order.
  */
 let durability: Durability = 'FULL';
 // oxlint-disable-next-line typescript/unbound-method -- it is called with its own `this` below
@@ -31,12 +31,12 @@ SqliteDatabase.prototype.pragma = function pretended(this: SqliteDatabase.Databa
   return pragma.apply(this, given);
 };
 
-/** Everything that happens to an order between its acceptance and its result, `orders` times; ms for all. */
+/** Takes `orders` orders from acceptance to result. Returns the time for all, in ms. */
 async function drain(folder: string, url: string, name: string): Promise<number> {
   mkdirSync(folder);
   const { promise: done, resolve } = Promise.withResolvers<void>();
   let left = orders;
-  const half = await openHalf({
+  const submission = await openSubmission({
     folder,
     url,
     keyValue: keyValueOf('drain'),
@@ -47,18 +47,18 @@ async function drain(folder: string, url: string, name: string): Promise<number>
     },
   });
   const lines = Array.from({ length: orders }, (_, index) => giftCardLine(`${name} ${index}`));
-  await half.store.intake.acceptBatch({ nowMs: Date.now(), fileId: null, rejections: [], lines });
+  await submission.store.intake.acceptBatch({ nowMs: Date.now(), fileId: null, rejections: [], lines });
   const started = performance.now();
-  await half.dispatcher.start();
-  await Promise.race([done, half.dispatcher.failed]);
+  await submission.dispatcher.start();
+  await Promise.race([done, submission.dispatcher.failed]);
   const elapsed = performance.now() - started;
-  const { fulfilled } = half.store.read.counts();
-  await half.close();
+  const { fulfilled } = submission.store.read.counts();
+  await submission.close();
   if (fulfilled !== orders) throw new Error(`${fulfilled} of ${orders} orders were fulfilled`);
   return elapsed;
 }
 
-/** The same calls with nothing written down: what the server and the connections allow. */
+/** The same calls without a store: the limit of the server and the connections. */
 async function bare(url: string, name: string): Promise<number> {
   let next = 0;
   const started = performance.now();

@@ -1,7 +1,7 @@
 import { cpus, loadavg } from 'node:os';
 import { printTable, type Row } from './support/row.ts';
 
-/** Loaded when asked for, so that one bench does not carry the modules of the others. */
+/** Each bench is imported only when it runs: the modules of the others would change its figures. */
 const benches: Readonly<Record<string, () => Promise<{ measure(): Promise<readonly Row[]> }>>> = {
   limiters: () => import('./limiters/limiters.ts'),
   restart: () => import('./restart/restart.ts'),

@@ -7,9 +7,9 @@ import * as z from 'zod';
 import { createSandbox } from '../src/sandbox/create-sandbox.ts';
 
 /**
- * Orders per second that a sandbox sustains with limits off, over real sockets, with durable commits.
+ * The orders per second of a sandbox without limits, over real sockets, with durable commits.
  * Usage: node bench/sandbox-throughput.ts [seconds] [connections] [full|relaxed]
- * The clients run in a thread of their own, so that on two cores they do not take the sandbox's one.
+ * The clients run in another thread: on two cores they do not slow the sandbox down.
  */
 if (isMainThread) {
   const [seconds = '10', connections = '64', durability = 'full'] = process.argv.slice(2);

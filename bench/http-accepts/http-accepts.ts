@@ -11,7 +11,7 @@ import { startPostgres } from './postgres.ts';
 
 const connections = 64;
 const rounds = 3;
-/** Until Node has compiled what is measured: a worker runs for weeks. */
+/** In seconds, until Node has compiled the code: a worker runs for weeks. */
 const warmUpMs = 5000;
 const measuredMs = 3000;
 const token = 'token-of-the-bench-01';
@@ -26,7 +26,7 @@ interface Place {
 
 const loadReport = z.object({ perSecond: z.number(), others: z.number(), made: z.number() });
 
-/** A process of the bench: gets one message, and answers with messages of its own. */
+/** A child process of the bench: it gets one message and answers with messages. */
 function child(script: string, task: object) {
   const started = fork(new URL(script, import.meta.url), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   const exited = once(started, 'exit');
@@ -46,7 +46,7 @@ function child(script: string, task: object) {
   };
 }
 
-/** Orders per second that were acknowledged, on a server and a store of its own. */
+/** The acknowledged orders per second of one target, with its own server and store. */
 async function acceptsOf(kind: Kind, round: number, place: Place): Promise<number> {
   const folder = join(place.folder, `${kind}-${round}`);
   mkdirSync(folder);
@@ -96,7 +96,7 @@ const shown = (rate: number): string => `${Math.round(rate).toLocaleString('en')
 function rowsOf(samples: ReadonlyMap<Kind, readonly number[]>, noPostgres: string | null): readonly Row[] {
   const bench = 'http-accepts';
   const rateOf = (kind: Kind): number => median(samples.get(kind) ?? []);
-  /** The middle of the rounds' own quotients: two that were measured one after the other met the same machine. */
+  /** The median of the quotients of each round: two targets of one round run under the same load. */
   const quotient = (kind: Kind): number =>
     median((samples.get('intake') ?? []).map((rate, round) => rate / (samples.get(kind)?.[round] ?? Number.NaN)));
   const better = (['bullmq', 'pg-boss'] as const)

@@ -3,8 +3,8 @@ import { connect, type Socket } from 'node:net';
 import * as z from 'zod';
 
 /**
- * Posts orders as fast as they are answered, over connections that stay open, in a process of its own. Written to cost
- * little itself: the same requests from the same program go to whatever is compared.
+ * Posts orders over persistent connections, each as soon as the previous one is answered, in a process of its own. The
+ * program costs little CPU itself, and every target gets the same requests.
  */
 const task = z.object({
   port: z.number(),
@@ -29,13 +29,13 @@ function nextRequest(): string {
   return `${head}${body.length}\r\n\r\n${body}`;
 }
 
-/** Answers that were 2xx while it was measured, and all that were not. */
+/** 2xx answers during the measurement, and all other answers. */
 let accepted = 0;
 let others = 0;
 let measuring = false;
 let stopped = false;
 
-/** The length of the first whole answer in `text`, or 0. */
+/** The length of the first complete answer in `text`, or 0. */
 function answerLength(text: string): number {
   const end = text.indexOf('\r\n\r\n');
   if (end < 0) return 0;
@@ -47,8 +47,8 @@ function answerLength(text: string): number {
 
 function drive(socket: Socket): void {
   let text = '';
-  socket.on('data', (chunk: Buffer) => {
-    text = text === '' ? chunk.toString('latin1') : text + chunk.toString('latin1');
+  socket.on('data', (bytes: Buffer) => {
+    text = text === '' ? bytes.toString('latin1') : text + bytes.toString('latin1');
     const length = answerLength(text);
     if (length === 0) return;
     const isAccepted = text.startsWith('HTTP/1.1 2');

@@ -1,4 +1,4 @@
-/** What the bench uses of pg-boss. */
+/** The part of pg-boss that the bench uses. */
 interface Boss {
   start(): Promise<unknown>;
   createQueue(name: string): Promise<unknown>;
@@ -14,7 +14,7 @@ type BossClass = new (options: {
 
 const moduleName: string = 'pg-boss';
 
-/** The class of pg-boss; null where the package is not installed, which only costs its row in the table. */
+/** The class of pg-boss; null where the package is not installed: its row of the table is then empty. */
 export async function pgBossClass(): Promise<BossClass | null> {
   try {
     const found: unknown = await import(moduleName);

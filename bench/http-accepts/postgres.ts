@@ -11,7 +11,7 @@ export interface Postgres {
   stop(): Promise<void>;
 }
 
-/** Where the server's programs are: on the PATH, or where Debian keeps them, newest first. */
+/** The folder of the PostgreSQL programs: on the PATH, or where Debian installs them, newest first. */
 function binFolder(): string | null {
   if (spawnSync('initdb', ['--version']).error === undefined) return '';
   const versions = '/usr/lib/postgresql';
@@ -24,7 +24,7 @@ function binFolder(): string | null {
 const asked = (flag: string): number =>
   Number(spawnSync('id', [flag, 'postgres'], { encoding: 'utf8' }).stdout || Number.NaN);
 
-/** PostgreSQL refuses to run as root; then it runs as the user that Debian's package made for it. */
+/** PostgreSQL does not run as root; then it runs as the user that Debian's package creates. */
 function otherUser(): { uid: number; gid: number } | null | 'missing' {
   if (process.getuid?.() !== 0) return null;
   const found = { uid: asked('-u'), gid: asked('-g') };
@@ -32,8 +32,8 @@ function otherUser(): { uid: number; gid: number } | null | 'missing' {
 }
 
 /**
- * A PostgreSQL of our own on a free port, its data in a folder of its own on the same disk, with its defaults: fsync and
- * synchronous_commit are on. Gone afterwards. Where there can be none, the reason.
+ * Starts a PostgreSQL on a free port, with a data folder on the same disk and its defaults: fsync and
+ * synchronous_commit are on. Returns the reason where it cannot be started.
  */
 export async function startPostgres(): Promise<Postgres | string> {
   const bin = binFolder();
@@ -41,7 +41,7 @@ export async function startPostgres(): Promise<Postgres | string> {
   const user = otherUser();
   if (user === 'missing') return 'PostgreSQL does not run as root, and there is no user "postgres"';
   const as = user ?? {};
-  // Not below the bench's own folder, which another user may not enter.
+  // Not inside the bench's folder: another user cannot enter it.
   const folder = mkdtempSync(join(tmpdir(), 'order-sync-bench-postgres-'));
   if (user !== null) chownSync(folder, user.uid, user.gid);
   const data = join(folder, 'data');

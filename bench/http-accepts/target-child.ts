@@ -12,7 +12,7 @@ import { createLogger } from '../../src/ops/logger.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { openStore } from '../../src/store/sqlite-store.ts';
 
-/** What the orders are posted to, in a process of its own: our intake, or a route of the same server beside it. */
+/** The target of the orders, in a process of its own: our intake, or another route of the same server. */
 const start = z.object({
   kind: z.enum(['intake', 'no-op', 'bullmq', 'pg-boss']),
   folder: z.string(),
@@ -37,7 +37,7 @@ const limits: WebhookSettings['limits'] = {
   waiting: 256,
 };
 
-/** The intake as the worker runs it, log included; who sends what was accepted is not part of accepting it. */
+/** The intake as the worker runs it, with its log, but without submission. */
 async function intake(folder: string, token: string): Promise<string> {
   const store = openStore({
     path: join(folder, 'order-sync.db'),
@@ -79,7 +79,7 @@ async function route(answer: (body: unknown) => Promise<unknown>, readsBody: boo
 }
 
 async function bullMq(port: number): Promise<string> {
-  // Loaded where it is compared: what is measured must not carry the modules of the others.
+  // Imported here: the modules of one target would change the figures of the others.
   const { Queue } = await import('bullmq');
   const queue = new Queue('orders', { connection: { host: '127.0.0.1', port, maxRetriesPerRequest: null } });
   await queue.waitUntilReady();

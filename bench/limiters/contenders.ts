@@ -6,9 +6,9 @@ import { Pool } from 'undici';
 import * as z from 'zod';
 
 /**
- * One limiter, set to the limit of the server as its documentation says, in a process that can be killed. Given as
- * JSON: which one, where to, and the references that are still to be bought. A call that is turned away waits as long
- * as the server asks and then goes through the limiter again: that is more than many users of these would write.
+ * Runs one limiter in a process that can be killed, configured for the server's limit as its documentation says. It
+ * gets, as JSON, the contender, the address and the references to buy. A rate-limited call waits as long as the server
+ * asks and then takes the limiter again, which is more than many users would write.
  */
 const { contender, url, keyValue, references, windowMs, orders, redisPort } = z
   .object({
@@ -24,7 +24,7 @@ const { contender, url, keyValue, references, windowMs, orders, redisPort } = z
 
 const pool = new Pool(url, { connections: 32 });
 
-/** Buys; answers how long the server asks to wait, in ms, or null when it is bought. */
+/** Sends one order. Returns null when it is bought, else how long the server asks to wait, in ms. */
 async function buy(reference: string): Promise<number | null> {
   const { statusCode, headers, body } = await pool.request({
     path: '/orders',
@@ -51,7 +51,7 @@ async function through(schedule: Schedule): Promise<void> {
   await Promise.all(references.map(one));
 }
 
-/** Its jobs are in Redis: only the first start brings them. */
+/** Jobs stay in Redis: only the first start adds them. */
 async function throughBullMq(port: number): Promise<void> {
   const connection = { host: '127.0.0.1', port, maxRetriesPerRequest: null };
   const name = `orders-${keyValue}`;
@@ -65,7 +65,7 @@ async function throughBullMq(port: number): Promise<void> {
       await worker.rateLimit(waitMs);
       throw Worker.RateLimitError();
     },
-    // Locks and the look for stalled jobs are shorter than their 30 s, so that a restart does not wait for them.
+    // Locks and the check for stalled jobs are shorter than their default of 30 s: a restart must not wait for them.
     {
       connection,
       concurrency: 20,

@@ -10,11 +10,11 @@ import type { KeyReport } from '../support/key-report.ts';
 import { csvOf, kill, WorkerFolder } from '../support/worker.ts';
 import { startRedis } from './redis.ts';
 
-/** Spec 8 in a tenth of its time: 20 orders and 60 requests in any 6 s, as a log of arrivals. */
+/** The limits of Spec 8 with a tenth of the window: 20 orders and 60 requests in any 6 s, counted as a sliding log. */
 const windowMs = 6000;
 const limits = { window_ms: windowMs, requests: 60, orders: 20 };
 const backlog = { steady: 80, killed: 60 };
-/** Inside the first window of the first process. */
+/** In ms; inside the first window of the first process. */
 const killAfterMs = 2500;
 const giveUpMs = 90_000;
 
@@ -32,7 +32,7 @@ interface Place {
 const accountOf = (contender: Contender, mode: Mode): string =>
   `${contender.toLowerCase().replace(/[^a-z]/g, '-')}-${mode}`;
 
-/** Starts a contender; `left` are the references that the server has not sold yet, null at the first start. */
+/** Starts a contender. `left`: the references that the server has not sold yet; null at the first start. */
 type Starter = (left: readonly string[] | null) => ChildProcess;
 
 function starterOf(contender: Contender, mode: Mode, place: Place): Starter {
@@ -45,7 +45,7 @@ function starterOf(contender: Contender, mode: Mode, place: Place): Starter {
       folder,
       url: place.sandbox.url,
       keyValue: keyValueOf(account),
-      // A tenth as well; everything else is as shipped, but for the quiet time after a doubt, which is two minutes.
+      // A tenth, like the window. All other settings have their defaults, except the settlement delay of two minutes.
       limits: { ...limits, transit_ms: 500 },
       submit: { settlement_delay_ms: 2000, retry_time_scale: 0.1 },
     });
@@ -84,8 +84,8 @@ async function drain(contender: Contender, mode: Mode, place: Place): Promise<Ke
       const first = found.arrivals[0];
       if (!killed && first !== undefined && Date.now() - first >= killAfterMs) {
         await kill(child);
-        // Their work list is given back to those that keep it in memory, as a queue on disk would: only the limiter's
-        // own memory is compared.
+        // A contender with its jobs in memory gets them again, as from a queue on disk: the bench compares only what
+        // the limiters remember.
         const bought = new Set((await report()).bought);
         const all = Array.from({ length: backlog[mode] }, (_, index) => `${account}-${index}`);
         child = start(all.filter((reference) => !bought.has(reference)));

@@ -9,8 +9,8 @@ export interface Redis {
 }
 
 /**
- * A Redis of our own on a free port, gone afterwards; null where none is installed. Durable: each write is on disk
- * before it is answered; otherwise nothing ever is.
+ * Starts a Redis on a free port; null where none is installed. `durable`: each write is on disk before it is answered;
+ * otherwise Redis writes nothing to disk.
  */
 export async function startRedis(folder: string, options: { durable: boolean }): Promise<Redis | null> {
   if (spawnSync('redis-server', ['--version']).error !== undefined) return null;

@@ -19,13 +19,13 @@ const markSchema = z.object({ name: z.enum(points), at: z.number() });
 
 const now = (): number => performance.timeOrigin + performance.now();
 
-/** When a start came to each point, in ms since the process was asked for. */
+/** When a start reached each point, in ms since the process was started. */
 type Start = Readonly<Record<Point, number>>;
 
-/** Collects the marks of a worker until it has sent its first call. */
-async function marksOf(child: ChildProcess, startedAt: number): Promise<Start> {
+/** Collects the start times of a worker until it has sent its first call. */
+async function startTimesOf(child: ChildProcess, startedAt: number): Promise<Start> {
   const nothing = Number.NaN;
-  const marks: Record<Point, number> = {
+  const times: Record<Point, number> = {
     runtime: nothing,
     'modules loaded': nothing,
     'store open': nothing,
@@ -35,12 +35,12 @@ async function marksOf(child: ChildProcess, startedAt: number): Promise<Start> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   child.on('message', (message) => {
     const { name, at } = markSchema.parse(message);
-    marks[name] = at - startedAt;
+    times[name] = at - startedAt;
     if (name === 'first send') resolve();
   });
   child.once('exit', () => reject(new Error('the worker ended before its first call')));
   await promise;
-  return marks;
+  return times;
 }
 
 function countPending(path: string): number {
@@ -57,7 +57,7 @@ export async function measure(): Promise<readonly Row[]> {
   return await withFolder(async (folder) => {
     const sandbox = await startSandbox(folder, {
       limits: { enabled: false },
-      // Slow enough for calls to be open whenever the worker is killed.
+      // Slow answers: calls are in flight whenever the worker is killed.
       latency: { before_ms: [0, 0], after_ms: [20, 40] },
       accounts: [richAccount('restart')],
     });
@@ -67,7 +67,7 @@ export async function measure(): Promise<readonly Row[]> {
       folder: own,
       url: sandbox.url,
       keyValue: keyValueOf('restart'),
-      // Wide open: what is measured is the worker's start, not its budget.
+      // Limits that are never reached: the bench measures the start, not the budget.
       limits: { window_ms: 100, requests: 20_000, orders: 20_000, transit_ms: 50 },
     });
     for (const part of ['a', 'b']) worker.drop(`${part}.csv`, csvOf(50_000, part));
@@ -83,10 +83,10 @@ export async function measure(): Promise<readonly Row[]> {
         least = Math.min(least, countPending(worker.databasePath));
         const arrival = sandbox.nextArrival();
         const startedAt = now();
-        child = worker.start(['--import', new URL('marks.ts', import.meta.url).href]);
-        const marks = await marksOf(child, startedAt);
+        child = worker.start(['--import', new URL('start-times.ts', import.meta.url).href]);
+        const times = await startTimesOf(child, startedAt);
         const arrived = (await arrival) - startedAt;
-        starts.push({ ...marks, arrived });
+        starts.push({ ...times, arrived });
         await delay(300);
       }
     } finally {

@@ -1,10 +1,10 @@
 import * as z from 'zod';
 
-/** What became of the calls with one key, as the server saw them. */
+/** The calls with one key, as the server counted them. */
 export const keyReportSchema = z.object({
-  /** When each spending call arrived, let in or not. */
+  /** The arrival of each spending call, rate-limited or not. */
   arrivals: z.array(z.number()),
-  /** Calls that were answered with 429. */
+  /** The number of calls that were answered with 429. */
   limited: z.number(),
   /** References of the orders that exist. */
   bought: z.array(z.string()),

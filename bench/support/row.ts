@@ -1,11 +1,11 @@
-/** One line of the table: what was measured, beside what it is compared with in the same run. */
+/** One row of the table: a measurement, with its comparison from the same run. */
 export interface Row {
   readonly bench: string;
   readonly what: string;
   readonly result: string;
-  /** A quotient of two figures of the same run; empty when there is nothing to divide by. */
+  /** The quotient of two figures of the same run; empty without a comparison. */
   readonly ratio: string;
-  /** What it should be, and whether it is; empty when nobody has promised anything. */
+  /** The promised figure, and whether it is met; empty when none is promised. */
   readonly goal: string;
 }
 
@@ -13,7 +13,7 @@ export function goal(text: string, met: boolean): string {
   return `${text}: ${met ? 'met' : 'MISSED'}`;
 }
 
-/** The value below which `share` of the samples lie. */
+/** The value below which this share of the samples lies. */
 export function quantile(samples: readonly number[], share: number): number {
   const ordered = samples.toSorted((a, b) => a - b);
   return ordered[Math.min(ordered.length - 1, Math.floor(ordered.length * share))] ?? Number.NaN;

@@ -6,17 +6,17 @@ import type { SandboxConfig } from '../../src/sandbox/config.ts';
 import type { KeyReport } from './key-report.ts';
 
 /**
- * The sandbox as a process of its own, so that what is measured does not share its thread. Spoken to over IPC:
- * the first message is its config, every other one a question about a key.
+ * The sandbox in a process of its own: it does not use the thread that is measured. Over IPC, the first message is its
+ * config, and every other message asks about a key.
  */
 const start = z.object({ database: z.string(), config: z.custom<SandboxConfig>() });
-/** Without a key: when does the next call arrive? */
+/** Without a key, it asks when the next call arrives. */
 const question = z.object({ id: z.number(), key: z.string().nullable() });
 
-/** Questions that the next call answers. */
+/** The ids of the questions that the next call answers. */
 let waiting: number[] = [];
 
-// Node's own word, before anything of the sandbox runs.
+// Published by Node before any code of the sandbox runs.
 subscribe('http.server.request.start', () => {
   const at = performance.timeOrigin + performance.now();
   for (const id of waiting) answer({ id, report: at });

@@ -8,12 +8,12 @@ import { type KeyReport, keyReportSchema } from './key-report.ts';
 export interface SandboxProcess {
   readonly url: string;
   reportOn(key: string): Promise<KeyReport>;
-  /** When the next call arrives, in ms since 1970 on a clock that is finer than a millisecond. */
+  /** The arrival of the next call, in ms since 1970, with fractions. */
   nextArrival(): Promise<number>;
   close(): Promise<void>;
 }
 
-/** An account that will not run out of money, with one key; the key's name is the account's. */
+/** An account with more money than a bench spends, and one key of the same name. */
 export function richAccount(id: string): NonNullable<SandboxConfig['accounts']>[number] {
   return {
     id,
@@ -28,7 +28,7 @@ export const keyValueOf = (id: string): string => `bench-key-${id}`;
 export async function startSandbox(folder: string, config: SandboxConfig): Promise<SandboxProcess> {
   const child = fork(new URL('sandbox-child.ts', import.meta.url), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   const exited = once(child, 'exit');
-  // What is measured is the client: the server need not survive a power cut.
+  // The bench measures the client: the server need not survive a power failure.
   const sent = { database: join(folder, 'sandbox.db'), config: { durability: 'relaxed' as const, ...config } };
   child.send(sent);
   const first = await Promise.race([once(child, 'message'), exited.then(() => [])]);

@@ -7,7 +7,7 @@ import { stringify } from 'yaml';
 const projectRoot = resolve(import.meta.dirname, '../..');
 
 export interface WorkerOptions {
-  /** Its own; everything it keeps is in there. */
+  /** The worker keeps everything inside. */
   readonly folder: string;
   readonly url: string;
   readonly keyValue: string;
@@ -15,7 +15,7 @@ export interface WorkerOptions {
   readonly submit?: Record<string, number>;
 }
 
-/** The worker as it is shipped, started with its own command on its own folder. */
+/** A worker that is started by its own command, with its own folder. */
 export class WorkerFolder {
   readonly #options: WorkerOptions;
   readonly #configFile: string;
@@ -66,7 +66,7 @@ export async function kill(child: ChildProcess): Promise<void> {
   await exited;
 }
 
-/** Lines of one CSV file, as a shop's export has them: each an order of its own. */
+/** A CSV file like the export of a shop: each row is an order. */
 export function csvOf(count: number, prefix: string): string {
   const rows = Array.from({ length: count }, (_, index) => `${prefix}-${index},1,gift_card_order,steam-usd-5,,,1,,USD`);
   return `order_id,line_id,type,variant,plan,iccid,quantity,days,currency\n${rows.join('\n')}\n`;

@@ -199,7 +199,7 @@ describe('the client and the sandbox read the same specification', () => {
     ['date', 'text', expect.any(Number)],
     ['none', 'empty', null],
   ] as const)(
-    'a call over the limit is turned away; the time to wait as %s, the body as %s',
+    'a call over the limit is rate-limited, with the time to wait as %s and the body as %s',
     async (form, body, wait) => {
       const { client } = await start({ limits: { enabled: true, requests: 1, retry_after: form, body } });
       expect(await client.probe(keyed)).toMatchObject({ row: 'accepted' });

@@ -36,7 +36,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #sent = false;
   #http: number | null = null;
   #headers: PlainHeaders = {};
-  #chunks: Buffer[] = [];
+  #parts: Buffer[] = [];
   #bytes = 0;
 
   constructor(limits: ExchangeLimits) {
@@ -55,7 +55,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#over = true;
     clearTimeout(this.#totalTimer);
     clearTimeout(this.#stepTimer);
-    this.#chunks = [];
+    this.#parts = [];
     this.#settle(end);
   }
 
@@ -106,14 +106,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#expectBody();
   }
 
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  onResponseData(_controller: Dispatcher.DispatchController, part: Buffer): void {
     if (this.#over) return;
-    this.#bytes += chunk.byteLength;
+    this.#bytes += part.byteLength;
     if (this.#bytes > bodyCapBytes) {
       this.#fault('cut_answer', `the answer is longer than ${bodyCapBytes} bytes; the rest was not read`);
       return;
     }
-    this.#chunks.push(chunk);
+    this.#parts.push(part);
     this.#expectBody();
   }
 
@@ -122,7 +122,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       this.#fault('cut_answer', 'the answer ended without a status');
       return;
     }
-    this.#finish({ kind: 'answer', http: this.#http, headers: this.#headers, body: Buffer.concat(this.#chunks) });
+    this.#finish({ kind: 'answer', http: this.#http, headers: this.#headers, body: Buffer.concat(this.#parts) });
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: unknown): void {

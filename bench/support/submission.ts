@@ -11,20 +11,20 @@ import { LookupCheck } from '../../src/submit/lookup-check.ts';
 import { Pauses } from '../../src/submit/pauses.ts';
 import { createWholesaleClient } from '../../src/wholesale/client.ts';
 
-/** The submission half of the worker in this process: store, budget, dispatcher and API client, nothing beside it. */
-export interface SubmissionHalf {
+/** The submission of the worker in this process: store, budget, dispatcher and API client, without intake and results. */
+export interface SubmissionInProcess {
   readonly store: Store;
   readonly dispatcher: Dispatcher;
   close(): Promise<void>;
 }
 
-export async function openHalf(options: {
+export async function openSubmission(options: {
   folder: string;
   url: string;
   keyValue: string;
   onSettled: () => void;
   concurrency?: number;
-}): Promise<SubmissionHalf> {
+}): Promise<SubmissionInProcess> {
   const clock = new SystemClock();
   const store = openStore({
     path: join(options.folder, 'order-sync.db'),
@@ -39,7 +39,7 @@ export async function openHalf(options: {
     nowMs: clock.wallMs(),
   });
   const wholesale = createWholesaleClient({ baseUrl: options.url, clock });
-  // Wide open: what is measured is everything but the waiting for the budget.
+  // Limits that are never reached: the bench measures everything except waiting for the budget.
   const limits = { windowMs: 100, requests: 100_000, orders: 100_000, transitMs: 100 };
   const dispatcher = new Dispatcher(
     {

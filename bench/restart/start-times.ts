@@ -2,9 +2,8 @@ import { subscribe } from 'node:diagnostics_channel';
 import SqliteDatabase from 'better-sqlite3';
 
 /**
- * Preloaded into the worker (`node --import`): tells the parent over IPC when it came to which point of its start.
- * Nothing of the worker is changed by it; it adds the loading of better-sqlite3, which the worker needs anyway, to
- * what is called the runtime's start.
+ * Preloaded into the worker with `node --import`: it reports over IPC when the start reaches each point. It changes
+ * nothing in the worker, except that better-sqlite3 is loaded earlier: that time counts as the start of the runtime.
  */
 function mark(name: string): void {
   process.send?.({ name, at: performance.timeOrigin + performance.now() });
@@ -12,7 +11,7 @@ function mark(name: string): void {
 
 mark('runtime');
 
-/** The channel must not keep the worker alive. */
+/** The IPC channel must not keep the process alive. */
 process.channel?.unref();
 
 // oxlint-disable-next-line typescript/unbound-method -- it is called with its own `this` below

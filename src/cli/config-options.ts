@@ -1,33 +1,50 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { LoadedConfig } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
+import { openReader } from '../store/read/reader.ts';
 import { readWire } from '../wholesale/connector/wire.ts';
 import { readSandboxSection } from './sandbox-section.ts';
 
-/** What every command that reads the configuration takes. */
+/** The options of every command that reads the configuration; `json` where it prints an answer. */
 export interface ConfigOptions {
   readonly config?: string;
   readonly set?: Readonly<Record<string, string>>;
+  readonly json?: boolean;
 }
 
-/** @param file the config file of a command that does not look for that of a production worker */
+/** @param file the default config file of a command that does not use the production worker's */
 export function addConfigOptions(command: Command, file?: string): Command {
-  const lookedFor = ' (default: $ORDER_SYNC_CONFIG, or config/order-sync.yaml)';
+  const defaultFile = ' (default: $ORDER_SYNC_CONFIG, or config/order-sync.yaml)';
   return command
-    .option('-c, --config <file>', `the config file${file === undefined ? lookedFor : ''}`, file)
-    .option('--set <key=value>', 'one value that is stronger than file and environment; may be repeated', collect);
+    .option('-c, --config <file>', `the config file${file === undefined ? defaultFile : ''}`, file)
+    .option('--set <key=value>', 'one value, stronger than file and environment; may be repeated', collect);
+}
+
+/** Adds `--json` and the options of the configuration: those of a command that prints an answer. */
+export function addAnswerOptions(command: Command): Command {
+  return addConfigOptions(command.option('--json', 'print JSON'));
 }
 
 export function configFrom(options: ConfigOptions): LoadedConfig {
   return loadConfig({ file: options.config, flags: options.set ?? {} });
 }
 
-/** The configuration, also in what only the rooms know that read it. Throws CONFIG_INVALID, as `check-config` does. */
+/** The configuration, with the sections checked that only their own modules can read. Throws CONFIG_INVALID. */
 export function checkedConfigFrom(options: ConfigOptions): LoadedConfig {
   const loaded = configFrom(options);
   readWire(loaded.config.wholesale.wire);
   if (loaded.config.sandbox !== undefined) readSandboxSection(loaded.config.sandbox, loaded.config.dataDir);
   return loaded;
+}
+
+/** Opens the outbox of a configuration for reading, while a worker runs or not, and closes it again. */
+export function withReader<T>(options: ConfigOptions, read: (reader: ReturnType<typeof openReader>) => T): T {
+  const reader = openReader(configFrom(options).config.databasePath);
+  try {
+    return read(reader);
+  } finally {
+    reader.close();
+  }
 }
 
 function collect(text: string, before: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {

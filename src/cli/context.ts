@@ -1,26 +1,24 @@
+import type { Config } from '../config/config.ts';
 import type { Clock } from '../core/clock.ts';
+import { createLogger, type Logger } from '../ops/logger.ts';
+import { programVersion } from '../ops/program-version.ts';
 import { SystemClock } from '../ops/system-clock.ts';
 import type { ExitCode } from './errors.ts';
+import type { TextStream } from './output.ts';
 
-/** A stream of text; a test reads what was written. */
-export interface TextStream {
-  readonly isTTY?: boolean | undefined;
-  write(text: string): unknown;
-}
-
-/** What a command may touch besides its files: results on stdout, everything else on stderr. */
+/** What a command may use besides its files: answers go to stdout, everything else to stderr. */
 export interface CliContext {
   readonly stdout: TextStream;
   readonly stderr: TextStream;
   readonly clock: Clock;
-  /** Ends with another code than 0 although nothing was thrown: an answer that is bad news is not an error. */
+  /** Sets another exit code than 0 without an error: a check that finds problems has done its work. */
   setExitCode(code: ExitCode): void;
 }
 
 /** The streams and the clock of this process. */
 export function processContext(setExitCode: (code: ExitCode) => void): CliContext {
   for (const stream of [process.stdout, process.stderr]) {
-    // `order-sync orders list | head` closes the pipe early; that is the reader's right, and no reason to crash.
+    // `order-sync orders list | head` closes the pipe early: that is no reason to crash.
     if (stream.listenerCount('error') === 0) stream.on('error', ignoreClosedPipe);
   }
   return { stdout: process.stdout, stderr: process.stderr, clock: new SystemClock(), setExitCode };
@@ -28,4 +26,9 @@ export function processContext(setExitCode: (code: ExitCode) => void): CliContex
 
 function ignoreClosedPipe(error: Error): void {
   if (!('code' in error) || error.code !== 'EPIPE') throw error;
+}
+
+/** A logger with the settings of a configuration. */
+export function loggerFor({ log, instance }: Config, stream: TextStream, level = log.level): Logger {
+  return createLogger({ level, format: log.format, version: programVersion, instance }, stream);
 }

@@ -1,4 +1,6 @@
+import { ConfigInvalidError } from '../config/config-issue.ts';
 import type { OrderSyncErrorCode } from '../core/order-sync-error.ts';
+import { plainText, type TextStream } from './output.ts';
 
 /** The exit codes are a contract (docs/cli.md): scripts and orchestrators act on them. */
 export const exitCodes = {
@@ -14,7 +16,7 @@ export const exitCodes = {
 } as const;
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** Total, so that a new error code cannot be added without deciding how it ends the program. */
+/** Total: a new error code cannot be added without an exit code. */
 const byErrorCode: Readonly<Record<OrderSyncErrorCode, ExitCode>> = {
   CONFIG_INVALID: exitCodes.configInvalid,
   USAGE: exitCodes.usage,
@@ -37,7 +39,7 @@ const byErrorCode: Readonly<Record<OrderSyncErrorCode, ExitCode>> = {
   INVARIANT: exitCodes.unexpected,
 };
 
-/** How the program ends with an error: matched by its code, so that copies of the class do not matter. */
+/** The exit code of an error, matched by its code: an error of another copy of the class counts as well. */
 export function exitCodeFor(error: unknown): ExitCode {
   if (error instanceof AggregateError) return exitCodeFor(error.errors[0]);
   if (!(error instanceof Error) || !('code' in error)) return exitCodes.unexpected;
@@ -46,4 +48,46 @@ export function exitCodeFor(error: unknown): ExitCode {
 
 export function isErrorCode(code: unknown): code is OrderSyncErrorCode {
   return typeof code === 'string' && Object.hasOwn(byErrorCode, code);
+}
+
+/**
+ * The one place that prints a failure. An error with a code is printed with its hint; any other error is a defect, and
+ * its stack helps whoever reports it.
+ */
+export function reportError(error: unknown, stderr: TextStream, json: boolean): ExitCode {
+  const all = error instanceof AggregateError && error.errors.length > 0 ? error.errors : [error];
+  for (const each of all) stderr.write(json ? `${JSON.stringify({ error: asJson(each) })}\n` : asText(each));
+  return exitCodeFor(error);
+}
+
+/** Prints what commander found wrong with the arguments, in the JSON form of an error. */
+export function reportUsage(complaint: string, stderr: TextStream): ExitCode {
+  const message = complaint === '(outputHelp)' ? 'a command is missing' : complaint.replace(/^error: /, '');
+  const hint = 'see `order-sync --help`';
+  stderr.write(`${JSON.stringify({ error: { code: 'USAGE', message, hint } })}\n`);
+  return exitCodes.usage;
+}
+
+function asJson(error: unknown): Record<string, unknown> {
+  if (!(error instanceof Error)) return { code: 'UNEXPECTED', message: String(error), hint: null };
+  const issues = error instanceof ConfigInvalidError ? { issues: error.issues } : {};
+  return { code: codeOf(error) ?? 'UNEXPECTED', message: error.message, hint: hintOf(error) ?? null, ...issues };
+}
+
+function asText(error: unknown): string {
+  if (!(error instanceof Error)) return `order-sync: ${plainText(String(error))}\n`;
+  if (codeOf(error) === undefined) {
+    return `order-sync: unexpected failure: ${error.stack ?? error.message}\nThis is a defect of order-sync: please report it with the lines above.\n`;
+  }
+  const hint = hintOf(error);
+  const message = error.message.split('\n').map(plainText).join('\n');
+  return `order-sync: ${message}\n${hint === undefined ? '' : `What to do: ${hint}\n`}`;
+}
+
+function codeOf(error: Error): string | undefined {
+  return error.name === 'OrderSyncError' && 'code' in error ? String(error.code) : undefined;
+}
+
+function hintOf(error: Error): string | undefined {
+  return 'hint' in error && typeof error.hint === 'string' ? error.hint : undefined;
 }

@@ -1,27 +1,45 @@
+/** A stream of text; a test reads what was written. */
+export interface TextStream {
+  readonly isTTY?: boolean | undefined;
+  write(text: string): unknown;
+}
+
+/** Writes the answer of a command: one line of JSON, or text for people. */
+export function writeAnswer(stdout: TextStream, isJson: boolean | undefined, json: unknown, text: string): void {
+  stdout.write(isJson === true ? `${JSON.stringify(json)}\n` : text);
+}
+
+const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** The fields of a record under the names of the JSON contract (docs/cli.md): `orderId` becomes `order_id`. */
+export function jsonFields(record: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [snakeCase(name), value]));
+}
+
 /**
- * Text that came from outside (a supplier's message, a file name) as one line that cannot steer a terminal: control
- * characters, which could move the cursor or hide a line, and line breaks become a visible sign.
+ * Text from outside (a supplier's message, a file name) as one line that cannot steer a terminal: control characters,
+ * which could move the cursor or hide a line, and line breaks become a visible sign.
  */
 export function plainText(text: string): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu, '\u{fffd}');
 }
 
-/** A table of plain text for people: columns as wide as their content, two spaces apart, nothing at line ends. */
+/** Each text as one plain line. */
+export function plainLines(texts: readonly string[]): string {
+  return texts.map((text) => `${plainText(text)}\n`).join('');
+}
+
+/** A table of plain text: columns as wide as their content, two spaces apart, nothing at line ends. */
 export function renderTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [header, ...rows.map((row) => row.map(plainText))];
   const widths = header.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
   return lines
-    .map((line) =>
-      line
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .map((line) => `${line}\n`)
+    .map((line) => line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '))
+    .map((line) => `${line.trimEnd()}\n`)
     .join('');
 }
 
-/** `2026-11-21 12:00:01Z`: a time for people, in UTC, as the log has it. */
+/** `2026-11-21 12:00:01Z`: a time for people, in UTC like the log. */
 export function shortTime(iso: string): string {
   return iso.replace('T', ' ').replace(/\.\d+Z$/, 'Z');
 }

@@ -17,8 +17,7 @@ import { addSubmit } from './commands/submit.ts';
 import { addVersion } from './commands/version.ts';
 import { addWire } from './commands/wire.ts';
 import { processContext, type CliContext } from './context.ts';
-import { exitCodes, type ExitCode } from './errors.ts';
-import { reportError, reportUsage } from './report-error.ts';
+import { exitCodes, reportError, reportUsage, type ExitCode } from './errors.ts';
 
 /** Adds one command, or a group of them, to the program. In the order of `--help`. */
 const commands: readonly ((program: Command, context: CliContext) => void)[] = [
@@ -40,28 +39,29 @@ const commands: readonly ((program: Command, context: CliContext) => void)[] = [
   addVersion,
 ];
 
-/** What a test gives instead of the streams of the process. */
-export type CliSurroundings = Pick<CliContext, 'stdout' | 'stderr' | 'clock'>;
-
 /**
- * Runs one command and promises an exit code (docs/cli.md): it never ends the process itself, and never throws.
+ * Runs one command. Resolves to an exit code (docs/cli.md); it never ends the process itself, and never throws.
+ * @param streams used by tests instead of the streams and the clock of the process
  */
-export async function runCommandLine(argv: readonly string[], surroundings?: CliSurroundings): Promise<ExitCode> {
+export async function runCommandLine(
+  argv: readonly string[],
+  streams?: Pick<CliContext, 'stdout' | 'stderr' | 'clock'>,
+): Promise<ExitCode> {
   let exitCode: ExitCode = exitCodes.ok;
   const context: CliContext = {
     ...processContext((code) => {
       exitCode = code;
     }),
-    ...surroundings,
+    ...streams,
   };
-  // Known before the arguments are parsed: a usage error must be readable by the program that asked for JSON.
+  // Known before the arguments are parsed: a usage error is JSON for a program that asked for JSON.
   const json = argv.includes('--json');
   try {
     await buildProgram(context, json).parseAsync([...argv], { from: 'user' });
     return exitCode;
   } catch (error) {
     if (!(error instanceof CommanderError)) return reportError(error, context.stderr, json);
-    // Help and version that were asked for are thrown too.
+    // Commander also throws for `--help` and `--version`.
     if (error.exitCode === 0) return exitCodes.ok;
     return json ? reportUsage(error.message, context.stderr) : exitCodes.usage;
   }

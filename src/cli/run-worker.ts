@@ -2,29 +2,26 @@ import type { Logger } from 'pino';
 import { startWorker, type RunningWorker } from '../app/start-worker.ts';
 import type { WorkerDeps } from '../app/worker-deps.ts';
 import type { Config } from '../config/config.ts';
-import { systemRandom } from '../ops/system-clock.ts';
-import type { CliContext } from './context.ts';
 import { programVersion } from '../ops/program-version.ts';
 import { listenForReload, listenForStop } from '../ops/signals.ts';
+import { systemRandom } from '../ops/system-clock.ts';
+import type { CliContext } from './context.ts';
 import { exitCodes } from './errors.ts';
 
-/** Draining, writing results and closing: a container is killed 10 s after it was asked to end. */
+/** A container is killed 10 s after it was asked to stop: draining, writing results and closing take less. */
 const hardStopMs = 9000;
 
-/**
- * Runs the worker until it is asked to end, or must not go on. `whileRunning` is told when it has started, and may
- * itself end it by resolving to `end`.
- */
-export async function runWorker(
-  run: {
-    config: Config;
-    logger: Logger;
-    /** Where the config came from: then SIGHUP has it read again. */
-    reading?: WorkerDeps['reading'];
-    whileRunning?: (worker: RunningWorker, stop: AbortSignal) => Promise<'end' | 'go on'>;
-  },
-  context: CliContext,
-): Promise<void> {
+interface WorkerRun {
+  readonly config: Config;
+  readonly logger: Logger;
+  /** Where the config came from: then SIGHUP reloads it. */
+  readonly reading?: WorkerDeps['reading'];
+  /** Called once the worker has started. It may end the worker by resolving to `stop`. */
+  readonly whileRunning?: (worker: RunningWorker, stop: AbortSignal) => Promise<'stop' | 'keep running'>;
+}
+
+/** Runs the worker until a signal stops it, or until it fails. */
+export async function runWorker(run: WorkerRun, context: CliContext): Promise<void> {
   const { config, logger, reading } = run;
   const stop = listenForStop();
   const hangUp = reading === undefined ? null : listenForReload();
@@ -38,16 +35,13 @@ export async function runWorker(
       pid: process.pid,
       ...(reading === undefined ? {} : { reading }),
     });
-    // What is refused stands in the log.
+    // A refused reload is in the log.
     hangUp?.listen(() => void worker.reload?.('SIGHUP').catch(() => undefined));
-    const asked = new Promise<string>((resolve) => {
-      if (stop.signal.aborted) resolve(String(stop.signal.reason));
-      else stop.signal.addEventListener('abort', () => resolve(String(stop.signal.reason)), { once: true });
-    });
-    const ended = run.whileRunning?.(worker, stop.signal).then((end) => (end === 'end' ? 'done' : asked)) ?? asked;
+    const asked = aborted(stop.signal).then(() => String(stop.signal.reason));
+    const ended = run.whileRunning?.(worker, stop.signal).then((next) => (next === 'stop' ? 'done' : asked)) ?? asked;
     try {
       const reason = await Promise.race([asked, ended, worker.failed]);
-      logger.info({ reason }, 'stopping: no more is taken in or sent, open calls are waited for');
+      logger.info({ reason }, 'stopping: nothing more is taken in or sent, calls in flight are waited for');
     } finally {
       await stopInTime(worker, logger, context);
     }
@@ -57,6 +51,13 @@ export async function runWorker(
   }
 }
 
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
 async function stopInTime(worker: RunningWorker, logger: Logger, context: CliContext): Promise<void> {
   const inTime = new AbortController();
   const late = context.clock.sleep(hardStopMs, inTime.signal).then(() => 'late' as const);
@@ -64,8 +65,8 @@ async function stopInTime(worker: RunningWorker, logger: Logger, context: CliCon
   const end = await Promise.race([stopped, late]);
   inTime.abort();
   if (end === 'late') {
-    // Whatever is still open is in the outbox as open, and is looked into first at the next start.
-    logger.error('could not stop in time; the next start takes up what is open');
+    // Calls in flight are recorded as open: the next start looks them up.
+    logger.error('could not stop in time; the next start looks up the calls that are still in flight');
     context.setExitCode(exitCodes.unexpected);
     return;
   }

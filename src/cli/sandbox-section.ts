@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { sandboxConfigSchema, type SandboxConfig } from '../sandbox/config.ts';
 
-/** What the worker's side adds to the sandbox's own settings: where it stands. */
+/** The keys that the command line reads itself; the rest belongs to the sandbox. */
 const placeSchema = z.strictObject({
   listen: z.string().default('127.0.0.1:8090'),
   database: z.string().min(1).optional(),
@@ -12,7 +12,7 @@ const placeSchema = z.strictObject({
 
 export interface SandboxSection {
   readonly listen: string;
-  /** Its own file, beside that of the worker and never the same. */
+  /** A file of its own, never that of the worker. */
   readonly database: string;
   readonly seed: number;
   readonly config: SandboxConfig;
@@ -32,7 +32,7 @@ export function readSandboxSection(section: unknown, dataDir: string): SandboxSe
 
 const isOurs = ([key]: [string, unknown]): boolean => Object.hasOwn(placeSchema.shape, key);
 
-/** Where it stands is ours to read, the rest is the sandbox's: both tell their mistakes together. */
+/** Both parts are checked, so that the mistakes of both are reported together. */
 function splitSection(section: unknown): { place: unknown; rest: unknown } {
   if (typeof section !== 'object' || section === null || Array.isArray(section)) return { place: section, rest: {} };
   const entries = Object.entries(section);

@@ -11,49 +11,50 @@ import {
   type OperatorCommand,
 } from '../core/entry/operator-command.ts';
 import { hasCode, OrderSyncError } from '../core/order-sync-error.ts';
-import { createLogger } from '../ops/logger.ts';
-import { systemRandom } from '../ops/system-clock.ts';
 import { programVersion } from '../ops/program-version.ts';
 import { readRunFile } from '../ops/run-file.ts';
-import type { CliContext } from './context.ts';
+import { systemRandom } from '../ops/system-clock.ts';
+import { loggerFor, type CliContext } from './context.ts';
 import { isErrorCode } from './errors.ts';
 
-/** The worker commits within a few ms; a disk that takes this long is ill. */
+/** The worker commits within a few ms; a disk that takes longer than this is failing. */
 const answerWithinMs = 20_000;
-/** Calls to others take as long as the others take. */
+/** For commands that call a shop or the API. */
 const callsWithinMs = 290_000;
-/** A worker that starts holds the outbox before it listens, and one that stops holds it after. */
-const patience = { tries: 20, everyMs: 250 };
+/** A starting worker holds the outbox before it listens, and a stopping one after. */
+const lockRetries = { tries: 20, everyMs: 250 };
 
 /** Who acts, for the audit log: the user of this machine. */
 export function cliActor(): string {
   try {
     return `cli:${userInfo().username}`.slice(0, 100);
   } catch {
-    // A container may run as a user that has no name.
+    // In a container the user may have no name.
     return 'cli:unknown';
   }
 }
 
 /**
- * Has a command done: by the running worker, which is the only writer of its outbox, or, when the lock proves that no
- * worker runs, by this process.
- * @throws OrderSyncError what the step refuses; UNREACHABLE when a worker holds the outbox and does not answer
+ * Has a command performed: by the running worker, which is the only writer of its outbox, or, when the lock proves that
+ * no worker runs, by this process.
+ * @throws OrderSyncError when the command is refused; UNREACHABLE when a worker holds the outbox and does not answer
  */
 export async function sendCommand(
   config: Config,
   command: Exclude<OperatorCommand, ExplainCommand>,
-  context: CliContext,
+  { clock, stderr }: CliContext,
 ): Promise<CommandResult> {
+  const logger = loggerFor(config, stderr, 'silent');
+  const deps = { config, logger, clock, random: systemRandom, version: programVersion, pid: process.pid };
   for (let tries = 1; ; tries += 1) {
     const answered = await askWorker(config, command);
     if (answered !== null) return answered;
     try {
-      return await performHere(config, command, context);
+      return await performWithoutWorker(deps, command);
     } catch (error) {
       if (!hasCode(error, 'DATABASE_LOCKED')) throw error;
-      if (tries < patience.tries) {
-        await context.clock.sleep(patience.everyMs);
+      if (tries < lockRetries.tries) {
+        await clock.sleep(lockRetries.everyMs);
         continue;
       }
       throw new OrderSyncError('UNREACHABLE', 'A worker holds the outbox, but does not take commands', {
@@ -64,70 +65,12 @@ export async function sendCommand(
   }
 }
 
-async function performHere(
-  config: Config,
-  command: Exclude<OperatorCommand, ExplainCommand>,
-  { clock, stderr }: CliContext,
-): Promise<CommandResult> {
-  const options = { level: 'silent', format: 'json', version: programVersion, instance: config.instance } as const;
-  const logger = createLogger(options, stderr);
-  const deps = { config, logger, clock, random: systemRandom, version: programVersion, pid: process.pid };
-  return await performWithoutWorker(deps, command);
-}
-
-const errorSchema = z.object({
-  error: z.object({ code: z.string(), message: z.string(), hint: z.string().nullish() }),
-});
 const answerSchema = z.object({ result: commandResultSchema });
 
-/** What the running worker answers; null when none took the command, and so nothing was done. */
+/** The answer of the running worker; null when no worker took the command, so nothing was done. */
 export async function askWorker(config: Config, command: OperatorCommand): Promise<CommandResult | null> {
-  const withinMs = isCalling(command) ? callsWithinMs : answerWithinMs;
-  const body = await post(config, controlPath, command, withinMs);
+  const body = await post(config, controlPath, command, isCalling(command) ? callsWithinMs : answerWithinMs);
   return body === null ? null : answerSchema.parse(body).result;
-}
-
-/** A worker that listens on every address of the machine is asked over loopback. */
-export function loopbackAddress(address: string): string {
-  return address.replace(/^0\.0\.0\.0:/, '127.0.0.1:').replace(/^\[::\]:/, '[::1]:');
-}
-
-/**
- * Posts to the worker of this configuration. Null when none took it: the run file is only a hint, it may have outlived
- * its worker and lead to any other program.
- * @throws OrderSyncError what the worker refuses; UNREACHABLE when it may have been done, but was not answered
- */
-async function post(config: Config, path: string, content: unknown, withinMs: number): Promise<unknown> {
-  const run = readRunFile(config.dataDir);
-  if (run?.control_token === undefined) return null;
-  const url = `http://${loopbackAddress(run.admin_address)}${path}`;
-  let answer: Response;
-  let body: unknown;
-  try {
-    answer = await fetch(url, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${run.control_token}`, 'content-type': 'application/json' },
-      body: JSON.stringify(content),
-      signal: AbortSignal.timeout(withinMs),
-      redirect: 'manual',
-    });
-    // Without the mark, whoever answered is not the worker that wrote the run file.
-    if (answer.headers.get(controlMark) === null) return null;
-    body = await answer.json();
-  } catch (cause) {
-    if (isConnectionRefused(cause)) return null;
-    throw new OrderSyncError('UNREACHABLE', `The worker at ${run.admin_address} did not answer in full`, {
-      hint: 'it may have done it: look with `order-sync orders show` before you try again',
-      cause,
-    });
-  }
-  const failed = errorSchema.safeParse(body);
-  if (failed.success) {
-    const { code, message, hint } = failed.data.error;
-    const knownCode = isErrorCode(code) ? code : 'INVARIANT';
-    throw new OrderSyncError(knownCode, message, hint === null || hint === undefined ? {} : { hint });
-  }
-  return body;
 }
 
 const reloadSchema = z.object({
@@ -137,13 +80,12 @@ const reloadSchema = z.object({
     warnings: z.array(z.string()),
   }),
 });
-export type ReloadAnswer = z.infer<typeof reloadSchema>['result'];
 
 /**
- * Has the running worker read its own configuration again: its own file, variables and flags, not those of the caller.
- * @throws OrderSyncError CONFIG_INVALID when it is refused; UNREACHABLE when no worker takes commands
+ * Has the running worker read its configuration again: its own file, variables and flags, not those of the caller.
+ * @throws OrderSyncError CONFIG_INVALID when the worker refuses it; UNREACHABLE when no worker takes commands
  */
-export async function askForReload(config: Config): Promise<ReloadAnswer> {
+export async function reloadWorker(config: Config): Promise<z.infer<typeof reloadSchema>['result']> {
   const body = await post(config, reloadPath, {}, answerWithinMs);
   if (body !== null) return reloadSchema.parse(body).result;
   throw new OrderSyncError('UNREACHABLE', 'No worker of this configuration takes commands', {
@@ -151,7 +93,49 @@ export async function askForReload(config: Config): Promise<ReloadAnswer> {
   });
 }
 
-/** The connection was refused, so nobody took the command. */
+/** A worker that listens on every address of the machine is asked over loopback. */
+export function loopbackAddress(address: string): string {
+  return address.replace(/^0\.0\.0\.0:/, '127.0.0.1:').replace(/^\[::\]:/, '[::1]:');
+}
+
+const errorSchema = z.object({
+  error: z.object({ code: z.string(), message: z.string(), hint: z.string().nullish() }),
+});
+
+/**
+ * Posts to the worker of this configuration. Null when no worker took it: the run file is only a hint, it may have
+ * outlived its worker and lead to any other program.
+ * @throws OrderSyncError when the worker refuses; UNREACHABLE when it took the command and its answer is missing
+ */
+async function post(config: Config, path: string, content: unknown, withinMs: number): Promise<unknown> {
+  const run = readRunFile(config.dataDir);
+  if (run?.control_token === undefined) return null;
+  let body: unknown;
+  try {
+    const answer = await fetch(`http://${loopbackAddress(run.admin_address)}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${run.control_token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(content),
+      signal: AbortSignal.timeout(withinMs),
+      redirect: 'manual',
+    });
+    // Without the mark, the answer is not from the worker that wrote the run file.
+    if (answer.headers.get(controlMark) === null) return null;
+    body = await answer.json();
+  } catch (cause) {
+    if (isConnectionRefused(cause)) return null;
+    throw new OrderSyncError('UNREACHABLE', `The worker at ${run.admin_address} did not answer in full`, {
+      hint: 'the command may have been performed: look with `order-sync orders show` before you try again',
+      cause,
+    });
+  }
+  const failed = errorSchema.safeParse(body);
+  if (!failed.success) return body;
+  const { code, message, hint } = failed.data.error;
+  throw new OrderSyncError(isErrorCode(code) ? code : 'INVARIANT', message, typeof hint === 'string' ? { hint } : {});
+}
+
+/** Then nobody took the command. */
 function isConnectionRefused(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
   return cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED';

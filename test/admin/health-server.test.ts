@@ -20,7 +20,7 @@ async function ask(path: string, checks: HealthCheck[], draining = false) {
 }
 
 describe('health', () => {
-  it('is alive whatever its checks say', async () => {
+  it('is alive whatever its checks report', async () => {
     expect((await ask('/livez', [broken], true)).status).toBe(200);
   });
 
@@ -38,7 +38,7 @@ describe('health', () => {
     expect((await ask('/healthz', [passing, supplierDown])).status).toBe(503);
   });
 
-  it('names each check and shows the worst, but never why', async () => {
+  it('names each check and shows the worst result, but never the reason', async () => {
     const { status, body } = await ask('/healthz', [
       broken,
       { name: 'results', readiness: false, check: () => 'warn' },
@@ -53,7 +53,7 @@ describe('health', () => {
     expect((await ask('/healthz', [{ name: 'results', readiness: false, check: () => 'warn' }])).status).toBe(200);
   });
 
-  it('listens on a free port and says which, and its end does not wait for open connections', async () => {
+  it('listens on a free port and reports it, and its stop does not wait for open connections', async () => {
     const server = await startHealthServer(options(0));
     const answer = await fetch(`http://${server.address}/livez`);
     expect(answer.status).toBe(200);
@@ -62,7 +62,7 @@ describe('health', () => {
     await expect(fetch(`http://${server.address}/livez`)).rejects.toThrow('fetch failed');
   });
 
-  it('ends although a client has not finished its request', async () => {
+  it('stops although a client has not finished its request', async () => {
     const server = await startHealthServer(options(0));
     const client = connect(Number(server.address.split(':')[1]), '127.0.0.1');
     const dropped = once(client.resume(), 'close');
@@ -73,7 +73,7 @@ describe('health', () => {
     await expect(dropped).resolves.toBeDefined();
   });
 
-  it('says which key to change when the port is taken', async () => {
+  it('names the key to change when the port is taken', async () => {
     const first = await startHealthServer(options(0));
     onTestFinished(() => first.close());
     const port = Number(first.address.split(':')[1]);

@@ -4,7 +4,7 @@ import { startHealthServer, type CheckStatus } from '../../src/admin/health-serv
 import { writeRunFile } from '../../src/ops/run-file.ts';
 import { installation, runProgram, sandboxConfig } from './installation.ts';
 
-/** A worker as far as health can see it: it listens, and has written down where. */
+/** What the health command needs of a worker: a health server, and a run file with its address. */
 async function listening(state: { check: CheckStatus; draining?: boolean }) {
   const worker = installation();
   mkdirSync(worker.dataDir);
@@ -26,7 +26,7 @@ async function listening(state: { check: CheckStatus; draining?: boolean }) {
 }
 
 describe('order-sync health', () => {
-  it('finds a worker on a free port by the file it wrote, and tells how it is', async () => {
+  it('finds the port of a worker in its run file, and prints its health', async () => {
     const worker = await listening({ check: 'pass' });
     expect(await worker.run('health')).toEqual({ code: 0, stdout: 'pass\n  database: pass\n', stderr: '' });
     expect(await worker.run('health', '--live')).toMatchObject({ code: 0, stdout: 'pass\n' });
@@ -40,20 +40,20 @@ describe('order-sync health', () => {
     });
   });
 
-  it('ends with 8 when the worker is ill, although it lives', async () => {
+  it('ends with 8 when a check of the worker fails, although it is alive', async () => {
     const worker = await listening({ check: 'fail' });
     expect(await worker.run('health')).toMatchObject({ code: 8, stdout: 'fail\n  database: fail\n' });
     expect((await worker.run('health', '--ready')).code).toBe(8);
     expect((await worker.run('health', '--live')).code).toBe(0);
   });
 
-  it('is not ready while it drains, but alive', async () => {
+  it('reports a draining worker as alive and not ready', async () => {
     const worker = await listening({ check: 'pass', draining: true });
     expect((await worker.run('health', '--ready')).code).toBe(8);
     expect((await worker.run('health', '--live')).code).toBe(0);
   });
 
-  it('ends with 6 when nothing answers, or something else does', async () => {
+  it('ends with 6 when nothing answers', async () => {
     expect((await installation().run('health', '--live')).code).toBe(6);
     const other = await listening({ check: 'pass' });
     await writeRunFile(other.dataDir, { pid: 1, started_at: '', version: '', admin_address: '127.0.0.1:1' });
@@ -62,7 +62,7 @@ describe('order-sync health', () => {
     expect(stderr).toContain('No worker answers at http://127.0.0.1:1/healthz');
   });
 
-  it('asks a worker that listens everywhere over loopback', async () => {
+  it('asks a worker over loopback that listens on every address', async () => {
     const worker = await listening({ check: 'pass' });
     const { stderr } = await installation((folder) => sandboxConfig(folder).replace('127.0.0.1:0', '0.0.0.0:1')).run(
       'health',
@@ -71,7 +71,7 @@ describe('order-sync health', () => {
     expect((await worker.run('health')).code).toBe(0);
   });
 
-  it('is what a container can run: one process, one code', async () => {
+  it('runs as one process with one exit code, as a container does', async () => {
     const worker = await listening({ check: 'pass' });
     const { code } = await runProgram(['health', '--live'], { ORDER_SYNC_CONFIG: worker.configFile });
     expect(code).toBe(0);

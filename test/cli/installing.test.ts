@@ -34,7 +34,7 @@ describe('order-sync init', () => {
     expect(readFileSync(join(fresh.dataDir, 'reference.secret'), 'utf8')).toBe(secret);
   });
 
-  it('takes a restored secret, so that a lost disk leads to the same references', async () => {
+  it('keeps a restored secret: after a lost disk the references are the same', async () => {
     const restored = knownInstallation();
     const { stdout } = await restored.run('init');
     expect(stdout).toContain(`found ${join(restored.dataDir, 'reference.secret')}`);
@@ -59,7 +59,7 @@ describe('order-sync init', () => {
 });
 
 describe('order-sync check-config', () => {
-  it('tells every mistake, and ends with 3', async () => {
+  it('reports every mistake, and ends with 3', async () => {
     const wrong = installation(() => 'instance: 1\nbase: 2\n');
     const { code, stdout, stderr } = await wrong.run('check-config');
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
@@ -74,7 +74,7 @@ describe('order-sync check-config', () => {
     });
   });
 
-  it('explains where each value comes from, with secrets masked', async () => {
+  it('prints each value and its source, with secrets masked', async () => {
     const { run, configFile } = installation();
     const { code, stdout } = await run('check-config', '--explain', '--set', 'log.level=debug');
     expect(code).toBe(0);
@@ -92,12 +92,12 @@ describe('order-sync results rewrite', () => {
     const outbox = knownInstallation();
     await fillOutbox(outbox);
     const one = await outbox.run('results', 'rewrite', '--source', 'shop1', '--order', '1001');
-    expect(one).toMatchObject({ code: 0, stdout: '1 result will be written again by the worker\n' });
+    expect(one).toMatchObject({ code: 0, stdout: 'the worker will write 1 result again\n' });
     const all = await outbox.run('results', 'rewrite', '--all', '--json');
     expect(JSON.parse(all.stdout)).toEqual({ results_due: 2 });
   });
 
-  it('asks which, and knows when there is none', async () => {
+  it('ends with 2 when no order or more than one choice is named, and with 4 when no order has a result', async () => {
     const outbox = knownInstallation();
     await fillOutbox(outbox);
     expect((await outbox.run('results', 'rewrite')).code).toBe(2);
@@ -105,7 +105,7 @@ describe('order-sync results rewrite', () => {
     expect((await outbox.run('results', 'rewrite', '--order', '9999')).code).toBe(4);
   });
 
-  it('ends with 6 while a worker holds the outbox that takes no commands', async () => {
+  it('ends with 6 while a worker holds the outbox and takes no commands', async () => {
     const outbox = knownInstallation();
     await fillOutbox(outbox);
     const worker = openOutbox(outbox);
@@ -117,7 +117,7 @@ describe('order-sync results rewrite', () => {
 });
 
 describe('order-sync db check', () => {
-  it('finds a database sound, beside its worker', async () => {
+  it('finds a database sound while its worker runs', async () => {
     const outbox = knownInstallation();
     const worker = openOutbox(outbox);
     const { code, stdout } = await outbox.run('db', 'check', '--json');
@@ -126,7 +126,7 @@ describe('order-sync db check', () => {
     expect(JSON.parse(stdout)).toMatchObject({ sound: true, problems: [], upstream: 'sandbox' });
   });
 
-  it('finds what is broken, and ends with 8', async () => {
+  it('finds what is damaged, and ends with 8', async () => {
     const outbox = knownInstallation();
     await fillOutbox(outbox);
     const database = new SqliteDatabase(join(outbox.dataDir, 'order-sync.db'));
@@ -138,7 +138,7 @@ describe('order-sync db check', () => {
     expect(stdout).toContain('refers to a missing row of requests');
   });
 
-  it('leaves a database of a newer program alone, and ends with 7', async () => {
+  it('does not touch a database of a newer version, and ends with 7', async () => {
     const outbox = knownInstallation();
     await openOutbox(outbox).close();
     const database = new SqliteDatabase(join(outbox.dataDir, 'order-sync.db'));
@@ -149,7 +149,7 @@ describe('order-sync db check', () => {
     }
   });
 
-  it('of an older program is not read by a command before a worker has brought it up to date', async () => {
+  it('does not read a database of an older version before a worker has migrated it', async () => {
     const outbox = knownInstallation();
     const newest = migrations().length;
     const database = new SqliteDatabase(join(outbox.dataDir, 'order-sync.db'));
@@ -165,7 +165,7 @@ describe('order-sync db check', () => {
     expect((await outbox.run('orders', 'list')).code).toBe(0);
   });
 
-  it('ends with 4 where there is none', async () => {
+  it('ends with 4 where there is no database', async () => {
     const nothing = installation();
     mkdirSync(nothing.dataDir);
     expect((await nothing.run('db', 'check')).code).toBe(4);

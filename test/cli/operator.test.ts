@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { knownInstallation, type Installation } from './installation.ts';
 import { fillOutbox } from './sample-outbox.ts';
 
-const refused = 'os-kpxngmnkhaycontcxzqnrzgdxp';
-const doubtful = 'os-6kaxc2lkdkxasrz3ryxnk4zzla';
+const rejected = 'os-kpxngmnkhaycontcxzqnrzgdxp';
+const inReview = 'os-6kaxc2lkdkxasrz3ryxnk4zzla';
 const pending = 'os-cjrz4rvldsto2jmhrsscc3j6lo';
 const why = ['--reason', 'asked by the shop'];
 
@@ -22,25 +22,25 @@ async function stateOf(outbox: Installation, reference: string): Promise<string 
 }
 
 describe('deciding on an entry while no worker runs', () => {
-  it('says what it did, and does what it says', async () => {
+  it('prints the change of state, and makes it', async () => {
     const outbox = await filled();
     const said = async (...argv: string[]) => (await outbox.run('orders', ...argv, ...why)).stdout;
     expect(await said('hold', pending)).toBe(`${pending}: pending -> held\n`);
     expect(await said('release', pending)).toBe(`${pending}: held -> pending\n`);
     expect(await said('cancel', pending)).toBe(`${pending}: pending -> cancelled\n`);
-    expect(await said('retry', doubtful)).toBe(`${doubtful}: needs_review -> unknown\n`);
-    expect(await said('retry', doubtful)).toBe(`${doubtful} stays unknown, and is due now\n`);
-    expect(await said('reorder', refused, '--confirm', refused)).toMatch(
-      /^os-kpxngmnkhaycontcxzqnrzgdxp is ordered anew as os-[a-z2-7]{26}\n$/,
+    expect(await said('retry', inReview)).toBe(`${inReview}: needs_review -> unknown\n`);
+    expect(await said('retry', inReview)).toBe(`${inReview} stays unknown, and is due now\n`);
+    expect(await said('reorder', rejected, '--confirm', rejected)).toMatch(
+      /^os-kpxngmnkhaycontcxzqnrzgdxp is ordered again as os-[a-z2-7]{26}\n$/,
     );
     expect(await stateOf(outbox, pending)).toBe('cancelled');
   });
 
-  it('shows with the order who decided what, and why, and nothing of other orders', async () => {
+  it('shows with the order who decided what and why, and nothing about other orders', async () => {
     const outbox = await filled();
     await outbox.run('orders', 'hold', pending, ...why);
     await outbox.run('orders', 'release', pending, '--reason', 'the shop called again');
-    await outbox.run('orders', 'retry', doubtful, ...why);
+    await outbox.run('orders', 'retry', inReview, ...why);
     const { audit } = JSON.parse((await outbox.run('orders', 'show', pending, '--json')).stdout);
     expect(audit).toMatchObject([
       { action: 'hold', subject: pending, reason: 'asked by the shop' },
@@ -53,52 +53,52 @@ describe('deciding on an entry while no worker runs', () => {
 
   it('keeps its JSON contract', async () => {
     const outbox = await filled();
-    const order = ['resolve', doubtful, '--as', 'fulfilled', '--order-number', 'E-7', '--json'];
+    const order = ['resolve', inReview, '--as', 'fulfilled', '--order-number', 'E-7', '--json'];
     expect(JSON.parse((await outbox.run('orders', ...order, ...why)).stdout)).toEqual({
-      reference: doubtful,
+      reference: inReview,
       before: 'needs_review',
       after: 'fulfilled',
       new_reference: null,
     });
   });
 
-  it('ends with 5 for what is not allowed, naming the state and what is', async () => {
+  it('ends with 5 for an action that is not allowed, and names the state and the allowed actions', async () => {
     const outbox = await filled();
-    expect(await outbox.run('orders', 'cancel', doubtful, ...why)).toEqual({
+    expect(await outbox.run('orders', 'cancel', inReview, ...why)).toEqual({
       code: 5,
       stdout: '',
-      stderr: `order-sync: ${doubtful} is needs_review and may have been bought: it cannot be changed by cancel\nWhat to do: what can be done: retry, resolve\n`,
+      stderr: `order-sync: ${inReview} is needs_review and may have been bought: it cannot be changed by cancel\nWhat to do: what can be done: retry, resolve\n`,
     });
-    expect((await outbox.run('orders', 'reorder', refused, ...why)).stderr).toContain(`--confirm ${refused}`);
-    expect(await stateOf(outbox, doubtful)).toBe('needs_review');
+    expect((await outbox.run('orders', 'reorder', rejected, ...why)).stderr).toContain(`--confirm ${rejected}`);
+    expect(await stateOf(outbox, inReview)).toBe('needs_review');
   });
 
-  it('ends with 4 for a reference that is not there, and with 2 without a reason or an end', async () => {
+  it('ends with 4 for an unknown reference, and with 2 without a reason or a final state', async () => {
     const outbox = await filled();
     expect((await outbox.run('orders', 'hold', 'os-nobody', ...why)).code).toBe(4);
     expect((await outbox.run('orders', 'hold', pending)).code).toBe(2);
     expect((await outbox.run('orders', 'hold', pending, '--reason', 'x')).code).toBe(2);
-    expect((await outbox.run('orders', 'resolve', doubtful, '--as', 'lost', ...why)).code).toBe(2);
+    expect((await outbox.run('orders', 'resolve', inReview, '--as', 'lost', ...why)).code).toBe(2);
     expect((await outbox.run('orders', 'retry', ...why)).code).toBe(2);
     expect(await stateOf(outbox, pending)).toBe('pending');
   });
 
-  it('retries all that is in front of a person, after it has said how many', async () => {
+  it('retries every entry that needs review, after it has printed how many', async () => {
     const outbox = await filled();
     const preview = await outbox.run('orders', 'retry', '--attention', ...why);
-    expect(preview.stdout).toBe('1 in needs_review would be tried again; do it with --yes\n');
-    expect(await stateOf(outbox, doubtful)).toBe('needs_review');
+    expect(preview.stdout).toBe('1 in needs_review would be retried; do it with --yes\n');
+    expect(await stateOf(outbox, inReview)).toBe('needs_review');
     const { stdout } = await outbox.run('orders', 'retry', '--attention', '--yes', ...why);
-    expect(stdout).toBe('1 of 1 are tried again\n');
-    expect(await stateOf(outbox, doubtful)).toBe('unknown');
+    expect(stdout).toBe('1 of 1 are retried\n');
+    expect(await stateOf(outbox, inReview)).toBe('unknown');
   });
 });
 
-describe('stopping a scope', () => {
-  it('lasts until somebody lets it go on, and is shown with its reason', async () => {
+describe('pausing a scope', () => {
+  it('lasts until somebody resumes it, and is shown with its reason', async () => {
     const outbox = await filled();
     const stop = ['queue', 'pause', 'family:esim', ...why];
-    expect((await outbox.run(...stop)).stdout).toBe('family:esim stands still until it is resumed\n');
+    expect((await outbox.run(...stop)).stdout).toBe('family:esim is paused until it is resumed\n');
     expect((await outbox.run('queue', 'status')).stdout).toMatch(
       /family:esim +2026-11-21 12:00:00Z +cli:\S+ +manual: asked by the shop/,
     );
@@ -110,7 +110,7 @@ describe('stopping a scope', () => {
     expect((await outbox.run('queue', 'resume', 'family:esim', ...why)).code).toBe(5);
   });
 
-  it('takes over what the worker stopped, and refuses what names nothing', async () => {
+  it('takes over a pause of the worker, and refuses a scope that names nothing', async () => {
     const outbox = await filled();
     expect((await outbox.run('queue', 'pause', 'balance:EUR', ...why)).code).toBe(0);
     for (const scope of ['everything', 'family:book', 'balance:usd', 'key:nobody', 'account:']) {
@@ -132,7 +132,7 @@ describe('order-sync submit', () => {
     return path;
   };
 
-  it('prints the references, and the same for the same orders', async () => {
+  it('prints the references, and the same ones for the same orders', async () => {
     const outbox = await filled();
     const file = write(outbox, 'orders.json', order(2));
     const first = await outbox.run('submit', file);
@@ -144,7 +144,7 @@ describe('order-sync submit', () => {
     expect(first.stdout).toContain(again.lines[0].reference);
   });
 
-  it('ends with 5 for other content under the same name, and for lines that cannot be accepted', async () => {
+  it('ends with 5 for a known line with other content, and for lines that cannot be accepted', async () => {
     const outbox = await filled();
     await outbox.run('submit', write(outbox, 'orders.json', order(2)));
     const conflict = await outbox.run('submit', write(outbox, 'again.json', order(3)));
@@ -158,7 +158,7 @@ describe('order-sync submit', () => {
     const refusal = await outbox.run('submit', wrong);
     expect(refusal.code).toBe(5);
     expect(refusal.stderr).toContain('order 3002, line_id 1');
-    // Nothing was half done.
+    // Nothing was submitted in part.
     expect((await outbox.run('orders', 'show', '3001')).code).toBe(4);
     expect((await outbox.run('submit', join(outbox.folder, 'none.json'))).code).toBe(4);
     expect((await outbox.run('submit', write(outbox, 'orders.txt', ''))).code).toBe(2);

@@ -54,7 +54,7 @@ describe('order-sync orders list', () => {
     `);
   });
 
-  it('is narrowed by state, source, search and attention', async () => {
+  it('lists only the orders of a state, a source, a search or the attention list', async () => {
     const outbox = await filled();
     expect(await listed(outbox, '--state', 'pending')).toEqual(['1003']);
     expect(await listed(outbox, '--source', 'shop2')).toEqual([]);
@@ -63,14 +63,14 @@ describe('order-sync orders list', () => {
     expect(await listed(outbox, '--attention')).toEqual(['1002', '1001']);
   });
 
-  it('is read page by page, and says how to go on', async () => {
+  it('is read page by page, and prints how to continue', async () => {
     const outbox = await filled();
     const first = await outbox.run('orders', 'list', '--limit', '2');
     expect(first.stderr).toBe('There are more: --before 2\n');
     expect(await listed(outbox, '--limit', '2', '--before', '2')).toEqual(['1001']);
   });
 
-  it('says so when there is nothing', async () => {
+  it('says so when there are no orders', async () => {
     const outbox = await filled();
     expect(await outbox.run('orders', 'list', '--source', 'shop2')).toEqual({
       code: 0,
@@ -79,7 +79,7 @@ describe('order-sync orders list', () => {
     });
   });
 
-  it('reads beside the worker that holds the outbox', async () => {
+  it('reads while a worker holds the outbox', async () => {
     const outbox = await filled();
     const worker = openOutbox(outbox);
     const { code, stdout } = await runProgram(['orders', 'list', '--json', '--config', outbox.configFile]);
@@ -89,7 +89,7 @@ describe('order-sync orders list', () => {
 });
 
 describe('order-sync orders show', () => {
-  it('shows what was asked, every attempt, what to do and what is allowed, and nothing that steers a terminal', async () => {
+  it('shows what was asked, every attempt, what to do and what is allowed, and nothing that controls a terminal', async () => {
     const outbox = await filled();
     const { code, stdout } = await outbox.run('orders', 'show', '1001');
     expect(code).toBe(0);
@@ -122,7 +122,7 @@ describe('order-sync orders show', () => {
     `);
   });
 
-  it('shows why an order stands in front of a person, and one that was never sent', async () => {
+  it('shows why an order needs review, and an order that was never sent', async () => {
     const outbox = await filled();
     expect((await outbox.run('orders', 'show', '1002')).stdout).toMatchInlineSnapshot(`
       "Order 1002 of shop1
@@ -132,7 +132,7 @@ describe('order-sync orders show', () => {
       os-6kaxc2lkdkxasrz3ryxnk4zzla  line 1  esim_order
         asked       1 x es-7 for 7 days in USD
         state       needs_review (an attempt may have been processed)
-        review      the horizon has passed
+        review      the reference has expired
         allowed     retry, resolve
                     order-sync orders retry os-6kaxc2lkdkxasrz3ryxnk4zzla --reason "…"
                     order-sync orders resolve os-6kaxc2lkdkxasrz3ryxnk4zzla --as fulfilled|rejected|refunded --reason "…"
@@ -199,6 +199,7 @@ describe('order-sync orders show', () => {
             "currency": "USD",
             "error_code": null,
             "error_message": null,
+            "held_from": null,
             "line_id": "1",
             "next_attempt_at": null,
             "next_step": "send",
@@ -206,7 +207,8 @@ describe('order-sync orders show', () => {
             "order_number": null,
             "outcome_unknown": true,
             "reference": "os-6kaxc2lkdkxasrz3ryxnk4zzla",
-            "review_reason": "the horizon has passed",
+            "replaced": false,
+            "review_reason": "the reference has expired",
             "state": "needs_review",
             "unit_count": 0,
           },
@@ -230,7 +232,7 @@ describe('order-sync orders show', () => {
     }
   });
 
-  it('ends with 4 and a next step for an order that is not there', async () => {
+  it('ends with 4 and a next step for an unknown order', async () => {
     const outbox = await filled();
     const text = await outbox.run('orders', 'show', '9999');
     expect(text).toMatchObject({ code: 4, stdout: '', stderr: expect.stringContaining('What to do: ') });
@@ -242,7 +244,7 @@ describe('order-sync orders show', () => {
 });
 
 describe('order-sync queue status', () => {
-  it('shows what is open, what stands still and what waits for a person', async () => {
+  it('shows what is open, what is paused and what needs review', async () => {
     const outbox = await filled();
     const { code, stdout } = await outbox.run('queue', 'status');
     expect(code).toBe(0);
@@ -255,11 +257,11 @@ describe('order-sync queue status', () => {
       rejected      1
       needs_review  1
 
-      STANDS STILL  SINCE                 BY      REASON
-      balance:EUR   2026-11-21 11:00:00Z  worker  insufficient_balance: Balance too low
+      PAUSED       SINCE                 BY      REASON
+      balance:EUR  2026-11-21 11:00:00Z  worker  insufficient_balance: Balance too low
 
-      WAITS FOR A PERSON             SINCE                 ORDER         REASON
-      os-6kaxc2lkdkxasrz3ryxnk4zzla  2026-11-21 11:00:02Z  shop1/1002/1  the horizon has passed
+      ATTENTION                      SINCE                 ORDER         REASON
+      os-6kaxc2lkdkxasrz3ryxnk4zzla  2026-11-21 11:00:02Z  shop1/1002/1  the reference has expired
       rejection                      2026-11-21 11:00:00Z  shop1/1001/3  invalid_field: line 4, quantity: must be at least 1
       "
     `);
@@ -276,7 +278,7 @@ describe('order-sync queue status', () => {
             "line_id": "1",
             "message": null,
             "order_id": "1002",
-            "reason": "the horizon has passed",
+            "reason": "the reference has expired",
             "reference": "os-6kaxc2lkdkxasrz3ryxnk4zzla",
             "since": "2026-11-21T11:00:02.250Z",
             "source": "shop1",

@@ -10,7 +10,7 @@ import { projectRoot, runHere, runProgram } from './installation.ts';
 const { version } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8'));
 
 describe('the command line', () => {
-  it('helps on stdout when it is asked, and on stderr with 2 when a command is missing', async () => {
+  it('prints help on stdout when asked, and on stderr with exit code 2 when a command is missing', async () => {
     for (const asking of [['--help'], ['help'], ['orders', '--help'], ['help', 'orders']]) {
       const { code, stdout, stderr } = await runHere(asking);
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -23,7 +23,7 @@ describe('the command line', () => {
     }
   });
 
-  it('asks whether a near command was meant, and ends with 2', async () => {
+  it('suggests a similar command, and ends with 2', async () => {
     const { code, stderr } = await runHere(['order']);
     expect(code).toBe(2);
     expect(stderr).toBe("error: unknown command 'order'\n(Did you mean orders?)\n(see `order-sync --help`)\n");
@@ -37,13 +37,13 @@ describe('the command line', () => {
     [['orders', 'show'], /missing required argument 'order'/],
     [['health', '--live', '--ready'], /cannot be used with/],
     [['check-config', '--set', 'log.level'], /must be key=value/],
-  ])('refuses %j as usage', async (argv, message) => {
+  ])('refuses the arguments %j with exit code 2', async (argv, message) => {
     const { code, stdout, stderr } = await runHere(argv);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(message);
   });
 
-  it('tells usage errors as JSON, and nothing else, to a program that asked for JSON', async () => {
+  it('prints a usage error as JSON, and nothing else, when JSON was asked for', async () => {
     const { code, stderr } = await runHere(['orders', 'list', '--json', '--state', 'lost']);
     expect(code).toBe(2);
     expect(JSON.parse(stderr)).toEqual({
@@ -57,7 +57,7 @@ describe('the command line', () => {
     expect(JSON.parse(stdout)).toEqual({ order_sync: version, node: process.versions.node });
   });
 
-  it('goes on when its reader closes the pipe: a worker must not die of a closed log', async () => {
+  it('keeps running when the reader of its output closes the pipe', async () => {
     const script = `
       import { processContext } from ${JSON.stringify(new URL('../../src/cli/context.ts', import.meta.url).href)};
       const { stdout, stderr } = processContext(() => {});
@@ -82,7 +82,7 @@ describe('the command line', () => {
 });
 
 describe('exit codes', () => {
-  it('follow the code of an error, also behind a failed clean-up, and are 1 for what nobody foresaw', () => {
+  it('follow the code of an error, also after a failed clean-up, and are 1 for an unknown error', () => {
     const refused = new OrderSyncError('REFUSED', 'x');
     expect(exitCodeFor(refused)).toBe(5);
     expect(exitCodeFor(new AggregateError([refused, new Error('y')]))).toBe(5);
@@ -94,12 +94,12 @@ describe('exit codes', () => {
 });
 
 describe('text for a terminal', () => {
-  it('carries nothing that steers it', () => {
+  it('has no characters that control a terminal', () => {
     expect(plainText('a\u001b[2Jb\nc\u202ed\u2028e')).toBe('a\u{fffd}[2Jb\u{fffd}c\u{fffd}d\u{fffd}e');
     expect(renderTable(['A', 'B'], [['1\n2', 'x']])).toBe('A    B\n1\u{fffd}2  x\n');
   });
 
-  it('tells durations in their two largest units', () => {
+  it('shows durations in their two largest units', () => {
     expect([0, 999, 1000, 61_000, 3_600_000, 90_000_000].map(shortDuration)).toEqual([
       '0 s',
       '0 s',

@@ -94,7 +94,7 @@ describe('order-sync queue explain, while no worker runs', () => {
     `);
     expect(await explained(outbox, inReview)).toMatchInlineSnapshot(`
       "os-6kaxc2lkdkxasrz3ryxnk4zzla is needs_review
-        why     it needs review: the horizon has passed
+        why     it needs review: the reference has expired
       "
     `);
     await outbox.run('queue', 'pause', 'family:gift_card', ...why);

@@ -41,8 +41,8 @@ const line = (orderId: string, lineId: string, rest: Partial<AcceptableLine>) =>
 });
 
 /**
- * Three orders: 1001 was bought, and its second line refused; 1002 is in doubt after a timeout; 1003 was never sent.
- * A line of 1001 was not accepted, and a balance stands still.
+ * Three orders. 1001 was bought, but its second line was rejected and its third not accepted. The outcome of 1002 is
+ * unknown after a timeout. 1003 was never sent. A balance is paused.
  */
 export async function fillOutbox(installation: Installation): Promise<void> {
   const store = openOutbox(installation);
@@ -95,7 +95,7 @@ export async function fillOutbox(installation: Installation): Promise<void> {
     state: 'needs_review',
     row: 'deadline',
     outcomeUnknown: true,
-    reviewReason: 'the horizon has passed',
+    reviewReason: 'the reference has expired',
   });
   await store.intake.acceptBatch({
     nowMs: startMs + 3000,

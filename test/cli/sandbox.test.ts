@@ -23,7 +23,7 @@ async function serve(place: Installation, ...more: string[]) {
 }
 
 describe('order-sync sandbox', () => {
-  it('serves the API alone, and ends in good order on SIGTERM and on SIGINT', async () => {
+  it('serves the API alone, and ends with 0 on SIGTERM and on SIGINT', async () => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       const { url, child, ended } = await serve(installation());
       const answer = await fetch(`${url}/products`, { headers: { authorization: 'Bearer sandbox-key-main' } });
@@ -33,7 +33,7 @@ describe('order-sync sandbox', () => {
     }
   });
 
-  it('keeps its orders over a restart, delivers the same codes for the same seed, and forgets all with --reset', async () => {
+  it('keeps its orders over a restart, delivers the same codes for the same seed, and forgets everything with --reset', async () => {
     const place = installation();
     const headers = { authorization: 'Bearer sandbox-key-main', 'content-type': 'application/json' };
     const body = JSON.stringify({ reference: 'shop-1', variant: 'steam-usd-20', quantity: 1, currency: 'USD' });
@@ -62,7 +62,7 @@ describe('order-sync sandbox', () => {
     expect(stderr).toContain(`Cannot listen on ${listen}: another program listens there`);
   });
 
-  it('tells mistakes in its section by their places', async () => {
+  it('reports mistakes in its section by their places', async () => {
     const wrong = installation((folder) =>
       sandboxConfig(folder).replace(/sandbox: .*/, 'sandbox: { seed: x, limits: { orders: 0 } }'),
     );
@@ -74,7 +74,7 @@ describe('order-sync sandbox', () => {
 });
 
 describe('order-sync wire', () => {
-  it('prints the mapping in use as it can stand in a config, and takes it back', async () => {
+  it('prints the mapping in use as a config section, which it can read again', async () => {
     const first = await installation().run('wire');
     expect(first.code).toBe(0);
     const { wholesale } = parse(first.stdout);
@@ -86,7 +86,7 @@ describe('order-sync wire', () => {
     expect(JSON.parse(json.stdout)).toEqual(wholesale.wire);
   });
 
-  it('ends with 3 for a mapping that is none', async () => {
+  it('ends with 3 for an invalid mapping', async () => {
     expect((await installation().run('wire', '--set', 'wholesale.wire.nonsense=1')).code).toBe(3);
   });
 });

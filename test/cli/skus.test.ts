@@ -58,7 +58,7 @@ async function check(house: House, ...argv: string[]): Promise<Findings & { code
 }
 
 describe('order-sync skus check', () => {
-  it('finds nothing wrong with what the supplier sells, and says what it cannot know', async () => {
+  it('finds no problem with products that the supplier sells, and lists what it cannot know', async () => {
     const house = await houseWith(good);
     expect((await cli(house, 'init')).code).toBe(0);
     expect(await check(house)).toMatchObject({ code: 0, problems: [], unknown: [{ sku: 'TOPUP', code: 'per_esim' }] });
@@ -67,7 +67,7 @@ describe('order-sync skus check', () => {
     );
   });
 
-  it('names every entry that an order would be refused for, by the code of the refusal, and ends with 8', async () => {
+  it('names every SKU whose order would be rejected, by the code of the rejection, and ends with 8', async () => {
     const house = await houseWith(good + bad);
     await cli(house, 'init');
     const { code, problems } = await check(house);
@@ -88,7 +88,7 @@ describe('order-sync skus check', () => {
     expect(calls.filter((operation) => /order|topup|cancel/.test(operation ?? ''))).toEqual([]);
   });
 
-  it('asks the running worker, whose budget it is: no call is turned away, and orders keep their room', async () => {
+  it('asks the running worker for its budget: no call is rate-limited, and orders keep their slots', async () => {
     const limits = { window_ms: 1000, requests: 12, orders: 4, transit_ms: 50 };
     const house = await houseWith(good + bad, {
       limits,
@@ -114,7 +114,7 @@ describe('order-sync skus check', () => {
     await worker.end('SIGTERM');
   });
 
-  it('goes on with the budget of a key that got another name since, also without a worker', async () => {
+  it('uses the budget of a key that was renamed since, also without a worker', async () => {
     const house = await houseWith(good, {
       limits: { window_ms: 600_000, requests: 100, orders: 20, transit_ms: 50 },
     });
@@ -127,7 +127,7 @@ describe('order-sync skus check', () => {
     expect(slots).toEqual(house.sandbox.ledger().calls.map(() => 'renamed'));
   });
 
-  it('counts what orders had that the map does not know, each order once', async () => {
+  it('counts the SKUs of orders that are not in the map, each order once', async () => {
     const shops = await startShops();
     const shirt = (id: number, more: object[] = []) =>
       wooOrder({
@@ -157,7 +157,7 @@ describe('order-sync skus check', () => {
     expect(read.skuSightings('shopify').map(({ sku }) => sku)).toEqual(['FR-7D', 'STEAM-20']);
   });
 
-  it('tells of them without a call to the API, and finds them a problem only where a person is told of each', async () => {
+  it('lists them without a call to the API, and reports them as a problem only where each is flagged for review', async () => {
     for (const [unmatched, problems] of [
       ['ignore', []],
       ['hold', [{ sku: 'SHIRT', code: 'unknown_sku' }]],
@@ -181,7 +181,7 @@ describe('order-sync skus check', () => {
     }
   });
 
-  it('checks the map of a home-made shop, too', async () => {
+  it('also checks the map of a shop with its own order form', async () => {
     const house = await House.open({
       webhook: {
         hmac: [

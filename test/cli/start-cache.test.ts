@@ -23,15 +23,15 @@ const start = (more: NodeJS.ProcessEnv = {}) =>
     encoding: 'utf8',
   });
 
-describe('what was read at a start', () => {
-  it('is kept beside the modules, and the next start takes it from there', () => {
+describe('the compile cache of a start', () => {
+  it('is kept next to the modules, and the next start uses it', () => {
     expect(start().status).toBe(0);
     expect(readdirSync(join(folder, 'node_modules/.cache/order-sync'))).toHaveLength(1);
     const { stderr } = start({ NODE_DEBUG_NATIVE: 'COMPILE_CACHE' });
     expect(stderr).toMatch(/V8 code cache for ESM \S+src\/cli\/program\.ts was accepted/);
   });
 
-  it('is not kept where nothing can be written, and the program runs all the same', () => {
+  it('is not kept where nothing can be written, and the program runs without it', () => {
     writeFileSync(join(folder, 'node_modules'), 'not a folder');
     const { status, stdout, stderr } = start();
     expect([status, stderr]).toEqual([0, '']);

@@ -65,7 +65,7 @@ beforeAll(async () => {
   await new Promise<void>((done, fail) => {
     const read = (text: Buffer) => {
       output += text.toString();
-      if (output.includes('All of it has come to rest')) done();
+      if (output.includes('Every order is done')) done();
     };
     demo.stdout?.on('data', read);
     demo.stderr?.on('data', read);

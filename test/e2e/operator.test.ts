@@ -158,7 +158,7 @@ describe('a person and a running worker', () => {
     await submit('1');
     await until(() => house.results().get('shop/1')?.state === 'completed');
     const { stdout } = await cli('results', 'rewrite', '--all');
-    expect(stdout).toBe('1 result will be written again by the worker\n');
+    expect(stdout).toBe('the worker will write 1 result again\n');
     await until(() => house.query('SELECT 1 FROM delivery_log WHERE done = 0').length === 0);
   });
 });

@@ -219,7 +219,7 @@ describe('SIGHUP', () => {
     });
     const said = await runHere(['reload', '--config', configFile]);
     expect(said.stdout).toBe(
-      'nothing is in use that was not before\nin use after a restart only: submit.settlement_delay_ms\n',
+      'nothing has changed that can be used now\nin use after a restart: submit.settlement_delay_ms\n',
     );
     // What only the worker sees: a value comes under another name while it runs.
     house.configure((config) => {

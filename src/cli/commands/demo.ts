@@ -1,16 +1,18 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { copyFile, mkdir, readdir, rename } from 'node:fs/promises';
+import { dirname, join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { RunningWorker } from '../../app/start-worker.ts';
 import type { Config } from '../../config/config.ts';
+import type { Clock } from '../../core/clock.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { createLogger } from '../../ops/logger.ts';
-import { programVersion } from '../../ops/program-version.ts';
 import { createSandbox, type Sandbox, type SandboxOptions } from '../../sandbox/create-sandbox.ts';
+import type { OutboxReader } from '../../store/read/outbox-reader.ts';
+import { createWholesaleClient } from '../../wholesale/client.ts';
+import { readWire } from '../../wholesale/connector/wire.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
-import type { CliContext } from '../context.ts';
-import { buyDemoEsims, dropSamples, samplesFolder } from '../demo-samples.ts';
-import { banner, summary } from '../demo-text.ts';
+import { loggerFor, type CliContext } from '../context.ts';
+import { plainText } from '../output.ts';
 import { runWorker } from '../run-worker.ts';
 import { readSandboxSection } from '../sandbox-section.ts';
 
@@ -19,56 +21,51 @@ interface DemoOptions extends ConfigOptions {
   readonly once?: boolean;
 }
 
-const demoConfig = 'config/sandbox.yaml';
+const samplesFolder = resolve(import.meta.dirname, '../../../data/samples');
 
 export function addDemo(program: Command, context: CliContext): void {
   const command = program
     .command('demo')
-    .description('run the worker with an embedded sandbox of the API: everything on this machine, nothing costs money')
-    .option('--no-samples', 'do not drop the sample orders into the inbox at the first start')
-    .option('--once', 'end when everything that came in is done');
-  addConfigOptions(command, demoConfig).action(async (options: DemoOptions) => {
-    const { config } = configFrom(options);
-    await demo(config, options, context);
+    .description('run the worker with an embedded sandbox of the API: all on this machine, nothing costs money')
+    .option('--no-samples', 'leave the inbox empty at the first start, without sample orders')
+    .option('--once', 'end when every order is done');
+  addConfigOptions(command, 'config/sandbox.yaml').action(async (options: DemoOptions) => {
+    await runDemo(configFrom(options).config, options, context);
   });
 }
 
-async function demo(config: Config, options: DemoOptions, context: CliContext): Promise<void> {
+async function runDemo(config: Config, options: DemoOptions, context: CliContext): Promise<void> {
   if (config.wholesale.environment !== 'sandbox') {
-    throw new OrderSyncError(
-      'REFUSED',
-      'The demo runs against its own sandbox only, but this config is for production',
-      {
-        hint: 'run the worker with `order-sync run`, or the demo without --config',
-      },
-    );
+    const message = 'The demo runs against its own sandbox only, but this config is for production';
+    throw new OrderSyncError('REFUSED', message, {
+      hint: 'run the worker with `order-sync run`, or the demo without --config',
+    });
   }
-  const { level, format } = config.log;
-  const logger = createLogger({ level, format, version: programVersion, instance: config.instance }, context.stdout);
+  const logger = loggerFor(config, context.stdout);
   const isFirstStart = !existsSync(config.databasePath);
   const sandbox = await startSandbox(config, (line) => {
-    const { level: severity, msg, ...details } = line;
-    // What the sandbox does is its own story; the worker's is the one to follow here.
-    logger[severity === 'info' ? 'debug' : severity]({ component: 'sandbox', ...details }, msg);
+    const { level, msg, ...details } = line;
+    // The log shows the worker; the sandbox's own lines are details.
+    logger[level === 'info' ? 'debug' : level]({ component: 'sandbox', ...details }, msg);
   });
   try {
-    const here: Config = { ...config, wholesale: { ...config.wholesale, baseUrl: sandbox.url } };
-    await buyDemoEsims(here, context.clock);
+    const demoConfig: Config = { ...config, wholesale: { ...config.wholesale, baseUrl: sandbox.url } };
+    await buyDemoEsims(demoConfig, context.clock);
     const dropped = isFirstStart && options.samples ? await dropSamples(config.intake.folder.inbox) : [];
-    const whileRunning = async (worker: RunningWorker, stop: AbortSignal): Promise<'end' | 'go on'> => {
-      context.stderr.write(banner({ config, sandboxUrl: sandbox.url, ...worker, dropped, samplesFolder }));
-      if (dropped.length === 0 && options.once !== true) return 'go on';
-      await settled(worker, config, context, stop);
+    const whileRunning = async (worker: RunningWorker, stop: AbortSignal): Promise<'stop' | 'keep running'> => {
+      context.stderr.write(banner({ config, sandboxUrl: sandbox.url, ...worker, dropped }));
+      if (dropped.length === 0 && options.once !== true) return 'keep running';
+      await allDone(worker, config, context, stop);
       if (!stop.aborted) context.stderr.write(summary(worker.store.read, config));
-      return options.once === true ? 'end' : 'go on';
+      return options.once === true ? 'stop' : 'keep running';
     };
-    await runWorker({ config: here, logger, whileRunning }, context);
+    await runWorker({ config: demoConfig, logger, whileRunning }, context);
   } finally {
     await sandbox.close();
   }
 }
 
-/** At the address of the config; on a free port when another program has it, because a demo should just run. */
+/** Listens at the address of the config, or on a free port when another program has that address. */
 async function startSandbox(config: Config, log: NonNullable<SandboxOptions['log']>): Promise<Sandbox> {
   const section = readSandboxSection(config.sandbox, config.dataDir);
   mkdirSync(dirname(section.database), { recursive: true, mode: 0o750 });
@@ -80,15 +77,117 @@ async function startSandbox(config: Config, log: NonNullable<SandboxOptions['log
   }
 }
 
-/** Resolves when nothing is waiting in the inbox, in the outbox, or to be written back. */
-async function settled(worker: RunningWorker, config: Config, context: CliContext, stop: AbortSignal): Promise<void> {
+/**
+ * Copies the samples into the inbox as a shop should write there: under a temporary name, then renamed. Returns their
+ * names.
+ */
+async function dropSamples(inbox: string): Promise<readonly string[]> {
+  await mkdir(inbox, { recursive: true, mode: 0o750 });
+  const names = (await readdir(samplesFolder)).filter((name) => /\.(json|ndjson|csv)$/.test(name)).toSorted();
+  for (const name of names) {
+    const draft = join(inbox, `.${name}.tmp`);
+    await copyFile(join(samplesFolder, name), draft);
+    await rename(draft, join(inbox, name));
+  }
+  return names;
+}
+
+/**
+ * Buys the two eSIMs that the samples top up and cancel. The reference is fixed: a second start gets the same two
+ * (Spec 7, retry rule 1). In a new sandbox their ICCIDs are always those of the samples.
+ */
+async function buyDemoEsims({ wholesale }: Config, clock: Clock): Promise<void> {
+  const [key] = wholesale.keys;
+  if (key === undefined) return;
+  const client = createWholesaleClient({ baseUrl: wholesale.baseUrl, wire: readWire(wholesale.wire), clock });
+  const order = {
+    operation: 'esim_order',
+    reference: 'demo-esims-of-last-week',
+    variant: null,
+    plan: 'test-plan-fixed',
+    iccid: null,
+    quantity: 2,
+    days: null,
+    currency: 'USD',
+  } as const;
+  try {
+    const { operation } = order;
+    const outcome = await client.submit({ ...client.render(order), operation, keyValue: key.value, expect: order });
+    if (outcome.row !== 'accepted' && outcome.row !== 'rate_limited') {
+      throw new OrderSyncError('UNREACHABLE', `The embedded sandbox does not sell: ${outcome.message}`, {
+        hint: 'remove the data folder to start the demo anew',
+      });
+    }
+  } finally {
+    await client.close();
+  }
+}
+
+/** Resolves when the inbox is empty, every entry is settled and every result is written. */
+async function allDone(worker: RunningWorker, config: Config, context: CliContext, stop: AbortSignal): Promise<void> {
   const folders = [config.intake.folder.inbox, config.intake.folder.work];
-  let quietLooks = 0;
-  while (quietLooks < 2 && !stop.aborted) {
+  // Twice in a row: a file may be between two folders.
+  for (let idleLooks = 0; idleLooks < 2 && !stop.aborted; ) {
     await context.clock.sleep(200, stop);
     const { open, dueDeliveries } = worker.store.read.backlog();
     const files = folders.flatMap((folder) => readdirSync(folder)).filter((name) => !name.startsWith('.'));
-    const isQuiet = open === 0 && dueDeliveries === 0 && files.length === 0;
-    quietLooks = isQuiet ? quietLooks + 1 : 0;
+    idleLooks = open === 0 && dueDeliveries === 0 && files.length === 0 ? idleLooks + 1 : 0;
   }
+}
+
+const shortPath = (path: string): string => relative('.', path) || '.';
+
+/** The first lines for a person: this is the sandbox, where things are, what to try next. */
+function banner(demo: {
+  config: Config;
+  sandboxUrl: string;
+  adminAddress: string;
+  webhookAddress: string | null;
+  dropped: readonly string[];
+}): string {
+  const { folder } = demo.config.intake;
+  const samples = shortPath(samplesFolder);
+  return [
+    '',
+    '  order-sync DEMO: this is the SANDBOX. Nothing here costs money, and no code can be used.',
+    '',
+    `  inbox     ${shortPath(folder.inbox)}/      drop .json, .ndjson or .csv order files here`,
+    `  results   ${shortPath(demo.config.results.folder)}/    one file for each order`,
+    `  rejected  ${shortPath(folder.rejected)}/   files that could not be used, and why`,
+    `  sandbox   ${demo.sandboxUrl}   the API itself`,
+    `  health    http://${demo.adminAddress}/healthz`,
+    ...(demo.webhookAddress === null ? [] : [`  orders    http://${demo.webhookAddress}/docs   over HTTP`]),
+    '',
+    demo.dropped.length > 0
+      ? `  The ${demo.dropped.length} samples of ${samples}/ were dropped into the inbox for you.`
+      : `  Try a sample:   cp ${samples}/1-gift-cards.json ${shortPath(folder.inbox)}/`,
+    '  Look inside:    npx order-sync orders list --config config/sandbox.yaml',
+    '  Ctrl-C ends it; the next start continues with open orders.',
+    '',
+    '',
+  ].join('\n');
+}
+
+/** Every order with its states, once all of them are done. */
+function summary(read: OutboxReader, config: Config): string {
+  const orders = read.listOrders({ limit: 50 }).toReversed();
+  const lines = orders.map((order) => {
+    const states = Object.entries(order.states).map(([state, count]) => `${count} ${state}`);
+    if (order.rejectedLines > 0) states.push(`${order.rejectedLines} not accepted`);
+    return `  ${plainText(order.source)}/${plainText(order.orderId)}`.padEnd(24) + states.join(', ');
+  });
+  const notes = read.attention(20).map(({ kind, orderId, reason, message }) => {
+    const parts = [orderId, reason, message].filter((part) => part !== null).join(', ');
+    return `  ${kind}: ${plainText(parts)}`.slice(0, 200);
+  });
+  return [
+    '',
+    '  Every order is done:',
+    ...lines,
+    ...(notes.length > 0 ? ['', '  Needs review:', ...notes] : []),
+    '',
+    `  The results are in ${shortPath(config.results.folder)}/`,
+    '',
+    '',
+  ].join('\n');
 }

@@ -9,25 +9,22 @@ import { addConfigOptions, configFrom, type ConfigOptions } from '../config-opti
 import type { CliContext } from '../context.ts';
 import { cliActor } from '../worker-client.ts';
 
-const lookedUpFirst = 'orders that come in within 7 days, and those that are here, are looked up before they are sent';
+const lookedUpFirst = 'orders that are here, and those that come in within 7 days, are looked up before they are sent';
 
 export function addInit(program: Command, context: CliContext): void {
   const command = program
     .command('init')
-    .description('make the folders, the reference secret and the database of a new installation; keeps what is there');
-  command.option(
-    '--after-loss',
-    'the outbox was lost or restored: look up what may have been bought before it is sent',
-  );
+    .description('make the folders, the reference secret and the database of a new installation; keeps existing ones')
+    .option('--after-loss', 'the outbox was lost or restored: look up what may have been bought before sending it');
   addConfigOptions(command).action(async (options: ConfigOptions & { afterLoss?: boolean }) => {
     const { config } = configFrom(options);
     const hadDatabase = existsSync(config.databasePath);
-    for (const folder of foldersOf(config)) tell(context, makeFolder(folder), folder);
+    for (const folder of foldersOf(config)) report(context, makeFolder(folder), folder);
 
     const hadSecret = existsSync(config.reference.secretFile);
-    // A database without its secret has bought under references that a new secret could not repeat.
+    // A database without its secret has bought under references that a new secret cannot repeat.
     const secret = readReferenceSecret(config.reference.secretFile, !hadDatabase);
-    tell(context, !hadSecret, config.reference.secretFile);
+    report(context, !hadSecret, config.reference.secretFile);
 
     const { instance, reference, wholesale, databasePath } = config;
     const store = openStore({
@@ -40,23 +37,23 @@ export function addInit(program: Command, context: CliContext): void {
     try {
       if (options.afterLoss === true) {
         const nowMs = context.clock.wallMs();
-        const reason = 'the outbox before this one was lost, or this is an older copy of it';
+        const reason = 'the outbox was lost, or this is an older copy of it';
         await store.operator.beginAfterLoss({ actor: cliActor(), reason, nowMs, untilMs: nowMs + afterLossMs });
       }
     } finally {
       await store.close();
     }
-    tell(context, !hadDatabase, databasePath);
+    report(context, !hadDatabase, databasePath);
     if (options.afterLoss === true) context.stdout.write(`${lookedUpFirst}\n`);
     if (!hadSecret) {
       context.stderr.write(
-        `Keep a copy of ${config.reference.secretFile} outside this machine: with it, a lost disk and redelivered orders buy nothing twice.\n`,
+        `Keep a copy of ${config.reference.secretFile} outside this machine: with it, orders that are redelivered after a lost disk are not bought twice.\n`,
       );
     }
   });
 }
 
-function tell(context: CliContext, made: boolean, path: string): void {
+function report(context: CliContext, made: boolean, path: string): void {
   context.stdout.write(`${made ? 'made ' : 'found'} ${path}\n`);
 }
 
@@ -65,7 +62,7 @@ function foldersOf(config: Config): string[] {
   return [config.dataDir, inbox, work, archive, rejected, config.results.folder];
 }
 
-/** Returns whether it was made. Not for everyone: results hold codes that are as good as money. */
+/** Returns whether it was made. Closed to other users: results hold codes that are as good as money. */
 function makeFolder(path: string): boolean {
   try {
     return mkdirSync(path, { recursive: true, mode: 0o750 }) !== undefined;

@@ -1,43 +1,34 @@
 import { Argument, type Command, Option } from 'commander';
-import type { CommandResult, StoreCommand } from '../../core/entry/operator-command.ts';
-import { iccidSchema } from '../../core/order/order-request.ts';
+import type { StoreCommand } from '../../core/entry/operator-command.ts';
 import { resolutions, type Resolution } from '../../core/entry/operator-decision.ts';
+import { iccidSchema } from '../../core/order/order-request.ts';
 import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
-import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
+import { addAnswerOptions, configFrom, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../errors.ts';
+import { plainLines, writeAnswer } from '../output.ts';
 import { cliActor, sendCommand } from '../worker-client.ts';
-import { plainText } from '../output.ts';
-import { withReader } from '../with-reader.ts';
 
-interface ActionOptions extends ConfigOptions {
+interface DecisionOptions extends ConfigOptions {
   readonly reason: string;
-  readonly json?: boolean;
 }
 
-interface ResolveOptions extends ActionOptions {
-  readonly as: Resolution;
-  readonly orderNumber?: string;
-  readonly iccid?: readonly string[];
-  readonly note?: string;
-}
-
-/** How many entries one command may touch. */
+/** How many entries one command may change. */
 const bulkLimit = 1000;
 
 const descriptions = {
-  hold: 'stop an entry until it is released',
-  release: 'let a held entry go back to where it was',
-  cancel: 'take back an entry for which nothing was charged',
+  hold: 'hold an entry until it is released',
+  release: 'release a held entry to the state that it had',
+  cancel: 'cancel an entry for which nothing was charged',
 } as const;
 
 /** The commands by which people decide on single entries. */
-export function addOrderActions(orders: Command, context: CliContext): void {
+export function addOrderDecisions(orders: Command, context: CliContext): void {
   for (const action of ['hold', 'release', 'cancel'] as const) {
     const command = orders.command(action).description(descriptions[action]).addArgument(referenceArgument());
-    addReason(command).action(async (reference: string, options: ActionOptions) => {
-      await actOnOne({ action, reference, actor: cliActor(), reason: options.reason }, options, context);
-    });
+    addReason(command).action((reference: string, options: DecisionOptions) =>
+      decide({ action, reference, ...audited(options) }, options, context),
+    );
   }
   addRetry(orders, context);
   addResolve(orders, context);
@@ -45,39 +36,40 @@ export function addOrderActions(orders: Command, context: CliContext): void {
 }
 
 const referenceArgument = (): Argument => new Argument('<reference>', 'the reference of the entry');
+const audited = ({ reason }: DecisionOptions) => ({ actor: cliActor(), reason });
 
 function addReason(command: Command): Command {
-  return addConfigOptions(
-    command
-      .requiredOption('--reason <text>', 'why, for the audit log; at least 3 characters')
-      .option('--json', 'print JSON'),
-  );
+  return addAnswerOptions(command.requiredOption('--reason <text>', 'why, for the audit log; at least 3 characters'));
+}
+
+interface ResolveOptions extends DecisionOptions {
+  readonly as: Resolution;
+  readonly orderNumber?: string;
+  readonly iccid?: readonly string[];
+  readonly note?: string;
 }
 
 function addResolve(orders: Command, context: CliContext): void {
   const command = orders
     .command('resolve')
-    .description('say what became of an entry that stands in front of a person')
+    .description('settle an entry that needs review, as a person found it')
     .addArgument(referenceArgument())
-    .addOption(new Option('--as <end>', 'what became of it').choices(resolutions).makeOptionMandatory())
+    .addOption(new Option('--as <end>', 'its final state').choices(resolutions).makeOptionMandatory())
     .option('--order-number <number>', "the supplier's number of the order")
-    .option('--iccid <iccid...>', 'the eSIMs that the order brought, so that a later cancel finds its order')
+    .option('--iccid <iccid...>', 'the delivered eSIMs: a later cancel finds its order by them')
     .option('--note <text>', 'a sentence for the result that the shop gets');
   addReason(command).action(async (reference: string, options: ResolveOptions) => {
-    const { as, orderNumber = null, note = null, reason } = options;
-    const iccids = (options.iccid ?? []).map(checkedIccid);
-    await actOnOne(
-      { action: 'resolve', reference, as, orderNumber, iccids, note, actor: cliActor(), reason },
-      options,
-      context,
-    );
+    const { as, orderNumber = null, note = null, iccid = [] } = options;
+    const resolve = { action: 'resolve', reference, as, orderNumber, iccids: iccid.map(checkedIccid), note } as const;
+    await decide({ ...resolve, ...audited(options) }, options, context);
   });
 }
 
 function checkedIccid(text: string): string {
   const iccid = iccidSchema.safeParse(text);
   if (iccid.success) return iccid.data;
-  throw new OrderSyncError('USAGE', `--iccid "${text.slice(0, 40)}" ${iccid.error.issues[0]?.message ?? 'is none'}`, {
+  const problem = iccid.error.issues[0]?.message ?? 'is not an ICCID';
+  throw new OrderSyncError('USAGE', `--iccid "${text.slice(0, 40)}" ${problem}`, {
     hint: "copy it from the supplier's list",
   });
 }
@@ -85,78 +77,70 @@ function checkedIccid(text: string): string {
 function addReorder(orders: Command, context: CliContext): void {
   const command = orders
     .command('reorder')
-    .description('order anew, under a new reference, what was surely not bought')
+    .description('order again, under a new reference, what was certainly not bought')
     .addArgument(referenceArgument())
-    .option('--confirm <reference>', 'the old reference once more: the new one can buy once more', '');
-  addReason(command).action(async (reference: string, options: ActionOptions & { confirm: string }) => {
-    const { confirm, reason } = options;
-    await actOnOne({ action: 'reorder', reference, confirm, actor: cliActor(), reason }, options, context);
-  });
+    .option('--confirm <reference>', 'the old reference once more, because the new one can buy again', '');
+  addReason(command).action((reference: string, options: DecisionOptions & { confirm: string }) =>
+    decide({ action: 'reorder', reference, confirm: options.confirm, ...audited(options) }, options, context),
+  );
+}
+
+interface RetryOptions extends DecisionOptions {
+  readonly attention?: boolean;
+  readonly yes?: boolean;
 }
 
 function addRetry(orders: Command, context: CliContext): void {
   const command = orders
     .command('retry')
-    .description('have an entry tried now, with the same reference')
+    .description('retry an entry now, with the same reference')
     .addArgument(new Argument('[reference]', 'the reference of the entry'))
-    .option('--attention', 'every entry that is in needs_review, instead of one')
-    .option('--yes', 'with --attention: do it, after it was shown how many there are');
-  addReason(command).action(
-    async (reference: string | undefined, options: ActionOptions & { attention?: boolean; yes?: boolean }) => {
-      if ((reference === undefined) === (options.attention !== true)) {
-        throw new OrderSyncError('USAGE', 'Say which: a reference, or --attention', {
-          hint: 'what stands in front of a person is shown by `order-sync queue status`',
-        });
-      }
-      if (reference === undefined) return await retryAll(options, context);
-      await actOnOne({ action: 'retry', reference, actor: cliActor(), reason: options.reason }, options, context);
-    },
-  );
+    .option('--attention', 'every entry in needs_review, instead of one entry')
+    .option('--yes', 'with --attention: retry them, after it showed how many there are');
+  addReason(command).action(async (reference: string | undefined, options: RetryOptions) => {
+    if ((reference === undefined) === (options.attention !== true)) {
+      throw new OrderSyncError('USAGE', 'Name the entry: a reference, or --attention', {
+        hint: '`order-sync queue status` shows what needs review',
+      });
+    }
+    if (reference === undefined) return await retryAll(options, context);
+    await decide({ action: 'retry', reference, ...audited(options) }, options, context);
+  });
 }
 
-async function actOnOne(command: StoreCommand, options: ActionOptions, context: CliContext): Promise<void> {
+async function decide(command: StoreCommand, options: DecisionOptions, context: CliContext): Promise<void> {
   const result = await sendCommand(configFrom(options).config, command, context);
   if (result.kind !== 'entry') return;
-  context.stdout.write(options.json ? `${JSON.stringify(resultAsJson(result))}\n` : resultAsText(result));
+  const { reference, before, after, newReference } = result;
+  const change =
+    before === after ? `${reference} stays ${after}, and is due now` : `${reference}: ${before} -> ${after}`;
+  const text = newReference === null ? change : `${reference} is ordered again as ${newReference}`;
+  writeAnswer(context.stdout, options.json, { reference, before, after, new_reference: newReference }, `${text}\n`);
 }
 
-async function retryAll(options: ActionOptions & { yes?: boolean }, context: CliContext): Promise<void> {
+async function retryAll(options: RetryOptions, context: CliContext): Promise<void> {
   const references = withReader(options, (reader) => reader.referencesIn('needs_review', bulkLimit + 1));
   const shown = references.length > bulkLimit ? `more than ${bulkLimit}` : String(references.length);
+  const report = { would_retry: references.length, changed: [] as string[], refused: [] as object[] };
   if (options.yes !== true) {
-    if (options.json)
-      context.stdout.write(`${JSON.stringify({ would_retry: references.length, changed: [], refused: [] })}\n`);
-    else context.stdout.write(`${shown} in needs_review would be tried again; do it with --yes\n`);
+    const preview = `${shown} in needs_review would be retried; do it with --yes\n`;
+    writeAnswer(context.stdout, options.json, report, preview);
     return;
   }
   const { config } = configFrom(options);
-  const changed: string[] = [];
-  const refused: { reference: string; message: string }[] = [];
+  const refusals: string[] = [];
   for (const reference of references.slice(0, bulkLimit)) {
     try {
-      await sendCommand(config, { action: 'retry', reference, actor: cliActor(), reason: options.reason }, context);
-      changed.push(reference);
+      await sendCommand(config, { action: 'retry', reference, ...audited(options) }, context);
+      report.changed.push(reference);
     } catch (error) {
-      // Somebody else may have decided on it meanwhile; the others go on.
+      // Somebody may have decided on it meanwhile; the others are retried.
       if (!hasCode(error, 'REFUSED')) throw error;
-      refused.push({ reference, message: error.message });
+      report.refused.push({ reference, message: error.message });
+      refusals.push(`refused: ${error.message}`);
     }
   }
-  if (refused.length > 0) context.setExitCode(exitCodes.refused);
-  if (options.json) {
-    context.stdout.write(`${JSON.stringify({ would_retry: references.length, changed, refused })}\n`);
-    return;
-  }
-  context.stdout.write(`${changed.length} of ${shown} are tried again\n`);
-  for (const { message } of refused) context.stderr.write(`refused: ${plainText(message)}\n`);
-}
-
-function resultAsJson(result: CommandResult & { kind: 'entry' }): Record<string, unknown> {
-  const { reference, before, after, newReference } = result;
-  return { reference, before, after, new_reference: newReference };
-}
-
-function resultAsText({ reference, before, after, newReference }: CommandResult & { kind: 'entry' }): string {
-  if (newReference !== null) return `${reference} is ordered anew as ${newReference}\n`;
-  return before === after ? `${reference} stays ${after}, and is due now\n` : `${reference}: ${before} -> ${after}\n`;
+  if (refusals.length > 0) context.setExitCode(exitCodes.refused);
+  if (!options.json) context.stderr.write(plainLines(refusals));
+  writeAnswer(context.stdout, options.json, report, `${report.changed.length} of ${shown} are retried\n`);
 }

@@ -1,97 +1,68 @@
-import { allowedActions, type EntryActionName } from '../../core/entry/states.ts';
+import { Argument, type Command } from 'commander';
 import { isoTime } from '../../core/clock.ts';
 import { clientActionFor } from '../../core/decision/wholesale-errors.ts';
-import type { AttemptDetail, EntryDetail, OrderDetail } from '../../store/read/outbox-reader.ts';
+import { allowedActions, type EntryActionName } from '../../core/entry/states.ts';
+import { OrderSyncError } from '../../core/order-sync-error.ts';
 import type { Rejection } from '../../store/intake/intake.ts';
-import { plainText, renderTable, shortTime } from '../output.ts';
+import type { AttemptDetail, EntryDetail, OrderDetail } from '../../store/read/outbox-reader.ts';
+import { addAnswerOptions, withReader, type ConfigOptions } from '../config-options.ts';
+import type { CliContext } from '../context.ts';
+import { jsonFields, plainText, renderTable, shortTime, writeAnswer } from '../output.ts';
 
-/** One order as JSON: the contract of `orders show --json`, to which fields may be added. */
-export function orderAsJson(order: OrderDetail): Record<string, unknown> {
+export function addShow(orders: Command, context: CliContext): void {
+  const show = orders
+    .command('show')
+    .description('show one order: what was asked, every attempt, and what may be done')
+    .addArgument(new Argument('<order>', 'an order id or a reference'))
+    .option('--source <source>', 'the shop, when several have an order of that id');
+  addAnswerOptions(show).action((asked: string, options: ConfigOptions & { source?: string }) =>
+    withReader(options, (reader) => {
+      const order = reader.showEntry(asked) ?? reader.showOrder(options.source ?? null, asked);
+      if (order === null) {
+        throw new OrderSyncError('NOT_FOUND', `No order or reference "${asked}" is in the outbox`, {
+          hint: 'look for it with `order-sync orders list --search`; a line that was not accepted is in `order-sync queue status`',
+        });
+      }
+      writeAnswer(context.stdout, options.json, orderAsJson(order), orderAsText(order));
+    }),
+  );
+}
+
+function orderAsJson(order: OrderDetail): Record<string, unknown> {
   return {
-    id: order.id,
-    source: order.source,
-    order_id: order.orderId,
-    received_at: order.receivedAt,
-    updated_at: order.updatedAt,
+    ...jsonFields(order),
     entries: order.entries.map(entryAsJson),
     rejections: order.rejections.map(rejectionAsJson),
-    audit: order.audit,
-    deliveries: order.deliveries.map(({ sink, done, doneAt, lastError, givenUpAt }) => ({
-      sink,
-      done,
-      done_at: doneAt,
-      last_error: lastError,
-      given_up_at: givenUpAt,
-    })),
+    deliveries: order.deliveries.map(jsonFields),
   };
 }
 
 function entryAsJson(entry: EntryDetail): Record<string, unknown> {
   return {
-    reference: entry.reference,
-    line_id: entry.lineId,
-    operation: entry.operation,
-    asked: entry.asked,
-    state: entry.state,
-    outcome_unknown: entry.outcomeUnknown,
-    next_step: entry.nextStep,
-    next_attempt_at: entry.nextAttemptAt,
-    order_number: entry.orderNumber,
-    cost: entry.cost,
-    currency: entry.currency,
-    error_code: entry.errorCode,
-    error_message: entry.errorMessage,
+    ...jsonFields(entry),
     client_action: actionFor(entry),
-    review_reason: entry.reviewReason,
-    unit_count: entry.unitCount,
     allowed_actions: allowedActions(entry),
-    attempts: entry.attempts.map(attemptAsJson),
+    attempts: entry.attempts.map(jsonFields),
   };
 }
 
-function attemptAsJson(attempt: AttemptDetail): Record<string, unknown> {
-  return {
-    number: attempt.number,
-    purpose: attempt.purpose,
-    key_name: attempt.keyName,
-    opened_at: attempt.openedAt,
-    closed_at: attempt.closedAt,
-    sent: attempt.sent,
-    outcome: attempt.outcome,
-    http_status: attempt.httpStatus,
-    error_code: attempt.errorCode,
-    error_message: attempt.errorMessage,
-    duration_ms: attempt.durationMs,
-  };
-}
-
-export function rejectionAsJson(rejection: Rejection): Record<string, unknown> {
-  return {
-    line_number: rejection.lineNumber,
-    source: rejection.source,
-    order_id: rejection.orderId,
-    line_id: rejection.lineId,
-    code: rejection.code,
-    field: rejection.field,
-    rule: rejection.rule,
-    value: rejection.value,
-    created_at: isoTime(rejection.createdAtMs),
-  };
+function rejectionAsJson({ createdAtMs, ...rejection }: Rejection): Record<string, unknown> {
+  return { ...jsonFields(rejection), created_at: isoTime(createdAtMs) };
 }
 
 function actionFor(entry: EntryDetail): string | null {
   return entry.errorCode === null ? null : clientActionFor(entry.errorCode);
 }
 
-/** One order for people: each entry with its evidence, then what was not accepted, then where the result stands. */
-export function orderAsText(order: OrderDetail): string {
+/** One order for people: its results, each entry with its evidence, lines that were not accepted, decisions. */
+function orderAsText(order: OrderDetail): string {
   const head = [
     `Order ${order.orderId} of ${order.source}`,
     `received ${shortTime(order.receivedAt)}, changed ${shortTime(order.updatedAt)}`,
   ];
   const results = order.deliveries.map(({ sink, done, doneAt, lastError, givenUpAt }) => {
     if (givenUpAt !== null) return `result (${sink}): given up ${shortTime(givenUpAt)}: ${lastError ?? ''}`;
-    if (lastError !== null) return `result (${sink}): failed, will be tried again: ${lastError}`;
+    if (lastError !== null) return `result (${sink}): failed, will be retried: ${lastError}`;
     return `result (${sink}): ${done && doneAt !== null ? `written ${shortTime(doneAt)}` : 'due'}`;
   });
   const entries = order.entries.map(entryAsText);
@@ -134,12 +105,12 @@ function entryAsText(entry: EntryDetail): string {
 }
 
 function nothingAllowed(entry: EntryDetail): string {
-  if (entry.state === 'sending') return 'nothing: its call is open';
-  return entry.replaced ? 'nothing: another reference took its place' : 'nothing: it is final';
+  if (entry.state === 'sending') return 'nothing: its call is in flight';
+  return entry.replaced ? 'nothing: another reference replaces it' : 'nothing: it is final';
 }
 
-/** What a person types to do it. */
-export function commandFor(action: EntryActionName, reference: string): string {
+/** The command line for an action. */
+function commandFor(action: EntryActionName, reference: string): string {
   const special: Partial<Record<EntryActionName, string>> = {
     resolve: ' --as fulfilled|rejected|refunded',
     reorder: ` --confirm ${reference}`,

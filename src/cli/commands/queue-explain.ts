@@ -2,34 +2,30 @@ import { Argument, type Command } from 'commander';
 import type { CommandResult } from '../../core/entry/operator-command.ts';
 import type { EntryExplanation, QueueExplanation } from '../../core/entry/queue-explanation.ts';
 import { explain, pauseText } from '../../submit/explain-queue.ts';
-import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
+import { addAnswerOptions, configFrom, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { plainText, renderTable, shortDuration, shortTime } from '../output.ts';
-import { withReader } from '../with-reader.ts';
+import { plainLines, renderTable, shortDuration, shortTime, writeAnswer } from '../output.ts';
 import { askWorker } from '../worker-client.ts';
 
 export function addQueueExplain(queue: Command, context: CliContext): void {
   const command = queue
     .command('explain')
     .description('show why an entry is not sent yet and when it will be, or when everything is sent')
-    .addArgument(new Argument('[reference]', 'an entry; without it, the queue as a whole'))
-    .option('--json', 'print JSON');
-  addConfigOptions(command).action(
-    async (reference: string | undefined, options: ConfigOptions & { json?: boolean }) => {
-      const { config } = configFrom(options);
-      const asked = { action: 'explain', reference: reference ?? null } as const;
-      const nowMs = context.clock.wallMs();
-      const result = (await askWorker(config, asked)) ?? fromStoredFacts(options, asked.reference, nowMs);
-      if (result.kind !== 'queue' && result.kind !== 'queued_entry') return;
-      if (options.json) context.stdout.write(`${JSON.stringify(result.explanation)}\n`);
-      else if (result.kind === 'queue') context.stdout.write(queueAsText(result.explanation, nowMs));
-      else context.stdout.write(entryAsText(result.explanation, nowMs));
-    },
-  );
+    .addArgument(new Argument('[reference]', 'an entry; without it, the queue as a whole'));
+  addAnswerOptions(command).action(async (reference: string | undefined, options: ConfigOptions) => {
+    const asked = { action: 'explain', reference: reference ?? null } as const;
+    const nowMs = context.clock.wallMs();
+    const answered = await askWorker(configFrom(options).config, asked);
+    const result = answered ?? explainWithoutWorker(options, asked.reference, nowMs);
+    if (result.kind !== 'queue' && result.kind !== 'queued_entry') return;
+    const text =
+      result.kind === 'queue' ? queueAsText(result.explanation, nowMs) : entryAsText(result.explanation, nowMs);
+    writeAnswer(context.stdout, options.json, result.explanation, text);
+  });
 }
 
 /** Without a worker nothing is sent: there is no budget to ask, and no forecast. */
-function fromStoredFacts(options: ConfigOptions, reference: string | null, nowMs: number): CommandResult {
+function explainWithoutWorker(options: ConfigOptions, reference: string | null, nowMs: number): CommandResult {
   const { maxUnknownOutcomes } = configFrom(options).config.submit;
   return withReader(options, (read) => explain({ read, nowMs, maxUnknownOutcomes, worker: null }, reference));
 }
@@ -45,11 +41,14 @@ function queueAsText(queue: QueueExplanation, nowMs: number): string {
     String(key.requests_used),
   ]);
   const pauses = queue.pauses.map(pauseText).filter((text) => !queue.reasons.includes(text));
+  const head = [
+    `${queue.to_send} to send${paused}; the outcome of ${queue.outcome_unknown} is unknown; ${endOf(queue, nowMs)}`,
+    ...queue.reasons.map((reason) => `nothing new is sent: ${reason}`),
+    ...pauses,
+    ...queue.notes.map((note) => `note: ${note}`),
+  ];
   return [
-    `${queue.to_send} to send${paused}; the outcome of ${queue.outcome_unknown} is unknown; ${endOf(queue, nowMs)}\n`,
-    ...queue.reasons.map((reason) => `nothing new is sent: ${plainText(reason)}\n`),
-    ...pauses.map((text) => `${plainText(text)}\n`),
-    ...queue.notes.map((note) => `note: ${plainText(note)}\n`),
+    plainLines(head),
     ...(limits.length === 0 ? [] : ['\n', renderTable(['LIMIT', 'USED', 'NEXT SLOT'], limits)]),
     ...(keys.length === 0 ? [] : ['\n', renderTable(['KEY', 'STATE', 'UNTIL', 'ORDERS', 'REQUESTS'], keys)]),
   ].join('');
@@ -68,13 +67,12 @@ function endOf(queue: QueueExplanation, nowMs: number): string {
 function entryAsText(entry: EntryExplanation, nowMs: number): string {
   const { reference, state, reasons, calls_ahead: ahead, starts_at: startsAt } = entry;
   const inMs = startsAt === null ? 0 : Date.parse(startsAt) - nowMs;
-  const lines = [
+  return plainLines([
     `${reference} is ${state}`,
     ...reasons.map((reason) => `  why     ${reason}`),
     ...(ahead === null ? [] : [`  place   ${ahead + 1} (at most ${ahead} calls come before it)`]),
     ...(startsAt === null ? [] : [`  starts  ${inMs <= 0 ? 'now' : earliest(startsAt, inMs)}`]),
-  ];
-  return lines.map((line) => `${plainText(line)}\n`).join('');
+  ]);
 }
 
 const earliest = (at: string, inMs: number): string => `${shortTime(at)}, in ${shortDuration(inMs)}, at the earliest`;

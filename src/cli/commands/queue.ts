@@ -1,91 +1,83 @@
-import type { Command } from 'commander';
+import { Argument, type Command } from 'commander';
 import { isoTime } from '../../core/clock.ts';
 import { entryStates } from '../../core/entry/states.ts';
+import type { PauseView } from '../../core/entry/queue-explanation.ts';
 import type { Attention } from '../../store/read/outbox-reader.ts';
-import type { Pause } from '../../store/submission/submission.ts';
 import { pauseView } from '../../submit/explain-queue.ts';
-import { addConfigOptions, type ConfigOptions } from '../config-options.ts';
+import { addAnswerOptions, configFrom, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { renderTable, shortDuration, shortTime } from '../output.ts';
-import { withReader } from '../with-reader.ts';
+import { jsonFields, renderTable, shortDuration, shortTime, writeAnswer } from '../output.ts';
+import { cliActor, sendCommand } from '../worker-client.ts';
 import { addQueueExplain } from './queue-explain.ts';
-import { addQueueActions } from './queue-actions.ts';
 
-interface StatusOptions extends ConfigOptions {
-  readonly json?: boolean;
-}
-
-/** How many of the things that wait for a person are shown; the count of all is not limited. */
+/** How many rows of the attention list are shown; the count of all is not limited. */
 const shownAttention = 20;
+const scopes = 'account, key:<name>, balance:<currency>, family:gift_card or family:esim';
+const descriptions = {
+  pause: 'stop sending for a scope until it is resumed',
+  resume: 'resume a scope that is paused',
+} as const;
 
 export function addQueue(program: Command, context: CliContext): void {
   const queue = program.command('queue').description('the outbox as a whole');
   addStatus(queue, context);
   addQueueExplain(queue, context);
-  addQueueActions(queue, context);
+  for (const action of ['pause', 'resume'] as const) addPauseCommand(queue, action, context);
 }
 
 function addStatus(queue: Command, context: CliContext): void {
-  const status = queue
-    .command('status')
-    .description('show what is open, what stands still, and what waits for a person')
-    .option('--json', 'print JSON');
-  addConfigOptions(status).action((options: StatusOptions) =>
+  const status = queue.command('status').description('show what is open, what is paused, and what needs review');
+  addAnswerOptions(status).action((options: ConfigOptions) =>
     withReader(options, (reader) => {
-      const nowMs = context.clock.wallMs();
       const counts = reader.counts();
-      const backlog = reader.backlog();
-      const pauses = reader.pauses();
+      const { open, oldestOpenMs, dueDeliveries } = reader.backlog();
+      const pauses = reader.pauses().map(pauseView);
       const attention = reader.attention(shownAttention);
-      if (options.json) {
-        const report = {
-          entries: counts,
-          open: backlog.open,
-          oldest_open_at: backlog.oldestOpenMs === null ? null : isoTime(backlog.oldestOpenMs),
-          results_due: backlog.dueDeliveries,
-          pauses: pauses.map(pauseView),
-          attention: attention.map(attentionAsJson),
-        };
-        context.stdout.write(`${JSON.stringify(report)}\n`);
-        return;
-      }
+      const report = {
+        entries: counts,
+        open,
+        oldest_open_at: oldestOpenMs === null ? null : isoTime(oldestOpenMs),
+        results_due: dueDeliveries,
+        pauses,
+        attention: attention.map(jsonFields),
+      };
       const age =
-        backlog.oldestOpenMs === null ? '' : `, the oldest for ${shortDuration(nowMs - backlog.oldestOpenMs)}`;
-      const present = entryStates.filter((state) => counts[state] > 0);
+        oldestOpenMs === null ? '' : `, the oldest for ${shortDuration(context.clock.wallMs() - oldestOpenMs)}`;
+      const states = entryStates.filter((state) => counts[state] > 0).map((state) => [state, String(counts[state])]);
       const sections = [
-        `${backlog.open} open${age}; ${backlog.dueDeliveries} results to be written\n`,
-        present.length === 0
-          ? ''
-          : renderTable(
-              ['STATE', 'ENTRIES'],
-              present.map((state) => [state, String(counts[state])]),
-            ),
-        pauses.length === 0 ? '' : renderTable(['STANDS STILL', 'SINCE', 'BY', 'REASON'], pauses.map(pauseRow)),
+        `${open} open${age}; ${dueDeliveries} results to be written\n`,
+        states.length === 0 ? '' : renderTable(['STATE', 'ENTRIES'], states),
+        pauses.length === 0 ? '' : renderTable(['PAUSED', 'SINCE', 'BY', 'REASON'], pauses.map(pauseRow)),
         attention.length === 0
           ? ''
-          : renderTable(['WAITS FOR A PERSON', 'SINCE', 'ORDER', 'REASON'], attention.map(attentionRow)),
+          : renderTable(['ATTENTION', 'SINCE', 'ORDER', 'REASON'], attention.map(attentionRow)),
       ];
-      context.stdout.write(sections.filter((section) => section !== '').join('\n'));
+      writeAnswer(context.stdout, options.json, report, sections.filter((section) => section !== '').join('\n'));
     }),
   );
 }
 
-function pauseRow(pause: Pause): string[] {
-  return [
-    pause.scope,
-    shortTime(isoTime(pause.sinceMs)),
-    pause.openedBy,
-    pause.message === '' ? pause.reason : `${pause.reason}: ${pause.message}`,
-  ];
+function pauseRow({ scope, since, opened_by: openedBy, reason, message }: PauseView): string[] {
+  return [scope, shortTime(since), openedBy, message === '' ? reason : `${reason}: ${message}`];
 }
 
-function attentionRow(attention: Attention): string[] {
-  const order = [attention.source, attention.orderId, attention.lineId].filter((part) => part !== null).join('/');
-  const reason = [attention.reason, attention.message].filter((part) => part !== null && part !== '').join(': ');
-  return [attention.reference ?? attention.kind, shortTime(attention.since), order, reason];
+function attentionRow(row: Attention): string[] {
+  const order = [row.source, row.orderId, row.lineId].filter((part) => part !== null).join('/');
+  const reason = [row.reason, row.message].filter((part) => part !== null && part !== '').join(': ');
+  return [row.reference ?? row.kind, shortTime(row.since), order, reason];
 }
 
-function attentionAsJson(attention: Attention): Record<string, unknown> {
-  const { kind, reference, source, orderId, lineId, state, reason, message, since } = attention;
-  return { kind, reference, source, order_id: orderId, line_id: lineId, state, reason, message, since };
+function addPauseCommand(queue: Command, action: 'pause' | 'resume', context: CliContext): void {
+  const command = queue
+    .command(action)
+    .description(descriptions[action])
+    .addArgument(new Argument('<scope>', scopes))
+    .requiredOption('--reason <text>', 'why, for the audit log; at least 3 characters');
+  addAnswerOptions(command).action(async (scope: string, options: ConfigOptions & { reason: string }) => {
+    const { config } = configFrom(options);
+    await sendCommand(config, { action, scope, actor: cliActor(), reason: options.reason }, context);
+    const paused = action === 'pause';
+    const text = paused ? `${scope} is paused until it is resumed\n` : `${scope} is resumed\n`;
+    writeAnswer(context.stdout, options.json, { scope, paused }, text);
+  });
 }

@@ -1,26 +1,21 @@
 import type { Command } from 'commander';
-import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
+import { addAnswerOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { askForReload } from '../worker-client.ts';
-import { plainText } from '../output.ts';
+import { plainLines, writeAnswer } from '../output.ts';
+import { reloadWorker } from '../worker-client.ts';
 
 export function addReload(program: Command, context: CliContext): void {
   const command = program
     .command('reload')
-    .description('have the running worker read its configuration again, as SIGHUP does')
-    .option('--json', 'print JSON');
-  addConfigOptions(command).action(async (options: ConfigOptions & { json?: boolean }) => {
-    const report = await askForReload(configFrom(options).config);
-    if (options.json) {
-      context.stdout.write(`${JSON.stringify(report)}\n`);
-      return;
-    }
+    .description('have the running worker read its configuration again, as SIGHUP does');
+  addAnswerOptions(command).action(async (options: ConfigOptions) => {
+    const report = await reloadWorker(configFrom(options).config);
     const { applied, need_restart: needRestart, warnings } = report;
-    for (const warning of warnings) context.stderr.write(`warning: ${plainText(warning)}\n`);
+    if (!options.json) context.stderr.write(plainLines(warnings.map((warning) => `warning: ${warning}`)));
     const lines = [
-      applied.length === 0 ? 'nothing is in use that was not before' : `in use now: ${applied.join(', ')}`,
-      ...(needRestart.length === 0 ? [] : [`in use after a restart only: ${needRestart.join(', ')}`]),
+      applied.length === 0 ? 'nothing has changed that can be used now' : `in use now: ${applied.join(', ')}`,
+      ...(needRestart.length === 0 ? [] : [`in use after a restart: ${needRestart.join(', ')}`]),
     ];
-    context.stdout.write(lines.map((line) => `${plainText(line)}\n`).join(''));
+    writeAnswer(context.stdout, options.json, report, plainLines(lines));
   });
 }

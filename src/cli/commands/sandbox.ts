@@ -2,12 +2,11 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { createLogger } from '../../ops/logger.ts';
-import { programVersion } from '../../ops/program-version.ts';
 import { listenForStop } from '../../ops/signals.ts';
 import { createSandbox, type Sandbox } from '../../sandbox/create-sandbox.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
-import type { CliContext } from '../context.ts';
+import { loggerFor, type CliContext } from '../context.ts';
+import { aborted } from '../run-worker.ts';
 import { readSandboxSection, type SandboxSection } from '../sandbox-section.ts';
 
 interface SandboxOptions {
@@ -31,22 +30,19 @@ function portNumber(text: string): number {
 export function addSandbox(program: Command, context: CliContext): void {
   const command = program
     .command('sandbox')
-    .description('run the sandbox alone: the Wholesale Ordering API on this machine, where nothing costs money')
-    .option('--listen <host:port>', 'listen here instead of where the config says')
+    .description('run the sandbox alone: the Wholesale Ordering API on this machine; nothing costs money')
+    .option('--listen <host:port>', 'listen on this address instead of the one in the config')
     .addOption(
       new Option('--port <number>', 'listen on this port of 127.0.0.1; 0 takes a free one')
         .argParser(portNumber)
         .conflicts('listen'),
     )
-    .addOption(
-      new Option('--seed <number>', 'what delays, faults and delivered codes follow from').argParser(wholeNumber),
-    )
-    .option('--reset', 'begin anew: forget all orders, money and faults of its database');
+    .addOption(new Option('--seed <number>', 'the seed of delays, faults and delivered codes').argParser(wholeNumber))
+    .option('--reset', 'start anew: forget all orders, money and faults of its database');
   addConfigOptions(command, 'config/sandbox.yaml').action(async (options: ConfigOptions & SandboxOptions) => {
     const { config } = configFrom(options);
     const section = readSandboxSection(config.sandbox, config.dataDir);
-    const { level, format } = config.log;
-    const logger = createLogger({ level, format, version: programVersion, instance: config.instance }, context.stdout);
+    const logger = loggerFor(config, context.stdout);
     const stop = listenForStop();
     try {
       const listen = options.port === undefined ? (options.listen ?? section.listen) : `127.0.0.1:${options.port}`;
@@ -77,11 +73,4 @@ async function start(
       cause: error,
     });
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

@@ -1,27 +1,24 @@
 import type { Command } from 'commander';
-import type { CatalogueFacts } from '../../wholesale/catalogue/check-sku.ts';
-import { checkSku } from '../../wholesale/catalogue/check-sku.ts';
 import type { Config } from '../../config/config.ts';
+import type { SkuMap } from '../../core/order/sku.ts';
 import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
 import { SkuFile } from '../../storefronts/sku-file.ts';
-import type { SkuMap } from '../../core/order/sku.ts';
-import { createLogger } from '../../ops/logger.ts';
-import { programVersion } from '../../ops/program-version.ts';
 import type { SkuSighting } from '../../store/storefronts/storefront-skus.ts';
 import { openReader } from '../../store/read/reader.ts';
-import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
-import type { CliContext } from '../context.ts';
+import { checkSku, type CatalogueFacts } from '../../wholesale/catalogue/check-sku.ts';
+import { addAnswerOptions, configFrom, type ConfigOptions } from '../config-options.ts';
+import { loggerFor, type CliContext } from '../context.ts';
 import { exitCodes } from '../errors.ts';
 import { sendCommand } from '../worker-client.ts';
-import { plainText } from '../output.ts';
+import { plainLines, writeAnswer } from '../output.ts';
 
 interface CheckedShop {
-  /** Or `hmac`: a home-made shop. */
+  /** Or `hmac`: a shop with its own order form. */
   readonly platform: string;
   readonly shop: string;
   readonly currency: string | null;
-  /** A person is told of each line whose SKU is not in the map. */
-  readonly tellsUnmatched: boolean;
+  /** Whether each line whose SKU is not in the map is flagged for review. */
+  readonly flagsUnmatched: boolean;
   readonly skus: SkuMap;
   readonly sightings: readonly SkuSighting[];
 }
@@ -36,11 +33,11 @@ interface ShopFindings {
   readonly platform: string;
   readonly shop: string;
   readonly skus: number;
-  /** An order of it would be refused, or a person is told of each. */
+  /** SKUs whose orders would be rejected, or flagged for review. */
   readonly problems: readonly Finding[];
-  /** The catalogue does not tell. */
+  /** SKUs that the catalogue says nothing about. */
   readonly unknown: readonly Finding[];
-  /** What orders had, and the map does not know. */
+  /** SKUs of orders that are not in the map. */
   readonly unmapped: readonly {
     readonly sku: string;
     readonly orders: number;
@@ -49,24 +46,22 @@ interface ShopFindings {
   }[];
 }
 
-/** A big catalogue on a small budget; a little less than the worker is waited for. */
+/** Enough for a large catalogue on a small budget; less than the command line waits for the worker. */
 const readWithinMs = 240_000;
 
 export function addSkus(program: Command, context: CliContext): void {
-  const skus = program.command('skus').description('what the SKUs of the shops stand for');
+  const skus = program.command('skus').description('the SKUs of the shops and the products that they stand for');
   const check = skus
     .command('check')
-    .description('compare the SKU maps with the catalogue and with the orders that came; buys nothing')
-    .option('--offline', 'only with the orders that came: no call to the API')
-    .option('--json', 'print JSON');
-  addConfigOptions(check).action(async (options: ConfigOptions & { offline?: boolean; json?: boolean }) => {
+    .description('compare the SKU maps with the catalogue and with the orders so far; buys nothing')
+    .option('--offline', 'only with the orders so far: no call to the API');
+  addAnswerOptions(check).action(async (options: ConfigOptions & { offline?: boolean }) => {
     const { config } = configFrom(options);
     const shops = shopsOf(config, context);
     const catalogue = options.offline ? notRead : await readCatalogue(config, shops, context);
     const findings = shops.map((shop) => findingsOf(shop, catalogue));
     if (findings.some(({ problems }) => problems.length > 0)) context.setExitCode(exitCodes.problemsFound);
-    if (options.json) context.stdout.write(`${JSON.stringify({ shops: findings })}\n`);
-    else for (const shop of findings) context.stdout.write(asText(shop));
+    writeAnswer(context.stdout, options.json, { shops: findings }, findings.map(asText).join(''));
   });
 }
 
@@ -76,17 +71,16 @@ const notRead: CatalogueFacts = { products: [], plans: [], productsProblem: offl
 /** @throws OrderSyncError CONFIG_INVALID when a map cannot be used, NOT_FOUND when no shop has one */
 function shopsOf(config: Config, { clock, stderr }: CliContext): CheckedShop[] {
   const { shops, webhook } = config.intake;
-  const options = { level: 'silent', format: 'json', version: programVersion, instance: config.instance } as const;
-  const logger = createLogger(options, stderr);
+  const logger = loggerFor(config, stderr, 'silent');
   const all = [
     ...shops.map(({ platform, shop, source, skuMap, currency = null, unmatched }) => {
-      return { platform, shop, source, skuMap, currency, tellsUnmatched: unmatched === 'hold' };
+      return { platform, shop, source, skuMap, currency, flagsUnmatched: unmatched === 'hold' };
     }),
     ...(webhook?.hmac ?? []).flatMap(({ name, source, form }) => {
       if (form === null || form.skuMap === null) return [];
       const { skuMap, currency } = form;
-      // What such a shop sends and the map does not know is refused, or ignored: no person is told.
-      return [{ platform: 'hmac', shop: name, source, skuMap, currency, tellsUnmatched: false }];
+      // A line of such a shop that is not in the map is rejected or ignored, never flagged.
+      return [{ platform: 'hmac', shop: name, source, skuMap, currency, flagsUnmatched: false }];
     }),
   ];
   if (all.length === 0) {
@@ -95,7 +89,7 @@ function shopsOf(config: Config, { clock, stderr }: CliContext): CheckedShop[] {
     });
   }
   return all.map(({ source, skuMap, ...shop }) => {
-    // Orders of a source that several shops share say nothing about one shop's map.
+    // The orders of a source that several shops share say nothing about the map of one of them.
     const isOwn = source !== null && all.filter((other) => other.source === source).length === 1;
     const skus = new SkuFile(skuMap, clock, logger).current();
     return { ...shop, skus, sightings: isOwn ? sightingsOf(config, source) : [] };
@@ -126,11 +120,11 @@ async function readCatalogue(
   const plans = new Set<string>();
   for (const sku of shops.flatMap((shop) => [...shop.skus.values()])) {
     if (sku.type === 'gift_card_order') variants.add(sku.variant);
-    // Top-ups are listed by eSIM: there is nothing to look for.
+    // The API lists top-ups by eSIM: there is nothing to look up.
     else if (sku.type === 'esim_order') plans.add(sku.plan);
   }
-  const question = { variants: [...variants], plans: [...plans], withinMs: readWithinMs };
-  const result = await sendCommand(config, { action: 'read_catalogue', ...question }, context);
+  const asked = { variants: [...variants], plans: [...plans], withinMs: readWithinMs };
+  const result = await sendCommand(config, { action: 'read_catalogue', ...asked }, context);
   if (result.kind !== 'catalogue') throw new OrderSyncError('INVARIANT', 'The worker answered another command');
   const problems = [
     ...(variants.size > 0 ? [result.products.length === 0 ? result.productsProblem : null] : []),
@@ -145,7 +139,7 @@ async function readCatalogue(
 }
 
 function findingsOf(
-  { platform, shop, currency, tellsUnmatched, skus, sightings }: CheckedShop,
+  { platform, shop, currency, flagsUnmatched, skus, sightings }: CheckedShop,
   catalogue: CatalogueFacts,
 ): ShopFindings {
   const problems: Finding[] = [];
@@ -164,7 +158,7 @@ function findingsOf(
       last_order_id: lastOrderId,
       last_seen_at: lastSeenAt,
     }));
-  // What was bought once and is gone from the map now: its next order is not.
+  // A SKU that was bought before and is not in the map any more: its next order is not bought.
   for (const { sku, boughtLines } of sightings) {
     if (boughtLines === 0 || skus.has(sku)) continue;
     problems.push({
@@ -173,12 +167,12 @@ function findingsOf(
       message: `was bought ${boughtLines} times and is not in the map any more`,
     });
   }
-  if (tellsUnmatched) {
+  if (flagsUnmatched) {
     for (const { sku, orders } of unmapped) {
       problems.push({
         sku,
         code: 'unknown_sku',
-        message: `a person is told of each order that has it: ${orders} so far`,
+        message: `each order that has it is flagged for review: ${orders} so far`,
       });
     }
   }
@@ -199,5 +193,5 @@ function asText(shop: ShopFindings): string {
       .map(({ sku, orders }) => `  not in the map  ${sku === '' ? '(no SKU)' : sku}: in ${orders} orders`),
     ...(unmapped.length > listed ? [`  and ${unmapped.length - listed} more that are not in the map (--json)`] : []),
   ];
-  return lines.map((line) => `${plainText(line)}\n`).join('');
+  return plainLines(lines);
 }

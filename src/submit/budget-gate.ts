@@ -31,7 +31,7 @@ export interface KeyUsage {
 /** A forecast plays at most this many calls one by one; the rest it counts at the full rate. */
 const mostPlayed = 5000;
 
-/** No server is believed that asks for more; see `retryAfterMs`. */
+/** The longest back-off that a server may ask for; see `retryAfterMs`. */
 const longestBlockMs = 3_600_000;
 
 interface KeyBudget {
@@ -40,17 +40,17 @@ interface KeyBudget {
   retired: boolean;
   readonly requests: BudgetWindow;
   readonly orders: BudgetWindow;
-  /** Until when the server asked to be left alone. */
+  /** The end of the back-off that the server asked for. */
   blockedUntilMs: number;
   throttle: Throttle | null;
-  /** When the last call was started: spread-out calls keep their distance from it. */
+  /** When the last call was started: throttled calls keep their distance from it. */
   lastSpendAtMs: number;
   lastCallAtMs: number;
 }
 
 /**
- * Decides when a call may be made, and with which key. A slot is taken before the send and comes back one window after
- * the answer, for both limits of Spec 8 at once. All times are monotonic; the store keeps the slots across restarts.
+ * Decides when a call may be made, and with which key. A slot of each limit (Spec 8) is taken before the send and is free
+ * again one window after the answer. All times are monotonic; the store keeps the slots across restarts.
  */
 export class BudgetGate {
   readonly #clock: Pick<Clock, 'monoMs'>;
@@ -81,9 +81,9 @@ export class BudgetGate {
   }
 
   /**
-   * Takes up the keys of a changed configuration. A name keeps its slots, also when its value is another one now: that
-   * never allows more than before. A key that is gone is remembered until its last slot is free, in case it comes back.
-   * @param replaced names with another value: what the server asked of the old one does not bind the new one
+   * Uses the keys of a changed configuration. A name keeps its slots, even with another value: that never allows more calls
+   * than before. A removed key is remembered until its last slot is free, in case it comes back.
+   * @param replaced names with another value: a back-off of the old value does not apply to the new one
    */
   reload(keyNames: readonly string[], limits: { requests: number; orders: number }, replaced: readonly string[]): void {
     assert(keyNames.length > 0, 'a budget belongs to at least one key');
@@ -102,35 +102,35 @@ export class BudgetGate {
     this.#keys = [...kept, ...added.map((name) => this.#newKey(name, false))];
   }
 
-  /** A paused key is passed over, as if it had no slots. */
+  /** A paused key is not used, as if it had no slots. */
   excludeKeys(isPaused: (keyName: string) => boolean): void {
     this.#isPaused = isPaused;
   }
 
-  /** When calls that an earlier process left open count as settled: they may still have been on their way. */
+  /** When calls that an earlier process left open count as settled: they may still be on their way. */
   restartSettlesAtMs(): number {
     return this.#clock.monoMs() + this.#limits.transitMs;
   }
 
-  /** Takes up the slots that earlier processes used. */
+  /** Holds the slots that earlier processes used. */
   restore(slots: readonly BudgetSlot[]): void {
     const now = this.#clock.monoMs();
     for (const slot of slots) {
       const key = this.#findOrRetire(slot.keyName);
-      // A stamp ahead of the clock would block for longer than any real call can.
+      // A time ahead of the clock would hold the slot longer than any real call can.
       const settledMs = Math.min(slot.settledMono, now + this.#limits.transitMs);
       if (settledMs + this.#limits.windowMs > now) key[slot.limitName].restore(settledMs + this.#limits.windowMs);
-      // Spread-out calls keep their distance from the last one, also from that of an earlier process.
+      // Throttled calls keep their distance also from the last call of an earlier process.
       const calledMs = Math.min(settledMs, now);
       if (slot.limitName === 'requests') key.lastCallAtMs = Math.max(key.lastCallAtMs, calledMs);
       else key.lastSpendAtMs = Math.max(key.lastSpendAtMs, calledMs);
     }
   }
 
-  /** Takes up what the server asked of the keys before a restart. */
-  restoreBackOffs(rests: readonly KeyBackOff[]): void {
+  /** Continues the back-offs and throttles of before a restart. */
+  restoreBackOffs(backOffs: readonly KeyBackOff[]): void {
     const now = this.#clock.monoMs();
-    for (const { keyName, blockedUntilMono, throttledUntilMono, throttleLengthMs } of rests) {
+    for (const { keyName, blockedUntilMono, throttledUntilMono, throttleLengthMs } of backOffs) {
       const key = this.#findOrRetire(keyName);
       key.blockedUntilMs = Math.min(blockedUntilMono, now + longestBlockMs);
       key.throttle = { untilMs: Math.min(throttledUntilMono, now + throttleLengthMs), lengthMs: throttleLengthMs };
@@ -160,11 +160,12 @@ export class BudgetGate {
     return key.name;
   }
 
-  /** A slot for looking again at a key that stands still. */
+  /** Takes a slot to probe a paused key; null when it has none free. Returns its name. */
   takeForProbe(keyName: string): string | null {
     const now = this.#clock.monoMs();
     const key = this.#keys.find((it) => it.name === keyName);
-    if (key === undefined || key.retired || key.blockedUntilMs > now || this.#room(key, 'read', now) <= 0) return null;
+    if (key === undefined || key.retired || key.blockedUntilMs > now || this.#freeFor(key, 'read', now) <= 0)
+      return null;
     key.requests.take(now);
     return key.name;
   }
@@ -176,12 +177,12 @@ export class BudgetGate {
           !key.retired &&
           !this.#isPaused(key.name) &&
           this.#notBeforeMs(key, kind, now) <= now &&
-          this.#room(key, kind, now) > 0,
+          this.#freeFor(key, kind, now) > 0,
       )
-      .toSorted((a, b) => this.#room(b, kind, now) - this.#room(a, kind, now));
+      .toSorted((a, b) => this.#freeFor(b, kind, now) - this.#freeFor(a, kind, now));
   }
 
-  /** When the key may be used as far as the server's own wish and an even distance go. */
+  /** When back-off and throttle allow the next call. */
   #notBeforeMs(key: KeyBudget, kind: CallKind, now: number): number {
     if (!isThrottled(key.throttle, now)) return key.blockedUntilMs;
     const { windowMs, requests, orders } = this.#limits;
@@ -190,8 +191,8 @@ export class BudgetGate {
     return Math.max(key.blockedUntilMs, call, spend);
   }
 
-  /** Reading leaves every order slot its request slot, so that asking never starves buying. */
-  #room(key: KeyBudget, kind: CallKind, now: number): number {
+  /** Slots that a call of this kind may take. A read leaves each free order slot its request slot, so it never delays an order. */
+  #freeFor(key: KeyBudget, kind: CallKind, now: number): number {
     const requests = key.requests.free(now);
     const orders = key.orders.free(now);
     return kind === 'spend'
@@ -215,12 +216,12 @@ export class BudgetGate {
   }
 
   #readFreeAt(key: KeyBudget, now: number): number {
-    return this.#room(key, 'read', now) > 0
+    return this.#freeFor(key, 'read', now) > 0
       ? now
       : key.requests.freeAtMs(now, Math.min(key.requests.capacity, key.orders.free(now) + 1));
   }
 
-  /** The call is over: its slots cool down from `settledMs` on. */
+  /** The call is over: its slots are free again one window after `settledMs`. */
   settle(keyName: string, kind: CallKind, settledMs: number): void {
     const key = this.#find(keyName);
     key.requests.settle(settledMs);
@@ -235,8 +236,8 @@ export class BudgetGate {
   }
 
   /**
-   * The server answered 429, although the budget allowed the call: nothing is sent with this key before `untilMs`, and
-   * after that its calls are spread out for a while. Returns what a restart must remember of it.
+   * The server answered 429 although the budget allowed the call: the key backs off until `untilMs` and is throttled for a
+   * while. Returns what a restart must remember.
    */
   rateLimited(keyName: string, untilMs: number): KeyBackOff {
     const key = this.#find(keyName);
@@ -284,7 +285,7 @@ export class BudgetGate {
     const copy = this.#copyAnswered(clock);
     const keys = copy.#keys.filter((key) => !key.retired && !copy.#isPaused(key.name));
     if (keys.length === 0) return Number.POSITIVE_INFINITY;
-    const perWindow = keys.reduce((sum, key) => sum + copy.#room(copy.#newKey(key.name, false), kind, startMs), 0);
+    const perWindow = keys.reduce((sum, key) => sum + copy.#freeFor(copy.#newKey(key.name, false), kind, startMs), 0);
     // When no key backs off or is throttled any more, and no slot is held from before: starts repeat every window then.
     const limitedUntilMs = keys.flatMap((key) => [key.blockedUntilMs, key.throttle?.untilMs ?? startMs]);
     const steadyMs = Math.max(startMs, ...limitedUntilMs) + windowMs + transitMs;

@@ -2,19 +2,22 @@ import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
 import type { Store } from '../store/store.ts';
 
-const lookEveryMs = 1000;
+/** With less free space on the disk of the outbox nothing is sent: the outcome could perhaps not be recorded. */
+export const sendingReserveBytes = 100 * 1024 * 1024;
+
+const checkEveryMs = 1000;
 
 /**
- * Stops sending while the disk is nearly full. Less room is needed to record than this keeps back, so sending ends
- * before recording does: an outcome that cannot be written down must not be created.
+ * Stops sending while the disk is nearly full. To record an outcome needs less space than this reserves, so sending stops
+ * before recording does.
  */
 export class DiskGuard {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #minFreeBytes: number;
-  #lookAtMs = Number.NEGATIVE_INFINITY;
-  #hasRoom = true;
+  #nextCheckMs = Number.NEGATIVE_INFINITY;
+  #hasSpace = true;
 
   constructor(deps: { store: Store; clock: Clock; logger: Logger; minFreeBytes: number }) {
     this.#store = deps.store;
@@ -23,23 +26,19 @@ export class DiskGuard {
     this.#minFreeBytes = deps.minFreeBytes;
   }
 
-  /** As it was seen at the last look, at most a second ago. */
-  get hasRoom(): boolean {
-    return this.#hasRoom;
-  }
-
-  async look(): Promise<boolean> {
+  /** Checked once a second at most. */
+  async hasSpace(): Promise<boolean> {
     const now = this.#clock.monoMs();
-    if (now < this.#lookAtMs) return this.#hasRoom;
-    this.#lookAtMs = now + lookEveryMs;
+    if (now < this.#nextCheckMs) return this.#hasSpace;
+    this.#nextCheckMs = now + checkEveryMs;
     const freeBytes = await this.#store.freeBytes();
-    const hasRoom = freeBytes >= this.#minFreeBytes;
-    if (hasRoom !== this.#hasRoom) {
+    const hasSpace = freeBytes >= this.#minFreeBytes;
+    if (hasSpace !== this.#hasSpace) {
       const line = { free_bytes: freeBytes, needed_bytes: this.#minFreeBytes };
-      if (hasRoom) this.#logger.warn(line, 'the disk has room again: sending goes on');
-      else this.#logger.error(line, 'the disk is nearly full: nothing is sent until there is room');
+      if (hasSpace) this.#logger.warn(line, 'the disk has free space again: sending resumed');
+      else this.#logger.error(line, 'the disk is nearly full: nothing is sent until space is freed');
     }
-    this.#hasRoom = hasRoom;
-    return hasRoom;
+    this.#hasSpace = hasSpace;
+    return hasSpace;
   }
 }

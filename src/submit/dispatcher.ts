@@ -1,10 +1,9 @@
 import PQueue from 'p-queue';
-import { sendingReserveBytes } from '../core/budget/disk-reserve.ts';
 import type { AttemptClaim, OpenAttempt } from '../store/submission/submission.ts';
 import { Attempt, type AttemptDeps } from './attempt.ts';
 import type { CallKind } from './budget-gate.ts';
 import { takeKey, type CallKey } from './budgeted-read.ts';
-import { DiskGuard } from './disk-guard.ts';
+import { DiskGuard, sendingReserveBytes } from './disk-guard.ts';
 import { probeDuePauses } from './probe-pauses.ts';
 import { recoverOpenAttempts } from './recovery.ts';
 import { TrialOrders } from './trial-orders.ts';
@@ -13,23 +12,22 @@ import type { SubmitSettings } from './settings.ts';
 
 export interface DispatcherOptions extends Pick<SubmitSettings, 'concurrency' | 'maxUnknownOutcomes'> {
   readonly incarnationId: number;
-  /** Below this much room on the disk nothing is sent. Default 100 MiB. */
+  /** With less free space on the disk nothing is sent. Default 100 MiB. */
   readonly minFreeBytes?: number;
-  /** How long a stop waits for calls that are open, in ms. */
+  /** How long a stop waits for calls in flight, in ms. */
   readonly graceMs: number;
-  /** The longest the loop sleeps without looking, in ms: a jump of the wall clock stalls it no longer. Default: 1000. */
+  /** The longest time that the loop sleeps, in ms: a jump of the wall clock delays it no longer. Default 1000. */
   readonly maxIdleDelayMs?: number;
 }
 
 const maxIdleDelayMs = 1000;
 const overdueIdleDelayMs = 100;
-/** Nothing is put off for longer than this: a `Retry-After` counts for an hour at most. */
+/** No entry is due later than this: a `Retry-After` counts for an hour at most. */
 const longestWaitMs = 2 * 3_600_000;
 
 /**
- * Takes what is due, one entry at a time, as the budget allows: what is in doubt first, then what waits, then what is
- * new. It acts at its own pace: intake only rings. Every claim, with its attempt and its slots, is on disk before the
- * call is made.
+ * Claims due entries, one at a time, as the budget allows: first those with an unknown outcome, then those that wait, then
+ * new ones. Intake only notifies it. Every claim is on disk, with its attempt and its slots, before the call is made.
  */
 export class Dispatcher {
   readonly #deps: AttemptDeps;
@@ -38,11 +36,11 @@ export class Dispatcher {
   readonly #disk: DiskGuard;
   readonly #queue: PQueue;
   readonly #wakeUp: WakeUp;
-  readonly #giveUp = new AbortController();
+  readonly #abort = new AbortController();
   readonly #failure = Promise.withResolvers<never>();
   readonly #trials: TrialOrders;
-  readonly #working = new Set<string>();
-  readonly #besides = new Set<Promise<void>>();
+  readonly #runningNames = new Set<string>();
+  readonly #backgroundTasks = new Set<Promise<void>>();
   #stopping = false;
   #stopped: Promise<void> | null = null;
   #loop: Promise<void> | null = null;
@@ -53,36 +51,36 @@ export class Dispatcher {
     this.#attempts = new Attempt(deps);
     this.#trials = new TrialOrders(deps);
     this.#disk = new DiskGuard({ ...deps, minFreeBytes: options.minFreeBytes ?? sendingReserveBytes });
-    // Concurrency only. When a call may start is the gate's word: a queue that counts starts overruns a sliding window.
+    // Only for concurrency. The gate says when a call may start; a queue that counts starts overruns a sliding window.
     this.#queue = new PQueue({ concurrency: options.concurrency });
     this.#wakeUp = new WakeUp(deps.clock);
     this.#failure.promise.catch(() => undefined);
     deps.gate.excludeKeys((keyName) => deps.pauses.isKeyPaused(keyName));
   }
 
-  /** Rejects when the worker must not go on: what it does could not be recorded. */
+  /** Rejects when the worker must stop, because it could not record what it does. */
   get failed(): Promise<never> {
     return this.#failure.promise;
   }
 
-  /** Something may be due: look now. */
+  /** Wakes the loop: something may be due. */
   notify(): void {
     this.#wakeUp.notify();
   }
 
-  /** A person stopped a scope or let it go on. When it resolves, nothing more of a stopped scope is claimed. */
+  /** A person paused or resumed a scope. When this resolves, no entry of a paused scope is claimed any more. */
   async pausesChanged(): Promise<void> {
     try {
       await this.#deps.pauses.refresh();
     } catch (error) {
-      // It would go by what stood still before, for as long as nothing else stops or goes on.
+      // Otherwise the worker would go by the earlier pauses until the next change.
       this.#fail(error);
       throw error;
     }
     this.#wakeUp.notify();
   }
 
-  /** The configuration changed. Calls that are open stay open, with the keys that they were made with. */
+  /** The configuration changed. Calls in flight keep the keys that they were made with. */
   async reload(changed: Pick<DispatcherOptions, 'concurrency' | 'maxUnknownOutcomes'>): Promise<void> {
     this.#options = { ...this.#options, ...changed };
     this.#queue.concurrency = changed.concurrency;
@@ -94,7 +92,7 @@ export class Dispatcher {
     const bootId = clock.bootId ?? null;
     gate.restore(await store.submission.budget.restoreSlots({ settledMono: gate.restartSettlesAtMs(), bootId }));
     gate.restoreBackOffs(await store.submission.budget.restoreBackOffs({ nowMono: clock.monoMs(), bootId }));
-    // What was stamped in another run of the machine means nothing now: such a quiet time begins anew, once.
+    // A settlement delay of another run of the machine has no end on this clock: it begins again, once.
     await store.submission.restartSettlementDelays({
       untilMono: clock.monoMs() + this.#deps.policy.settlementDelayMs,
       bootId,
@@ -106,13 +104,19 @@ export class Dispatcher {
       incarnationId: this.#options.incarnationId,
     });
     if (recovered > 0)
-      logger.warn({ recovered }, 'calls were open when the worker last stopped: they are looked into first');
+      logger.warn(
+        { recovered },
+        'calls were in flight when the worker stopped: they are looked up before anything is sent',
+      );
     await pauses.refresh();
     await this.#deps.lookups.refresh();
     this.#loop = this.#run().catch((error: unknown) => this.#fail(error));
   }
 
-  /** Stops claiming, waits for open calls, then gives them up; what was given up is in doubt, never lost. May be called twice. */
+  /**
+   * Stops claiming, waits up to `graceMs` for calls in flight, then aborts them. The outcome of an aborted call is unknown; it
+   * is looked up after the next start. May be called twice.
+   */
   stop(): Promise<void> {
     this.#stopped ??= this.#drain();
     return this.#stopped;
@@ -123,10 +127,10 @@ export class Dispatcher {
     this.#stopping = true;
     this.#wakeUp.notify();
     const done = new AbortController();
-    const grace = this.#deps.clock.sleep(this.#options.graceMs, done.signal).then(() => this.#giveUp.abort());
+    const grace = this.#deps.clock.sleep(this.#options.graceMs, done.signal).then(() => this.#abort.abort());
     await this.#loop;
     await this.#queue.onIdle();
-    await Promise.all(this.#besides);
+    await Promise.all(this.#backgroundTasks);
     done.abort();
     await grace;
   }
@@ -142,9 +146,9 @@ export class Dispatcher {
     while (!this.#stopping) {
       const { clock, store } = this.#deps;
       await this.#endOverdue();
-      if (this.#deps.pauses.due().length > 0) this.#beside('probe', () => this.#probe());
+      if (this.#deps.pauses.due().length > 0) this.#runInBackground('probe', () => this.#probe());
       if (!this.#deps.pauses.isAccountPaused()) {
-        this.#beside('lookup check', () => this.#deps.lookups.tryOne(this.#deps, this.#giveUp.signal));
+        this.#runInBackground('lookup check', () => this.#deps.lookups.tryOne(this.#deps, this.#abort.signal));
       }
       while (!this.#stopping && (await this.#takeOne())) {
         /* as long as there is work and budget */
@@ -159,7 +163,7 @@ export class Dispatcher {
     }
   }
 
-  /** A wall clock that was far ahead and is right again must not leave orders lying for as long as it was wrong. */
+  /** If the wall clock was ahead and has been corrected, due times lie in the future: brings them back. */
   async #bringForward(): Promise<void> {
     const { store, clock, policy, pauses, logger } = this.#deps;
     const nowMs = clock.wallMs();
@@ -168,7 +172,7 @@ export class Dispatcher {
     if (moved === 0) return;
     await pauses.refresh();
     this.#wakeUp.notify();
-    logger.warn({ moved }, 'the wall clock was set back: what was due in a far future is due now');
+    logger.warn({ moved }, 'the wall clock was set back: entries that were due in the far future are due now');
   }
 
   async #endOverdue(): Promise<void> {
@@ -178,10 +182,10 @@ export class Dispatcher {
       this.#deps.logger.warn({ ended }, 'orders expired: their deadline passed before they could be bought');
   }
 
-  /** Claims one entry and starts its call. False when nothing is due or nothing may start now. */
+  /** Claims one entry and starts its call. False when nothing is due, or nothing may start now. */
   async #takeOne(): Promise<boolean> {
     if (this.#queue.pending >= this.#options.concurrency || this.#deps.pauses.isAccountPaused()) return false;
-    if (!(await this.#disk.look())) return false;
+    if (!(await this.#disk.hasSpace())) return false;
     return (await this.#take('lookup')) || (await this.#take('send'));
   }
 
@@ -191,7 +195,7 @@ export class Dispatcher {
     const dueAt = await store.submission.nextDueAt(step);
     if (dueAt === null || dueAt > clock.wallMs()) return false;
     const allowNew = (await store.submission.countUnknownOutcomes()) < this.#options.maxUnknownOutcomes;
-    // From here to the slot on disk nothing waits: a reload that gives the key's value another name must see it there.
+    // No await between this and the claim: a reload that gives the key's value another name must find the slot on disk.
     const key = takeKey(this.#deps, kind);
     if (key === null) return false;
     const attempt = await store.submission.openAttempt({
@@ -203,11 +207,11 @@ export class Dispatcher {
       bootId: clock.bootId ?? null,
       allowNew,
       pausedCurrencies: pauses.pausedCurrencies(),
-      pausedOperations: this.#trials.operations,
+      pausedOperations: this.#trials.blockedOperations,
       render: (entry) => wholesale.render(entry),
       judgeResend: (entry, originReference) => {
         const verdict = this.#attempts.judgeResend(entry, originReference);
-        // It is moved on within this claim: there may be a lookup to make, or a result to tell.
+        // The claim moves the entry on: there may be a lookup to make, or a result to deliver.
         if (verdict.step !== 'send') this.#wakeUp.notify();
         if (verdict.step === 'review') this.#deps.onSettled?.();
         return verdict;
@@ -225,37 +229,37 @@ export class Dispatcher {
   #start(attempt: OpenAttempt, key: CallKey): void {
     this.#queue
       .add(async () => {
-        await this.#attempts.run(attempt, key, this.#giveUp.signal);
+        await this.#attempts.run(attempt, key, this.#abort.signal);
         await this.#trials.closed(attempt);
       })
       .catch((error: unknown) => this.#fail(error))
       .finally(() => this.#wakeUp.notify());
   }
 
-  /** Runs work that waits for the network beside the loop, so that it never holds up what is due; once at a time. */
-  #beside(name: string, work: () => Promise<void>): void {
-    if (this.#working.has(name)) return;
-    this.#working.add(name);
+  /** Starts work that waits for the network, so that the loop does not wait for it. One task of each name at a time. */
+  #runInBackground(name: string, work: () => Promise<void>): void {
+    if (this.#runningNames.has(name)) return;
+    this.#runningNames.add(name);
     const done = work()
       .catch((error: unknown) => this.#fail(error))
       .finally(() => {
-        this.#working.delete(name);
-        this.#besides.delete(done);
+        this.#runningNames.delete(name);
+        this.#backgroundTasks.delete(done);
       });
-    this.#besides.add(done);
+    this.#backgroundTasks.add(done);
   }
 
   #probe(): Promise<void> {
     const onChange = (): void => this.#wakeUp.notify();
-    return probeDuePauses(this.#deps, { trials: this.#trials, signal: this.#giveUp.signal, onChange });
+    return probeDuePauses(this.#deps, { trials: this.#trials, signal: this.#abort.signal, onChange });
   }
 
   async #idleDelayMs(): Promise<number> {
     const { store, clock, gate, pauses } = this.#deps;
     const now = clock.wallMs();
-    // A probe that is under way rings when it is done.
-    const times = this.#working.has('probe') ? [] : [pauses.nextProbeAtMs()];
-    let nap = this.#options.maxIdleDelayMs ?? maxIdleDelayMs;
+    // A probe in flight notifies when it is done.
+    const times = this.#runningNames.has('probe') ? [] : [pauses.nextProbeAtMs()];
+    let idleMs = this.#options.maxIdleDelayMs ?? maxIdleDelayMs;
     if (!pauses.isAccountPaused() && this.#queue.pending < this.#options.concurrency) {
       for (const [step, kind] of [
         ['send', 'spend'],
@@ -263,18 +267,18 @@ export class Dispatcher {
       ] as const) {
         const dueAt = await store.submission.nextDueAt(step);
         if (dueAt !== null && dueAt > now) times.push(dueAt);
-        // Due already: it waits for the budget, or for something that rings.
+        // Due already: it waits for the budget, or until something notifies.
         else if (dueAt !== null) {
           const readyIn = gate.readyAtMs(kind) - clock.monoMs();
-          if (readyIn > 0) nap = Math.min(nap, Math.ceil(readyIn));
+          if (readyIn > 0) idleMs = Math.min(idleMs, Math.ceil(readyIn));
         }
       }
     }
     for (const at of times) {
       if (at === null) continue;
-      // A probe that is due and got no slot waits for one; nothing is gained by looking a thousand times a second.
-      nap = Math.min(nap, at > now ? at - now : overdueIdleDelayMs);
+      // A probe that is due waits for a slot: there is no use in asking a thousand times a second.
+      idleMs = Math.min(idleMs, at > now ? at - now : overdueIdleDelayMs);
     }
-    return nap;
+    return idleMs;
   }
 }

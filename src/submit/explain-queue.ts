@@ -1,5 +1,4 @@
 import { callsAhead } from '../core/budget/calls-ahead.ts';
-import { sendingReserveBytes } from '../core/budget/disk-reserve.ts';
 import { isoTime } from '../core/clock.ts';
 import type { CommandResult } from '../core/entry/operator-command.ts';
 import type { EntryExplanation, PauseView, QueueExplanation } from '../core/entry/queue-explanation.ts';
@@ -10,6 +9,7 @@ import type { OutboxReader } from '../store/read/outbox-reader.ts';
 import type { QueuedEntry, QueueFacts } from '../store/read/queue-facts.ts';
 import type { Pause } from '../store/submission/submission.ts';
 import type { BudgetGate, KeyUsage } from './budget-gate.ts';
+import { sendingReserveBytes } from './disk-guard.ts';
 
 /** Where an explanation comes from. */
 export interface QueueSources {

@@ -12,17 +12,16 @@ import type { LookupProof } from '../store/submission/submission.ts';
 import { budgetedRead, type CallDeps } from './budgeted-read.ts';
 import type { WholesalePort } from './wholesale-port.ts';
 
-/** How long to leave a lookup alone that did not find what was surely bought. */
+/** When a lookup is tried again that did not find what was surely bought. */
 const retryMs = 600_000;
-/** The same for top-ups: an API that does not show them has nothing in its configuration that could be corrected. */
+/** The same for a top-up: if the API does not show top-ups, nobody can correct that in the configuration. */
 const topupRetryMs = 86_400_000;
 const familyOfKind = (kind: LookedUp): Family => (kind === 'esim_topup' ? 'esim' : kind);
 
 /**
- * Whether "not found" can be believed. The path of a lookup is an assumption (the spec shows none), and an API that
- * answers any unknown path with its own `not_found` would make every order look absent. So a family's lookups count
- * only after one of them has found an order under the very path that is configured now, and of top-ups only after one has
- * found a top-up; as soon as something was bought, one is tried.
+ * Whether "not found" can be believed. The path of a lookup is an assumption, because the spec shows none, and an API that
+ * answers unknown paths with its own `not_found` would make every order look absent. So lookups of a kind are believed only
+ * after one of them has found an order, under the path that is configured now. When something was bought, one is tried.
  */
 export class LookupCheck {
   readonly #store: Store;
@@ -41,7 +40,7 @@ export class LookupCheck {
     return this.#proven.some((proof) => proof.kind === kind && proof.path === path);
   }
 
-  /** Whether a lookup has found what such an operation brings, under the path that is asked now. */
+  /** Whether a lookup has found what such an operation buys, under the path that is configured now. */
   trusts(operation: Operation, wholesale: Pick<WholesalePort, 'lookupPath'>): boolean {
     return this.#isProven(lookedUpAs(operation), wholesale.lookupPath(familyOf(operation)));
   }
@@ -52,9 +51,9 @@ export class LookupCheck {
     if (path !== null && !this.#isProven(kind, path)) await this.#prove(kind, path);
   }
 
-  /** A top-up that is found among the orders of eSIMs shows that those are looked up there, too. */
+  /** A top-up that is found among the eSIM orders proves lookups of eSIM orders, too. */
   async #prove(kind: LookedUp, path: string): Promise<void> {
-    // Its own proof comes last: were it there alone, after a crash between the two, no other top-up would bring the first.
+    // The proof of the kind itself is written last. If the worker dies between the two, the next top-up writes both.
     const kinds = new Set<LookedUp>([familyOfKind(kind), kind]);
     for (const one of kinds)
       if (!this.#isProven(one, path)) await this.#store.submission.lookups.prove({ kind: one, path });

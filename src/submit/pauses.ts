@@ -1,45 +1,20 @@
 import type { Clock, Random } from '../core/clock.ts';
 import type { PauseKind } from '../core/decision/decision-table.ts';
-import { isOutcomeRow, type Outcome, type OutcomeRow } from '../core/decision/outcome.ts';
+import { verdictRows } from '../core/decision/consecutive-rejections.ts';
+import { outcomeRowFrom, type Outcome, type OutcomeRow } from '../core/decision/outcome.ts';
 import type { Store } from '../store/store.ts';
 import type { Pause } from '../store/submission/submission.ts';
 
-/** How often a scope is looked at again, in ms; the delay doubles up to the maximum. */
+/** When a paused scope is probed first; the delay doubles up to the maximum. */
 const probeDelays: Partial<Record<OutcomeRow, { firstMs: number; maxMs: number }>> = {
   api_disabled: { firstMs: 30_000, maxMs: 300_000 },
   invalid_key: { firstMs: 300_000, maxMs: 300_000 },
   ip_not_allowed: { firstMs: 300_000, maxMs: 300_000 },
   account_not_allowed: { firstMs: 300_000, maxMs: 300_000 },
 };
-/** How long a family stands still whose orders are refused one after the other, until one more is tried. */
-const trialAfterMs = 300_000;
 const otherDelay = { firstMs: 60_000, maxMs: 300_000 };
-
-/** What a probe must bring for a scope to go on: the API spoke, and did not turn the account, the key or us away. */
-const stillShut: ReadonlySet<OutcomeRow> = new Set<OutcomeRow>([
-  'invalid_key',
-  'account_not_allowed',
-  'ip_not_allowed',
-  'api_disabled',
-  'redirect',
-  // A limiter may stand before the door, and a page of somebody else is no answer at all.
-  'rate_limited',
-  'unreadable_success',
-  'server_error',
-  'local_resource',
-  'local_defect',
-  'tls_refused',
-  'unreachable',
-  'proxy_refused',
-  'foreign_refusal',
-  'foreign_server_error',
-  'foreign_unavailable',
-  'dropped',
-  'headers_timeout',
-  'cut_answer',
-  'deadline',
-  'shutdown',
-]);
+/** When a family that was paused after consecutive rejections is tried again. */
+const trialAfterMs = 300_000;
 
 export function pauseScope(kind: PauseKind, keyName: string, currency: string | null): string {
   switch (kind) {
@@ -52,10 +27,7 @@ export function pauseScope(kind: PauseKind, keyName: string, currency: string | 
   }
 }
 
-/**
- * The scopes that stand still. Kept in the store, so that a worker that is restarted in a loop does not hammer an API
- * that turned it away; a probe is a GET and never spends money.
- */
+/** Paused scopes. Stored, so that a worker in a crash loop does not hammer an API that denied it. */
 export class Pauses {
   readonly #store: Store;
   readonly #clock: Clock;
@@ -94,12 +66,12 @@ export class Pauses {
     return this.#pauses.filter((it) => it.scope.startsWith('balance:')).map((it) => it.scope.slice('balance:'.length));
   }
 
-  /** When a scope that this outcome closes is looked at again. */
+  /** When a scope that this outcome pauses is probed. */
   firstProbeAtMs(row: OutcomeRow): number {
     return this.#clock.wallMs() + this.#jittered((probeDelays[row] ?? otherDelay).firstMs);
   }
 
-  /** When one more order of a family is tried that stands still. */
+  /** When a paused family sends a trial order. */
   trialAtMs(): number {
     return this.#clock.wallMs() + this.#jittered(trialAfterMs);
   }
@@ -108,7 +80,7 @@ export class Pauses {
     return Math.round(ms * this.#retryTimeScale * (0.9 + 0.2 * this.#random()));
   }
 
-  /** The next time at which some scope is due to be looked at; null when none is. */
+  /** When the next scope is due for a probe; null when none is. */
   nextProbeAtMs(): number | null {
     const times = this.#pauses.flatMap((it) => (it.probeAtMs === null ? [] : [it.probeAtMs]));
     return times.length === 0 ? null : Math.min(...times);
@@ -119,21 +91,25 @@ export class Pauses {
     return this.#pauses.filter((pause) => pause.probeAtMs !== null && pause.probeAtMs <= now);
   }
 
-  /** A balance and a family are not probed: the next entry of theirs is the probe. */
+  /** Resumes a scope. */
   async release(pause: Pause, reason: string): Promise<void> {
     await this.#store.submission.pauses.end(pause.scope, 'worker', reason, this.#clock.wallMs());
     await this.refresh();
   }
 
-  /** Judges what a probe brought: go on, or look again later. Returns whether the scope goes on. */
+  /**
+   * Resumes the scope if the API judged what the probe asked; otherwise probes it again later. A 429 or a proxy's page says
+   * nothing about whether the API accepts orders. Returns whether the scope was resumed.
+   */
   async judge(pause: Pause, outcome: Outcome): Promise<boolean> {
-    if (!stillShut.has(outcome.row)) {
+    if (verdictRows.includes(outcome.row)) {
       await this.release(pause, `the API answers again (${outcome.row})`);
       return true;
     }
-    const delay = (isOutcomeRow(pause.reason) ? probeDelays[pause.reason] : undefined) ?? otherDelay;
-    const wait = Math.min(delay.maxMs, delay.firstMs * 2 ** Math.min(pause.probes + 1, 10));
-    await this.#store.submission.pauses.postponeProbe(pause.scope, this.#clock.wallMs() + this.#jittered(wait));
+    const reason = outcomeRowFrom(pause.reason);
+    const delay = (reason === null ? undefined : probeDelays[reason]) ?? otherDelay;
+    const waitMs = Math.min(delay.maxMs, delay.firstMs * 2 ** Math.min(pause.probes + 1, 10));
+    await this.#store.submission.pauses.postponeProbe(pause.scope, this.#clock.wallMs() + this.#jittered(waitMs));
     await this.refresh();
     return false;
   }

@@ -10,7 +10,7 @@ export interface CatalogueDeps extends CallDeps {
 export interface CatalogueQuestion {
   readonly variants: readonly string[];
   readonly plans: readonly string[];
-  /** When to give up, in ms from now: a big catalogue on a small budget takes long. */
+  /** When to stop, in ms from now: a big catalogue on a small budget takes long. */
   readonly withinMs: number;
   readonly signal?: AbortSignal;
 }
@@ -21,12 +21,12 @@ interface Walk<T> {
   read(call: WalkCall): Promise<WalkStep<T>>;
 }
 
-/** How often a full budget is looked at again. */
-const lookEveryMs = 250;
+/** How often a slot is tried to get while the budget is used up. */
+const slotRetryMs = 250;
 
 /**
- * Looks items up in the supplier's catalogue, on the request budget, and no further than needed. Spends no money.
- * Never throws because of what the API answers: what could not be read is told.
+ * Looks up items in the supplier's catalogue, on the request budget, and reads no more pages than needed. Spends no money.
+ * Never throws because of an answer of the API: `productsProblem` and `plansProblem` say what could not be read.
  */
 export async function readCatalogue(deps: CatalogueDeps, question: CatalogueQuestion): Promise<CatalogueFacts> {
   const reading = new Reading(deps, question);
@@ -43,7 +43,7 @@ export async function readCatalogue(deps: CatalogueDeps, question: CatalogueQues
   return { products: [...products.values()], plans: [...plans.values()], productsProblem, plansProblem };
 }
 
-/** Plans stand below their destinations, so every destination is looked through until all of them are found. */
+/** Plans are listed by destination, so destinations are read one after the other until all plans are found. */
 async function searchPlans(
   deps: CatalogueDeps,
   reading: Reading,
@@ -77,7 +77,7 @@ class Reading {
     this.#deadlineMs = deps.clock.monoMs() + question.withinMs;
   }
 
-  /** Reads a list to its end, or until nothing is wanted any more. Returns why it stopped before; null when it did not. */
+  /** Reads a list to its end, or until nothing is wanted any more. Returns why it stopped earlier; null when it did not. */
   async search<T>(walk: Walk<T>, wanted: ReadonlySet<string>, onItem: (item: T) => void): Promise<string | null> {
     while (!walk.done && wanted.size > 0) {
       const step = await this.#page(walk);
@@ -101,7 +101,7 @@ class Reading {
         outcomeOf: (step) => (step.kind === 'failed' ? step.outcome : null),
       });
       if (read !== null) return read.answer;
-      await clock.sleep(lookEveryMs, this.#signal);
+      await clock.sleep(slotRetryMs, this.#signal);
     }
     return null;
   }

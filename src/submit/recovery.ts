@@ -4,9 +4,9 @@ import type { Store } from '../store/store.ts';
 import type { Attempt } from './attempt.ts';
 
 /**
- * Closes what an earlier process left open. Such a call may have been processed, so its entry is in doubt and comes
- * first; nothing is assumed about it. The earlier process is dead: this one holds the writer lock. Returns how many
- * attempts were closed. Interrupted at any point, it is repeated with the same end.
+ * Closes the attempts that an earlier process left open. Their calls may have been processed, so their outcome is unknown.
+ * The earlier process is dead, because this one holds the writer lock. Safe to repeat after a crash. Returns how many
+ * attempts were closed.
  */
 export async function recoverOpenAttempts(deps: {
   store: Store;

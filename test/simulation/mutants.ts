@@ -282,7 +282,10 @@ export const mutants: readonly Mutant[] = [
     name: 'a probe that fails ends the pause',
     file: 'submit/pauses.ts',
     changes: [
-      ['if (!stillShut.has(outcome.row))', "if (!stillShut.has(outcome.row) || outcome.row === 'api_disabled')"],
+      [
+        'if (verdictRows.includes(outcome.row))',
+        "if (verdictRows.includes(outcome.row) || outcome.row === 'api_disabled')",
+      ],
     ],
   },
   {
@@ -308,7 +311,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'what is in doubt is sent again after its deadline',
     file: 'core/decision/resend.ts',
-    changes: [['const late = isOverdue(facts, nowMs);', 'const late = false;']],
+    changes: [['const isLate = isOverdue(facts, nowMs);', 'const isLate = false;']],
   },
   {
     name: 'the deadline of an order is not looked at',
@@ -331,7 +334,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'sending goes on while the disk is full',
     file: dispatcher,
-    changes: [['if (!(await this.#disk.look())) return false;', 'await this.#disk.look();']],
+    changes: [['if (!(await this.#disk.hasSpace())) return false;', 'await this.#disk.hasSpace();']],
   },
   {
     name: 'an outcome that could not be recorded stops nothing',

@@ -344,7 +344,7 @@ describe('a disk that is nearly full', () => {
   it('stops sending, not recording', async () => {
     const worker = await submission({ minFreeBytes: Number.MAX_SAFE_INTEGER });
     const [reference] = await worker.accept([{}]);
-    await expect(worker.logged('the disk is nearly full: nothing is sent until there is room')).resolves.toBeDefined();
+    await expect(worker.logged('the disk is nearly full: nothing is sent until space is freed')).resolves.toBeDefined();
     expect(reference).toBeDefined();
     expect(worker.counts().pending).toBe(1);
     expect(worker.sandbox.ledger().calls).toEqual([]);

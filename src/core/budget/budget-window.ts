@@ -1,17 +1,17 @@
 import { assert } from '../order-sync-error.ts';
 
 /**
- * The slots of one limit of one key, anchored on answers: a slot is taken before the send and comes back one window
- * after the answer was received. The server stamped the call somewhere between the two, so in any window of its own
- * it sees at most `capacity` calls, whatever the network's jitter; no clocks are compared and no margin is needed.
+ * The slots of one limit of one key. A slot is taken before the send and is free again one window after the answer was
+ * received. The server counted the call between the two, so in any window it counts at most `capacity` calls, whatever the
+ * network's jitter. No clocks are compared, and no margin is needed.
  *
- * Times are milliseconds of the monotonic clock. The class holds arithmetic only: it reads no clock.
+ * Times are milliseconds of the monotonic clock. The class reads no clock.
  */
 export class BudgetWindow {
   readonly windowMs: number;
   #capacity: number;
   #inFlight = 0;
-  /** When each settled slot comes back, ascending. */
+  /** When each settled slot is free again, ascending. */
   #freeAt: number[] = [];
 
   constructor(capacity: number, windowMs: number) {
@@ -25,7 +25,7 @@ export class BudgetWindow {
     return this.#capacity;
   }
 
-  /** What is held stays held: after a smaller capacity nothing is free until enough of it has come back. */
+  /** Held slots stay held: after a smaller capacity none is free until enough of them are. */
   resize(capacity: number): void {
     assert(isCapacity(capacity), `a budget has at least one slot, got ${capacity}`);
     this.#capacity = capacity;
@@ -37,13 +37,13 @@ export class BudgetWindow {
     if (gone > 0) this.#freeAt.splice(0, gone);
   }
 
-  /** Slots that are held now, in flight or cooling down. */
+  /** Slots that are held now: their calls are in flight, or ended less than a window ago. */
   used(nowMs: number): number {
     this.#sweep(nowMs);
     return this.#inFlight + this.#freeAt.length;
   }
 
-  /** Slots that are free now; never negative, although a restart may find more slots than the capacity. */
+  /** Slots that are free now; 0 when a restart found more held slots than the capacity. */
   free(nowMs: number): number {
     return Math.max(0, this.capacity - this.used(nowMs));
   }
@@ -63,7 +63,7 @@ export class BudgetWindow {
     this.#inFlight += 1;
   }
 
-  /** The call is over: `settledAtMs` is when its answer was received, or when it can surely no longer arrive. */
+  /** The call is over. @param settledAtMs when its answer was received, or when it can no longer arrive */
   settle(settledAtMs: number): void {
     assert(this.#inFlight >= 1, 'only a taken slot is settled');
     this.#inFlight -= 1;
@@ -76,7 +76,7 @@ export class BudgetWindow {
     this.#inFlight -= 1;
   }
 
-  /** Puts back a slot that an earlier process used. */
+  /** Holds a slot that an earlier process used. */
   restore(freeAtMs: number): void {
     this.#hold(freeAtMs);
   }

@@ -2,8 +2,8 @@ import { createHmac } from 'node:crypto';
 import type { ReferenceNamespace } from '../order/reference.ts';
 
 /**
- * A name for the value of an API key, from which nobody who reads the database can find it: it needs the reference
- * secret to be compared at all. 64 bits; a few keys are told apart by it.
+ * Identifies the value of an API key in the database without storing it. It can be compared only with the reference secret.
+ * 64 bits are enough for a few keys.
  */
 export function keyFingerprint(namespace: ReferenceNamespace, value: string): string {
   return createHmac('sha256', namespace.secret).update(`order-sync key print\n${value}`).digest('hex').slice(0, 16);

@@ -1,7 +1,4 @@
-/**
- * One delivered thing. Suppliers deliver codes, pins, links, pictures and eSIM profiles: whatever was there is kept,
- * what was not is absent.
- */
+/** One delivered unit. Suppliers deliver codes, pins, links, pictures and eSIM profiles; a field that did not come is absent. */
 export interface Unit {
   readonly code?: string;
   readonly pin?: string;
@@ -18,10 +15,10 @@ export interface Unit {
   readonly status?: string;
 }
 
-/** `failed` and `pending` come from words that the specification does not fix; only `refunded` is given (Spec 3). */
+/** The spec fixes only the word `refunded` (Spec 3); `failed` and `pending` stand for several words. */
 export type StatusClass = 'refunded' | 'failed' | 'done' | 'pending' | 'none';
 
-/** A success answer, read through the wire mapping. Absent fields are null: the spec shows no payload. */
+/** A success answer, as the connector reads it. The spec shows no payload, so any field may be null. */
 export interface OrderAnswer {
   readonly orderNumber: string | null;
   readonly reference: string | null;
@@ -33,7 +30,7 @@ export interface OrderAnswer {
   readonly units: readonly Unit[];
 }
 
-/** Of an answer that may be about another purchase: its number, for a person to look at. Its units are for nobody. */
+/** The answer without units and cost: it may be about another purchase. A person needs its order number. */
 export function notOurs(answer: OrderAnswer): OrderAnswer {
   return { ...answer, units: [], cost: null, currency: null };
 }

@@ -1,7 +1,7 @@
 import { operations, familyOf, type Family, type Operation } from '../order/operation.ts';
 import { OrderSyncError } from '../order-sync-error.ts';
 
-/** What can stand still, as it is written: `account`, `key:<name>`, `balance:<currency>`, `family:<family>`. */
+/** What can be paused. As text: `account`, `key:<name>`, `balance:<currency>` or `family:<family>`. */
 export type PauseScope =
   | { readonly kind: 'account' }
   | { readonly kind: 'key'; readonly name: string }
@@ -25,12 +25,12 @@ export function pauseScopeFrom(text: string): PauseScope | null {
 export function readPauseScope(text: string): PauseScope {
   const scope = pauseScopeFrom(text);
   if (scope !== null) return scope;
-  throw new OrderSyncError('INVALID_INPUT', `"${text.slice(0, 80)}" names no scope that can stand still`, {
+  throw new OrderSyncError('INVALID_INPUT', `"${text.slice(0, 80)}" names no scope that can be paused`, {
     hint: 'account, key:<name>, balance:<currency> such as balance:USD, family:gift_card or family:esim',
   });
 }
 
-/** The operations that a family is made of. */
+/** The operations of a family. */
 export function operationsOf(family: Family): readonly Operation[] {
   return operations.filter((operation) => familyOf(operation) === family);
 }

@@ -1,19 +1,19 @@
 import type { Random } from '../clock.ts';
 
-/** Delays before the n-th further try, in ms; the last one repeats. Jitter keeps many entries from moving as one. */
+/** Delays before each further try; the last one repeats. Jitter keeps many entries from being due at once. */
 interface Schedule {
   readonly stepsMs: readonly number[];
-  /** The share of a delay by which it is spread, to both sides. */
+  /** How much longer or shorter a delay may be, as a share of it. */
   readonly spread: number;
 }
 
 const seconds = (...values: number[]): number[] => values.map((value) => value * 1000);
 
 export const schedules = {
-  /** At once: a call that this process, or its predecessor, left open is cleared up first of all. */
+  /** At once: a call that the worker left open when it stopped. */
   now: { stepsMs: [0], spread: 0 },
   standard: { stepsMs: seconds(5, 15, 45, 120, 300), spread: 0.2 },
-  /** After an answer that took too long, the server is given time to finish what it may still be doing. */
+  /** After a timeout the server gets time to finish the call. */
   slow: { stepsMs: seconds(30, 45, 120, 300), spread: 0.2 },
   /** Spec 7: "Wait a few seconds, retry." */
   rate_limit: { stepsMs: seconds(5, 7.5, 11, 17, 25, 38, 60), spread: 0.2 },

@@ -1,13 +1,13 @@
-/** When the quiet time of a doubt is over: for people, and on the machine's own clock if that is known. */
+/** When a settlement delay ends: by the wall clock, and by the monotonic clock if that is known. */
 export interface SettlementDelayEnd {
   readonly settlementDelayEndMs: number | null;
-  /** Comparable with `monoMs` now; null when it is of another run of the machine. */
+  /** Null when it was recorded before the machine was restarted: then the monotonic clock cannot be compared. */
   readonly settlementDelayEndMono: number | null;
 }
 
 /**
- * How long nothing may yet be concluded from a refusal or an absence, in ms. By the monotonic clock wherever that is
- * known: were the wall clock set forward, an absence would be believed while the call may still arrive.
+ * How long the settlement delay still is, in ms: until then no rejection and no absence proves anything. By the monotonic
+ * clock if possible: if the wall clock were set forward, an absence would be believed while the call may still arrive.
  */
 export function settlementDelayLeftMs(
   end: SettlementDelayEnd,

@@ -2,23 +2,24 @@ import { allowedActions, type ActionSubject, type EntryActionName, type EntrySta
 import type { ReferencedPurchase } from '../order/purchase.ts';
 import type { OutcomeRow } from '../decision/outcome.ts';
 import { judgeResend } from '../decision/resend.ts';
+import { outcomeKnown } from '../decision/settlement.ts';
 
 export const resolutions = ['fulfilled', 'rejected', 'refunded'] as const;
 export type Resolution = (typeof resolutions)[number];
 
-/** What a person wants done to one entry. */
+/** What a person wants to do to one entry. */
 export type EntryAction =
   | { readonly action: Exclude<EntryActionName, 'resolve' | 'reorder'> }
   | {
       readonly action: 'resolve';
       readonly as: Resolution;
       readonly orderNumber: string | null;
-      /** The eSIMs that the order brought, so that a later cancel knows its order; absent: not told. */
+      /** The eSIMs of the order: a later cancel is looked up by it. Absent: the person did not name them. */
       readonly iccids?: readonly string[];
-      /** A sentence for the shop's result. */
+      /** A sentence for the result. */
       readonly note: string | null;
     }
-  /** `confirm` repeats the old reference: a new one is never made by a slip. */
+  /** `confirm` repeats the old reference, so that nobody re-orders by mistake. */
   | { readonly action: 'reorder'; readonly confirm: string };
 
 /** What is known about the entry when a person acts on it. */
@@ -26,9 +27,9 @@ export interface OperatorFacts extends ActionSubject, Pick<ReferencedPurchase, '
   readonly nextStep: 'send' | 'lookup';
   readonly dueAtMs: number;
   readonly settlementDelayEndMs: number | null;
-  /** How long the last call may still be processed, in ms. */
+  /** How long the API may still process the last call, in ms. */
   readonly settlementDelayLeftMs: number;
-  /** How its last attempt ended; null before the first, or when this version does not know that end. */
+  /** How its last attempt ended; null before the first, and for a row that this version does not know. */
   readonly row: OutcomeRow | null;
   readonly firstSentAtMs: number | null;
   readonly notAfterMs: number | null;
@@ -36,19 +37,19 @@ export interface OperatorFacts extends ActionSubject, Pick<ReferencedPurchase, '
   readonly errorCode: string | null;
   readonly unitCount: number;
   readonly reviewReason: string | null;
-  /** A call is open for it at this moment, also a lookup, which leaves the state as it is. */
+  /** A call for it is in flight; a lookup does not change the state. */
   readonly callOpen: boolean;
-  /** Whether the API can be asked what became of it. */
+  /** Whether a lookup can tell what became of it. */
   readonly canLookUp: boolean;
 }
 
 export interface OperatorPolicy {
   readonly nowMs: number;
-  /** After this long since the first send the same reference is not sent again: nobody knows if it is remembered. */
+  /** After this long since the first send the same reference is not sent again: the API may have forgotten it. */
   readonly referenceExpiryMs: number;
 }
 
-/** What becomes of the entry; every field is written as it stands. */
+/** What happens to the entry. The store writes every field as it is. */
 export interface OperatorMove {
   readonly state: EntryState;
   readonly nextStep: 'send' | 'lookup';
@@ -57,12 +58,12 @@ export interface OperatorMove {
   readonly settlementDelayEndMs: number | null;
   readonly reviewReason: string | null;
   readonly heldFrom: EntryState | null;
-  /** `keep`: what the last attempt said stays. */
+  /** `keep`: the error of the last attempt stays. */
   readonly error: 'keep' | null | { readonly code: string; readonly message: string };
   readonly orderNumber: string | null;
-  /** Whether the retry schedule begins anew. */
-  readonly afresh: boolean;
-  /** Whether another entry, under a new reference, takes its place. */
+  /** Whether the retry schedule begins again. */
+  readonly restartsSchedule: boolean;
+  /** Whether another entry, under a new reference, replaces it. */
   readonly reorders: boolean;
 }
 
@@ -72,10 +73,10 @@ export type OperatorVerdict =
 
 const refuse = (why: string, hint: string): OperatorVerdict => ({ ok: false, why, hint });
 
-/** Ends after which the API has something under the reference, whatever the flag says. */
+/** Outcomes after which the API has an order with this reference. */
 const taken: ReadonlySet<OutcomeRow | null> = new Set<OutcomeRow | null>(['accepted', 'answer_mismatch']);
 
-/** Whether something may have been bought under its reference. An end that is not understood proves nothing. */
+/** Whether something may have been bought under its reference. A row that this version does not know proves nothing. */
 function mayBeBought(facts: OperatorFacts): boolean {
   if (facts.outcomeUnknown || facts.orderNumber !== null || facts.unitCount > 0 || taken.has(facts.row)) return true;
   return facts.row === null && facts.firstSentAtMs !== null;
@@ -93,16 +94,18 @@ function unchanged(facts: OperatorFacts): OperatorMove {
     heldFrom,
     error: 'keep',
     orderNumber,
-    afresh: false,
+    restartsSchedule: false,
     reorders: false,
   };
 }
 
+type ResolveAction = Extract<EntryAction, { action: 'resolve' }>;
+
 const rejectedByPerson = 'rejected_by_person';
 
 /**
- * How a doubt is taken up again: by asking, and only where nothing can be asked by sending the same reference, as long
- * as the API surely remembers it and its deadline has not passed. Says why when neither can be done.
+ * How an unknown outcome is settled now: by a lookup; if there are none, by sending the same reference, before its expiry and
+ * its deadline. Says why neither can be done.
  */
 function reconcile(facts: OperatorFacts, policy: OperatorPolicy): { step: 'send' | 'lookup' } | { why: string } {
   if (facts.canLookUp) return { step: 'lookup' };
@@ -111,20 +114,20 @@ function reconcile(facts: OperatorFacts, policy: OperatorPolicy): { step: 'send'
 }
 
 /**
- * Judges what a person wants to do. Pure, and the only place that does: an action never buys twice, never hides a
- * purchase, and never leads to a new reference while the old one is in doubt.
+ * Decides whether a person may do this, and what it changes. Pure. An action never buys twice, never hides a purchase, and
+ * never leads to a new reference while the outcome of the old one is unknown.
  */
 export function decideAction(facts: OperatorFacts, order: EntryAction, policy: OperatorPolicy): OperatorVerdict {
   const allowed = allowedActions(facts);
   const may = allowed.length === 0 ? 'nothing can be done to it' : `what can be done: ${allowed.join(', ')}`;
   if (facts.callOpen && facts.state !== 'sending') {
-    return refuse(`a call for ${facts.reference} is open at this moment`, 'try again when the call is over');
+    return refuse(`a call for ${facts.reference} is in flight`, 'try again when the call is over');
   }
   if (!allowed.includes(order.action)) {
-    const doubt = facts.outcomeUnknown ? ' and may have been bought' : '';
+    const unknown = facts.outcomeUnknown ? ' and may have been bought' : '';
     const instead = facts.replaced ? ', and another reference took its place' : '';
-    const why = `${facts.reference} is ${facts.state}${doubt}${instead}: it cannot be changed by ${order.action}`;
-    return refuse(why, facts.state === 'sending' ? 'its call is open: try again when the call is over' : may);
+    const why = `${facts.reference} is ${facts.state}${unknown}${instead}: it cannot be changed by ${order.action}`;
+    return refuse(why, facts.state === 'sending' ? 'its call is in flight: try again when the call is over' : may);
   }
   const move = unchanged(facts);
   switch (order.action) {
@@ -134,7 +137,7 @@ export function decideAction(facts: OperatorFacts, order: EntryAction, policy: O
       return release(facts, policy);
     case 'cancel': {
       if (mayBeBought(facts)) return refuse(`${facts.reference} may have been bought`, may);
-      const message = 'taken back by a person before it was bought; nothing was charged';
+      const message = 'cancelled by a person before it was bought; nothing was charged';
       const error = { code: 'cancelled_by_person', message };
       return { ok: true, move: { ...move, state: 'cancelled', heldFrom: null, reviewReason: null, error } };
     }
@@ -145,11 +148,11 @@ export function decideAction(facts: OperatorFacts, order: EntryAction, policy: O
     case 'reorder':
       if (order.confirm !== facts.reference) {
         return refuse(
-          'the reference to order anew was not repeated',
+          'the reference to re-order was not repeated',
           `it gets a new reference, which can buy once more: repeat the old one with --confirm ${facts.reference}`,
         );
       }
-      // A person who found that it was not bought has looked where the worker cannot.
+      // A person found that it was not bought: they can see what the worker cannot.
       if (facts.errorCode !== rejectedByPerson && mayBeBought(facts)) {
         return refuse(`${facts.reference} may have been bought`, 'the API once accepted it: compare with the supplier');
       }
@@ -162,7 +165,7 @@ function release(facts: OperatorFacts, policy: OperatorPolicy): OperatorVerdict 
   const back = { ...unchanged(facts), state: facts.heldFrom ?? 'needs_review', heldFrom: null, reviewReason: null };
   if (facts.heldFrom === 'placed') return { ok: true, move: { ...back, nextStep: 'lookup', dueAtMs: nowMs } };
   if (facts.heldFrom !== 'unknown') return { ok: true, move: back };
-  // Time has passed: what was about to be sent again may have become too old for that.
+  // Time has passed: the reference may have expired.
   const next = reconcile(facts, policy);
   if ('why' in next) return { ok: true, move: { ...back, state: 'needs_review', reviewReason: next.why } };
   return { ok: true, move: { ...back, nextStep: next.step, dueAtMs: nowMs } };
@@ -171,7 +174,7 @@ function release(facts: OperatorFacts, policy: OperatorPolicy): OperatorVerdict 
 function retry(facts: OperatorFacts, policy: OperatorPolicy): OperatorVerdict {
   const now = { ...unchanged(facts), dueAtMs: policy.nowMs };
   if (facts.state === 'waiting' || facts.state === 'placed') return { ok: true, move: now };
-  const again = { ...now, reviewReason: null, afresh: facts.state === 'needs_review' };
+  const again = { ...now, reviewReason: null, restartsSchedule: facts.state === 'needs_review' };
   if (!mayBeBought(facts)) return { ok: true, move: { ...again, state: 'waiting', nextStep: 'send' } };
   const isAccepted = !facts.outcomeUnknown && facts.row === 'accepted' && facts.operation !== 'esim_cancel';
   if (isAccepted && facts.canLookUp) return { ok: true, move: { ...again, state: 'placed', nextStep: 'lookup' } };
@@ -182,7 +185,7 @@ function retry(facts: OperatorFacts, policy: OperatorPolicy): OperatorVerdict {
   return { ok: true, move: { ...again, state: 'unknown', nextStep: next.step, outcomeUnknown: true } };
 }
 
-function resolve(facts: OperatorFacts, order: EntryAction & { action: 'resolve' }): OperatorVerdict {
+function resolve(facts: OperatorFacts, order: ResolveAction): OperatorVerdict {
   const known = facts.orderNumber;
   if (known !== null && order.orderNumber !== null && order.orderNumber !== known) {
     return refuse(
@@ -194,52 +197,54 @@ function resolve(facts: OperatorFacts, order: EntryAction & { action: 'resolve' 
   if (iccids.length > 0 && (facts.operation !== 'esim_order' || order.as !== 'fulfilled')) {
     return refuse(`${facts.reference} brought no eSIMs as ${order.as}`, 'only an eSIM order that was bought has eSIMs');
   }
-  if (new Set(iccids).size > (facts.quantity ?? 1)) {
+  const ordered = facts.quantity ?? 1;
+  if (new Set(iccids).size > ordered) {
     return refuse(
-      `${iccids.length} eSIMs are more than the ${facts.quantity ?? 1} that were ordered`,
+      `${iccids.length} eSIMs are more than the ${ordered} that were ordered`,
       'name the eSIMs of this order only',
     );
   }
+  if (order.as === 'rejected') return resolveAsRejected(facts, order);
   const orderNumber = known ?? order.orderNumber;
-  const end = {
-    ...unchanged(facts),
-    state: order.as,
-    outcomeUnknown: false,
-    settlementDelayEndMs: null,
-    reviewReason: null,
-    orderNumber,
-  };
-  if (order.as !== 'rejected') {
-    // A cancel and a top-up have no order of their own that a person could name.
-    const isOrder = facts.operation === 'gift_card_order' || facts.operation === 'esim_order';
-    if (isOrder && orderNumber === null && order.note === null) {
-      return refuse(
-        `${order.as} without an order number says nothing that can be checked`,
-        'give --order-number from the list of the supplier, or --note with what you know',
-      );
-    }
-    return { ok: true, move: { ...end, error: null } };
-  }
-  if (facts.unitCount > 0) {
+  // A cancel and a top-up have no order of their own that a person could name.
+  const isOrder = facts.operation === 'gift_card_order' || facts.operation === 'esim_order';
+  if (isOrder && orderNumber === null && order.note === null) {
     return refuse(
-      `${facts.unitCount} units of ${facts.reference} were delivered, so it was bought`,
+      `${order.as} without an order number says nothing that can be checked`,
+      'give --order-number from the list of the supplier, or --note with what you know',
+    );
+  }
+  return { ok: true, move: { ...resolved(facts, order), error: null } };
+}
+
+function resolved(facts: OperatorFacts, order: ResolveAction): OperatorMove {
+  const orderNumber = facts.orderNumber ?? order.orderNumber;
+  return { ...unchanged(facts), ...outcomeKnown, state: order.as, reviewReason: null, orderNumber };
+}
+
+/** A person found that nothing was bought: refused while there is evidence that something was. */
+function resolveAsRejected(facts: OperatorFacts, order: ResolveAction): OperatorVerdict {
+  const { reference, orderNumber, unitCount } = facts;
+  if (unitCount > 0) {
+    return refuse(
+      `${unitCount} units of ${reference} were delivered, so it was bought`,
       'resolve it as fulfilled, or as refunded when the money is back',
     );
   }
-  if (known !== null && order.orderNumber !== known) {
+  if (orderNumber !== null && order.orderNumber !== orderNumber) {
     return refuse(
-      `the supplier has it as order ${known}`,
-      `if nothing was charged for that order, repeat its number with --order-number ${known}`,
+      `the supplier has it as order ${orderNumber}`,
+      `if nothing was charged for that order, repeat its number with --order-number ${orderNumber}`,
     );
   }
   if (facts.outcomeUnknown && facts.settlementDelayLeftMs > 0) {
     const seconds = Math.ceil(facts.settlementDelayLeftMs / 1000);
     return refuse(
-      `the last call for ${facts.reference} may still be processed by the API`,
+      `the last call for ${reference} may still be processed by the API`,
       `an order that is not there yet may still come: look again in ${seconds} s`,
     );
   }
   const note = order.note === null ? '' : `: ${order.note}`;
   const error = { code: rejectedByPerson, message: `a person found that it was not bought${note}` };
-  return { ok: true, move: { ...end, error } };
+  return { ok: true, move: { ...resolved(facts, order), error } };
 }

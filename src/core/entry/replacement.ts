@@ -3,7 +3,7 @@ import type { OrderRules } from '../order/order-request.ts';
 import type { Purchase } from '../order/purchase.ts';
 import type { RecoveryStage } from './states.ts';
 
-/** An entry that takes the place of a refused one, with a changed body and so with a reference of its own. */
+/** An entry that takes the place of a rejected one. Its request differs, so it has a reference of its own. */
 export interface Replacement extends Pick<Purchase, 'quantity' | 'currency'> {
   readonly generation: number;
   readonly part: number;
@@ -11,51 +11,51 @@ export interface Replacement extends Pick<Purchase, 'quantity' | 'currency'> {
 
 export interface RejectedEntry extends Replacement {
   readonly rules: OrderRules;
-  /** The most that this variant is known to be sold with one order, if a refusal has told. */
+  /** The most units of this variant that one order may have, as far as a rejection has shown. */
   readonly knownLimit: number | null;
-  /** Not `none` where an outbox that was lost may have bought it. */
+  /** Not `none` if a lost outbox may have bought it. */
   readonly recoveryStage: RecoveryStage;
 }
 
-/** How often a body may change on the way; a quantity of 10,000 is halved 14 times. */
+/** How often a line may be replaced; a quantity of 10,000 is split 14 times. */
 const deepest = 20;
 
 /**
- * The parts of an order above the per-order limit (Spec 7, `limit_exceeded`: "Split into several orders, each with its
- * own reference"). Always halves: the limit's number is not shown in the spec, and a fixed way of parting gives the
- * same parts the same references, whatever has been learned meanwhile. A known limit only saves the calls between.
+ * The parts of an order above the per-order limit (Spec 7, `limit_exceeded`: "Split into several orders, each with its own
+ * reference"). Each split makes two parts: the spec does not show the limit, and a fixed rule gives the same parts the same
+ * references, whatever was learned since. A known limit only saves the calls between.
  */
 function partsOf(entry: RejectedEntry, quantity: number): readonly Replacement[] {
   if (quantity < 2 || entry.generation >= deepest) return [];
   const larger = Math.ceil(quantity / 2);
-  const halves: Replacement[] = [larger, quantity - larger].map((size, half) => ({
+  const parts: Replacement[] = [larger, quantity - larger].map((size, index) => ({
     generation: entry.generation + 1,
-    part: entry.part * 2 + half,
+    part: entry.part * 2 + index,
     quantity: size,
     currency: entry.currency,
   }));
-  return halves.flatMap((half) => {
-    const size = half.quantity ?? 1;
+  return parts.flatMap((part) => {
+    const size = part.quantity ?? 1;
     const isTooLarge = entry.knownLimit !== null && size > entry.knownLimit && size > 1;
-    return isTooLarge ? partsOf({ ...entry, ...half }, size) : [half];
+    return isTooLarge ? partsOf({ ...entry, ...part }, size) : [part];
   });
 }
 
-/** What is ordered instead of an entry that was refused above the per-order limit; nothing unless its order allows it. */
+/** The parts of an entry that was rejected above the per-order limit; none unless its order allows a split. */
 export function splitInto(entry: RejectedEntry): readonly Replacement[] {
   const { rules, quantity, recoveryStage } = entry;
   if (rules.split !== true || quantity === null) return [];
-  // The limit may have been higher before a loss: larger parts than today's may be bought, and are looked up one by one.
+  // Before a loss the limit may have been higher: larger parts may be bought, and are looked up one by one.
   const knownLimit = recoveryStage === 'none' ? entry.knownLimit : null;
   return partsOf({ ...entry, knownLimit }, quantity);
 }
 
-/** How often an order is halved to find what is in stock: at most 15 calls, and as exact as an eighth of it. */
+/** How often an order is split to find what is in stock: at most 15 calls, and as exact as an eighth of it. */
 const deepestForStock = 3;
 
 /**
- * What is ordered instead of an entry of which fewer are in stock (Spec 7, `out_of_stock`: "Order fewer or try later").
- * No answer shows how many there are, so halves are ordered; what is still short is told as such.
+ * The parts of an entry of which fewer are in stock (Spec 7, `out_of_stock`: "Order fewer or try later"). No answer shows how
+ * many there are, so it is split; what is not in stock then is reported as short.
  */
 function fewerFor(entry: RejectedEntry): readonly Replacement[] {
   if (entry.rules.partial !== true || entry.quantity === null || entry.generation >= deepestForStock) return [];
@@ -69,7 +69,7 @@ export function fallbackFor(entry: RejectedEntry): readonly Replacement[] {
   return [{ generation: entry.generation + 1, part: entry.part * 2, quantity: entry.quantity, currency: other }];
 }
 
-/** What the order allows in place of a refusal that time may change. */
+/** What the order allows instead of waiting after a rejection. */
 export function replacementsFor(row: OutcomeRow, entry: RejectedEntry): readonly Replacement[] {
   if (row === 'insufficient_balance') return fallbackFor(entry);
   return row === 'out_of_stock' ? fewerFor(entry) : [];

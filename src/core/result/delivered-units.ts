@@ -1,16 +1,16 @@
 import type { Unit } from '../decision/order-answer.ts';
 
-/** What tells one unit from another, the surest first: the address to redeem at may be the same for all of them. */
-const marks = ['code', 'iccid', 'lpa', 'pin', 'serial', 'url'] as const;
+/** The fields that identify a unit, the surest first. Several units may have the same `url`. */
+const identifying = ['code', 'iccid', 'lpa', 'pin', 'serial', 'url'] as const;
 
 function isSame(one: Unit, other: Unit): boolean {
-  const mark = marks.find((name) => one[name] !== undefined && other[name] !== undefined);
-  return mark !== undefined && one[mark] === other[mark];
+  const field = identifying.find((name) => one[name] !== undefined && other[name] !== undefined);
+  return field !== undefined && one[field] === other[field];
 }
 
 /**
- * The units of an order after one more answer: as it shows them, and whatever was delivered before and is not among
- * them. Nothing says that an answer repeats what an earlier one delivered, and a code that is forgotten is money lost.
+ * The units of an order after another answer: those that it shows, and those that an earlier answer showed and this one
+ * does not. The spec does not say that an answer repeats earlier units, and a lost code is lost money.
  */
 export function withDelivered(shown: readonly Unit[], before: readonly Unit[]): readonly Unit[] {
   return [...shown, ...before.filter((unit) => !shown.some((other) => isSame(other, unit)))];

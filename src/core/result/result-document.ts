@@ -3,12 +3,12 @@ import { entryStates, type EntryState } from '../entry/states.ts';
 import type { Operation } from '../order/operation.ts';
 import type { Unit } from '../decision/order-answer.ts';
 
-/** How a whole order stands. `completed`: every line was bought (or its cancel confirmed). */
+/** The state of a whole order. `completed`: every line was bought, or its cancel was confirmed. */
 export type OrderState = 'completed' | 'partial' | 'failed' | 'needs_review' | 'in_progress';
 
 /**
- * A line as the shop reads it: one of its entries' states, `partial` when all of them ended and some of it was bought and
- * some was not, or `rejected` for a line that was never accepted.
+ * The state of a line in a result: that of one of its entries; `partial` when all entries ended and only some were bought;
+ * `rejected` for a line that was never accepted.
  */
 export const lineStates = [...entryStates, 'partial'] as const;
 export type LineState = (typeof lineStates)[number];
@@ -27,7 +27,7 @@ export interface ResultEntry {
 export interface ResultError {
   readonly code: string;
   readonly message: string;
-  /** What the shop or its people can do about it. */
+  /** What the shop, or a person there, can do about it. */
   readonly action: string | null;
 }
 
@@ -41,7 +41,7 @@ export interface ResultLine {
   readonly extra?: Readonly<Record<string, string>>;
 }
 
-/** What is written back to the shop. A pure function of the database: written again, it is the same to the byte. */
+/** What is written back to the shop. A pure function of the database: it is the same, byte by byte, when it is written again. */
 export interface ResultDocument {
   readonly source: string;
   readonly order_id: string;
@@ -52,11 +52,11 @@ export interface ResultDocument {
   readonly updated_at: string;
 }
 
-/** The state of a line from those of its entries: what a person must see first wins. */
+/** The state of a line from those of its entries: the one that a person must see first. */
 export function lineStateOf(states: readonly EntryState[]): LineState {
   const haveEnded = states.every((state) => ended.includes(state));
   const successes = states.filter((state) => bought.includes(state)).length;
-  // Told "rejected", a shop would give the money back for what its customer has.
+  // If the shop read "rejected", it would refund units that its customer has.
   if (haveEnded && successes > 0 && successes < states.length) return 'partial';
   const priority: readonly EntryState[] = [
     'needs_review',
@@ -91,8 +91,8 @@ export function renderResultDocument(document: ResultDocument): string {
 }
 
 /**
- * The file name of an order's result: the order id itself where that is safe as a name, else a readable part of it
- * and a hash, so that no order id can leave its folder or meet another order's file.
+ * The file name of an order's result: the order id if it is safe as a name, else a readable part of it and a hash. No order
+ * id can name a file outside its folder or that of another order.
  */
 export function resultFileName(orderId: string): string {
   if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$/.test(orderId)) return `${orderId}.json`;

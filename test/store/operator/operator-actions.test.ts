@@ -20,7 +20,7 @@ const takenBack = {
   state: 'cancelled',
   review_reason: null,
   error_code: 'cancelled_by_person',
-  error_message: 'taken back by a person before it was bought; nothing was charged',
+  error_message: 'cancelled by a person before it was bought; nothing was charged',
   settled_at_ms: nowMs,
 };
 const done = { state: 'fulfilled', error_code: null, error_message: null, review_reason: null, settled_at_ms: nowMs };

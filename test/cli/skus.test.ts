@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { runCommandLine } from '../../src/cli/program.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { SqliteOutboxReader } from '../../src/store/read/reader.ts';
-import { House } from '../support/worker-process.ts';
+import { Installation } from '../support/worker-process.ts';
 import { shopifyOrder, startShops, wooOrder } from '../storefronts/storefront-shops.ts';
 
 const good = `
@@ -29,9 +29,13 @@ interface Findings {
   unmapped: { sku: string; orders: number }[];
 }
 
-async function houseWith(skus: string, options: Parameters<typeof House.open>[0] = {}, more = {}): Promise<House> {
+async function houseWith(
+  skus: string,
+  options: Parameters<typeof Installation.open>[0] = {},
+  more = {},
+): Promise<Installation> {
   const shop = { shop: 'main', secrets: [{ value: 'a-secret-of-the-shop' }], sku_map: 'SKUS', ...more };
-  const house = await House.open({ ...options, webhook: { woocommerce: [shop] } });
+  const house = await Installation.open({ ...options, webhook: { woocommerce: [shop] } });
   onTestFinished(() => house.close());
   const file = join(house.folder, 'skus.yaml');
   writeFileSync(file, `skus:${skus}`);
@@ -39,7 +43,7 @@ async function houseWith(skus: string, options: Parameters<typeof House.open>[0]
   return house;
 }
 
-async function cli(house: House, ...argv: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+async function cli(house: Installation, ...argv: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   let stdout = '';
   let stderr = '';
   const code = await runCommandLine([...argv, '--config', house.configFile], {
@@ -50,7 +54,7 @@ async function cli(house: House, ...argv: string[]): Promise<{ code: number; std
   return { code, stdout, stderr };
 }
 
-async function check(house: House, ...argv: string[]): Promise<Findings & { code: number }> {
+async function check(house: Installation, ...argv: string[]): Promise<Findings & { code: number }> {
   const { code, stdout } = await cli(house, 'skus', 'check', '--json', ...argv);
   const [found]: Findings[] = JSON.parse(stdout).shops;
   if (found === undefined) throw new Error('there is one shop');
@@ -182,7 +186,7 @@ describe('order-sync skus check', () => {
   });
 
   it('also checks the map of a shop with its own order form', async () => {
-    const house = await House.open({
+    const house = await Installation.open({
       webhook: {
         hmac: [
           {
@@ -215,7 +219,7 @@ describe('order-sync skus check', () => {
     expect([unread.code, unread.stderr]).toEqual([6, expect.stringContaining('--offline')]);
     writeFileSync(join(house.folder, 'skus.yaml'), 'skus: { A: { type: gift_card } }');
     expect((await cli(house, 'skus', 'check')).code).toBe(3);
-    const none = await House.open();
+    const none = await Installation.open();
     onTestFinished(() => none.close());
     expect((await cli(none, 'skus', 'check')).code).toBe(4);
   });

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, symlinkSync, truncateSync, writeF
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { House } from '../support/worker-process.ts';
+import { Installation } from '../support/worker-process.ts';
 
 const header = 'order_id,line_id,type,variant,plan,iccid,quantity,days,currency';
 const row = (id: string, changes: { quantity?: string; variant?: string; currency?: string } = {}): string =>
@@ -14,18 +14,17 @@ const order = (id: string, lines = line): string => `{"order_id":"${id}","curren
 const topup = (iccid: string): string => `{"line_id":"1","type":"esim_topup","plan":"p","iccid":${iccid}}`;
 
 interface BadInput {
-  /** What it is. */
   readonly what: string;
   readonly file: string;
-  /** Bytes of the file, or how it comes into the inbox. */
+  /** The bytes of the file, or a function that puts it into the inbox. */
   readonly content: string | Uint8Array | ((path: string) => void);
-  /** The code of the report about the whole file, or those about its lines; none: it is as good as any. */
+  /** The code of the report about the file, or the codes about its lines; none: the file is accepted. */
   readonly refused?: string | readonly string[];
-  /** The orders of it that are bought all the same. */
+  /** The orders of the file that are bought all the same. */
   readonly bought?: readonly string[];
 }
 
-/** Contents and kinds of file that a shop, an editor or a spreadsheet leaves behind, and what each gets. */
+/** Contents and kinds of file that a shop, an editor or a spreadsheet may write, with the expected report. */
 const inputs: readonly BadInput[] = [
   { what: 'nothing', file: 'empty.csv', content: '', refused: 'empty' },
   { what: 'a header alone', file: 'header.csv', content: `${header}\n`, refused: 'no_orders' },
@@ -239,8 +238,8 @@ const inputs: readonly BadInput[] = [
   },
 ];
 
-let house: House;
-/** Orders that came with earlier files, and come again. */
+let installation: Installation;
+/** Files that repeat orders of earlier files. */
 const later: readonly BadInput[] = [
   {
     what: 'a line of an earlier file, the same',
@@ -271,11 +270,11 @@ interface Report {
 }
 let reports: readonly Report[] = [];
 
-/** The files that have come to their end; gives up after a minute, so that the table tells which are missing. */
+/** Waits until every file is finished, at most a minute: the table then shows which are missing. */
 async function settled(enough: (files: readonly string[]) => boolean): Promise<readonly string[]> {
   const until = performance.now() + 60_000;
   for (;;) {
-    const rows = house.query<{ name: string }>("SELECT name FROM files WHERE state IN ('archived', 'rejected')");
+    const rows = installation.query<{ name: string }>("SELECT name FROM files WHERE state IN ('archived', 'rejected')");
     const names = rows.map(({ name }) => name);
     if (enough(names) || performance.now() > until) return names;
     await delay(50);
@@ -283,10 +282,10 @@ async function settled(enough: (files: readonly string[]) => boolean): Promise<r
 }
 
 beforeAll(async () => {
-  house = await House.open();
-  const inbox = join(house.folder, 'inbox');
+  installation = await Installation.open();
+  const inbox = join(installation.folder, 'inbox');
   mkdirSync(join(inbox, 'folder.csv'));
-  const worker = house.start();
+  const worker = installation.start();
   let wanted = inputs.length;
   const hand = async (some: readonly BadInput[]): Promise<void> => {
     for (const { file, content } of some) {
@@ -302,16 +301,16 @@ beforeAll(async () => {
   await hand(later);
   const orders = new Set([...inputs, ...later].flatMap(({ bought = [] }) => bought));
   const until = performance.now() + 60_000;
-  while (house.results().size < orders.size && performance.now() < until) await delay(50);
+  while (installation.results().size < orders.size && performance.now() < until) await delay(50);
   await worker.end('SIGTERM');
-  const rejected = join(house.folder, 'rejected');
+  const rejected = join(installation.folder, 'rejected');
   reports = readdirSync(rejected)
     .filter((name) => name.endsWith('.error.json'))
     .map((name): Report => JSON.parse(readFileSync(join(rejected, name), 'utf8')));
 }, 200_000);
-afterAll(() => house.close());
+afterAll(() => installation.close());
 
-describe('what a shop should not send', () => {
+describe('a worker that gets wrong files', () => {
   it.each([...inputs, ...later])(
     '$what gets what it should, and nothing is sent for it',
     ({ file, content, refused, bought = [] }) => {
@@ -319,13 +318,13 @@ describe('what a shop should not send', () => {
         .filter((report) => report.file === file || (file.length > 200 && report.file.startsWith('xxx')))
         .map((report) => (report.code === 'lines_not_accepted' ? report.lines?.map(({ code }) => code) : report.code));
       expect(codes).toEqual(refused === undefined ? [] : [refused]);
-      const sent = house.query<{ id: string; state: string }>(
+      const sent = installation.query<{ id: string; state: string }>(
         'SELECT order_id AS id, state FROM outbox ORDER BY order_id',
       );
       expect(sent.filter(({ id, state }) => bought.includes(id) && state === 'fulfilled').map(({ id }) => id)).toEqual(
         bought.toSorted(),
       );
-      // No order that this input names was taken in, but for those that are to be bought.
+      // Of the orders that this file names, only the expected ones were accepted.
       const named =
         typeof content === 'string'
           ? sent.filter(({ id }) => content.includes(`${id},1,`) && !bought.includes(id))
@@ -334,20 +333,22 @@ describe('what a shop should not send', () => {
     },
   );
 
-  it('and the API has seen the good orders, once each, and nothing else', async () => {
+  it('sends each good order to the API once, and nothing else', async () => {
     const bought = new Set([...inputs, ...later].flatMap((input) => input.bought ?? []));
-    const outbox = house.query<{ id: string; reference: string }>('SELECT order_id AS id, reference FROM outbox');
+    const outbox = installation.query<{ id: string; reference: string }>(
+      'SELECT order_id AS id, reference FROM outbox',
+    );
     expect(outbox.map(({ id }) => id).toSorted()).toEqual([...bought].toSorted());
-    const ledger = house.sandbox.ledger();
+    const ledger = installation.sandbox.ledger();
     expect(ledger.orders.map(({ reference }) => reference ?? '').toSorted()).toEqual(
       outbox.map(({ reference }) => reference).toSorted(),
     );
   });
 
-  it('and every report says what to do next, and every file is out of the way but the folder', () => {
+  it('writes a hint into every report, and moves every file out of the inbox, except the folder', () => {
     expect(reports.filter((report) => report.next_step.length < 10)).toEqual([]);
-    expect(readdirSync(join(house.folder, 'inbox'))).toEqual(['folder.csv']);
-    expect(readdirSync(join(house.folder, 'work'))).toEqual([]);
-    expect(readdirSync(join(house.folder, 'results'))).toEqual(['folder']);
+    expect(readdirSync(join(installation.folder, 'inbox'))).toEqual(['folder.csv']);
+    expect(readdirSync(join(installation.folder, 'work'))).toEqual([]);
+    expect(readdirSync(join(installation.folder, 'results'))).toEqual(['folder']);
   });
 });

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, describe, expect, it } from 'vitest';
 import { runHere } from '../cli/installation.ts';
-import { answers, cutsOff, hangs, Receiver, takes, talksForEver } from '../support/receiver.ts';
-import { House } from '../support/worker-process.ts';
+import { answers, cutsOff, hangs, Receiver, takes, answersForever } from '../support/receiver.ts';
+import { Installation } from '../support/worker-process.ts';
 
 const open: { close(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -26,44 +26,44 @@ async function receiver(...given: Parameters<typeof Receiver.open>): Promise<Rec
   return made;
 }
 
-async function houseTo(
+async function installationFor(
   url: string,
   changes: { callback?: object; submit?: Record<string, number> } = {},
-): Promise<House> {
-  const house = await House.open({
+): Promise<Installation> {
+  const installation = await Installation.open({
     callback: { url, secret, total_ms: 500, ...changes.callback },
     ...(changes.submit === undefined ? {} : { submit: changes.submit }),
   });
-  open.push(house);
-  return house;
+  open.push(installation);
+  return installation;
 }
 
 const written = (line: { msg: string; sink?: unknown }): boolean =>
   line.msg === 'result delivered' && line.sink === 'callback';
-const deliveries = (house: House) =>
-  house.query<Record<string, unknown>>('SELECT sink, done, tries, last_error FROM delivery_log ORDER BY sink');
+const deliveries = (installation: Installation) =>
+  installation.query<Record<string, unknown>>('SELECT sink, done, tries, last_error FROM delivery_log ORDER BY sink');
 
-describe('the callback', () => {
-  it('posts the result as it stands in the folder, signed so that the library of the scheme accepts it', async () => {
+describe('the callback sink in a running worker', () => {
+  it('posts the same bytes as in the folder, with a signature that the library of Standard Webhooks accepts', async () => {
     const shop = await receiver(takes);
-    const house = await houseTo(`${shop.url}/results/of/me`);
-    house.drop('a.ndjson', `${order(1)}\n`);
-    const worker = house.start();
+    const installation = await installationFor(`${shop.url}/results/of/me`);
+    installation.drop('a.ndjson', `${order(1)}\n`);
+    const worker = installation.start();
     const isWrittenBy = (sink: string) => worker.line((line) => line['sink'] === sink && line['state'] === 'completed');
     await isWrittenBy('folder');
     await isWrittenBy('callback');
     const last = shop.posts.at(-1);
     expect(last?.path).toBe('/results/of/me');
     expect(last?.headers['content-type']).toBe('application/json');
-    expect(last?.body).toBe(readFileSync(join(house.folder, 'results/shop/1.json'), 'utf8'));
+    expect(last?.body).toBe(readFileSync(join(installation.folder, 'results/shop/1.json'), 'utf8'));
     const headers = Object.fromEntries(
       Object.entries(last?.headers ?? {}).map(([name, value]) => [name, String(value)]),
     );
     expect(new Webhook(secret).verify(last?.body ?? '', headers)).toMatchObject({ order_id: '1', state: 'completed' });
-    // Codes are in the post, and in no line of the log.
+    // The post contains the codes; no line of the log does.
     expect(JSON.stringify(worker.log)).not.toContain(secret);
     expect(await worker.end('SIGTERM')).toBe(0);
-    expect(deliveries(house)).toMatchObject([
+    expect(deliveries(installation)).toMatchObject([
       { sink: 'callback', done: 1 },
       { sink: 'folder', done: 1 },
     ]);
@@ -73,24 +73,24 @@ describe('the callback', () => {
     ['refuses it', answers(500), 'the receiver answered 500'],
     ['does not answer', hangs, 'the receiver could not be reached: did not answer within 500 ms'],
     ['breaks the connection off', cutsOff, /^the receiver could not be reached: (ECONNRESET|UND_ERR_SOCKET)$/],
-  ])('is tried again when the receiver %s', async (_name, answer, error) => {
+  ])('retries when the receiver %s', async (_name, answer, error) => {
     const shop = await receiver(answer, takes);
-    const house = await houseTo(shop.url);
-    const worker = house.start();
+    const installation = await installationFor(shop.url);
+    const worker = installation.start();
     await worker.started();
-    house.drop('a.ndjson', `${order(1)}\n`);
+    installation.drop('a.ndjson', `${order(1)}\n`);
     const failed = await worker.line((line) => line.msg === 'a result could not be delivered');
     expect(failed['err']).toMatch(error);
     await worker.line((line) => written(line) && line['state'] === 'completed');
     await worker.end('SIGTERM');
   });
 
-  it('never follows a redirect: what it carries would go to an address that nobody named', async () => {
+  it('follows no redirect: delivered codes would go to an address that nobody configured', async () => {
     const elsewhere = await receiver(takes);
     const shop = await receiver(answers(307, { location: elsewhere.url }));
-    const house = await houseTo(shop.url);
-    house.drop('a.ndjson', `${order(1)}\n`);
-    const worker = house.start();
+    const installation = await installationFor(shop.url);
+    installation.drop('a.ndjson', `${order(1)}\n`);
+    const worker = installation.start();
     const failed = await worker.line((line) => line.msg === 'a result could not be delivered');
     expect(failed['err']).toBe('the receiver answered 307: a redirect is not followed, configure the final address');
     await worker.line(
@@ -100,26 +100,26 @@ describe('the callback', () => {
     await worker.end('SIGTERM');
   });
 
-  it('is done with the status, however long the receiver goes on talking', async () => {
-    const shop = await receiver(talksForEver);
-    const house = await houseTo(shop.url, { callback: { total_ms: 5000 } });
-    house.drop('a.ndjson', `${order(1)}\n`);
-    const worker = house.start();
+  it('has delivered a result when the status is there, however long the body is', async () => {
+    const shop = await receiver(answersForever);
+    const installation = await installationFor(shop.url, { callback: { total_ms: 5000 } });
+    installation.drop('a.ndjson', `${order(1)}\n`);
+    const worker = installation.start();
     await worker.line((line) => written(line) && line['state'] === 'completed');
     expect(await worker.end('SIGTERM')).toBe(0);
   });
 
-  it('is given up in the end, told to a person, and tried again when the person asks; buying goes on', async () => {
+  it('gives a delivery up in the end, flags it, and retries it when a person asks; buying continues', async () => {
     const shop = await receiver(answers(503));
-    const house = await houseTo(shop.url, { submit: { retry_time_scale: 0 } });
-    house.drop('a.ndjson', `${order(1)}\n`);
-    const worker = house.start();
+    const installation = await installationFor(shop.url, { submit: { retry_time_scale: 0 } });
+    installation.drop('a.ndjson', `${order(1)}\n`);
+    const worker = installation.start();
     const given = await worker.line(
       (line) => line.msg.startsWith('gave up delivering a result') && line['tries'] === 10,
     );
     expect(given).toMatchObject({ sink: 'callback', order_id: '1', err: 'the receiver answered 503' });
     await worker.line((line) => line.msg === 'result delivered' && line['state'] === 'completed');
-    const cli = async (...argv: string[]) => (await runHere([...argv, '--config', house.configFile])).stdout;
+    const cli = async (...argv: string[]) => (await runHere([...argv, '--config', installation.configFile])).stdout;
     const attention = JSON.parse(await cli('queue', 'status', '--json'));
     expect(attention.attention).toMatchObject([
       { kind: 'delivery', source: 'shop', order_id: '1', state: 'given_up', reason: 'callback' },
@@ -133,58 +133,58 @@ describe('the callback', () => {
     expect(await worker.end('SIGTERM')).toBe(0);
   });
 
-  it('is made again at the next start when the worker was killed in the middle of it', async () => {
+  it('repeats a delivery at the next start when the worker was killed during it', async () => {
     const shop = await receiver(hangs, takes);
-    const house = await houseTo(shop.url, { callback: { total_ms: 60_000 } });
-    house.drop('a.ndjson', `${order(1)}\n`);
-    const worker = house.start();
+    const installation = await installationFor(shop.url, { callback: { total_ms: 60_000 } });
+    installation.drop('a.ndjson', `${order(1)}\n`);
+    const worker = installation.start();
     await shop.arrived(1);
     await worker.end('SIGKILL');
-    const next = house.start();
+    const next = installation.start();
     await next.line((line) => written(line) && line['state'] === 'completed');
     expect(await next.end('SIGTERM')).toBe(0);
   });
 
-  it('does not hold up the end of the worker: what hangs stays due', async () => {
+  it('does not delay the stop of the worker: a hanging delivery stays due', async () => {
     const shop = await receiver(hangs);
-    const house = await houseTo(shop.url, { callback: { total_ms: 60_000 } });
-    house.drop('a.ndjson', `${order(1)}\n`);
-    const worker = house.start();
+    const installation = await installationFor(shop.url, { callback: { total_ms: 60_000 } });
+    installation.drop('a.ndjson', `${order(1)}\n`);
+    const worker = installation.start();
     await shop.arrived(1);
     await shop.arrived(1);
     await worker.line((line) => line.msg === 'result delivered' && line['state'] === 'completed');
     const asked = performance.now();
     expect(await worker.end('SIGTERM')).toBe(0);
     expect(performance.now() - asked).toBeLessThan(8000);
-    expect(deliveries(house)).toMatchObject([
+    expect(deliveries(installation)).toMatchObject([
       { sink: 'callback', done: 0, last_error: null },
       { sink: 'folder', done: 1 },
     ]);
   });
 
-  it('goes to the address of a reload, and is given up when it is not configured any more', async () => {
+  it('posts to the address of a reload, and gives deliveries up when it is no longer configured', async () => {
     const [old, next] = [await receiver(answers(500)), await receiver(takes)];
-    const house = await houseTo(old.url);
-    const worker = house.start();
+    const installation = await installationFor(old.url);
+    const worker = installation.start();
     await worker.started();
-    house.configure((config) => {
+    installation.configure((config) => {
       config.results.callback.url = next.url;
     });
     expect(await worker.reload()).toMatchObject({ applied: ['results.callback.url'] });
-    house.drop('a.ndjson', `${order(1)}\n`);
+    installation.drop('a.ndjson', `${order(1)}\n`);
     await worker.line((line) => written(line) && line['state'] === 'completed');
     expect(old.posts).toEqual([]);
-    house.configure((config) => {
+    installation.configure((config) => {
       config.results.callback.url = old.url;
     });
     await worker.reload();
-    house.drop('b.ndjson', `${order(2)}\n`);
+    installation.drop('b.ndjson', `${order(2)}\n`);
     await worker.line((line) => line.msg === 'a result could not be delivered');
     await worker.end('SIGTERM');
-    house.configure((config) => {
+    installation.configure((config) => {
       delete config.results;
     });
-    const last = house.start();
+    const last = installation.start();
     await last.line((line) => line.msg === 'gave up deliveries to a sink that is no longer configured');
     expect(await last.end('SIGTERM')).toBe(0);
   });

@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import { House } from '../support/worker-process.ts';
+import { Installation } from '../support/worker-process.ts';
 
-let house: House | null = null;
+let installation: Installation | null = null;
 afterEach(async () => {
-  await house?.close();
-  house = null;
+  await installation?.close();
+  installation = null;
 });
 
-/** mulberry32: the moments of the kills follow from the seed, which is printed when a run fails. */
+/** mulberry32. The seed decides when the worker is killed; it is printed when a run fails. */
 function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -20,7 +20,7 @@ function randomFrom(seed: number): () => number {
 }
 
 const seed = Number(process.env['KILL_SEED'] ?? Date.now() % 1_000_000);
-// CI runs it with 30 kills. Fewer than 11 would not drop all files.
+// CI runs it with 30 kills. With fewer than 11, not all files would be written.
 const kills = Number(process.env['KILLS'] ?? 12);
 const orders = 200;
 
@@ -30,11 +30,11 @@ describe('a worker that is killed again and again', () => {
   }, async () => {
     const random = randomFrom(seed);
     const windowMs = 2000;
-    house = await House.open({
+    installation = await Installation.open({
       sandbox: {
         limits: { enabled: true, window_ms: windowMs, orders: 40, requests: 120 },
         latency: { before_ms: [0, 40], after_ms: [0, 60] },
-        // Some answers are lost on top of the kills.
+        // Some answers are lost, too.
         faults: [
           {
             fault: { fault: 'lost_answer' },
@@ -67,10 +67,10 @@ describe('a worker that is killed again and again', () => {
     const dropped = new Map<string, string>();
     const drop = (name: string, text: string): void => {
       dropped.set(name, text);
-      house?.drop(name, text);
+      installation?.drop(name, text);
     };
     for (let kill = 0; kill < kills; kill += 1) {
-      // Files arrive while the worker is being killed: also claims, parsing and archiving are cut off.
+      // Files arrive between the kills, which also interrupt claims, parsing and archiving.
       if (kill === 0)
         drop(
           'a.ndjson',
@@ -91,41 +91,41 @@ describe('a worker that is killed again and again', () => {
           ['source,order_id,line_id,type,variant,plan,iccid,quantity,days,currency', ...rows, ''].join('\n'),
         );
       }
-      const worker = house.start();
-      // A quarter of the kills hit the start itself, the others the work.
+      const worker = installation.start();
+      // A quarter of the kills interrupt the start, the others the work.
       if (random() < 0.75) await worker.started();
       await delay(random() * 700);
       await worker.end('SIGKILL');
     }
 
-    const last = house.start();
+    const last = installation.start();
     await last.started();
-    // A file over which the worker was killed twice stands before a person, who does what its report says: send it again.
-    for (const { name, code } of house.query<{ name: string; code: string }>(
+    // A file that was open at two kills needs review: the person sends it again, as its report says.
+    for (const { name, code } of installation.query<{ name: string; code: string }>(
       "SELECT name, error_code AS code FROM files WHERE state = 'rejected'",
     )) {
       expect(code).toBe('poison_file');
-      house.drop(`again-${name}`, dropped.get(name) ?? '');
+      installation.drop(`again-${name}`, dropped.get(name) ?? '');
     }
-    // A deadline of its own, so that a run which does not converge says where it stands.
+    // A deadline of its own: a run that does not finish shows its state.
     const deadline = performance.now() + 60_000;
     const states = () =>
-      house?.query<{ state: string; n: number }>('SELECT state, count(*) AS n FROM outbox GROUP BY state');
+      installation?.query<{ state: string; n: number }>('SELECT state, count(*) AS n FROM outbox GROUP BY state');
     while (performance.now() < deadline) {
-      const undelivered = house.query('SELECT 1 FROM delivery_log WHERE done = 0').length;
+      const undelivered = installation.query('SELECT 1 FROM delivery_log WHERE done = 0').length;
       if (undelivered === 0 && states()?.find((row) => row.state === 'fulfilled')?.n === orders) break;
       await delay(100);
     }
-    expect(states(), JSON.stringify(house.query('SELECT * FROM outbox_attention'))).toEqual([
+    expect(states(), JSON.stringify(installation.query('SELECT * FROM outbox_attention'))).toEqual([
       { state: 'fulfilled', n: orders },
     ]);
     expect(await last.end('SIGTERM'), last.stderr).toBe(0);
 
-    const ledger = house.sandbox.ledger();
-    const outbox = house.query<{ reference: string; source: string; order_id: string; state: string }>(
+    const ledger = installation.sandbox.ledger();
+    const outbox = installation.query<{ reference: string; source: string; order_id: string; state: string }>(
       'SELECT * FROM outbox',
     );
-    // Exactly one order of the sandbox for each line, and none that no line asked for.
+    // The sandbox has exactly one order for each line, and no other order.
     const bought = new Map<string, number>();
     for (const { reference } of ledger.orders) {
       const line = outbox.find((entry) => entry.reference === reference);
@@ -133,13 +133,13 @@ describe('a worker that is killed again and again', () => {
       bought.set(name, (bought.get(name) ?? 0) + 1);
     }
     expect(bought).toEqual(expected);
-    // Every result is written, complete.
-    const results = house.results();
+    // Every result is written completely.
+    const results = installation.results();
     expect([...results.keys()].toSorted()).toEqual([...expected.keys()].toSorted());
     expect([...results.values()].filter((result) => result.state !== 'completed')).toEqual([]);
-    // No call arrived that was not first on disk as an attempt.
+    // Every call that arrived is on disk as an attempt.
     const recorded = new Map(
-      house
+      installation
         .query<{ reference: string; n: number }>(
           "SELECT reference, count(*) AS n FROM attempt_log WHERE purpose = 'submit' GROUP BY reference",
         )
@@ -152,8 +152,8 @@ describe('a worker that is killed again and again', () => {
     }
     const unrecorded = [...arrived].filter(([reference, count]) => count > (recorded.get(reference) ?? 0));
     expect(unrecorded).toEqual([]);
-    expect(house.query('SELECT 1 FROM attempt_log WHERE closed_at IS NULL')).toEqual([]);
-    // And the server, which counts arrivals in a sliding window, never had to turn anything away.
+    expect(installation.query('SELECT 1 FROM attempt_log WHERE closed_at IS NULL')).toEqual([]);
+    // The server, which counts arrivals in a sliding window, never rate-limited a call.
     const [key] = ledger.keys;
     expect(key).toMatchObject({ limited: 0 });
     expect(key?.max_orders_in_window).toBeLessThanOrEqual(40);

@@ -8,11 +8,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { readRunFile, writeRunFile } from '../../src/ops/run-file.ts';
 import { runProgram } from '../cli/installation.ts';
-import { House, projectRoot, type HouseOptions, type WorkerProcess } from '../support/worker-process.ts';
+import { Installation, projectRoot, type InstallationOptions, type WorkerProcess } from '../support/worker-process.ts';
 
-let house: House;
+let installation: Installation;
 let foreign: Server | null = null;
-let roadServer: TcpServer | null = null;
+let proxyServer: TcpServer | null = null;
 
 function portOf(server: TcpServer): number {
   const address = server.address();
@@ -22,13 +22,13 @@ function portOf(server: TcpServer): number {
 afterEach(async () => {
   foreign?.close();
   foreign = null;
-  roadServer?.close();
-  roadServer = null;
-  await house.close();
+  proxyServer?.close();
+  proxyServer = null;
+  await installation.close();
 });
 
-/** The way to the sandbox: what is sent on it arrives when it is opened, however long that takes. */
-async function closedRoad(port: number): Promise<{ url: string; open: () => void }> {
+/** A proxy before the sandbox. While it is closed, it holds calls back; when it opens, they arrive. */
+async function closedProxy(port: number): Promise<{ url: string; open: () => void }> {
   const opened = Promise.withResolvers<void>();
   const server = createTcpServer((near) => {
     near.on('error', () => near.destroy());
@@ -37,7 +37,7 @@ async function closedRoad(port: number): Promise<{ url: string; open: () => void
       near.pipe(far).pipe(near);
     });
   });
-  roadServer = server;
+  proxyServer = server;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return { url: `http://127.0.0.1:${portOf(server)}`, open: opened.resolve };
@@ -50,35 +50,40 @@ const order = (id: string) => ({
   lines: [{ line_id: '1', type: 'gift_card_order', variant: 'steam-usd-5', quantity: 1 }],
 });
 
-async function running(options: HouseOptions = {}): Promise<WorkerProcess> {
-  house = await House.open(options);
-  const worker = house.start();
+async function running(options: InstallationOptions = {}): Promise<WorkerProcess> {
+  installation = await Installation.open(options);
+  const worker = installation.start();
   await worker.started();
   return worker;
 }
 
-const cli = (...argv: string[]) => runProgram([...argv, '--config', house.configFile]);
+const cli = (...argv: string[]) => runProgram([...argv, '--config', installation.configFile]);
 const decide = (...argv: string[]) => cli(...argv, '--reason', 'asked by the shop');
 const referenceOf = (id: string) =>
-  house.query<{ reference: string }>(`SELECT reference FROM outbox WHERE order_id = '${id}'`)[0]?.reference ?? '';
+  installation.query<{ reference: string }>(`SELECT reference FROM outbox WHERE order_id = '${id}'`)[0]?.reference ??
+  '';
 const stateOf = (id: string) =>
-  house.query<{ state: string }>(`SELECT state FROM outbox WHERE order_id = '${id}'`)[0]?.state;
+  installation.query<{ state: string }>(`SELECT state FROM outbox WHERE order_id = '${id}'`)[0]?.state;
 
 async function until(holds: () => boolean): Promise<void> {
   const deadline = performance.now() + 15_000;
   while (!holds()) {
     if (performance.now() > deadline)
-      throw new Error(`it never came: ${JSON.stringify(house.query('SELECT * FROM outbox'))}`);
+      throw new Error(`it never came: ${JSON.stringify(installation.query('SELECT * FROM outbox'))}`);
     await delay(20);
   }
 }
 
-/** Hands over an order on standard input. */
+/** Submits orders on standard input. */
 async function submit(...ids: string[]): Promise<string> {
-  const child = spawn(process.execPath, ['bin/order-sync.js', 'submit', '-', '--json', '--config', house.configFile], {
-    cwd: projectRoot,
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
+  const child = spawn(
+    process.execPath,
+    ['bin/order-sync.js', 'submit', '-', '--json', '--config', installation.configFile],
+    {
+      cwd: projectRoot,
+      stdio: ['pipe', 'pipe', 'inherit'],
+    },
+  );
   child.stdin.end(JSON.stringify(ids.map(order)));
   let text = '';
   child.stdout.setEncoding('utf8').on('data', (part: string) => void (text += part));
@@ -86,8 +91,8 @@ async function submit(...ids: string[]): Promise<string> {
   return text;
 }
 
-describe('a person and a running worker', () => {
-  it('a stopped family is not sent, also after kill -9 and restart, and goes on when it is let', async () => {
+describe('a person who controls a running worker', () => {
+  it('pauses a family, also across kill -9 and a restart, and resumes it', async () => {
     const worker = await running();
     expect((await decide('queue', 'pause', 'family:gift_card')).code).toBe(0);
     expect(JSON.parse(await submit('1', '2'))).toMatchObject({
@@ -95,23 +100,23 @@ describe('a person and a running worker', () => {
     });
     await delay(300);
     await worker.end('SIGKILL');
-    const next = house.start();
+    const next = installation.start();
     await next.started();
     await delay(300);
-    expect(house.sandbox.ledger().calls.filter((call) => call.operation === 'gift_card_order')).toEqual([]);
+    expect(installation.sandbox.ledger().calls.filter((call) => call.operation === 'gift_card_order')).toEqual([]);
     expect((await decide('queue', 'resume', 'family:gift_card')).code).toBe(0);
     await until(() => stateOf('1') === 'fulfilled' && stateOf('2') === 'fulfilled');
-    expect(house.sandbox.ledger().orders).toHaveLength(2);
+    expect(installation.sandbox.ledger().orders).toHaveLength(2);
     expect(next.log.filter((line) => line.msg === 'operator command performed')).toHaveLength(1);
   });
 
-  it('an entry whose call is open is never touched', async () => {
-    house = await House.open();
-    const road = await closedRoad(Number(new URL(house.sandbox.url).port));
-    house.configure((config) => {
-      config.wholesale.base_url = road.url;
+  it('cannot change an entry whose call is in flight', async () => {
+    installation = await Installation.open();
+    const proxy = await closedProxy(Number(new URL(installation.sandbox.url).port));
+    installation.configure((config) => {
+      config.wholesale.base_url = proxy.url;
     });
-    await house.start().started();
+    await installation.start().started();
     await submit('1');
     await until(() => stateOf('1') === 'sending');
     const asked = ['hold', 'cancel', 'retry'].map((action) => decide('orders', action, referenceOf('1')));
@@ -119,57 +124,57 @@ describe('a person and a running worker', () => {
       expect(code).toBe(5);
       expect(stderr).toContain('is sending');
     }
-    expect(house.query('SELECT * FROM audit_log')).toEqual([]);
-    road.open();
+    expect(installation.query('SELECT * FROM audit_log')).toEqual([]);
+    proxy.open();
     await until(() => stateOf('1') === 'fulfilled');
-    expect(house.sandbox.ledger().orders).toHaveLength(1);
+    expect(installation.sandbox.ledger().orders).toHaveLength(1);
   });
 
-  it('what was done is still done after kill -9, and the order is bought once', async () => {
+  it('finds a decision still in force after kill -9, and the order is bought once', async () => {
     const worker = await running();
     await decide('queue', 'pause', 'account');
     await submit('1', '2');
     expect((await decide('orders', 'hold', referenceOf('1'))).stdout).toContain('pending -> held');
     expect((await decide('orders', 'cancel', referenceOf('2'))).stdout).toContain('pending -> cancelled');
     await worker.end('SIGKILL');
-    // No worker runs, and its run file is still there.
-    expect(readRunFile(house.folder)).not.toBeNull();
+    // No worker is running, but the run file still exists.
+    expect(readRunFile(installation.folder)).not.toBeNull();
     expect((await decide('queue', 'resume', 'account')).code).toBe(0);
-    const next = house.start();
+    const next = installation.start();
     await next.started();
     await delay(300);
     expect([stateOf('1'), stateOf('2')]).toEqual(['held', 'cancelled']);
-    expect(house.sandbox.ledger().orders).toEqual([]);
+    expect(installation.sandbox.ledger().orders).toEqual([]);
     expect((await decide('orders', 'release', referenceOf('1'))).code).toBe(0);
     const second = referenceOf('2');
     const anew = await decide('orders', 'reorder', second, '--confirm', second);
     expect(anew.code).toBe(0);
     const again = await decide('orders', 'reorder', second, '--confirm', second);
     expect(again.code).toBe(5);
-    await until(() => house.results().get('shop/2')?.state === 'completed' && stateOf('1') === 'fulfilled');
-    expect(house.sandbox.ledger().orders).toHaveLength(2);
-    const audit = house.query<{ action: string; actor: string; reason: string }>('SELECT * FROM audit_log');
+    await until(() => installation.results().get('shop/2')?.state === 'completed' && stateOf('1') === 'fulfilled');
+    expect(installation.sandbox.ledger().orders).toHaveLength(2);
+    const audit = installation.query<{ action: string; actor: string; reason: string }>('SELECT * FROM audit_log');
     expect(audit.map((row) => row.action)).toEqual(['pause', 'hold', 'cancel', 'resume', 'release', 'reorder']);
     expect(new Set(audit.map((row) => row.reason))).toEqual(new Set(['asked by the shop']));
   });
 
-  it('results are written again by the worker that runs', async () => {
+  it('lets the running worker write results again', async () => {
     await running();
     await submit('1');
-    await until(() => house.results().get('shop/1')?.state === 'completed');
+    await until(() => installation.results().get('shop/1')?.state === 'completed');
     const { stdout } = await cli('results', 'rewrite', '--all');
     expect(stdout).toBe('the worker will write 1 result again\n');
-    await until(() => house.query('SELECT 1 FROM delivery_log WHERE done = 0').length === 0);
+    await until(() => installation.query('SELECT 1 FROM delivery_log WHERE done = 0').length === 0);
   });
 });
 
-describe('the way in', () => {
-  it('is open to whoever can read the run file, on this machine, and to no page', async () => {
+describe('the control endpoint of a worker', () => {
+  it('accepts local callers that can read the run file, and no web page', async () => {
     const worker = await running();
-    const run = readRunFile(house.folder);
+    const run = readRunFile(installation.folder);
     const token = run?.control_token ?? '';
     expect(token).toHaveLength(43);
-    expect(statSync(join(house.folder, 'run.json')).mode & 0o777).toBe(0o600);
+    expect(statSync(join(installation.folder, 'run.json')).mode & 0o777).toBe(0o600);
     const command = { action: 'pause', scope: 'account', actor: 'me', reason: 'because' };
     const post = async (headers: Record<string, string>, body: string = JSON.stringify(command)) => {
       const url = `http://${run?.admin_address}/control/commands`;
@@ -187,15 +192,15 @@ describe('the way in', () => {
     const raw = { address: run?.admin_address ?? '', token, body: JSON.stringify(command) };
     expect(await statusLine({ ...raw, host: 'evil.example' })).toContain(' 403 ');
     expect(await statusLine({ ...raw, host: 'localhost', bytes: 2_000_000 })).toContain(' 413 ');
-    expect(house.query('SELECT * FROM audit_log')).toEqual([]);
+    expect(installation.query('SELECT * FROM audit_log')).toEqual([]);
     expect(await post({})).toBe(200);
     expect(await post({})).toBe(409);
-    expect(house.query('SELECT scope FROM pauses')).toEqual([{ scope: 'account' }]);
+    expect(installation.query('SELECT scope FROM pauses')).toEqual([{ scope: 'account' }]);
     await worker.end('SIGTERM');
     expect(JSON.stringify(worker.log)).not.toContain(token);
   });
 
-  it('a run file that leads to another program does not mislead: the lock tells that no worker runs', async () => {
+  it('is not looked for at another program that an old run file names: the lock shows that no worker runs', async () => {
     const worker = await running();
     await decide('queue', 'pause', 'account');
     await submit('1');
@@ -206,15 +211,15 @@ describe('the way in', () => {
       response.end(JSON.stringify({ result: { kind: 'scope', scope: 'account', paused: false } }));
     }).listen(0, '127.0.0.1');
     await once(foreign, 'listening');
-    const run = readRunFile(house.folder);
+    const run = readRunFile(installation.folder);
     const port = portOf(foreign);
-    if (run !== null) await writeRunFile(house.folder, { ...run, admin_address: `127.0.0.1:${port}` });
+    if (run !== null) await writeRunFile(installation.folder, { ...run, admin_address: `127.0.0.1:${port}` });
     expect((await decide('orders', 'hold', referenceOf('1'))).stdout).toContain('pending -> held');
     expect(met).toEqual(['/control/commands']);
     expect(stateOf('1')).toBe('held');
   });
 
-  it('a worker that holds the outbox and does not answer is not gone around', async () => {
+  it('is not bypassed when the worker holds the outbox and does not answer', async () => {
     await running();
     await decide('queue', 'pause', 'account');
     await submit('1');
@@ -222,8 +227,8 @@ describe('the way in', () => {
     await once(free, 'listening');
     const port = portOf(free);
     await new Promise((closed) => free.close(closed));
-    const run = readRunFile(house.folder);
-    if (run !== null) await writeRunFile(house.folder, { ...run, admin_address: `127.0.0.1:${port}` });
+    const run = readRunFile(installation.folder);
+    if (run !== null) await writeRunFile(installation.folder, { ...run, admin_address: `127.0.0.1:${port}` });
     const { code, stderr } = await decide('orders', 'hold', referenceOf('1'));
     expect(code).toBe(6);
     expect(stderr).toContain('A worker holds the outbox');
@@ -231,7 +236,7 @@ describe('the way in', () => {
   });
 });
 
-/** The status line of a request that `fetch` would not send: with another host, or a length that is not its own. */
+/** The status line for a request that `fetch` does not send: with another host, or with a wrong length. */
 async function statusLine(request: {
   address: string;
   token: string;

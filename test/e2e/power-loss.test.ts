@@ -2,18 +2,18 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { House } from '../support/worker-process.ts';
+import { Installation } from '../support/worker-process.ts';
 
-let house: House | null = null;
+let installation: Installation | null = null;
 afterEach(async () => {
-  await house?.close();
-  house = null;
+  await installation?.close();
+  installation = null;
 });
 
 const hasStrace = spawnSync('strace', ['-V']).status === 0;
 const orders = 12;
 
-/** What the kernel was asked to do, in order: a sync of the outbox's log, or a call that buys. */
+/** The system calls of a trace, in order: syncs of the outbox's WAL and calls that buy. */
 function eventsIn(trace: string): ('sync' | 'buy')[] {
   return trace.split('\n').flatMap((line): ('sync' | 'buy')[] => {
     if (/\bf(data)?sync\(\d+<[^>]*order-sync\.db-wal>/.test(line)) return ['sync'];
@@ -26,9 +26,9 @@ describe('a power loss', () => {
     'finds every reference on disk whose call may have left: the log is synced before each one (needs strace)',
     { timeout: 120_000 },
     async () => {
-      house = await House.open({ submit: { concurrency: 1 } });
-      // better-sqlite3 lowers the setting when a WAL database is opened again, not when it is made.
-      const first = house.start();
+      installation = await Installation.open({ submit: { concurrency: 1 } });
+      // better-sqlite3 lowers the setting when an existing WAL database is opened, not when it is created.
+      const first = installation.start();
       await first.started();
       await first.end('SIGTERM');
       const lines = Array.from({ length: orders }, (_, line) => ({
@@ -37,9 +37,9 @@ describe('a power loss', () => {
         variant: 'steam-usd-5',
         quantity: 1,
       }));
-      house.drop('a.json', JSON.stringify({ source: 'shop', order_id: '1', currency: 'USD', lines }));
-      const traceFile = join(house.folder, 'trace');
-      const worker = house.start([
+      installation.drop('a.json', JSON.stringify({ source: 'shop', order_id: '1', currency: 'USD', lines }));
+      const traceFile = join(installation.folder, 'trace');
+      const worker = installation.start([
         'strace',
         '-f',
         '-yy',
@@ -51,8 +51,8 @@ describe('a power loss', () => {
         traceFile,
       ]);
       await worker.line((line) => line.msg === 'result delivered' && line['state'] === 'completed');
-      // strace keeps signals to itself, so the worker gets its own.
-      process.kill(JSON.parse(readFileSync(join(house.folder, 'run.json'), 'utf8')).pid, 'SIGTERM');
+      // strace does not forward signals: the worker gets its own.
+      process.kill(JSON.parse(readFileSync(join(installation.folder, 'run.json'), 'utf8')).pid, 'SIGTERM');
       await worker.exited();
 
       const events = eventsIn(readFileSync(traceFile, 'utf8'));
@@ -66,8 +66,8 @@ describe('a power loss', () => {
         }
       }
       expect(between).toHaveLength(orders);
-      // Before the first: the lines with their references, then the attempt. Between two: the outcome of the one
-      // before, then the attempt of the next. In WAL with synchronous=NORMAL all of these would be 0.
+      // Before the first call: the lines with their references, then the attempt. Between two calls: the outcome of
+      // the first, then the attempt of the second. With synchronous=NORMAL all of these would be 0.
       expect(between.filter((count) => count < 2)).toEqual([]);
     },
   );

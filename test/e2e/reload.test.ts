@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { runHere } from '../cli/installation.ts';
-import { House, type WorkerProcess } from '../support/worker-process.ts';
+import { Installation, type WorkerProcess } from '../support/worker-process.ts';
 
-let house: House | null = null;
+let installation: Installation | null = null;
 afterEach(async () => {
-  await house?.close();
-  house = null;
+  await installation?.close();
+  installation = null;
 });
 
 const order = (id: number) =>
@@ -44,11 +44,11 @@ async function health(worker: WorkerProcess): Promise<z.infer<typeof healthSchem
 }
 
 describe('a key that is revoked and replaced while the worker runs', () => {
-  it('loses no order, buys none twice, and meets no 429: its work moves on, and the new key is tried before money', {
+  it('loses no order, buys none twice and gets no 429: another key does its work, and the new value is probed first', {
     timeout: 90_000,
   }, async () => {
     const limits = { window_ms: 2000, requests: 60, orders: 20 };
-    house = await House.open({
+    installation = await Installation.open({
       sandbox: {
         accounts: [account],
         limits: { enabled: true, ...limits },
@@ -56,69 +56,74 @@ describe('a key that is revoked and replaced while the worker runs', () => {
       },
       limits: { ...limits, transit_ms: 200 },
       keys: [keys.main, keys.spare],
-      // By itself it would be looked at again after five minutes.
+      // Without the reload the worker would probe it after five minutes.
       submit: { retry_time_scale: 1 },
     });
-    const { sandbox } = house;
-    house.drop('a.ndjson', orders(0, 160));
-    const worker = house.start();
+    const { sandbox } = installation;
+    installation.drop('a.ndjson', orders(0, 160));
+    const worker = installation.start();
     await worker.started();
     await until(() => sandbox.ledger().orders.length >= 10, 'some orders are bought');
     await sandbox.operate((operator) => operator.revokeKey('acme', 'main'));
     const paused = await worker.line((line) => line.msg === 'paused: key');
     expect(paused).toMatchObject({ key: 'main', outcome: 'invalid_key' });
     const boughtBefore = sandbox.ledger().orders.length;
-    await until(() => sandbox.ledger().orders.length >= boughtBefore + 20, 'the other key goes on');
+    await until(() => sandbox.ledger().orders.length >= boughtBefore + 20, 'the other key is used');
 
-    house.configure((config) => {
+    installation.configure((config) => {
       config.wholesale.keys[0].value = keys.next.value;
     });
     expect(await worker.reload()).toMatchObject({ applied: ['wholesale.keys[].value'], need_restart: [] });
     expect(await worker.line((line) => line.msg === 'scope resumed')).toMatchObject({ scope: 'key:main' });
-    await until(() => house?.query("SELECT 1 FROM outbox WHERE state <> 'fulfilled'").length === 0, 'all is bought');
+    await until(
+      () => installation?.query("SELECT 1 FROM outbox WHERE state <> 'fulfilled'").length === 0,
+      'all is bought',
+    );
     expect(await worker.end('SIGTERM'), worker.stderr).toBe(0);
 
     const ledger = sandbox.ledger();
-    const references = house.query<{ reference: string }>('SELECT reference FROM outbox').map((row) => row.reference);
+    const references = installation
+      .query<{ reference: string }>('SELECT reference FROM outbox')
+      .map((row) => row.reference);
     expect(references).toHaveLength(160);
     expect(ledger.orders.map((each) => String(each.reference)).toSorted()).toEqual(references.toSorted());
     expect(ledger.keys.map((key) => key.limited)).toEqual([0, 0, 0]);
     const [, , next] = ledger.keys;
     expect(next?.orders_at.length).toBeGreaterThan(0);
-    // The first call with the new value asked, and spent nothing.
+    // The first call with the new value was a probe, which spends nothing.
     expect(next?.requests_at[0]).toBeLessThan(Math.min(...(next?.orders_at ?? [])));
-    expect(house.query("SELECT action, actor FROM audit_log WHERE subject = 'key:main'")).toEqual([
+    expect(installation.query("SELECT action, actor FROM audit_log WHERE subject = 'key:main'")).toEqual([
       { action: 'pause', actor: 'worker' },
       { action: 'resume', actor: 'worker' },
     ]);
     expect(JSON.stringify(worker.log)).not.toContain('sandbox-key');
   });
 
-  it('is left alone when it is removed, and its budget waits for it when it comes back', {
+  it('is not used while it is removed, and has its old budget when it is added again', {
     timeout: 60_000,
   }, async () => {
     const limits = { window_ms: 4000, requests: 60, orders: 10 };
-    house = await House.open({
+    installation = await Installation.open({
       sandbox: { accounts: [account], limits: { enabled: true, ...limits } },
       limits: { ...limits, transit_ms: 200 },
       keys: [keys.main],
     });
-    const { sandbox } = house;
-    house.drop('a.ndjson', orders(0, 10));
-    const worker = house.start();
+    const { sandbox } = installation;
+    installation.drop('a.ndjson', orders(0, 10));
+    const worker = installation.start();
     await worker.started();
     await until(() => sandbox.ledger().orders.length === 10, 'the budget of the first key is used');
-    house.configure((config) => {
+    installation.configure((config) => {
       config.wholesale.keys = [keys.spare];
     });
     expect(await worker.reload()).toMatchObject({ applied: ['wholesale.keys[].name', 'wholesale.keys[].value'] });
-    house.drop('b.ndjson', orders(10, 20));
+    installation.drop('b.ndjson', orders(10, 20));
     await until(() => sandbox.ledger().orders.length === 20, 'the second key is used');
-    house.configure((config) => {
+    installation.configure((config) => {
       config.wholesale.keys = [keys.main, keys.spare];
     });
     await worker.reload();
-    house.drop('c.ndjson', orders(20, 40));
+    installation.drop('c.ndjson', orders(20, 40));
     await until(() => sandbox.ledger().orders.length === 40, 'both keys are used');
     const ledger = sandbox.ledger();
     expect(ledger.keys.map((key) => key.limited)).toEqual([0, 0, 0]);
@@ -127,13 +132,13 @@ describe('a key that is revoked and replaced while the worker runs', () => {
 });
 
 describe('SIGHUP', () => {
-  it('is refused with the messages of check-config when the file is not valid, and what runs stays', async () => {
-    house = await House.open();
-    const worker = house.start();
+  it('is refused with the messages of check-config when the file is invalid; the worker keeps its configuration', async () => {
+    installation = await Installation.open();
+    const worker = installation.start();
     await worker.started();
     expect((await health(worker)).checks['config']).toBe('pass');
-    const good = readFileSync(house.configFile, 'utf8');
-    house.configure((config) => {
+    const good = readFileSync(installation.configFile, 'utf8');
+    installation.configure((config) => {
       config.wholesale.keys.push({ name: 'main', value: 'sandbox-key-main' });
       config.log = { level: 'loud' };
     });
@@ -144,18 +149,18 @@ describe('SIGHUP', () => {
     expect(told).toContain('is the same key as wholesale.keys.0');
     expect(told).not.toContain('sandbox-key-main');
     expect(await health(worker)).toMatchObject({ status: 'warn', checks: { config: 'warn' } });
-    house.drop('a.ndjson', orders(0, 1));
+    installation.drop('a.ndjson', orders(0, 1));
     await worker.line((line) => line.msg === 'result delivered');
-    writeFileSync(house.configFile, good);
+    writeFileSync(installation.configFile, good);
     expect(await worker.reload()).toMatchObject({ msg: 'reloaded: nothing changed' });
     expect((await health(worker)).checks['config']).toBe('pass');
     expect(await worker.end('SIGTERM')).toBe(0);
   });
 
-  it('opens the doors of the webhook anew: another token at once, and the address stays', async () => {
+  it('changes the webhook endpoints: a new token is valid at once, and the address stays', async () => {
     const token = (value: string) => [{ name: 'shop', value }];
-    house = await House.open({ webhook: { tokens: token('the-first-token-of-all') } });
-    const worker = house.start();
+    installation = await Installation.open({ webhook: { tokens: token('the-first-token-of-all') } });
+    const worker = installation.start();
     const { webhook } = await worker.started();
     const post = async (bearer: string, id: number): Promise<number> => {
       const headers = { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' };
@@ -163,7 +168,7 @@ describe('SIGHUP', () => {
       return answer.status;
     };
     expect(await post('the-first-token-of-all', 1)).toBe(202);
-    house.configure((config) => {
+    installation.configure((config) => {
       config.intake.webhook.tokens = token('the-second-token-of-all');
       config.intake.webhook.listen = '127.0.0.1:1';
     });
@@ -173,8 +178,8 @@ describe('SIGHUP', () => {
     });
     expect(await post('the-first-token-of-all', 2)).toBe(401);
     expect(await post('the-second-token-of-all', 3)).toBe(202);
-    // A SKU map that cannot be used: nothing of the change is taken up.
-    house.configure((config) => {
+    // With a SKU map that cannot be used, nothing is changed.
+    installation.configure((config) => {
       config.intake.webhook.tokens = token('the-third-token-of-all');
       const secrets = [{ value: 'a-secret-of-the-shop' }];
       config.intake.webhook.shopify = [{ shop: 'main', secrets, sku_map: '/nowhere/skus.yaml' }];
@@ -184,31 +189,33 @@ describe('SIGHUP', () => {
     expect(await post('the-third-token-of-all', 5)).toBe(401);
   });
 
-  it('of a key is not held up by a SKU map that waits to be repaired', async () => {
-    house = await House.open({ sandbox: { accounts: [account] } });
-    const skus = join(house.folder, 'skus.yaml');
+  it('of a key is not prevented by a SKU map with a mistake', async () => {
+    installation = await Installation.open({ sandbox: { accounts: [account] } });
+    const skus = join(installation.folder, 'skus.yaml');
     writeFileSync(skus, 'skus: {}\n');
-    house.configure((config) => {
+    installation.configure((config) => {
       const secrets = [{ value: 'a-secret-of-the-shop' }];
       config.intake.webhook = { listen: '127.0.0.1:0', shopify: [{ shop: 'main', secrets, sku_map: skus }] };
     });
-    const worker = house.start();
+    const worker = installation.start();
     await worker.started();
     writeFileSync(skus, 'skus: [\n');
-    house.configure((config) => {
+    installation.configure((config) => {
       config.wholesale.keys[0].value = keys.next.value;
     });
     expect(await worker.reload()).toMatchObject({ applied: ['wholesale.keys[].value'] });
   });
 
-  it('has a command beside it, which tells the same and ends with 3 when it is refused', async () => {
-    house = await House.open({ limits: { window_ms: 60_000, requests: 60, orders: 20, transit_ms: 100 } });
-    const worker = house.start();
-    house.drop('a.ndjson', orders(0, 1));
+  it('has a command that does the same, and exits with 3 when the reload is refused', async () => {
+    installation = await Installation.open({
+      limits: { window_ms: 60_000, requests: 60, orders: 20, transit_ms: 100 },
+    });
+    const worker = installation.start();
+    installation.drop('a.ndjson', orders(0, 1));
     await worker.line((line) => line.msg === 'result delivered' && line['state'] === 'completed');
-    const { configFile } = house;
+    const { configFile } = installation;
     const reload = () => runHere(['reload', '--json', '--config', configFile]);
-    house.configure((config) => {
+    installation.configure((config) => {
       config.log = { level: 'debug' };
       config.submit.settlement_delay_ms = 400;
     });
@@ -221,8 +228,8 @@ describe('SIGHUP', () => {
     expect(said.stdout).toBe(
       'nothing has changed that can be used now\nin use after a restart: submit.settlement_delay_ms\n',
     );
-    // What only the worker sees: a value comes under another name while it runs.
-    house.configure((config) => {
+    // Only the worker can see this: a key value gets another name while it runs.
+    installation.configure((config) => {
       config.wholesale.keys[0].name = 'primary';
     });
     const refused = await reload();
@@ -233,11 +240,11 @@ describe('SIGHUP', () => {
     expect((await reload()).code).toBe(6);
   });
 
-  it('names what needs a restart, each time, and takes up the rest', async () => {
-    house = await House.open();
-    const worker = house.start();
+  it('names the settings that need a restart, each time, and applies the others', async () => {
+    installation = await Installation.open();
+    const worker = installation.start();
     await worker.started();
-    house.configure((config) => {
+    installation.configure((config) => {
       config.submit.settlement_delay_ms = 400;
       config.log = { level: 'debug' };
       config.submit.max_unknown_outcomes = 7;
@@ -247,11 +254,11 @@ describe('SIGHUP', () => {
     expect(await worker.reload()).toMatchObject({ ...expected, applied: [] });
   });
 
-  it('never sends the keys of another address to the one in use', async () => {
-    house = await House.open({ sandbox: { accounts: [account] } });
-    const worker = house.start();
+  it('never sends the keys for a new address to the old address', async () => {
+    installation = await Installation.open({ sandbox: { accounts: [account] } });
+    const worker = installation.start();
     await worker.started();
-    house.configure((config) => {
+    installation.configure((config) => {
       config.wholesale.base_url = 'http://127.0.0.1:9/another';
       config.wholesale.keys[0].value = keys.next.value;
     });
@@ -259,40 +266,43 @@ describe('SIGHUP', () => {
       applied: [],
       need_restart: ['wholesale.base_url', 'wholesale.keys[].value'],
     });
-    house.drop('a.ndjson', orders(0, 1));
+    installation.drop('a.ndjson', orders(0, 1));
     await worker.line((line) => line.msg === 'result delivered');
-    expect(house.sandbox.ledger().keys.map((key) => key.requests_at.length > 0)).toEqual([true, false, false]);
+    expect(installation.sandbox.ledger().keys.map((key) => key.requests_at.length > 0)).toEqual([true, false, false]);
   });
 
-  it('follows a mounted secret whose folder is swapped as a whole, as Kubernetes does it', async () => {
-    house = await House.open({ sandbox: { accounts: [account] } });
-    house.configure((config) => {
-      config.wholesale.keys = [{ name: 'main', value_file: join(house?.folder ?? '', 'mount/wholesale_key') }];
+  it('reads a mounted secret whose folder is swapped as a whole, as Kubernetes does', async () => {
+    installation = await Installation.open({ sandbox: { accounts: [account] } });
+    installation.configure((config) => {
+      config.wholesale.keys = [{ name: 'main', value_file: join(installation?.folder ?? '', 'mount/wholesale_key') }];
     });
-    const mount = join(house.folder, 'mount');
+    const mount = join(installation.folder, 'mount');
     const version = (name: string, key: string): void => {
       mkdirSync(join(mount, name), { recursive: true });
-      writeFileSync(join(mount, name, 'worker.yaml'), readFileSync(house?.configFile ?? ''));
+      writeFileSync(join(mount, name, 'worker.yaml'), readFileSync(installation?.configFile ?? ''));
       writeFileSync(join(mount, name, 'wholesale_key'), `${key}\n`);
       symlinkSync(name, join(mount, '..data_tmp'));
       renameSync(join(mount, '..data_tmp'), join(mount, '..data'));
     };
     version('..2026_11_21_1', keys.main.value);
     for (const name of ['worker.yaml', 'wholesale_key']) symlinkSync(join('..data', name), join(mount, name));
-    const worker = house.start([], join(mount, 'worker.yaml'));
+    const worker = installation.start([], join(mount, 'worker.yaml'));
     await worker.started();
-    await house.sandbox.operate((operator) => operator.revokeKey('acme', 'main'));
-    house.drop('a.ndjson', orders(0, 3));
+    await installation.sandbox.operate((operator) => operator.revokeKey('acme', 'main'));
+    installation.drop('a.ndjson', orders(0, 3));
     await worker.line((line) => line.msg === 'paused: key');
     version('..2026_11_21_2', keys.next.value);
     expect(await worker.reload()).toMatchObject({ applied: ['wholesale.keys[].value'], need_restart: [] });
-    await until(() => house?.sandbox.ledger().orders.length === 3, 'the new key is used');
-    await until(() => house?.query("SELECT 1 FROM outbox WHERE state <> 'fulfilled'").length === 0, 'all is bought');
+    await until(() => installation?.sandbox.ledger().orders.length === 3, 'the new key is used');
+    await until(
+      () => installation?.query("SELECT 1 FROM outbox WHERE state <> 'fulfilled'").length === 0,
+      'all is bought',
+    );
   });
 
-  it('that comes while the worker starts is served when it has started', async () => {
-    house = await House.open();
-    const worker = house.start();
+  it('during the start of the worker is handled after the start', async () => {
+    installation = await Installation.open();
+    const worker = installation.start();
     await worker.line(() => true).catch(() => undefined);
     await worker.reload();
     await worker.started();

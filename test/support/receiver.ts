@@ -9,7 +9,7 @@ export interface Post {
 
 type Answer = (response: ServerResponse) => void;
 
-/** A shop's receiver on a real socket: answers with what it was told, one answer for each post, the last one repeated. */
+/** The receiver of a shop, on a real socket. It gives one of its answers to each post, and repeats the last one. */
 export class Receiver {
   readonly posts: Post[] = [];
   readonly #server: Server;
@@ -63,8 +63,8 @@ export const answers =
     void response.writeHead(status, headers).end('{}');
 export const hangs: Answer = () => undefined;
 export const cutsOff: Answer = (response) => void response.socket?.resetAndDestroy();
-/** Takes it, and then never stops talking. */
-export const talksForEver: Answer = (response) => {
+/** Answers 200 with a body that never ends. */
+export const answersForever: Answer = (response) => {
   response.writeHead(200);
   const talk = (): void => {
     while (response.write('x'.repeat(65_536)));

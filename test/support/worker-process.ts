@@ -11,7 +11,7 @@ import type { SandboxConfig } from '../../src/sandbox/config.ts';
 
 export const projectRoot = resolve(import.meta.dirname, '../..');
 
-export interface HouseOptions {
+export interface InstallationOptions {
   readonly sandbox?: SandboxConfig;
   readonly limits?: { window_ms: number; requests: number; orders: number; transit_ms: number };
   readonly submit?: Record<string, number>;
@@ -24,8 +24,8 @@ export interface HouseOptions {
 /** A line of the worker's log. */
 export type LogLine = Record<string, unknown> & { msg: string };
 
-/** A folder with everything that a worker needs, a sandbox beside it, and the worker as a real process. */
-export class House {
+/** A data folder with its config file, a sandbox, and workers as real processes. */
+export class Installation {
   readonly folder: string;
   readonly sandbox: Sandbox;
   readonly configFile: string;
@@ -37,8 +37,8 @@ export class House {
     this.configFile = configFile;
   }
 
-  static async open(options: HouseOptions = {}): Promise<House> {
-    const folder = mkdtempSync(join(tmpdir(), 'order-sync-house-'));
+  static async open(options: InstallationOptions = {}): Promise<Installation> {
+    const folder = mkdtempSync(join(tmpdir(), 'order-sync-installation-'));
     const sandbox = await createSandbox({
       database: join(folder, 'sandbox.db'),
       config: { limits: { enabled: false }, ...options.sandbox },
@@ -70,32 +70,31 @@ export class House {
     };
     writeFileSync(configFile, stringify(config));
     mkdirSync(join(folder, 'inbox'), { recursive: true });
-    return new House(folder, sandbox, configFile);
+    return new Installation(folder, sandbox, configFile);
   }
 
   get databasePath(): string {
     return join(this.folder, 'order-sync.db');
   }
 
-  /** Changes the config file, as an editor does. What runs notices it at its next reload. */
-  // The tree of a file, before anything is known about it.
-  // oxlint-disable-next-line typescript/no-explicit-any -- a test also changes it into what is invalid
+  /** Changes the config file. A running worker notices it at its next reload. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- a test may also write an invalid config
   configure(change: (config: any) => void): void {
     const config: unknown = parse(readFileSync(this.configFile, 'utf8'));
     change(config);
     writeFileSync(this.configFile, stringify(config));
   }
 
-  /** Drops an order file as a shop should: written under another name, then renamed. */
+  /** Puts an order file into the inbox as a shop should: it writes a hidden file and renames it. */
   drop(name: string, text: string): void {
     const draft = join(this.folder, 'inbox', `.${name}.tmp`);
     writeFileSync(draft, text);
     renameSync(draft, join(this.folder, 'inbox', name));
   }
 
-  /** Starts the worker; `wrapper` is a command that runs it, such as strace. */
+  /** Starts a worker. `wrapper`: a command that runs it, such as strace. */
   start(wrapper: readonly string[] = [], configFile = this.configFile): WorkerProcess {
-    // As the container starts it.
+    // The command of the container.
     const own = ['--max-semi-space-size=4', 'bin/order-sync.js', 'run', '--config', configFile];
     const [command, args] =
       wrapper.length === 0
@@ -107,7 +106,7 @@ export class House {
     return new WorkerProcess(child);
   }
 
-  /** Reads the outbox beside the worker. */
+  /** Queries the outbox while the worker may be running. */
   query<T>(sql: string): T[] {
     const database = new SqliteDatabase(this.databasePath, { readonly: true });
     try {
@@ -142,7 +141,7 @@ export class House {
   }
 }
 
-/** The worker as a process: its log, and ways to end it. */
+/** A worker process, with its log. */
 export class WorkerProcess {
   readonly #child: ChildProcess;
   readonly #exit: Promise<number | null>;
@@ -153,7 +152,7 @@ export class WorkerProcess {
   constructor(child: ChildProcess) {
     this.#child = child;
     this.#exit = once(child, 'exit').then(([code]: unknown[]) => (typeof code === 'number' ? code : null));
-    if (child.stdout === null || child.stderr === null) throw new Error('the streams of the worker are piped');
+    if (child.stdout === null || child.stderr === null) throw new Error('the output of the worker is not piped');
     createInterface({ input: child.stdout }).on('line', (text) => {
       this.log.push(JSON.parse(text));
       this.#onLine();
@@ -171,7 +170,7 @@ export class WorkerProcess {
     return this.#stderr;
   }
 
-  /** Resolves with the first line that matches, past or to come; rejects when the worker ends without one. */
+  /** Resolves with the first line that matches, old or new. Rejects when the worker ends without one. */
   async line(matches: (line: LogLine) => boolean): Promise<LogLine> {
     for (let seen = 0; ; ) {
       while (seen < this.log.length) {
@@ -190,14 +189,14 @@ export class WorkerProcess {
     return this.line((line) => line.msg === 'worker started');
   }
 
-  /** Has it read its configuration again; resolves with the line that says what came of it. */
+  /** Asks the worker to reload its configuration. Resolves with the log line of the result. */
   async reload(): Promise<LogLine> {
     const before = this.log.length;
     this.#child.kill('SIGHUP');
     return await this.line((line) => this.log.indexOf(line) >= before && line['asked'] === 'SIGHUP');
   }
 
-  /** Sends a signal and waits for the end; the exit code, or null after a signal that cannot be caught. */
+  /** Sends a signal and waits for the end. Returns the exit code, or null when the signal killed the process. */
   async end(signal: NodeJS.Signals): Promise<number | null> {
     this.#child.kill(signal);
     return await this.#exit;

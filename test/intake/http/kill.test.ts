@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { openReader } from '../../../src/store/read/reader.ts';
-import { House, type WorkerProcess, projectRoot } from '../../support/worker-process.ts';
+import { Installation, type WorkerProcess, projectRoot } from '../../support/worker-process.ts';
 import { token } from './running-intake-config.ts';
 import { order } from './running-intake.ts';
 
@@ -73,14 +73,14 @@ describe('a process that dies between the commit and the answer', () => {
 });
 
 describe('a worker that is killed while orders come in over HTTP', () => {
-  let house: House | null = null;
+  let house: Installation | null = null;
   afterEach(async () => {
     await house?.close();
     house = null;
   });
 
   it('buys each acknowledged order once, and those that were not acknowledged once when they are sent again', async () => {
-    house = await House.open({
+    house = await Installation.open({
       webhook: { tokens: [{ name: 'shop', value: token }] },
       sandbox: { latency: { before_ms: [0, 20], after_ms: [0, 20] } },
     });
@@ -124,7 +124,7 @@ describe('a worker that is killed while orders come in over HTTP', () => {
   });
 
   it('is ready with its webhook, and answers what is under way when it is asked to stop', async () => {
-    house = await House.open({ webhook: { tokens: [{ name: 'shop', value: token }] } });
+    house = await Installation.open({ webhook: { tokens: [{ name: 'shop', value: token }] } });
     const worker = house.start();
     const started = await worker.started();
     const health = await fetch(`http://${String(started['admin'])}/healthz`);

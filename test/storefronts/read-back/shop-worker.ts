@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { House, type HouseOptions, type WorkerProcess } from '../../support/worker-process.ts';
+import { Installation, type InstallationOptions, type WorkerProcess } from '../../support/worker-process.ts';
 import { type StubWooCommerce, withNumericIds, woo } from './stub-shop.ts';
 
 const secret = 'a-webhook-secret-of-the-shop';
@@ -11,9 +11,9 @@ const secret = 'a-webhook-secret-of-the-shop';
 export async function houseOf(
   stub: StubWooCommerce,
   rest: Record<string, unknown> = {},
-  options: HouseOptions = {},
-): Promise<House> {
-  const house = await House.open({
+  options: InstallationOptions = {},
+): Promise<Installation> {
+  const house = await Installation.open({
     ...options,
     webhook: {
       woocommerce: [
@@ -57,7 +57,7 @@ export async function deliver(worker: WorkerProcess, order: Record<string, unkno
 }
 
 /** Waits until every entry is final. */
-export async function settled(house: House): Promise<void> {
+export async function settled(house: Installation): Promise<void> {
   const open = "SELECT count(*) AS n FROM entries WHERE state NOT IN ('fulfilled', 'cancelled', 'rejected')";
   while ((house.query<{ n: number }>(open)[0]?.n ?? 1) > 0)
     await new Promise((resolve) => void setTimeout(resolve, 100));

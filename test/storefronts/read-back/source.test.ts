@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { House } from '../../support/worker-process.ts';
+import type { Installation } from '../../support/worker-process.ts';
 import { minutesAgo, wooBody } from './running-read-back.ts';
 import { foundOrders, houseOf, settled } from './shop-worker.ts';
 import { StubWooCommerce } from './stub-shop.ts';
@@ -7,10 +7,10 @@ import { StubWooCommerce } from './stub-shop.ts';
 type Shop = { shop: string; source?: string };
 
 /** Changes the only shop in the config file. */
-const change = (house: House, changes: Shop): void =>
+const change = (house: Installation, changes: Shop): void =>
   house.configure((config) => void Object.assign(config.intake.webhook.woocommerce[0], changes));
 
-const bought = (house: House): number => house.sandbox.ledger().orders.length;
+const bought = (house: Installation): number => house.sandbox.ledger().orders.length;
 
 describe('a renamed shop', () => {
   it('is refused at the start under another source, and under its own source buys nothing again', async () => {

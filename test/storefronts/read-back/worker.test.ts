@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { runCommandLine } from '../../../src/cli/program.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
-import type { House } from '../../support/worker-process.ts';
+import type { Installation } from '../../support/worker-process.ts';
 import { minutesAgo, wooBody } from './running-read-back.ts';
 import { deliver, foundOrders, houseOf, settled } from './shop-worker.ts';
 import { send, StubWooCommerce, woo } from './stub-shop.ts';
@@ -9,7 +9,7 @@ import { send, StubWooCommerce, woo } from './stub-shop.ts';
 const one = (id: string) => ({ line_items: [{ id, sku: 'STEAM-20', quantity: 1, meta_data: [] }] });
 
 /** Runs the command line, while a worker runs or without one. */
-async function cli(house: House, ...argv: string[]): Promise<{ code: number; stdout: string }> {
+async function cli(house: Installation, ...argv: string[]): Promise<{ code: number; stdout: string }> {
   let stdout = '';
   const code = await runCommandLine([...argv, '--config', house.configFile], {
     stdout: { write: (text) => (stdout += text) },
@@ -19,7 +19,7 @@ async function cli(house: House, ...argv: string[]): Promise<{ code: number; std
   return { code, stdout };
 }
 
-const bought = (house: House): number => house.sandbox.ledger().orders.length;
+const bought = (house: Installation): number => house.sandbox.ledger().orders.length;
 
 describe('a worker that reads a shop back', () => {
   it('buys an order once that was paid while no worker ran, also when its webhook comes late', async () => {

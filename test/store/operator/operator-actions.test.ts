@@ -168,7 +168,7 @@ describe('a person and an entry', () => {
     for (const action of ['hold', 'retry'] as const) {
       await expect(act(box, orders(box)[action])).rejects.toMatchObject({
         code: 'REFUSED',
-        message: expect.stringContaining('open'),
+        message: expect.stringContaining('in flight'),
       });
     }
     expect(everything(box)).toEqual(all);

@@ -29,14 +29,14 @@ export const shopKeys = {
     .optional()
     .describe('The balance to charge where the SKU map names none. Default: the currency of the order.'),
   unmatched: z
-    .enum(['ignore', 'hold'])
+    .enum(['ignore', 'review'])
     .default('ignore')
-    .describe('Lines whose SKU is not in the map: `ignore` them, or `hold` them for review.'),
+    .describe('Lines whose SKU is not in the map: `ignore` them, or flag them for `review`.'),
   on_refund: z
-    .enum(['hold', 'cancel_esim', 'ignore'])
-    .default('hold')
+    .enum(['review', 'cancel_esim', 'ignore'])
+    .default('review')
     .describe(
-      'A refund of something that was bought: `hold` it for review, `cancel_esim` to cancel eSIMs without review, or `ignore` it.',
+      'A refund of something that was bought: flag it for `review`, `cancel_esim` to cancel eSIMs without review, or `ignore` it.',
     ),
   max_age_h: count(1, 8760)
     .default(168)

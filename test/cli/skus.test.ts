@@ -164,7 +164,7 @@ describe('order-sync skus check', () => {
   it('lists them without a call to the API, and reports them as a problem only where each is flagged for review', async () => {
     for (const [unmatched, problems] of [
       ['ignore', []],
-      ['hold', [{ sku: 'SHIRT', code: 'unknown_sku' }]],
+      ['review', [{ sku: 'SHIRT', code: 'unknown_sku' }]],
     ] as const) {
       const house = await houseWith(good, {}, { unmatched });
       const worker = house.start();

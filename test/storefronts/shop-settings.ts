@@ -31,7 +31,7 @@ const shop: Omit<ShopSettings, 'platform' | 'rest' | 'skuMap'> = {
   source: 'main',
   secrets: ['a-secret-of-the-shop'],
   unmatched: 'ignore',
-  onRefund: 'hold',
+  onRefund: 'review',
   maxAgeH: 168,
   iccidField: 'iccid',
 };

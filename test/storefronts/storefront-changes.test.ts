@@ -4,7 +4,7 @@ import { answer as delivered, close, fulfilled, nothing } from '../support/outbo
 import { shopifyOrder, type Shops, startShops, wooOrder, writeLongAgo } from './storefront-shops.ts';
 
 const iccid = '8999901000000000013';
-const modes = ['hold', 'cancel_esim', 'ignore'] as const;
+const modes = ['review', 'cancel_esim', 'ignore'] as const;
 type Mode = (typeof modes)[number];
 
 /** An order with a gift card (line 11) and an eSIM (line 12), as each platform sends it. */
@@ -84,7 +84,7 @@ describe.each(both.flatMap(cases))('an order of %s, with on_refund %s, that is %
     await deliver(shops, order(closed, 1));
     await deliver(shops, order(closed, 2));
     const told = {
-      hold: ['11 refunded_in_storefront', '12 refunded_in_storefront'],
+      review: ['11 refunded_in_storefront', '12 refunded_in_storefront'],
       cancel_esim: ['11 refunded_in_storefront'],
       ignore: [],
     };
@@ -190,7 +190,7 @@ describe.each(both.map((platform) => [platform.source, platform] as const))(
     });
 
     it('is flagged when its outcome is unknown', async () => {
-      const shops = await start('hold');
+      const shops = await start('review');
       await deliver(shops, order({ line_items: items({ 11: 2 }) }));
       await shops.outbox.store.submission.closeAttempt(
         close(await shops.outbox.opened({ nowMs: Date.now() }), nothing),
@@ -203,7 +203,7 @@ describe.each(both.map((platform) => [platform.source, platform] as const))(
     });
 
     it('is taken back only in the parts that were not bought yet', async () => {
-      const shops = await start('hold');
+      const shops = await start('review');
       await deliver(shops, order({ line_items: items({ 11: 3 }) }));
       const part = (number: number) => ({ generation: 1, part: number, quantity: 1, currency: 'USD' });
       const replacements = [part(0), part(1), part(2)];
@@ -225,7 +225,7 @@ describe.each(both.map((platform) => [platform.source, platform] as const))(
     });
 
     it('is flagged once and not bought when it was taken back and is paid again', async () => {
-      const shops = await start('hold');
+      const shops = await start('review');
       await deliver(shops, order({ line_items: items({ 11: 2 }) }));
       await deliver(shops, order({ line_items: items({ 11: 2 }), ...refunded }, 1));
       await deliver(shops, order({ line_items: items({ 11: 2 }) }, 2));

@@ -74,7 +74,7 @@ function shopsOf(config: Config, { clock, stderr }: CliContext): CheckedShop[] {
   const logger = loggerFor(config, stderr, 'silent');
   const all = [
     ...shops.map(({ platform, shop, source, skuMap, currency = null, unmatched }) => {
-      return { platform, shop, source, skuMap, currency, flagsUnmatched: unmatched === 'hold' };
+      return { platform, shop, source, skuMap, currency, flagsUnmatched: unmatched === 'review' };
     }),
     ...(webhook?.hmac ?? []).flatMap(({ name, source, form }) => {
       if (form === null || form.skuMap === null) return [];

@@ -40,7 +40,7 @@ export interface StorefrontOrder {
   /** Refunded in part, and the delivery does not say which lines. */
   readonly refundUnclear: boolean;
   /** What a refund of a bought line leads to. Unsent lines are cancelled, unless refunds are ignored. */
-  readonly onRefund: 'hold' | 'cancel_esim' | 'ignore';
+  readonly onRefund: 'review' | 'cancel_esim' | 'ignore';
   readonly actor: string;
   readonly nowMs: number;
   /** Null: the state is recorded, so that older states are ignored, and nothing else changes. */

@@ -167,7 +167,7 @@ describe('a webhook of WooCommerce', () => {
     const ignoring = await startShops();
     await ignoring.woo(shirt);
     expect([ignoring.bought(), ignoring.flagged()]).toEqual([['317 2 x steam-usd-20 pending'], []]);
-    const holding = await startShops({ woo: { unmatched: 'hold' } });
+    const holding = await startShops({ woo: { unmatched: 'review' } });
     await holding.woo(shirt);
     await holding.woo(shirt);
     expect(holding.flagged()).toEqual(['315 unknown_sku', '316 unknown_sku']);

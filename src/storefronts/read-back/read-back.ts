@@ -7,7 +7,8 @@ import type { Storefronts } from '../../store/storefronts/storefronts.ts';
 import { platformOf } from '../platforms.ts';
 import type { Shop } from '../settings.ts';
 import type { ShopApi } from './shop-api.ts';
-import { type ReadBackReport, type ReadBackShop, ShopReader, type TakeOrder } from './shop-reader.ts';
+import { type ReadBackReport, ShopReader, type TakeOrder } from './shop-reader.ts';
+import type { ReadBackShop } from './watermark.ts';
 
 export interface ReadBackDeps {
   /** Shops without `rest` are passed over. */
@@ -45,7 +46,7 @@ export class ReadBack {
   /** Sets the watermarks of new shops and starts the loops. Their first runs begin at once. */
   async start(): Promise<void> {
     await this.flagStranded();
-    for (const loop of this.#loops) await loop.reader.begin();
+    for (const loop of this.#loops) await loop.reader.watermark.begin();
     for (const loop of this.#loops) loop.start();
   }
 
@@ -87,7 +88,7 @@ export class ReadBack {
 
   /** Whether it will also read an order that was changed then. */
   async willRead(shop: ShopName, modifiedMs: number): Promise<boolean> {
-    return (await this.#loopOf(shop)?.reader.willRead(modifiedMs)) ?? false;
+    return (await this.#loopOf(shop)?.reader.watermark.covers(modifiedMs)) ?? false;
   }
 
   /** Has a shop read back soon. */

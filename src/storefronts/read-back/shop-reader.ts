@@ -1,10 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Logger } from 'pino';
-import { type Clock, isoTime } from '../../core/clock.ts';
-import type { Storefronts, StorefrontTaken } from '../../store/storefronts/storefronts.ts';
+import type { StorefrontTaken } from '../../store/storefronts/storefronts.ts';
 import type { Shop } from '../settings.ts';
-import type { RestSettings } from '../shop-settings.ts';
 import { type ListedOrder, type OrderList, type OrderPage, type ShopApi, ShopApiError } from './shop-api.ts';
+import { Watermark, type WatermarkDeps } from './watermark.ts';
 
 /** Takes in the state of an order exactly as a webhook delivers it. For `refunds` see `StateOfOrder`. */
 export type TakeOrder = (
@@ -37,29 +35,13 @@ export interface ReadBackReport {
   readonly error: { readonly kind: string; readonly message: string } | null;
 }
 
-/** A shop to read back. */
-export type ReadBackShop = Shop & { readonly rest: RestSettings };
-
-export interface ShopReaderDeps {
-  readonly shop: ReadBackShop;
+export interface ShopReaderDeps extends WatermarkDeps {
   readonly api: ShopApi;
-  readonly store: Storefronts;
   readonly take: TakeOrder;
-  readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 /** So many failed runs in a row make the health check warn. Refused keys do so at once. */
 const maxFailures = 3;
-/**
- * A clock that is more than a day behind needs a person: no order would be too old, and everything the shop ever sold
- * would be bought. A clock that is ahead only has more orders read again than necessary.
- */
-const wrongClockMs = 86_400_000;
-/** Two correct clocks may differ by this much. */
-const toleranceMs = 1000;
-/** This program is younger. A machine without a clock battery starts in 1970. */
-const earliestMs = Date.UTC(2026, 0, 1);
 /** A run of a slow shop ends after the page on which it becomes this old. The next run continues. */
 const maxRunMs = 600_000;
 /** An order that waits for being read back may appear in the shop's list this much later than its webhook. */
@@ -82,6 +64,7 @@ interface OpenList {
  * repeated: an order that is taken in twice changes nothing.
  */
 export class ShopReader {
+  readonly watermark: Watermark;
   readonly #deps: ShopReaderDeps;
   readonly #refundFailures = new Map<string, number>();
   /** The list that the last run did not finish. A new list would have each run read the same first pages. */
@@ -92,6 +75,7 @@ export class ShopReader {
 
   constructor(deps: ShopReaderDeps) {
     this.#deps = deps;
+    this.watermark = new Watermark(deps);
   }
 
   /** `warn` after several failed runs in a row. */
@@ -104,21 +88,6 @@ export class ShopReader {
     return this.#everRead && this.#failures === 0;
   }
 
-  /** Whether the next runs will read an order that was changed then. */
-  async willRead(modifiedMs: number): Promise<boolean> {
-    const { store, shop } = this.#deps;
-    const watermarkMs = await store.watermark(shop.source);
-    return watermarkMs !== null && modifiedMs >= watermarkMs - shop.rest.overlapS * 1000;
-  }
-
-  /** Sets the watermark of a shop that no worker has read yet. */
-  async begin(): Promise<void> {
-    const { store, clock, shop } = this.#deps;
-    const nowMs = clock.wallMs();
-    if (nowMs < earliestMs || (await store.watermark(shop.source)) !== null) return;
-    await store.advanceWatermark({ source: shop.source, modifiedMs: nowMs - shop.rest.lookbackH * 3_600_000, nowMs });
-  }
-
   /**
    * One run. Never throws: a failure is in its report and in the log.
    * @param sinceMs a time of the shop to read from instead of the watermark, which then does not change
@@ -128,8 +97,8 @@ export class ShopReader {
     const counts = newCounts();
     let error: ReadBackReport['error'] = null;
     try {
-      if (this.#deps.clock.wallMs() < earliestMs) throw wrongClock(this.#deps.clock.wallMs());
-      await this.begin();
+      this.watermark.checkClock(null);
+      await this.watermark.begin();
       await this.#readAll(signal, sinceMs, counts);
       this.#succeeded();
     } catch (cause) {
@@ -171,7 +140,7 @@ export class ShopReader {
       await this.#takePage(page, open, signal, counts);
       // An unsorted list may show older changes on a later page.
       if (sinceMs === null && (open.isSorted || page.isLast) && counts.readToMs !== null) {
-        await this.#advance(Math.min(counts.readToMs, open.openedMs), clock.wallMs());
+        await this.watermark.advance(Math.min(counts.readToMs, open.openedMs));
       }
       if (page.isLast) {
         counts.complete = true;
@@ -217,46 +186,16 @@ export class ShopReader {
     return { open: { list, openedMs, isSorted: true, newestMs: Number.NEGATIVE_INFINITY }, first };
   }
 
-  /** Opens a list. The first answer tells the shop's clock: if that is behind, a list that begins earlier is opened. */
+  /** Opens a list. Its first answer tells the shop's clock; if the list began too late, an earlier one is opened. */
   async #open(signal: AbortSignal, sinceMs: number | null): Promise<{ list: OrderList; first: OrderPage }> {
-    const { api, clock } = this.#deps;
-    const knewClock = api.clockAheadMs !== null;
-    const list = api.changedSince(sinceMs ?? (await this.#startMs()));
+    const { api } = this.#deps;
+    const clockBeforeMs = api.clockAheadMs;
+    const list = api.changedSince(sinceMs ?? (await this.watermark.startMs(clockBeforeMs)));
     const first = await list.nextPage(signal);
-    this.#warnOfClocks();
-    const aheadMs = api.clockAheadMs ?? 0;
-    if (aheadMs < -wrongClockMs) throw wrongClock(clock.wallMs());
-    const wasLowered = await this.#lowerWatermark();
-    const isEarlyEnough = !wasLowered && (knewClock || aheadMs < toleranceMs);
-    if (sinceMs !== null || isEarlyEnough) return { list, first };
-    const earlier = api.changedSince(await this.#startMs());
+    const beganTooLate = await this.watermark.beganTooLate(clockBeforeMs, api.clockAheadMs);
+    if (sinceMs !== null || !beganTooLate) return { list, first };
+    const earlier = api.changedSince(await this.watermark.startMs(api.clockAheadMs));
     return { list: earlier, first: await earlier.nextPage(signal) };
-  }
-
-  async #startMs(): Promise<number> {
-    const { shop, api, store, clock } = this.#deps;
-    const aheadMs = Math.min(wrongClockMs, Math.max(0, api.clockAheadMs ?? 0));
-    const watermarkMs = (await store.watermark(shop.source)) ?? clock.wallMs() - shop.rest.lookbackH * 3_600_000;
-    return watermarkMs - shop.rest.overlapS * 1000 - aheadMs;
-  }
-
-  /**
-   * Repairs a watermark in the future, which a clock that was ahead has set at the first start: until that time nothing
-   * would be read. It is lowered to the later of both clocks, because orders from before the first start are never
-   * bought. Without the shop's clock it stays: this machine's clock may be the wrong one.
-   */
-  async #lowerWatermark(): Promise<boolean> {
-    const { store, shop, clock, api, logger } = this.#deps;
-    const { clockAheadMs } = api;
-    if (clockAheadMs === null) return false;
-    const nowMs = clock.wallMs();
-    const presentMs = Math.max(nowMs, nowMs - clockAheadMs) + toleranceMs;
-    const wasLowered = await store.lowerWatermark({ source: shop.source, presentMs, nowMs });
-    if (wasLowered) {
-      const message = 'the watermark of the shop was in the future; read-back begins now';
-      logger.warn({ ...nameOf(shop), to: isoTime(presentMs) }, message);
-    }
-    return wasLowered;
   }
 
   async #takeOne(listed: ListedOrder, signal: AbortSignal, counts: Counts): Promise<void> {
@@ -297,25 +236,11 @@ export class ShopReader {
     }
   }
 
-  /** Never beyond this machine's clock: an order with a date in the future would hide all changes until then. */
-  async #advance(readToMs: number, nowMs: number): Promise<void> {
-    const { store, shop } = this.#deps;
-    const modifiedMs = Math.min(readToMs, nowMs);
-    await store.advanceWatermark({ source: shop.source, modifiedMs, nowMs });
-  }
-
   /** Flags orders that a webhook delivered long before this list was opened, and that the list does not have. */
   async #flagUnread(openedMs: number): Promise<number> {
     const { store, shop, clock } = this.#deps;
     const seenBeforeMs = openedMs - unreadDelayMs;
     return await store.flagUnreadOrders({ source: shop.source, seenBeforeMs, nowMs: clock.wallMs() });
-  }
-
-  #warnOfClocks(): void {
-    const { api, shop, logger } = this.#deps;
-    const { clockAheadMs } = api;
-    if (clockAheadMs === null || Math.abs(clockAheadMs) <= Math.max(60_000, shop.rest.overlapS * 1000)) return;
-    logger.warn({ ...nameOf(shop), ahead_ms: clockAheadMs }, 'the clocks of this machine and of the shop differ');
   }
 }
 
@@ -325,12 +250,7 @@ function newCounts(): Counts {
   return { complete: false, pages: 0, orders: 0, accepted: 0, takenBack: 0, flagged: 0, unreadable: 0, readToMs: null };
 }
 
-function wrongClock(nowMs: number): ShopApiError {
-  const problem = `the clock of this machine shows ${isoTime(nowMs)}, which is more than a day behind`;
-  return new ShopApiError('clock', `${problem}: nothing is read back until it is set`);
-}
-
-function nameOf({ platform, shop }: ReadBackShop): { platform: string; shop: string } {
+function nameOf({ platform, shop }: Shop): { platform: string; shop: string } {
   return { platform, shop };
 }
 

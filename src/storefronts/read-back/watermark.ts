@@ -1,0 +1,109 @@
+import type { Logger } from 'pino';
+import { type Clock, isoTime } from '../../core/clock.ts';
+import type { Storefronts } from '../../store/storefronts/storefronts.ts';
+import type { Shop } from '../settings.ts';
+import type { RestSettings } from '../shop-settings.ts';
+import { ShopApiError } from './shop-api.ts';
+
+/** A shop to read back. */
+export type ReadBackShop = Shop & { readonly rest: RestSettings };
+
+export interface WatermarkDeps {
+  readonly shop: ReadBackShop;
+  readonly store: Storefronts;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * A clock that is more than a day behind needs a person: no order would be too old, and everything the shop ever sold
+ * would be bought. A clock that is ahead only has more orders read again than necessary.
+ */
+const wrongClockMs = 86_400_000;
+/** Two correct clocks may differ by this much. */
+const toleranceMs = 1000;
+/** This program is younger. A machine without a clock battery starts in 1970. */
+const earliestMs = Date.UTC(2026, 0, 1);
+
+/**
+ * How far a shop was read back, as a stored time of the shop's clock. It knows two clocks, the shop's and this machine's,
+ * and both may be wrong. `clockAheadMs` is how far this machine's is ahead; null: the shop has not told its time.
+ */
+export class Watermark {
+  readonly #deps: WatermarkDeps;
+
+  constructor(deps: WatermarkDeps) {
+    this.#deps = deps;
+  }
+
+  /** Sets it for a shop that no worker has read yet. */
+  async begin(): Promise<void> {
+    const { store, shop } = this.#deps;
+    const nowMs = this.#deps.clock.wallMs();
+    if (nowMs < earliestMs || (await store.watermark(shop.source)) !== null) return;
+    await store.advanceWatermark({ source: shop.source, modifiedMs: nowMs - shop.rest.lookbackH * 3_600_000, nowMs });
+  }
+
+  /** Whether the next runs will read an order that was changed then. */
+  async covers(modifiedMs: number): Promise<boolean> {
+    const { store, shop } = this.#deps;
+    const watermarkMs = await store.watermark(shop.source);
+    return watermarkMs !== null && modifiedMs >= watermarkMs - shop.rest.overlapS * 1000;
+  }
+
+  /** The time from which a run reads. It is earlier when the clock of the shop is behind. */
+  async startMs(clockAheadMs: number | null): Promise<number> {
+    const { store, shop, clock } = this.#deps;
+    const aheadMs = Math.min(wrongClockMs, Math.max(0, clockAheadMs ?? 0));
+    const watermarkMs = (await store.watermark(shop.source)) ?? clock.wallMs() - shop.rest.lookbackH * 3_600_000;
+    return watermarkMs - shop.rest.overlapS * 1000 - aheadMs;
+  }
+
+  /** Never beyond this machine's clock: an order with a date in the future would hide all changes until then. */
+  async advance(readToMs: number): Promise<void> {
+    const { store, shop } = this.#deps;
+    const nowMs = this.#deps.clock.wallMs();
+    await store.advanceWatermark({ source: shop.source, modifiedMs: Math.min(readToMs, nowMs), nowMs });
+  }
+
+  /** Throws ShopApiError `clock` when this machine's clock is so wrong that nothing may be bought by it. */
+  checkClock(clockAheadMs: number | null): void {
+    const nowMs = this.#deps.clock.wallMs();
+    if (nowMs >= earliestMs && (clockAheadMs ?? 0) >= -wrongClockMs) return;
+    const problem = `the clock of this machine shows ${isoTime(nowMs)}, which is more than a day behind`;
+    throw new ShopApiError('clock', `${problem}: nothing is read back until it is set`);
+  }
+
+  /**
+   * Called after the first answer to a list that began at `startMs(clockBeforeMs)`.
+   * @returns whether the list began too late, as the shop's clock shows now
+   */
+  async beganTooLate(clockBeforeMs: number | null, clockAheadMs: number | null): Promise<boolean> {
+    const { shop, logger } = this.#deps;
+    if (clockAheadMs === null) return false;
+    if (Math.abs(clockAheadMs) > Math.max(60_000, shop.rest.overlapS * 1000)) {
+      const details = { platform: shop.platform, shop: shop.shop, ahead_ms: clockAheadMs };
+      logger.warn(details, 'the clocks of this machine and of the shop differ');
+    }
+    this.checkClock(clockAheadMs);
+    const wasLowered = await this.#lower(clockAheadMs);
+    return wasLowered || (clockBeforeMs === null && clockAheadMs >= toleranceMs);
+  }
+
+  /**
+   * Repairs a watermark in the future, which a clock that was ahead has set at the first start: until that time nothing
+   * would be read. It is lowered to the later of both clocks, because orders from before the first start are never
+   * bought. Without the shop's clock it stays: this machine's clock may be the wrong one.
+   */
+  async #lower(clockAheadMs: number): Promise<boolean> {
+    const { store, shop, clock, logger } = this.#deps;
+    const nowMs = clock.wallMs();
+    const presentMs = Math.max(nowMs, nowMs - clockAheadMs) + toleranceMs;
+    const wasLowered = await store.lowerWatermark({ source: shop.source, presentMs, nowMs });
+    if (wasLowered) {
+      const details = { platform: shop.platform, shop: shop.shop, to: isoTime(presentMs) };
+      logger.warn(details, 'the watermark of the shop was in the future; read-back begins now');
+    }
+    return wasLowered;
+  }
+}

@@ -6,7 +6,7 @@ import { operatorCommandSchema, type CommandResult, type OperatorCommand } from 
 import { OrderSyncError, type OrderSyncErrorCode } from '../core/order-sync-error.ts';
 import { ConfigInvalidError } from '../config/config-issue.ts';
 import { isControlToken } from './control-token.ts';
-import type { ReloadReport } from '../config/reload.ts';
+import type { ReloadReport } from '../config/reload-plan.ts';
 
 export interface ControlOptions {
   /** What the worker wrote into its run file. */

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Config, LoadedConfig } from '../config/config.ts';
-import { planReload, readUntilStable, type ConfigInUse, type ReloadReport } from '../config/reload.ts';
+import { planReload, readUntilStable, type ConfigInUse, type ReloadReport } from '../config/reload-plan.ts';
 
 export interface ReloadDeps {
   readonly inUse: ConfigInUse;

@@ -1,7 +1,7 @@
 import { healthChecks } from '../admin/health-checks.ts';
 import type { HealthCheck } from '../admin/health-server.ts';
 import type { Config } from '../config/config.ts';
-import type { ReloadReport } from '../config/reload.ts';
+import type { ReloadReport } from '../config/reload-plan.ts';
 import { shopIdentities } from '../config/shop-identities.ts';
 import { isoTime } from '../core/clock.ts';
 import type { WebhookIntake } from '../intake/http/webhook-intake.ts';

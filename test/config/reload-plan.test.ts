@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { LoadedConfig } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { planReload, readUntilStable } from '../../src/config/reload.ts';
+import { planReload, readUntilStable } from '../../src/config/reload-plan.ts';
 import { configKeys, isLive, type ConfigKey } from '../../src/config/schema-tree.ts';
 
 /** A configuration in which every key of the schema can get another value. */

@@ -11,7 +11,7 @@ const acknowledgement = z.union([
   z.object({ orders: z.array(order).min(1) }).transform(({ orders }) => orders),
 ]);
 
-/** Everything that was acknowledged in a run, to be held against the outbox when it is over. */
+/** Everything that was acknowledged in a run, to compare it with the outbox at the end. */
 export class Acknowledgements {
   readonly #lines = new Set<string>();
 
@@ -19,7 +19,7 @@ export class Acknowledgements {
     return this.#lines.size;
   }
 
-  /** Takes note of an answer that may be one; true when it is. */
+  /** Records an answer if it is an acknowledgement. Returns whether it is. */
   take(answer: unknown): boolean {
     const parsed = acknowledgement.safeParse(answer);
     if (!parsed.success) return false;
@@ -29,7 +29,7 @@ export class Acknowledgements {
     return true;
   }
 
-  /** What was acknowledged and is not in the outbox under its reference, and what is there and was not. */
+  /** Acknowledged lines that the outbox does not have, and lines of the outbox that were not acknowledged. */
   against(path: string): { lost: readonly string[]; untold: readonly string[] } {
     const database = openReadOnly(path);
     const rows = database

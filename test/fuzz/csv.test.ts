@@ -38,7 +38,7 @@ const cell = fc.oneof(
   },
   { weight: 1, arbitrary: fc.string({ unit: fc.constantFrom(...Array.from('a",;\n\r\t é€😀\u0000')), maxLength: 12 }) },
 );
-/** A row that is right, and one in which anything may stand. */
+/** A valid row, and a row with any content. */
 const row = fc.oneof(
   { weight: 3, arbitrary: fc.uuid().map((id) => `${id},1,gift_card_order,steam-usd-5,,,1,,USD`) },
   { weight: 2, arbitrary: fc.array(cell, { minLength: 7, maxLength: 11 }).map((cells) => cells.join(',')) },
@@ -73,8 +73,8 @@ const file = fc.oneof(
   { weight: 1, arbitrary: fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)) },
 );
 
-describe('CSV files in the inbox, whatever is in them', () => {
-  it(`each is archived with its lines in the outbox, or set aside with a report: ${runs.csv} files`, {
+describe('CSV files of any content in the inbox', () => {
+  it(`are archived with their lines in the outbox, or rejected with a report: ${runs.csv} files`, {
     timeout: fuzzTimeoutMs,
   }, async () => {
     const bench = new FolderBench();
@@ -94,7 +94,7 @@ describe('CSV files in the inbox, whatever is in them', () => {
     );
     expect(bench.log.filter(({ level }) => level >= 60)).toEqual([]);
 
-    // Moved out of the inbox is an acknowledgement: what its files hold must be in the outbox, and nothing else.
+    // A file that left the inbox is acknowledged: the outbox must have its accepted lines, and nothing else.
     const archived = readdirSync(bench.config.archive, { recursive: true, withFileTypes: true }).filter((entry) =>
       entry.isFile(),
     );

@@ -12,13 +12,13 @@ const limits = { requestsPerMinute: 1_000_000_000, burst: 100_000_000 };
 const batchOf = <T>(input: fc.Arbitrary<T>): fc.Arbitrary<T[]> =>
   fc.array(input, { minLength: together, maxLength: together });
 
-/** An order of its own for each input, so that it is known which answer acknowledged what. */
+/** Each input has an order of its own: an answer shows which order it acknowledges. */
 const freshOrder = fc
   .tuple(fc.uuid(), fc.constantFrom('shop1', 'shop2'))
   .map(([id, source]) => order({ order_id: id, source }));
 
-describe('orders over HTTP, whatever is posted', () => {
-  it(`JSON is acknowledged and then in the outbox, or refused by name and then not: ${runs.json} inputs`, {
+describe('requests of any content to the webhook', () => {
+  it(`with JSON are acknowledged and in the outbox, or refused with a code and not: ${runs.json} inputs`, {
     timeout: fuzzTimeoutMs,
   }, async () => {
     const running = await startIntake({ limits });
@@ -41,19 +41,19 @@ describe('orders over HTTP, whatever is posted', () => {
         expect(answers.filter(({ status }) => status >= 500)).toEqual([]);
         const accepted = answers.filter(({ status }) => status < 300);
         expect(accepted.filter(({ json }) => !acknowledged.take(json))).toEqual([]);
-        // It throws when a refusal is not told as a problem.
+        // It throws when a refusal is no problem document.
         for (const { status, json } of answers) if (status >= 300) problemSchema.parse(json);
       }),
       { numRuns: Math.ceil(runs.json / together), endOnFailure: true },
     );
-    // After everything that was thrown at it, it still does its work.
+    // After all inputs the intake still works.
     const last = await running.post(order({ order_id: 'the last one' }));
     expect([last.status, acknowledged.take(last.json)]).toEqual([202, true]);
     expect(acknowledged.count).toBeGreaterThan(runs.json / 20);
     expect(acknowledged.against(running.outbox.path)).toEqual({ lost: [], untold: [] });
   });
 
-  it(`requests of any bytes and headers end, without a 5xx, and lose nothing: ${runs.requests} inputs`, {
+  it(`with any bytes and headers end without a 5xx, and lose nothing: ${runs.requests} inputs`, {
     timeout: fuzzTimeoutMs,
   }, async () => {
     const running = await startIntake({ limits });
@@ -72,13 +72,13 @@ describe('orders over HTTP, whatever is posted', () => {
       }),
       { numRuns: Math.ceil(runs.requests / together), endOnFailure: true },
     );
-    // After everything that was thrown at it, it still does its work.
+    // After all inputs the intake still works.
     const last = await running.post(order({ order_id: 'the last one' }));
     expect([last.status, acknowledged.take(last.json)]).toEqual([202, true]);
     expect(answered).toBeGreaterThan(runs.requests / 2);
     expect(acknowledged.count).toBeGreaterThan(runs.requests / 20);
-    // What follows an accepted order on the wire may break the connection before its answer is read: then it is there and
-    // was not told, and the shop sends it again.
+    // The bytes after an accepted order may break the connection before its answer is read. Then the outbox has the
+    // order without an acknowledgement, and the shop sends it again.
     expect(acknowledged.against(running.outbox.path).lost).toEqual([]);
   });
 });
@@ -130,7 +130,7 @@ const headerValue = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
 );
 
-/** A request as it goes over the wire: right but for one or two things, or anything. */
+/** The bytes of a request: valid except for one or two faults, or random. */
 const rawRequest: fc.Arbitrary<Buffer> = fc
   .record({
     line: fc.oneof(

@@ -6,25 +6,25 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-/** No request needs this long; what does hangs. */
+/** In ms. A request that takes longer hangs. */
 const patienceMs = 20_000;
 
 /**
- * Sends bytes over a connection of their own, ends the sending side, and reads until the server closes. Throws when it
- * does not.
+ * Sends bytes over a new connection, ends the sending side, and reads until the server closes. Throws when the server
+ * does not close.
  */
 export async function exchange(port: number, bytes: Buffer): Promise<readonly RawAnswer[]> {
   return await new Promise((resolve, reject) => {
-    const chunks: string[] = [];
+    const parts: string[] = [];
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
     socket.setTimeout(patienceMs, () => {
       reject(new Error(`the server still holds the connection after ${patienceMs} ms`));
       socket.destroy();
     });
-    socket.on('data', (chunk: Buffer) => chunks.push(chunk.toString('latin1')));
-    // The server may close before it has read everything: what it said until then counts.
+    socket.on('data', (bytes: Buffer) => parts.push(bytes.toString('latin1')));
+    // The server may close before it has read everything: its answers until then count.
     socket.on('error', () => undefined);
-    socket.on('close', () => resolve(answersIn(chunks.join(''))));
+    socket.on('close', () => resolve(answersIn(parts.join(''))));
     socket.on('connect', () => socket.end(bytes));
     socket.on('end', () => socket.end());
   });
@@ -40,7 +40,7 @@ function answersIn(text: string): RawAnswer[] {
     const length = Number(/\r\ncontent-length: *(\d+)/i.exec(text.slice(at, end))?.[1] ?? 0);
     const body = text.slice(end + 4, end + 4 + length);
     answers.push({ status: Number(status), body: Buffer.from(body, 'latin1').toString('utf8') });
-    // An answer to HEAD says how long it would be, and is not.
+    // An answer to HEAD has a content length, but no body.
     at = body.startsWith('HTTP/1.1 ') ? end + 4 : end + 4 + length;
   }
   return answers;

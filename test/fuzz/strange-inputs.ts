@@ -2,19 +2,19 @@ import { Buffer } from 'node:buffer';
 import fc from 'fast-check';
 
 /**
- * How many inputs there are over all kinds: JSON half of them, CSV and raw requests a quarter each. `FUZZ_RUNS=100000`
- * makes it the long run whose figures stand in docs/reliability.md.
+ * The number of inputs: 50 % JSON, 25 % CSV, 25 % raw requests. `FUZZ_RUNS=100000` is the long run with the figures in
+ * docs/reliability.md.
  */
 const total = Number(process.env['FUZZ_RUNS'] ?? 2400);
 export const runs = { json: Math.ceil(total / 2), csv: Math.ceil(total / 4), requests: Math.ceil(total / 4) };
 
-/** Inputs that are on their way at once. */
+/** Inputs that are sent at the same time. */
 export const together = 32;
 
-/** A long run takes its time. */
+/** In ms; in proportion to the number of inputs. */
 export const fuzzTimeoutMs = 120_000 + total * 60;
 
-/** A document in which some values were replaced, left out, doubled or nested. */
+/** A document in which some values are replaced, omitted, repeated or nested. */
 export function mutated(document: unknown): fc.Arbitrary<string> {
   const strange = fc.oneof(
     fc.jsonValue(),
@@ -56,7 +56,7 @@ function placesIn(value: unknown): { holder: object; key: string }[] {
   return Object.entries(value).flatMap(([key, child]) => [{ holder: value, key }, ...placesIn(child)]);
 }
 
-/** Bytes that were cut, or in which a piece was doubled or replaced. */
+/** Bytes that are cut, or in which a piece is repeated or replaced. */
 export const damaged = (whole: fc.Arbitrary<string | Buffer>): fc.Arbitrary<Buffer> =>
   fc.tuple(whole, fc.nat(), fc.nat(), fc.uint8Array({ maxLength: 8 })).map(([text, from, length, bytes]) => {
     const buffer = Buffer.from(text);

@@ -29,7 +29,7 @@ export const review = (changes: Partial<Settlement>): Settlement => ({
   ...changes,
 });
 
-/** Every place an entry can stand in. */
+/** Every situation of an entry. */
 export const names = [
   'pending',
   'sending',
@@ -42,7 +42,7 @@ export const names = [
   'expired',
   'cancelled',
   'needs_review, refused',
-  'needs_review, in doubt',
+  'needs_review, outcome unknown',
   'needs_review, accepted',
   'needs_review, mismatch',
   'held, pending',
@@ -53,7 +53,7 @@ export const names = [
 ] as const;
 export type Situation = (typeof names)[number];
 
-/** How it gets there. */
+/** Brings an entry into each situation. */
 const situations: Record<Situation, (box: Outbox) => Promise<unknown>> = {
   pending: async () => undefined,
   sending: async (box) => void (await box.opened()),
@@ -78,7 +78,7 @@ const situations: Record<Situation, (box: Outbox) => Promise<unknown>> = {
       box,
       review({ row: 'reference_in_use', error: { code: 'reference_in_use', message: 'taken', buffered: false } }),
     ),
-  'needs_review, in doubt': (box) =>
+  'needs_review, outcome unknown': (box) =>
     settle(box, review({ outcomeUnknown: true, settlementDelayEndMs: settlementDelayEndMs, row: 'dropped' })),
   'needs_review, accepted': (box) =>
     settle(box, review({ row: 'accepted', error: null, answer: { ...answer, units: [] } })),
@@ -113,7 +113,7 @@ export type Row = Record<string, unknown>;
 export const versionOf = (box: Outbox): number =>
   rows<{ version: number }>(box, 'SELECT version FROM requests')[0]?.version ?? 0;
 export const entries = (box: Outbox): Row[] => rows(box, 'SELECT * FROM entries ORDER BY id');
-/** Everything that the database holds. */
+/** All rows of the database that a decision could change. */
 export const everything = (box: Outbox): unknown =>
   ['entries', 'attempts', 'audit', 'requests', 'deliveries', 'pauses', 'lines', 'budget_slots'].map((table) =>
     rows(box, `SELECT * FROM ${table}`),
@@ -126,7 +126,7 @@ export function act(box: Outbox, order: EntryAction, changes: Partial<EntryComma
     actor: 'cli:anna',
     reason: 'asked by the shop',
     nowMs,
-    // A command of another run of the machine than that of the attempts.
+    // Another boot of the machine than that of the attempts.
     nowMono: 0,
     bootId: 'later boot',
     referenceExpiryMs,

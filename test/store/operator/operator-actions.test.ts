@@ -44,14 +44,14 @@ const changes: Partial<Record<`${Situation}: ${EntryActionName}`, Row>> = {
   'held, placed: release': { ...back, state: 'placed', due_at_ms: nowMs },
   'needs_review, refused: retry': { state: 'waiting', due_at_ms: nowMs, review_reason: null, tries: 0 },
   'needs_review, refused: resolve': done,
-  'needs_review, in doubt: retry': {
+  'needs_review, outcome unknown: retry': {
     state: 'unknown',
     next_step: 'lookup',
     due_at_ms: nowMs,
     review_reason: null,
     tries: 0,
   },
-  'needs_review, in doubt: resolve': { ...done, outcome_unknown: 0, settlement_delay_end_ms: null },
+  'needs_review, outcome unknown: resolve': { ...done, outcome_unknown: 0, settlement_delay_end_ms: null },
   'needs_review, accepted: retry': {
     state: 'placed',
     next_step: 'lookup',

@@ -50,7 +50,7 @@ describe('a doubt', () => {
   });
 
   it('is not called rejected while the last call may still be processed', async () => {
-    const box = await standingIn('needs_review, in doubt');
+    const box = await standingIn('needs_review, outcome unknown');
     const order = { action: 'resolve', as: 'rejected', orderNumber: null, note: null } as const;
     await expect(act(box, order, { nowMs: settlementDelayEndMs - 1 })).rejects.toMatchObject({ code: 'REFUSED' });
     await act(box, order, { nowMs: settlementDelayEndMs });
@@ -81,7 +81,7 @@ describe('a doubt', () => {
 
 describe('an entry that a person settles', () => {
   it('as bought takes the order number from the list of the supplier', async () => {
-    const box = await standingIn('needs_review, in doubt');
+    const box = await standingIn('needs_review, outcome unknown');
     const order = { action: 'resolve', as: 'fulfilled', orderNumber: 'GC-77', note: null } as const;
     await expect(act(box, { ...order, orderNumber: null })).rejects.toMatchObject({ code: 'REFUSED' });
     await act(box, order);

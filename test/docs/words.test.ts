@@ -7,7 +7,28 @@ import { retiredWords } from './retired-words.ts';
 const root = resolve(import.meta.dirname, '../..');
 
 /** Not rewritten yet. */
-const notYet = ['src/', 'docs/', 'README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'data/', 'test/', 'bench/'];
+const notYet = [
+  'src/admin/',
+  'src/app/',
+  'src/cli/',
+  'src/config/',
+  'src/core/',
+  'src/main.ts',
+  'src/ops/',
+  'src/results/',
+  'src/sandbox/',
+  'src/store/',
+  'src/storefronts/',
+  'src/submit/',
+  'src/wholesale/',
+  'docs/',
+  'README.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  'data/',
+  'test/',
+  'bench/',
+];
 
 /** The list itself, and the glossary's column of former words. */
 const exempt = ['test/docs/retired-words.ts', 'docs/glossary.md'];

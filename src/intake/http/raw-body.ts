@@ -9,22 +9,22 @@ import { Refusal } from './problem.ts';
 export async function readRawBody(incoming: IncomingMessage, maxBytes: number): Promise<Buffer> {
   if (Number(incoming.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes);
   return await new Promise<Buffer>((resolve, reject) => {
-    const chunks: Buffer[] = [];
+    const parts: Buffer[] = [];
     let size = 0;
     let settled = false;
-    const onData = (chunk: Buffer): void => {
-      size += chunk.length;
+    const onData = (part: Buffer): void => {
+      size += part.length;
       if (settled) return;
       if (size > maxBytes) {
         settled = true;
-        chunks.length = 0;
+        parts.length = 0;
         reject(tooLarge(maxBytes));
-      } else chunks.push(chunk);
+      } else parts.push(part);
     };
     const onEnd = (): void => {
       settled = true;
-      const [first] = chunks;
-      resolve(first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks));
+      const [first] = parts;
+      resolve(first !== undefined && parts.length === 1 ? first : Buffer.concat(parts));
     };
     // `close` also follows `end`. An error that nobody reads would then cost more than everything else here.
     const onClose = (): void => {

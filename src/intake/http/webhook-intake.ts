@@ -85,7 +85,7 @@ export class WebhookIntake {
     this.#waiting.notify();
   }
 
-  /** `warn`: the commit queue is more than half full, or a changed SKU map cannot be used. `fail`: nothing is accepted. */
+  /** `warn`: more than 50 % of the commit queue is used, or a changed SKU map cannot be used. `fail`: nothing is accepted. */
   health(): 'pass' | 'warn' | 'fail' {
     if (this.#state !== 'open') return 'fail';
     if (this.#commits.fill > 0.5 || this.#endpoints.forms.health() === 'warn') return 'warn';

@@ -24,7 +24,7 @@ export interface DocumentSummary {
  * then nothing of it may be bought. Mistakes in single lines are left to `parseOrders`.
  */
 export async function checkDocument(
-  chunks: AsyncIterable<Uint8Array>,
+  parts: AsyncIterable<Uint8Array>,
   format: OrderFormat,
   options: ParseOptions,
 ): Promise<DocumentSummary> {
@@ -33,12 +33,12 @@ export async function checkDocument(
   let lastByte = 0;
   const { limits } = options;
   async function* hashed(): AsyncGenerator<Uint8Array> {
-    for await (const chunk of chunks) {
-      hash.update(chunk);
-      sizeBytes += chunk.length;
-      lastByte = chunk.at(-1) ?? lastByte;
+    for await (const part of parts) {
+      hash.update(part);
+      sizeBytes += part.length;
+      lastByte = part.at(-1) ?? lastByte;
       if (sizeBytes > limits.documentBytes) throw tooLarge(limits);
-      yield chunk;
+      yield part;
     }
     if (sizeBytes === 0) throw emptyDocument();
   }
@@ -57,7 +57,7 @@ export function tooLarge(limits: ParseLimits): DocumentError {
 type Counted = Pick<DocumentSummary, 'rows' | 'oversized'>;
 
 async function countCsv(
-  chunks: AsyncIterable<Uint8Array>,
+  parts: AsyncIterable<Uint8Array>,
   { limits, columns }: ParseOptions,
   endsWithNewline: () => boolean,
 ): Promise<Counted> {
@@ -65,7 +65,7 @@ async function countCsv(
   const oversized = new Set<string>();
   let rows = 0;
   let last: CsvRow | null = null;
-  for await (const some of csvRows(utf8Pieces(chunks), limits, columns)) {
+  for await (const some of csvRows(utf8Pieces(parts), limits, columns)) {
     rows = countedRows(rows + some.length, limits);
     for (const row of some) {
       const key = orderKeyOf(row);
@@ -79,9 +79,9 @@ async function countCsv(
   return { rows, oversized };
 }
 
-async function countNdjson(chunks: AsyncIterable<Uint8Array>, { limits }: ParseOptions): Promise<Counted> {
+async function countNdjson(parts: AsyncIterable<Uint8Array>, { limits }: ParseOptions): Promise<Counted> {
   let rows = 0;
-  for await (const line of ndjsonLines(utf8Pieces(chunks), limits.orderBytes)) {
+  for await (const line of ndjsonLines(utf8Pieces(parts), limits.orderBytes)) {
     const value = parsedOrUndefined(line.text);
     if (!line.ended && value === undefined) throw truncatedTail(line.number);
     rows = countedRows(rows + linesIn(value), limits);
@@ -90,9 +90,9 @@ async function countNdjson(chunks: AsyncIterable<Uint8Array>, { limits }: ParseO
   return { rows, oversized: new Set() };
 }
 
-async function countJson(chunks: AsyncIterable<Uint8Array>, { limits }: ParseOptions): Promise<Counted> {
+async function countJson(parts: AsyncIterable<Uint8Array>, { limits }: ParseOptions): Promise<Counted> {
   let rows = 0;
-  for (const order of await readJsonDocument(chunks, limits)) rows += linesIn(order.value);
+  for (const order of await readJsonDocument(parts, limits)) rows += linesIn(order.value);
   return { rows: countedRows(rows, limits), oversized: new Set() };
 }
 

@@ -31,7 +31,7 @@ export async function* csvRecords(pieces: AsyncIterable<Buffer>, dialect: CsvDia
   const { delimiter, limits } = dialect;
   const iterator = pieces[Symbol.asyncIterator]();
   let lines = dialect.firstLine;
-  // The line that is not complete yet. It may end in a CR that is the first half of a CRLF.
+  // The line that is not complete yet. It may end in a CR whose LF comes with the next piece.
   let begun = '';
   const recordOf = (line: string): readonly string[] => {
     lines += 1;

@@ -10,12 +10,12 @@ import { utf8Pieces } from './utf8-text.ts';
  * Throws DocumentError when it is not JSON.
  */
 export async function readJsonDocument(
-  chunks: AsyncIterable<Uint8Array>,
+  parts: AsyncIterable<Uint8Array>,
   limits: ParseLimits,
 ): Promise<readonly FoundOrder[]> {
   const pieces: Buffer[] = [];
   let size = 0;
-  for await (const piece of utf8Pieces(chunks)) {
+  for await (const piece of utf8Pieces(parts)) {
     size += piece.length;
     if (size > limits.jsonBytes) throw tooLargeForJson(limits);
     pieces.push(Buffer.from(piece));

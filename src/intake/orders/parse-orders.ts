@@ -27,24 +27,24 @@ export interface ParseOptions {
  * yielded: if it must be accepted whole or not at all, call `checkDocument` first.
  */
 export async function* parseOrders(
-  chunks: AsyncIterable<Uint8Array>,
+  parts: AsyncIterable<Uint8Array>,
   format: OrderFormat,
   options: ParseOptions,
 ): AsyncGenerator<readonly CheckedLine[]> {
   const { source, limits, columns, oversized = new Set() } = options;
   switch (format) {
     case 'json':
-      for (const order of await readJsonDocument(chunks, limits)) yield checkWholeOrder(order, source);
+      for (const order of await readJsonDocument(parts, limits)) yield checkWholeOrder(order, source);
       return;
     case 'ndjson':
-      for await (const line of ndjsonLines(utf8Pieces(chunks), limits.orderBytes)) {
+      for await (const line of ndjsonLines(utf8Pieces(parts), limits.orderBytes)) {
         yield checkNdjsonLine(line, limits.depth, source);
       }
       return;
     case 'csv': {
       const check = rowChecker(source, oversized);
       const repeated = new RepeatedLines({ inRows: true });
-      for await (const rows of csvRows(utf8Pieces(chunks), limits, columns))
+      for await (const rows of csvRows(utf8Pieces(parts), limits, columns))
         yield rows.map((row) => repeated.check(check(row), () => row.header.nameOf('line_id')));
     }
   }

@@ -194,7 +194,7 @@ class Reader {
     if (unknown !== null) this.#fail('unknown escape in a string', start + unknown.index);
     const text: string = JSON.parse(this.#text.slice(start, end + 1));
     // A lone surrogate cannot be stored as UTF-8: it would come back as another character.
-    if (!text.isWellFormed()) this.#find('bad_unicode', 'contains half of a surrogate pair', text.toWellFormed());
+    if (!text.isWellFormed()) this.#find('bad_unicode', 'contains a lone surrogate', text.toWellFormed());
     return text;
   }
 

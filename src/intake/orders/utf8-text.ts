@@ -5,10 +5,10 @@ import { DocumentError } from './document-error.ts';
  * Yields a document in pieces of whole characters, without its byte order mark. Throws DocumentError on anything that
  * is not UTF-8 text: a decoder that replaces unknown bytes could change what is bought.
  */
-export async function* utf8Pieces(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+export async function* utf8Pieces(parts: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   const check = new Utf8Check();
-  for await (const chunk of chunks) {
-    const piece = check.next(chunk);
+  for await (const part of parts) {
+    const piece = check.next(part);
     if (piece.length > 0) yield piece;
   }
   const last = check.end();
@@ -25,15 +25,15 @@ export function utf8Text(bytes: Buffer): string {
 const empty: Buffer = Buffer.alloc(0);
 
 class Utf8Check {
-  /** The first bytes of a character whose other bytes are in the next chunk. */
+  /** The first bytes of a character whose other bytes are in the next part. */
   #carry = empty;
   #started = false;
   #bytes = 0;
   #lines = 1;
 
-  /** The whole characters of the chunk and of the bytes kept from the one before; where possible a view of the chunk. */
-  next(chunk: Uint8Array): Buffer {
-    const added = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+  /** The whole characters of the part and of the bytes kept from the one before; where possible a view of the part. */
+  next(part: Uint8Array): Buffer {
+    const added = Buffer.from(part.buffer, part.byteOffset, part.byteLength);
     const received = this.#carry.length === 0 ? added : Buffer.concat([this.#carry, added]);
     if (!this.#started && received.length < 4) {
       this.#carry = Buffer.from(received);
@@ -41,7 +41,7 @@ class Utf8Check {
     }
     const piece = this.#withoutMark(received);
     const end = endOfWholeCharacters(piece);
-    // A copy: the source may reuse its buffer for the next chunk.
+    // A copy: the source may reuse its buffer for the next part.
     this.#carry = end === piece.length ? empty : Buffer.from(piece.subarray(end));
     return this.#checked(piece.subarray(0, end));
   }

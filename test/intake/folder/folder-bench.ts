@@ -92,14 +92,14 @@ export class FolderBench {
     return this.#acceptance.promise;
   }
 
-  /** As after the end of a process: nothing is left but what is on disk. */
+  /** Opens everything again, as a new process does. */
   async restart(): Promise<void> {
     await this.store.close();
     this.store = this.openStore();
     this.intake = this.newIntake();
   }
 
-  /** Writes under a temporary name, then renames, as a good producer does. */
+  /** Writes under a temporary name, then renames, as a careful writer does. */
   drop(name: string, content: string | Uint8Array): void {
     const temporary = join(this.config.inbox, `.${Math.random()}.tmp`);
     writeFileSync(temporary, content);
@@ -118,7 +118,7 @@ export class FolderBench {
       .toSorted();
   }
 
-  /** The one error report that there is. */
+  /** The only error report. */
   report(): Report {
     const names = this.names('rejected').filter((name) => name.endsWith('.error.json'));
     if (names.length !== 1) throw new Error(`one report was expected, there are ${JSON.stringify(names)}`);

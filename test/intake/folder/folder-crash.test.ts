@@ -19,21 +19,21 @@ const lines = Array.from({ length: 4800 }, (_, index) =>
 );
 const content = `${csvHeader}\n${lines.join('')}o0,1,gift_card_order,gift-us-25,,,9,,USD\n`;
 
-class ProcessEnds extends Error {}
+class ProcessDied extends Error {}
 
-/** The process ends when its store is called the n-th time: before the call is made, or right after it is committed. */
-function endingStore(store: Store, call: number, when: 'before' | 'after'): Store {
+/** A store that throws at its n-th call, before the call or right after its commit, as if the process had died. */
+function dyingStore(store: Store, call: number, when: 'before' | 'after'): Store {
   let calls = 0;
   return wrappedStore(store, (_name, step) => async (...values) => {
     calls += 1;
-    if (calls === call && when === 'before') throw new ProcessEnds();
+    if (calls === call && when === 'before') throw new ProcessDied();
     const result = await step(...values);
-    if (calls === call) throw new ProcessEnds();
+    if (calls === call) throw new ProcessDied();
     return result;
   });
 }
 
-async function whatIsThere() {
+async function outcome() {
   const report = bench.report();
   const row = await bench.store.intake.files.find(report.file_id);
   return {
@@ -53,36 +53,36 @@ const everythingOnce = {
   file: ['archived', 4797, 3],
 };
 
-describe('when the process ends while a file is taken in, the next start takes in every line exactly once', () => {
+describe('a file of which every line is taken in exactly once although the process died', () => {
   const points = Array.from({ length: 9 }, (_, index) => index + 1).flatMap((call) =>
     (['before', 'after'] as const).map((when) => ({ call, when })),
   );
-  it.each(points)('at the end $when call $call of the store', async ({ call, when }) => {
+  it.each(points)('when it died $when call $call of the store', async ({ call, when }) => {
     bench.drop('orders.csv', content);
-    const dying = bench.newIntake({}, endingStore(bench.store, call, when));
+    const dying = bench.newIntake({}, dyingStore(bench.store, call, when));
     const end = await dying.scanOnce().then(
-      () => 'it lived',
+      () => 'no crash',
       (error: unknown) => error,
     );
     await bench.restart();
     await bench.intake.scanOnce();
-    expect(await whatIsThere()).toEqual(everythingOnce);
-    // The last point is past the end: every step was met.
-    expect(end instanceof ProcessEnds || call === 9).toBe(true);
+    expect(await outcome()).toEqual(everythingOnce);
+    // The last call does not exist, so every call was tested.
+    expect(end instanceof ProcessDied || call === 9).toBe(true);
   });
 
-  it('also after the claim, before anything of it is known to the outbox', async () => {
+  it('when it died after the claim, before the outbox knew the file', async () => {
     await bench.intake.stop();
     writeFileSync(join(bench.config.work, '01HZZZZZZZZZZZZZZZZZZZZZZZ__orders.csv'), content);
     await bench.restart();
     await bench.intake.scanOnce();
-    expect(await whatIsThere()).toEqual(everythingOnce);
+    expect(await outcome()).toEqual(everythingOnce);
   });
 
-  it('also when a refused file was not moved away yet', async () => {
+  it('is moved at the next start when the process died before a rejected file was moved', async () => {
     bench.drop('orders.csv', content.slice(0, -5));
-    const dying = bench.newIntake({}, endingStore(bench.store, 4, 'after'));
-    await expect(dying.scanOnce()).rejects.toBeInstanceOf(ProcessEnds);
+    const dying = bench.newIntake({}, dyingStore(bench.store, 4, 'after'));
+    await expect(dying.scanOnce()).rejects.toBeInstanceOf(ProcessDied);
     await bench.restart();
     await bench.intake.scanOnce();
     expect(bench.report().code).toBe('truncated_tail');
@@ -90,15 +90,15 @@ describe('when the process ends while a file is taken in, the next start takes i
     expect([bench.names('work'), bench.entryCount()]).toEqual([[], 0]);
   });
 
-  it('a file over which the process ended twice is set aside at the third start, so that it cannot do so for ever', async () => {
+  it('is rejected at the third start when the process died twice while it read the file', async () => {
     bench.drop('orders.csv', content);
     for (const expected of ['ends', 'ends', 'rejected']) {
-      const dying = bench.newIntake({}, endingStore(bench.store, 4, 'before'));
+      const dying = bench.newIntake({}, dyingStore(bench.store, 4, 'before'));
       const end = await dying.scanOnce().then(
         (report) => (report.rejected === 1 ? 'rejected' : 'ingested'),
         () => 'ends',
       );
-      // The third start dies too, at its fourth call, but by then the file is set aside.
+      // The third start dies at its fourth call, too, but by then the rejection is recorded.
       expect(expected === 'rejected' || end === expected).toBe(true);
       await bench.restart();
     }
@@ -106,14 +106,14 @@ describe('when the process ends while a file is taken in, the next start takes i
     expect(bench.report()).toMatchObject({ code: 'poison_file', next_step: expect.stringContaining('recognised') });
     expect([bench.names('inbox'), bench.names('work')]).toEqual([[], []]);
 
-    // A person divides it and sends it again: what was accepted before is recognised.
+    // When it is sent again, the lines that were accepted before are recognised.
     const known = bench.entryCount();
     bench.drop('again.csv', content);
     await bench.intake.scanOnce();
     expect([known, bench.entryCount()]).toEqual([1998, 4797]);
   });
 
-  it('a stop between two batches is no end of that kind: the file goes on where it stood', async () => {
+  it('is resumed after a stop between two batches, which does not count as a crash', async () => {
     const stopping = bench.newIntake(
       {},
       wrappedStore(bench.store, (name, step) => async (...values) => {
@@ -128,6 +128,6 @@ describe('when the process ends while a file is taken in, the next start takes i
     expect(bench.names('work')).toHaveLength(1);
     await bench.restart();
     await bench.intake.scanOnce();
-    expect(await whatIsThere()).toEqual(everythingOnce);
+    expect(await outcome()).toEqual(everythingOnce);
   });
 });

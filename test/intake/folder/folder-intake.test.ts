@@ -21,7 +21,7 @@ const twoLines = (quantity: number) => ({
 });
 
 describe('an order file that is dropped into the inbox', () => {
-  it('becomes entries with references, and then lies in the archive', async () => {
+  it('becomes entries with references, and is moved to the archive', async () => {
     bench.drop('orders.json', JSON.stringify([giftCard('1001'), giftCard('1002')]));
     const report = await bench.intake.scanOnce();
     expect(report).toMatchObject({
@@ -38,7 +38,7 @@ describe('an order file that is dropped into the inbox', () => {
     expect(bench.accepted).toBe(1);
   });
 
-  it('may be CSV in any order of columns, and other columns are carried through', async () => {
+  it('may be CSV with columns in any order, and unknown columns are carried through', async () => {
     bench.drop(
       'orders.csv',
       `note,currency,quantity,days,iccid,plan,variant,type,line_id,order_id\r\nfor Ann,USD,2,7,,eu-daily,,esim_order,1,2001\r\n`,
@@ -47,7 +47,7 @@ describe('an order file that is dropped into the inbox', () => {
     expect(bench.store.read.showOrder('folder', '2001')?.entries[0]).toMatchObject({ operation: 'esim_order' });
   });
 
-  it('may be NDJSON, and a bad line is refused alone while the others go on', async () => {
+  it('may be NDJSON, and a line with a mistake is rejected while the others are accepted', async () => {
     const bad = { ...giftCard('3002'), lines: [{ line_id: '1', type: 'gift_card_order', variant: 'x', quanity: 1 }] };
     bench.drop(
       'orders.ndjson',
@@ -66,7 +66,7 @@ describe('an order file that is dropped into the inbox', () => {
     expect(bench.report().lines?.[0]?.rule).toContain('did you mean quantity?');
   });
 
-  it('sent again under the same name brings the first result: nothing is bought twice', async () => {
+  it('that is sent again under the same name buys nothing more', async () => {
     for (const expected of [
       { accepted: 1, known: 0 },
       { accepted: 0, known: 1 },
@@ -78,7 +78,7 @@ describe('an order file that is dropped into the inbox', () => {
     expect(bench.archived()).toHaveLength(2);
   });
 
-  it('with other content for a known line is a conflict: the first stands, and the sender reads what differs', async () => {
+  it('with other content for a known line is a conflict: the first content stays, and the report names the difference', async () => {
     bench.drop('first.json', JSON.stringify(giftCard('5001', 1)));
     await bench.intake.scanOnce();
     bench.drop('second.json', JSON.stringify(giftCard('5001', 9)));
@@ -89,7 +89,7 @@ describe('an order file that is dropped into the inbox', () => {
     ]);
   });
 
-  it('names every conflict of an order that stands on one line of text', async () => {
+  it('gets a report with every conflict, also when the whole order is on one line of text', async () => {
     bench.drop('first.ndjson', JSON.stringify(twoLines(1)));
     await bench.intake.scanOnce();
     bench.drop('second.ndjson', JSON.stringify(twoLines(2)));
@@ -97,7 +97,7 @@ describe('an order file that is dropped into the inbox', () => {
     expect(bench.report().lines?.map((line) => line.line_id)).toEqual(['1', '2']);
   });
 
-  it('that cannot be trusted as a whole is refused with a report, and nothing of it is sent', async () => {
+  it('that is damaged is rejected with a report, and nothing of it is bought', async () => {
     bench.drop('orders.csv', `${csvHeader}\n1,1,gift_card_order,x,,,1,,USD\n2,1,gift_card_order,x,,,1`);
     expect(await bench.intake.scanOnce()).toMatchObject({ ingested: 0, rejected: 1 });
     expect(bench.report()).toMatchObject({ code: 'truncated_tail', line: 3, file: 'orders.csv' });

@@ -35,12 +35,12 @@ async function run(killAfter: number | null): Promise<'killed' | 'ended'> {
   return 'ended';
 }
 
-describe('an intake that is killed again and again', () => {
-  it('has in the end taken in every line of every file exactly once', async () => {
+describe('a folder intake that is killed repeatedly', () => {
+  it('has finally taken in every line of every file exactly once', async () => {
     for (let file = 0; file < files; file += 1) bench.drop(`${file}.csv`, content(file));
     let killed = 0;
     for (let index = 0; index < kills; index += 1) {
-      // By the time the signal arrives the child is somewhere further on: in a batch, a commit, a rename.
+      // When the signal arrives, the child may be anywhere: in a batch, a commit or a rename.
       if ((await run(1 + (index % 9))) === 'killed') killed += 1;
     }
     expect(await run(null)).toBe('ended');
@@ -48,7 +48,7 @@ describe('an intake that is killed again and again', () => {
     expect(killed).toBeGreaterThan(kills / 2);
     expect([bench.names('inbox'), bench.names('work')]).toEqual([[], []]);
 
-    // A file over which it was killed twice is set aside, loudly; a person sends it again.
+    // A file that was being read at two kills is rejected; somebody sends it again.
     const setAside = bench.names('rejected').filter((name) => name.endsWith('.csv'));
     expect(setAside.length + bench.archived().length).toBe(files);
     bench.intake = bench.newIntake();

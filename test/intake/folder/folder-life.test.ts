@@ -30,7 +30,7 @@ const row = (orderId: string) => `${orderId},1,gift_card_order,gift-us-25,,,1,,U
 const csv = (...orderIds: string[]) => `${csvHeader}\n${orderIds.map(row).join('')}`;
 
 describe('a file in the inbox', () => {
-  it('is only taken when it looked the same in three scans that span two seconds', async () => {
+  it('is only taken after it looked the same in three scans over two seconds', async () => {
     const { intake, clock, config } = await open({ stableObservations: 3, stableMs: 2000 });
     const path = join(config.inbox, 'slow.csv');
     writeFileSync(path, csv('1'));
@@ -45,7 +45,7 @@ describe('a file in the inbox', () => {
     expect(bench.entryCount()).toBe(2);
   });
 
-  it('is given more time while it is empty, because many writers open first and think afterwards', async () => {
+  it('gets more time while it is empty, because many programs create a file some time before they write', async () => {
     const { intake, clock, config } = await open({ stableMs: 2000 });
     writeFileSync(join(config.inbox, 'late.csv'), '');
     await intake.scanOnce();
@@ -67,21 +67,21 @@ describe('a file in the inbox', () => {
     'a.crdownload',
     'a.swp',
     '.nfs0001',
-  ])('is not looked at under a name of unfinished files: %s', async (name) => {
+  ])('is ignored while it has a name of unfinished files: %s', async (name) => {
     const { intake, config } = await open();
     writeFileSync(join(config.inbox, name), csv('1'));
     expect(await intake.scanOnce()).toMatchObject({ ingested: 0, rejected: 0, waiting: 0 });
     expect(bench.names('inbox')).toEqual([name]);
   });
 
-  it('is refused when nothing is known of its extension', async () => {
+  it('is rejected when its extension is unknown', async () => {
     const { intake } = await open();
     bench.drop('orders.xlsx', 'PK');
     expect(await intake.scanOnce()).toMatchObject({ rejected: 1 });
     expect(bench.report()).toMatchObject({ code: 'unknown_extension', file: 'orders.xlsx' });
   });
 
-  it('is not followed when it is a link, is not opened when it is a pipe, and stays when it is a folder', async () => {
+  it('is rejected when it is a link or a pipe, and stays in the inbox when it is a folder', async () => {
     const { intake, config } = await open();
     symlinkSync('/etc/passwd', join(config.inbox, 'link.csv'));
     execFileSync('mkfifo', [join(config.inbox, 'pipe.csv')]);
@@ -122,7 +122,7 @@ describe('a file in the inbox', () => {
     expect(reports.reduce((sum, report) => sum + report.deferred + report.rejected, 0)).toBe(0);
   });
 
-  it('does not hide another of the same name: each is kept in the archive', async () => {
+  it('does not replace another of the same name in the archive', async () => {
     const { intake } = await open();
     for (const orderId of ['1', '2', '1']) {
       bench.drop('orders.csv', csv(orderId));
@@ -132,7 +132,7 @@ describe('a file in the inbox', () => {
     expect(bench.entryCount()).toBe(2);
   });
 
-  it('comes before files that were first seen later', async () => {
+  it('is taken before files that were seen later', async () => {
     const { intake, clock, store } = await open({ stableMs: 1000 });
     bench.drop('z.csv', csv('first'));
     await intake.scanOnce();
@@ -147,14 +147,14 @@ describe('a file in the inbox', () => {
 });
 
 describe('a file that is written to after it was taken', () => {
-  it('is read again as a whole: what was added is bought, what was there is not bought twice, and people are told', async () => {
+  it('is read again: added lines are bought, known lines are not bought twice, and a warning is logged', async () => {
     const { intake, config, clock } = await open({ stableMs: 1000 });
     let appended = false;
     const writer = bench.newIntake(
       {},
       wrappedStore(bench.store, (name, step) => async (...values) => {
         if (name === 'intake.acceptBatch' && !appended) {
-          // The producer still holds the file open over our rename, and goes on writing.
+          // The writer still has the file open after the rename, and continues to write.
           appendFileSync(join(config.work, bench.names('work')[0] ?? ''), row('3'));
           appended = true;
         }
@@ -174,7 +174,7 @@ describe('a file that is written to after it was taken', () => {
     expect(bench.log.filter(({ level, msg }) => level === 40 && msg.includes('written to after'))).toHaveLength(1);
   });
 
-  it('is read again also when it lies in the archive already, for as long as a slow writer may pause', async () => {
+  it('is also read again from the archive, for as long as a slow writer may pause', async () => {
     const { intake, config, clock } = await open({ stableMs: 1000 });
     bench.drop('orders.csv', csv('1'));
     await intake.scanOnce();
@@ -192,7 +192,7 @@ describe('a file that is written to after it was taken', () => {
 });
 
 describe('with markers', () => {
-  it('a file waits for its marker, and both leave the inbox', async () => {
+  it('a file waits for its marker, then both leave the inbox', async () => {
     const { intake } = await open({ ready: 'done_file' });
     bench.drop('orders.csv', csv('1'));
     expect(await intake.scanOnce()).toMatchObject({ ingested: 0, waiting: 1 });
@@ -213,7 +213,7 @@ describe('with markers', () => {
     ['another content', { sha256: sha('x') }, 'sha256_mismatch'],
     ['another number of rows', { rows: 2 }, 'row_count_mismatch'],
     ['something else', { rowz: 1 }, 'bad_marker'],
-  ])('a file whose marker promises %s is refused, and nothing of it is sent', async (_name, marker, code) => {
+  ])('a file whose marker states %s is rejected, and nothing of it is bought', async (_name, marker, code) => {
     const { intake } = await open({ ready: 'done_file' });
     bench.drop('orders.csv', csv('1'));
     bench.drop('orders.csv.done', JSON.stringify(marker));
@@ -221,7 +221,7 @@ describe('with markers', () => {
     expect([bench.report().code, bench.entryCount(), bench.names('work')]).toEqual([code, 0, []]);
   });
 
-  it('a claim that was cut short between marker and file is taken back at the next start', async () => {
+  it('a claim that was interrupted between marker and file is undone at the next start', async () => {
     const { intake, config } = await open({ ready: 'done_file' });
     await intake.stop();
     bench.drop('orders.csv', csv('1'));
@@ -233,7 +233,7 @@ describe('with markers', () => {
 });
 
 describe('when the folders fail', () => {
-  it('a folder that cannot be used stops the start with what to do', async () => {
+  it('a folder that cannot be used stops the start with a hint', async () => {
     await open();
     rmSync(bench.config.archive, { recursive: true });
     writeFileSync(bench.config.archive, 'not a folder');
@@ -243,7 +243,7 @@ describe('when the folders fail', () => {
     });
   });
 
-  it('folders on different mounts are refused at the start, because a file could not be renamed between them', async () => {
+  it('folders on different mounts stop the start, because no file could be renamed between them', async () => {
     await open();
     const elsewhere = join('/dev/shm', `order-sync-intake-${process.pid}`);
     try {
@@ -257,7 +257,7 @@ describe('when the folders fail', () => {
     }
   });
 
-  it('an inbox that goes away is reported once, is seen in the status, and is used again when it is back', async () => {
+  it('an inbox that disappears is logged once, shown in the status, and used again when it is back', async () => {
     const { intake, config } = await open();
     renameSync(config.inbox, `${config.inbox}.away`);
     await intake.scanOnce();
@@ -270,7 +270,7 @@ describe('when the folders fail', () => {
     expect(intake.status().degraded).toBeNull();
   });
 
-  it('a disk that is nearly full is left to the outbox: files stay in the inbox, loudly, until there is room', async () => {
+  it('while the disk is nearly full, files stay in the inbox and the status shows why', async () => {
     await open();
     bench.drop('orders.csv', csv('1'));
     const full = bench.newIntake({ limits: { ...bench.config.limits, minFreeBytes: Number.MAX_SAFE_INTEGER } });
@@ -280,7 +280,7 @@ describe('when the folders fail', () => {
     expect(await bench.intake.scanOnce()).toMatchObject({ ingested: 1 });
   });
 
-  it('a report that cannot be written keeps the file, which is brought to its end a minute later', async () => {
+  it('a file whose report cannot be written is finished a minute later', async () => {
     const { intake, config, clock } = await open();
     rmSync(config.rejected, { recursive: true });
     bench.drop('orders.csv', `${csv('1')}2,1,nonsense,v,,,1,,USD\n`);
@@ -295,7 +295,7 @@ describe('when the folders fail', () => {
   });
 
   it.skipIf(process.getuid?.() === 0)(
-    'a file that may not be read stays in the inbox and is reported once',
+    'a file without read permission stays in the inbox and is logged once',
     async () => {
       const { intake, config } = await open();
       bench.drop('orders.csv', csv('1'));
@@ -309,7 +309,7 @@ describe('when the folders fail', () => {
     },
   );
 
-  it('a failure of the store stops the intake and is told, and nothing is lost', async () => {
+  it('a failure of the store stops the intake and is reported, and nothing is lost', async () => {
     await open();
     bench.drop('orders.csv', csv('1'));
     await bench.store.close();
@@ -325,7 +325,7 @@ describe('when the folders fail', () => {
 });
 
 describe('the running intake', () => {
-  it('takes what is dropped while it runs, stops when it is told, and may be told twice', async () => {
+  it('takes files that are dropped while it runs, and may be stopped twice', async () => {
     const { intake } = await open({ scanIntervalMs: 20 });
     await intake.start();
     await intake.start();

@@ -5,7 +5,7 @@ import { FolderIntake } from '../../../src/intake/folder/folder-intake.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { openStore } from '../../../src/store/sqlite-store.ts';
 
-/** Takes in what lies in ROOT/inbox until it is empty, or until it is killed. Run: node intake-child.ts ROOT */
+/** Takes in all files of ROOT/inbox, or is killed before. Run: node intake-child.ts ROOT */
 const root = process.argv[2] ?? '';
 const store = openStore({
   path: join(root, 'order-sync.db'),

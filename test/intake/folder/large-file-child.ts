@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { FolderBench } from './folder-bench.ts';
 
-/** Takes in one file in a process of its own and says what that cost. Run: node large-file-child.ts FILE */
+/** Takes in one file in a process of its own and prints the cost. Run: node large-file-child.ts FILE */
 const file = process.argv[2] ?? '';
 const bench = new FolderBench();
 await bench.intake.scanOnce();

@@ -26,7 +26,7 @@ describe('a file of 50,000 order lines', () => {
   it.each([
     ['orders.csv', () => `${csvHeader},customer\n${each(csvRow)}`],
     ['orders.ndjson', () => each(ndjsonLine)],
-  ])('%s is taken in within 200 MB of memory, and lets others have their turn all the while', (name, content) => {
+  ])('%s is taken in with less than 200 MB of memory, and never blocks the event loop for long', (name, content) => {
     const file = join(folder, name);
     writeFileSync(file, content());
     const child = join(import.meta.dirname, 'large-file-child.ts');

@@ -9,7 +9,7 @@ const many = Number(process.env['MANY_FILES'] ?? 300);
 let bench: FolderBench;
 afterEach(() => bench.close());
 
-it(`${many} files that are dropped at once are all taken, each once`, {
+it(`${many} files that are dropped at once are each taken once`, {
   timeout: 60_000 + many * 200,
 }, async () => {
   bench = new FolderBench();
@@ -31,7 +31,7 @@ it(`${many} files that are dropped at once are all taken, each once`, {
   expect(archived.toSorted()).toEqual(names);
 });
 
-it('a file of just under 64 MiB is taken in, whole', { timeout: 120_000 }, async () => {
+it('a file of just under 64 MiB is taken in completely', { timeout: 120_000 }, async () => {
   bench = new FolderBench();
   await bench.intake.scanOnce();
   const note = 'n'.repeat(1290);

@@ -19,7 +19,7 @@ const accepted = (orderId: string, lines = 1) => ({
 });
 
 describe('the log of accepted orders', () => {
-  it('has a line for a request that came alone', async () => {
+  it('has one line for a single request', async () => {
     const { lines, log } = logInMemory();
     log.add('till', [accepted('1001', 2)]);
     await nextTurn();
@@ -31,7 +31,7 @@ describe('the log of accepted orders', () => {
     ]);
   });
 
-  it('counts what came together in one line for each caller, and loses none', async () => {
+  it('has one line for each caller when many requests come together, and counts all of them', async () => {
     const { lines, log } = logInMemory();
     for (let index = 0; index < 100; index += 1) log.add('till', [accepted(String(index)), accepted(`${index}b`, 2)]);
     log.add('erp', [accepted('e')]);

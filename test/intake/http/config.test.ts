@@ -11,7 +11,7 @@ const token = (name: string, value: string, more = ''): string => `{ name: ${nam
 const good = 'a-token-that-is-long';
 
 describe('the configuration of the HTTP intake', () => {
-  it('listens only when the section is there', () => {
+  it('makes the worker listen only when the section is present', () => {
     expect(load(minimal).config.intake.webhook).toBeNull();
     const { config } = load(webhook(`tokens: [${token('shop', good, ', source: shop1')}]`));
     expect(config.intake.webhook).toMatchObject({
@@ -48,7 +48,7 @@ describe('the configuration of the HTTP intake', () => {
     ['has an hmac without a header', `hmac: [{ name: a, secret: "${good}" }]`, 'header is required'],
     ['has a shop without a secret', 'shopify: [{ shop: a, secrets: [], sku_map: x }]', 'must be a list of at least 1'],
     [
-      'has shops whose orders would meet',
+      'has two shops with the same source',
       `woocommerce: [{ shop: a, sku_map: x, secrets: [{ value: "${good}" }] }], shopify: [{ shop: a, sku_map: x, secrets: [{ value: "${good}2" }] }]`,
       "must differ from the other shops' sources",
     ],
@@ -57,20 +57,20 @@ describe('the configuration of the HTTP intake', () => {
       `shopify: [{ shop: a, sku_map: x, secrets: [{ value: "${good}" }] }, { shop: b, sku_map: x, secrets: [{ value: "${good}" }] }]`,
       'is also the secret of another entry',
     ],
-  ])('that %s stops the start, without telling a secret', (_, yaml, problem) => {
+  ])('stops the start when it %s, and the message shows no secret', (_, yaml, problem) => {
     const mistakes = mistakesOf(webhook(yaml)).join('\n');
     expect(mistakes).toContain(problem);
     expect(mistakes).not.toContain(good);
   });
 
-  it('takes no secret from a config file in production', () => {
+  it('may not contain secrets in a config file in production', () => {
     const yaml = `${minimal}intake: { webhook: { listen: "127.0.0.1:0", tokens: [${token('a', good)}] } }`;
     expect(mistakesOf(yaml).join()).toContain('is a secret and must not be in a config file');
   });
 });
 
-describe('a start that cannot be', () => {
-  it('says which address is taken, and which key changes it', async () => {
+describe('a start of the HTTP intake that fails', () => {
+  it('names the address that is in use, and the key that changes it', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const address = other.address();
@@ -82,7 +82,7 @@ describe('a start that cannot be', () => {
     other.close();
   });
 
-  it('says what is wrong with a SKU map', async () => {
+  it('names the reason why a SKU map cannot be read', async () => {
     const started = startShops({ woo: { skuMap: '/nowhere/skus.yaml' } });
     await expect(started).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining('ENOENT') });
   });

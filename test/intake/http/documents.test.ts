@@ -14,7 +14,7 @@ async function lint(source: string): Promise<string[]> {
 }
 
 describe('the documents of the HTTP intake', () => {
-  it('say what the API is to a machine: a linter that does not know us finds nothing wrong', async () => {
+  it('include an OpenAPI document in which an independent linter finds no mistake', async () => {
     const { call } = await startIntake();
     const answer = await call('GET', '/openapi.json');
     expect(answer.json.openapi).toBe('3.1.0');
@@ -24,14 +24,14 @@ describe('the documents of the HTTP intake', () => {
     expect(await lint(source.replace('"operationId":"getOrder"', '"operationId":"postOrders"'))).not.toEqual([]);
   });
 
-  it('describe orders by the schema that they are judged by', () => {
+  it('describe orders by the schema that checks them', () => {
     expect(orderSchema.safeParse(order()).success).toBe(true);
     const document = JSON.stringify(openApiDocument('1'));
     for (const field of ['order_id', 'not_after', 'quantity', 'iccid', 'days'])
       expect(document).toContain(`"${field}"`);
   });
 
-  it('are a page that names every problem, and loads and runs nothing', async () => {
+  it('include a page that names every problem, and loads and runs nothing', async () => {
     const { call } = await startIntake();
     const { status, json: page, headers } = await call('GET', '/docs');
     expect(status).toBe(200);

@@ -10,8 +10,8 @@ import { shopifyOrder, shopifySecret, startShops, wooOrder, wooSecret } from '..
 const runs = Number(process.env['FUZZ_RUNS'] ?? 400);
 const json = { 'content-type': 'application/json' };
 
-describe('whatever is posted', () => {
-  it(`is accepted and then on disk, or refused with a problem and then not: ${runs} inputs`, async () => {
+describe('any request body', () => {
+  it(`is accepted and on disk, or refused with a problem and not on disk: ${runs} inputs`, async () => {
     const { call, outbox } = await startIntake();
     const header = fc.dictionary(
       fc.constantFrom('authorization', 'webhook-id', 'webhook-signature', 'x-erp-signature', 'prefer', 'content-type'),
@@ -47,7 +47,7 @@ describe('whatever is posted', () => {
     );
   });
 
-  it(`by a storefront is answered, and never buys what is not paid: ${runs} inputs`, async () => {
+  it(`of a storefront is answered, and an unpaid order is never bought: ${runs} inputs`, async () => {
     const { call, bought } = await startShops();
     const shops = [
       { path: '/webhooks/woocommerce/main', header: 'x-wc-webhook-signature', secret: wooSecret, paid: wooOrder() },

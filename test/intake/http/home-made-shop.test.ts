@@ -68,7 +68,7 @@ function bought({ outbox }: RunningIntake): unknown[] {
 }
 
 describe('the orders of a home-made shop in its own JSON', () => {
-  it('are bought as its SKU map says, under its own numbers', async () => {
+  it('are bought according to its SKU map, under its own order and line ids', async () => {
     const { running, send: post } = await startTill();
     const answer = await post(
       sale([
@@ -105,7 +105,7 @@ describe('the orders of a home-made shop in its own JSON', () => {
     expect(result.json).toMatchObject({ metadata: { mail: 'a@example.test' } });
   });
 
-  it('are bought once, however often they are sent, and are a conflict with other content', async () => {
+  it('are bought once when they are repeated, and are a conflict when their content changes', async () => {
     const { running, send: post } = await startTill();
     const first = await post(sale([item('STEAM-20')]));
     const again = await post(sale([item('STEAM-20', { title: 'renamed since' })]));
@@ -120,7 +120,12 @@ describe('the orders of a home-made shop in its own JSON', () => {
     ['with an empty list', sale([]), '#/order/items', 'invalid_field'],
     ['with lines that are no list', sale('x'), '#/order/items', 'invalid_field'],
     ['with a line that is no object', sale([item('STEAM-20'), 7]), '#/order/items/1', 'invalid_field'],
-    ['with half a piece', sale([item('STEAM-20', { pieces: 0.5 })]), '#/order/items/0/pieces', 'invalid_field'],
+    [
+      'with a fraction of a piece',
+      sale([item('STEAM-20', { pieces: 0.5 })]),
+      '#/order/items/0/pieces',
+      'invalid_field',
+    ],
     [
       'with pieces that are words',
       sale([item('STEAM-20', { pieces: 'two' })]),
@@ -171,19 +176,19 @@ describe('the orders of a home-made shop in its own JSON', () => {
       'unsafe_number',
     ],
     [
-      'that says its number twice',
+      'that have their number twice',
       '{"order":{"number":1,"number":2,"pay/in":"USD","items":[{"id":1,"article":{"sku":"STEAM-20"},"pieces":1}]}}',
       '#/order/number',
       'duplicate_key',
     ],
     [
-      'that says its order twice',
+      'that have the order object twice',
       '{"order":{},"order":{"number":2,"pay/in":"USD","items":[{"id":1,"article":{"sku":"STEAM-20"},"pieces":1}]}}',
       '#/order',
       'duplicate_key',
     ],
-    ['that is a list', [sale([item('STEAM-20')])], '#', 'not_an_order'],
-  ])('%s are refused, with the place in what the shop sent, and nothing is bought', async (_, body, pointer, code) => {
+    ['that are a list', [sale([item('STEAM-20')])], '#', 'not_an_order'],
+  ])('%s are refused with the place in the shop\u2019s JSON, and nothing is bought', async (_, body, pointer, code) => {
     const { running, send: post } = await startTill();
     const answer = await post(body);
     expect(answer.status).toBe(422);
@@ -191,14 +196,14 @@ describe('the orders of a home-made shop in its own JSON', () => {
     expect(bought(running)).toEqual([]);
   });
 
-  it('may say twice, or in too many digits, what nobody reads', async () => {
+  it('may have duplicate keys and long numbers in fields that are not read', async () => {
     const { send: post } = await startTill();
     const body =
       '{"track":123456789012345678901234,"order":{"number":1,"pay/in":"USD","note":1,"note":2,"items":[{"id":1,"article":{"sku":"STEAM-20","weight":1,"weight":2},"pieces":1}]}}';
     expect((await post(body)).status).toBe(202);
   });
 
-  it('may hold what is not ours, where the shop is set up so', async () => {
+  it('may have lines for others, when the shop is configured with `unmatched: ignore`', async () => {
     const { running, send: post } = await startTill({ unmatched: 'ignore' });
     const mixed = await post(sale([item('T-SHIRT'), item('FR-7D', { id: 2 }), item('', { id: 3 })]));
     expect([mixed.status, mixed.json.lines.map(({ line_id: id }: { line_id: string }) => id)]).toEqual([202, ['2']]);
@@ -211,7 +216,7 @@ describe('the orders of a home-made shop in its own JSON', () => {
     expect(bought(running)).toHaveLength(1);
   });
 
-  it('need no SKU map when they name variants and plans, and no ids when their lines keep their order', async () => {
+  it('need no SKU map when they name variants and plans, and no line ids when their lines keep their order', async () => {
     const own: FieldPointers = {
       order_id: '/id',
       lines: '/cart',
@@ -236,7 +241,7 @@ describe('the orders of a home-made shop in its own JSON', () => {
     expect([guess.status, guess.json.errors[0].code]).toEqual([422, 'missing_field']);
   });
 
-  it('are not read in its form from anybody else', async () => {
+  it('are only read in this form when its own secret signed them', async () => {
     const { running } = await startTill();
     const answer = await running.post(sale([item('STEAM-20')]));
     expect(answer.status).toBe(422);
@@ -252,7 +257,7 @@ describe('the configuration of a home-made shop', () => {
     `${sandbox}intake:\n  webhook: { listen: "127.0.0.1:0", hmac: [{ name: till, header: X-Till, secret: "${secret}", ${yaml} }] }\n`;
   const basic = 'order_id: /id, lines: /items, quantity: /n';
 
-  it('has the places of its fields', () => {
+  it('has the JSON pointers of its fields', () => {
     const { config } = load(till(`currency: USD, fields: { ${basic}, variant: /card }`));
     expect(config.intake.webhook?.hmac).toMatchObject([
       {
@@ -273,7 +278,7 @@ describe('the configuration of a home-made shop', () => {
       - { name: kiosk, header: X-Till, secret: "another-secret-of-a-till", fields: { ${basic}, variant: /v }${source} }
 ${more}`;
 
-  it('names the source of each when there are several: an order of the second would be known as one of the first', () => {
+  it('must name a source for each shop when there are several, because their order ids may be the same', () => {
     expect(mistakesOf(second('')).join('\n')).toMatch(/hmac\.0\.source must be set.*\n.*hmac\.1\.source must be set/);
     expect(load(second(', source: till')).config.intake.webhook?.hmac).toMatchObject([
       { source: 'till' },

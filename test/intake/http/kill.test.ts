@@ -11,7 +11,7 @@ import { Installation, type WorkerProcess, projectRoot } from '../../support/wor
 import { token } from './running-intake-config.ts';
 import { order } from './running-intake.ts';
 
-/** `KILLS=200` makes it the long run whose figures stand in docs/reliability.md. */
+/** `KILLS=200` is the long run whose figures are in docs/reliability.md. */
 const times = Number(process.env['KILLS'] ?? 5);
 const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
 const [line] = order().lines;
@@ -39,9 +39,9 @@ async function startChild(path: string, dies: string): Promise<{ child: ChildPro
   return { child, address: String(address) };
 }
 
-describe('a process that dies between the commit and the answer', () => {
+describe('a process that dies around the commit of an order', () => {
   it.each(['commit', 'before'])(
-    `(%s) makes one entry of the order when it is sent again, ${times} times over`,
+    `(%s) has one entry for the order after it is sent again, ${times} times`,
     { timeout: 60_000 + times * 5000 },
     async (dies) => {
       const folder = mkdtempSync(join(tmpdir(), 'order-sync-dying-'));
@@ -59,7 +59,7 @@ describe('a process that dies between the commit and the answer', () => {
       for (let time = 0; time < times; time += 1) {
         const body = order({ order_id: `k${time}`, lines: [line] });
         const answers = await Promise.all(Array.from({ length: 3 }, () => post(address, body)));
-        // What was on disk before the death is known; what was not is accepted now, once.
+        // An order that was on disk is known; any other is accepted now, once.
         const expected = dies === 'commit' ? [200, 200, 200] : [200, 200, 202];
         expect(answers.map((answer) => answer?.status ?? 0).toSorted((a, b) => a - b)).toEqual(expected);
       }
@@ -72,15 +72,15 @@ describe('a process that dies between the commit and the answer', () => {
   );
 });
 
-describe('a worker that is killed while orders come in over HTTP', () => {
-  let house: Installation | null = null;
+describe('a worker that is killed while it receives orders over HTTP', () => {
+  let installation: Installation | null = null;
   afterEach(async () => {
-    await house?.close();
-    house = null;
+    await installation?.close();
+    installation = null;
   });
 
-  it('buys each acknowledged order once, and those that were not acknowledged once when they are sent again', async () => {
-    house = await Installation.open({
+  it('buys each acknowledged order once, and each other order once after it is sent again', async () => {
+    installation = await Installation.open({
       webhook: { tokens: [{ name: 'shop', value: token }] },
       sandbox: { latency: { before_ms: [0, 20], after_ms: [0, 20] } },
     });
@@ -91,9 +91,9 @@ describe('a worker that is killed while orders come in over HTTP', () => {
     const references = new Map<unknown, string>();
     let open = [...orders];
     for (let kill = 0; kill <= 4 || open.length > 0; kill += 1) {
-      const worker = house.start();
+      const worker = installation.start();
       const address = await addressOf(worker);
-      // The last worker is left alone; the others die in the middle of it.
+      // The last worker is not killed; the others die while they receive orders.
       const dead = kill < 4 ? delay(20 + kill * 25).then(() => worker.end('SIGKILL')) : null;
       const left: typeof open = [];
       await Promise.all(
@@ -113,24 +113,26 @@ describe('a worker that is killed while orders come in over HTTP', () => {
         headers: { ...headers, prefer: 'wait=20' },
       });
       expect(await settled.json()).toMatchObject({ state: 'completed', sandbox: true });
-      while (house.query("SELECT 1 FROM outbox WHERE state <> 'fulfilled'").length > 0) await delay(50);
+      while (installation.query("SELECT 1 FROM outbox WHERE state <> 'fulfilled'").length > 0) await delay(50);
       expect(await worker.end('SIGTERM')).toBe(0);
     }
-    const outbox = house.query<{ order_id: string; reference: string }>('SELECT order_id, reference FROM outbox');
+    const outbox = installation.query<{ order_id: string; reference: string }>(
+      'SELECT order_id, reference FROM outbox',
+    );
     expect(new Map(outbox.map((row) => [row.order_id, row.reference]))).toEqual(references);
-    const bought = house.sandbox.ledger().orders.map(({ reference }) => reference);
+    const bought = installation.sandbox.ledger().orders.map(({ reference }) => reference);
     expect(bought).toHaveLength(orders.length);
     expect(new Set(bought)).toEqual(new Set(references.values()));
   });
 
-  it('is ready with its webhook, and answers what is under way when it is asked to stop', async () => {
-    house = await Installation.open({ webhook: { tokens: [{ name: 'shop', value: token }] } });
-    const worker = house.start();
+  it('reports its webhook as healthy, and answers open requests when it is asked to stop', async () => {
+    installation = await Installation.open({ webhook: { tokens: [{ name: 'shop', value: token }] } });
+    const worker = installation.start();
     const started = await worker.started();
     const health = await fetch(`http://${String(started['admin'])}/healthz`);
     expect(await health.json()).toMatchObject({ checks: { webhook: 'pass' } });
     const address = String(started['webhook']);
-    // A line that the sandbox never delivers in time: the caller waits, and the worker ends.
+    // The sandbox does not deliver this line in time: the caller waits, and the worker stops.
     const waiting = fetch(`http://${address}/v1/orders`, {
       method: 'POST',
       headers: { ...headers, prefer: 'wait=60' },

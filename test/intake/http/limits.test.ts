@@ -13,7 +13,7 @@ function dial(running: RunningIntake): Socket {
   return connect(Number(port), hostname).setEncoding('utf8');
 }
 
-/** Everything that a connection says until it is closed. */
+/** Everything that is received on a connection until it is closed. */
 async function heard(socket: Socket): Promise<string> {
   let text = '';
   socket.on('data', (part: string) => (text += part));
@@ -22,7 +22,7 @@ async function heard(socket: Socket): Promise<string> {
   return text;
 }
 
-/** How often each status was answered. */
+/** The number of answers by status. */
 function countedBy(answers: readonly Answer[]): Record<number, number> {
   const counts: Record<number, number> = {};
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
@@ -30,7 +30,7 @@ function countedBy(answers: readonly Answer[]): Record<number, number> {
 }
 
 describe('the limit on a body', () => {
-  it('refuses one that says it is larger without reading it, and one that turns out larger', async () => {
+  it('refuses a body with a larger Content-Length without reading it, and a stream that becomes larger', async () => {
     const running = await startIntake({ limits: { bodyBytes: 1000 } });
     const said = await running.post(order({ metadata: { note: 'x'.repeat(2000) } }));
     expect([said.status, problemSchema.parse(said.json).code]).toEqual([413, 'too_large']);
@@ -42,14 +42,14 @@ describe('the limit on a body', () => {
     expect(running.outbox.store.read.counts().pending).toBe(0);
   });
 
-  it('answers a body far beyond it, and goes on', async () => {
+  it('answers a much larger body, and the next request is accepted', async () => {
     const running = await startIntake();
     const answer = await running.post(order({ metadata: { note: 'x'.repeat(3_000_000) } }));
     expect(answer.status).toBe(413);
     expect((await running.post(order())).status).toBe(202);
   });
 
-  it('is a MiB: a thousand long lines fit', async () => {
+  it('is 1 MiB, which is enough for a thousand long lines', async () => {
     const { post } = await startIntake();
     const line = { type: 'gift_card_order', variant: 'v'.repeat(128), quantity: 1, extra: { note: 'n'.repeat(700) } };
     const lines = Array.from({ length: 1000 }, (_, index) => ({ ...line, line_id: String(index) }));
@@ -57,7 +57,7 @@ describe('the limit on a body', () => {
     expect((await post(order({ lines }))).status).toBe(202);
   });
 
-  it('holds before anybody is let in: a stranger sends nothing', async () => {
+  it('does not matter to a caller without a token, whose body is not read at all', async () => {
     const running = await startIntake();
     const socket = dial(running);
     const answer = heard(socket);
@@ -68,8 +68,8 @@ describe('the limit on a body', () => {
   });
 });
 
-describe('a client that is slow on purpose', () => {
-  it('is cut off while it sends its headers', async () => {
+describe('a slow or greedy client', () => {
+  it('is disconnected when it sends its headers too slowly', async () => {
     const running = await startIntake({ limits: { headersMs: 200, requestMs: 400 } });
     const socket = dial(running);
     const answer = heard(socket);
@@ -77,7 +77,7 @@ describe('a client that is slow on purpose', () => {
     expect(await answer).toContain('408 Request Timeout');
   });
 
-  it('is cut off while it sends its body, and nothing of it is accepted', async () => {
+  it('is disconnected when it sends its body too slowly, and nothing of it is accepted', async () => {
     const running = await startIntake({ limits: { headersMs: 200, requestMs: 400 } });
     const text = JSON.stringify(order());
     const socket = dial(running);
@@ -88,7 +88,7 @@ describe('a client that is slow on purpose', () => {
     expect((await running.post(order())).status).toBe(202);
   });
 
-  it('cannot hold more connections than the limit', async () => {
+  it('cannot open more connections than the limit', async () => {
     const running = await startIntake({ limits: { connections: 3 } });
     const sockets = await Promise.all(
       Array.from({ length: 3 }, async () => {
@@ -106,7 +106,7 @@ describe('a client that is slow on purpose', () => {
     for (const socket of sockets) socket.destroy();
   });
 
-  it('that hangs up in the middle leaves nothing behind', async () => {
+  it('that disconnects while it sends its body leaves nothing behind', async () => {
     const running = await startIntake();
     const text = JSON.stringify(order());
     const socket = dial(running);
@@ -120,8 +120,8 @@ describe('a client that is slow on purpose', () => {
   });
 });
 
-describe('the rate of a caller', () => {
-  it('is limited by itself alone, with the seconds after which it may come again', async () => {
+describe('the rate limit of a caller', () => {
+  it('counts only its own requests, and its answer says after how many seconds to try again', async () => {
     const { post, call } = await startIntake({ limits: { requestsPerMinute: 60, burst: 2 } });
     expect((await post(order())).status).toBe(202);
     expect((await post(order())).status).toBe(200);
@@ -133,7 +133,7 @@ describe('the rate of a caller', () => {
     expect((await post(order())).status).toBe(200);
   });
 
-  it('cannot be used up by somebody who only knows its name', async () => {
+  it('is not used up by requests with a wrong secret', async () => {
     const { post, call } = await startIntake({ limits: { requestsPerMinute: 60, burst: 1 } });
     const json = { 'content-type': 'application/json' };
     const forged = { ...json, 'webhook-id': 'new', 'webhook-timestamp': '1', 'webhook-signature': `v1,${whsec}` };
@@ -146,8 +146,8 @@ describe('the rate of a caller', () => {
 });
 
 describe('requests that arrive together', () => {
-  it('while a commit is under way share the next one', async () => {
-    // The queue tells that it is more than half full: that is how the test knows that all of them have arrived.
+  it('share the next commit when they arrive during one', async () => {
+    // `warn` means that more than 50 % of the queue is used: then all requests have arrived.
     const running = await startIntake({ limits: { uncommitted: 99 } });
     const { store } = running.outbox;
     const accept = store.intake.acceptRequests.bind(store.intake);
@@ -170,7 +170,7 @@ describe('requests that arrive together', () => {
     expect(store.read.counts().pending).toBe(100);
   });
 
-  it('fifty copies of one make one entry, and all get the same references', async () => {
+  it('make one entry when they are fifty copies of one, and all get the same references', async () => {
     const { post, outbox } = await startIntake();
     const [line] = order().lines;
     const answers = await Promise.all(Array.from({ length: 50 }, () => post(order({ lines: [line] }))));
@@ -179,7 +179,7 @@ describe('requests that arrive together', () => {
     expect(outbox.store.read.counts().pending).toBe(1);
   });
 
-  it('are turned away when too many wait for the disk, and those are not accepted', async () => {
+  it('are refused when too many wait for the disk, and nothing of those is accepted', async () => {
     const running = await startIntake({ limits: { uncommitted: 4 } });
     const { store } = running.outbox;
     const accept = store.intake.acceptRequests.bind(store.intake);
@@ -200,7 +200,7 @@ describe('requests that arrive together', () => {
     expect(store.read.listOrders({ limit: 100 })).toHaveLength(4);
   });
 
-  it('fail alone when the fault is in one of them', async () => {
+  it('are accepted when another one of the same commit fails', async () => {
     const running = await startIntake();
     const { store } = running.outbox;
     const line = { ...order(), source: 'shop1', orderId: 'bad', lineId: '1', operation: 'gift_card_order' as const };
@@ -215,7 +215,7 @@ describe('requests that arrive together', () => {
     expect(store.read.listOrders({ limit: 10 }).map((summary) => summary.orderId)).toEqual(['good']);
   });
 
-  it('are answered 503, and the worker is told, when the disk cannot be written', async () => {
+  it('are answered 503 when the disk cannot be written, and the intake reports its failure', async () => {
     const running = await startIntake();
     running.outbox.store.intake.acceptRequests = () => Promise.reject(new Error('fsync failed'));
     const answer = await running.post(order());
@@ -226,8 +226,8 @@ describe('requests that arrive together', () => {
   });
 });
 
-describe('the end', () => {
-  it('answers what is under way, lets go whoever waits, turns away what comes, and closes', async () => {
+describe('a stop of the intake', () => {
+  it('answers open requests, ends all waits, accepts no new connection, and closes', async () => {
     const running = await startIntake();
     const waiting = running.post(order(), { prefer: 'wait=60' });
     while (running.outbox.store.read.counts().pending === 0) await delay(5);
@@ -243,18 +243,18 @@ describe('the end', () => {
     expect((await waiting).status).toBe(202);
     await stopped;
     expect(performance.now() - started).toBeLessThan(1500);
-    // What was begun before the end is accepted, or it is not answered as if it were.
+    // A request that began before the stop is accepted.
     expect(await late).toContain('202 Accepted');
     expect(running.outbox.store.read.findOrder('shop1', 'late')).not.toBeNull();
     await expect(running.post(order())).rejects.toThrow('fetch failed');
     await running.intake.stop();
   });
 
-  it('answers 503 on connections that are still open', async () => {
+  it('answers 503 to new requests on open connections', async () => {
     const running = await startIntake();
     const socket = dial(running);
     const answer = heard(socket);
-    // Headers half sent: the connection is not idle.
+    // With incomplete headers the connection is not idle.
     socket.write(head);
     await delay(50);
     const stopped = running.intake.stop();

@@ -8,8 +8,8 @@ import { boundToken, token } from './running-intake-config.ts';
 const bearer = { authorization: `Bearer ${token}` };
 
 describe('posting an order', () => {
-  it('is answered 202 with the references, which are on disk by then, and rings', async () => {
-    const { post, outbox, rings } = await startIntake();
+  it('is answered 202 with its references after they are on disk, and the worker is notified', async () => {
+    const { post, outbox, notifications } = await startIntake();
     const answer = await post(order());
     expect(answer.status).toBe(202);
     expect(acknowledgementSchema.parse(answer.json)).toMatchObject({
@@ -23,21 +23,21 @@ describe('posting an order', () => {
     expect(answer.headers.get('cache-control')).toBe('no-store');
     const stored = outbox.store.read.showOrder('shop1', '1001')?.entries;
     expect(answer.json.lines).toEqual(stored?.map(({ lineId, reference }) => ({ line_id: lineId, reference })));
-    expect(rings()).toBe(1);
+    expect(notifications()).toBe(1);
   });
 
-  it('again, is answered 200 with the same references, and buys nothing', async () => {
-    const { post, outbox, rings } = await startIntake();
+  it('again is answered 200 with the same references, and buys nothing', async () => {
+    const { post, outbox, notifications } = await startIntake();
     const first = await post(order());
-    // Deadline and metadata say nothing about what is bought, and neither does the order of keys.
+    // Deadline, metadata and the order of keys do not change what is bought.
     const again = await post({ ...order(), metadata: { note: 'again' }, not_after: '2099-01-01T00:00:00Z' });
     expect(again.status).toBe(200);
     expect(again.json).toEqual({ ...first.json, status: 'known' });
     expect(outbox.store.read.counts().pending).toBe(2);
-    expect(rings()).toBe(1);
+    expect(notifications()).toBe(1);
   });
 
-  it('with other content is answered 409 with the fields that differ, and changes nothing', async () => {
+  it('again with other content is answered 409 with the differences, and changes nothing', async () => {
     const { post, outbox } = await startIntake();
     const first = await post(order());
     const [gift, esim] = order().lines;
@@ -63,7 +63,7 @@ describe('posting an order', () => {
     expect(outbox.store.read.counts().pending).toBe(2);
   });
 
-  it('with a line more or a line less is other content: a caller that numbers lines anew would buy them again', async () => {
+  it('again with more, fewer or renumbered lines is a conflict, because the lines would be bought twice', async () => {
     const { post, outbox } = await startIntake();
     await post(order());
     const [gift, esim] = order().lines;
@@ -86,13 +86,13 @@ describe('posting an order', () => {
     expect(outbox.store.read.counts().pending).toBe(2);
   });
 
-  it('as a batch is answered in the order of the question, as an array or as "orders"', async () => {
+  it('in a batch is answered in the order of the batch, which may be an array or an object with "orders"', async () => {
     const { post, outbox } = await startIntake();
     const orders = ['1', '2', '3'].map((id) => order({ order_id: id }));
     const answer = await post(orders.slice(0, 2));
     expect(answer.status).toBe(202);
     expect(answer.json.orders.map((one: { order_id: string }) => one.order_id)).toEqual(['1', '2']);
-    // One of them is new: that is what the answer says as a whole.
+    // One of them is new, so the status is 202.
     const more = await post({ orders });
     expect(more.status).toBe(202);
     expect(more.json.orders.map((one: { status: string }) => one.status)).toEqual(['known', 'known', 'accepted']);
@@ -100,7 +100,7 @@ describe('posting an order', () => {
     expect(outbox.store.read.counts().pending).toBe(6);
   });
 
-  it('with a conflict in a batch accepts nothing of the batch', async () => {
+  it('in a batch with a conflict is not accepted', async () => {
     const { post, outbox } = await startIntake();
     await post(order());
     const answer = await post([order({ order_id: 'new' }), order({ currency: 'EUR' })]);
@@ -108,7 +108,7 @@ describe('posting an order', () => {
     expect(outbox.store.read.findOrder('shop1', 'new')).toBeNull();
   });
 
-  it('without a source belongs to the source of its token, else to the configured one', async () => {
+  it('without a source gets the source of its token, or the configured one', async () => {
     const { post } = await startIntake();
     const { source: _, ...nobodys } = order();
     expect((await post(nobodys)).json.source).toBe('webhook');
@@ -120,7 +120,7 @@ describe('posting an order', () => {
     ['an id with a percent sign', '100%2F'],
     ['an id with spaces and letters of the world', 'Bestellung 7 ü 注文'],
     ['an id with a question mark and a hash', 'a?b#c'],
-  ])('gives %s an address that leads back to it', async (_, id) => {
+  ])('with %s is answered with a URL at which it can be read', async (_, id) => {
     const { post, call } = await startIntake();
     const { json } = await post(order({ order_id: id }));
     const read = await call('GET', json.url, bearer);
@@ -129,7 +129,7 @@ describe('posting an order', () => {
 });
 
 describe('reading an order', () => {
-  it('gives the result document, as it is written to the folder', async () => {
+  it('returns the result document that is also written to the folder', async () => {
     const { post, call, outbox } = await startIntake();
     await post(order());
     const attempt = await outbox.opened({ nowMs: Date.now() });
@@ -140,7 +140,7 @@ describe('reading an order', () => {
     expect(json.lines[0].entries[0].units).toEqual([{ code: 'SECRET-CODE' }]);
   });
 
-  it('of an order that is not there is 404, of another source 403, and without a token 401', async () => {
+  it('is answered 404 for an unknown order, 403 for another source, and 401 without a token', async () => {
     const { post, call } = await startIntake();
     await post(order());
     expect((await call('GET', '/v1/orders/shop1/nope', bearer)).status).toBe(404);
@@ -152,7 +152,7 @@ describe('reading an order', () => {
 });
 
 describe('waiting for the result', () => {
-  it('ends when the order has come to rest, also for a post', async () => {
+  it('ends when the order is settled, for GET and for POST', async () => {
     const { post, call, outbox, intake } = await startIntake();
     const [line] = order().lines;
     const body = order({ lines: [line] });
@@ -173,7 +173,7 @@ describe('waiting for the result', () => {
     }
   });
 
-  it('ends when the time is over, with the order as it stands', async () => {
+  it('ends after the time, with the current state of the order', async () => {
     const { post, call } = await startIntake({ limits: { waitS: 1 } });
     const started = performance.now();
     const answer = await post(order(), { prefer: 'wait=600' });
@@ -188,7 +188,7 @@ describe('waiting for the result', () => {
     );
   });
 
-  it('is not granted to more than the limit: the others are answered at once', async () => {
+  it('is limited to a number of callers, and the others are answered at once', async () => {
     const { post, call } = await startIntake({ limits: { waiting: 0 } });
     const answer = await post(order(), { prefer: 'wait=30' });
     expect([answer.status, answer.json.state]).toEqual([202, 'in_progress']);
@@ -196,8 +196,8 @@ describe('waiting for the result', () => {
   });
 });
 
-describe('taking an order back', () => {
-  it('cancels all of it while nothing was sent, leaves an audit row, and may be repeated', async () => {
+describe('cancelling an order', () => {
+  it('cancels all of its lines while none was sent, writes an audit row, and may be repeated', async () => {
     const { post, call, outbox } = await startIntake();
     await post(order());
     const answer = await call('DELETE', '/v1/orders/shop1/1001', bearer);
@@ -208,12 +208,12 @@ describe('taking an order back', () => {
       expect.objectContaining({ actor: 'webhook:anybody', action: 'cancel', subject: 'shop1/1001' }),
     ]);
     expect(await outbox.store.submission.openAttempt(outbox.claim({ nowMs: Date.now() }))).toBeNull();
-    // The order stays known: posted again it is not bought after all.
+    // The order stays known: it is not bought when it is posted again.
     const again = await post(order());
     expect([again.status, again.json.status, again.json.state]).toEqual([200, 'known', 'failed']);
   });
 
-  it('is refused with the states when a line was sent already, and then takes nothing back', async () => {
+  it('is refused with the states of its lines when one was already sent, and cancels nothing', async () => {
     const { post, call, outbox } = await startIntake();
     await post(order());
     await outbox.store.submission.openAttempt(outbox.claim({ nowMs: Date.now() }));
@@ -224,7 +224,7 @@ describe('taking an order back', () => {
     expect(outbox.auditLog()).toEqual([]);
   });
 
-  it('is only for those whose order it is', async () => {
+  it('is only allowed to callers of its source', async () => {
     const { post, call } = await startIntake();
     await post(order());
     expect((await call('DELETE', '/v1/orders/shop1/1001')).status).toBe(401);

@@ -10,17 +10,17 @@ const text = JSON.stringify(order());
 
 const lineWith = (changes: Record<string, unknown>) => order({ lines: [{ ...Object(gift), ...changes }, esim] });
 
-/** Each bad body, what it gets, and where it is told to be. Nothing is accepted for any of them. */
+/** Bad bodies with the status, the code and the place of the answer. Nothing of any of them is accepted. */
 const badBodies: readonly [string, string | Buffer, number, string, string | null][] = [
   ['nothing', '', 400, 'invalid_json', null],
-  ['spaces alone', '  \n', 400, 'invalid_json', null],
+  ['only spaces', '  \n', 400, 'invalid_json', null],
   ['text', 'order 7 please', 400, 'invalid_json', null],
   ['JSON that is cut off', text.slice(0, -9), 400, 'invalid_json', null],
   ['two documents', `${text}${text}`, 400, 'invalid_json', null],
   ['NUL bytes', `${text}\0`, 400, 'invalid_json', null],
   ['Latin-1', Buffer.from(JSON.stringify(order({ order_id: 'Grüße' })), 'latin1'), 400, 'invalid_json', null],
   ['UTF-16', Buffer.from(text, 'utf16le'), 400, 'invalid_json', null],
-  ['half an escaped character', text.replace('1001', '\\ud83d'), 422, 'bad_unicode', '#/order_id'],
+  ['a lone surrogate', text.replace('1001', '\\ud83d'), 422, 'bad_unicode', '#/order_id'],
   ['endless nesting', '['.repeat(5000), 400, 'invalid_json', null],
   ['a number', '7', 422, 'not_an_order', '#'],
   ['null', 'null', 422, 'not_an_order', '#'],
@@ -29,9 +29,9 @@ const badBodies: readonly [string, string | Buffer, number, string, string | nul
   ['a batch that is no list', '{"orders":{}}', 422, 'invalid_field', '#/orders'],
   ['a batch with something else', `{"orders":[${text}],"dry_run":true}`, 422, 'unknown_field', '#/dry_run'],
   ['a batch given twice', `{"orders":[],"orders":[${text}]}`, 422, 'duplicate_key', '#/orders'],
-  ['no order in a list', `[${text},null]`, 422, 'not_an_order', '#/1'],
+  ['a list with null', `[${text},null]`, 422, 'not_an_order', '#/1'],
   [
-    'a doubled key',
+    'a duplicate key',
     text.replace('"quantity":2', '"quantity":2,"quantity":30'),
     422,
     'duplicate_key',
@@ -41,8 +41,8 @@ const badBodies: readonly [string, string | Buffer, number, string, string | nul
   ['a number that loses digits', text.replace('"1001"', '9007199254740993'), 422, 'unsafe_number', '#/order_id'],
   ['an infinite number', text.replace('"quantity":2', '"quantity":1e400'), 422, 'unsafe_number', '#/lines/0/quantity'],
   ['a mistyped field', JSON.stringify(lineWith({ quanity: 3 })), 422, 'unknown_field', '#/lines/0/quanity'],
-  ['a quantity of none', JSON.stringify(lineWith({ quantity: 0 })), 422, 'invalid_field', '#/lines/0/quantity'],
-  ['half a card', JSON.stringify(lineWith({ quantity: 1.5 })), 422, 'invalid_field', '#/lines/0/quantity'],
+  ['a quantity of zero', JSON.stringify(lineWith({ quantity: 0 })), 422, 'invalid_field', '#/lines/0/quantity'],
+  ['a fraction of a card', JSON.stringify(lineWith({ quantity: 1.5 })), 422, 'invalid_field', '#/lines/0/quantity'],
   ['a quantity as text', JSON.stringify(lineWith({ quantity: '2' })), 422, 'invalid_field', '#/lines/0/quantity'],
   ['an unknown type', JSON.stringify(lineWith({ type: 'gift' })), 422, 'invalid_field', '#/lines/0/type'],
   ['no currency', JSON.stringify(order({ currency: undefined })), 422, 'missing_field', '#/lines/0/currency'],
@@ -57,20 +57,20 @@ const badBodies: readonly [string, string | Buffer, number, string, string | nul
 ];
 
 describe('a bad request body', () => {
-  it.each(badBodies)('of %s is refused, and nothing of it is accepted', async (_, body, status, code, pointer) => {
-    const { call, outbox, rings } = await startIntake();
+  it.each(badBodies)('with %s is refused, and nothing of it is accepted', async (_, body, status, code, pointer) => {
+    const { call, outbox, notifications } = await startIntake();
     const answer = await call('POST', '/v1/orders', json, body);
     const problem = problemSchema.parse(answer.json);
     expect(answer.status).toBe(status);
     expect(answer.headers.get('content-type')).toBe('application/problem+json');
-    const told = problem.errors?.map((error) => [error.code, error.pointer]) ?? [[problem.code, null]];
-    expect(told).toContainEqual([code, pointer]);
+    const mistakes = problem.errors?.map((error) => [error.code, error.pointer]) ?? [[problem.code, null]];
+    expect(mistakes).toContainEqual([code, pointer]);
     expect(outbox.store.read.listOrders({ limit: 1 })).toEqual([]);
     expect(outbox.store.read.attention(1)).toEqual([]);
-    expect(rings()).toBe(0);
+    expect(notifications()).toBe(0);
   });
 
-  it('is told each of its mistakes once, and only the first hundred', async () => {
+  it('is answered with each mistake once, and at most a hundred of them', async () => {
     const { post } = await startIntake();
     const lines = Array.from({ length: 300 }, (_, index) => ({
       line_id: String(index),
@@ -84,14 +84,14 @@ describe('a bad request body', () => {
     expect(head.json.errors).toHaveLength(1);
   });
 
-  it('of one bad line among good ones is refused whole: the caller is there to correct it', async () => {
+  it('with one wrong line among correct ones is refused as a whole, because the caller can correct it', async () => {
     const { post, outbox } = await startIntake();
     expect((await post([order(), { ...lineWith({ quantity: -1 }), order_id: '1002' }])).status).toBe(422);
     expect(outbox.store.read.listOrders({ limit: 1 })).toEqual([]);
     expect((await post([order(), { ...lineWith({ quantity: 1 }), order_id: '1002' }])).status).toBe(202);
   });
 
-  it('of more lines than a request may hold is refused, and of just as many accepted', async () => {
+  it('with too many lines is refused, and one with exactly the limit is accepted', async () => {
     const { post, outbox } = await startIntake();
     const orders = (count: number) =>
       Array.from({ length: count }, (_, index) => order({ order_id: `b${index}`, lines: [gift] }));
@@ -102,17 +102,17 @@ describe('a bad request body', () => {
   });
 });
 
-describe('a request that is not what the address takes', () => {
+describe('a request that an address does not support', () => {
   it.each([
     ['a form', { 'content-type': 'application/x-www-form-urlencoded' }],
     ['text', { 'content-type': 'text/plain' }],
     ['packed JSON', { 'content-encoding': 'gzip' }],
-  ])('such as %s is 415', async (_, headers) => {
+  ])('is answered 415 when it has %s', async (_, headers) => {
     const { call } = await startIntake();
     expect((await call('POST', '/v1/orders', { ...json, ...headers }, text)).status).toBe(415);
   });
 
-  it('is 404 or 405, with what is allowed', async () => {
+  it('is answered 404, or 405 with the allowed methods', async () => {
     const { call } = await startIntake();
     expect((await call('GET', '/v2/orders', bearer)).json.code).toBe('not_found');
     const put = await call('PUT', '/v1/orders', json, text);

@@ -23,8 +23,8 @@ export interface RunningIntake {
   readonly outbox: Outbox;
   readonly intake: WebhookIntake;
   readonly url: string;
-  /** How often it was told that there is something to buy. */
-  readonly rings: () => number;
+  /** How often `onAccepted` was called. */
+  readonly notifications: () => number;
   readonly post: (body: unknown, headers?: Record<string, string>) => Promise<Answer>;
   readonly call: (
     method: string,
@@ -37,18 +37,17 @@ export interface RunningIntake {
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  // What came back is what the test is about.
   // oxlint-disable-next-line typescript/no-explicit-any -- JSON whose form each test asserts by itself
   readonly json: any;
 }
 
 export async function startIntake(changes: IntakeChanges = {}): Promise<RunningIntake> {
   const outbox = await Outbox.open();
-  let rings = 0;
+  let notifications = 0;
   const clock: Clock = new SystemClock();
   if (changes.wallMs !== undefined) clock.wallMs = () => changes.wallMs ?? 0;
   const onAccepted = (): void => {
-    rings += 1;
+    notifications += 1;
   };
   const logger = pino({ level: 'silent' });
   const { store } = outbox;
@@ -102,7 +101,7 @@ export async function startIntake(changes: IntakeChanges = {}): Promise<RunningI
     outbox,
     intake,
     url,
-    rings: () => rings,
+    notifications: () => notifications,
     call,
     post: (body, headers = {}) =>
       call(

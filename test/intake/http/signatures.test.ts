@@ -8,7 +8,7 @@ import { boundToken, hmacSecret, olderWhsec, token, whsec } from './running-inta
 const body = JSON.stringify(order());
 const json = { 'content-type': 'application/json' };
 
-/** Signs with the published library, which is not ours. */
+/** Signs with the published library, which is independent of this project. */
 function signed(secret: string, text: string, at = new Date(), id = 'msg_1'): Record<string, string> {
   return {
     ...json,
@@ -18,7 +18,7 @@ function signed(secret: string, text: string, at = new Date(), id = 'msg_1'): Re
   };
 }
 
-describe('a request signed after Standard Webhooks', () => {
+describe('a request signed by the Standard Webhooks scheme', () => {
   // The vector of the specification's own test suite.
   const vector = {
     secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
@@ -31,18 +31,18 @@ describe('a request signed after Standard Webhooks', () => {
   const verify = (changes: Partial<typeof vector>, atS = 1_614_265_330) =>
     verifyStandardWebhook({ ...vector, ...changes }, Buffer.from(changes.body ?? vector.body), callers, atS * 1000);
 
-  it('is known by the published vector', () => {
+  it('is accepted with the published test vector', () => {
     expect(verify({})).toEqual({ ok: true, caller: callers[0] });
   });
 
   it.each([
-    ['at both ends of five minutes', {}, [1_614_265_330 - 300, 1_614_265_330 + 300]],
+    ['five minutes before and after its timestamp', {}, [1_614_265_330 - 300, 1_614_265_330 + 300]],
     [
       'among signatures of other versions and secrets',
       { signature: `v1,${'A'.repeat(43)}= v2,x v1a,x ${vector.signature}` },
       [1_614_265_330],
     ],
-  ])('is known %s', (_, changes, times) => {
+  ])('is accepted %s', (_, changes, times) => {
     for (const at of times) expect(verify(changes, at).ok).toBe(true);
   });
 
@@ -64,7 +64,7 @@ describe('a request signed after Standard Webhooks', () => {
     expect(verify(changes, at).ok).toBe(false);
   });
 
-  it('is accepted over HTTP as the library signs it, with any of the secrets, within its source', async () => {
+  it('is accepted over HTTP when the published library signs it with any of the secrets, within its source', async () => {
     const { call } = await startIntake();
     expect((await call('POST', '/v1/orders', signed(whsec, body), body)).status).toBe(202);
     const other = JSON.stringify(order({ source: 'shop2' }));
@@ -72,7 +72,7 @@ describe('a request signed after Standard Webhooks', () => {
     expect((await call('POST', '/v1/orders', signed(olderWhsec, body), body)).status).toBe(403);
   });
 
-  it('sent again under a new id, by its sender or by somebody who listened, buys nothing more', async () => {
+  it('buys nothing more when it is sent again under a new id, by its sender or by an attacker', async () => {
     const { call, outbox } = await startIntake();
     const first = await call('POST', '/v1/orders', signed(whsec, body), body);
     expect((await call('POST', '/v1/orders', signed(whsec, body), body)).status).toBe(200);
@@ -81,7 +81,7 @@ describe('a request signed after Standard Webhooks', () => {
     expect(outbox.store.read.counts().pending).toBe(2);
   });
 
-  it('is signed over bytes: the same text in other bytes is another body', async () => {
+  it('is refused when its body has other bytes, even if they mean the same text', async () => {
     const { call } = await startIntake();
     const text = JSON.stringify(order({ metadata: { note: 'Grüße' } }));
     const escaped = text.replace('ü', '\\u00fc');
@@ -89,14 +89,14 @@ describe('a request signed after Standard Webhooks', () => {
     expect((await call('POST', '/v1/orders', signed(whsec, text), text)).status).toBe(202);
   });
 
-  it('cannot read or take back an order: a signature without a body could be pointed at any', async () => {
+  it('cannot read or cancel an order, because a signature without a body would fit any order', async () => {
     const { call } = await startIntake();
     await call('POST', '/v1/orders', signed(whsec, body), body);
     expect((await call('GET', '/v1/orders/shop1/1001', signed(whsec, ''))).status).toBe(401);
     expect((await call('DELETE', '/v1/orders/shop1/1001', signed(whsec, ''))).status).toBe(401);
   });
 
-  it('that also carries a token must be right in both', async () => {
+  it('that also has a token must be valid in both', async () => {
     const { call } = await startIntake();
     const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });
     const post = (headers: Record<string, string>) => call('POST', '/v1/orders', headers, body);
@@ -111,7 +111,7 @@ describe('a request signed by a home-made shop', () => {
   const sign = (text: string) => createHmac('sha256', hmacSecret).update(text).digest('hex');
   const mine = JSON.stringify(order({ source: 'erp' }));
 
-  it('is known by its header, prefix and encoding, and is given its source', async () => {
+  it('is recognised by its header, prefix and encoding, and gets its source', async () => {
     const { call } = await startIntake();
     const post = (signature: string, text = mine) =>
       call('POST', '/v1/orders', { ...json, 'x-erp-signature': signature }, text);
@@ -130,9 +130,9 @@ describe('a bearer token', () => {
     ['another scheme', `Basic ${Buffer.from(`:${token}`).toString('base64')}`],
     ['no token', 'Bearer '],
     ['another token', 'Bearer token-of-anybody-0002'],
-    ['the beginning of one', `Bearer ${token.slice(0, -1)}`],
-    ['more than one', `Bearer ${token} ${boundToken}`],
-  ])('is not replaced by %s', async (_, authorization) => {
+    ['the beginning of a token', `Bearer ${token.slice(0, -1)}`],
+    ['two tokens', `Bearer ${token} ${boundToken}`],
+  ])('is required: %s is refused', async (_, authorization) => {
     const { call, outbox } = await startIntake();
     const headers = authorization === undefined ? json : { ...json, authorization };
     const answer = await call('POST', '/v1/orders', headers, body);
@@ -140,12 +140,12 @@ describe('a bearer token', () => {
     expect(outbox.store.read.counts().pending).toBe(0);
   });
 
-  it('is written with any case of its scheme', async () => {
+  it('may have its scheme in upper or lower case', async () => {
     const { call } = await startIntake();
     expect((await call('POST', '/v1/orders', { ...json, authorization: `bearer ${token}` }, body)).status).toBe(202);
   });
 
-  it('that is bound to a source cannot post, in a batch either, for another', async () => {
+  it('that is bound to a source cannot post orders of another, not even in a batch', async () => {
     const { post, outbox } = await startIntake();
     const answer = await post([order({ source: 'shop2' }), order()], { authorization: `Bearer ${boundToken}` });
     expect([answer.status, answer.json.code]).toEqual([403, 'source_not_allowed']);

@@ -7,7 +7,7 @@ import { parseLimits } from '../../support/intake-settings.ts';
 
 const dialect = { delimiter: ',', firstLine: 0, limits: parseLimits };
 
-/** Pieces end between two characters, as whoever checked the bytes leaves them. */
+/** Pieces end between two characters, as `utf8Pieces` makes them. */
 async function* inPieces(text: string, characters: number): AsyncGenerator<Buffer> {
   const all = Array.from(text);
   for (let at = 0; at < all.length; at += characters) yield Buffer.from(all.slice(at, at + characters).join(''));
@@ -30,7 +30,7 @@ const text = fc
   .map((signs) => signs.join(''));
 
 describe('the records of a CSV document', () => {
-  it('are those that csv-parse finds, with or without quotes, in whatever pieces they arrive', async () => {
+  it('are the same that csv-parse reads, with or without quotes, in pieces of any size', async () => {
     await fc.assert(
       fc.asyncProperty(text, fc.integer({ min: 1, max: 30 }), async (document, characters) => {
         const found = await recordsOf(csvRecords(inPieces(document, characters), dialect));
@@ -40,7 +40,7 @@ describe('the records of a CSV document', () => {
     );
   });
 
-  it('name the line of a fault, also when the quote came after many lines without one', async () => {
+  it('an error has the right line, also when the first quote comes after many lines', async () => {
     const lines = 'a,b\n'.repeat(1000);
     for (const characters of [7, 4000, 5000]) {
       expect(await recordsOf(csvRecords(inPieces(`${lines}a"b,c\n`, characters), dialect))).toEqual({
@@ -50,7 +50,7 @@ describe('the records of a CSV document', () => {
     }
   });
 
-  it.each(['a', '"'])('never grow beyond the limit of a row, however long it goes on: %s', async (first) => {
+  it.each(['a', '"'])('a row that never ends is rejected at the limit of a row: %s', async (first) => {
     const limits = { ...parseLimits, rowBytes: 100 };
     let given = 0;
     async function* endless(): AsyncGenerator<Buffer> {

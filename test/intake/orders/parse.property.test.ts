@@ -25,7 +25,7 @@ function loosely(text: string): { value: unknown } | 'refused' {
 
 const spoilers = '{ } [ ] " , : \\ 0 1 5 9 . e E + - t f n u é'.split(' ').concat(' ', '\n', '\u0001');
 
-/** Whole JSON documents, spoilt in one or two places: near enough to JSON that every rule is met. */
+/** JSON documents that were changed in up to two places: similar enough to JSON to reach every rule. */
 const nearlyJson = fc
   .tuple(fc.json(), fc.array(fc.tuple(fc.nat(), fc.constantFrom(...spoilers)), { maxLength: 2 }))
   .map(([text, changes]) =>
@@ -44,7 +44,7 @@ const spelt = (key: string, escaped: boolean) =>
     : JSON.stringify(key);
 
 describe('the strict JSON reader', () => {
-  it('refuses what JSON.parse refuses, and reads what it reads to the same value, unless it names a finding', () => {
+  it('rejects the same texts as JSON.parse and returns the same values, unless it reports a finding', () => {
     fc.assert(
       fc.property(nearlyJson, (text) => {
         const strict = strictly(text);
@@ -57,7 +57,7 @@ describe('the strict JSON reader', () => {
     );
   });
 
-  it('never calls anything that JSON.stringify writes a finding, but for numbers that lose digits and __proto__', () => {
+  it('reports no finding in the output of JSON.stringify, except numbers that lose digits, `__proto__` and lone surrogates', () => {
     fc.assert(
       fc.property(fc.jsonValue({ stringUnit: 'binary' }), fc.nat(4), (value, indent) => {
         const text = JSON.stringify(value, null, indent);
@@ -69,7 +69,7 @@ describe('the strict JSON reader', () => {
     );
   });
 
-  it('names every key that is given twice in one object, in whatever spelling', () => {
+  it('reports every key that is twice in one object, however it is escaped', () => {
     const keys = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'quantity', 'toString', 'constructor'), fc.boolean()), {
       maxLength: 6,
     });
@@ -93,11 +93,11 @@ const rowOf = fc.record({
   note: fc.stringMatching(/^[a-z ,;"'\n\r€]{0,30}$/u),
 });
 
-/** A document with two faults may be refused for either. */
+/** A document with two mistakes may be rejected for either. */
 const summary = ({ error, lines, rejections }: Reading) => (error === null ? { lines, rejections } : 'refused');
 
 describe('CSV', () => {
-  it('that a CSV writer wrote is read back to the same lines, however it arrives', async () => {
+  it('is read to the same lines that a CSV writer wrote, in pieces of any size', async () => {
     const rows = fc.array(rowOf, { minLength: 1, maxLength: 8 });
     const style = fc.record({
       quoted: fc.boolean(),
@@ -120,7 +120,7 @@ describe('CSV', () => {
         ]);
         const text = stringify([['note', ...csvHeader.split(',')], ...records], { ...options, quoted_match: /[\r\n]/ });
         const { error, lines } = await readDocument(text, 'csv', { pieceBytes });
-        // A note with as many commas as a row has cells looks like swallowed rows: the one thing that is refused.
+        // A note with line breaks and many commas looks like swallowed rows: only this is rejected.
         if (error?.documentCode === 'suspicious_quote') return;
         expect(error).toBeNull();
         expect(
@@ -148,20 +148,20 @@ const documents = {
 const format = fc.constantFrom('csv' as const, 'ndjson' as const, 'json' as const);
 
 describe('a document', () => {
-  it('that is cut off at any byte never says anything that the whole did not say', async () => {
+  it('that is cut off at any byte never has a line that the complete document does not have', async () => {
     for (const kind of ['csv', 'ndjson', 'json'] as const) {
       const whole = await readDocument(documents[kind], kind);
       expect(whole.lines).toHaveLength(3);
       for (let end = 0; end < documents[kind].length; end += 1) {
         const cut = await readDocument(documents[kind].slice(0, end), kind);
         expect(cut.lines).toEqual(whole.lines.slice(0, cut.lines.length));
-        // What remains of a cut line is refused, alone or with everything.
+        // The rest of an incomplete line is rejected, alone or with the whole document.
         expect(cut.rejections.length).toBeLessThanOrEqual(1);
       }
     }
   });
 
-  it('of any bytes is read or refused by name, and means the same in whatever pieces it arrives', async () => {
+  it('of any bytes is accepted or rejected with a reason, and the size of its pieces makes no difference', async () => {
     const spoilt = fc
       .tuple(format, fc.array(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })), { maxLength: 4 }))
       .map(([kind, changes]) => {

@@ -8,7 +8,7 @@ import type { CheckedLine } from '../../../src/intake/orders/checked-line.ts';
 export type Line = Extract<CheckedLine, { kind: 'line' }>['line'];
 export type Refused = Extract<CheckedLine, { kind: 'rejection' }>['rejection'];
 
-/** What became of a document: nothing but an error, or lines and refused lines. */
+/** The result of reading a document: an error, or accepted and rejected lines. */
 export interface Reading {
   readonly error: DocumentError | null;
   readonly inspection: DocumentSummary | null;
@@ -28,7 +28,7 @@ async function* inPieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8A
   for (let start = 0; start < bytes.length; start += size) yield bytes.slice(start, start + size);
 }
 
-/** Reads a document as the folder does: looked at as a whole first, then line by line. */
+/** Reads a document as the folder intake does: checks the whole document first, then its lines. */
 export async function readDocument(
   content: string | Uint8Array,
   format: OrderFormat,

@@ -80,7 +80,7 @@ const cases: Case[] = [
     line: 2,
   },
   {
-    name: 'half a character at the end',
+    name: 'an incomplete character at the end',
     format: 'csv',
     content: bytes(goodCsv, [0xe2, 0x82]),
     code: 'encoding_not_utf8',
@@ -88,7 +88,7 @@ const cases: Case[] = [
   },
   { name: 'an overlong encoding', format: 'json', content: bytes('["', [0xc0, 0xaf], '"]'), code: 'encoding_not_utf8' },
   {
-    name: 'half a surrogate pair as bytes',
+    name: 'a lone surrogate as bytes',
     format: 'json',
     content: bytes('["', [0xed, 0xa0, 0x80], '"]'),
     code: 'encoding_not_utf8',
@@ -292,7 +292,7 @@ const cases: Case[] = [
   },
 ];
 
-describe('a document that cannot be trusted as a whole is refused, with its reason and what to do, and nothing of it is sent', () => {
+describe('a damaged document is rejected as a whole, with a reason and a hint', () => {
   it.each(cases)('$name', async ({ format, content, code, line, says, changes }) => {
     const { error, lines, rejections } = await readDocument(content, format, changes);
     expect(error?.documentCode).toBe(code);
@@ -305,7 +305,7 @@ describe('a document that cannot be trusted as a whole is refused, with its reas
     expect(error?.message.length).toBeLessThan(300);
   });
 
-  it.each([1, 2, 3, 7])('in the same way when it arrives in pieces of %i bytes', async (pieceBytes) => {
+  it.each([1, 2, 3, 7])('is rejected in the same way when it arrives in pieces of %i bytes', async (pieceBytes) => {
     const small = cases.filter(({ content, changes }) => content.length < 1000 && changes === undefined);
     for (const { name, format, content, code } of small) {
       const { error } = await readDocument(content, format, { pieceBytes });

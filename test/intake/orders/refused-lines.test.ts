@@ -91,7 +91,7 @@ const rows: [string, string, Expected][] = [
   ['too many cells', 'o,1,gift_card_order,v,,,1,,USD,', { code: 'wrong_cell_count', says: /10 cells/ }],
 ];
 
-describe('a row of CSV is refused alone, with its line, column, rule and value, while its neighbours go on', () => {
+describe('a CSV row with a mistake is rejected alone, and its rejection names line, column, rule and value', () => {
   it.each(rows)('%s', async (_name, row, expected) => {
     const { error, lines, rejections } = await readDocument(
       `${csvHeader}\n${goodRow}\n${row}\n${goodRow.replace('good', 'good2')}\n`,
@@ -102,18 +102,18 @@ describe('a row of CSV is refused alone, with its line, column, rule and value, 
     expect(rejections).toEqual(only({ lineNumber: 3, ...expected }));
   });
 
-  it('also for a source that could leave its folder, and such a source names nobody', async () => {
+  it('a source that contains a path is rejected, and the rejection has no source', async () => {
     const { rejections } = await readDocument(`${csvHeader},source\n${goodRow},../../etc\n`, 'csv');
     expect(rejections).toEqual(only({ field: 'source', source: null, value: '../../etc' }));
   });
 
-  it('also for a cell under a column without a name', async () => {
+  it('a filled cell in a column without a name is rejected', async () => {
     const { lines, rejections } = await readDocument(`${csvHeader},\n${goodRow},\n${goodRow},7\n`, 'csv');
     expect(lines).toHaveLength(1);
     expect(rejections).toEqual(only({ code: 'cell_without_column', value: '7', lineNumber: 3 }));
   });
 
-  it('under the shop\u2019s own name of the column, when columns are mapped', async () => {
+  it('when columns are mapped, the rejection has the shop\u2019s name of the column', async () => {
     const content = 'Order,Pos,Kind,SKU,Plan,SIM,Qty,Cur\n7,1,gift_card_order,v,,,0,USD\n';
     const columns = {
       order_id: 'Order',
@@ -130,13 +130,13 @@ describe('a row of CSV is refused alone, with its line, column, rule and value, 
     expect(rejections).toEqual(only({ field: 'Qty', orderId: '7' }));
   });
 
-  it('and everything that is wrong with it is named, not only the first', async () => {
+  it('the rejection of a row names all of its problems', async () => {
     const { rejections } = await readDocument(`${csvHeader}\no,1,esim_order,,p,,99,x,usd\n`, 'csv');
     expect(rejections).toHaveLength(1);
     expect(rejections[0]?.rule).toMatch(/also:.*days.*quantity/);
   });
 
-  it('and its value is shown only in part, never a whole copy', async () => {
+  it('the rejection of a row contains at most 64 characters of the value', async () => {
     const { rejections } = await readDocument(`${csvHeader}\no,1,gift_card_order,v,,,${'9'.repeat(500)},,USD\n`, 'csv');
     expect(rejections[0]?.value).toHaveLength(64);
   });
@@ -203,7 +203,7 @@ const json: [string, string, Expected][] = [
   ],
   ['a quantity of null', line(`${gift},"quantity":null`), { field: '/lines/0/quantity', value: 'null' }],
   [
-    'half a surrogate pair',
+    'a lone surrogate',
     line('"type":"gift_card_order","quantity":1,"variant":"v\\ud800"'),
     { code: 'bad_unicode', field: '/lines/0/variant' },
   ],
@@ -243,7 +243,7 @@ const json: [string, string, Expected][] = [
   ],
 ];
 
-describe('an order in JSON is refused line by line, with a JSON pointer, while its neighbours go on', () => {
+describe('a line of a JSON order with a mistake is rejected alone, and its rejection has a JSON pointer', () => {
   it.each(json)('%s', async (_name, text, expected) => {
     const asNdjson = await readDocument(`${goodOrder}\n${text}\n${goodOrder}\n`, 'ndjson');
     expect([asNdjson.error, asNdjson.lines.length]).toEqual([null, 2]);
@@ -254,13 +254,13 @@ describe('an order in JSON is refused line by line, with a JSON pointer, while i
     expect(asArray.rejections).toEqual(only({ ...expected, field: `/1${expected.field ?? ''}` }));
   });
 
-  it('a line of NDJSON that is not JSON is refused alone, because the next line begins anew', async () => {
+  it('a line of NDJSON that is not JSON is rejected alone, because the next line is independent of it', async () => {
     const { lines, rejections } = await readDocument(`${goodOrder}\n{"order_id":\n${goodOrder}\n`, 'ndjson');
     expect(lines).toHaveLength(2);
     expect(rejections).toEqual(only({ code: 'invalid_json', lineNumber: 2, says: /column 13/ }));
   });
 
-  it('what is wrong with the head of an order is said of each of its lines', async () => {
+  it('a problem of the order itself rejects each of its lines', async () => {
     const lines = ['1', '2', '3'].map((id) => `{"line_id":"${id}",${gift},"quantity":1}`).join(',');
     const { rejections } = await readDocument(`{"order_id":"o","currency":"dollars","lines":[${lines}]}`, 'json');
     expect(rejections.map(({ lineId, field }) => [lineId, field])).toEqual([
@@ -270,14 +270,14 @@ describe('an order in JSON is refused line by line, with a JSON pointer, while i
     ]);
   });
 
-  it('a field with a very long name is named in part, and thousands of unknown fields are counted', async () => {
+  it('a very long field name is cut in the rejection, and thousands of unknown fields are counted', async () => {
     const many = Array.from({ length: 20_000 }, (_, index) => `"${'x'.repeat(40)}${index}":1`).join(',');
     const { rejections } = await readDocument(line(`${gift},"quantity":1,"${'y'.repeat(100_000)}":1,${many}`), 'json');
     expect(rejections).toEqual(only({ code: 'unknown_field', says: /and 19996 more$/ }));
     expect(rejections[0]?.field).toHaveLength(200);
   });
 
-  it('a bad line of an order does not keep its other lines', async () => {
+  it('the other lines of an order are accepted when one is rejected', async () => {
     const text = `{"order_id":"o","currency":"USD","lines":[{"line_id":"1",${gift},"quantity":0},{"line_id":"2",${gift},"quantity":2}]}`;
     const { lines, rejections } = await readDocument(text, 'json');
     expect(lines.map(({ lineId }) => lineId)).toEqual(['2']);
@@ -285,7 +285,7 @@ describe('an order in JSON is refused line by line, with a JSON pointer, while i
   });
 });
 
-describe('what is unusual but clear is read', () => {
+describe('an unusual but unambiguous document is accepted', () => {
   const readable: [string, string | Uint8Array][] = [
     ['a byte order mark', `\uFEFF${csvHeader}\n${goodRow}\n`],
     ['CRLF', `${csvHeader}\r\n${goodRow}\r\n`],
@@ -313,19 +313,19 @@ describe('what is unusual but clear is read', () => {
     }
   });
 
-  it('line numbers are those of the text, also after cells with line breaks in them', async () => {
+  it('line numbers count lines of text, also after cells that contain line breaks', async () => {
     const second = goodRow.replace('good', 'second');
     const { lines } = await readDocument(`note,${csvHeader}\n"a\nb",${goodRow}\nx,${second}\n`, 'csv');
     expect(lines.map((found) => found.lineNumber)).toEqual([2, 4]);
     expect(lines[0]?.extra).toEqual({ note: 'a\nb' });
   });
 
-  it('a cancel may stand in a row that names a currency, because shops fill that column in every row', async () => {
+  it('a row with a cancel may have a currency, because shops fill that column in every row', async () => {
     const { lines } = await readDocument(`${csvHeader}\no,1,esim_cancel,,,${iccid},,,USD\n`, 'csv');
     expect(lines).toEqual([expect.objectContaining({ operation: 'esim_cancel', iccid, currency: null })]);
   });
 
-  it('the source and the deadline of each row, when there are such columns', async () => {
+  it('each row may have a source and a deadline', async () => {
     const { lines } = await readDocument(
       `${csvHeader},source,not_after\n${goodRow},shop2,2026-12-01T00:00:00Z\n${goodRow},,\n`,
       'csv',
@@ -336,7 +336,7 @@ describe('what is unusual but clear is read', () => {
     ]);
   });
 
-  it('orders of a CSV file with more than 1,000 lines are refused, the others go on', async () => {
+  it('an order with more than 1,000 rows of a CSV file is rejected, and the other orders are accepted', async () => {
     const many = Array.from({ length: 1001 }, (_, index) => `big,${index},gift_card_order,v,,,1,,USD`).join('\n');
     const { lines, rejections } = await readDocument(`${csvHeader}\n${many}\n${goodRow}\n`, 'csv');
     expect(lines.map((found) => found.orderId)).toEqual(['good']);

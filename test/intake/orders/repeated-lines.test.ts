@@ -8,8 +8,8 @@ const order = (id: string, ...lines: string[]) => `{"order_id":"${id}","currency
 const row = (orderId: string, lineId: string, to = 'Ann') => `${orderId},${lineId},gift_card_order,v,,,1,,USD,${to}`;
 const document = (...rows: string[]) => `${[`${csvHeader},to`, ...rows].join('\n')}\n`;
 
-describe('two lines of one order with the same id are two purchases, of which only one could be made', () => {
-  it('in JSON: the second is refused, with its place', async () => {
+describe('two lines of one order with the same id, of which only one could be bought', () => {
+  it('in JSON the second line is rejected with its place', async () => {
     const text = `[${order('1', gift('a', 'Ann'), gift('b', 'Bob'), gift('a', 'Cid'))}]`;
     const { lines, rejections } = await readDocument(text, 'json');
     expect(lines.map((line) => line.extra['to'])).toEqual(['Ann', 'Bob']);
@@ -18,14 +18,14 @@ describe('two lines of one order with the same id are two purchases, of which on
     ]);
   });
 
-  it('in NDJSON: the second is refused, and the order sent again is the same order', async () => {
+  it('in NDJSON the second line is rejected, but a whole order may be repeated', async () => {
     const text = `${order('1', gift('a', 'Ann'), gift('a', 'Bob'))}\n${order('2', gift('a', 'Cid'))}\n${order('2', gift('a', 'Cid'))}\n`;
     const { lines, rejections } = await readDocument(text, 'ndjson');
     expect(lines.map((line) => line.orderId)).toEqual(['1', '2', '2']);
     expect(rejections).toMatchObject([{ code: 'duplicate_line', field: '/lines/1/line_id', lineNumber: 1 }]);
   });
 
-  it('in CSV: the second is refused, and names the first', async () => {
+  it('in CSV the second row is rejected, and its rejection names the first', async () => {
     const text = document(row('2', 'a'), row('1', 'a'), row('1', 'b'), row('1', 'a', 'Bob'), row('2', 'a'));
     const { lines, rejections } = await readDocument(text, 'csv');
     expect(lines.map((line) => `${line.orderId}/${line.lineId}`)).toEqual(['2/a', '1/a', '1/b', '2/a']);
@@ -33,12 +33,12 @@ describe('two lines of one order with the same id are two purchases, of which on
     expect(rejections[0]?.rule).toContain('line 3');
   });
 
-  it('in CSV: a row that is the same in every cell is the same line, exported twice', async () => {
+  it('in CSV two rows that are equal in every cell are one line that was exported twice', async () => {
     const { lines, rejections } = await readDocument(document(row('1', 'a'), row('1', 'a')), 'csv');
     expect([lines.length, rejections]).toEqual([2, []]);
   });
 
-  it('in CSV: a row that is refused claims no id', async () => {
+  it('in CSV a row may have the id of a rejected row', async () => {
     const { lines, rejections } = await readDocument(
       document(row('1', 'a').replace(',,1,,', ',,0,,'), row('1', 'a')),
       'csv',

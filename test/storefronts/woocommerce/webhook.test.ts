@@ -11,14 +11,14 @@ const line = (changes: Record<string, unknown> = {}) => ({
 
 describe('a webhook of WooCommerce', () => {
   it('buys a paid order once, under the ids of the shop', async () => {
-    const { woo, bought, outbox, rings } = await startShops();
+    const { woo, bought, outbox, notifications } = await startShops();
     const answer = await woo(wooOrder());
     expect([answer.status, answer.json]).toEqual([
       200,
       { result: 'paid', order_id: '727', accepted: 1, known: 0, taken_back: 0, flagged: 0 },
     ]);
     expect(bought()).toEqual(['315 2 x steam-usd-20 pending']);
-    expect(rings()).toBe(1);
+    expect(notifications()).toBe(1);
     const found = outbox.store.read.findOrder('woo', '727');
     expect(outbox.store.read.resultDocument(found?.requestId ?? 0).document).toMatchObject({
       metadata: { storefront_order: '727' },
@@ -89,13 +89,13 @@ describe('a webhook of WooCommerce', () => {
   });
 
   it('changes nothing when it echoes our own write-back', async () => {
-    const { woo, bought, flagged, rings, outbox } = await startShops();
+    const { woo, bought, flagged, notifications, outbox } = await startShops();
     await woo(wooOrder());
     const attempt = await outbox.opened({ nowMs: Date.now() });
     const echo = await woo(wooOrder({ status: 'completed', meta_data: [{ key: 'delivered', value: 'yes' }] }, 5));
     expect(echo.json).toMatchObject({ result: 'paid', accepted: 0, known: 1, flagged: 0 });
     expect(bought()).toEqual(['315 2 x steam-usd-20 sending']);
-    expect([attempt.attemptId, flagged(), rings()]).toEqual([1, [], 1]);
+    expect([attempt.attemptId, flagged(), notifications()]).toEqual([1, [], 1]);
   });
 
   it('is ignored when a newer state of the order arrived before', async () => {

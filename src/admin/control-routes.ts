@@ -1,3 +1,4 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { HttpBindings } from '@hono/node-server';
 import { Hono, type Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
@@ -5,22 +6,21 @@ import type { Logger } from 'pino';
 import { operatorCommandSchema, type CommandResult, type OperatorCommand } from '../core/entry/operator-command.ts';
 import { OrderSyncError, type OrderSyncErrorCode } from '../core/order-sync-error.ts';
 import { ConfigInvalidError } from '../config/config-issue.ts';
-import { isControlToken } from './control-token.ts';
 import type { ReloadReport } from '../config/reload-plan.ts';
 
 export interface ControlOptions {
-  /** What the worker wrote into its run file. */
+  /** The token in the worker's run file. */
   readonly token: string;
-  /** `host` of the listener as it was configured; loopback names are always good. */
+  /** The configured host of the listener; loopback names are always accepted. */
   readonly host: string;
   readonly draining: () => boolean;
   readonly perform: (command: OperatorCommand) => Promise<CommandResult>;
-  /** Reads the configuration again. Null: this worker cannot. */
+  /** Reads the configuration again. Null: this worker cannot do it. */
   readonly reload: (() => Promise<ReloadReport>) | null;
   readonly logger: Logger;
 }
 
-/** Marks an answer as the worker's own: a stale run file may lead the command line to any other program. */
+/** Marks an answer as the worker's own: a stale run file can lead the command line to any other program. */
 export const controlMark = 'x-order-sync-control';
 export const controlPath = '/control/commands';
 export const reloadPath = '/control/reload';
@@ -34,23 +34,25 @@ const statusOf: Partial<Record<OrderSyncErrorCode, 404 | 409 | 422>> = {
 };
 
 /**
- * The way in for the command line: only from this machine, only with the token of this run, and never from a page in a
- * browser, whatever name it reached this address by.
+ * The routes for the command line. They accept requests only from this machine, only with the token of this run, and
+ * never from a page in a browser, whatever name it used for this address.
  */
 export function controlRoutes(options: ControlOptions): Hono<{ Bindings: HttpBindings }> {
   const routes = new Hono<{ Bindings: HttpBindings }>();
   routes.use('/control/*', async (context, next) => {
     context.header('cache-control', 'no-store');
-    const closed = doorClosed(context, options);
-    if (closed !== null) return context.json({ error: { code: 'FORBIDDEN', message: closed } }, 403);
+    const forbidden = whyForbidden(context, options);
+    if (forbidden !== null) return context.json({ error: { code: 'FORBIDDEN', message: forbidden } }, 403);
     const given = /^Bearer (\S+)$/.exec(context.req.header('authorization') ?? '')?.[1] ?? '';
     if (!isControlToken(options.token, given)) {
-      return context.json(
-        { error: { code: 'UNAUTHORIZED', message: 'The control token is not the one of this run.' } },
-        401,
-      );
+      const message = 'The control token is not the one of this run.';
+      return context.json({ error: { code: 'UNAUTHORIZED', message } }, 401);
     }
     context.header(controlMark, '1');
+    if (options.draining()) {
+      const hint = 'try again when it has stopped';
+      return context.json({ error: { code: 'UNREACHABLE', message: 'The worker is stopping', hint } }, 503);
+    }
     await next();
     return undefined;
   });
@@ -59,19 +61,11 @@ export function controlRoutes(options: ControlOptions): Hono<{ Bindings: HttpBin
     onError: (context) =>
       context.json({ error: { code: 'INVALID_INPUT', message: `A command has at most ${bodyBytes} bytes.` } }, 413),
   });
-  routes.use('/control/*', async (context, next) => {
-    if (options.draining()) {
-      const hint = 'try again when it has ended';
-      return context.json({ error: { code: 'UNREACHABLE', message: 'The worker is stopping', hint } }, 503);
-    }
-    await next();
-    return undefined;
-  });
   routes.post(reloadPath, limit, (context) =>
     answer(context, options, 'reload', async () => {
       if (options.reload === null) {
-        throw new OrderSyncError('REFUSED', 'This worker does not read its configuration again', {
-          hint: 'the demo does not; start it again',
+        throw new OrderSyncError('REFUSED', 'This worker cannot read its configuration again', {
+          hint: 'the demo cannot: start it again',
         });
       }
       const { applied, needRestart, warnings } = await options.reload();
@@ -82,7 +76,7 @@ export function controlRoutes(options: ControlOptions): Hono<{ Bindings: HttpBin
     const parsed = operatorCommandSchema.safeParse(await context.req.json().catch(() => null));
     if (!parsed.success) {
       const hint = 'are worker and command line of the same version?';
-      return context.json({ error: { code: 'INVALID_INPUT', message: 'This is no command', hint } }, 422);
+      return context.json({ error: { code: 'INVALID_INPUT', message: 'This is not a command', hint } }, 422);
     }
     return await answer(context, options, parsed.data.action, () => options.perform(parsed.data));
   });
@@ -98,40 +92,48 @@ async function answer(
   try {
     return context.json({ result: await perform() });
   } catch (error) {
+    const status = error instanceof OrderSyncError ? (statusOf[error.code] ?? 500) : 500;
+    if (status === 500) options.logger.error({ err: error, action }, 'a command failed');
     if (error instanceof OrderSyncError) {
-      const { code, message, hint } = error;
-      const status = statusOf[code] ?? 500;
-      if (status === 500) options.logger.error({ err: error, action }, 'a command failed');
+      const { code, message, hint = null } = error;
       const issues = error instanceof ConfigInvalidError ? { issues: error.issues } : {};
-      return context.json({ error: { code, message, hint: hint ?? null, ...issues } }, status);
+      return context.json({ error: { code, message, hint, ...issues } }, status);
     }
-    options.logger.error({ err: error, action }, 'a command failed');
-    return context.json(
-      { error: { code: 'INVARIANT', message: 'The worker failed; its log says why', hint: null } },
-      500,
-    );
+    const message = 'The worker failed; its log has the reason';
+    return context.json({ error: { code: 'INVARIANT', message, hint: null } }, status);
   }
 }
 
-/** Why this caller is not listened to; null when it is. */
-function doorClosed(context: Context<{ Bindings: HttpBindings }>, options: ControlOptions): string | null {
+/** Why a request is not accepted; null when it is. */
+function whyForbidden(context: Context<{ Bindings: HttpBindings }>, options: ControlOptions): string | null {
   const socket = context.env.incoming.socket;
   const from = plainAddress(socket.remoteAddress);
   const isHere =
     from !== null && (from === '::1' || from.startsWith('127.') || from === plainAddress(socket.localAddress));
-  if (!isHere) return 'Commands are taken from this machine only.';
+  if (!isHere) return 'Commands are accepted from this machine only.';
   const host = (context.req.header('host') ?? '').replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
-  // A page whose name was made to lead here (DNS rebinding) still carries that name.
+  // A page that reaches this address by DNS rebinding still sends its own host name.
   if (!['127.0.0.1', 'localhost', '::1', options.host].includes(host)) return 'The host is not the one of this worker.';
   const site = context.req.header('sec-fetch-site');
   if (context.req.header('origin') !== undefined || (site !== undefined && site !== 'none')) {
-    return 'Commands are not taken from pages.';
+    return 'Commands are not accepted from pages.';
   }
   if (context.req.header('content-type')?.split(';')[0]?.trim() !== 'application/json') return 'A command is JSON.';
   return null;
 }
 
-/** An IPv4 address that came over an IPv6 socket is written as IPv4. */
+/** An IPv4 address without the prefix that an IPv6 socket adds. */
 function plainAddress(address: string | undefined): string | null {
   return address === undefined ? null : address.replace(/^::ffff:/, '');
+}
+
+/** A new secret for one run of the worker: whoever can read its run file can command it. Never logged. */
+export function newControlToken(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+/** Takes the same time for every token, also for one of another length. */
+function isControlToken(token: string, given: string): boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(token), digest(given));
 }

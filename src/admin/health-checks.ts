@@ -1,15 +1,15 @@
 import type { CheckStatus, HealthCheck } from './health-server.ts';
 import type { Store } from '../store/store.ts';
 
-/** What the checks look at, besides the outbox. */
-export interface CheckedParts {
+/** The parts that are checked. */
+interface CheckedParts {
   readonly store: Store;
   readonly intake: { status(): { readonly degraded: string | null } };
   readonly webhook: { health(): CheckStatus } | null;
   readonly reloader: { health(): CheckStatus } | null;
 }
 
-/** What `/healthz` answers, by name. Only what keeps the worker from accepting and recording makes it unready. */
+/** The checks of `/healthz`. Only what keeps the worker from accepting and recording orders makes it unready. */
 export function healthChecks({ store, intake, webhook, reloader }: CheckedParts): HealthCheck[] {
   const database = async (): Promise<CheckStatus> => {
     await store.checkHealth();

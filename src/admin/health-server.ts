@@ -2,24 +2,24 @@ import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 
-/** `pass` all is well; `warn` it works, but a person should look; `fail` it does not do its work. */
+/** `pass`: it works; `warn`: it works, but a person should look; `fail`: it does not work. */
 export type CheckStatus = 'pass' | 'warn' | 'fail';
 
 export interface HealthCheck {
   readonly name: string;
   /** A throw counts as `fail`. */
   readonly check: () => CheckStatus | Promise<CheckStatus>;
-  /** Whether a failure takes the worker out of readiness. False for the supplier: its illness is not ours. */
+  /** Whether a failure makes the worker unready. False for the supplier: its failures are not ours. */
   readonly readiness: boolean;
 }
 
-export interface HealthServerOptions {
+interface HealthServerOptions {
   readonly host: string;
-  /** 0: any free port; `address` tells which. */
+  /** 0: any free port; `address` has the real one. */
   readonly port: number;
   readonly version: string;
   readonly checks: readonly HealthCheck[];
-  /** True once the end has begun: no longer ready, still alive. */
+  /** True once the worker is stopping: not ready any more, still alive. */
   readonly draining: () => boolean;
   /** Further routes on the same address. */
   readonly more?: Hono<{ Bindings: HttpBindings }>;
@@ -32,8 +32,8 @@ export interface HealthServer {
 }
 
 /**
- * The routes, without a socket: `/livez` (the event loop turns, nothing else is asked), `/readyz` (the worker can
- * accept and record), `/healthz` (every check by name). Nothing here tells why: details are for the log.
+ * The routes, without a socket: `/livez` (the event loop runs; nothing else is checked), `/readyz` (the worker can accept
+ * and record orders), `/healthz` (every check by name). The reason of a failure is in the log only.
  */
 export function healthRoutes(options: Pick<HealthServerOptions, 'checks' | 'draining' | 'version' | 'more'>): Hono {
   const routes = new Hono();
@@ -78,7 +78,7 @@ function worstOf(results: readonly CheckStatus[]): CheckStatus {
   return results.includes('warn') ? 'warn' : 'pass';
 }
 
-/** Starts to listen. Throws LISTEN_FAILED, naming the key to change, when the address cannot be had. */
+/** Starts to listen. Throws LISTEN_FAILED, which names the key to change, when the address cannot be used. */
 export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
   const server = createAdaptorServer({ fetch: healthRoutes(options).fetch });
   await new Promise<void>((resolve, reject) => {
@@ -93,7 +93,7 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
     close: () =>
       new Promise<void>((resolve, reject) => {
         server.close((error) => (error === undefined ? resolve() : reject(error)));
-        // Probes keep their connections open; waiting for them would cost the whole grace time.
+        // Health probes keep their connections open: waiting for them takes the whole grace period.
         if ('closeAllConnections' in server) server.closeAllConnections();
       }),
   };

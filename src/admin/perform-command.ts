@@ -1,37 +1,18 @@
 import type { Clock } from '../core/clock.ts';
 import type { Family } from '../core/order/operation.ts';
-import type { CommandResult, OperatorCommand, StoreCommand } from '../core/entry/operator-command.ts';
-import type { EntryAction } from '../core/entry/operator-decision.ts';
+import type { CommandResult, StoreCommand } from '../core/entry/operator-command.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { readPauseScope } from '../core/decision/pause-scope.ts';
 import type { Store } from '../store/store.ts';
 
-/** What a command needs to know of the configuration. */
+/** The settings that commands depend on. */
 export interface CommandSettings {
   readonly keyNames: readonly string[];
   readonly referenceExpiryMs: number;
   readonly lookupFamilies: readonly Family[];
 }
 
-type EntryCommand = Extract<OperatorCommand, { reference: string }>;
-
-function orderOf(command: EntryCommand): EntryAction {
-  switch (command.action) {
-    case 'resolve': {
-      const { action, as, orderNumber, iccids, note } = command;
-      return { action, as, orderNumber, iccids, note };
-    }
-    case 'reorder':
-      return { action: command.action, confirm: command.confirm };
-    case 'hold':
-    case 'release':
-    case 'cancel':
-    case 'retry':
-      return { action: command.action };
-  }
-}
-
-/** A pause of a key that is not there would stop nothing, and whoever asked for it would believe that it did. */
+/** A pause of an unknown key would pause nothing, although the caller believes that it does. */
 function checkKey(text: string, settings: CommandSettings): void {
   const scope = readPauseScope(text);
   if (scope.kind !== 'key' || settings.keyNames.includes(scope.name)) return;
@@ -41,7 +22,7 @@ function checkKey(text: string, settings: CommandSettings): void {
 }
 
 /**
- * Does what a person asked for, as one step of the store: within the worker, or beside the outbox when none runs.
+ * Performs a person's command as one step of the store: in the worker, or in the command line while no worker runs.
  * @throws OrderSyncError NOT_FOUND, INVALID_INPUT, REFUSED
  */
 export async function performCommand(
@@ -58,19 +39,11 @@ export async function performCommand(
     case 'retry':
     case 'resolve':
     case 'reorder': {
-      const { reference, actor, reason } = command;
+      const { reference, actor, reason, ...order } = command;
       const { referenceExpiryMs, lookupFamilies } = settings;
-      const order = orderOf(command);
-      const time = { nowMs, nowMono: clock.monoMs(), bootId: clock.bootId ?? null };
-      const done = await store.operator.actOnEntry({
-        reference,
-        order,
-        actor,
-        reason,
-        ...time,
-        referenceExpiryMs,
-        lookupFamilies,
-      });
+      const at = { nowMs, nowMono: clock.monoMs(), bootId: clock.bootId ?? null };
+      const request = { reference, order, actor, reason, referenceExpiryMs, lookupFamilies };
+      const done = await store.operator.actOnEntry({ ...request, ...at });
       return { kind: 'entry', ...done };
     }
     case 'pause': {
@@ -101,16 +74,16 @@ export async function performCommand(
   }
 }
 
-/** What of a running worker has to know that a person did something. */
+/** The parts of a running worker that a command may concern. */
 export interface CommandedWorker {
-  /** Looks anew at what stands still. */
+  /** Reads the pauses again. */
   pausesChanged(): Promise<void>;
-  /** Something may be due. */
+  /** Wakes every loop for which the command may have left work. */
   notify(): void;
 }
 
 /**
- * Does what a person asked for within a worker, which then looks at what it brought.
+ * Performs a person's command in the worker, which then looks for the work that it left.
  * @throws OrderSyncError as `performCommand` does
  */
 export async function performInWorker(
@@ -120,14 +93,14 @@ export async function performInWorker(
   try {
     return await performCommand(store, command, settings, clock);
   } finally {
-    // Also when it failed: after an error at its commit it may be on the disk all the same. A worker that believed the
-    // error would stand still until it is started again, while whoever asks once more is told that nothing stands still.
+    // Also after an error: when the commit fails, the command may be on disk all the same. If the worker trusted the
+    // error, it would stay paused until its next start, while the store reports no pause.
     if (command.action === 'pause' || command.action === 'resume') await worker.pausesChanged();
     worker.notify();
   }
 }
 
-/** What the log says of a command: never its lines, which are the shop's. */
+/** The fields of a command for the log: never its lines, which are the shop's data. */
 export function loggable(command: StoreCommand): Record<string, unknown> {
   if (command.action === 'submit') return { action: command.action, lines: command.lines.length };
   if (command.action === 'rewrite_results') return { ...command };

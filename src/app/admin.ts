@@ -1,5 +1,4 @@
-import { controlRoutes } from '../admin/control-routes.ts';
-import { newControlToken } from '../admin/control-token.ts';
+import { controlRoutes, newControlToken } from '../admin/control-routes.ts';
 import { startHealthServer, type HealthCheck, type HealthServer } from '../admin/health-server.ts';
 import { loggable, performInWorker } from '../admin/perform-command.ts';
 import { isCalling } from '../core/entry/operator-command.ts';

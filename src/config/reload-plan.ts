@@ -58,8 +58,8 @@ function isSame(left: ReadonlyMap<string, string>, right: ReadonlyMap<string, st
  * use stays, and every reload until then names the key.
  */
 export function planReload(running: ConfigInUse, next: ConfigInUse): ReloadPlan {
-  const heldBack = heldBackSections(running.config, next.config);
-  const isHeldBack = (name: string): boolean => heldBack.some((section) => name.startsWith(`${section}.`));
+  const kept = keptSections(running.config, next.config);
+  const isKept = (name: string): boolean => kept.some((section) => name.startsWith(`${section}.`));
   const applied: string[] = [];
   const needRestart: string[] = [];
   const before = byName(running.digests);
@@ -67,14 +67,14 @@ export function planReload(running: ConfigInUse, next: ConfigInUse): ReloadPlan 
   for (const name of new Set([...before.keys(), ...after.keys()])) {
     if (before.get(name)?.text === after.get(name)?.text) continue;
     const path = after.get(name)?.path ?? before.get(name)?.path ?? [];
-    (isLive(path) && !isHeldBack(name) ? applied : needRestart).push(name);
+    (isLive(path) && !isKept(name) ? applied : needRestart).push(name);
   }
   const digests = new Map(
     [...running.digests]
       .filter(([path]) => needRestart.includes(nameOf(path)))
       .concat([...next.digests].filter(([path]) => !needRestart.includes(nameOf(path)))),
   );
-  const config = liveConfig(running.config, next.config, heldBack);
+  const config = liveConfig(running.config, next.config, kept);
   return { config, digests, applied: applied.toSorted(), needRestart: needRestart.toSorted() };
 }
 
@@ -82,7 +82,7 @@ export function planReload(running: ConfigInUse, next: ConfigInUse): ReloadPlan 
  * Sections that keep all their values although they have live keys. The keys of another API must not be sent to the one in
  * use. A reload cannot start or stop a listener or a delivery loop.
  */
-function heldBackSections(running: Config, next: Config): readonly string[] {
+function keptSections(running: Config, next: Config): readonly string[] {
   const isSameApi =
     running.wholesale.baseUrl === next.wholesale.baseUrl &&
     running.wholesale.environment === next.wholesale.environment;
@@ -95,11 +95,11 @@ function heldBackSections(running: Config, next: Config): readonly string[] {
   ];
 }
 
-function liveConfig(running: Config, next: Config, heldBack: readonly string[]): Config {
+function liveConfig(running: Config, next: Config, kept: readonly string[]): Config {
   const { scanIntervalMs, columns, limits } = next.intake.folder;
   const { concurrency, maxUnknownOutcomes } = next.submit;
   const { keys, limits: budget } = next.wholesale;
-  const wholesale = heldBack.includes('wholesale')
+  const wholesale = kept.includes('wholesale')
     ? running.wholesale
     : {
         ...running.wholesale,
@@ -111,11 +111,11 @@ function liveConfig(running: Config, next: Config, heldBack: readonly string[]):
     intake: {
       folder: { ...running.intake.folder, scanIntervalMs, columns, limits },
       webhook: liveWebhook(running.intake.webhook, next.intake.webhook),
-      shops: heldBack.includes('intake.webhook') ? running.intake.shops : next.intake.shops,
+      shops: kept.includes('intake.webhook') ? running.intake.shops : next.intake.shops,
     },
     wholesale,
     submit: { ...running.submit, concurrency, maxUnknownOutcomes },
-    results: heldBack.includes('results.callback')
+    results: kept.includes('results.callback')
       ? running.results
       : { ...running.results, callback: next.results.callback },
     log: { ...running.log, level: next.log.level },

@@ -63,6 +63,13 @@ log: { level: loud }
     ]);
   });
 
+  it('include a variable that does not fit the section above it', () => {
+    expect(mistakesOf(minimal, { environment: { ORDER_SYNC__WHOLESALE__KEYS__NAME: 'x' } })).toEqual([
+      'c.yaml has a mistake:',
+      'ORDER_SYNC__WHOLESALE__KEYS__NAME wholesale.keys.name cannot be set, because wholesale.keys is a list',
+    ]);
+  });
+
   it('include keys that every JavaScript object has', () => {
     const flags = { '__proto__.log': 'x', 'constructor.name': 'y' };
     expect(mistakesOf(minimal, { flags })).toEqual([

@@ -6,8 +6,8 @@ const shopOf = (platform: string, rest: string, base = sandbox): string =>
   `${base}intake:\n  webhook: { listen: "127.0.0.1:0", ${platform}: [{ shop: main, sku_map: x, secrets: [{ value: a-secret-that-is-long }], rest: { ${rest} } }] }\n`;
 const wooKeys = 'consumer_key: ck_1, consumer_secret: cs_1';
 
-describe('the configuration of reading a shop back', () => {
-  it('has defaults for everything but the address and the keys', () => {
+describe('the configuration of read-back', () => {
+  it('needs only the address and the keys of the shop', () => {
     const { config } = load(shopOf('woocommerce', `url: "https://shop.example.com/", ${wooKeys}`));
     expect(config.intake.shops).toMatchObject([
       {
@@ -31,7 +31,7 @@ describe('the configuration of reading a shop back', () => {
     ]);
   });
 
-  it('opens Shopify with a token, or with the credentials of an app', () => {
+  it('accepts a token or the credentials of an app for Shopify', () => {
     const accessOf = (rest: string) => {
       const [shop] = load(shopOf('shopify', `url: "https://s.myshopify.com", ${rest}`)).config.intake.shops;
       return shop?.platform === 'shopify' ? shop.rest?.access : null;
@@ -41,7 +41,7 @@ describe('the configuration of reading a shop back', () => {
     expect(accessOf('client_id: app, client_secret: shpss_1')).toEqual(credentials);
   });
 
-  it('takes keys from files and variables, and never from a config file in production', () => {
+  it('reads keys from files and variables, but not from a config file in production', () => {
     const rest = 'url: "https://shop.example.com", consumer_key_file: key';
     const variable = 'ORDER_SYNC__INTAKE__WEBHOOK__WOOCOMMERCE__0__REST__CONSUMER_SECRET';
     const secret = 'ORDER_SYNC__INTAKE__WEBHOOK__WOOCOMMERCE__0__SECRETS__0__VALUE';
@@ -61,20 +61,20 @@ describe('the configuration of reading a shop back', () => {
 
   it.each([
     ['has no keys', 'woocommerce', 'url: "https://shop.example.com"', 'consumer_key is required'],
-    ['would send keys in the clear', 'woocommerce', `url: "http://shop.example.com", ${wooKeys}`, 'must be https'],
+    ['would send keys unencrypted', 'woocommerce', `url: "http://shop.example.com", ${wooKeys}`, 'must be https'],
     [
-      'has no schedule',
+      'has a schedule that is no cron expression',
       'woocommerce',
       `url: "https://a.example", schedule: "every day", ${wooKeys}`,
       'must be a cron expression',
     ],
     [
-      'asks for pages that the shop refuses',
+      'has a page size that the shop does not allow',
       'woocommerce',
       `url: "https://a.example", page_size: 250, ${wooKeys}`,
       'must be',
     ],
-    ['has no way into Shopify', 'shopify', 'url: "https://a.example"', 'must have either an `access_token`'],
+    ['has no access to Shopify', 'shopify', 'url: "https://a.example"', 'must have either an `access_token`'],
     [
       'has incomplete access to Shopify',
       'shopify',
@@ -82,16 +82,16 @@ describe('the configuration of reading a shop back', () => {
       'must have either an `access_token`',
     ],
     [
-      'has two ways into Shopify',
+      'has two kinds of access to Shopify',
       'shopify',
       'url: "https://a.example", access_token: t, client_id: a, client_secret: b',
       'must have either an `access_token`',
     ],
-  ])('that %s stops the start', (_, platform, rest, problem) => {
+  ])('prevents the start when it %s', (_, platform, rest, problem) => {
     expect(mistakesOf(shopOf(platform, rest)).join('\n')).toContain(problem);
   });
 
-  it('may be plain http on this machine', () => {
+  it('allows http on this machine', () => {
     expect(mistakesOf(shopOf('woocommerce', `url: "http://127.0.0.1:8088", ${wooKeys}`))).toEqual([]);
   });
 });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { shopIdentities } from '../../src/config/shop-identities.ts';
 import { load, minimal } from './config-file.ts';
 
-// Only beside a sandbox may secrets stand in the file.
+// A sandbox, because only there may the file have secrets.
 const sandbox = minimal.replace('https://api.example.com/v1', 'http://127.0.0.1:1\n  environment: sandbox');
 const config = `${sandbox}intake:
   webhook:
@@ -31,20 +31,20 @@ const config = `${sandbox}intake:
         fields: { order_id: /id, lines: /items, variant: /card, quantity: /count }
 `;
 
-it('a shop is recognised by its name, its address and what signs for it alone; one whose orders name a source, by nothing', () => {
+it('identifies a shop by its name, its address and a secret that is its own, but not one whose orders name their source', () => {
   const { config: loaded } = load(config);
   const text = shopIdentities(loaded).map(({ title, source, fingerprints }) => {
     return [title, source, ...fingerprints.map(({ kind, value }) => `${kind} ${value}`)].join(' | ');
   });
   expect(text).toEqual([
     'woocommerce "main" | main | name woocommerce/main | address shop.example.com/store | secret the-secret-of-main-1 | secret the-secret-of-main-2',
-    // An app's secret signs for each shop that it is installed in.
+    // The secret of a Shopify app signs for every shop that has installed it.
     'shopify "outlet" | europe | name shopify/outlet | address outlet.myshopify.com',
     'shopify "kiosk" | kiosk | name shopify/kiosk | secret the-secret-of-kiosk-1',
     'hmac "own" | till | secret the-secret-of-own-123',
   ]);
 });
 
-it('nothing is recognised where nothing is received', () => {
+it('identifies no shop without an intake over HTTP', () => {
   expect(shopIdentities(load(minimal).config)).toEqual([]);
 });

@@ -3,7 +3,7 @@ import type { ShopApi } from './read-back/shop-api.ts';
 import type { OrderReading } from './shop-order.ts';
 import type { ShopSettings } from './shop-settings.ts';
 
-/** One kind of shop. All that the worker knows of it is in the folder of its name; `platforms.ts` lists them all. */
+/** One kind of shop. All that the worker knows of it is in the folder of its name; `platforms.ts` lists them. */
 export interface Platform<Shop extends ShopSettings> {
   readonly webhook: WebhookFormat;
   /** Reads an order as the platform's webhooks and its API show it, with every number as text. */

@@ -1,6 +1,6 @@
 import { Pool, type Dispatcher } from 'undici';
-import { isJsonObject, parseExactJson, parseExactJsonBytes } from '../../core/exact-json.ts';
-import { plainHeaders, retryAfterMs } from '../../core/http-headers.ts';
+import { type ExactJsonObject, isJsonObject, parseExactJson, parseExactJsonBytes } from '../../core/exact-json.ts';
+import { type PlainHeaders, plainHeaders, retryAfterMs } from '../../core/http-headers.ts';
 import { messageText, withoutSecret } from '../../core/message-text.ts';
 import type { ApiContext } from '../platform.ts';
 import type { RestSettings } from '../shop-settings.ts';
@@ -16,7 +16,7 @@ export interface ShopCall {
 }
 
 export interface ShopAnswer {
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: PlainHeaders;
   /** The JSON of the answer, with every number as text. */
   readonly value: unknown;
 }
@@ -25,16 +25,18 @@ export interface ShopHttpOptions extends ApiContext {
   readonly rest: RestSettings;
   /** Removed from every message, also where the shop repeats them. */
   readonly secrets: readonly string[];
+  /** The text of an error in the form of the platform; empty for any other body, such as the page of a proxy. */
+  errorText(body: ExactJsonObject): string;
+  /** How long the shop wants no call after this answer, in ms; absent: it does not say. */
+  pauseAfterMs?(headers: PlainHeaders): number;
 }
 
 /** How often a call is made when the shop asks the worker to wait. */
 const maxTries = 5;
 /** A longer wait ends the run. */
 const maxWaitMs = 60_000;
-/** The wait after a 429 without `Retry-After`. Shopify frees two calls a second. */
+/** The wait after the first 429 without `Retry-After`. */
 const defaultWaitMs = 2000;
-/** From this share of used calls on, the worker waits for Shopify to free some. */
-const fullBucket = 0.8;
 
 /**
  * Makes calls to one shop, one at a time and at the configured pace. Each has a total deadline and a limit on the length
@@ -43,20 +45,14 @@ const fullBucket = 0.8;
 export class ShopHttp {
   /** The path of the shop's address, without a slash at the end. */
   readonly basePath: string;
-  readonly #rest: RestSettings;
-  readonly #clock: ApiContext['clock'];
-  readonly #userAgent: string;
-  readonly #secrets: readonly string[];
+  readonly #options: ShopHttpOptions;
   readonly #pool: Pool;
   #grantedSecret = '';
   #notBeforeMs = 0;
   #clockAheadMs: number | null = null;
 
   constructor(options: ShopHttpOptions) {
-    this.#rest = options.rest;
-    this.#clock = options.clock;
-    this.#userAgent = `order-sync/${options.version}`;
-    this.#secrets = options.secrets;
+    this.#options = options;
     const { origin, pathname } = new URL(options.rest.url);
     this.basePath = pathname.replace(/\/+$/, '');
     this.#pool = new Pool(origin, {
@@ -102,14 +98,14 @@ export class ShopHttp {
   }
 
   #waitAtLeast(waitMs: number): void {
-    this.#notBeforeMs = Math.max(this.#notBeforeMs, this.#clock.monoMs() + waitMs);
+    this.#notBeforeMs = Math.max(this.#notBeforeMs, this.#options.clock.monoMs() + waitMs);
   }
 
   async #keepPace(signal: AbortSignal): Promise<void> {
-    const waitMs = this.#notBeforeMs - this.#clock.monoMs();
-    if (waitMs > 0) await this.#clock.sleep(waitMs, signal);
+    const waitMs = this.#notBeforeMs - this.#options.clock.monoMs();
+    if (waitMs > 0) await this.#options.clock.sleep(waitMs, signal);
     if (signal.aborted) throw new ShopApiError('stopped', 'the worker stops');
-    this.#notBeforeMs = this.#clock.monoMs() + this.#rest.requestIntervalMs;
+    this.#notBeforeMs = this.#options.clock.monoMs() + this.#options.rest.requestIntervalMs;
   }
 
   async #callOnce(call: ShopCall): Promise<ShopAnswer> {
@@ -117,7 +113,7 @@ export class ShopHttp {
     const path = `${this.basePath}${call.path}`;
     // Safe to log: a query has only times and numbers, and keys are sent in headers.
     const name = `${method} ${path}`;
-    const deadline = AbortSignal.timeout(this.#rest.timeouts.totalMs);
+    const deadline = AbortSignal.timeout(this.#options.rest.timeouts.totalMs);
     try {
       const answer = await this.#pool.request({
         method,
@@ -125,7 +121,7 @@ export class ShopHttp {
         headers: {
           accept: 'application/json',
           'accept-encoding': 'identity',
-          'user-agent': this.#userAgent,
+          'user-agent': `order-sync/${this.#options.version}`,
           ...call.headers,
         },
         body: body ?? null,
@@ -133,9 +129,9 @@ export class ShopHttp {
       });
       const headers = plainHeaders(answer.headers);
       const shopMs = Date.parse(headers['date'] ?? '');
-      if (Number.isFinite(shopMs)) this.#clockAheadMs = this.#clock.wallMs() - shopMs;
+      if (Number.isFinite(shopMs)) this.#clockAheadMs = this.#options.clock.wallMs() - shopMs;
       const bytes = await this.#readBody(name, answer);
-      this.#respectCallLimit(headers);
+      this.#waitAtLeast(this.#options.pauseAfterMs?.(headers) ?? 0);
       if (answer.statusCode !== 200) throw this.#failure(name, answer.statusCode, headers, bytes);
       const value = parseExactJsonBytes(bytes);
       if (value === undefined) {
@@ -145,7 +141,9 @@ export class ShopHttp {
     } catch (error) {
       if (error instanceof ShopApiError) throw error;
       if (signal.aborted) throw new ShopApiError('stopped', 'the worker stops');
-      const reason = deadline.aborted ? `no complete answer within ${this.#rest.timeouts.totalMs} ms` : reasonOf(error);
+      const reason = deadline.aborted
+        ? `no complete answer within ${this.#options.rest.timeouts.totalMs} ms`
+        : reasonOf(error);
       throw new ShopApiError('unreachable', this.#withoutSecrets(`${name}: ${reason}`), { cause: error });
     }
   }
@@ -156,9 +154,9 @@ export class ShopHttp {
     for await (const data of answer.body) {
       const part: Buffer = Buffer.isBuffer(data) ? data : Buffer.from(data);
       bytes += part.byteLength;
-      if (bytes > this.#rest.bodyBytes) {
+      if (bytes > this.#options.rest.bodyBytes) {
         answer.body.destroy();
-        const problem = `the answer is longer than ${this.#rest.bodyBytes} bytes: lower page_size, or raise body_bytes`;
+        const problem = `the answer is longer than ${this.#options.rest.bodyBytes} bytes: lower page_size, or raise body_bytes`;
         throw new ShopApiError('unreadable', `${name}: ${problem}`);
       }
       parts.push(part);
@@ -166,25 +164,20 @@ export class ShopHttp {
     return Buffer.concat(parts);
   }
 
-  /** Shopify says how many calls of its bucket are used, for example `32/40`. */
-  #respectCallLimit(headers: ShopAnswer['headers']): void {
-    const [, used, size] = /^(\d{1,6})\/(\d{1,6})$/.exec(headers['x-shopify-shop-api-call-limit'] ?? '') ?? [];
-    if (Number(size) > 0 && Number(used) / Number(size) >= fullBucket) this.#waitAtLeast(defaultWaitMs);
-  }
-
-  #failure(name: string, status: number, headers: ShopAnswer['headers'], bytes: Buffer): ShopApiError {
-    const askedMs = retryAfterMs(headers, this.#clock.wallMs());
+  #failure(name: string, status: number, headers: PlainHeaders, bytes: Buffer): ShopApiError {
+    const askedMs = retryAfterMs(headers, this.#options.clock.wallMs());
     if (status >= 300 && status < 400) {
       const problem = `${status}, a redirect, which is not followed: set rest.url to the real address of the shop`;
       return new ShopApiError('unreadable', `${name}: ${problem}`);
     }
-    const text = messageText(errorText(bytes), 200);
+    const body = parseExactJson(bytes.toString('utf8', 0, 65_536));
+    const text = isJsonObject(body) ? messageText(this.#options.errorText(body), 200) : '';
     const message = this.#withoutSecrets(`${name}: ${status}${text === '' ? '' : ` ${text}`}`);
     return new ShopApiError(kindOf(status), message, { retryAfterMs: askedMs });
   }
 
   #withoutSecrets(text: string): string {
-    return [...this.#secrets, this.#grantedSecret].reduce(withoutSecret, text);
+    return [...this.#options.secrets, this.#grantedSecret].reduce(withoutSecret, text);
   }
 }
 
@@ -197,16 +190,6 @@ function kindOf(status: number): ShopApiError['kind'] {
 /** A 503 with `Retry-After` is a shop in maintenance. */
 function isWorthWaiting(error: ShopApiError): boolean {
   return error.kind === 'rate_limited' || (error.kind === 'unavailable' && error.retryAfterMs !== null);
-}
-
-/** The error in the form of WooCommerce (`code`, `message`) or Shopify (`errors`). A proxy's page is not repeated. */
-function errorText(bytes: Buffer): string {
-  const value = parseExactJson(bytes.toString('utf8', 0, 65_536));
-  if (!isJsonObject(value)) return '';
-  const { code, message, errors } = value;
-  if (typeof code === 'string' && typeof message === 'string') return `${code}: ${message}`;
-  if (errors === undefined) return '';
-  return typeof errors === 'string' ? errors : JSON.stringify(errors);
 }
 
 function reasonOf(error: unknown): string {

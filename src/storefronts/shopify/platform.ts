@@ -1,4 +1,3 @@
-import { ShopHttp } from '../read-back/shop-http.ts';
 import type { Platform } from '../platform.ts';
 import { readShopifyOrder } from './payload.ts';
 import { ShopifyApi } from './rest-client.ts';
@@ -11,9 +10,5 @@ export const shopify: Platform<ShopifyShop> = {
     unsignedPing: null,
   },
   readOrder: (document, shop, { isTest }) => readShopifyOrder(document, shop, isTest),
-  connect: (rest, { clock, version }) => {
-    const { access } = rest;
-    const secrets = [access.kind === 'token' ? access.token : access.clientSecret];
-    return new ShopifyApi(new ShopHttp({ rest, secrets, clock, version }), rest, clock);
-  },
+  connect: (rest, context) => new ShopifyApi(rest, context),
 };

@@ -1,10 +1,15 @@
 import { z } from 'zod';
 import type { Clock } from '../../core/clock.ts';
+import type { ExactJsonObject } from '../../core/exact-json.ts';
+import type { PlainHeaders } from '../../core/http-headers.ts';
 import { checkSince, listedOrder, type OrderList, type OrderPage, type ShopApi } from '../read-back/shop-api.ts';
 import { ShopApiError } from '../read-back/shop-api.ts';
-import type { ShopAnswer, ShopHttp } from '../read-back/shop-http.ts';
+import type { ApiContext } from '../platform.ts';
+import { type ShopAnswer, ShopHttp } from '../read-back/shop-http.ts';
 import type { ShopifyRest } from './settings.ts';
 
+/** The shop frees two calls a second. From this share of used calls on, the worker waits for some. */
+const fullBucket = { share: 0.8, pauseMs: 2000 };
 /** A granted token is renewed this long before it expires. */
 const renewBeforeMs = 300_000;
 
@@ -24,10 +29,12 @@ export class ShopifyApi implements ShopApi {
   readonly #clock: Clock;
   #granted: { readonly token: string; readonly untilMs: number } | null = null;
 
-  constructor(http: ShopHttp, rest: ShopifyRest, clock: Clock) {
-    this.#http = http;
+  constructor(rest: ShopifyRest, context: ApiContext) {
+    const { access } = rest;
+    const secrets = [access.kind === 'token' ? access.token : access.clientSecret];
+    this.#http = new ShopHttp({ rest, secrets, ...context, errorText, pauseAfterMs });
     this.#rest = rest;
-    this.#clock = clock;
+    this.#clock = context.clock;
   }
 
   get clockAheadMs(): number | null {
@@ -102,6 +109,17 @@ export class ShopifyApi implements ShopApi {
     this.#granted = { token: grant.data.access_token, untilMs: this.#clock.monoMs() + validMs - renewBeforeMs };
     return grant.data.access_token;
   }
+}
+
+function errorText({ errors }: ExactJsonObject): string {
+  if (errors === undefined) return '';
+  return typeof errors === 'string' ? errors : JSON.stringify(errors);
+}
+
+/** Each answer says how many calls are used, for example `32/40`. */
+function pauseAfterMs(headers: PlainHeaders): number {
+  const [, used, size] = /^(\d{1,6})\/(\d{1,6})$/.exec(headers['x-shopify-shop-api-call-limit'] ?? '') ?? [];
+  return Number(size) > 0 && Number(used) / Number(size) >= fullBucket.share ? fullBucket.pauseMs : 0;
 }
 
 /** The cursor of the next page; null on the last page. Throws when the link has another path than this list. */

@@ -1,4 +1,3 @@
-import { ShopHttp } from '../read-back/shop-http.ts';
 import type { Platform } from '../platform.ts';
 import { readWooCommerceOrder } from './payload.ts';
 import { WooCommerceApi } from './rest-client.ts';
@@ -11,8 +10,5 @@ export const woocommerce: Platform<WooCommerceShop> = {
     unsignedPing: /^webhook_id=\d{1,20}$/,
   },
   readOrder: (document, shop, { refunds }) => readWooCommerceOrder(document, shop, refunds),
-  connect: (rest, context) => {
-    const secrets = [rest.consumerKey, rest.consumerSecret];
-    return new WooCommerceApi(new ShopHttp({ rest, secrets, ...context }), rest);
-  },
+  connect: (rest, context) => new WooCommerceApi(rest, context),
 };

@@ -1,7 +1,9 @@
 import { Buffer } from 'node:buffer';
+import type { ExactJsonObject } from '../../core/exact-json.ts';
 import { checkSince, listedOrder, type OrderList, type OrderPage, type ShopApi } from '../read-back/shop-api.ts';
 import { type ListedOrder, ShopApiError } from '../read-back/shop-api.ts';
-import type { ShopAnswer, ShopHttp } from '../read-back/shop-http.ts';
+import type { ApiContext } from '../platform.ts';
+import { type ShopAnswer, ShopHttp } from '../read-back/shop-http.ts';
 import type { WooCommerceRest } from './settings.ts';
 
 const ordersPath = '/wp-json/wc/v3/orders';
@@ -17,10 +19,11 @@ export class WooCommerceApi implements ShopApi {
   readonly #rest: WooCommerceRest;
   readonly #headers: Readonly<Record<string, string>>;
 
-  constructor(http: ShopHttp, rest: WooCommerceRest) {
-    this.#http = http;
+  constructor(rest: WooCommerceRest, context: ApiContext) {
+    const secrets = [rest.consumerKey, rest.consumerSecret];
+    this.#http = new ShopHttp({ rest, secrets, ...context, errorText });
     this.#rest = rest;
-    const credentials = Buffer.from(`${rest.consumerKey}:${rest.consumerSecret}`).toString('base64');
+    const credentials = Buffer.from(secrets.join(':')).toString('base64');
     this.#headers = { authorization: `Basic ${credentials}` };
   }
 
@@ -157,6 +160,10 @@ function isSorted(orders: readonly ListedOrder[]): boolean {
     newestMs = Math.max(newestMs, modifiedMs);
     return isNext;
   });
+}
+
+function errorText({ code, message }: ExactJsonObject): string {
+  return typeof code === 'string' && typeof message === 'string' ? `${code}: ${message}` : '';
 }
 
 function totalOf(answer: ShopAnswer): number | null {

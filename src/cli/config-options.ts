@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { LoadedConfig } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
-import { openReader } from '../store/read/reader.ts';
+import { openReader } from '../store/read/sqlite-reader.ts';
 import { readWire } from '../wholesale/connector/wire.ts';
 import { readSandboxSection } from './sandbox-section.ts';
 

@@ -4,9 +4,9 @@ import { OrderSyncError } from '../core/order-sync-error.ts';
 import { LineTable } from './intake/accept-lines.ts';
 import { SqliteIntake } from './intake/sqlite-intake.ts';
 import { AuditTable } from './operator/audit.ts';
-import { SqliteOperator } from './operator/operator-actions.ts';
-import { SqliteOutboxReader } from './read/reader.ts';
-import { SqliteResults } from './results/deliveries.ts';
+import { SqliteOperator } from './operator/sqlite-operator.ts';
+import { SqliteOutboxReader } from './read/sqlite-reader.ts';
+import { SqliteResults } from './results/sqlite-results.ts';
 import {
   fileIdentity,
   freeBytesOf,
@@ -21,7 +21,7 @@ import { takeWriterLock, type WriterLock } from './sqlite/writer-lock.ts';
 import type { Store } from './store.ts';
 import { SqliteStorefronts } from './storefronts/sqlite-storefronts.ts';
 import { AfterLoss } from './submission/after-loss.ts';
-import { SqliteSubmission } from './submission/attempts.ts';
+import { SqliteSubmission } from './submission/sqlite-submission.ts';
 import { SqliteBudget } from './submission/budget.ts';
 import { EntryChanges } from './submission/entry-changes.ts';
 import { SqlitePauses } from './submission/pauses.ts';

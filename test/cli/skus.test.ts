@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { runCommandLine } from '../../src/cli/program.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
-import { SqliteOutboxReader } from '../../src/store/read/reader.ts';
+import { SqliteOutboxReader } from '../../src/store/read/sqlite-reader.ts';
 import { Installation } from '../support/worker-process.ts';
 import { shopifyOrder, startShops, wooOrder } from '../storefronts/storefront-shops.ts';
 

@@ -24,7 +24,7 @@ export const mutantsOfLoss: readonly Mutant[] = [
   },
   {
     name: 'after a loss what may have taken its place is not looked up',
-    file: 'store/submission/attempts.ts',
+    file: 'store/submission/sqlite-submission.ts',
     changes: [["entry.recoveryStage === 'replacement' ? this.#entries.successorOf(row) : null", 'null']],
   },
   {

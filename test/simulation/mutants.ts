@@ -160,7 +160,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'the entry is not marked as sending before the call',
-    file: 'store/submission/attempts.ts',
+    file: 'store/submission/sqlite-submission.ts',
     changes: [['if (request !== null) this.#startSending(row, request, claim);', '']],
   },
   {

@@ -3,7 +3,7 @@ import { assert } from '../../core/order-sync-error.ts';
 import { purchaseFields, type Purchase } from '../../core/order/purchase.ts';
 import { referenceFor, type ReferenceNamespace } from '../../core/order/reference.ts';
 import type { Sqlite } from '../sqlite/database.ts';
-import type { SqliteResults } from '../results/deliveries.ts';
+import type { SqliteResults } from '../results/sqlite-results.ts';
 import { laneOf } from './lanes.ts';
 import type { AcceptedLine, IntakeBatch } from './intake.ts';
 

@@ -8,7 +8,7 @@ import type { OperatorMove } from '../../core/entry/operator-decision.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { referenceFor, type ReferenceNamespace } from '../../core/order/reference.ts';
 import type { Sqlite } from '../sqlite/database.ts';
-import type { SqliteResults } from '../results/deliveries.ts';
+import type { SqliteResults } from '../results/sqlite-results.ts';
 import { laneOf } from '../intake/lanes.ts';
 import { recoveryStageNumber, rulesFrom, unitsFrom, type EntryRow } from '../sqlite/rows.ts';
 import type { AttemptClose } from './submission.ts';

@@ -3,7 +3,7 @@ import { assert } from '../../core/order-sync-error.ts';
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
 import type { Family } from '../../core/order/operation.ts';
 import type { RecentVerdict } from '../../core/decision/consecutive-rejections.ts';
-import type { SqliteResults } from '../results/deliveries.ts';
+import type { SqliteResults } from '../results/sqlite-results.ts';
 import type { AfterLoss } from './after-loss.ts';
 import type { SqliteBudget } from './budget.ts';
 import { DueEntries } from './due-entries.ts';

@@ -161,7 +161,7 @@ export class Attempt {
       slotsSettledMono: settledMono,
       bootId: clock.bootId ?? null,
       pause,
-      rest: backOff,
+      backOff,
     });
     if (settledMono === null) gate.giveBack(key.name, kind);
     else gate.settle(key.name, kind, settledMono);

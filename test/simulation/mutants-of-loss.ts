@@ -25,7 +25,7 @@ export const mutantsOfLoss: readonly Mutant[] = [
   {
     name: 'after a loss what may have taken its place is not looked up',
     file: 'store/submission/sqlite-submission.ts',
-    changes: [["entry.recoveryStage === 'replacement' ? this.#entries.successorOf(row) : null", 'null']],
+    changes: [['isReplacement ? this.#entries.replacementReferenceOf(row) : null', 'null']],
   },
   {
     name: 'after a loss an order ends because something else is absent',

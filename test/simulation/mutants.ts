@@ -276,7 +276,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a pause is not recorded',
     file: run,
-    changes: [['pause,\n      rest: backOff', 'pause: null,\n      rest: backOff']],
+    changes: [['pause,\n      backOff', 'pause: null,\n      backOff']],
   },
   {
     name: 'a probe that fails ends the pause',

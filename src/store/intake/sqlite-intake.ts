@@ -3,9 +3,8 @@ import type { AuditTable } from '../operator/audit.ts';
 import { inTransaction, isDiskFailure, type Sqlite } from '../sqlite/database.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 import type { AfterLoss } from '../submission/after-loss.ts';
-import type { EntryChanges } from '../submission/entry-changes.ts';
+import { endedUnbought, type EntryChanges } from '../submission/entry-changes.ts';
 import type { LineTable } from './accept-lines.ts';
-import { isUnsent, nothingBought } from './cancel-unsent.ts';
 import { SqliteOrderFiles } from './files.ts';
 import type {
   AcceptedLine,
@@ -61,8 +60,8 @@ export class SqliteIntake implements Intake {
   }
 
   /**
-   * One transaction for all. When one of the requests cannot be written, which is rare, everything is undone and done
-   * again with a savepoint around each: a savepoint costs as much as the request itself.
+   * One transaction for all requests. When one of them cannot be written, which is rare, all are undone and written again
+   * with a savepoint around each: a savepoint costs as much as a request.
    */
   async acceptRequests(requests: readonly WholeRequest[]): Promise<readonly RequestOutcome[]> {
     let failed = false;
@@ -74,8 +73,8 @@ export class SqliteIntake implements Intake {
         return outcomes;
       });
     } catch (error) {
-      // A transaction that did not begin, or could not be committed, is not tried again here. The disk's failures come
-      // as our own error.
+      // A transaction that did not begin, or could not be committed, is not tried again here; nor is it when the disk
+      // failed, which comes as an error of ours.
       if (!failed || error instanceof OrderSyncError) throw error;
       return this.#acceptEachApart(requests);
     }
@@ -96,29 +95,22 @@ export class SqliteIntake implements Intake {
   }
 
   async cancelUnsent(order: CancelUnsentRequest): Promise<CancelUnsentResult> {
+    const { source, orderId, actor, reason, nowMs } = order;
     return inTransaction(this.#database, (): CancelUnsentResult => {
-      const requestId = this.#statements.findRequest.get(order.source, order.orderId);
+      const requestId = this.#statements.findRequest.get(source, orderId);
       if (requestId === undefined) return { kind: 'not_found' };
       const rows = this.#statements.entriesOf.all(requestId);
-      // An order of which every line was refused when it came in has nothing that could be taken back.
+      // An order whose lines were all rejected when it came in has nothing to cancel.
       if (rows.length === 0) return { kind: 'not_found' };
-      const isSurelyUnsent = (row: Row): boolean => isUnsent(row) && !this.#afterLoss.appliesTo(row);
-      const unsent = rows.filter(isSurelyUnsent);
-      if (rows.some((row) => !nothingBought.has(row.state) && !isSurelyUnsent(row))) {
+      const unsent = rows.filter((row) => this.#afterLoss.isSurelyUnsent(row));
+      if (rows.some((row) => !endedUnbought.has(row.state) && !unsent.includes(row))) {
         const lines = rows.map((row) => ({ lineId: row.shop_line_id, reference: row.reference, state: row.state }));
         return { kind: 'refused', requestId, lines };
       }
-      const message = `taken back before it was sent: ${order.reason}`.slice(0, 500);
-      for (const row of unsent) this.#entries.cancelUnsentResult(row, message, order.nowMs);
+      for (const row of unsent) this.#entries.cancel(row, `taken back before it was sent: ${reason}`, nowMs);
       if (unsent.length > 0) {
-        this.#audit.record({
-          actor: order.actor,
-          reason: order.reason,
-          nowMs: order.nowMs,
-          action: 'cancel',
-          subject: `${order.source}/${order.orderId}`,
-          detail: { references: unsent.map((row) => row.reference) },
-        });
+        const detail = { references: unsent.map((row) => row.reference) };
+        this.#audit.record({ actor, reason, nowMs, action: 'cancel', subject: `${source}/${orderId}`, detail });
       }
       return { kind: 'cancelled', requestId, cancelled: unsent.length };
     });

@@ -5,6 +5,8 @@ import { type LineTable, lineDifferences } from './accept-lines.ts';
 import type { AcceptedOrder, OrderConflict, RequestOutcome, WholeRequest } from './intake.ts';
 
 type Line = WholeRequest['lines'][number];
+/** The lines of one order. */
+type Order = readonly [Line, ...Line[]];
 
 interface KnownLine extends Purchase {
   readonly request_id: number;
@@ -14,9 +16,9 @@ interface KnownLine extends Purchase {
 }
 
 /**
- * Requests that are accepted whole or not at all, for callers who are told at once and can correct what they sent.
- * An order that is known must come with the very lines that it was accepted with: a caller that numbers its lines
- * anew when it tries again would otherwise buy them again.
+ * Accepts requests whole or not at all, for callers that get the answer at once and can correct what they sent. A known
+ * order must come with exactly the lines that were accepted: a caller that numbers its lines anew when it tries again
+ * would otherwise buy them again.
  */
 export class WholeRequests {
   readonly #lines: LineTable;
@@ -36,40 +38,32 @@ export class WholeRequests {
   }
 
   /** Called inside a transaction. */
-  accept(request: WholeRequest): RequestOutcome {
-    const orders = ordersOf(request.lines);
-    const known = orders.map(([line]) => this.#knownLines(line));
-    const conflicts = orders.flatMap((lines, index) => conflictOf(lines, known[index] ?? []));
+  accept({ lines, nowMs }: WholeRequest): RequestOutcome {
+    const orders = ordersOf(lines).map((order) => ({ order, known: this.#knownLines(order[0]) }));
+    const conflicts = orders.flatMap(({ order, known }) => conflictOf(order, known));
     if (conflicts.length > 0) return { kind: 'conflict', conflicts };
-    return {
-      kind: 'accepted',
-      orders: orders.map((lines, index) => this.#take(lines, known[index] ?? [], request.nowMs)),
-    };
+    return { kind: 'accepted', orders: orders.map(({ order, known }) => this.#take(order, known, nowMs)) };
   }
 
-  /** Most orders are new: whether one is known costs a look into one index. */
-  #knownLines(line: Line): readonly KnownLine[] {
-    const requestId = this.#findRequest.get(line.source, line.orderId);
+  #knownLines({ source, orderId }: Line): readonly KnownLine[] {
+    const requestId = this.#findRequest.get(source, orderId);
     return requestId === undefined ? [] : this.#linesOf.all(requestId);
   }
 
-  #take(lines: Order, known: readonly KnownLine[], nowMs: number): AcceptedOrder {
-    const [{ source, orderId }] = lines;
-    const [knownFirst] = known;
-    if (knownFirst !== undefined) {
-      const references = known.map((line) => ({ lineId: line.line_id, reference: line.reference }));
-      return { source, orderId, status: 'known', requestId: knownFirst.request_id, lines: references };
+  #take(order: Order, known: readonly KnownLine[], nowMs: number): AcceptedOrder {
+    const [{ source, orderId }] = order;
+    const [first] = known;
+    if (first !== undefined) {
+      const lines = known.map((line) => ({ lineId: line.line_id, reference: line.reference }));
+      return { source, orderId, status: 'known', requestId: first.request_id, lines };
     }
-    const { requestId, references } = this.#lines.insertOrder(lines, nowMs);
-    const accepted = lines.map((line, index) => ({ lineId: line.lineId, reference: references[index] ?? '' }));
-    return { source, orderId, status: 'accepted', requestId, lines: accepted };
+    const { requestId, references } = this.#lines.insertOrder(order, nowMs);
+    const lines = order.map(({ lineId }, index) => ({ lineId, reference: references[index] ?? '' }));
+    return { source, orderId, status: 'accepted', requestId, lines };
   }
 }
 
-/** The lines of one order. */
-type Order = readonly [Line, ...Line[]];
-
-/** A source holds no control characters, so that the two parts of a key do not run into each other. */
+/** A source holds no control characters, so the separator keeps the keys of different orders apart. */
 function ordersOf(lines: WholeRequest['lines']): readonly Order[] {
   const orders = new Map<string, [Line, ...Line[]]>();
   for (const line of lines) {
@@ -81,11 +75,11 @@ function ordersOf(lines: WholeRequest['lines']): readonly Order[] {
   return [...orders.values()];
 }
 
-function conflictOf(lines: Order, known: readonly KnownLine[]): readonly OrderConflict[] {
-  const [first] = lines;
+function conflictOf(order: Order, known: readonly KnownLine[]): readonly OrderConflict[] {
   if (known.length === 0) return [];
-  const sent = new Map(lines.map((line) => [line.lineId, line]));
-  const knownById = new Map(known.map((line) => [line.line_id, line]));
+  const [{ source, orderId }] = order;
+  const sent = new Map(order.map((line) => [line.lineId, line]));
+  const knownIds = new Set(known.map((line) => line.line_id));
   const different = known.flatMap((was) => {
     const is = sent.get(was.line_id);
     const line = { lineId: was.line_id, reference: was.reference };
@@ -93,13 +87,13 @@ function conflictOf(lines: Order, known: readonly KnownLine[]): readonly OrderCo
     if (was.fingerprint === fingerprintOf(is)) return [];
     return [{ ...line, differences: lineDifferences(was, is) }];
   });
-  const added = lines
-    .filter((line) => !knownById.has(line.lineId))
-    .map((line) => ({
-      lineId: line.lineId,
+  const added = order
+    .filter(({ lineId }) => !knownIds.has(lineId))
+    .map(({ lineId }) => ({
+      lineId,
       reference: null,
       differences: [{ field: 'line', was: 'not ordered', is: 'added' }],
     }));
-  const all = [...different, ...added];
-  return all.length === 0 ? [] : [{ source: first.source, orderId: first.orderId, lines: all }];
+  const lines = [...different, ...added];
+  return lines.length === 0 ? [] : [{ source, orderId, lines }];
 }

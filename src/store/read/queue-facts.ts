@@ -1,8 +1,9 @@
 import type { LaneFacts } from '../../core/budget/calls-ahead.ts';
 import type { EntryState } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
+import { sourceOfLane } from '../intake/lanes.ts';
 import type { Sqlite } from '../sqlite/database.ts';
-import type { PausedScopes } from '../submission/paused-scopes.ts';
+import { isNotPaused, pausedLists, type PausedScopes } from '../submission/paused-scopes.ts';
 
 /** What decides when entries are sent, as far as the outbox knows it. */
 export interface QueueFacts {
@@ -45,20 +46,12 @@ export interface QueuedEntry {
   readonly blockedBy: string | null;
 }
 
-const notPaused = `e.operation NOT IN (SELECT value FROM json_each(:operations))
-  AND (e.currency IS NULL OR e.currency NOT IN (SELECT value FROM json_each(:currencies)))`;
-
 /** An order that names no fallback balance waits for its own, unless it may have been bought already. */
 const hasBalance = `(e.state = 'unknown'
   OR substr(e.lane, instr(e.lane, '|') + 1) NOT IN (SELECT value FROM json_each(:emptyBalances)))`;
 
-const listsOf = (paused: PausedScopes) => ({
-  operations: JSON.stringify(paused.operations),
-  currencies: JSON.stringify(paused.currencies),
-});
-
 export function readQueueFacts(database: Sqlite, nowMs: number, paused: PausedScopes, freeBytes: number): QueueFacts {
-  const lists = listsOf(paused);
+  const lists = pausedLists(paused);
   const emptyBalances = JSON.stringify(paused.emptyBalances);
   const rateLimited = database
     .prepare<[], { keyName: string; atMs: number }>(
@@ -68,7 +61,7 @@ export function readQueueFacts(database: Sqlite, nowMs: number, paused: PausedSc
   const lanes = database
     .prepare<Record<string, unknown>, { state: string; lane: string; due: number }>(
       `SELECT e.state, e.lane, count(*) AS due FROM entries e WHERE e.state IN ('pending', 'waiting') AND e.due_at_ms <= :nowMs
-       AND ${notPaused} AND ${hasBalance} GROUP BY e.state, e.lane`,
+       AND ${isNotPaused} AND ${hasBalance} GROUP BY e.state, e.lane`,
     )
     .all({ nowMs, emptyBalances, ...lists });
   const counts = database
@@ -77,20 +70,20 @@ export function readQueueFacts(database: Sqlite, nowMs: number, paused: PausedSc
          (SELECT count(*) FROM entries WHERE state = 'unknown')
             + (SELECT count(*) FROM entries WHERE state = 'sending' AND outcome_unknown = 1) AS outcomeUnknown,
          (SELECT count(*) FROM entries e WHERE e.state = 'unknown' AND e.next_step = 'send' AND e.due_at_ms <= :nowMs
-            AND ${notPaused}) AS unknownOutcomeSends`,
+            AND ${isNotPaused}) AS unknownOutcomeSends`,
     )
     .get({ nowMs, ...lists });
   const toSend = database
     .prepare<Record<string, unknown>, QueueFacts['toSend']>(
       `SELECT count(*) AS count, count(*) FILTER (WHERE NOT allowed) AS paused,
          max(due_at_ms) FILTER (WHERE allowed) AS lastDueMs
-       FROM (SELECT e.due_at_ms, (${notPaused} AND ${hasBalance}) AS allowed FROM entries e
+       FROM (SELECT e.due_at_ms, (${isNotPaused} AND ${hasBalance}) AS allowed FROM entries e
              WHERE e.state IN ('pending', 'waiting') OR (e.state = 'unknown' AND e.next_step = 'send'))`,
     )
     .get({ emptyBalances, ...lists });
   assert(counts !== undefined && toSend !== undefined, 'a count is always one row');
   return {
-    lanes: lanes.map(({ state, lane, due }) => ({ source: sourceOf(lane), name: `${state} ${lane}`, due })),
+    lanes: lanes.map(({ state, lane, due }) => ({ source: sourceOfLane(lane), name: `${state} ${lane}`, due })),
     toSend,
     ...counts,
     rateLimitedAtMs: Object.fromEntries(rateLimited.map(({ keyName, atMs }) => [keyName, atMs])),
@@ -116,7 +109,7 @@ export function readQueuedEntry(database: Sqlite, reference: string, paused: Pau
   const before = database
     .prepare<Record<string, unknown>, number>(
       `SELECT count(*) FROM entries e WHERE e.state = :state AND (e.state NOT IN ('pending', 'waiting') OR e.lane = :lane)
-         AND e.next_step = :nextStep AND (e.due_at_ms < :dueAtMs OR (e.due_at_ms = :dueAtMs AND e.id < :id)) AND ${notPaused}`,
+         AND e.next_step = :nextStep AND (e.due_at_ms < :dueAtMs OR (e.due_at_ms = :dueAtMs AND e.id < :id)) AND ${isNotPaused}`,
     )
     .pluck()
     .get({
@@ -125,12 +118,8 @@ export function readQueuedEntry(database: Sqlite, reference: string, paused: Pau
       nextStep: entry.nextStep,
       dueAtMs: entry.dueAtMs,
       id,
-      ...listsOf(paused),
+      ...pausedLists(paused),
     });
   const others: unknown = JSON.parse(replacedBy ?? '[]');
   return { ...entry, before: before ?? 0, replacedBy: Array.isArray(others) ? others.map(String) : [] };
-}
-
-function sourceOf(lane: string): string {
-  return lane.slice(0, lane.indexOf('|'));
 }

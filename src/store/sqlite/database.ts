@@ -18,7 +18,11 @@ const networkFileSystems: ReadonlyMap<number, string> = new Map([
   [0x65735546, 'FUSE'],
 ]);
 
+/** Whether a missing database may be created. */
 export type InitPolicy = 'never' | 'if-missing';
+
+/** Longest message, reason or error text that is stored, in characters. */
+export const longestText = 500;
 
 function checkVersion(database: Sqlite): void {
   const version = String(database.prepare('SELECT sqlite_version()').pluck().get());
@@ -39,7 +43,7 @@ function checkFileSystem(folder: string): void {
   if (name !== undefined) {
     throw new OrderSyncError(
       'DATABASE_UNSAFE',
-      `${folder} is on a ${name} file system, where SQLite cannot keep its promises`,
+      `${folder} is on a ${name} file system, on which SQLite cannot lock or sync reliably`,
       {
         hint: 'put data_dir on a local disk or a block volume',
       },
@@ -48,8 +52,8 @@ function checkFileSystem(folder: string): void {
 }
 
 /**
- * Sets what every connection needs and reads it back. better-sqlite3 is built so that WAL silently lowers
- * `synchronous` to NORMAL, which does not sync at commit: a reference could leave before it is on disk.
+ * Sets what every connection needs, and reads it back. In better-sqlite3, WAL silently lowers `synchronous` to NORMAL,
+ * which does not sync at commit: a reference could leave before it is on disk.
  */
 function configure(database: Sqlite): void {
   database.pragma('busy_timeout = 5000');
@@ -60,7 +64,7 @@ function configure(database: Sqlite): void {
   database.pragma('trusted_schema = OFF');
   database.pragma('journal_size_limit = 67108864');
   database.pragma('cache_size = -8192');
-  // 16 MB: at the default of 4, a long file of orders paid for a checkpoint with nearly every commit.
+  // 16 MB. With the default of 4 MB, nearly every commit of a long order file pays for a checkpoint.
   database.pragma('wal_autocheckpoint = 4000');
   const found = {
     journal_mode: String(database.pragma('journal_mode', { simple: true })),
@@ -93,7 +97,7 @@ export function openDatabase(path: string, init: InitPolicy): Sqlite {
     mkdirSync(folder, { recursive: true, mode: 0o750 });
   }
   checkFileSystem(folder);
-  // The file holds delivered codes, which are as good as money; its -wal and -shm take over its mode.
+  // The file holds delivered codes, which are as good as money. Its -wal and -shm files get the same mode.
   closeSync(openSync(path, 'a', 0o600));
   const database = new SqliteDatabase(path);
   try {
@@ -118,13 +122,13 @@ export function openReadOnly(path: string): Sqlite {
   return database;
 }
 
-/** What an ordinary user may still write to the disk of a folder, in bytes. */
+/** Free space for an ordinary user on the disk of a folder, in bytes. */
 export function freeBytesOf(folder: string): number {
   const { bavail, bsize } = statfsSync(folder);
   return bavail * bsize;
 }
 
-/** Device and inode: they change when somebody replaces or removes the file under an open connection. */
+/** Device and inode of a file. They change when it is replaced or removed while a connection is open. */
 export function fileIdentity(path: string): string {
   try {
     const { dev, ino } = statSync(path);
@@ -134,10 +138,12 @@ export function fileIdentity(path: string): string {
   }
 }
 
-/** Makes the wrapper of a transaction once for a connection: it takes longer to make than many a step takes to run. */
-const runners = new WeakMap<Sqlite, SqliteDatabase.Transaction<(step: () => unknown) => unknown>>();
+type Runner = SqliteDatabase.Transaction<(step: () => unknown) => unknown>;
 
-function runnerOf(database: Sqlite): SqliteDatabase.Transaction<(step: () => unknown) => unknown> {
+/** One wrapper for each connection: to make one takes longer than to run many a step. */
+const runners = new WeakMap<Sqlite, Runner>();
+
+function runnerOf(database: Sqlite): Runner {
   const known = runners.get(database);
   if (known !== undefined) return known;
   const made = database.transaction((step: () => unknown) => step());
@@ -146,9 +152,9 @@ function runnerOf(database: Sqlite): SqliteDatabase.Transaction<(step: () => unk
 }
 
 /**
- * A statement that is compiled at its first use on a connection, and kept: SQLite takes longer to compile most of ours
- * than to run them. A parameter beside an equals sign or a LIMIT is written `+?`: beside a bare one, SQLite compiles the
- * statement anew at every run, to see whether the value changes its plan. It never does here, without statistics.
+ * A statement that is compiled at its first use on a connection, and kept: most of ours take longer to compile than to
+ * run. In hot queries a parameter after an equals sign or LIMIT is written `+?`. For a bare `?` there, SQLite compiles
+ * the statement again at every run, in case the value changes the query plan; without statistics it never does.
  */
 export function statementOf<Parameters extends unknown[] | {}, Row>(
   sql: string,
@@ -165,14 +171,15 @@ export function statementOf<Parameters extends unknown[] | {}, Row>(
 
 const writeFailures = /^SQLITE_(FULL|IOERR|CORRUPT|NOTADB|READONLY|CANTOPEN)/;
 
-/** The disk failed, rather than this one statement. */
+/** Whether the disk failed, rather than this one statement. */
 export function isDiskFailure(error: unknown): error is InstanceType<typeof SqliteDatabase.SqliteError> {
   return error instanceof SqliteDatabase.SqliteError && writeFailures.test(error.code);
 }
 
 /**
- * Runs one business step as one transaction. IMMEDIATE: a read that is followed by a write must hold the write lock
- * from the start. When the disk fails, nothing more may be sent: the error says so by its code.
+ * Runs one business step as one transaction. IMMEDIATE: a step that reads before it writes must hold the write lock from
+ * the start.
+ * @throws OrderSyncError DATABASE_WRITE_FAILED when the disk fails: nothing more may be sent then
  */
 export function inTransaction<T>(database: Sqlite, step: () => T): T {
   try {

@@ -14,7 +14,7 @@ interface UnreadRow {
   readonly order_id: string;
 }
 
-/** At most this many orders are flagged in one step; the next step goes on. */
+/** At most this many orders are flagged in one step; the next step flags more. */
 const atOnce = 1000;
 
 /** The orders of shops, the shops they came from, and how far each shop was read back. */
@@ -77,7 +77,8 @@ export class SqliteStorefronts implements Storefronts {
   async flagUnreadOrders(step: { source: string; seenBeforeMs: number; nowMs: number }): Promise<number> {
     return inTransaction(this.#database, () => {
       const rows = this.#statements.unreadSince.all(step);
-      for (const row of rows) this.#flagUnread(row, 'did not bring it: is it in the trash?', step.nowMs);
+      for (const row of rows)
+        this.#flagUnread(row, 'reading the shop back did not bring it: is it in the trash?', step.nowMs);
       return rows.length;
     });
   }
@@ -86,17 +87,17 @@ export class SqliteStorefronts implements Storefronts {
     inTransaction(this.#database, () => {
       for (;;) {
         const rows = this.#statements.unreadOfOthers.all(JSON.stringify(step.sources));
-        for (const row of rows) this.#flagUnread(row, 'is not configured any more', step.nowMs);
+        for (const row of rows) this.#flagUnread(row, 'its shop is not read back any more', step.nowMs);
         if (rows.length < atOnce) return;
       }
     });
   }
 
-  /** Where nothing brings such an order any more, nobody would ever hear of it. */
+  /** Flags an order that waits for being read back: nothing brings it any more, so nobody would ever hear of it. */
   #flagUnread({ source, order_id: orderId }: UnreadRow, why: string, nowMs: number): void {
-    const rule = `was refunded in part, a delivery did not say what, and reading the shop back ${why}; nothing of it was bought or taken back since`;
-    const nowhere = { lineNumber: null, lineId: null, field: null, value: null };
-    this.#lines.tellOnce({ ...nowhere, source, orderId, code: 'partially_refunded', rule }, nowMs);
+    const rule = `was refunded in part, the delivery did not say which line, and ${why}; nothing of it was bought or cancelled since`;
+    const noLine = { lineNumber: null, lineId: null, field: null, value: null };
+    this.#lines.flagOnce({ ...noLine, source, orderId, code: 'partially_refunded', rule }, nowMs);
     this.#statements.clearUnread.run(source, orderId);
   }
 

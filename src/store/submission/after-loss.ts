@@ -1,22 +1,29 @@
+import type { EntryState } from '../../core/entry/states.ts';
 import { checkedAuditedRequest, type AuditTable } from '../operator/audit.ts';
-import { inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { AuditedRequest } from '../operator/operator.ts';
+import { inTransaction, type Sqlite } from '../sqlite/database.ts';
+import { readMeta, writeMeta } from '../sqlite/meta.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 
 const untilName = 'after_loss_until_ms';
-const selectUntil = statementOf<[string], string>('SELECT value FROM meta WHERE name = ?');
 
 /**
- * An older copy does not know what became of its doubts: each may have been refused since, and bought in another way. So
- * they are looked up as what was never sent; and what was looked up after an earlier loss, once more.
+ * An older copy does not know what became of its entries of unknown outcome: since then each may have been rejected, and
+ * bought in another way. They are looked up like entries that were never sent. Entries that were looked up after an
+ * earlier loss are looked up again.
  */
-const putInQuestion = `
+const restartRecovery = `
   UPDATE entries SET recovery_stage = CASE WHEN outcome_unknown = 1 OR state = 'sending' THEN 1 ELSE 0 END, absences = 0
   WHERE state IN ('pending', 'sending', 'waiting', 'unknown', 'held', 'needs_review')`;
 
+/** The state of an entry, or the one that it had before a person held it. */
+function stateBehindHold(row: EntryRow): EntryState | null {
+  return row.state === 'held' ? row.held_from : row.state;
+}
+
 /**
- * Whether this outbox follows one that was lost, or is an older copy of it: then what it calls "never sent" may have
- * been bought, and is looked up before it is sent. It holds for entries that come in until a time; later ones are new.
+ * Whether this outbox replaces one that was lost, or is an older copy of it. The lost one may have sent entries that are
+ * "never sent" here, so they are looked up first. That holds for entries that come in until a time; later ones are new.
  */
 export class AfterLoss {
   readonly #database: Sqlite;
@@ -26,26 +33,38 @@ export class AfterLoss {
   constructor(database: Sqlite, audit: AuditTable) {
     this.#database = database;
     this.#audit = audit;
-    const until = selectUntil(database).pluck().get(untilName);
+    const until = readMeta(database, untilName);
     this.#untilMs = until === undefined ? null : Number(until);
   }
 
   begin(given: AuditedRequest & { untilMs: number }): void {
-    const wish = checkedAuditedRequest(given);
+    const request = checkedAuditedRequest(given);
+    const { untilMs } = request;
     inTransaction(this.#database, () => {
-      this.#database
-        .prepare('INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value')
-        .run(untilName, String(wish.untilMs));
-      this.#database.exec(putInQuestion);
-      this.#audit.record({ ...wish, action: 'recovery_stage', subject: 'outbox', detail: { until_ms: wish.untilMs } });
+      writeMeta(this.#database, untilName, String(untilMs));
+      this.#database.exec(restartRecovery);
+      this.#audit.record({ ...request, action: 'recovery_stage', subject: 'outbox', detail: { until_ms: untilMs } });
     });
-    this.#untilMs = wish.untilMs;
+    this.#untilMs = untilMs;
   }
 
-  /** Whether nothing may be sent or ended for this entry before it was looked up. */
-  appliesTo(row: EntryRow): boolean {
+  /** Whether the lost outbox may have sent this entry: then it must be looked up before it is sent or ended. */
+  mayHaveSent(row: EntryRow): boolean {
     if (this.#untilMs === null || row.recovery_stage !== 0 || row.created_at_ms >= this.#untilMs) return false;
-    const state = row.state === 'held' ? row.held_from : row.state;
+    const state = stateBehindHold(row);
     return state === 'pending' || state === 'waiting';
+  }
+
+  /** Whether neither this outbox nor a lost one sent the entry. */
+  isSurelyUnsent(row: EntryRow): boolean {
+    return row.outcome_unknown === 0 && stateBehindHold(row) === 'pending' && !this.mayHaveSent(row);
+  }
+
+  /** Surely not bought: never sent, or refused in a way that time may change, and waiting to be sent again. */
+  isSurelyUnbought(row: EntryRow): boolean {
+    if (this.isSurelyUnsent(row)) return true;
+    const isClean =
+      row.outcome_unknown === 0 && row.order_number === null && row.units === null && row.outcome_row !== null;
+    return isClean && stateBehindHold(row) === 'waiting' && !this.mayHaveSent(row);
   }
 }

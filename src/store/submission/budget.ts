@@ -6,22 +6,43 @@ import type { SqlitePauses } from './pauses.ts';
 import type { BudgetSlot, KeyBackOff, KeysAdopted, KeysInUse, StoredBudget } from './submission.ts';
 
 interface KeyRow {
-  readonly keyName: string;
-  readonly print: string | null;
+  readonly name: string;
+  readonly fingerprint: string | null;
 }
 
-/** A value that was known under another name: its slots, and what the server asked of it, go with it. */
+interface BackOffRow {
+  readonly bootId: string | null;
+  readonly stampedMono: number | null;
+  readonly blockedUntilMono: number | null;
+  readonly throttledUntilMono: number | null;
+  readonly throttleLengthMs: number | null;
+  readonly rateLimitedAtMs: number | null;
+}
+
+/** A value that was known under another name: its slots and its back-off move with it. */
 interface Move {
   readonly from: string;
   readonly to: string;
 }
 
-const backOffColumns =
-  'boot_id, stamped_mono, blocked_until_mono, throttled_until_mono, throttle_length_ms, rate_limited_at_ms';
+interface Stamp {
+  readonly nowMono: number;
+  readonly bootId: string | null;
+  readonly nowMs: number;
+}
+
+const noBackOff: BackOffRow = {
+  bootId: null,
+  stampedMono: null,
+  blockedUntilMono: null,
+  throttledUntilMono: null,
+  throttleLengthMs: null,
+  rateLimitedAtMs: null,
+};
 
 /**
- * Which keys are configured, and what the server asked of each. The budget is the server's, and it counts by the value
- * of a key, so a value that comes under another name brings what is held of its budget along.
+ * Slots are kept until their window is over, so that a restart remembers them. The server counts its budget by the value
+ * of a key: when a value comes under another name, its slots and its back-off move to that name.
  */
 export class SqliteBudget implements StoredBudget {
   readonly #database: Sqlite;
@@ -29,50 +50,53 @@ export class SqliteBudget implements StoredBudget {
   readonly #pauses: SqlitePauses;
   readonly #statements;
 
-  constructor(database: Sqlite, rooms: { namespace: ReferenceNamespace; pauses: SqlitePauses }) {
+  constructor(database: Sqlite, parts: { namespace: ReferenceNamespace; pauses: SqlitePauses }) {
     this.#database = database;
-    this.#namespace = rooms.namespace;
-    this.#pauses = rooms.pauses;
-    const forget = `stamped_mono = NULL, blocked_until_mono = NULL, throttled_until_mono = NULL, throttle_length_ms = NULL,
-      rate_limited_at_ms = NULL`;
+    this.#namespace = parts.namespace;
+    this.#pauses = parts.pauses;
     this.#statements = {
-      all: database.prepare<[], KeyRow>(
-        'SELECT key_name AS keyName, value_fingerprint AS print FROM wholesale_keys ORDER BY key_name',
+      keys: database.prepare<[], KeyRow>(
+        'SELECT key_name AS name, value_fingerprint AS fingerprint FROM wholesale_keys ORDER BY key_name',
       ),
-      print: database.prepare(
-        `INSERT INTO wholesale_keys (key_name, value_fingerprint) VALUES (:name, :print)
+      putKey: database.prepare(
+        `INSERT INTO wholesale_keys (key_name, value_fingerprint) VALUES (:name, :fingerprint)
          ON CONFLICT (key_name) DO UPDATE SET value_fingerprint = excluded.value_fingerprint`,
       ),
-      forgetBackOff: database.prepare(`UPDATE wholesale_keys SET ${forget} WHERE key_name = ?`),
-      moveSlots: database.prepare(
-        `UPDATE budget_slots SET key_name = (SELECT m.value FROM json_each(:moves) m WHERE m.key = budget_slots.key_name)
-         WHERE key_name IN (SELECT key FROM json_each(:moves))`,
-      ),
-      // A slot stands there as long as its call is open, and until its window is over.
-      isHeld: database.prepare<[string, string], number>(
-        `SELECT 1 FROM budget_slots WHERE key_name = ?
-         UNION ALL SELECT 1 FROM wholesale_keys WHERE key_name = ? AND stamped_mono IS NOT NULL LIMIT 1`,
-      ),
-      // A key that is gone is remembered as long as slots of its budget are held: it may come back under another name.
+      // A key that was removed is remembered while slots of its budget are held: it may come back under another name.
       dropOthers: database.prepare(
         `DELETE FROM wholesale_keys WHERE key_name NOT IN (SELECT value FROM json_each(:names))
          AND key_name NOT IN (SELECT key_name FROM budget_slots)`,
       ),
-      rest: database.prepare(
-        `INSERT INTO wholesale_keys (key_name, ${backOffColumns})
-         VALUES (:keyName, :bootId, :nowMono, :blockedUntilMono, :throttledUntilMono, :throttleLengthMs, :nowMs)
+      moveSlots: database.prepare(
+        `UPDATE budget_slots SET key_name = (SELECT m.value FROM json_each(:moves) m WHERE m.key = budget_slots.key_name)
+         WHERE key_name IN (SELECT key FROM json_each(:moves))`,
+      ),
+      // A slot is there while its call is in flight, and until its window is over.
+      isInUse: database.prepare<{ name: string }, number>(
+        `SELECT 1 FROM budget_slots WHERE key_name = :name
+         UNION ALL SELECT 1 FROM wholesale_keys WHERE key_name = :name AND stamped_mono IS NOT NULL LIMIT 1`,
+      ),
+      backOff: database.prepare<[string], BackOffRow>(
+        `SELECT boot_id AS bootId, stamped_mono AS stampedMono, blocked_until_mono AS blockedUntilMono,
+           throttled_until_mono AS throttledUntilMono, throttle_length_ms AS throttleLengthMs, rate_limited_at_ms AS rateLimitedAtMs
+         FROM wholesale_keys WHERE key_name = ?`,
+      ),
+      putBackOff: database.prepare(
+        `INSERT INTO wholesale_keys (key_name, boot_id, stamped_mono, blocked_until_mono, throttled_until_mono,
+           throttle_length_ms, rate_limited_at_ms)
+         VALUES (:keyName, :bootId, :stampedMono, :blockedUntilMono, :throttledUntilMono, :throttleLengthMs, :rateLimitedAtMs)
          ON CONFLICT (key_name) DO UPDATE SET boot_id = excluded.boot_id, stamped_mono = excluded.stamped_mono,
            blocked_until_mono = excluded.blocked_until_mono, throttled_until_mono = excluded.throttled_until_mono,
            throttle_length_ms = excluded.throttle_length_ms, rate_limited_at_ms = excluded.rate_limited_at_ms`,
       ),
-      // What was stamped in another run of the machine lasts as long again as it was asked for, from now on.
-      adoptBackOffs: database.prepare(
+      // A back-off that was stamped in another run of the machine lasts its full length again, from now on.
+      restartBackOffs: database.prepare(
         `UPDATE wholesale_keys SET boot_id = :bootId, stamped_mono = :nowMono,
            blocked_until_mono = :nowMono + max(0, blocked_until_mono - stamped_mono),
            throttled_until_mono = :nowMono + max(0, throttled_until_mono - stamped_mono)
          WHERE stamped_mono IS NOT NULL AND (boot_id IS NULL OR boot_id IS NOT :bootId)`,
       ),
-      rests: database.prepare<[], KeyBackOff>(
+      backOffs: database.prepare<[], KeyBackOff>(
         `SELECT key_name AS keyName, blocked_until_mono AS blockedUntilMono, throttled_until_mono AS throttledUntilMono,
            throttle_length_ms AS throttleLengthMs
          FROM wholesale_keys WHERE stamped_mono IS NOT NULL ORDER BY key_name`,
@@ -80,13 +104,14 @@ export class SqliteBudget implements StoredBudget {
       takeSlot: database.prepare(
         'INSERT INTO budget_slots (key_name, limit_name, attempt_id, boot_id, taken_mono) VALUES (?, ?, ?, ?, ?)',
       ),
-      settleSlots: database.prepare(
+      settleSlot: database.prepare('UPDATE budget_slots SET settled_mono = ? WHERE id = ?'),
+      settleAttempt: database.prepare(
         'UPDATE budget_slots SET settled_mono = ?, boot_id = ? WHERE attempt_id = ? AND settled_mono IS NULL',
       ),
-      freeSlots: database.prepare('DELETE FROM budget_slots WHERE attempt_id = ?'),
-      settleSlot: database.prepare('UPDATE budget_slots SET settled_mono = ? WHERE id = ?'),
-      adoptSlots: database.prepare(
-        'UPDATE budget_slots SET settled_mono = ?, boot_id = ? WHERE settled_mono IS NULL OR boot_id IS NULL OR boot_id IS NOT ?',
+      freeAttempt: database.prepare('DELETE FROM budget_slots WHERE attempt_id = ?'),
+      settleOthers: database.prepare(
+        `UPDATE budget_slots SET settled_mono = :settledMono, boot_id = :bootId
+         WHERE settled_mono IS NULL OR boot_id IS NULL OR boot_id IS NOT :bootId`,
       ),
       slots: database.prepare<[], BudgetSlot>(
         'SELECT key_name AS keyName, limit_name AS limitName, settled_mono AS settledMono FROM budget_slots ORDER BY settled_mono',
@@ -97,71 +122,61 @@ export class SqliteBudget implements StoredBudget {
     };
   }
 
-  /**
-   * @throws OrderSyncError CONFIG_INVALID while calls may be open and a value comes under another name: its open calls
-   *   are counted under the old one
-   */
   async adoptKeys(keys: KeysInUse): Promise<KeysAdopted> {
+    const { nowMs, whileRunning } = keys;
     return inTransaction(this.#database, () => {
-      const known = this.#statements.all.all();
-      const isFirst = known.length === 0;
-      const configured = keys.keys.map(({ name, value }) => ({ name, print: keyFingerprint(this.#namespace, value) }));
-      const changed = configured.filter(({ name, print }) => known.find((it) => it.keyName === name)?.print !== print);
-      const moves = changed.flatMap(({ name, print }): Move[] => {
-        const from = known.find((it) => it.print === print);
-        return from === undefined ? [] : [{ from: from.keyName, to: name }];
+      const known = this.#statements.keys.all();
+      const configured = keys.keys.map(
+        ({ name, value }): KeyRow => ({ name, fingerprint: keyFingerprint(this.#namespace, value) }),
+      );
+      const changed = configured.filter(
+        ({ name, fingerprint }) => known.find((key) => key.name === name)?.fingerprint !== fingerprint,
+      );
+      const moves = changed.flatMap(({ name, fingerprint }): Move[] => {
+        const from = known.find((key) => key.fingerprint === fingerprint);
+        return from === undefined ? [] : [{ from: from.name, to: name }];
       });
-      const held = moves.find(({ from }) => this.#statements.isHeld.get(from, from) !== undefined);
-      if (keys.whileRunning && held !== undefined) refuseMove(held);
-      const replaced = changed.filter(({ name }) => known.some((it) => it.keyName === name && it.print !== null));
+      const inUse = moves.find(({ from }) => this.#statements.isInUse.get({ name: from }) !== undefined);
+      // The calls in flight are counted under the old name.
+      if (whileRunning && inUse !== undefined) refuseMove(inUse);
+      const replaced = changed
+        .filter(({ name }) => known.some((key) => key.name === name && key.fingerprint !== null))
+        .map(({ name }) => name);
       this.#move(moves, replaced);
-      for (const { name, print } of configured) this.#statements.print.run({ name, print });
+      for (const key of configured) this.#statements.putKey.run(key);
       const names = configured.map(({ name }) => name);
       this.#statements.dropOthers.run({ names: JSON.stringify(names) });
-      this.#pauses.keysChanged({
-        configured: names,
-        changed: isFirst ? [] : changed.map(({ name }) => name),
-        nowMs: keys.nowMs,
-      });
-      return { replaced: replaced.map(({ name }) => name) };
+      // At the first start every key is new, and none of them changed.
+      const changedNames = known.length === 0 ? [] : changed.map(({ name }) => name);
+      this.#pauses.keysChanged({ configured: names, changed: changedNames, nowMs });
+      return { replaced };
     });
   }
 
-  /** What the server asked binds the value it was said to; slots stay with the name as well, which is only safer. */
-  #move(moves: readonly Move[], replaced: readonly { name: string }[]): void {
-    const read = this.#database.prepare<[string], Record<string, unknown>>(
-      `SELECT ${backOffColumns} FROM wholesale_keys WHERE key_name = ?`,
-    );
-    const rests = moves.map(({ from, to }) => ({ to, rest: read.get(from) }));
-    for (const { name } of replaced) this.#statements.forgetBackOff.run(name);
+  /** A back-off binds the value that it was asked of. Slots count for the name as well, which is only safer. */
+  #move(moves: readonly Move[], replaced: readonly string[]): void {
+    const backOffs = moves.map(({ from, to }) => ({ to, backOff: this.#statements.backOff.get(from) }));
+    for (const keyName of replaced) this.#statements.putBackOff.run({ keyName, ...noBackOff });
     if (moves.length > 0) {
-      const table = Object.fromEntries(moves.map(({ from, to }) => [from, to]));
-      this.#statements.moveSlots.run({ moves: JSON.stringify(table) });
+      const newNames = Object.fromEntries(moves.map(({ from, to }) => [from, to]));
+      this.#statements.moveSlots.run({ moves: JSON.stringify(newNames) });
     }
-    const write = this.#database.prepare(
-      `INSERT INTO wholesale_keys (key_name, ${backOffColumns}) VALUES (:to, :boot_id, :stamped_mono, :blocked_until_mono,
-         :throttled_until_mono, :throttle_length_ms, :rate_limited_at_ms)
-       ON CONFLICT (key_name) DO UPDATE SET boot_id = excluded.boot_id, stamped_mono = excluded.stamped_mono,
-         blocked_until_mono = excluded.blocked_until_mono, throttled_until_mono = excluded.throttled_until_mono,
-         throttle_length_ms = excluded.throttle_length_ms, rate_limited_at_ms = excluded.rate_limited_at_ms`,
-    );
-    for (const { to, rest } of rests) if (rest !== undefined) write.run({ to, ...rest });
+    for (const { to, backOff } of backOffs) this.#statements.putBackOff.run({ keyName: to, ...noBackOff, ...backOff });
   }
 
-  /** Called inside the transaction that closes the attempt which was turned away. */
-  rateLimited(rest: KeyBackOff, at: { nowMono: number; bootId: string | null; nowMs: number }): void {
-    const { nowMono, bootId, nowMs } = at;
-    this.#statements.rest.run({ ...rest, nowMono, bootId, nowMs });
+  /** Called inside the transaction that closes the attempt which was rate-limited. */
+  stampBackOff(backOff: KeyBackOff, { nowMono, bootId, nowMs }: Stamp): void {
+    this.#statements.putBackOff.run({ ...backOff, bootId, stampedMono: nowMono, rateLimitedAtMs: nowMs });
   }
 
-  async recordBackOff(rest: KeyBackOff, at: { nowMono: number; bootId: string | null; nowMs: number }): Promise<void> {
-    inTransaction(this.#database, () => this.rateLimited(rest, at));
+  async recordBackOff(backOff: KeyBackOff, at: Stamp): Promise<void> {
+    inTransaction(this.#database, () => this.stampBackOff(backOff, at));
   }
 
   async restoreBackOffs(restart: { nowMono: number; bootId: string | null }): Promise<readonly KeyBackOff[]> {
     return inTransaction(this.#database, () => {
-      this.#statements.adoptBackOffs.run(restart);
-      return this.#statements.rests.all();
+      this.#statements.restartBackOffs.run(restart);
+      return this.#statements.backOffs.all();
     });
   }
 
@@ -178,10 +193,16 @@ export class SqliteBudget implements StoredBudget {
     if (slot.spends) this.#statements.takeSlot.run(keyName, 'orders', attemptId, bootId, takenMono);
   }
 
-  /** A slot for a call without an attempt. */
+  /** Called inside the transaction that closes the attempt. Null: the call never left, and its slots are free. */
+  settleAttempt(attemptId: number, settledMono: number | null, bootId: string | null): void {
+    if (settledMono === null) this.#statements.freeAttempt.run(attemptId);
+    else this.#statements.settleAttempt.run(settledMono, bootId, attemptId);
+  }
+
   async takeSlot(slot: { keyName: string; nowMono: number; bootId: string | null }): Promise<number> {
+    const { keyName, nowMono, bootId } = slot;
     return inTransaction(this.#database, () =>
-      Number(this.#statements.takeSlot.run(slot.keyName, 'requests', null, slot.bootId, slot.nowMono).lastInsertRowid),
+      Number(this.#statements.takeSlot.run(keyName, 'requests', null, bootId, nowMono).lastInsertRowid),
     );
   }
 
@@ -189,15 +210,9 @@ export class SqliteBudget implements StoredBudget {
     inTransaction(this.#database, () => this.#statements.settleSlot.run(settledMono, id));
   }
 
-  /** Called inside the transaction that closes the attempt. Null: the call never left, and its slots are free. */
-  settleAttempt(attemptId: number, settledMono: number | null, bootId: string | null): void {
-    if (settledMono === null) this.#statements.freeSlots.run(attemptId);
-    else this.#statements.settleSlots.run(settledMono, bootId, attemptId);
-  }
-
   async restoreSlots(restart: { settledMono: number; bootId: string | null }): Promise<readonly BudgetSlot[]> {
     return inTransaction(this.#database, () => {
-      this.#statements.adoptSlots.run(restart.settledMono, restart.bootId, restart.bootId);
+      this.#statements.settleOthers.run(restart);
       return this.#statements.slots.all();
     });
   }

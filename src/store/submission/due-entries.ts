@@ -1,30 +1,26 @@
-import type { Sqlite } from '../sqlite/database.ts';
 import { Turns, type Queue } from '../intake/lanes.ts';
+import type { Sqlite } from '../sqlite/database.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
-import type { PausedScopes } from './paused-scopes.ts';
+import { isNotPaused, pausedLists, type PausedScopes } from './paused-scopes.ts';
 import type { AttemptClaim } from './submission.ts';
 
 /**
- * An eSIM is spent on by one call at a time, in the order in which the calls were asked for: while an earlier entry
- * of the same ICCID is open, a later one waits. A person may hold the earlier one, and let it go on while the later one
- * is being sent: then it is the earlier one that waits.
+ * An eSIM is spent on by one call at a time, in the order in which the entries came: while an earlier entry of the same
+ * ICCID is open, a later one waits. Where a person held the earlier one, and released it while the later one was being
+ * sent, the earlier one waits.
  */
 const iccidIsFree = `(e.iccid IS NULL OR NOT EXISTS (
   SELECT 1 FROM entries o WHERE o.iccid = e.iccid AND o.id <> e.id AND (o.id < e.id OR o.state = 'sending')
     AND o.iccid IS NOT NULL AND o.state IN ('pending', 'sending', 'waiting', 'unknown', 'placed')))`;
-/** The same for an entry in doubt, which is open already: the later ones wait for it. */
+/** The same for an entry of unknown outcome, which is open already: the later ones wait for it. */
 const iccidIsIdle = `(e.iccid IS NULL OR NOT EXISTS (
   SELECT 1 FROM entries o WHERE o.iccid = e.iccid AND o.iccid IS NOT NULL AND o.state = 'sending'))`;
 const mayStart = `(e.not_after_ms IS NULL OR e.not_after_ms > :nowMs)`;
-const notOpen = 'NOT EXISTS (SELECT 1 FROM attempts a WHERE a.entry_id = e.id AND a.closed_at_ms IS NULL)';
-
-/** What a person stopped, as lists. Where nothing is stopped, a query without them takes half the time. */
-const notStopped = `e.operation NOT IN (SELECT value FROM json_each(:operations))
-  AND (e.currency IS NULL OR e.currency NOT IN (SELECT value FROM json_each(:currencies)))`;
+const hasNoOpenCall = 'NOT EXISTS (SELECT 1 FROM attempts a WHERE a.entry_id = e.id AND a.closed_at_ms IS NULL)';
 
 interface SendParameters {
   nowMs: number;
-  /** JSON lists; not there where nothing is stopped. */
+  /** JSON lists; absent where nothing is paused. */
   operations?: string;
   currencies?: string;
 }
@@ -34,11 +30,7 @@ interface FarParameters {
   furthestMs: number;
 }
 
-interface QueueParameters extends SendParameters {
-  lane: string;
-}
-
-/** The lanes that have entries of a state, found by jumping from one to the next: their number costs, not the backlog. */
+/** The lanes that have entries of a state, found by going from one to the next: the cost is their number, not the backlog. */
 const lanesOf = (state: Queue['state']): string => `
   WITH RECURSIVE found (lane) AS (
     SELECT min(lane) FROM entries WHERE state = '${state}'
@@ -52,37 +44,38 @@ const headOf = (state: Queue['state'], allowed: string): string => `
     AND ${iccidIsFree}
   ORDER BY e.due_at_ms, e.id LIMIT 1`;
 
-/** The queries of what may be sent; `allowed` says what may. */
+/** The queries for entries to send; `allowed` is a condition on them. */
 function sendStatements(database: Sqlite, allowed: string) {
   return {
-    doubtful: database.prepare<SendParameters, EntryRow>(
+    unknown: database.prepare<SendParameters, EntryRow>(
       `SELECT e.* FROM entries e WHERE e.state = 'unknown' AND e.next_step = 'send' AND e.due_at_ms <= :nowMs
        AND ${allowed} AND ${iccidIsIdle} ORDER BY e.due_at_ms, e.id LIMIT 1`,
     ),
-    waiting: database.prepare<QueueParameters, EntryRow>(headOf('waiting', allowed)),
-    pending: database.prepare<QueueParameters, EntryRow>(headOf('pending', allowed)),
+    waiting: database.prepare<SendParameters & { lane: string }, EntryRow>(headOf('waiting', allowed)),
+    pending: database.prepare<SendParameters & { lane: string }, EntryRow>(headOf('pending', allowed)),
   };
 }
 
-/** What is due, in the order in which it is taken: what is in doubt first, then the shops in turn. */
+/** The due entries, in the order in which they are claimed: unknown outcomes first, then the shops in turn. */
 export class DueEntries {
   readonly #statements;
   readonly #turns = new Turns();
-  /** What was found at this count of changed rows; asked several times between two of them. */
+  /** What `nextAt` found at this count of changed rows. It is asked several times between two changes. */
   #nextAt: { changes: number; found: Map<AttemptClaim['step'], number | null> } | null = null;
 
   constructor(database: Sqlite) {
     this.#statements = {
-      all: sendStatements(database, 'true'),
-      notStopped: sendStatements(database, notStopped),
+      // Where nothing is paused, the query without the lists takes half the time.
+      send: sendStatements(database, 'true'),
+      sendUnpaused: sendStatements(database, isNotPaused),
       waitingLanes: database.prepare<[], string>(lanesOf('waiting')).pluck(),
       pendingLanes: database.prepare<[], string>(lanesOf('pending')).pluck(),
-      lookUpDoubtful: database.prepare<{ nowMs: number }, EntryRow>(
+      lookUpUnknown: database.prepare<{ nowMs: number }, EntryRow>(
         `SELECT e.* FROM entries e WHERE e.state = 'unknown' AND e.next_step = 'lookup' AND e.due_at_ms <= :nowMs
-         AND ${notOpen} ORDER BY e.due_at_ms, e.id LIMIT 1`,
+         AND ${hasNoOpenCall} ORDER BY e.due_at_ms, e.id LIMIT 1`,
       ),
       lookUpPlaced: database.prepare<{ nowMs: number }, EntryRow>(
-        `SELECT e.* FROM entries e WHERE e.state = 'placed' AND e.due_at_ms <= :nowMs AND ${notOpen}
+        `SELECT e.* FROM entries e WHERE e.state = 'placed' AND e.due_at_ms <= :nowMs AND ${hasNoOpenCall}
          ORDER BY e.due_at_ms, e.id LIMIT 1`,
       ),
       nextSend: database
@@ -97,18 +90,18 @@ export class DueEntries {
       nextLookup: database
         .prepare<[], number | null>(
           `SELECT min(at) FROM (
-             SELECT (SELECT min(e.due_at_ms) FROM entries e WHERE e.state = 'unknown' AND e.next_step = 'lookup' AND ${notOpen}) AS at
-             UNION ALL SELECT (SELECT min(e.due_at_ms) FROM entries e WHERE e.state = 'placed' AND ${notOpen}))`,
+             SELECT (SELECT min(e.due_at_ms) FROM entries e WHERE e.state = 'unknown' AND e.next_step = 'lookup' AND ${hasNoOpenCall}) AS at
+             UNION ALL SELECT (SELECT min(e.due_at_ms) FROM entries e WHERE e.state = 'placed' AND ${hasNoOpenCall}))`,
         )
         .pluck(),
-      // Counts on also where a transaction is rolled back.
+      // Keeps rising when a transaction is rolled back.
       changes: database.prepare<[], number>('SELECT total_changes()').pluck(),
-      farLane: database.prepare<FarParameters & { lane: string }>(
+      bringLaneForward: database.prepare<FarParameters & { lane: string }>(
         `UPDATE entries INDEXED BY entries_pending_lanes SET due_at_ms = :nowMs
          WHERE state = 'pending' AND lane = +:lane AND due_at_ms > :furthestMs`,
       ),
-      far: (['waiting', 'unknown', 'placed'] as const).map((state) =>
-        // The state stands in the text, so that the index of its rows is used.
+      bringForward: (['waiting', 'unknown', 'placed'] as const).map((state) =>
+        // The state is part of the text, so that SQLite uses the index of its rows.
         database.prepare<FarParameters>(
           `UPDATE entries SET due_at_ms = :nowMs WHERE state = '${state}' AND due_at_ms > :furthestMs`,
         ),
@@ -116,7 +109,7 @@ export class DueEntries {
       overdue: database.prepare<[number], EntryRow>(
         `SELECT * FROM entries WHERE state IN ('pending', 'waiting') AND not_after_ms IS NOT NULL AND not_after_ms <= ? LIMIT 500`,
       ),
-      outcomeUnknown: database
+      countUnknown: database
         .prepare<[], number>(
           `SELECT (SELECT count(*) FROM entries WHERE state = 'unknown')
                 + (SELECT count(*) FROM entries WHERE state = 'sending' AND outcome_unknown = 1)`,
@@ -125,21 +118,20 @@ export class DueEntries {
     };
   }
 
-  toSend(claim: AttemptClaim, still: Pick<PausedScopes, 'operations' | 'currencies'>): EntryRow | undefined {
-    const nothing = still.operations.length === 0 && still.currencies.length === 0;
-    const statements = nothing ? this.#statements.all : this.#statements.notStopped;
-    const stopped = nothing
-      ? {}
-      : { operations: JSON.stringify(still.operations), currencies: JSON.stringify(still.currencies) };
-    const doubtful = statements.doubtful.get({ nowMs: claim.nowMs, ...stopped });
-    if (doubtful !== undefined || !claim.allowNew) return doubtful;
+  toSend(claim: AttemptClaim, paused: Pick<PausedScopes, 'operations' | 'currencies'>): EntryRow | null {
+    const isNothingPaused = paused.operations.length === 0 && paused.currencies.length === 0;
+    const statements = isNothingPaused ? this.#statements.send : this.#statements.sendUnpaused;
+    const parameters = { nowMs: claim.nowMs, ...(isNothingPaused ? {} : pausedLists(paused)) };
+    const unknown = statements.unknown.get(parameters);
+    if (unknown !== undefined) return unknown;
+    if (!claim.allowNew) return null;
     for (const queue of this.#turns.order(this.#queues(), claim.pausedCurrencies)) {
-      const row = statements[queue.state].get({ nowMs: claim.nowMs, lane: queue.lane, ...stopped });
+      const row = statements[queue.state].get({ ...parameters, lane: queue.lane });
       if (row === undefined) continue;
       this.#turns.served(queue);
       return row;
     }
-    return undefined;
+    return null;
   }
 
   #queues(): readonly Queue[] {
@@ -148,11 +140,12 @@ export class DueEntries {
     return [...waiting, ...pending];
   }
 
-  toLookUp(nowMs: number): EntryRow | undefined {
-    return this.#statements.lookUpDoubtful.get({ nowMs }) ?? this.#statements.lookUpPlaced.get({ nowMs });
+  toLookUp(nowMs: number): EntryRow | null {
+    const { lookUpUnknown, lookUpPlaced } = this.#statements;
+    return lookUpUnknown.get({ nowMs }) ?? lookUpPlaced.get({ nowMs }) ?? null;
   }
 
-  nextAt(step: 'send' | 'lookup'): number | null {
+  nextAt(step: AttemptClaim['step']): number | null {
     const changes = this.#statements.changes.get() ?? 0;
     if (this.#nextAt?.changes !== changes) this.#nextAt = { changes, found: new Map() };
     const { found } = this.#nextAt;
@@ -164,19 +157,19 @@ export class DueEntries {
     return at;
   }
 
-  /** Makes due now what is due later than `furthestMs`. Returns how many; called inside a transaction. */
+  /** Makes entries due now that are due later than `furthestMs`. Returns how many; called inside a transaction. */
   bringForward(at: { nowMs: number; furthestMs: number }): number {
     const lanes = this.#statements.pendingLanes.all();
-    const pending = lanes.map((lane) => this.#statements.farLane.run({ ...at, lane }).changes);
-    const others = this.#statements.far.map((statement) => statement.run(at).changes);
+    const pending = lanes.map((lane) => this.#statements.bringLaneForward.run({ ...at, lane }).changes);
+    const others = this.#statements.bringForward.map((statement) => statement.run(at).changes);
     return [...pending, ...others].reduce((total, changes) => total + changes, 0);
   }
 
   countUnknownOutcomes(): number {
-    return this.#statements.outcomeUnknown.get() ?? 0;
+    return this.#statements.countUnknown.get() ?? 0;
   }
 
-  /** Entries whose deadline passed while nothing was charged for them; a few at a time. */
+  /** Entries whose deadline passed while nothing was charged for them, some at a time. */
   overdue(nowMs: number): readonly EntryRow[] {
     return this.#statements.overdue.all(nowMs);
   }

@@ -1,19 +1,24 @@
+import type { Statement } from 'better-sqlite3';
 import { decisionTable } from '../../core/decision/decision-table.ts';
-import { withDelivered } from '../../core/result/delivered-units.ts';
 import { outcomeRowFrom } from '../../core/decision/outcome.ts';
 import type { Settlement } from '../../core/decision/settlement.ts';
-import { canTransition, isFinal, type EntryState } from '../../core/entry/states.ts';
-import type { Replacement } from '../../core/entry/replacement.ts';
 import type { OperatorMove } from '../../core/entry/operator-decision.ts';
+import type { Replacement } from '../../core/entry/replacement.ts';
+import { canTransition, isFinal, type EntryState } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { referenceFor, type ReferenceNamespace } from '../../core/order/reference.ts';
-import type { Sqlite } from '../sqlite/database.ts';
-import type { SqliteResults } from '../results/sqlite-results.ts';
+import { withDelivered } from '../../core/result/delivered-units.ts';
 import { laneOf } from '../intake/lanes.ts';
+import type { SqliteResults } from '../results/sqlite-results.ts';
+import { longestText, type Sqlite } from '../sqlite/database.ts';
 import { recoveryStageNumber, rulesFrom, unitsFrom, type EntryRow } from '../sqlite/rows.ts';
+import { rememberEsim } from './esim-origins.ts';
 import type { AttemptClose } from './submission.ts';
 
-/** States that a shop is told about; the others are on their way to one of them. */
+/** Final states in which nothing was bought. */
+export const endedUnbought: ReadonlySet<EntryState> = new Set(['cancelled', 'expired', 'rejected']);
+
+/** States that are written back to the shop. The other states lead to one of them. */
 const reported: ReadonlySet<EntryState> = new Set([
   'placed',
   'fulfilled',
@@ -24,24 +29,29 @@ const reported: ReadonlySet<EntryState> = new Set([
   'needs_review',
 ]);
 
-/** Whether the last word was a refusal of this very order, and not a shut door or a limit that kept it from being asked. */
-function isRefused(row: EntryRow): boolean {
+/** Whether the API refused this order itself, rather than the account, the key or the rate. */
+function wasOrderRefused(row: EntryRow): boolean {
   const outcome = outcomeRowFrom(row.outcome_row);
   const column = row.operation === 'esim_cancel' ? 'cancelClean' : 'clean';
   return outcome !== null && decisionTable[outcome][column].verdict === 'wait';
 }
 
-/** The only writer of an entry's state: every change is legal, conditional, and counted. */
+/**
+ * The only writer of an entry's state. Each change is legal, conditional on the state that was read, and counted. Every
+ * method is called inside a transaction.
+ */
 export class EntryChanges {
+  readonly #database: Sqlite;
   readonly #namespace: ReferenceNamespace;
-  readonly #deliveries: SqliteResults;
+  readonly #results: SqliteResults;
   readonly #statements;
 
-  constructor(database: Sqlite, namespace: ReferenceNamespace, deliveries: SqliteResults) {
+  constructor(database: Sqlite, namespace: ReferenceNamespace, results: SqliteResults) {
+    this.#database = database;
     this.#namespace = namespace;
-    this.#deliveries = deliveries;
+    this.#results = results;
     this.#statements = {
-      update: database.prepare(
+      settle: database.prepare(
         `UPDATE entries SET state = :state, next_step = :nextStep, due_at_ms = :dueAtMs, outcome_unknown = :outcomeUnknown,
            settlement_delay_end_ms = :settlementDelayEndMs, tries = :tries, absences = :absences, recovery_stage = :recoveryStage,
            settlement_delay_end_mono = CASE WHEN :settlementDelayEndMs IS NULL THEN NULL ELSE coalesce(:settlementDelayEndMono, settlement_delay_end_mono) END,
@@ -56,50 +66,7 @@ export class EntryChanges {
            settled_at_ms = CASE WHEN :final = 1 THEN :nowMs ELSE settled_at_ms END
          WHERE id = :id AND state = :from`,
       ),
-      lineOf: database.prepare<[number], { source: string; order_id: string; line_id: string }>(
-        'SELECT r.source, r.order_id, l.line_id FROM lines l JOIN requests r ON r.id = l.request_id WHERE l.id = +?',
-      ),
-      insertReplacement: database.prepare(
-        `INSERT INTO entries (reference, line_id, generation, part, operation, variant, plan, iccid, quantity, days, currency,
-                              not_after_ms, rules, state, lane, due_at_ms, created_at_ms, updated_at_ms)
-         SELECT :reference, line_id, :generation, :part, operation, variant, plan, iccid, :quantity, days, :currency,
-                -- A deadline that has passed was that of the first order; no person orders anew to have it expire. What
-                -- the worker orders instead by itself keeps it.
-                CASE WHEN :byPerson = 0 OR not_after_ms > :nowMs THEN not_after_ms END, rules, 'pending', :lane, :nowMs,
-                -- After a loss it is looked up first as what it takes the place of was, however long that took.
-                CASE WHEN :byPerson = 0 AND recovery_stage <> 0 THEN created_at_ms ELSE :nowMs END, :nowMs
-         FROM entries WHERE id = :id`,
-      ),
-      markReplaced: database.prepare('UPDATE entries SET replaced = 1 WHERE id = ? AND replaced = 0'),
-      learnLimit: database.prepare(
-        `INSERT INTO variant_limits (variant, known_limit, learned_at_ms) VALUES (:variant, :limit, :nowMs)
-         ON CONFLICT (variant) DO UPDATE SET known_limit = min(known_limit, :limit), learned_at_ms = :nowMs`,
-      ),
-      requestOf: database.prepare<[number], number>('SELECT request_id FROM lines WHERE id = ?').pluck(),
-      rememberEsim: database.prepare(
-        'INSERT INTO esims (iccid, entry_id) VALUES (?, ?) ON CONFLICT (iccid) DO NOTHING',
-      ),
-      lowerUnsent: database.prepare(
-        `UPDATE entries SET quantity = :quantity, updated_at_ms = :nowMs WHERE id = :id AND quantity > :quantity
-         AND state IN ('pending', 'held') AND attempts = 0 AND request_body IS NULL AND outcome_unknown = 0 AND generation = 0`,
-      ),
-      askFirst: database.prepare(
-        `UPDATE entries SET next_step = 'lookup', due_at_ms = :nowMs, updated_at_ms = :nowMs WHERE id = :id AND state = 'unknown'`,
-      ),
-      lookUpFirst: database.prepare(
-        `UPDATE entries SET state = 'unknown', outcome_unknown = 1, next_step = 'send', recovery_stage = 1, absences = 0, due_at_ms = :nowMs,
-           updated_at_ms = :nowMs WHERE id = :id AND state = :from`,
-      ),
-      review: database.prepare(
-        `UPDATE entries SET state = 'needs_review', review_reason = :reason, updated_at_ms = :nowMs WHERE id = :id AND state = :from`,
-      ),
-      end: database.prepare(
-        `UPDATE entries SET state = :state, updated_at_ms = :nowMs, settled_at_ms = :nowMs,
-           error_code = CASE WHEN :keepsError = 1 THEN coalesce(error_code, :code) ELSE :code END,
-           error_message = CASE WHEN :keepsError = 1 THEN coalesce(error_message, :message) ELSE :message END
-         WHERE id = :id AND state = :from`,
-      ),
-      move: database.prepare(
+      applyCommand: database.prepare(
         `UPDATE entries SET state = :state, next_step = :nextStep, due_at_ms = :dueAtMs, outcome_unknown = :outcomeUnknown,
            settlement_delay_end_ms = :settlementDelayEndMs, review_reason = :reviewReason,
            settlement_delay_end_mono = CASE WHEN :settlementDelayEndMs IS NULL THEN NULL ELSE settlement_delay_end_mono END, held_from = :heldFrom,
@@ -111,14 +78,55 @@ export class EntryChanges {
          WHERE id = :id AND state = :from
            AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.entry_id = entries.id AND a.closed_at_ms IS NULL)`,
       ),
+      end: database.prepare(
+        `UPDATE entries SET state = :state, updated_at_ms = :nowMs, settled_at_ms = :nowMs,
+           error_code = CASE WHEN :keepError = 1 THEN coalesce(error_code, :errorCode) ELSE :errorCode END,
+           error_message = CASE WHEN :keepError = 1 THEN coalesce(error_message, :errorMessage) ELSE :errorMessage END
+         WHERE id = :id AND state = :from`,
+      ),
+      flag: database.prepare(
+        `UPDATE entries SET state = 'needs_review', review_reason = :reason, updated_at_ms = :nowMs WHERE id = :id AND state = :from`,
+      ),
+      lookUpNext: database.prepare(
+        `UPDATE entries SET next_step = 'lookup', due_at_ms = :nowMs, updated_at_ms = :nowMs WHERE id = :id AND state = 'unknown'`,
+      ),
+      recover: database.prepare(
+        `UPDATE entries SET state = 'unknown', outcome_unknown = 1, next_step = 'send', recovery_stage = 1, absences = 0, due_at_ms = :nowMs,
+           updated_at_ms = :nowMs WHERE id = :id AND state = :from`,
+      ),
+      lowerQuantity: database.prepare(
+        `UPDATE entries SET quantity = :quantity, updated_at_ms = :nowMs WHERE id = :id AND quantity > :quantity
+         AND state IN ('pending', 'held') AND attempts = 0 AND request_body IS NULL AND outcome_unknown = 0 AND generation = 0`,
+      ),
+      insertReplacement: database.prepare(
+        `INSERT INTO entries (reference, line_id, generation, part, operation, variant, plan, iccid, quantity, days, currency,
+                              not_after_ms, rules, state, lane, due_at_ms, created_at_ms, updated_at_ms)
+         SELECT :reference, line_id, :generation, :part, operation, variant, plan, iccid, :quantity, days, :currency,
+                -- A replacement that the worker orders by itself keeps the deadline. One that a person orders drops a
+                -- deadline that has passed: it would expire at once.
+                CASE WHEN :byPerson = 0 OR not_after_ms > :nowMs THEN not_after_ms END, rules, 'pending', :lane, :nowMs,
+                -- After a loss a replacement is looked up first, too, if its original was: however long that took.
+                CASE WHEN :byPerson = 0 AND recovery_stage <> 0 THEN created_at_ms ELSE :nowMs END, :nowMs
+         FROM entries WHERE id = :id`,
+      ),
+      markReplaced: database.prepare('UPDATE entries SET replaced = 1 WHERE id = ? AND replaced = 0'),
       isTaken: database
         .prepare<[number, number, number], number>(
           'SELECT 1 FROM entries WHERE line_id = ? AND generation = ? AND part = ?',
         )
         .pluck(),
+      lineOf: database.prepare<[number], { requestId: number; source: string; orderId: string; lineId: string }>(
+        `SELECT r.id AS requestId, r.source, r.order_id AS orderId, l.line_id AS lineId
+         FROM lines l JOIN requests r ON r.id = l.request_id WHERE l.id = +?`,
+      ),
+      learnLimit: database.prepare(
+        `INSERT INTO variant_limits (variant, known_limit, learned_at_ms) VALUES (:variant, :limit, :nowMs)
+         ON CONFLICT (variant) DO UPDATE SET known_limit = min(known_limit, :limit), learned_at_ms = :nowMs`,
+      ),
     };
   }
 
+  /** Records what a call led to. */
   settle(
     row: EntryRow,
     change: {
@@ -128,125 +136,132 @@ export class EntryChanges {
       sentAtMs: number | null;
     },
   ): void {
-    const { settlement } = change;
+    const { settlement, expected, sentAtMs } = change;
     const { nowMs, nowMono, bootId } = change.now;
-    const { settlementDelayMs } = settlement;
-    assert(
-      change.expected.includes(row.state),
-      `${row.reference} is in ${change.expected.join(' or ')}, found ${row.state}`,
-    );
-    assert(
-      row.state === settlement.state || canTransition(row.state, settlement.state),
-      `${row.reference} may go from ${row.state} to ${settlement.state}`,
-    );
-    const { answer, error } = settlement;
+    const { state, answer, error, settlementDelayMs } = settlement;
+    assert(expected.includes(row.state), `${row.reference} is in ${expected.join(' or ')}, found ${row.state}`);
     const units = withDelivered(answer?.units ?? [], unitsFrom(row.units));
-    const { changes } = this.#statements.update.run({
-      id: row.id,
-      from: row.state,
-      state: settlement.state,
-      nextStep: settlement.nextStep,
-      dueAtMs: Math.round(settlement.dueAtMs),
-      outcomeUnknown: settlement.outcomeUnknown ? 1 : 0,
-      settlementDelayEndMs: settlement.settlementDelayEndMs,
-      settlementDelayEndMono: settlementDelayMs === null ? null : nowMono + settlementDelayMs,
-      bootId,
-      tries: settlement.tries,
-      absences: settlement.absences,
-      recoveryStage: recoveryStageNumber(settlement.recoveryStage),
-      counted: settlement.counted ? 1 : 0,
-      row: settlement.row,
-      sentAtMs: change.sentAtMs,
-      errorCode: error?.code ?? null,
-      errorMessage: error?.message.slice(0, 500) ?? null,
-      errorBuffered: error?.buffered === true ? 1 : 0,
-      reviewReason: settlement.reviewReason,
-      orderNumber: answer?.orderNumber ?? null,
-      status: answer?.status ?? null,
-      cost: answer?.cost ?? null,
-      chargedCurrency: answer?.currency ?? null,
-      units: units.length === 0 ? null : JSON.stringify(units),
-      nowMs,
-      final: isFinal(settlement.state) ? 1 : 0,
-    });
-    assert(changes === 1, `${row.reference} is moved once`);
+    this.#change(
+      row,
+      state,
+      this.#statements.settle,
+      {
+        nextStep: settlement.nextStep,
+        dueAtMs: Math.round(settlement.dueAtMs),
+        outcomeUnknown: settlement.outcomeUnknown ? 1 : 0,
+        settlementDelayEndMs: settlement.settlementDelayEndMs,
+        settlementDelayEndMono: settlementDelayMs === null ? null : nowMono + settlementDelayMs,
+        bootId,
+        tries: settlement.tries,
+        absences: settlement.absences,
+        recoveryStage: recoveryStageNumber(settlement.recoveryStage),
+        counted: settlement.counted ? 1 : 0,
+        row: settlement.row,
+        sentAtMs,
+        errorCode: error?.code ?? null,
+        errorMessage: error?.message.slice(0, longestText) ?? null,
+        errorBuffered: error?.buffered === true ? 1 : 0,
+        reviewReason: settlement.reviewReason,
+        orderNumber: answer?.orderNumber ?? null,
+        status: answer?.status ?? null,
+        cost: answer?.cost ?? null,
+        chargedCurrency: answer?.currency ?? null,
+        units: units.length === 0 ? null : JSON.stringify(units),
+        nowMs,
+        final: isFinal(state) ? 1 : 0,
+      },
+      true,
+    );
     if (row.operation === 'esim_order') {
-      for (const unit of answer?.units ?? [])
-        if (unit.iccid !== undefined) this.#statements.rememberEsim.run(unit.iccid, row.id);
+      for (const { iccid } of answer?.units ?? []) if (iccid !== undefined) rememberEsim(this.#database, iccid, row.id);
     }
     this.#replace(row, settlement, nowMs);
-    // A poll that changes nothing is no news for the shop.
-    if (reported.has(settlement.state) && (row.state !== settlement.state || answer !== null)) this.#report(row, nowMs);
+    // A poll that finds nothing new is not reported.
+    if (reported.has(state) && (row.state !== state || answer !== null)) this.#report(row, nowMs);
   }
 
-  /** What takes the place of a refused entry is on disk with the refusal, before any of it is sent. */
-  #replace(row: EntryRow, settlement: Settlement, nowMs: number): void {
-    if (
-      settlement.row === 'limit_exceeded' &&
-      settlement.error?.buffered === false &&
-      row.quantity !== null &&
-      row.variant !== null
-    ) {
-      this.#statements.learnLimit.run({ variant: row.variant, limit: row.quantity - 1, nowMs });
-    }
-    for (const replacement of settlement.replacements)
-      this.#insertReplacement(row, replacement, { nowMs, byPerson: false });
-    if (settlement.replacements.length > 0) this.#statements.markReplaced.run(row.id);
-  }
-
-  /** Puts another entry of the same line on disk, with a reference of its own; returns that. */
-  #insertReplacement(row: EntryRow, replacement: Replacement, order: { nowMs: number; byPerson: boolean }): string {
-    const { nowMs, byPerson } = order;
-    const { generation, part, quantity, currency } = replacement;
-    const line = this.#statements.lineOf.get(row.line_id);
-    assert(line !== undefined, `the line of ${row.reference} exists`);
-    const subject = { source: line.source, orderId: line.order_id, lineId: line.line_id, generation, part };
-    const reference = referenceFor(this.#namespace, subject);
-    const lane = laneOf(line.source, currency, rulesFrom(row.rules).fallback_currency);
-    this.#statements.insertReplacement.run({
-      id: row.id,
-      reference,
-      generation,
-      part,
-      quantity,
-      currency,
-      lane,
-      nowMs,
-      byPerson: byPerson ? 1 : 0,
-    });
-    return reference;
-  }
-
-  /** Moves an entry as a person decided. It is not moved while a call for it is open. */
-  moveByPerson(row: EntryRow, move: OperatorMove, nowMs: number): void {
-    assert(
-      row.state === move.state || canTransition(row.state, move.state),
-      `${row.reference} may go from ${row.state} to ${move.state}`,
+  /** Performs what a person decided. Fails while a call for the entry is in flight. */
+  applyCommand(row: EntryRow, move: OperatorMove, nowMs: number): void {
+    const { state, error } = move;
+    this.#change(
+      row,
+      state,
+      this.#statements.applyCommand,
+      {
+        nextStep: move.nextStep,
+        dueAtMs: move.dueAtMs,
+        outcomeUnknown: move.outcomeUnknown ? 1 : 0,
+        settlementDelayEndMs: move.settlementDelayEndMs,
+        reviewReason: move.reviewReason,
+        heldFrom: move.heldFrom,
+        orderNumber: move.orderNumber,
+        restartsSchedule: move.restartsSchedule ? 1 : 0,
+        keepError: error === 'keep' ? 1 : 0,
+        errorCode: error === 'keep' ? null : (error?.code ?? null),
+        errorMessage: error === 'keep' ? null : (error?.message.slice(0, longestText) ?? null),
+        nowMs,
+        final: isFinal(state) ? 1 : 0,
+      },
+      true,
     );
-    const { error } = move;
-    const { changes } = this.#statements.move.run({
-      id: row.id,
-      from: row.state,
-      state: move.state,
-      nextStep: move.nextStep,
-      dueAtMs: move.dueAtMs,
-      outcomeUnknown: move.outcomeUnknown ? 1 : 0,
-      settlementDelayEndMs: move.settlementDelayEndMs,
-      reviewReason: move.reviewReason,
-      heldFrom: move.heldFrom,
-      orderNumber: move.orderNumber,
-      restartsSchedule: move.restartsSchedule ? 1 : 0,
-      keepError: error === 'keep' ? 1 : 0,
-      errorCode: error === 'keep' ? null : (error?.code ?? null),
-      errorMessage: error === 'keep' ? null : (error?.message.slice(0, 500) ?? null),
-      nowMs,
-      final: isFinal(move.state) ? 1 : 0,
-    });
-    assert(changes === 1, `${row.reference} is moved once by a person`);
-    if (row.state !== move.state) this.#report(row, nowMs);
+    if (row.state !== state) this.#report(row, nowMs);
   }
 
-  /** Orders a refused entry anew, under the next free generation: the same parting rule as for the worker's own. */
+  /** Ends an entry for which nothing was charged, because its deadline passed. */
+  endOverdue(row: EntryRow, nowMs: number): void {
+    assert(row.state === 'pending' || row.state === 'waiting', `nothing was charged for ${row.reference}`);
+    // A pending entry was never sent; a waiting one was answered.
+    this.#end(row, row.state === 'pending' ? 'expired' : 'rejected', nowMs, {
+      keepError: wasOrderRefused(row) ? 1 : 0,
+      errorCode: 'not_after_passed',
+      errorMessage: 'the deadline of the order passed before it could be bought; nothing was charged',
+    });
+  }
+
+  /** Cancels an entry that was never sent, or that was refused and waits to be sent again. */
+  cancel(row: EntryRow, message: string, nowMs: number): void {
+    assert(row.outcome_unknown === 0, `${row.reference} was surely not bought`);
+    this.#end(row, 'cancelled', nowMs, {
+      keepError: 1,
+      errorCode: 'taken_back',
+      errorMessage: message.slice(0, longestText),
+    });
+  }
+
+  #end(
+    row: EntryRow,
+    state: EntryState,
+    nowMs: number,
+    values: { keepError: 0 | 1; errorCode: string; errorMessage: string },
+  ): void {
+    this.#change(row, state, this.#statements.end, { nowMs, ...values });
+    this.#report(row, nowMs);
+  }
+
+  /** Flags an entry that the worker cannot settle by itself. */
+  flagForReview(row: EntryRow, reason: string, nowMs: number): void {
+    this.#change(row, 'needs_review', this.#statements.flag, { nowMs, reason });
+    this.#report(row, nowMs);
+  }
+
+  /** Has an entry looked up that was due to be sent again. */
+  lookUpNext(row: EntryRow, nowMs: number): void {
+    this.#change(row, 'unknown', this.#statements.lookUpNext, { nowMs }, true);
+  }
+
+  /** Begins the recovery of an entry that an outbox which was lost may have sent: its outcome is unknown. */
+  recover(row: EntryRow, nowMs: number): void {
+    this.#change(row, 'unknown', this.#statements.recover, { nowMs });
+  }
+
+  /** Lowers the quantity of an entry. False when its request was rendered before: a reference stands for its request. */
+  lowerQuantity(row: EntryRow, quantity: number, nowMs: number): boolean {
+    const { changes } = this.#statements.lowerQuantity.run({ id: row.id, quantity, nowMs });
+    if (changes === 1) this.#report(row, nowMs);
+    return changes === 1;
+  }
+
+  /** Re-orders a rejected entry under the next free generation, numbering parts as the worker does. */
   reorder(row: EntryRow, nowMs: number): string {
     assert(
       row.replaced === 0 && row.outcome_unknown === 0 && isFinal(row.state),
@@ -258,96 +273,73 @@ export class EntryChanges {
       part *= 2;
     }
     assert(Number.isSafeInteger(part), `${row.reference} was not ordered anew too often`);
-    const reference = this.#insertReplacement(row, { ...row, generation, part }, { nowMs, byPerson: true });
+    const reference = this.#insertReplacement(row, { ...row, generation, part }, { nowMs, byPerson: 1 });
     const { changes } = this.#statements.markReplaced.run(row.id);
     assert(changes === 1, `${row.reference} is replaced once`);
     this.#report(row, nowMs);
     return reference;
   }
 
-  /** Ends an entry for which nothing was charged, because its deadline passed. */
-  endOverdue(row: EntryRow, nowMs: number): void {
-    const from = row.state;
-    assert(from === 'pending' || from === 'waiting', `${row.reference} has not been charged for`);
-    // An entry that waits was answered; a pending one was never sent.
-    const to = from === 'pending' ? 'expired' : 'rejected';
-    assert(canTransition(from, to), `${row.reference} may go from ${from} to ${to}`);
-    const { changes } = this.#statements.end.run({
+  /** The reference of the first replacement of this entry, whether it was split or charged to another balance. */
+  replacementReferenceOf(row: EntryRow): string {
+    return this.#referenceOf(row, row.generation + 1, row.part * 2);
+  }
+
+  /** The replacements of a rejected entry are on disk with its rejection, before any of them is sent. */
+  #replace(row: EntryRow, { row: outcome, error, replacements }: Settlement, nowMs: number): void {
+    const { variant, quantity } = row;
+    if (outcome === 'limit_exceeded' && error?.buffered === false && quantity !== null && variant !== null) {
+      this.#statements.learnLimit.run({ variant, limit: quantity - 1, nowMs });
+    }
+    for (const replacement of replacements) this.#insertReplacement(row, replacement, { nowMs, byPerson: 0 });
+    if (replacements.length > 0) this.#statements.markReplaced.run(row.id);
+  }
+
+  /** Inserts another entry of the same line; returns its reference. */
+  #insertReplacement(row: EntryRow, replacement: Replacement, by: { nowMs: number; byPerson: 0 | 1 }): string {
+    const { generation, part, quantity, currency } = replacement;
+    const reference = this.#referenceOf(row, generation, part);
+    const lane = laneOf(this.#lineOf(row).source, currency, rulesFrom(row.rules).fallback_currency);
+    this.#statements.insertReplacement.run({
       id: row.id,
-      from,
-      state: to,
-      nowMs,
-      keepsError: isRefused(row) ? 1 : 0,
-      code: 'not_after_passed',
-      message: 'the deadline of the order passed before it could be bought; nothing was charged',
+      reference,
+      generation,
+      part,
+      quantity,
+      currency,
+      lane,
+      ...by,
     });
-    assert(changes === 1, `${row.reference} is ended once`);
-    this.#report(row, nowMs);
+    return reference;
   }
 
-  /** Takes an entry back that was never sent. */
-  cancelUnsentResult(row: EntryRow, message: string, nowMs: number): void {
-    assert(canTransition(row.state, 'cancelled'), `${row.reference} may be taken back from the state ${row.state}`);
-    assert(row.outcome_unknown === 0, `${row.reference} was not sent`);
-    const change = {
-      id: row.id,
-      from: row.state,
-      state: 'cancelled',
-      nowMs,
-      keepsError: 1,
-      code: 'taken_back',
-      message,
-    };
-    const { changes } = this.#statements.end.run(change);
-    assert(changes === 1, `${row.reference} is taken back once`);
-    this.#report(row, nowMs);
+  #referenceOf(row: EntryRow, generation: number, part: number): string {
+    return referenceFor(this.#namespace, { ...this.#lineOf(row), generation, part });
   }
 
-  /** What another outbox may have sent is in doubt: it is looked up before it is sent, or sent as such. */
-  lookUpFirst(row: EntryRow, nowMs: number): void {
-    assert(canTransition(row.state, 'unknown'), `${row.reference} may be looked up from the state ${row.state}`);
-    const { changes } = this.#statements.lookUpFirst.run({ id: row.id, from: row.state, nowMs });
-    assert(changes === 1, `${row.reference} is looked up first once`);
-  }
-
-  /** The reference of the first entry that takes the place of this one, however it was parted or charged. */
-  successorOf(row: EntryRow): string {
+  #lineOf(row: EntryRow): { requestId: number; source: string; orderId: string; lineId: string } {
     const line = this.#statements.lineOf.get(row.line_id);
     assert(line !== undefined, `the line of ${row.reference} exists`);
-    const { source, order_id: orderId, line_id: lineId } = line;
-    return referenceFor(this.#namespace, {
-      source,
-      orderId,
-      lineId,
-      generation: row.generation + 1,
-      part: row.part * 2,
-    });
+    return line;
   }
 
-  /** Lowers the quantity of an entry whose request was never made. False when one was: it stands for that, for ever. */
-  lowerUnsent(row: EntryRow, quantity: number, nowMs: number): boolean {
-    const { changes } = this.#statements.lowerUnsent.run({ id: row.id, quantity, nowMs });
-    if (changes === 1) this.#report(row, nowMs);
-    return changes === 1;
-  }
-
-  /** What was to be sent again is looked up instead. */
-  askFirst(row: EntryRow, nowMs: number): void {
-    const { changes } = this.#statements.askFirst.run({ id: row.id, nowMs });
-    assert(changes === 1, `${row.reference} is in doubt`);
-  }
-
-  /** Sets an entry aside that the worker cannot go on with; nothing was sent by this. */
-  putBeforePerson(row: EntryRow, reason: string, nowMs: number): void {
-    assert(canTransition(row.state, 'needs_review'), `${row.reference} may be reviewed from the state ${row.state}`);
-    const { changes } = this.#statements.review.run({ id: row.id, from: row.state, nowMs, reason });
-    assert(changes === 1, `${row.reference} is set aside once`);
-    this.#report(row, nowMs);
+  /** Runs the UPDATE of one entry, if it may go from the state that was read to this one. */
+  #change(
+    row: EntryRow,
+    to: EntryState,
+    update: Statement,
+    values: Readonly<Record<string, unknown>>,
+    mayStay = false,
+  ): void {
+    assert(
+      (mayStay && row.state === to) || canTransition(row.state, to),
+      `${row.reference} may go from ${row.state} to ${to}`,
+    );
+    const { changes } = update.run({ ...values, id: row.id, from: row.state, state: to });
+    assert(changes === 1, `${row.reference} is still in ${row.state}, and no call for it is in flight`);
   }
 
   #report(row: EntryRow, nowMs: number): void {
-    const requestId = this.#statements.requestOf.get(row.line_id);
-    assert(requestId !== undefined, `the line of ${row.reference} exists`);
-    this.#deliveries.changed(requestId, nowMs);
+    this.#results.changed(this.#lineOf(row).requestId, nowMs);
   }
 }

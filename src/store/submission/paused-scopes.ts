@@ -48,3 +48,14 @@ export function readPausedScopes(database: Sqlite): PausedScopes {
   }
   return { account, keys, operations, currencies, emptyBalances };
 }
+
+/** A condition on an entry `e`: neither its operation nor its balance is in the lists of `pausedLists`. */
+export const isNotPaused = `e.operation NOT IN (SELECT value FROM json_each(:operations))
+  AND (e.currency IS NULL OR e.currency NOT IN (SELECT value FROM json_each(:currencies)))`;
+
+export function pausedLists(paused: Pick<PausedScopes, 'operations' | 'currencies'>): {
+  operations: string;
+  currencies: string;
+} {
+  return { operations: JSON.stringify(paused.operations), currencies: JSON.stringify(paused.currencies) };
+}

@@ -1,6 +1,6 @@
 import { pauseScopeFrom } from '../../core/decision/pause-scope.ts';
 import type { AuditTable } from '../operator/audit.ts';
-import { inTransaction, type Sqlite } from '../sqlite/database.ts';
+import { inTransaction, longestText, type Sqlite } from '../sqlite/database.ts';
 import { pausedByPerson, readPauses } from './paused-scopes.ts';
 import type { NewPause, Pause, StoredPauses } from './submission.ts';
 
@@ -28,7 +28,7 @@ export class SqlitePauses implements StoredPauses {
       probeNow: database.prepare(
         'UPDATE pauses SET probe_at_ms = ?, probes = 0 WHERE scope = ? AND probe_at_ms IS NOT NULL',
       ),
-      // A probe that was under way must not let go on what only a person ends: they stopped it, or no probe can tell.
+      // A probe in flight must not end a pause that a person took over meanwhile, or one that no probe can judge.
       end: database.prepare('DELETE FROM pauses WHERE scope = :scope AND (:byWorker = 0 OR probe_at_ms IS NOT NULL)'),
     };
   }
@@ -46,7 +46,7 @@ export class SqlitePauses implements StoredPauses {
    * transaction.
    */
   record(pause: NewPause): void {
-    const { changes } = this.#statements.insert.run({ ...pause, message: pause.message.slice(0, 500) });
+    const { changes } = this.#statements.insert.run({ ...pause, message: pause.message.slice(0, longestText) });
     if (changes !== 1) return;
     const reason = `${pause.reason}: ${pause.message}`;
     this.#audit.record({ nowMs: pause.nowMs, actor: pause.openedBy, action: 'pause', subject: pause.scope, reason });
@@ -56,7 +56,7 @@ export class SqlitePauses implements StoredPauses {
     inTransaction(this.#database, () => this.#statements.postpone.run(probeAtMs, scope));
   }
 
-  /** Makes due now what is to be looked at later than `furthestMs`. Called inside a transaction. */
+  /** Makes probes due now that are due later than `furthestMs`. Called inside a transaction. */
   bringForward(at: { nowMs: number; furthestMs: number }): number {
     return this.#statements.bringForward.run(at).changes;
   }
@@ -70,15 +70,15 @@ export class SqlitePauses implements StoredPauses {
   }
 
   /**
-   * The keys of the configuration changed. What a key with another value is refused for is looked at again at once, by a
-   * probe; what the worker stopped of a key that is gone ends. A person's pause stays. Called inside a transaction.
+   * The keys of the configuration changed: pauses that a changed value may end are probed at once, and the worker's
+   * pauses of a removed key end. A person's pauses stay. Called inside a transaction.
    */
   keysChanged(keys: { configured: readonly string[]; changed: readonly string[]; nowMs: number }): void {
     const { configured, changed, nowMs } = keys;
     for (const { scope: text, reason } of readPauses(this.#database)) {
       const scope = pauseScopeFrom(text);
-      const isConcerned = scope?.kind === 'account' || (scope?.kind === 'key' && changed.includes(scope.name));
-      if (changed.length > 0 && isConcerned) this.#statements.probeNow.run(nowMs, text);
+      const mayEnd = scope?.kind === 'account' || (scope?.kind === 'key' && changed.includes(scope.name));
+      if (changed.length > 0 && mayEnd) this.#statements.probeNow.run(nowMs, text);
       if (scope?.kind !== 'key' || configured.includes(scope.name) || reason === pausedByPerson) continue;
       this.#statements.end.run({ scope: text, byWorker: 1 });
       const why = 'the key is not configured any more';

@@ -4,7 +4,7 @@ import { consecutiveRejections, verdictRows, type RecentVerdict } from '../../co
 import { outcomeRowFrom } from '../../core/decision/outcome.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 
-/** How far back is looked: what the other family did meanwhile must not make this a search through years. */
+/** How many of the newest attempts are read: the attempts of the other family must not make this a long search. */
 const attemptsLookedAt = 1000;
 
 const selectVerdicts = statementOf<

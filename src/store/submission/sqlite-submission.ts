@@ -1,20 +1,21 @@
-import { canTransition, type EntryState } from '../../core/entry/states.ts';
-import { assert } from '../../core/order-sync-error.ts';
-import { inTransaction, type Sqlite } from '../sqlite/database.ts';
-import type { Family } from '../../core/order/operation.ts';
 import type { RecentVerdict } from '../../core/decision/consecutive-rejections.ts';
+import { canTransition, type EntryState } from '../../core/entry/states.ts';
+import type { Family } from '../../core/order/operation.ts';
+import { assert } from '../../core/order-sync-error.ts';
 import type { SqliteResults } from '../results/sqlite-results.ts';
+import { inTransaction, longestText, type Sqlite } from '../sqlite/database.ts';
+import { entryFrom, type EntryRow } from '../sqlite/rows.ts';
 import type { AfterLoss } from './after-loss.ts';
 import type { SqliteBudget } from './budget.ts';
 import { DueEntries } from './due-entries.ts';
 import type { EntryChanges } from './entry-changes.ts';
+import { originOf } from './esim-origins.ts';
 import { SqliteLookupProofs } from './lookup-proofs.ts';
 import { readPausedScopes, type PausedScopes } from './paused-scopes.ts';
 import type { SqlitePauses } from './pauses.ts';
 import { readRecentVerdicts } from './recent-verdicts.ts';
 import type { SettlementDelays } from './settlement-delays.ts';
-import { entryFrom, type EntryRow } from '../sqlite/rows.ts';
-import type { AttemptClaim, AttemptClose, OpenAttempt, RenderedRequest, Submission } from './submission.ts';
+import type { AttemptClaim, AttemptClose, Entry, OpenAttempt, RenderedRequest, Submission } from './submission.ts';
 
 interface AttemptRow {
   readonly id: number;
@@ -26,10 +27,10 @@ interface AttemptRow {
 /** States in which an entry is looked up. */
 const lookedUp: readonly EntryState[] = ['unknown', 'placed'];
 
-/** How many entries one claim moves on that may not be sent again: it must not hold the others up. */
-const movedAtOnce = 100;
+/** How many entries that may not be sent one claim passes over: it must not hold the others up. */
+const passedOverAtOnce = 100;
 
-/** Claiming an entry and opening its attempt; closing the attempt and moving the entry. Append-only. */
+/** Claims entries and opens their attempts; closes the attempts and settles their entries. */
 export class SqliteSubmission implements Submission {
   readonly budget: SqliteBudget;
   readonly pauses: SqlitePauses;
@@ -88,155 +89,126 @@ export class SqliteSubmission implements Submission {
       knownLimit: database
         .prepare<[string], number>('SELECT known_limit FROM variant_limits WHERE variant = ?')
         .pluck(),
-      // An order whose money came back by itself tells nothing about a cancel of its eSIM: it reads the same before and after.
-      origin: database
-        .prepare<[string], string>(
-          "SELECT e.reference FROM esims s JOIN entries e ON e.id = s.entry_id WHERE s.iccid = +? AND e.state = 'fulfilled'",
-        )
-        .pluck(),
     };
   }
 
   async openAttempt(claim: AttemptClaim): Promise<OpenAttempt | null> {
     return inTransaction(this.#database, () => {
-      const still = readPausedScopes(this.#database);
-      if (still.account || still.keys.includes(claim.keyName)) return null;
-      const row = claim.step === 'send' ? this.#nextToSend(claim, still) : this.#due.toLookUp(claim.nowMs);
-      if (row === null || row === undefined) return null;
-      const entry = entryFrom(row, this.#knownLimit(row));
-      const purpose = claim.step === 'send' ? 'submit' : 'lookup';
-      const request = claim.step === 'send' ? this.#requestOf(row, claim) : null;
+      const paused = readPausedScopes(this.#database);
+      if (paused.account || paused.keys.includes(claim.keyName)) return null;
+      const isSend = claim.step === 'send';
+      const row = isSend ? this.#nextToSend(claim, paused) : this.#due.toLookUp(claim.nowMs);
+      if (row === null) return null;
+      const request = isSend ? requestOf(row, claim) : null;
       if (request instanceof Error) {
-        // A request that cannot be written down is never sent, and must not stop the others.
-        this.#entries.putBeforePerson(row, `its request could not be rendered: ${request.message}`, claim.nowMs);
+        // An entry whose request cannot be rendered is never sent, and must not stop the others.
+        this.#entries.flagForReview(row, `its request could not be rendered: ${request.message}`, claim.nowMs);
         return null;
       }
-      const inserted = this.#statements.insert.run({
-        entryId: row.id,
-        purpose,
-        keyName: claim.keyName,
-        incarnationId: claim.incarnationId,
-        nowMs: claim.nowMs,
-      });
+      const purpose = isSend ? 'submit' : 'lookup';
+      const { keyName, incarnationId, nowMs, nowMono, bootId } = claim;
+      const inserted = this.#statements.insert.run({ entryId: row.id, purpose, keyName, incarnationId, nowMs });
       const attemptId = Number(inserted.lastInsertRowid);
       if (request !== null) this.#startSending(row, request, claim);
-      this.budget.takeForAttempt({
-        keyName: claim.keyName,
+      this.budget.takeForAttempt({ keyName, attemptId, spends: isSend, takenMono: nowMono, bootId });
+      const entry = this.#entryOf(row);
+      const isReplacement = entry.recoveryStage === 'replacement';
+      return {
         attemptId,
-        spends: purpose === 'submit',
-        takenMono: claim.nowMono,
-        bootId: claim.bootId,
-      });
-      const successorReference = entry.recoveryStage === 'replacement' ? this.#entries.successorOf(row) : null;
-      const originReference = this.#originOf(row);
-      return { attemptId, purpose, openedAtMs: claim.nowMs, entry, request, originReference, successorReference };
+        purpose,
+        openedAtMs: nowMs,
+        entry,
+        request,
+        originReference: originOf(this.#database, row),
+        successorReference: isReplacement ? this.#entries.replacementReferenceOf(row) : null,
+      };
     });
   }
 
-  /** The next entry to send. What is in doubt and must not be sent again any more is moved on, a few at a time. */
-  #nextToSend(claim: AttemptClaim, still: PausedScopes): EntryRow | null {
+  /**
+   * The next entry to send. Entries that must not be sent are passed over, some at a time: those that a lost outbox may
+   * have sent, and those of unknown outcome whose reference may not be sent again.
+   */
+  #nextToSend(claim: AttemptClaim, paused: PausedScopes): EntryRow | null {
     let { allowNew } = claim;
-    const stopped = { ...still, operations: [...still.operations, ...(claim.pausedOperations ?? [])] };
-    for (let moved = 0; moved < movedAtOnce; moved += 1) {
-      const row = this.#due.toSend({ ...claim, allowNew }, stopped);
-      if (row === undefined) return null;
+    const scopes = { ...paused, operations: [...paused.operations, ...(claim.pausedOperations ?? [])] };
+    for (let passedOver = 0; passedOver < passedOverAtOnce; passedOver += 1) {
+      const row = this.#due.toSend({ ...claim, allowNew }, scopes);
+      if (row === null) return null;
       if (row.state !== 'unknown') {
-        if (!this.#afterLoss.appliesTo(row)) return row;
-        this.#entries.lookUpFirst(row, claim.nowMs);
-        // One at a time: each counts as in doubt, and those are limited.
+        if (!this.#afterLoss.mayHaveSent(row)) return row;
+        this.#entries.recover(row, claim.nowMs);
+        // One at a time: each counts as an unknown outcome, and their number is limited.
         allowNew = false;
         continue;
       }
-      const verdict = claim.judgeResend(entryFrom(row), this.#originOf(row));
+      const verdict = claim.judgeResend(entryFrom(row), originOf(this.#database, row));
       if (verdict.step === 'send') return row;
-      if (verdict.step === 'lookup') this.#entries.askFirst(row, claim.nowMs);
-      else this.#entries.putBeforePerson(row, verdict.reason, claim.nowMs);
+      if (verdict.step === 'lookup') this.#entries.lookUpNext(row, claim.nowMs);
+      else this.#entries.flagForReview(row, verdict.reason, claim.nowMs);
     }
     return null;
   }
 
-  #requestOf(row: EntryRow, claim: AttemptClaim): RenderedRequest | Error {
-    // What was sent once is sent again to the byte; only an entry that was never sent is rendered.
-    if (row.request_method !== null && row.request_path !== null) {
-      return { method: row.request_method, path: row.request_path, body: row.request_body };
-    }
-    try {
-      return claim.render(entryFrom(row));
-    } catch (error) {
-      return error instanceof Error ? error : new Error(String(error));
-    }
-  }
-
-  #startSending(row: EntryRow, request: RenderedRequest, claim: AttemptClaim): void {
+  #startSending(row: EntryRow, request: RenderedRequest, { keyName, nowMs }: AttemptClaim): void {
     assert(canTransition(row.state, 'sending'), `${row.reference} may be sent from the state ${row.state}`);
-    const { changes } = this.#statements.startSending.run({
-      id: row.id,
-      from: row.state,
-      keyName: claim.keyName,
-      nowMs: claim.nowMs,
-      method: request.method,
-      path: request.path,
-      body: request.body,
-    });
+    const { changes } = this.#statements.startSending.run({ ...request, id: row.id, from: row.state, keyName, nowMs });
     assert(changes === 1, `${row.reference} is claimed once`);
   }
 
-  #knownLimit(row: EntryRow): number | null {
-    return row.variant === null ? null : (this.#statements.knownLimit.get(row.variant) ?? null);
-  }
-
-  #originOf(row: EntryRow): string | null {
-    return row.operation === 'esim_cancel' && row.iccid !== null
-      ? (this.#statements.origin.get(row.iccid) ?? null)
-      : null;
+  #entryOf(row: EntryRow): Entry {
+    return entryFrom(row, row.variant === null ? null : (this.#statements.knownLimit.get(row.variant) ?? null));
   }
 
   async closeAttempt(close: AttemptClose): Promise<void> {
+    const { attemptId, entryId, nowMs, durationMs, outcome, settlement } = close;
     inTransaction(this.#database, () => {
-      const attempt = this.#statements.findAttempt.get(close.attemptId);
-      assert(
-        attempt !== undefined && attempt.entry_id === close.entryId,
-        `attempt ${close.attemptId} belongs to its entry`,
-      );
+      const attempt = this.#statements.findAttempt.get(attemptId);
+      assert(attempt !== undefined && attempt.entry_id === entryId, `attempt ${attemptId} belongs to its entry`);
       const { changes } = this.#statements.close.run({
-        attemptId: close.attemptId,
-        entryId: close.entryId,
-        nowMs: close.nowMs,
-        durationMs: close.durationMs,
-        sent: close.outcome.sent ? 1 : 0,
-        row: close.outcome.row,
-        http: close.outcome.http,
-        code: close.outcome.code,
-        message: close.outcome.message.slice(0, 500),
+        attemptId,
+        entryId,
+        nowMs,
+        durationMs,
+        row: outcome.row,
+        http: outcome.http,
+        code: outcome.code,
+        sent: outcome.sent ? 1 : 0,
+        message: outcome.message.slice(0, longestText),
       });
-      assert(changes === 1, `attempt ${close.attemptId} is closed once`);
-      this.budget.settleAttempt(close.attemptId, close.slotsSettledMono, close.bootId);
-      if (close.rest) this.budget.rateLimited(close.rest, close);
-      if (close.pause !== null) this.pauses.record({ ...close.pause, nowMs: close.nowMs });
-      const row = this.#statements.findEntry.get(close.entryId);
-      assert(row !== undefined, `entry ${close.entryId} exists`);
-      // A person may have held the entry while it was being looked up: what they decided stands.
-      if (attempt.purpose === 'lookup' && !lookedUp.includes(row.state)) return;
+      assert(changes === 1, `attempt ${attemptId} is closed once`);
+      this.budget.settleAttempt(attemptId, close.slotsSettledMono, close.bootId);
+      if (close.backOff) this.budget.stampBackOff(close.backOff, close);
+      if (close.pause !== null) this.pauses.record({ ...close.pause, nowMs });
+      const row = this.#existingEntry(entryId);
+      const isSubmit = attempt.purpose === 'submit';
+      // A person may have held the entry while it was looked up: that decision stands.
+      if (!isSubmit && !lookedUp.includes(row.state)) return;
       this.#entries.settle(row, {
-        settlement: close.settlement,
+        settlement,
         now: close,
-        expected: attempt.purpose === 'submit' ? ['sending'] : lookedUp,
-        sentAtMs: attempt.purpose === 'submit' && close.outcome.sent ? attempt.opened_at_ms : null,
+        expected: isSubmit ? ['sending'] : lookedUp,
+        sentAtMs: isSubmit && outcome.sent ? attempt.opened_at_ms : null,
       });
     });
+  }
+
+  #existingEntry(id: number): EntryRow {
+    const row = this.#statements.findEntry.get(id);
+    assert(row !== undefined, `entry ${id} exists`);
+    return row;
   }
 
   async openAttemptsOfOthers(incarnationId: number): Promise<readonly OpenAttempt[]> {
     return this.#statements.openOfOthers.all(incarnationId).map((attempt) => {
-      const row = this.#statements.findEntry.get(attempt.entry_id);
-      assert(row !== undefined, `entry ${attempt.entry_id} exists`);
+      const row = this.#existingEntry(attempt.entry_id);
       return {
         attemptId: attempt.id,
         purpose: attempt.purpose,
         openedAtMs: attempt.opened_at_ms,
-        entry: entryFrom(row, this.#knownLimit(row)),
+        entry: this.#entryOf(row),
         request: null,
-        originReference: this.#originOf(row),
+        originReference: originOf(this.#database, row),
         successorReference: null,
       };
     });
@@ -246,7 +218,7 @@ export class SqliteSubmission implements Submission {
     this.#settlementDelays.restart(restart);
   }
 
-  async nextDueAt(step: 'send' | 'lookup'): Promise<number | null> {
+  async nextDueAt(step: AttemptClaim['step']): Promise<number | null> {
     return this.#due.nextAt(step);
   }
 
@@ -254,10 +226,10 @@ export class SqliteSubmission implements Submission {
     const overdue = this.#due.overdue(nowMs);
     if (overdue.length === 0) return 0;
     return inTransaction(this.#database, () => {
-      const unsure = new Set(overdue.filter((row) => this.#afterLoss.appliesTo(row)));
-      // Nobody is told "expired" of what an outbox that was lost may have bought in time.
-      const room = Math.max(0, maxUnknownOutcomes - this.#due.countUnknownOutcomes());
-      for (const row of [...unsure].slice(0, room)) this.#entries.lookUpFirst(row, nowMs);
+      // No shop is told "expired" of an entry that a lost outbox may have bought in time.
+      const unsure = new Set(overdue.filter((row) => this.#afterLoss.mayHaveSent(row)));
+      const allowed = Math.max(0, maxUnknownOutcomes - this.#due.countUnknownOutcomes());
+      for (const row of [...unsure].slice(0, allowed)) this.#entries.recover(row, nowMs);
       const ended = overdue.filter((row) => !unsure.has(row));
       for (const row of ended) this.#entries.endOverdue(row, nowMs);
       return ended.length;
@@ -277,5 +249,17 @@ export class SqliteSubmission implements Submission {
 
   async recentVerdicts(family: Family): Promise<readonly RecentVerdict[]> {
     return readRecentVerdicts(this.#database, family);
+  }
+}
+
+/** A request that was sent once is sent again to the byte; only that of an entry that was never sent is rendered. */
+function requestOf(row: EntryRow, claim: AttemptClaim): RenderedRequest | Error {
+  if (row.request_method !== null && row.request_path !== null) {
+    return { method: row.request_method, path: row.request_path, body: row.request_body };
+  }
+  try {
+    return claim.render(entryFrom(row));
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
   }
 }

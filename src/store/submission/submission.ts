@@ -19,7 +19,7 @@ export interface Submission {
   openAttemptsOfOthers(incarnationId: number): Promise<readonly OpenAttempt[]>;
   /**
    * Lets the settlement delays that were stamped in another run of the machine end at `untilMono`. Without a boot id
-   * that cannot be told, and all of them do.
+   * every stamp may be of another run, and all of them end then.
    */
   restartSettlementDelays(restart: { untilMono: number; bootId: string | null }): Promise<void>;
   /** When the next entry is due: a time, or null when none is waiting for one. */
@@ -39,7 +39,7 @@ export interface Submission {
   recentVerdicts(family: Family): Promise<readonly RecentVerdict[]>;
 }
 
-/** The slots that calls hold, and what the server asked of each key. */
+/** The slots that calls hold, and the back-off of each key. */
 export interface StoredBudget {
   /**
    * The slots that earlier processes used. Those that were still open, or that were stamped in another run of the
@@ -55,8 +55,8 @@ export interface StoredBudget {
   /** A call without an entry was rate-limited; the back-off after an attempt is recorded when the attempt is closed. */
   recordBackOff(backOff: KeyBackOff, at: { nowMono: number; bootId: string | null; nowMs: number }): Promise<void>;
   /**
-   * Records the keys of the configuration, at the start and when they change. What is paused because of a key whose
-   * value changed is probed at once.
+   * Records the keys of the configuration, at the start and when they change. Pauses that a changed value may end are
+   * probed at once.
    * @throws OrderSyncError CONFIG_INVALID while running, when a value comes under another name
    */
   adoptKeys(keys: KeysInUse): Promise<KeysAdopted>;
@@ -98,7 +98,7 @@ export interface Entry extends ReferencedPurchase {
   readonly nextStep: 'send' | 'lookup';
   readonly outcomeUnknown: boolean;
   readonly settlementDelayEndMs: number | null;
-  /** The same on the monotonic clock of this run of the machine. */
+  /** The same end, on the monotonic clock of this run of the machine. */
   readonly settlementDelayEndMono: number | null;
   readonly recoveryStage: RecoveryStage;
   readonly attempts: number;
@@ -132,7 +132,7 @@ export interface AttemptClaim {
   readonly allowNew: boolean;
   /** Balances that are paused. */
   readonly pausedCurrencies: readonly string[];
-  /** Operations of which nothing is sent at this moment. Absent: none. */
+  /** Operations that are not sent at this moment, for example while a trial order is in flight. Absent: none. */
   readonly pausedOperations?: readonly Operation[];
   /** Renders the request of an entry that was never sent; stored with the attempt. */
   readonly render: (entry: Entry) => RenderedRequest;
@@ -166,8 +166,8 @@ export interface AttemptClose {
   readonly bootId: string | null;
   /** A scope that is paused from now on because of this outcome, with its reason. */
   readonly pause: Omit<Pause, 'sinceMs' | 'probes'> | null;
-  /** What the server asked of the key, when it rate-limited the call. */
-  readonly rest?: KeyBackOff | null;
+  /** The back-off of the key, when the call was rate-limited. */
+  readonly backOff?: KeyBackOff | null;
 }
 
 /** After a 429: until when a key backs off, and until when its calls are throttled. On the monotonic clock. */

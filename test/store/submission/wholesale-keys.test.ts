@@ -117,7 +117,9 @@ describe('what a server asked of a key', () => {
   const turnAway = async (orderId: string): Promise<void> => {
     await box.accept([line({ orderId })]);
     const attempt = await box.opened();
-    await box.store.submission.closeAttempt(close(attempt, { ...nothing, state: 'waiting' }, { rest, nowMono: 1000 }));
+    await box.store.submission.closeAttempt(
+      close(attempt, { ...nothing, state: 'waiting' }, { backOff: rest, nowMono: 1000 }),
+    );
   };
 
   it('is on disk with the attempt that was turned away, and means the same to the next process', async () => {

@@ -1,7 +1,7 @@
 import type { OrderRules } from '../../src/core/order/order-request.ts';
 import { withScarceStock } from './draw-scarcity.ts';
 import { wallStartMs } from './virtual-time.ts';
-import type { Product } from './market.ts';
+import type { Product } from './sim-account.ts';
 import { plainLine, plainProduct, type OrderBatch, type RunPlan } from './run-plan.ts';
 import type { SeededRandom } from './seeded-random.ts';
 

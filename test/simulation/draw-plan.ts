@@ -3,9 +3,9 @@ import { drawReadings, type ApiReadings } from './api-readings.ts';
 import { crashPlaces, rareCrashPlaces, storeCallsOfTheLoop } from './port-names.ts';
 import { withLossLookedUp, withLostDisk } from './draw-loss.ts';
 import { withScarceStock } from './draw-scarcity.ts';
-import type { FaultProfile } from './fates.ts';
-import type { ActPlan } from './person.ts';
-import type { ClosedDoor, Product, Refusal, Span } from './market.ts';
+import type { FaultProfile } from './call-faults.ts';
+import type { ActPlan } from './sim-operator.ts';
+import type { ClosedDoor, Product, Refusal, Span } from './sim-account.ts';
 import {
   cancelLine,
   esimLine,

@@ -1,5 +1,5 @@
 import type { OrderRules } from '../../src/core/order/order-request.ts';
-import type { Product } from './market.ts';
+import type { Product } from './sim-account.ts';
 import type { OrderBatch, RunPlan } from './run-plan.ts';
 import type { SeededRandom } from './seeded-random.ts';
 

@@ -1,9 +1,9 @@
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { ApiCall } from './api-call.ts';
 import { plainReadings, type ApiReadings } from './api-readings.ts';
-import type { Fate, FaultProfile } from './fates.ts';
-import type { MarketPlan, Product, Span } from './market.ts';
-import type { ActPlan } from './person.ts';
+import type { Fate, FaultProfile } from './call-faults.ts';
+import type { MarketPlan, Product, Span } from './sim-account.ts';
+import type { ActPlan } from './sim-operator.ts';
 import type { CrashKind } from './sim-disk.ts';
 import type { SqliteFault } from './sqlite-tap.ts';
 import { usualSettings, type WorkerSettings } from './sim-worker.ts';

@@ -1,7 +1,7 @@
 import type { LineState } from '../../src/core/result/result-document.ts';
 import { plainReadings } from './api-readings.ts';
-import { clean, type Fate } from './fates.ts';
-import type { Product, Span } from './market.ts';
+import { clean, type Fate } from './call-faults.ts';
+import type { Product, Span } from './sim-account.ts';
 import {
   cancelLine,
   esimLine,

@@ -4,7 +4,7 @@ import type { Arrivals } from './arrivals.ts';
 import type { ApiAnswer, ApiCall } from './api-call.ts';
 import { errorAnswer, orderAnswer } from './api-answers.ts';
 import type { SeededRandom } from './seeded-random.ts';
-import type { Market } from './market.ts';
+import type { Market } from './sim-account.ts';
 
 /** What a call turns out to be, once it has arrived. */
 export type Reception =

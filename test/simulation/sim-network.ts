@@ -2,7 +2,7 @@ import { bodyCapBytes } from '../../src/wholesale/transport/exchange.ts';
 import { faultRowOf, type CallEnd, type FaultRow } from '../../src/wholesale/transport/call-end.ts';
 import type { HttpCall, HttpPort } from '../../src/wholesale/transport/transport.ts';
 import type { ApiAnswer, ApiCall } from './api-call.ts';
-import type { Fate, LostEnd } from './fates.ts';
+import type { Fate, LostEnd } from './call-faults.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { SimApi } from './sim-api.ts';
 import type { SimProcess } from './sim-process.ts';

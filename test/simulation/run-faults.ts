@@ -1,6 +1,6 @@
 import type { ApiCall } from './api-call.ts';
 import type { ApiLedger } from './api-ledger.ts';
-import { clean, drawFate, Mislaid, tellableFate, type Fate } from './fates.ts';
+import { clean, drawFate, Mislaid, tellableFate, type Fate } from './call-faults.ts';
 import type { RunPlan } from './run-plan.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { subjectOf, type WireWatch } from './wire-watch.ts';

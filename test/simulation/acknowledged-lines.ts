@@ -32,7 +32,7 @@ export class AcknowledgedLines {
   }
 
   /** Whether something was sold for this line under a reference that is not one of the `known`. */
-  isSoldBeside(name: string, known: ReadonlySet<string>, ledger: ApiLedger, reorders: number): boolean {
+  isSoldElsewhere(name: string, known: ReadonlySet<string>, ledger: ApiLedger, reorders: number): boolean {
     const line = this.#lines.get(name)?.line;
     if (line === undefined) return false;
     return [...referencesOf(line, reorders)].some((it) => !known.has(it) && ledger.find(it) !== undefined);

@@ -3,7 +3,7 @@ import { errorAnswer } from './api-answers.ts';
 import type { SeededRandom } from './seeded-random.ts';
 
 /** What the network, or somebody on the way, does with one call. */
-export type Fate =
+export type CallFault =
   | { readonly kind: 'clean' }
   /** No byte leaves: this is what the system says. */
   | { readonly kind: 'not_sent'; readonly errorCode: string }
@@ -24,7 +24,7 @@ export type Fate =
 
 export type LostEnd = 'reset' | 'timeout' | 'deadline';
 
-export const clean: Fate = { kind: 'clean' };
+export const clean: CallFault = { kind: 'clean' };
 
 const page = (status: number, headers: Record<string, string> = {}): ApiAnswer => ({
   status,
@@ -100,7 +100,7 @@ function refusal(random: SeededRandom, path: string): ApiAnswer {
 }
 
 /** An answer about somebody else's order, as a mixed-up cache or server gives it. */
-function othersAnswer(random: SeededRandom, path: string): ApiAnswer {
+function answerOfOtherOrder(random: SeededRandom, path: string): ApiAnswer {
   const number = `X${random.int(1, 999)}`;
   const shown = path.startsWith('/esim/esims/')
     ? { number, iccid: '8999000000000000009', status: 'completed' }
@@ -109,7 +109,7 @@ function othersAnswer(random: SeededRandom, path: string): ApiAnswer {
 }
 
 /** What the API answers at its door, whatever is asked. */
-function shutDoor(random: SeededRandom): ApiAnswer {
+function denial_(random: SeededRandom): ApiAnswer {
   const [status, code] = random.pick(
     [401, 'invalid_key'] as const,
     [403, 'account_not_allowed'] as const,
@@ -120,12 +120,13 @@ function shutDoor(random: SeededRandom): ApiAnswer {
 }
 
 /** A mixed-up cache or replica does not find what is there. */
-const mislaid: Fate = { kind: 'refused', answer: errorAnswer(404, 'not_found', 'nothing of that name') };
+const falseNotFound: CallFault = { kind: 'refused', answer: errorAnswer(404, 'not_found', 'nothing of that name') };
 
-const isMislaid = (fate: Fate): boolean => fate.kind === 'refused' && fate.answer.body.includes('"not_found"');
+const isNotFound = (callFault: CallFault): boolean =>
+  callFault.kind === 'refused' && callFault.answer.body.includes('"not_found"');
 
 /** Mislays nothing for a third time: an API that goes on denying what it sold cannot be told from one that never sold it. */
-export class Mislaid {
+export class FalseNotFound {
   readonly #times = new Map<string, number>();
   readonly #random: SeededRandom;
   readonly #share: number;
@@ -136,23 +137,26 @@ export class Mislaid {
   }
 
   /** What becomes of a lookup for which this was drawn. */
-  of(drawn: Fate, path: string): Fate {
-    const fate = path.includes('/orders/') && this.#random.chance(this.#share) ? mislaid : drawn;
-    if (!isMislaid(fate)) return fate;
+  of(drawn: CallFault, path: string): CallFault {
+    const callFault = path.includes('/orders/') && this.#random.chance(this.#share) ? falseNotFound : drawn;
+    if (!isNotFound(callFault)) return callFault;
     const times = (this.#times.get(path) ?? 0) + 1;
     this.#times.set(path, times);
-    return times <= 2 ? fate : clean;
+    return times <= 2 ? callFault : clean;
   }
 }
 
 /** Calls of which nobody knows the end, and then every answer that the next call for the same thing may meet. */
-function drawDoubtfulFate(random: SeededRandom, call: { readonly path: string; readonly spends: boolean }): Fate {
+function drawUnknownOutcomeFault(
+  random: SeededRandom,
+  call: { readonly path: string; readonly spends: boolean },
+): CallFault {
   const kind = random.next();
   if (!call.spends) return kind < 0.3 ? { kind: 'lost_request', end: 'reset' } : clean;
   if (kind < 0.25) return { kind: 'lost_request', end: random.pick<LostEnd>('reset', 'timeout', 'deadline') };
   if (kind < 0.37) return { kind: 'lost_answer', end: random.pick('reset', 'cut') };
   if (kind < 0.5) return { kind: 'slow', processMs: 90_000 };
-  if (kind < 0.52) return { kind: 'instead', processed: false, answer: shutDoor(random) };
+  if (kind < 0.52) return { kind: 'instead', processed: false, answer: denial_(random) };
   if (kind < 0.78) return { kind: 'refused', answer: refusal(random, call.path) };
   const code = random.pick('ECONNREFUSED', 'CERT_HAS_EXPIRED', 'UND_ERR_PRX_TLS', 'EMFILE', 'UND_ERR_INVALID_ARG');
   if (kind < 0.84) return { kind: 'not_sent', errorCode: code };
@@ -160,7 +164,7 @@ function drawDoubtfulFate(random: SeededRandom, call: { readonly path: string; r
 }
 
 /** The first call for a thing is processed, and its answer is none; what comes after is as clean as can be. */
-function drawTrap(random: SeededRandom, first: boolean): Fate {
+function drawTrapFault(random: SeededRandom, first: boolean): CallFault {
   if (!first) return clean;
   const kind = random.next();
   if (kind < 0.3) return { kind: 'lost_answer', end: random.pick('reset', 'cut', 'timeout') };
@@ -173,22 +177,22 @@ function drawTrap(random: SeededRandom, first: boolean): Fate {
  * `trap` lets the first call succeed unseen, so that a refusal of the second is the doing of the first.
  * `late` takes longer over the first call than anybody waits, and refuses the second meanwhile.
  */
-export type FaultProfile = 'mixed' | 'doubtful' | 'trap' | 'late';
+export type FaultProfile = 'mixed' | 'unknown_outcomes' | 'trap' | 'late';
 
 /** Draws what happens to a call while faults are on. */
-export function drawFate(
+export function drawFault(
   random: SeededRandom,
   call: { readonly path: string; readonly spends: boolean; readonly first: boolean },
   profile: FaultProfile,
-): Fate {
-  if (profile === 'trap') return drawTrap(random, call.spends && call.first);
+): CallFault {
+  if (profile === 'trap') return drawTrapFault(random, call.spends && call.first);
   // Its lookups are answered: what they do not find is what this is about.
   if (profile === 'late' && !call.spends) return clean;
   if (profile === 'late')
     return call.first
       ? { kind: 'slow', processMs: random.pick(90_000, 110_000) }
       : { kind: 'refused', answer: refusal(random, call.path) };
-  if (profile === 'doubtful') return drawDoubtfulFate(random, call);
+  if (profile === 'unknown_outcomes') return drawUnknownOutcomeFault(random, call);
   const end = random.pick<LostEnd>('reset', 'reset', 'timeout', 'deadline');
   const kind = random.next();
   if (kind < 0.1) return { kind: 'not_sent', errorCode: random.pick(...notSent) };
@@ -204,13 +208,14 @@ export function drawFate(
   if (kind < 0.82) return { kind: 'instead', processed: true, answer: foreignAnswer(random) };
   if (kind < 0.9) return { kind: 'instead', processed: false, answer: rateLimited(random) };
   if (kind < 0.97) return { kind: 'refused', answer: refusal(random, call.path) };
-  if (kind < 0.98) return { kind: 'instead', processed: random.chance(0.5), answer: othersAnswer(random, call.path) };
+  if (kind < 0.98)
+    return { kind: 'instead', processed: random.chance(0.5), answer: answerOfOtherOrder(random, call.path) };
   return call.spends ? { kind: 'twice' } : clean;
 }
 
 /** What was drawn for a call, unless nobody could keep a promise under it: then the call is as clean as can be. */
-export function tellableFate(
-  drawn: Fate,
+export function decidableFault(
+  drawn: CallFault,
   call: {
     /** Its reference is looked for before anything else is checked. */
     readonly replayed: boolean;
@@ -219,7 +224,7 @@ export function tellableFate(
     /** A per-order limit that was met once is there for good. */
     readonly limitsLast: boolean;
   },
-): Fate {
+): CallFault {
   // One clean call that was doubled on the way and is answered with a refusal of its own first half: nobody could tell
   // that from a refusal. It is left to calls whose reference is known before anything else is checked.
   if (drawn.kind === 'twice' && !call.replayed) return clean;

@@ -18,7 +18,7 @@ export function withLostDisk(random: SeededRandom, plan: RunPlan): RunPlan {
     ...plan,
     readings: { ...plan.readings, replay: 'first' },
     batches,
-    acts: [],
+    operatorActions: [],
     lostDiskAtMs: random.int(1000, plan.faultsOffMs + 60_000),
   };
 }
@@ -56,12 +56,12 @@ export function withLossLookedUp(random: SeededRandom, plan: RunPlan): RunPlan {
   const [USD, EUR] = [random.int(0, 4000), random.int(4000, 20_000)];
   const money = poor ? { balances: { USD, EUR }, depositAtMs: backAtMs } : {};
   const products = new Map<string, Product>();
-  for (const [name, product] of plan.market.products) {
+  for (const [name, product] of plan.account.products) {
     const limited = random.chance(0.4) && name.startsWith('card');
     products.set(name, limited ? { ...product, limit: random.int(1, 2) } : product);
   }
-  const market = { ...plan.market, ...money, products };
-  const lost: RunPlan = { ...plan, batches, market, lostDiskAtMs, looksFirst: true };
+  const account = { ...plan.account, ...money, products };
+  const lost: RunPlan = { ...plan, batches, account, lostDiskAtMs, looksUpFirst: true };
   if (random.chance(0.35)) return withPartsBeforeLoss(random, lost);
   return random.chance(0.4) ? withScarceStock(random, lost) : lost;
 }
@@ -77,7 +77,7 @@ const rulesOfParts = [
 /** Orders of which some parts are bought, and seldom the first; all of it is there again after the loss. */
 function withPartsBeforeLoss(random: SeededRandom, plan: RunPlan): RunPlan {
   const lostDiskAtMs = Math.max(plan.lostDiskAtMs ?? 0, 40_000);
-  const products = new Map<string, Product>([...plan.market.products, ['whole', plainProduct]]);
+  const products = new Map<string, Product>([...plan.account.products, ['whole', plainProduct]]);
   const wanted = ['1', '2', '3'].map((digit): OrderBatch => {
     const rules = random.pick<OrderRules>(...rulesOfParts);
     const stock = { units: random.int(1, 4), untilMs: lostDiskAtMs + 60_000 };
@@ -95,9 +95,9 @@ function withPartsBeforeLoss(random: SeededRandom, plan: RunPlan): RunPlan {
     settings: { ...plan.settings, lookup: true },
     readings: { ...plan.readings, lookup: true },
     lostDiskAtMs,
-    market: { ...plan.market, products },
+    account: { ...plan.account, products },
     batches: [...plan.batches.slice(0, 1), whole, ...wanted],
     faultShare: random.pick(0, 0.1, 0.3),
-    acts: random.chance(0.7) ? [] : plan.acts,
+    operatorActions: random.chance(0.7) ? [] : plan.operatorActions,
   };
 }

@@ -4,14 +4,14 @@ import { crashPlaces, rareCrashPlaces, storeCallsOfTheLoop } from './port-names.
 import { withLossLookedUp, withLostDisk } from './draw-loss.ts';
 import { withScarceStock } from './draw-scarcity.ts';
 import type { FaultProfile } from './call-faults.ts';
-import type { ActPlan } from './sim-operator.ts';
-import type { ClosedDoor, Product, Refusal, Span } from './sim-account.ts';
+import type { OperatorActionPlan } from './sim-operator.ts';
+import type { Denial, Product, Refusal, Span } from './sim-account.ts';
 import {
   cancelLine,
   esimLine,
   forEver,
   plainLine,
-  quietPlan,
+  plainPlan,
   topupLine,
   type CrashPlan,
   type DiskErrorPlan,
@@ -86,8 +86,8 @@ function drawProduct(random: SeededRandom, refusals: readonly Refusal[], faultsO
   };
 }
 
-function drawDoors(random: SeededRandom, authorizations: readonly string[], faultsOffMs: number): ClosedDoor[] {
-  const doors: ClosedDoor[] = [];
+function drawDenials(random: SeededRandom, authorizations: readonly string[], faultsOffMs: number): Denial[] {
+  const denials: Denial[] = [];
   while (random.chance(0.25)) {
     const kinds: readonly (Refusal & { readonly authorization: string | null })[] = [
       { status: 503, code: 'api_disabled', message: 'Maintenance.', authorization: null },
@@ -100,12 +100,12 @@ function drawDoors(random: SeededRandom, authorizations: readonly string[], faul
       },
       { status: 403, code: 'ip_not_allowed', message: 'Not from here.', authorization: null },
     ];
-    const door = kinds[random.int(0, kinds.length - 1)];
+    const denial = kinds[random.int(0, kinds.length - 1)];
     const fromMs = random.int(0, faultsOffMs);
-    if (door !== undefined)
-      doors.push({ ...door, fromMs, untilMs: Math.min(faultsOffMs, fromMs + random.int(1000, 400_000)) });
+    if (denial !== undefined)
+      denials.push({ ...denial, fromMs, untilMs: Math.min(faultsOffMs, fromMs + random.int(1000, 400_000)) });
   }
-  return doors;
+  return denials;
 }
 
 function drawLine(
@@ -169,12 +169,12 @@ function drawDiskErrors(random: SeededRandom, aims: SeededRandom): DiskErrorPlan
   return errors;
 }
 
-function drawActs(random: SeededRandom, keys: readonly string[], faultsOffMs: number): ActPlan[] {
-  const acts: ActPlan[] = [];
+function drawOperatorActions(random: SeededRandom, keys: readonly string[], faultsOffMs: number): OperatorActionPlan[] {
+  const operatorActions: OperatorActionPlan[] = [];
   const most = random.chance(0.3) ? random.int(1, 8) : 0;
   for (let count = 0; count < most; count += 1) {
     const key = keys[random.int(0, keys.length - 1)] ?? '';
-    acts.push({
+    operatorActions.push({
       atMs: random.int(0, faultsOffMs + 240_000),
       action: random.pick(
         'hold',
@@ -193,31 +193,31 @@ function drawActs(random: SeededRandom, keys: readonly string[], faultsOffMs: nu
       scope: random.pick('account', `key:${key}`, 'family:gift_card', 'family:esim', 'balance:USD', 'balance:EUR'),
     });
   }
-  return acts;
+  return operatorActions;
 }
 
 /**
  * Somebody who answers every question at once, and may be wrong to answer so soon; where nothing can be looked up, so
  * that there are questions.
  */
-function withEagerPerson(random: SeededRandom, plan: RunPlan): RunPlan {
+function withEagerOperator(random: SeededRandom, plan: RunPlan): RunPlan {
   const everyMs = random.int(2000, 10_000);
   const count = Math.floor((plan.faultsOffMs + 120_000) / everyMs);
-  const acts = Array.from({ length: count }, (_, index): ActPlan => {
+  const operatorActions = Array.from({ length: count }, (_, index): OperatorActionPlan => {
     return { atMs: (index + 1) * everyMs, action: 'resolve', pick: random.next() * 0.9, scope: '' };
   });
   return {
     ...plan,
     settings: { ...plan.settings, lookup: false },
     readings: { ...plan.readings, lookup: false },
-    faultProfile: random.pick('doubtful', 'late'),
+    faultProfile: random.pick('unknown_outcomes', 'late'),
     faultShare: 0.9,
-    acts: [...plan.acts, ...acts],
+    operatorActions: [...plan.operatorActions, ...operatorActions],
   };
 }
 
 /** Cancels whose answers do not come, and every answer that the next try may meet. */
-function withDoubtfulCancels(random: SeededRandom, plan: RunPlan): RunPlan {
+function withUnknownCancels(random: SeededRandom, plan: RunPlan): RunPlan {
   const oldEsims = ['1', '2', '3', '4'].map((digit) => `894400000000000000${digit}`);
   const batches = oldEsims.map((iccid, index): OrderBatch => {
     const line = { ...plainLine, ...cancelLine, orderId: `c${index + 1}`, iccid };
@@ -228,7 +228,7 @@ function withDoubtfulCancels(random: SeededRandom, plan: RunPlan): RunPlan {
     oldEsims,
     batches,
     replacements: [],
-    faultProfile: random.pick('mixed', 'doubtful', 'doubtful'),
+    faultProfile: random.pick('mixed', 'unknown_outcomes', 'unknown_outcomes'),
     faultShare: random.pick(0.7, 0.95),
   };
 }
@@ -241,11 +241,11 @@ function withLateCalls(random: SeededRandom, plan: RunPlan): RunPlan {
 }
 
 /** Some runs aim at what seldom happens by itself. */
-function withSpeciality(random: SeededRandom, plan: RunPlan): RunPlan {
+function withSpecialCase(random: SeededRandom, plan: RunPlan): RunPlan {
   const draw = random.next();
-  if (draw < 0.06) return withEagerPerson(random, plan);
+  if (draw < 0.06) return withEagerOperator(random, plan);
   if (draw < 0.12) return withLostDisk(random, plan);
-  if (draw < 0.16) return withDoubtfulCancels(random, plan);
+  if (draw < 0.16) return withUnknownCancels(random, plan);
   return draw < 0.2 ? withLateCalls(random, plan) : plan;
 }
 
@@ -268,7 +268,7 @@ function withAimedCrash(random: SeededRandom, plan: RunPlan): RunPlan {
 /** Draws the whole run that a seed stands for. */
 export function drawPlan(seed: number): RunPlan {
   const random = new SeededRandom(seed);
-  const profile: FaultProfile = random.pick('mixed', 'mixed', 'mixed', 'doubtful', 'trap');
+  const profile: FaultProfile = random.pick('mixed', 'mixed', 'mixed', 'unknown_outcomes', 'trap');
   const trap = profile === 'trap';
   const readings: ApiReadings = { ...drawReadings(random), ...(trap ? { replay: 'after_checks' } : {}) };
   const settings = drawSettings(random, readings.lookup);
@@ -300,18 +300,18 @@ export function drawPlan(seed: number): RunPlan {
   const scarce = random.chance(0.2);
   const later = random.fork();
   const plan: RunPlan = {
-    ...quietPlan,
+    ...plainPlan,
     name: `seed ${seed}`,
     seed,
     settings,
     readings,
-    market: {
+    account: {
       products,
       balances: scarce
         ? { USD: random.int(0, 8000), EUR: random.int(0, 8000) }
         : { USD: 100_000_000, EUR: 100_000_000 },
       depositAtMs: faultsOffMs,
-      doors: drawDoors(random, authorizations, faultsOffMs),
+      denials: drawDenials(random, authorizations, faultsOffMs),
       authorizations,
       unchecked: new Map(
         oldEsims
@@ -329,9 +329,13 @@ export function drawPlan(seed: number): RunPlan {
       : [],
     namesBoots: random.chance(0.9),
     faultShare:
-      profile === 'doubtful' ? random.pick(0.7, 0.95) : profile === 'trap' ? 1 : random.pick(0, 0.1, 0.3, 0.3, 0.6),
+      profile === 'unknown_outcomes'
+        ? random.pick(0.7, 0.95)
+        : profile === 'trap'
+          ? 1
+          : random.pick(0, 0.1, 0.3, 0.3, 0.6),
     faultProfile: profile,
-    mislaidShare: new SeededRandom(seed ^ 0x3c6ef372).pick(0, 0, 0.1, 0.4),
+    falseNotFoundShare: new SeededRandom(seed ^ 0x3c6ef372).pick(0, 0, 0.1, 0.4),
     faultsOffMs,
     resultsFail: random.chance(0.1),
     // They take longer, and only SQLite itself could make a difference.
@@ -340,9 +344,9 @@ export function drawPlan(seed: number): RunPlan {
       ? { fromMs: random.int(0, faultsOffMs), untilMs: faultsOffMs }
       : { fromMs: 0, untilMs: 0 },
     diskErrors: drawDiskErrors(later, new SeededRandom(seed ^ 0x2545f491)),
-    acts: drawActs(later, Object.keys(settings.keys), faultsOffMs),
+    operatorActions: drawOperatorActions(later, Object.keys(settings.keys), faultsOffMs),
   };
-  const special = withAimedCrash(later, withSpeciality(later, plan));
+  const special = withAimedCrash(later, withSpecialCase(later, plan));
   // Drawn from a source of their own: the runs without them are what they were.
   return withLossOrScarcity(new SeededRandom(seed ^ 0x1b873593), special);
 }

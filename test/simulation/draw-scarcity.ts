@@ -6,7 +6,7 @@ import type { SeededRandom } from './seeded-random.ts';
 /** Few are left of each gift card, so that an order can be had in part; and orders that take what there is. */
 export function withScarceStock(random: SeededRandom, plan: RunPlan): RunPlan {
   const products = new Map<string, Product>();
-  for (const [name, product] of plan.market.products) {
+  for (const [name, product] of plan.account.products) {
     // Drawn for every product, so that what is sold of one moves nothing of another.
     const units = random.int(0, 8);
     const untilMs = random.pick(Number.POSITIVE_INFINITY, plan.faultsOffMs, random.int(0, plan.faultsOffMs));
@@ -23,5 +23,5 @@ export function withScarceStock(random: SeededRandom, plan: RunPlan): RunPlan {
     });
     return { ...batch, lines };
   });
-  return { ...plan, market: { ...plan.market, products }, batches };
+  return { ...plan, account: { ...plan.account, products }, batches };
 }

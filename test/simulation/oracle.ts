@@ -6,11 +6,11 @@ import { wallStartMs } from './virtual-time.ts';
 import { moneyText } from './api-answers.ts';
 import type { SimOrder } from './api-ledger.ts';
 import { referencesOf } from './line-references.ts';
-import { givesWay, looksFirst, mayBeAskedAfterLoss } from './oracle-after-loss.ts';
+import { isReplaced, looksUpFirst, mayNeedReviewAfterLoss } from './oracle-after-loss.ts';
 import type { World } from './world.ts';
 
 const referencesOfLine = (world: World, line: AcceptableLine): ReadonlySet<string> =>
-  referencesOf(line, world.person.reordersOf(line.source, line.orderId, line.lineId));
+  referencesOf(line, world.operator.reordersOf(line.source, line.orderId, line.lineId));
 
 /** Compares what the shop was told with what the API did. The worker's own view is asked for nothing. */
 export function checkAtEnd(world: World): void {
@@ -40,7 +40,7 @@ export function checkAtEnd(world: World): void {
   }
   for (const order of api.ledger.orders)
     if (!explained.has(order)) world.violate('I1', `nobody asked for the order ${order.reference}`);
-  checkMoney(world, told, anyReview || world.person.resolved.size > 0);
+  checkMoney(world, told, anyReview || world.operator.resolved.size > 0);
   checkSecrets(world);
 }
 
@@ -57,15 +57,15 @@ function checkEnded(world: World, name: string, line: AcceptableLine, entry: Res
   const kind = lookedUpAs(entry.operation);
   // After a doubt only a lookup tells that nothing was bought, and only where lookups are known to find what is there.
   // After a loss all of it is in doubt.
-  const outcomeUnknown = seen.doubtful || looksFirst(world);
-  const lastMs = looksFirst(world) ? world.wire.lastSeenMs(possible) : seen.lastMs;
+  const outcomeUnknown = seen.outcomeUnknown || looksUpFirst(world);
+  const lastMs = looksUpFirst(world) ? world.wire.lastSeenMs(possible) : seen.lastMs;
   if (entry.state === 'expired' && outcomeUnknown && !world.wire.foundBefore(kind, lastMs))
     world.violate('I4', `${name} is said to have expired, but it may have been bought for all that is known`);
   const deadline = entry.error?.code === 'not_after_passed';
-  if (entry.state !== 'rejected' || world.person.resolved.has(entry.reference)) return;
+  if (entry.state !== 'rejected' || world.operator.resolved.has(entry.reference)) return;
   if (!seen.refused && !deadline) world.violate('I4', `${name} is rejected, but the API never refused it`);
   // The refusal may be one of what was bought before the loss.
-  if (looksFirst(world) && !world.wire.foundBefore(kind, lastMs))
+  if (looksUpFirst(world) && !world.wire.foundBefore(kind, lastMs))
     world.violate('I4', `${name} is rejected after a loss, and no lookup has ever found an order`);
 }
 
@@ -91,19 +91,19 @@ function checkPurchase(world: World, line: AcceptableLine, reference: string, sh
   const last = Math.max(...[...possible].map((it) => world.wire.of(it).lastLeftAtMs ?? 0));
   const lateMs = line.notAfterMs === null ? 0 : wallStartMs + last - line.notAfterMs;
   // What a person orders anew after its deadline has none any more.
-  const anew = world.person.reordersOf(line.source, line.orderId, line.lineId) > 0;
+  const anew = world.operator.reordersOf(line.source, line.orderId, line.lineId) > 0;
   if (lateMs > 1000 && !anew && world.plan.wallJumps.length === 0)
     world.violate('I4', `${name} was sent ${lateMs} ms after its deadline`);
   const shownReferences = new Set(shown.entries.map((entry) => entry.reference));
   for (const entry of shown.entries) {
     if (!possible.has(entry.reference))
       world.violate('I3', `${name} is shown with the foreign reference ${entry.reference}`);
-    if (!givesWay(world, line, entry, shown)) checkEntry(world, line, entry, orders);
+    if (!isReplaced(world, line, entry, shown)) checkEntry(world, line, entry, orders);
     else if (orders.some((order) => order.reference === entry.reference))
       world.violate('I4', `${name}: ${entry.reference} gave way to others, but the API sold it`);
   }
   // What only a person can tell apart is not shown before one did.
-  if (looksFirst(world) && shown.state === 'needs_review') return orders;
+  if (looksUpFirst(world) && shown.state === 'needs_review') return orders;
   for (const order of orders)
     if (!shownReferences.has(order.reference))
       world.violate('I4', `${name}: the API sold ${order.reference}, which is not shown`);
@@ -121,7 +121,7 @@ function checkEntry(world: World, line: AcceptableLine, entry: ResultEntry, orde
       return;
     case 'cancelled':
       if (order !== undefined) world.violate('I4', `${name} is cancelled, but the API sold it`);
-      if (!world.person.cancelled.has(entry.reference)) world.violate('I4', `${name} is cancelled by nobody`);
+      if (!world.operator.cancelled.has(entry.reference)) world.violate('I4', `${name} is cancelled by nobody`);
       return;
     case 'fulfilled':
     case 'refunded':
@@ -129,7 +129,7 @@ function checkEntry(world: World, line: AcceptableLine, entry: ResultEntry, orde
     case 'needs_review':
       if (
         !mayBeReviewed(world, line, entry.reference, order) &&
-        !mayBeAskedAfterLoss(world, line, {
+        !mayNeedReviewAfterLoss(world, line, {
           reference: entry.reference,
           possible: referencesOfLine(world, line),
           orders,
@@ -155,7 +155,7 @@ function checkBought(world: World, name: string, entry: ResultEntry, order: SimO
   // A top-up delivers nothing of its own; an answer may name the eSIM that it was for.
   if (order.operation === 'esim_topup') return;
   // A person says that it was bought, and not what it brought.
-  if (world.person.resolved.has(entry.reference) && entry.units.length === 0) return;
+  if (world.operator.resolved.has(entry.reference) && entry.units.length === 0) return;
   const units = entry.units.map((unit) => unit.code ?? unit.iccid ?? '');
   if (units.toSorted().join() !== order.units.toSorted().join())
     world.violate('I5', `${name} was given ${units.join()}, sold were ${order.units.join()}`);
@@ -170,7 +170,7 @@ function checkCancel(world: World, name: string, line: AcceptableLine, shown: Re
   const others = world.acknowledged.all.filter((it) => it.line.iccid === iccid && it.line.operation === 'esim_cancel');
   // Of two cancels of one eSIM, the second is refused with right.
   // A cancel has no reference: after a loss that nobody told of it is made again, and refused with right.
-  const repeated = others.length > 1 || (world.plan.lostDiskAtMs !== null && !world.plan.looksFirst);
+  const repeated = others.length > 1 || (world.plan.lostDiskAtMs !== null && !world.plan.looksUpFirst);
   if (['rejected', 'expired', 'cancelled'].includes(shown.state) && ours && !repeated)
     world.violate('I6', `${name} is said to be refused, but the eSIM was cancelled and refunded`);
   const open = ['pending', 'sending', 'waiting', 'unknown', 'placed', 'held'].includes(shown.state);
@@ -178,11 +178,15 @@ function checkCancel(world: World, name: string, line: AcceptableLine, shown: Re
   if (shown.state !== 'needs_review') return;
   const seen = world.wire.of(`cancel:${iccid}`);
   if (
-    looksFirst(world) &&
+    looksUpFirst(world) &&
     (seen.refused || line.notAfterMs !== null || world.plan.settings.referenceExpiryMs < 3_600_000)
   )
     return;
-  if (!seen.doubtful && !seen.strange && !shown.entries.some((entry) => world.person.touched.has(entry.reference)))
+  if (
+    !seen.outcomeUnknown &&
+    !seen.undecidable &&
+    !shown.entries.some((entry) => world.operator.touched.has(entry.reference))
+  )
     world.violate('I7', `${name} needs a person without a reason`);
 }
 
@@ -190,11 +194,11 @@ function checkCancel(world: World, name: string, line: AcceptableLine, shown: Re
 function mayBeReviewed(world: World, line: AcceptableLine, reference: string, order: SimOrder | undefined): boolean {
   const seen = world.wire.of(reference);
   const { readings, settings } = world.plan;
-  if (seen.strange || world.person.touched.has(reference)) return true;
-  if (seen.doubtful && (!readings.lookup || settings.referenceExpiryMs < 3_600_000)) return true;
+  if (seen.undecidable || world.operator.touched.has(reference)) return true;
+  if (seen.outcomeUnknown && (!readings.lookup || settings.referenceExpiryMs < 3_600_000)) return true;
   // Until a lookup has found an order once, that it finds none proves nothing.
   const mattersWhenAbsent = seen.refused || line.notAfterMs !== null;
-  if (seen.doubtful && mattersWhenAbsent && !world.wire.foundBefore(lookedUpAs(line.operation), seen.lastMs))
+  if (seen.outcomeUnknown && mattersWhenAbsent && !world.wire.foundBefore(lookedUpAs(line.operation), seen.lastMs))
     return true;
   if (order === undefined) return false;
   const jumpedMs = Math.max(0, ...world.plan.wallJumps.map((jump) => jump.deltaMs));

@@ -1,18 +1,18 @@
 import type { ApiCall } from './api-call.ts';
 import type { ApiLedger } from './api-ledger.ts';
-import { clean, drawFate, Mislaid, tellableFate, type Fate } from './call-faults.ts';
+import { clean, drawFault, FalseNotFound, decidableFault, type CallFault } from './call-faults.ts';
 import type { RunPlan } from './run-plan.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { subjectOf, type WireWatch } from './wire-watch.ts';
 
 /** Says of every call of one run what becomes of it: as the plan's script says, or as it is drawn. */
-export class RunFates {
+export class RunFaults {
   readonly #plan: RunPlan;
   readonly #random: SeededRandom;
   readonly #wire: WireWatch;
   readonly #ledger: ApiLedger;
   readonly #nowMs: () => number;
-  readonly #mislaid: Mislaid;
+  readonly #falseNotFound: FalseNotFound;
   #calls = 0;
 
   constructor(plan: RunPlan, seen: { random: SeededRandom; wire: WireWatch; ledger: ApiLedger; nowMs: () => number }) {
@@ -21,20 +21,20 @@ export class RunFates {
     this.#wire = seen.wire;
     this.#ledger = seen.ledger;
     this.#nowMs = seen.nowMs;
-    this.#mislaid = new Mislaid(new SeededRandom(plan.seed ^ 0x51ed270b), plan.mislaidShare);
+    this.#falseNotFound = new FalseNotFound(new SeededRandom(plan.seed ^ 0x51ed270b), plan.falseNotFoundShare);
   }
 
-  of(call: ApiCall, spends: boolean): Fate {
+  of(call: ApiCall, spends: boolean): CallFault {
     const plan = this.#plan;
     this.#calls += 1;
     if (plan.script !== null) return plan.script(call, this.#calls);
     const faulty = this.#nowMs() < plan.faultsOffMs && this.#random.chance(plan.faultShare);
-    if (!faulty) return spends ? clean : this.#mislaid.of(clean, call.path);
+    if (!faulty) return spends ? clean : this.#falseNotFound.of(clean, call.path);
     const first = !this.#wire.seen.has(subjectOf(call));
-    const fate = drawFate(this.#random, { path: call.path, spends, first }, plan.faultProfile);
+    const callFault = drawFault(this.#random, { path: call.path, spends, first }, plan.faultProfile);
     const replayed = plan.readings.replay === 'first' && !call.path.endsWith('/cancel');
-    const forgotten = this.#wire.outboxLost && !plan.looksFirst && this.#ledger.find(subjectOf(call)) !== undefined;
-    const told = tellableFate(fate, { replayed, forgotten, limitsLast: plan.looksFirst });
-    return spends ? told : this.#mislaid.of(told, call.path);
+    const forgotten = this.#wire.outboxLost && !plan.looksUpFirst && this.#ledger.find(subjectOf(call)) !== undefined;
+    const told = decidableFault(callFault, { replayed, forgotten, limitsLast: plan.looksUpFirst });
+    return spends ? told : this.#falseNotFound.of(told, call.path);
   }
 }

@@ -1,9 +1,9 @@
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { ApiCall } from './api-call.ts';
 import { plainReadings, type ApiReadings } from './api-readings.ts';
-import type { Fate, FaultProfile } from './call-faults.ts';
-import type { MarketPlan, Product, Span } from './sim-account.ts';
-import type { ActPlan } from './sim-operator.ts';
+import type { CallFault, FaultProfile } from './call-faults.ts';
+import type { AccountPlan, Product, Span } from './sim-account.ts';
+import type { OperatorActionPlan } from './sim-operator.ts';
 import type { CrashKind } from './sim-disk.ts';
 import type { SqliteFault } from './sqlite-tap.ts';
 import { usualSettings, type WorkerSettings } from './sim-worker.ts';
@@ -47,7 +47,7 @@ export interface RunPlan {
   readonly seed: number;
   readonly settings: WorkerSettings;
   readonly readings: ApiReadings;
-  readonly market: MarketPlan;
+  readonly account: AccountPlan;
   /** eSIMs that the account had before, of unknown origin. */
   readonly oldEsims: readonly string[];
   readonly batches: readonly OrderBatch[];
@@ -59,7 +59,7 @@ export interface RunPlan {
   readonly namesBoots: boolean;
   readonly faultShare: number;
   /** How often a lookup does not find what is there: twice at the most for one thing, and also after the faults. */
-  readonly mislaidShare: number;
+  readonly falseNotFoundShare: number;
   readonly faultProfile: FaultProfile;
   readonly faultsOffMs: number;
   readonly resultsFail: boolean;
@@ -68,39 +68,39 @@ export interface RunPlan {
   /** When the disk of the outbox is lost; an empty one takes its place, with the same secret. */
   readonly lostDiskAtMs: number | null;
   /** Whether the new outbox is told that it follows a lost one, as `init --after-loss` does. */
-  readonly looksFirst: boolean;
+  readonly looksUpFirst: boolean;
   /** What people do to the worker's orders. */
-  readonly acts: readonly ActPlan[];
+  readonly operatorActions: readonly OperatorActionPlan[];
   /** Errors of SQLite itself, one after the other. */
   readonly diskErrors: readonly DiskErrorPlan[];
   /** When the disk of the outbox is nearly full. */
   readonly diskFull: Span;
   /** Says what happens to a call, instead of drawing it. */
-  readonly script: ((call: ApiCall, number: number) => Fate) | null;
+  readonly script: ((call: ApiCall, number: number) => CallFault) | null;
 }
 
 export const forEver = { fromMs: 0, untilMs: Number.POSITIVE_INFINITY } as const;
 
 export const plainProduct: Product = { priceCents: 473, refusals: [], afterSale: null };
 
-export const plainMarket: MarketPlan = {
+export const plainAccount: AccountPlan = {
   products: new Map([
     ['card', plainProduct],
     ['plan', plainProduct],
   ]),
   balances: { USD: 10_000_000, EUR: 10_000_000 },
   depositAtMs: 0,
-  doors: [],
+  denials: [],
   authorizations: [`Bearer ${usualSettings.keys['main'] ?? ''}`],
   unchecked: new Map(),
 };
 
-export const quietPlan: RunPlan = {
+export const plainPlan: RunPlan = {
   name: 'quiet',
   seed: 1,
   settings: usualSettings,
   readings: plainReadings,
-  market: plainMarket,
+  account: plainAccount,
   oldEsims: [],
   batches: [],
   replacements: [],
@@ -109,14 +109,14 @@ export const quietPlan: RunPlan = {
   wallJumps: [],
   namesBoots: true,
   faultShare: 0,
-  mislaidShare: 0,
+  falseNotFoundShare: 0,
   faultProfile: 'mixed',
   faultsOffMs: 0,
   resultsFail: false,
   ownFiles: true,
   lostDiskAtMs: null,
-  looksFirst: false,
-  acts: [],
+  looksUpFirst: false,
+  operatorActions: [],
   diskErrors: [],
   diskFull: { fromMs: 0, untilMs: 0 },
   script: null,
@@ -143,7 +143,7 @@ export const topupLine = { operation: 'esim_topup', variant: null, plan: 'plan',
 export const cancelLine = { operation: 'esim_cancel', variant: null, quantity: null, currency: null } as const;
 
 /** When a run must have come to rest, in ms of its virtual time. */
-export function atRestByMs(plan: RunPlan): number {
+export function mustBeDoneByMs(plan: RunPlan): number {
   const lines = plan.batches.reduce((sum, batch) => sum + batch.lines.length, plan.replacements.length);
   const queueMs = lines * 12 * Math.ceil(plan.settings.limits.windowMs / plan.settings.limits.orders);
   const jumpedMs = plan.wallJumps.reduce((sum, jump) => sum + Math.abs(jump.deltaMs), 0);
@@ -157,6 +157,6 @@ export function atRestByMs(plan: RunPlan): number {
   const parts = plan.batches
     .flatMap((batch) => batch.lines)
     .reduce((sum, line) => sum + (line.rules?.partial === true ? 15 : 2), 0);
-  const lookedUpMs = plan.looksFirst ? (parts * 60_000) / plan.settings.maxUnknownOutcomes : 0;
+  const lookedUpMs = plan.looksUpFirst ? (parts * 60_000) / plan.settings.maxUnknownOutcomes : 0;
   return plan.faultsOffMs + 1_800_000 + queueMs + jumpedMs + placedMs + ofOneEsim * 360_000 + lookedUpMs;
 }

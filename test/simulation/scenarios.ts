@@ -1,14 +1,14 @@
 import type { LineState } from '../../src/core/result/result-document.ts';
 import { plainReadings } from './api-readings.ts';
-import { clean, type Fate } from './call-faults.ts';
+import { clean, type CallFault } from './call-faults.ts';
 import type { Product, Span } from './sim-account.ts';
 import {
   cancelLine,
   esimLine,
   plainLine,
-  plainMarket,
+  plainAccount,
   plainProduct,
-  quietPlan,
+  plainPlan,
   topupLine,
   type RunPlan,
 } from './run-plan.ts';
@@ -28,22 +28,22 @@ const iccid = '8944000000000000001';
 const from = (untilMs: number): Span => ({ fromMs: 0, untilMs });
 
 /** The n-th call of a kind meets a fate; the others none. Counted by the run's own calls. */
-function onlyFirst(fate: Fate, path: RegExp): RunPlan['script'] {
+function onlyFirst(callFault: CallFault, path: RegExp): RunPlan['script'] {
   let used = false;
   return (call, number) => {
     if (number === 1) used = false;
     if (used || !path.test(call.path)) return clean;
     used = true;
-    return fate;
+    return callFault;
   };
 }
 
 function plan(name: string, changes: Partial<RunPlan>): RunPlan {
-  return { ...quietPlan, name, seed: 7, batches: [{ atMs: 10, lines: [plainLine], againAtMs: [] }], ...changes };
+  return { ...plainPlan, name, seed: 7, batches: [{ atMs: 10, lines: [plainLine], againAtMs: [] }], ...changes };
 }
 
-const withProduct = (product: Partial<Product>): RunPlan['market'] => ({
-  ...plainMarket,
+const withProduct = (product: Partial<Product>): RunPlan['account'] => ({
+  ...plainAccount,
   products: new Map([
     ['card', { ...plainProduct, ...product }],
     ['plan', plainProduct],
@@ -53,7 +53,7 @@ const withProduct = (product: Partial<Product>): RunPlan['market'] => ({
 const followedBy = (operation: 'esim_cancel' | 'esim_topup', changes: Partial<RunPlan>): Partial<RunPlan> => ({
   batches: [{ atMs: 10, lines: [{ ...plainLine, ...esimLine }], againAtMs: [] }],
   replacements: [{ orderId: 'o1', afterMs: 10, operation }],
-  market: { ...plainMarket, products: new Map([...plainMarket.products, ['plan1', plainProduct]]) },
+  account: { ...plainAccount, products: new Map([...plainAccount.products, ['plan1', plainProduct]]) },
   ...changes,
 });
 
@@ -61,7 +61,7 @@ const followedBy = (operation: 'esim_cancel' | 'esim_topup', changes: Partial<Ru
  * A refusal after a crash in the very first call of an installation: no lookup has ever found an order yet, so that it
  * finds none proves nothing, and a person is asked.
  */
-const refusedInDoubt: readonly LineState[] = ['fulfilled', 'needs_review'];
+const refusedAfterUnknownOutcome: readonly LineState[] = ['fulfilled', 'needs_review'];
 
 export const scenarios: readonly Scenario[] = [
   { plan: plan('gift card order', {}), ends: { 'o1/1': ['fulfilled'] }, twice: true },
@@ -114,27 +114,27 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     plan: plan('402, held until the deposit', {
-      market: { ...plainMarket, balances: { USD: 0 }, depositAtMs: 100_000 },
+      account: { ...plainAccount, balances: { USD: 0 }, depositAtMs: 100_000 },
     }),
-    ends: { 'o1/1': refusedInDoubt },
+    ends: { 'o1/1': refusedAfterUnknownOutcome },
   },
   {
     plan: plan('402, charged to the other balance', {
-      market: { ...plainMarket, balances: { USD: 0, EUR: 100_000 }, depositAtMs: Number.POSITIVE_INFINITY },
+      account: { ...plainAccount, balances: { USD: 0, EUR: 100_000 }, depositAtMs: Number.POSITIVE_INFINITY },
       batches: [{ atMs: 10, lines: [{ ...plainLine, rules: { fallback_currency: 'EUR' } }], againAtMs: [] }],
     }),
-    ends: { 'o1/1': refusedInDoubt },
+    ends: { 'o1/1': refusedAfterUnknownOutcome },
   },
   {
     plan: plan('limit exceeded, split', {
-      market: withProduct({ limit: 2 }),
+      account: withProduct({ limit: 2 }),
       batches: [{ atMs: 10, lines: [{ ...plainLine, quantity: 5, rules: { split: true } }], againAtMs: [] }],
     }),
-    ends: { 'o1/1': refusedInDoubt },
+    ends: { 'o1/1': refusedAfterUnknownOutcome },
   },
   {
     plan: plan('fewer in stock, ordered in parts', {
-      market: withProduct({ stock: { units: 3, untilMs: Number.POSITIVE_INFINITY } }),
+      account: withProduct({ stock: { units: 3, untilMs: Number.POSITIVE_INFINITY } }),
       batches: [{ atMs: 10, lines: [{ ...plainLine, quantity: 5, rules: { partial: true } }], againAtMs: [] }],
     }),
     ends: { 'o1/1': ['partial', 'needs_review'] },
@@ -142,25 +142,25 @@ export const scenarios: readonly Scenario[] = [
   {
     plan: plan('lost after another balance was charged, then looked up', {
       // The first order leaves too little for the second; after the loss there is enough for it.
-      market: { ...plainMarket, balances: { USD: 500, EUR: 100_000 }, depositAtMs: 100_000 },
+      account: { ...plainAccount, balances: { USD: 500, EUR: 100_000 }, depositAtMs: 100_000 },
       batches: ['1', '2'].map((digit) => ({
         atMs: Number(digit) * 10_000,
         lines: [{ ...plainLine, orderId: `o${digit}`, rules: { fallback_currency: 'EUR' } }],
         againAtMs: [],
       })),
       lostDiskAtMs: 60_000,
-      looksFirst: true,
+      looksUpFirst: true,
     }),
-    ends: { 'o1/1': ['fulfilled'], 'o2/1': refusedInDoubt },
+    ends: { 'o1/1': ['fulfilled'], 'o2/1': refusedAfterUnknownOutcome },
   },
   {
     plan: plan('out of stock, waited for', {
-      market: withProduct({
+      account: withProduct({
         refusals: [{ status: 409, code: 'out_of_stock', message: 'None left.', ...from(200_000) }],
       }),
       batches: [{ atMs: 10, lines: [{ ...plainLine, notAfterMs: wallStartMs + 3_600_000 }], againAtMs: [] }],
     }),
-    ends: { 'o1/1': refusedInDoubt },
+    ends: { 'o1/1': refusedAfterUnknownOutcome },
   },
   {
     plan: plan('placed, then polled', {
@@ -184,16 +184,16 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     plan: plan('pause and probe', {
-      market: {
-        ...plainMarket,
-        doors: [{ status: 503, code: 'api_disabled', message: 'Maintenance.', authorization: null, ...from(70_000) }],
+      account: {
+        ...plainAccount,
+        denials: [{ status: 503, code: 'api_disabled', message: 'Maintenance.', authorization: null, ...from(70_000) }],
       },
     }),
     ends: { 'o1/1': ['fulfilled'] },
   },
   {
     plan: plan('definite refusal', {
-      market: withProduct({ refusals: [{ status: 422, code: 'order_refused', message: 'No.', ...from(9e9) }] }),
+      account: withProduct({ refusals: [{ status: 422, code: 'order_refused', message: 'No.', ...from(9e9) }] }),
     }),
     ends: { 'o1/1': ['rejected', 'needs_review'] },
   },

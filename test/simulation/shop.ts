@@ -5,7 +5,7 @@ import { cancelLine, plainLine, topupLine, type RunPlan } from './run-plan.ts';
 import type { SimWorker } from './sim-worker.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
-interface Parcel {
+interface SentBatch {
   readonly lines: readonly AcceptableLine[];
   acknowledged: boolean;
   /** The run of the worker that it was given to; another one has never seen it. */
@@ -23,7 +23,7 @@ export class Shop {
   readonly #worker: () => SimWorker | null;
   readonly #onAcknowledged: (line: AcceptableLine, reference: string) => void;
   readonly #onRefused: (error: unknown) => void;
-  readonly #parcels: Parcel[] = [];
+  readonly #sentBatches: SentBatch[] = [];
   #expected = 0;
 
   constructor(options: {
@@ -52,38 +52,38 @@ export class Shop {
   }
 
   get allAcknowledged(): boolean {
-    return this.#expected === 0 && this.#parcels.every((parcel) => parcel.acknowledged);
+    return this.#expected === 0 && this.#sentBatches.every((sentBatch) => sentBatch.acknowledged);
   }
 
   /** The worker lost everything: the shop sends all of it once more. */
   sendAllAgain(): void {
-    for (const parcel of this.#parcels) Object.assign(parcel, { acknowledged: false, givenTo: null });
+    for (const sentBatch of this.#sentBatches) Object.assign(sentBatch, { acknowledged: false, givenTo: null });
   }
 
   /** A worker is there: it gets everything that is not acknowledged. */
   offer(): void {
     const worker = this.#worker();
     if (worker === null || !worker.ready) return;
-    for (const parcel of this.#parcels) {
-      if (parcel.acknowledged || parcel.givenTo === worker) continue;
-      parcel.givenTo = worker;
+    for (const sentBatch of this.#sentBatches) {
+      if (sentBatch.acknowledged || sentBatch.givenTo === worker) continue;
+      sentBatch.givenTo = worker;
       const batch: IntakeBatch = {
         nowMs: this.#wallMs(),
         fileId: null,
-        lines: parcel.lines.map((line) => ({ ...line, lineNumber: null })),
+        lines: sentBatch.lines.map((line) => ({ ...line, lineNumber: null })),
         rejections: [],
       };
       worker.accept(batch).then(
         (accepted) => {
-          parcel.acknowledged = true;
-          for (const [index, line] of parcel.lines.entries()) {
+          sentBatch.acknowledged = true;
+          for (const [index, line] of sentBatch.lines.entries()) {
             this.#onAcknowledged(line, accepted[index]?.reference ?? '');
           }
         },
         (error: unknown) => {
           this.#onRefused(error);
           this.#time.after(againMs, () => {
-            parcel.givenTo = null;
+            sentBatch.givenTo = null;
             this.offer();
           });
         },
@@ -95,7 +95,7 @@ export class Shop {
     this.#expected += 1;
     this.#time.after(atMs - this.#time.nowMs, () => {
       this.#expected -= 1;
-      this.#parcels.push({ lines, acknowledged: false, givenTo: null });
+      this.#sentBatches.push({ lines, acknowledged: false, givenTo: null });
       this.offer();
     });
   }

@@ -28,14 +28,14 @@ export interface Product {
 }
 
 /** Who is turned away at the door, and with what; `key` null is everybody. */
-export type ClosedDoor = Refusal & Span & { readonly authorization: string | null };
+export type Denial = Refusal & Span & { readonly authorization: string | null };
 
-export interface MarketPlan {
+export interface AccountPlan {
   readonly products: ReadonlyMap<string, Product>;
   readonly balances: Readonly<Record<string, number>>;
   /** When every balance is filled up. */
   readonly depositAtMs: number;
-  readonly doors: readonly ClosedDoor[];
+  readonly denials: readonly Denial[];
   readonly authorizations: readonly string[];
   /** eSIMs whose state cannot be checked for a while. */
   readonly unchecked: ReadonlyMap<string, Span>;
@@ -44,8 +44,8 @@ export interface MarketPlan {
 const lasts = (span: Span, nowMs: number): boolean => nowMs >= span.fromMs && nowMs < span.untilMs;
 
 /** Products, money and keys: everything that lets the API refuse a call, as it changes with time. */
-export class Market {
-  readonly #plan: MarketPlan;
+export class SimAccount {
+  readonly #plan: AccountPlan;
   readonly #balances = new Map<string, number>();
   /** How many units of each product were sold. */
   readonly #sold = new Map<string, number>();
@@ -53,17 +53,17 @@ export class Market {
   /** All charges less all refunds, by currency: what the worker's results must add up to. */
   readonly net = new Map<string, number>();
 
-  constructor(plan: MarketPlan) {
+  constructor(plan: AccountPlan) {
     this.#plan = plan;
     for (const [currency, cents] of Object.entries(plan.balances)) this.#balances.set(currency, cents);
   }
 
-  doorAnswer(call: ApiCall, nowMs: number): ApiAnswer | null {
+  denialOf(call: ApiCall, nowMs: number): ApiAnswer | null {
     const known = this.#plan.authorizations.includes(call.authorization);
-    const door = this.#plan.doors.find(
+    const denial = this.#plan.denials.find(
       (it) => lasts(it, nowMs) && (it.authorization === null || it.authorization === call.authorization),
     );
-    if (door !== undefined) return errorAnswer(door.status, door.code, door.message);
+    if (denial !== undefined) return errorAnswer(denial.status, denial.code, denial.message);
     return known ? null : errorAnswer(401, 'invalid_key', 'The key is not known.');
   }
 

@@ -4,7 +4,7 @@ import type { Arrivals } from './arrivals.ts';
 import type { ApiAnswer, ApiCall } from './api-call.ts';
 import { errorAnswer, orderAnswer } from './api-answers.ts';
 import type { SeededRandom } from './seeded-random.ts';
-import type { Market } from './sim-account.ts';
+import type { SimAccount } from './sim-account.ts';
 
 /** What a call turns out to be, once it has arrived. */
 export type Reception =
@@ -24,7 +24,7 @@ export class SimApi {
   readonly ledger: ApiLedger;
   readonly arrivals: Arrivals;
   readonly #readings: ApiReadings;
-  readonly #market: Market;
+  readonly #account: SimAccount;
   readonly #random: SeededRandom;
   readonly #nowMs: () => number;
   /** Refusals that stand for their reference. */
@@ -32,13 +32,13 @@ export class SimApi {
 
   constructor(options: {
     readings: ApiReadings;
-    market: Market;
+    account: SimAccount;
     random: SeededRandom;
     nowMs: () => number;
     arrivals: Arrivals;
   }) {
     this.#readings = options.readings;
-    this.#market = options.market;
+    this.#account = options.account;
     this.#random = options.random;
     this.#nowMs = options.nowMs;
     this.arrivals = options.arrivals;
@@ -48,7 +48,7 @@ export class SimApi {
   /** The call is at the door: it is stamped, and its key looked at. */
   receive(call: ApiCall): Reception {
     const spends = call.method === 'POST';
-    const rateLimited = this.#market.doorAnswer(call, this.#nowMs());
+    const rateLimited = this.#account.denialOf(call, this.#nowMs());
     const limited = this.arrivals.stamp(call, spends);
     if (rateLimited !== null) return { kind: 'rate_limited', answer: rateLimited };
     if (limited !== null) return { kind: 'rate_limited', answer: limited };
@@ -93,7 +93,7 @@ export class SimApi {
       return errorAnswer(409, 'reference_in_use', 'The reference belongs to an order of the other family.');
     if (known !== undefined && this.#readings.replay === 'first') return this.#answerFor(known);
     const esim = asked.iccid === null ? null : (this.ledger.esims.get(asked.iccid) ?? null);
-    const refusal = this.#market.refusalOf(asked, esim, this.#nowMs());
+    const refusal = this.#account.refusalOf(asked, esim, this.#nowMs());
     if (refusal !== null) {
       const moves = refusal.status === 402 || refusal.code === 'out_of_stock';
       const answer = errorAnswer(refusal.status, refusal.code, refusal.message);
@@ -107,7 +107,7 @@ export class SimApi {
 
   #sell(asked: Purchase, esim: SimEsim | null, body: string): SimOrder {
     const { readings, random } = { readings: this.#readings, random: this.#random };
-    const cost = this.#market.charge(asked, this.#nowMs());
+    const cost = this.#account.charge(asked, this.#nowMs());
     const later = random.chance(readings.laterShare) ? random.int(1000, readings.laterMs) : 0;
     const never = random.chance(readings.neverShare);
     const state = random.chance(readings.refundedShare)
@@ -115,7 +115,7 @@ export class SimApi {
       : random.chance(readings.failedShare)
         ? 'failed'
         : 'sold';
-    if (state === 'refunded') this.#market.refund(asked.currency, cost);
+    if (state === 'refunded') this.#account.refund(asked.currency, cost);
     const order = this.ledger.add({
       ...asked,
       body,
@@ -138,7 +138,7 @@ export class SimApi {
   #cancel(iccid: string): ApiAnswer {
     const esim = this.ledger.esims.get(iccid);
     if (esim === undefined) return errorAnswer(404, 'not_found', 'No eSIM with that ICCID.');
-    if (this.#market.cannotCheck(iccid, this.#nowMs()))
+    if (this.#account.cannotCheck(iccid, this.#nowMs()))
       return errorAnswer(409, 'not_cancellable', this.#readings.couldNotCheckMessage);
     if (esim.state !== 'fresh') return errorAnswer(409, 'not_cancellable', this.#readings.notCancellableMessage);
     esim.state = 'cancelled';
@@ -147,7 +147,7 @@ export class SimApi {
     // The order of a single eSIM is refunded as a whole; of several, only the one is gone.
     if (order !== undefined && this.#readings.cancelShows === 'order_refunded' && order.units.length === 1)
       order.shownAsRefunded = true;
-    this.#market.refund(esim.currency, esim.cost);
+    this.#account.refund(esim.currency, esim.cost);
     const refund = { iccid, status: 'cancelled' };
     return { status: 200, headers: {}, body: JSON.stringify(refund) };
   }

@@ -2,7 +2,7 @@ import { bodyCapBytes } from '../../src/wholesale/transport/exchange.ts';
 import { faultRowOf, type CallEnd, type FaultRow } from '../../src/wholesale/transport/call-end.ts';
 import type { HttpCall, HttpPort } from '../../src/wholesale/transport/transport.ts';
 import type { ApiAnswer, ApiCall } from './api-call.ts';
-import type { Fate, LostEnd } from './call-faults.ts';
+import type { CallFault, LostEnd } from './call-faults.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { SimApi } from './sim-api.ts';
 import type { SimProcess } from './sim-process.ts';
@@ -38,20 +38,20 @@ export class SimNetwork {
   readonly #time: VirtualTime;
   readonly #api: SimApi;
   readonly #random: SeededRandom;
-  readonly #fateOf: (call: ApiCall, spends: boolean) => Fate;
+  readonly #faultFor: (call: ApiCall, spends: boolean) => CallFault;
   readonly #observer: WireObserver;
 
   constructor(options: {
     time: VirtualTime;
     api: SimApi;
     random: SeededRandom;
-    fateOf: (call: ApiCall, spends: boolean) => Fate;
+    faultFor: (call: ApiCall, spends: boolean) => CallFault;
     observer: WireObserver;
   }) {
     this.#time = options.time;
     this.#api = options.api;
     this.#random = options.random;
-    this.#fateOf = options.fateOf;
+    this.#faultFor = options.faultFor;
     this.#observer = options.observer;
   }
 
@@ -72,7 +72,7 @@ export class SimNetwork {
       body: http.body,
     };
     const wire: WireCall = { call, process, spends, sent: false };
-    const fate = this.#fateOf(call, spends);
+    const callFault = this.#faultFor(call, spends);
     const { promise, resolve } = Promise.withResolvers<CallEnd>();
     let overAtMs: number | null = null;
     const finish = (end: CallEnd): void => {
@@ -100,22 +100,24 @@ export class SimNetwork {
     }
     process.after(this.#random.int(1, 40), () => {
       if (overAtMs !== null) return;
-      if (fate.kind === 'not_sent') {
-        const error = Object.assign(new Error(`${fate.errorCode} by the simulation`), { code: fate.errorCode });
+      if (callFault.kind === 'not_sent') {
+        const error = Object.assign(new Error(`${callFault.errorCode} by the simulation`), {
+          code: callFault.errorCode,
+        });
         fault(faultRowOf(error, { sent: false, headSeen: false }), error.message);
         return;
       }
       this.#observer.onLeaving(wire);
       if (!process.alive) return;
       wire.sent = true;
-      this.#send(wire, fate, { goneSinceMs: () => overAtMs ?? process.diedAtMs, finish, fault });
+      this.#send(wire, callFault, { goneSinceMs: () => overAtMs ?? process.diedAtMs, finish, fault });
     });
     return promise;
   }
 
   #send(
     wire: WireCall,
-    fate: Exclude<Fate, { kind: 'not_sent' }>,
+    callFault: Exclude<CallFault, { kind: 'not_sent' }>,
     client: {
       goneSinceMs: () => number | null;
       finish: (end: CallEnd) => void;
@@ -142,10 +144,10 @@ export class SimNetwork {
       this.#time.after(delayMs, () => {
         const goneSinceMs = client.goneSinceMs();
         if (goneSinceMs !== null) {
-          if (!survives && fate.kind !== 'late_request') return;
+          if (!survives && callFault.kind !== 'late_request') return;
           if (this.#time.nowMs - goneSinceMs > longestTransitMs) return;
         }
-        this.#api.arrivals.repeatedByOthers = fate.kind === 'twice' && delayMs > wayMs;
+        this.#api.arrivals.repeatedByOthers = callFault.kind === 'twice' && delayMs > wayMs;
         const reception = this.#api.receive(wire.call);
         this.#api.arrivals.repeatedByOthers = false;
         if (reception.kind === 'rate_limited') return this.#processed(wire, reception.answer, then);
@@ -153,11 +155,11 @@ export class SimNetwork {
       });
     };
     const usualMs = this.#random.int(1, 400);
-    switch (fate.kind) {
+    switch (callFault.kind) {
       case 'clean':
         return arrive(wayMs, usualMs, answerWith);
       case 'slow':
-        return arrive(wayMs, fate.processMs, answerWith);
+        return arrive(wayMs, callFault.processMs, answerWith);
       case 'twice': {
         let first: ApiAnswer | null = null;
         arrive(wayMs, usualMs, (answer) => {
@@ -169,23 +171,24 @@ export class SimNetwork {
         );
       }
       case 'lost_request':
-        return lose(fate.end, wayMs);
+        return lose(callFault.end, wayMs);
       case 'late_request':
-        lose(fate.end, wayMs);
-        return arrive(Math.max(wayMs, lostEnds[fate.end][0]) + fate.lateMs, usualMs, () => undefined);
+        lose(callFault.end, wayMs);
+        return arrive(Math.max(wayMs, lostEnds[callFault.end][0]) + callFault.lateMs, usualMs, () => undefined);
       case 'lost_answer':
         return arrive(wayMs, usualMs, (answer) => {
-          if (fate.end === 'cut') process.after(backMs, () => client.fault('cut_answer', 'other side closed', answer));
-          else lose(fate.end, backMs);
+          if (callFault.end === 'cut')
+            process.after(backMs, () => client.fault('cut_answer', 'other side closed', answer));
+          else lose(callFault.end, backMs);
         });
       case 'instead': {
-        const { answer } = fate;
-        if (fate.processed) arrive(wayMs, usualMs, () => answerWith(answer));
+        const { answer } = callFault;
+        if (callFault.processed) arrive(wayMs, usualMs, () => answerWith(answer));
         else answerWith(answer);
         return;
       }
       case 'refused':
-        answerWith(fate.answer);
+        answerWith(callFault.answer);
     }
   }
 

@@ -5,12 +5,12 @@ import type { SimDisk } from './sim-disk.ts';
 import type { ApiCall } from './api-call.ts';
 import type { SimWorker } from './sim-worker.ts';
 
-export type PersonsAction = 'hold' | 'release' | 'cancel' | 'retry' | 'resolve' | 'reorder' | 'pause' | 'resume';
+export type OperatorAction = 'hold' | 'release' | 'cancel' | 'retry' | 'resolve' | 'reorder' | 'pause' | 'resume';
 
 /** Something that a person does at some time, to an entry or to a scope of which there is one then. */
-export interface ActPlan {
+export interface OperatorActionPlan {
   readonly atMs: number;
-  readonly action: PersonsAction;
+  readonly action: OperatorAction;
   /** In [0, 1): which of those that it can be done to. */
   readonly pick: number;
   /** For `pause` and `resume`. */
@@ -18,7 +18,7 @@ export interface ActPlan {
 }
 
 /** What it makes sense to try each action on. Now and then a person tries it on anything. */
-const suited: Readonly<Partial<Record<PersonsAction, readonly string[]>>> = {
+const suitableStates: Readonly<Partial<Record<OperatorAction, readonly string[]>>> = {
   hold: ['pending', 'waiting', 'unknown', 'placed'],
   release: ['held'],
   cancel: ['pending', 'waiting', 'held'],
@@ -37,7 +37,7 @@ interface Target {
 }
 
 /** A command may have left before the pause was there; it takes this long at most. */
-const underWayMs = 2000;
+const inFlightMs = 2000;
 
 const who = { actor: 'a person', reason: 'as the simulation wants it' } as const;
 
@@ -45,7 +45,7 @@ const who = { actor: 'a person', reason: 'as the simulation wants it' } as const
  * Whoever acts on the command line, through the code that it uses. A person looks into the supplier's list before saying
  * what became of an order, and says the truth. What was asked counts as done from then on, whether or not an answer came.
  */
-export class Person {
+export class SimOperator {
   /** References that a person asked something of. */
   readonly touched = new Set<string>();
   readonly cancelled = new Set<string>();
@@ -62,7 +62,7 @@ export class Person {
   readonly #violate: (invariant: string, sentence: string) => void;
   readonly #onResumed: (scope: string) => void;
   readonly #mayReorder: (line: string, hasRules: boolean) => boolean;
-  readonly #isSoldBeside: (line: string, known: ReadonlySet<string>) => boolean;
+  readonly #isSoldElsewhere: (line: string, known: ReadonlySet<string>) => boolean;
 
   constructor(options: {
     disk: SimDisk;
@@ -76,7 +76,7 @@ export class Person {
     /** Whether it can be told afterwards what this line became, if it is ordered anew now. */
     mayReorder: (line: string, hasRules: boolean) => boolean;
     /** Whether the list of the supplier has an order for this line under a reference that the outbox does not know. */
-    isSoldBeside: (line: string, known: ReadonlySet<string>) => boolean;
+    isSoldElsewhere: (line: string, known: ReadonlySet<string>) => boolean;
   }) {
     this.#disk = options.disk;
     this.#ledger = options.ledger;
@@ -87,7 +87,7 @@ export class Person {
     this.#violate = options.violate;
     this.#onResumed = options.onResumed;
     this.#mayReorder = options.mayReorder;
-    this.#isSoldBeside = options.isSoldBeside;
+    this.#isSoldElsewhere = options.isSoldElsewhere;
   }
 
   /** How often a line was ordered anew, at most. */
@@ -104,16 +104,16 @@ export class Person {
     for (const asked of [this.touched, this.cancelled, this.resolved, this.#held, this.#stopped]) asked.clear();
   }
 
-  act(worker: SimWorker, plan: ActPlan): void {
+  act(worker: SimWorker, plan: OperatorActionPlan): void {
     if (plan.action === 'pause' || plan.action === 'resume') return this.#scope(worker, plan.action, plan.scope);
-    const states = plan.pick < 0.9 ? suited[plan.action] : undefined;
+    const states = plan.pick < 0.9 ? suitableStates[plan.action] : undefined;
     const targets = this.#targets().filter((it) => states === undefined || states.includes(it.state));
     const target = targets[Math.floor(plan.pick * 1000) % Math.max(1, targets.length)];
     if (target !== undefined) this.#entry(worker, plan.action, target);
   }
 
   /** Lets everything go on that stands still by a person's word or waits for one. */
-  letGoOn(worker: SimWorker): void {
+  resumeAll(worker: SimWorker): void {
     const scopes = this.#disk.connection
       .prepare<[], string>('SELECT scope FROM pauses WHERE probe_at_ms IS NULL ORDER BY scope')
       .pluck()
@@ -144,7 +144,7 @@ export class Person {
     });
   }
 
-  #entry(worker: SimWorker, action: Exclude<PersonsAction, 'pause' | 'resume'>, target: Target): void {
+  #entry(worker: SimWorker, action: Exclude<OperatorAction, 'pause' | 'resume'>, target: Target): void {
     const { reference } = target;
     const command = this.#commandFor(action, target);
     if (command === null) return;
@@ -160,7 +160,7 @@ export class Person {
     });
   }
 
-  #commandFor(action: Exclude<PersonsAction, 'pause' | 'resume'>, target: Target): StoreCommand | null {
+  #commandFor(action: Exclude<OperatorAction, 'pause' | 'resume'>, target: Target): StoreCommand | null {
     const { reference } = target;
     if (action === 'reorder') {
       if (!this.#mayReorder(target.line, target.rules !== '{}')) return null;
@@ -176,7 +176,7 @@ export class Person {
     const order = this.#ledger.find(reference);
     // Bought all the same, in another way: what is to be said of this reference is more than it can hold.
     const known = new Set(this.#targets().map((it) => it.reference));
-    if (order === undefined && this.#isSoldBeside(target.line, known)) return null;
+    if (order === undefined && this.#isSoldElsewhere(target.line, known)) return null;
     if (order === undefined) return { ...resolve, iccids, as: 'rejected', orderNumber: null };
     // Paid for and never delivered: that is the supplier's to settle.
     if (order.state === 'failed') return null;
@@ -208,7 +208,7 @@ export class Person {
   onLeaving(call: ApiCall, subject: string): void {
     if (this.#held.has(subject)) this.#violate('I21', `${subject} was sent although a person holds it`);
     for (const [scope, sinceMs] of this.#stopped) {
-      if (this.#nowMs() - sinceMs > underWayMs && this.#isIn(scope, call))
+      if (this.#nowMs() - sinceMs > inFlightMs && this.#isIn(scope, call))
         this.#violate('I21', `${subject} was sent although a person stopped ${scope}`);
     }
   }

@@ -6,9 +6,9 @@ import type { WireCall, WireObserver } from './sim-network.ts';
 /** What the observer of the wire remembers of one purchase or cancel: what the worker can have seen of it. */
 export interface SeenOfCall {
   /** An end after which nobody can know whether it was processed. */
-  doubtful: boolean;
+  outcomeUnknown: boolean;
   /** An answer after which only a person can go on. */
-  strange: boolean;
+  undecidable: boolean;
   /** A definite refusal of this very call came. */
   refused: boolean;
   /** When its first byte left for the first time; null if none ever did. */
@@ -32,7 +32,7 @@ export function subjectOf(call: { path: string; body: string | null }): string {
 
 const accountWide = new Set(['account_not_allowed', 'api_disabled']);
 const keyWide = new Set(['invalid_key', 'ip_not_allowed']);
-const strangeCodes = new Set(['reference_in_use', 'some_new_code']);
+const unexpectedCodes = new Set(['reference_in_use', 'some_new_code']);
 
 function codeIn(end: CallEnd): string | null {
   if (end.kind !== 'answer') return null;
@@ -50,7 +50,7 @@ export class WireWatch implements WireObserver {
   /** When each key was last looked up. */
   readonly #looked = new Map<string, number>();
   readonly #found = new Map<string, { atMs: number; recorded: boolean }>();
-  readonly #shut = new Map<string, { atMs: number; recorded: boolean }>();
+  readonly #denied = new Map<string, { atMs: number; recorded: boolean }>();
   readonly #nowMs: () => number;
   readonly #violate: (invariant: string, sentence: string) => void;
   readonly #beforeLeaving: (wire: WireCall, subject: string) => void;
@@ -72,8 +72,8 @@ export class WireWatch implements WireObserver {
     const found = this.seen.get(subject);
     if (found !== undefined) return found;
     const made: SeenOfCall = {
-      doubtful: false,
-      strange: false,
+      outcomeUnknown: false,
+      undecidable: false,
       refused: false,
       leftAtMs: null,
       lastLeftAtMs: null,
@@ -108,14 +108,14 @@ export class WireWatch implements WireObserver {
         this.#violate('I20', `${subject} was sent beside a live call for it`);
     }
     this.#live.set(`${subject} ${wire.process.number}`, wire);
-    this.#checkDoors(wire);
+    this.#checkDenials(wire);
     this.#beforeLeaving(wire, subject);
   }
 
-  #checkDoors(wire: WireCall): void {
+  #checkDenials(wire: WireCall): void {
     for (const scope of ['account', wire.call.authorization]) {
-      const shut = this.#shut.get(scope);
-      if (shut !== undefined && this.#nowMs() - shut.atMs > 2000)
+      const denied = this.#denied.get(scope);
+      if (denied !== undefined && this.#nowMs() - denied.atMs > 2000)
         this.#violate(
           'I12',
           `money was sent although ${scope === 'account' ? 'the account' : 'the key'} was turned away`,
@@ -130,13 +130,13 @@ export class WireWatch implements WireObserver {
     this.trace(
       `worker sees ${call.method} ${call.path}: ${end.kind === 'fault' ? `${end.row}${end.sent ? '' : ', not sent'}` : ''} ${http ?? ''} ${code ?? ''}`,
     );
-    if (code !== null && accountWide.has(code)) this.#shut.set('account', { atMs: this.#nowMs(), recorded: false });
+    if (code !== null && accountWide.has(code)) this.#denied.set('account', { atMs: this.#nowMs(), recorded: false });
     if (code !== null && keyWide.has(code))
-      this.#shut.set(call.authorization, { atMs: this.#nowMs(), recorded: false });
+      this.#denied.set(call.authorization, { atMs: this.#nowMs(), recorded: false });
     if (!spends) {
       if (call.path === '/products' && letIn(end, code)) {
-        this.#shut.delete('account');
-        this.#shut.delete(call.authorization);
+        this.#denied.delete('account');
+        this.#denied.delete(call.authorization);
       }
       this.#lookedUp(call.path, end);
       return;
@@ -148,11 +148,12 @@ export class WireWatch implements WireObserver {
     const aboutAll = code !== null && (accountWide.has(code) || keyWide.has(code));
     if (code !== null && !aboutAll && end.http !== 429) seen.refused = true;
     const understood = end.kind === 'answer' && (code !== null || end.http === 429 || isOrder(end));
-    if (!understood && (end.kind === 'answer' || end.sent)) seen.doubtful = true;
-    if (end.kind === 'answer' && end.http >= 500 && code !== null && code !== 'api_disabled') seen.doubtful = true;
-    if (end.kind === 'fault' && end.row === 'local_defect') seen.strange = true;
+    if (!understood && (end.kind === 'answer' || end.sent)) seen.outcomeUnknown = true;
+    if (end.kind === 'answer' && end.http >= 500 && code !== null && code !== 'api_disabled')
+      seen.outcomeUnknown = true;
+    if (end.kind === 'fault' && end.row === 'local_defect') seen.undecidable = true;
     const outOfPlace = code !== null && end.kind === 'answer' && isOutOfPlace(end.http, code, call.path);
-    if ((code !== null && strangeCodes.has(code)) || outOfPlace || isOthers(end)) seen.strange = true;
+    if ((code !== null && unexpectedCodes.has(code)) || outOfPlace || isOthers(end)) seen.undecidable = true;
   }
 
   #lookedUp(path: string, end: CallEnd): void {
@@ -160,7 +161,8 @@ export class WireWatch implements WireObserver {
     if (key === undefined) return;
     this.#looked.set(decodeURIComponent(key), this.#nowMs());
     const seen = this.seen.get(decodeURIComponent(key));
-    if (seen !== undefined) Object.assign(seen, { lastMs: this.#nowMs(), strange: seen.strange || isOthers(end) });
+    if (seen !== undefined)
+      Object.assign(seen, { lastMs: this.#nowMs(), undecidable: seen.undecidable || isOthers(end) });
     if (!isOrder(end) || isOthers(end)) return;
     // What an order shows of eSIM orders it does not show of top-ups; a top-up shows both.
     const isTopup = seen?.path.endsWith('/topups') === true;
@@ -182,21 +184,21 @@ export class WireWatch implements WireObserver {
   /** The worker died: what it had `open` may have been processed, and what it had not written down it does not know. */
   crashed(process: SimProcess, open: readonly string[]): void {
     for (const [name, wire] of this.#live) if (wire.process === process) this.#live.delete(name);
-    for (const subject of open) this.of(subject).doubtful = true;
-    for (const [scope, shut] of this.#shut) if (!shut.recorded) this.#shut.delete(scope);
+    for (const subject of open) this.of(subject).outcomeUnknown = true;
+    for (const [scope, denied] of this.#denied) if (!denied.recorded) this.#denied.delete(scope);
     for (const [family, found] of this.#found) if (!found.recorded) this.#found.delete(family);
   }
 
   /** A person says that the account or this key may go on. */
   letIn(scope: string): void {
-    this.#shut.delete(scope);
+    this.#denied.delete(scope);
   }
 
   /** The worker lost its outbox: it knows nothing any more. What was not `sold` by then may be asked for otherwise. */
   forgotten(sold: (subject: string) => boolean): void {
     this.outboxLost = true;
     for (const [subject, seen] of this.seen) seen.mayDiffer = !sold(subject);
-    this.#shut.clear();
+    this.#denied.clear();
     this.#found.clear();
   }
 
@@ -204,7 +206,7 @@ export class WireWatch implements WireObserver {
   recorded(kind: LookedUp | null): void {
     const found = kind === null ? undefined : this.#found.get(kind);
     if (found !== undefined) found.recorded = true;
-    if (kind === null) for (const shut of this.#shut.values()) shut.recorded = true;
+    if (kind === null) for (const denied of this.#denied.values()) denied.recorded = true;
   }
 }
 

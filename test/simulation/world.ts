@@ -4,12 +4,12 @@ import { AcknowledgedLines } from './acknowledged-lines.ts';
 import { Arrivals } from './arrivals.ts';
 import { Coverage } from './coverage.ts';
 import { DiskErrors, isDiskError } from './disk-errors.ts';
-import { Market } from './sim-account.ts';
+import { SimAccount } from './sim-account.ts';
 import { checkAtEnd, checkFile } from './oracle.ts';
-import { Person } from './sim-operator.ts';
+import { SimOperator } from './sim-operator.ts';
 import { ResultsDisk } from './results-disk.ts';
-import { RunFates } from './run-faults.ts';
-import { atRestByMs, type RunPlan } from './run-plan.ts';
+import { RunFaults } from './run-faults.ts';
+import { mustBeDoneByMs, type RunPlan } from './run-plan.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { Shop } from './shop.ts';
 import { SimApi } from './sim-api.ts';
@@ -41,7 +41,7 @@ export class World {
   readonly trace: Trace;
   readonly time: VirtualTime;
   readonly api: SimApi;
-  readonly market: Market;
+  readonly account: SimAccount;
   readonly results: ResultsDisk;
   readonly wire: WireWatch;
   readonly shop: Shop;
@@ -53,7 +53,7 @@ export class World {
   readonly #storeWatch: StoreWatch;
   readonly #clocks: MachineClocks;
   readonly #diskErrors: DiskErrors;
-  readonly person: Person;
+  readonly operator: SimOperator;
   #process: SimProcess | null = null;
   #worker: SimWorker | null = null;
   #processes = 0;
@@ -64,7 +64,7 @@ export class World {
   /** A process whose outbox failed, and which must end itself by that. */
   #mustFail: SimProcess | null = null;
   /** Nothing befalls the worker any more. */
-  #calm = false;
+  #ended = false;
 
   constructor(plan: RunPlan, disk: SimDisk, keepTrace: boolean) {
     this.plan = plan;
@@ -81,10 +81,10 @@ export class World {
       bootedAtMs: -1_000_000,
       wallOffsetMs: wallStartMs,
     };
-    this.market = new Market(plan.market);
+    this.account = new SimAccount(plan.account);
     this.results = new ResultsDisk(random.fork(), () => undefined);
     const arrivals = new Arrivals(plan.settings.limits, nowMs, (sentence) => this.violate('I11', sentence));
-    this.api = new SimApi({ readings: plan.readings, market: this.market, random: random.fork(), nowMs, arrivals });
+    this.api = new SimApi({ readings: plan.readings, account: this.account, random: random.fork(), nowMs, arrivals });
     for (const iccid of plan.oldEsims)
       this.api.ledger.esims.set(iccid, { iccid, orderReference: null, cost: 100, currency: 'USD', state: 'fresh' });
     this.wire = new WireWatch({
@@ -93,17 +93,17 @@ export class World {
       beforeLeaving: (wire, subject) => this.#beforeLeaving(wire, subject),
       trace,
     });
-    const fates = new RunFates(plan, { random, wire: this.wire, ledger: this.api.ledger, nowMs });
+    const faults = new RunFaults(plan, { random, wire: this.wire, ledger: this.api.ledger, nowMs });
     this.#network = new SimNetwork({
       time: this.time,
       api: this.api,
       random: random.fork(),
-      fateOf: (call, spends) => fates.of(call, spends),
+      faultFor: (call, spends) => faults.of(call, spends),
       observer: this.wire,
     });
     this.#diskErrors = new DiskErrors(plan.diskErrors, this.coverage, trace);
     const { coverage } = this;
-    this.person = new Person({
+    this.operator = new SimOperator({
       disk,
       ledger: this.api.ledger,
       coverage,
@@ -114,10 +114,10 @@ export class World {
       onResumed: (scope) => this.#onResumed(scope),
       // A second order anew, or one of what may have been parted, is deeper than an outbox that follows a lost one looks.
       mayReorder: (line, hasRules) =>
-        !plan.looksFirst || this.wire.outboxLost || (!hasRules && this.person.reordersOfLine(line) === 0),
-      isSoldBeside: (line, known) =>
-        plan.looksFirst &&
-        this.acknowledged.isSoldBeside(line, known, this.api.ledger, this.person.reordersOfLine(line)),
+        !plan.looksUpFirst || this.wire.outboxLost || (!hasRules && this.operator.reordersOfLine(line) === 0),
+      isSoldElsewhere: (line, known) =>
+        plan.looksUpFirst &&
+        this.acknowledged.isSoldElsewhere(line, known, this.api.ledger, this.operator.reordersOfLine(line)),
     });
     this.#storeWatch = new StoreWatch({
       disk,
@@ -125,11 +125,11 @@ export class World {
       violate,
       trace,
       // What a person lets go on may be in doubt, too.
-      unknownLimit: () => plan.settings.maxUnknownOutcomes + plan.settings.concurrency + this.person.touched.size,
+      unknownLimit: () => plan.settings.maxUnknownOutcomes + plan.settings.concurrency + this.operator.touched.size,
       onCrashedCall: (subject) => {
-        this.wire.of(subject).doubtful = true;
+        this.wire.of(subject).outcomeUnknown = true;
       },
-      faultOf: (process, name) => (this.#calm || !process.alive ? null : this.#diskErrors.forCall(name)),
+      faultOf: (process, name) => (this.#ended || !process.alive ? null : this.#diskErrors.forCall(name)),
       onFault: (process, name) => this.#onFault(process, name),
       freeBytes: () => (this.#diskFullForMs > 0 ? 1024 ** 2 : 1024 ** 3),
     });
@@ -140,7 +140,7 @@ export class World {
       worker: () => this.#worker,
       onAcknowledged: (line, reference) => {
         const first = this.acknowledged.add(line, reference);
-        const reorders = this.person.reordersOf(line.source, line.orderId, line.lineId);
+        const reorders = this.operator.reordersOf(line.source, line.orderId, line.lineId);
         // What came again before it was acknowledged may have been parted or charged elsewhere by then.
         if (first === null || reorders > 0 || Object.keys(line.rules ?? {}).length > 0) return;
         this.violate(
@@ -163,16 +163,16 @@ export class World {
   /** Lets somebody do something to a worker that is there, as soon as one is. */
   #withWorker(act: (worker: SimWorker) => void): void {
     const worker = this.#worker;
-    if (this.#calm) return;
+    if (this.#ended) return;
     if (worker === null || !worker.ready || this.#stopping) this.time.after(5000, () => this.#withWorker(act));
     else act(worker);
   }
 
   /** A person comes after the faults, and lets go on what only a person may. */
-  #letGoOn(): void {
+  #resumeAll(): void {
     this.#withWorker((worker) => {
-      this.person.letGoOn(worker);
-      this.time.after(60_000, () => this.#letGoOn());
+      this.operator.resumeAll(worker);
+      this.time.after(60_000, () => this.#resumeAll());
     });
   }
 
@@ -193,7 +193,7 @@ export class World {
     this.results.failing = plan.resultsFail;
     this.time.after(plan.faultsOffMs, () => {
       this.results.failing = false;
-      this.#letGoOn();
+      this.#resumeAll();
       this.trace.add('faults off');
     });
     for (const stop of plan.stops) this.time.after(stop.atMs, () => this.#stop(stop.downMs));
@@ -203,19 +203,19 @@ export class World {
         this.trace.add(`wall clock jumps by ${jump.deltaMs} ms`);
       });
     }
-    for (const act of plan.acts)
-      this.time.after(act.atMs, () => this.#withWorker((worker) => this.person.act(worker, act)));
+    for (const act of plan.operatorActions)
+      this.time.after(act.atMs, () => this.#withWorker((worker) => this.operator.act(worker, act)));
     if (plan.lostDiskAtMs !== null) this.time.after(plan.lostDiskAtMs, () => this.#withWorker(() => this.#loseDisk()));
     this.shop.open(plan);
     this.#start();
-    const limitMs = atRestByMs(plan);
+    const limitMs = mustBeDoneByMs(plan);
     const done = await this.time.run(() => this.violations.length > 0 || this.#isDone(), limitMs);
     if (this.violations.length > 0) return;
     if (!done) {
       this.violate('I7', `not at rest ${Math.round((limitMs - plan.faultsOffMs) / 60_000)} minutes after faults ended`);
       return;
     }
-    this.#calm = true;
+    this.#ended = true;
     await this.#rewriteResults();
     const connection = this.disk.connection;
     checkAtEnd(this);
@@ -290,7 +290,7 @@ export class World {
     this.#portsOfProcess += 1;
     this.trace.add(name);
     const crash = this.plan.crashes[this.#crashes];
-    if (crash === undefined || this.#calm || this.#portsOfProcess < crash.afterPorts) return;
+    if (crash === undefined || this.#ended || this.#portsOfProcess < crash.afterPorts) return;
     if (crash.atPlace !== undefined && crash.atPlace !== name) return;
     this.#crashes += 1;
     this.coverage.hit(`crash ${crash.kind} ${name}`);
@@ -345,16 +345,16 @@ export class World {
   /** The machine goes down, and comes back with an empty disk for the outbox. */
   #loseDisk(): void {
     if (this.#process === null) return;
-    this.coverage.hit(this.plan.looksFirst ? 'lost disk, looked up' : 'lost disk');
+    this.coverage.hit(this.plan.looksUpFirst ? 'lost disk, looked up' : 'lost disk');
     this.#crash(this.#process, 'power', newDiskMs + 1000);
     this.trace.add('the disk of the outbox is lost');
     this.disk.format(this.plan.ownFiles);
     this.#storeWatch.forgetAll();
     this.wire.forgotten((subject) => this.api.ledger.find(subject) !== undefined);
-    this.person.forget();
+    this.operator.forget();
     this.acknowledged.forget();
     this.shop.sendAllAgain();
-    if (this.plan.looksFirst) this.time.after(newDiskMs, () => this.#initAfterLoss());
+    if (this.plan.looksUpFirst) this.time.after(newDiskMs, () => this.#initAfterLoss());
   }
 
   /** What `order-sync init --after-loss` does to a new outbox, before the worker is started on it. */
@@ -371,7 +371,7 @@ export class World {
 
   #stop(downMs: number): void {
     const [process, worker] = [this.#process, this.#worker];
-    if (process === null || worker === null || !worker.ready || this.#stopping || this.#calm) return;
+    if (process === null || worker === null || !worker.ready || this.#stopping || this.#ended) return;
     this.#stopping = true;
     this.trace.add('SIGTERM');
     const startedMs = this.time.nowMs;
@@ -388,7 +388,7 @@ export class World {
 
   /** The last moment at which nothing has left: what must be on disk is looked for on disk. */
   #beforeLeaving(wire: WireCall, subject: string): void {
-    this.person.onLeaving(wire.call, subject);
+    this.operator.onLeaving(wire.call, subject);
     if (this.#diskFullForMs > 2000)
       this.violate('I2', `${subject} leaves although its outcome may find no room on disk`);
     if (!this.#storeWatch.isOnDisk(subject, wire.call))

@@ -2,20 +2,20 @@ import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { ApiLedger } from './api-ledger.ts';
 import { referencesOf } from './line-references.ts';
 
-/** What was acknowledged: these lines must come to an end. */
+/** The lines that were acknowledged. All of them must be settled. */
 export class AcknowledgedLines {
   readonly #lines = new Map<string, { readonly line: AcceptableLine; readonly reference: string }>();
 
-  /** Under which reference each line was acknowledged for the first time. */
+  /** The reference under which each line was first acknowledged. */
   readonly #first = new Map<string, string>();
-  /** What this outbox has acknowledged; a line that comes again is answered with what took its place since. */
+  /** The lines that the current outbox has acknowledged. A repeated line can get the reference of its replacement. */
   readonly #here = new Set<string>();
 
   get all(): readonly { readonly line: AcceptableLine; readonly reference: string }[] {
     return [...this.#lines.values()];
   }
 
-  /** Returns the reference under which another outbox acknowledged it first, if this one begins with another. */
+  /** Returns the first reference if a new outbox acknowledges the line under another one; else null. */
   add(line: AcceptableLine, reference: string): string | null {
     const name = nameOf(line);
     const first = this.#first.get(name) ?? reference;
@@ -26,7 +26,7 @@ export class AcknowledgedLines {
     return differs ? first : null;
   }
 
-  /** The outbox is another one: what it acknowledges is news to it. */
+  /** The outbox was replaced by an empty one. */
   forget(): void {
     this.#here.clear();
   }

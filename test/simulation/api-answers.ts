@@ -10,7 +10,7 @@ export function moneyText(cents: number): string {
   return `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`;
 }
 
-/** An order as it stands now, in the form that this reading of the API gives it. */
+/** The current state of an order, in the form of this reading of the API. */
 export function orderAnswer(
   order: SimOrder,
   readings: ApiReadings,

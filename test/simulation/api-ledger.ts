@@ -1,6 +1,6 @@
 import type { SeededRandom } from './seeded-random.ts';
 
-/** An order that the API took money for. */
+/** An order that the API has charged. */
 export interface SimOrder {
   readonly number: string;
   readonly reference: string;
@@ -16,7 +16,7 @@ export interface SimOrder {
   readonly body: string;
   readonly state: 'sold' | 'refunded' | 'failed';
   readonly atMs: number;
-  /** When its units are there; Infinity for never. */
+  /** When its units are delivered; Infinity: never. */
   readonly completeAtMs: number;
   /** Codes of gift cards, ICCIDs of eSIMs. */
   readonly units: readonly string[];
@@ -33,7 +33,7 @@ export interface SimEsim {
 
 type NewOrder = Omit<SimOrder, 'number' | 'units' | 'shownAsRefunded'>;
 
-/** What really happened at the API: the truth that everything else is measured by. */
+/** What really happened at the API. Everything else is checked against it. */
 export class ApiLedger {
   readonly orders: SimOrder[] = [];
   readonly esims = new Map<string, SimEsim>();

@@ -1,15 +1,15 @@
 import type { SeededRandom } from './seeded-random.ts';
 
 /**
- * One reading of everything that the specification leaves open. A run draws one; the worker has to keep its promises
- * under every one of them.
+ * One reading of everything that the specification leaves open. Each run draws one, and the worker must keep its promises
+ * with all of them.
  */
 export interface ApiReadings {
-  /** Whether a known reference is answered before the request is checked, or only if the checks still let it through. */
+  /** Whether the API looks for a known reference before its checks, or after them. */
   readonly replay: 'first' | 'after_checks';
-  /** Whether a refusal stands for its reference for ever, whatever is done about its cause. */
+  /** Whether a refused reference is refused for ever. */
   readonly refusalsStick: boolean;
-  /** How long after it was placed an order is found by a lookup. */
+  /** How long after the order a lookup finds it. */
   readonly lookupLagMs: number;
   readonly lookup: boolean;
   readonly echo: boolean;
@@ -21,10 +21,10 @@ export interface ApiReadings {
   readonly cancelShows: 'order_refunded' | 'unit_cancelled' | 'nothing';
   readonly notCancellableMessage: string;
   readonly couldNotCheckMessage: string;
-  /** The share of orders whose units come later, and by how much at most. */
+  /** The share of orders whose units are delivered later, and after how long at most. */
   readonly laterShare: number;
   readonly laterMs: number;
-  /** The share of orders whose units never come. */
+  /** The share of orders whose units are never delivered. */
   readonly neverShare: number;
   readonly refundedShare: number;
   readonly failedShare: number;

@@ -7,15 +7,15 @@ export interface LimitsOfKey {
 }
 
 /**
- * When calls arrived, for each key, by the API's own clock. A call beyond a limit is answered with 429 as Spec 8 says,
- * and is reported: the worker promises that it never happens.
+ * When calls arrived, for each key, by the clock of the API. A call above a limit gets 429 (Spec 8) and is reported,
+ * because the worker promises that it never happens.
  */
 export class Arrivals {
   readonly #limits: LimitsOfKey;
   readonly #nowMs: () => number;
   readonly #onExceeded: (sentence: string) => void;
   readonly #stamps = new Map<string, { atMs: number; spends: boolean }[]>();
-  /** Calls that something between the worker and the API repeated are not the worker's. */
+  /** While true, calls are not counted: a proxy repeats a call, not the worker. */
   repeatedByOthers = false;
 
   constructor(limits: LimitsOfKey, nowMs: () => number, onExceeded: (sentence: string) => void) {
@@ -37,7 +37,7 @@ export class Arrivals {
     return null;
   }
 
-  /** How much of each limit the fullest window of a key holds now. */
+  /** How many calls of a key are in the current window. */
   fill(authorization: string): { requests: number; orders: number } {
     const now = this.#nowMs();
     const stamps = (this.#stamps.get(authorization) ?? []).filter((stamp) => stamp.atMs > now - this.#limits.windowMs);

@@ -2,29 +2,29 @@ import type { ApiAnswer } from './api-call.ts';
 import { errorAnswer } from './api-answers.ts';
 import type { SeededRandom } from './seeded-random.ts';
 
-/** What the network, or somebody on the way, does with one call. */
+/** What the network, or a proxy in between, does with one call. */
 export type CallFault =
-  | { readonly kind: 'clean' }
-  /** No byte leaves: this is what the system says. */
+  | { readonly kind: 'none' }
+  /** No byte is sent; the system reports this error. */
   | { readonly kind: 'not_sent'; readonly errorCode: string }
-  /** Sent, and never seen by the API. */
+  /** Sent, but it never arrives at the API. */
   | { readonly kind: 'lost_request'; readonly end: LostEnd }
-  /** The worker sees it lost; it arrives nevertheless, later. */
+  /** The worker sees an error, but the call arrives later. */
   | { readonly kind: 'late_request'; readonly end: LostEnd; readonly lateMs: number }
-  /** Processed, and the answer does not come, or comes in part. */
+  /** Processed, but the answer is lost or cut. */
   | { readonly kind: 'lost_answer'; readonly end: LostEnd | 'cut' }
-  /** The API takes its time; the worker may have left when it is done. */
+  /** The API is slow; the worker may have given up before it answers. */
   | { readonly kind: 'slow'; readonly processMs: number }
-  /** Something else is answered, whether the API processed the call or never saw it. */
-  | { readonly kind: 'instead'; readonly processed: boolean; readonly answer: ApiAnswer }
-  /** Never processed, and refused with an error of the API. */
+  /** Another answer comes; the API may have processed the call or not. */
+  | { readonly kind: 'replaced'; readonly processed: boolean; readonly answer: ApiAnswer }
+  /** Not processed, and refused with an error of the API. */
   | { readonly kind: 'refused'; readonly answer: ApiAnswer }
-  /** Something on the way sends the call twice; the worker gets the second answer. */
+  /** A proxy sends the call twice; the worker gets the second answer. */
   | { readonly kind: 'twice' };
 
 export type LostEnd = 'reset' | 'timeout' | 'deadline';
 
-export const clean: CallFault = { kind: 'clean' };
+export const noFault: CallFault = { kind: 'none' };
 
 const page = (status: number, headers: Record<string, string> = {}): ApiAnswer => ({
   status,
@@ -58,7 +58,7 @@ const refusalsOfEsims = [
   [404, 'invalid_variant'],
 ] as const;
 
-/** An answer by someone who is not the API, or by the API in a form that its specification does not show. */
+/** An answer of a proxy, or of the API in a form that its specification does not show. */
 function foreignAnswer(random: SeededRandom): ApiAnswer {
   return random.pick<() => ApiAnswer>(
     () => page(502),
@@ -81,7 +81,7 @@ function foreignAnswer(random: SeededRandom): ApiAnswer {
   )();
 }
 
-/** What the API itself may answer at any time without having done anything. */
+/** A 429 of the API, which can come at any time without a reason. */
 function rateLimited(random: SeededRandom): ApiAnswer {
   return random.pick<() => ApiAnswer>(
     () => ({ status: 429, headers: { 'retry-after': String(random.int(1, 40)) }, body: '' }),
@@ -91,7 +91,7 @@ function rateLimited(random: SeededRandom): ApiAnswer {
   )();
 }
 
-/** A definite refusal that comes without a reason that could be seen; also in a 2xx, against the specification. */
+/** A refusal without a visible reason; sometimes in a 2xx, against the specification. */
 function refusal(random: SeededRandom, path: string): ApiAnswer {
   const own = path.startsWith('/esim') ? refusalsOfEsims : refusalsOfGiftCards;
   const all = [...refusalsOfAny, ...own];
@@ -99,7 +99,7 @@ function refusal(random: SeededRandom, path: string): ApiAnswer {
   return errorAnswer(random.chance(0.1) ? 200 : status, code, 'not today');
 }
 
-/** An answer about somebody else's order, as a mixed-up cache or server gives it. */
+/** An answer about another order, as a faulty cache gives it. */
 function answerOfOtherOrder(random: SeededRandom, path: string): ApiAnswer {
   const number = `X${random.int(1, 999)}`;
   const shown = path.startsWith('/esim/esims/')
@@ -108,8 +108,8 @@ function answerOfOtherOrder(random: SeededRandom, path: string): ApiAnswer {
   return { status: 200, headers: {}, body: JSON.stringify(shown) };
 }
 
-/** What the API answers at its door, whatever is asked. */
-function denial_(random: SeededRandom): ApiAnswer {
+/** A refusal of the account, the key or the address. */
+function denialAnswer(random: SeededRandom): ApiAnswer {
   const [status, code] = random.pick(
     [401, 'invalid_key'] as const,
     [403, 'account_not_allowed'] as const,
@@ -119,13 +119,16 @@ function denial_(random: SeededRandom): ApiAnswer {
   return errorAnswer(status, code, 'not now');
 }
 
-/** A mixed-up cache or replica does not find what is there. */
+/** A lookup does not find an order that exists, as with a stale replica. */
 const falseNotFound: CallFault = { kind: 'refused', answer: errorAnswer(404, 'not_found', 'nothing of that name') };
 
 const isNotFound = (callFault: CallFault): boolean =>
   callFault.kind === 'refused' && callFault.answer.body.includes('"not_found"');
 
-/** Mislays nothing for a third time: an API that goes on denying what it sold cannot be told from one that never sold it. */
+/**
+ * Lets lookups miss an order that exists, at most twice for each path: if the API denied an order for ever, nobody could
+ * know that it was sold.
+ */
 export class FalseNotFound {
   readonly #times = new Map<string, number>();
   readonly #random: SeededRandom;
@@ -136,46 +139,46 @@ export class FalseNotFound {
     this.#share = share;
   }
 
-  /** What becomes of a lookup for which this was drawn. */
+  /** The fault of a lookup for which `drawn` was drawn. */
   of(drawn: CallFault, path: string): CallFault {
     const callFault = path.includes('/orders/') && this.#random.chance(this.#share) ? falseNotFound : drawn;
     if (!isNotFound(callFault)) return callFault;
     const times = (this.#times.get(path) ?? 0) + 1;
     this.#times.set(path, times);
-    return times <= 2 ? callFault : clean;
+    return times <= 2 ? callFault : noFault;
   }
 }
 
-/** Calls of which nobody knows the end, and then every answer that the next call for the same thing may meet. */
+/** Calls with an unknown outcome, and every answer that the next call for the same subject can get. */
 function drawUnknownOutcomeFault(
   random: SeededRandom,
   call: { readonly path: string; readonly spends: boolean },
 ): CallFault {
   const kind = random.next();
-  if (!call.spends) return kind < 0.3 ? { kind: 'lost_request', end: 'reset' } : clean;
+  if (!call.spends) return kind < 0.3 ? { kind: 'lost_request', end: 'reset' } : noFault;
   if (kind < 0.25) return { kind: 'lost_request', end: random.pick<LostEnd>('reset', 'timeout', 'deadline') };
   if (kind < 0.37) return { kind: 'lost_answer', end: random.pick('reset', 'cut') };
   if (kind < 0.5) return { kind: 'slow', processMs: 90_000 };
-  if (kind < 0.52) return { kind: 'instead', processed: false, answer: denial_(random) };
+  if (kind < 0.52) return { kind: 'replaced', processed: false, answer: denialAnswer(random) };
   if (kind < 0.78) return { kind: 'refused', answer: refusal(random, call.path) };
   const code = random.pick('ECONNREFUSED', 'CERT_HAS_EXPIRED', 'UND_ERR_PRX_TLS', 'EMFILE', 'UND_ERR_INVALID_ARG');
   if (kind < 0.84) return { kind: 'not_sent', errorCode: code };
-  return { kind: 'instead', processed: random.chance(0.7), answer: foreignAnswer(random) };
+  return { kind: 'replaced', processed: random.chance(0.7), answer: foreignAnswer(random) };
 }
 
-/** The first call for a thing is processed, and its answer is none; what comes after is as clean as can be. */
+/** The first call for a subject is processed, but its answer does not show it; later calls have no fault. */
 function drawTrapFault(random: SeededRandom, first: boolean): CallFault {
-  if (!first) return clean;
+  if (!first) return noFault;
   const kind = random.next();
   if (kind < 0.3) return { kind: 'lost_answer', end: random.pick('reset', 'cut', 'timeout') };
   const answer = kind < 0.55 ? { status: 302, headers: { location: '/maintenance' }, body: '' } : foreignAnswer(random);
-  return { kind: 'instead', processed: true, answer };
+  return { kind: 'replaced', processed: true, answer };
 }
 
 /**
- * `doubtful` gathers its faults where they hurt most: on the second and third call for something that is in doubt.
- * `trap` lets the first call succeed unseen, so that a refusal of the second is the doing of the first.
- * `late` takes longer over the first call than anybody waits, and refuses the second meanwhile.
+ * `unknown_outcomes` puts faults on the second and third call for a subject whose outcome is unknown.
+ * `trap` lets the first call succeed without an answer, and the second one is refused because of it.
+ * `late` processes the first call after the worker has given up, and refuses the second one meanwhile.
  */
 export type FaultProfile = 'mixed' | 'unknown_outcomes' | 'trap' | 'late';
 
@@ -186,8 +189,8 @@ export function drawFault(
   profile: FaultProfile,
 ): CallFault {
   if (profile === 'trap') return drawTrapFault(random, call.spends && call.first);
-  // Its lookups are answered: what they do not find is what this is about.
-  if (profile === 'late' && !call.spends) return clean;
+  // This profile tests lookups that find nothing yet, so lookups have no fault.
+  if (profile === 'late' && !call.spends) return noFault;
   if (profile === 'late')
     return call.first
       ? { kind: 'slow', processMs: random.pick(90_000, 110_000) }
@@ -204,34 +207,34 @@ export function drawFault(
   if (kind < 0.3) return { kind: 'late_request', end, lateMs: random.int(1, 25_000) };
   if (kind < 0.5) return { kind: 'lost_answer', end: random.chance(0.3) ? 'cut' : end };
   if (kind < 0.62) return { kind: 'slow', processMs: random.pick(1000, 20_000, 45_000, 90_000) };
-  if (kind < 0.72) return { kind: 'instead', processed: false, answer: foreignAnswer(random) };
-  if (kind < 0.82) return { kind: 'instead', processed: true, answer: foreignAnswer(random) };
-  if (kind < 0.9) return { kind: 'instead', processed: false, answer: rateLimited(random) };
+  if (kind < 0.72) return { kind: 'replaced', processed: false, answer: foreignAnswer(random) };
+  if (kind < 0.82) return { kind: 'replaced', processed: true, answer: foreignAnswer(random) };
+  if (kind < 0.9) return { kind: 'replaced', processed: false, answer: rateLimited(random) };
   if (kind < 0.97) return { kind: 'refused', answer: refusal(random, call.path) };
   if (kind < 0.98)
-    return { kind: 'instead', processed: random.chance(0.5), answer: answerOfOtherOrder(random, call.path) };
-  return call.spends ? { kind: 'twice' } : clean;
+    return { kind: 'replaced', processed: random.chance(0.5), answer: answerOfOtherOrder(random, call.path) };
+  return call.spends ? { kind: 'twice' } : noFault;
 }
 
-/** What was drawn for a call, unless nobody could keep a promise under it: then the call is as clean as can be. */
+/** The drawn fault; no fault instead, if nobody could decide the outcome of the call correctly with it. */
 export function decidableFault(
   drawn: CallFault,
   call: {
-    /** Its reference is looked for before anything else is checked. */
+    /** The API looks for a known reference before it checks anything else. */
     readonly replayed: boolean;
-    /** An outbox that was lost since bought it. */
+    /** An outbox that is lost by now has bought it. */
     readonly forgotten: boolean;
-    /** A per-order limit that was met once is there for good. */
+    /** The per-order limits never change. */
     readonly limitsLast: boolean;
   },
 ): CallFault {
-  // One clean call that was doubled on the way and is answered with a refusal of its own first half: nobody could tell
-  // that from a refusal. It is left to calls whose reference is known before anything else is checked.
-  if (drawn.kind === 'twice' && !call.replayed) return clean;
-  // An order that was parted above a limit, not in its first part, and that may be had whole after the loss of its outbox,
-  // is not found by the references that are looked up.
-  if (call.limitsLast && drawn.kind === 'refused' && drawn.answer.body.includes('"limit_exceeded"')) return clean;
-  // Only the outbox that is gone knew that this was sent before, so the refusal is believed. Runs that lose their disk
-  // read the API so that it knows a reference before it refuses anything: it would not have refused this one.
-  return drawn.kind === 'refused' && call.forgotten ? clean : drawn;
+  // If a proxy doubles a call, the worker gets the answer to the second one. Unless the API looks for the reference
+  // first, that answer can be a refusal, and nobody could see that the first one was processed.
+  if (drawn.kind === 'twice' && !call.replayed) return noFault;
+  // After a loss, only some references of a line are looked up. They do not find a later part of an order that was split
+  // above a limit, if the order is within the limit after the loss.
+  if (call.limitsLast && drawn.kind === 'refused' && drawn.answer.body.includes('"limit_exceeded"')) return noFault;
+  // Only the lost outbox knew that this call was sent before, so the worker believes a refusal. In runs that lose their
+  // disk, the API looks for the reference first, so it would not refuse this call.
+  return drawn.kind === 'refused' && call.forgotten ? noFault : drawn;
 }

@@ -1,4 +1,4 @@
-/** How often each place was reached. What was never reached was not tested, whatever the run says. */
+/** How often each place was reached. A place that was never reached was not tested. */
 export class Coverage {
   readonly counts = new Map<string, number>();
 

@@ -10,10 +10,10 @@ export interface SweepReport {
 }
 
 const kinds: readonly CrashKind[] = ['kill', 'power'];
-/** After a crash the second one comes within the recovery. */
+/** The second crash comes during the recovery from the first. */
 const portsOfRecovery = 40;
 
-/** What is wrong with the end of a run; null when nothing is. */
+/** What is wrong at the end of a run; null: nothing. */
 function wrongEnd(world: World, scenario: Scenario): string | null {
   const [first] = world.violations;
   if (first !== undefined) return `${first.invariant} ${first.sentence}`;
@@ -27,8 +27,8 @@ function wrongEnd(world: World, scenario: Scenario): string | null {
 }
 
 /**
- * Runs a scenario once to count its port calls, and then once for every one of them and every kind of crash, which
- * comes right there; with a second crash, also for every port call of the recovery from the first.
+ * Runs a scenario once to count its port calls, then once for each port call and each kind of crash, with the crash at
+ * that call. With `twice`, also with a second crash at each port call of the recovery.
  */
 export async function sweep(scenario: Scenario, disk: SimDisk, double: boolean): Promise<SweepReport> {
   const failures: string[] = [];

@@ -2,12 +2,12 @@ import type { Coverage } from './coverage.ts';
 import type { DiskErrorPlan } from './run-plan.ts';
 import type { SqliteFault } from './sqlite-tap.ts';
 
-/** Whether this is what a caller sees of an error of SQLite. */
+/** Whether a caller sees an error of SQLite like this. */
 export function isDiskError(error: unknown): boolean {
   return error instanceof Error && 'code' in error && /^(DATABASE_WRITE_FAILED|SQLITE_)/.test(String(error.code));
 }
 
-/** Hands out the errors of a plan, one after the other. */
+/** The disk errors of a plan, one after the other. */
 export class DiskErrors {
   readonly #plan: readonly DiskErrorPlan[];
   readonly #coverage: Coverage;
@@ -22,7 +22,7 @@ export class DiskErrors {
     this.#trace = trace;
   }
 
-  /** The error for the next call of the store, if it is time for one. */
+  /** The error for the next call of the store; null: none. */
   forCall(name: string): SqliteFault | null {
     const error = this.#plan[this.#next];
     if (error === undefined) return null;

@@ -6,8 +6,8 @@ import { plainLine, plainProduct, type OrderBatch, type RunPlan } from './run-pl
 import type { SeededRandom } from './seeded-random.ts';
 
 /**
- * The outbox is gone, and with it what it knew of refusals, deadlines and people; nobody tells the new one. What is left
- * to promise is that no reference buys twice, as far as the API answers a known reference before anything else.
+ * The outbox is lost, and with it refusals, deadlines and actions of the operator; the new outbox does not know that it
+ * follows a lost one. The one promise left is that no reference buys twice, if the API looks for a known reference first.
  */
 export function withLostDisk(random: SeededRandom, plan: RunPlan): RunPlan {
   const batches = plan.batches.map((batch) => ({
@@ -34,8 +34,8 @@ const rulesThatMove: readonly OrderRules[] = [
 ];
 
 /**
- * The outbox is gone, and the new one is made as `init --after-loss` makes it. Deadlines, rules, people and every reading
- * of the API stay: what may stand under another reference, and what came in time, has to be looked up.
+ * The outbox is lost, and `init --after-loss` makes the new one. Deadlines, rules, the operator and every reading of the
+ * API stay, so the worker must look up what may have been bought, and under which reference.
  */
 export function withLossLookedUp(random: SeededRandom, plan: RunPlan): RunPlan {
   const lostDiskAtMs = random.int(Math.floor(plan.faultsOffMs / 6), plan.faultsOffMs + 60_000);
@@ -50,7 +50,7 @@ export function withLossLookedUp(random: SeededRandom, plan: RunPlan): RunPlan {
     });
     return { ...batch, lines };
   });
-  // Money and stock come back around the loss: what was refused before it, and bought in another way, would be sold now.
+  // Money and stock recover around the loss: an order that was refused before it would be sold now.
   const backAtMs = lostDiskAtMs + random.pick(-20_000, 60_000);
   const poor = random.chance(0.5);
   const [USD, EUR] = [random.int(0, 4000), random.int(4000, 20_000)];
@@ -74,7 +74,7 @@ const rulesOfParts = [
   { split: true, partial: true },
 ] as const;
 
-/** Orders of which some parts are bought, and seldom the first; all of it is there again after the loss. */
+/** Orders of which some parts are bought, rarely the first one. After the loss there is enough stock for all of it. */
 function withPartsBeforeLoss(random: SeededRandom, plan: RunPlan): RunPlan {
   const lostDiskAtMs = Math.max(plan.lostDiskAtMs ?? 0, 40_000);
   const products = new Map<string, Product>([...plan.account.products, ['whole', plainProduct]]);
@@ -88,7 +88,7 @@ function withPartsBeforeLoss(random: SeededRandom, plan: RunPlan): RunPlan {
     const line = { ...plainLine, orderId: `p${digit}`, variant: `card${digit}`, quantity, rules, notAfterMs };
     return { atMs: random.int(0, 2000), lines: [line], againAtMs: [] };
   });
-  // What is bought whole proves that lookups work.
+  // This order proves that lookups work.
   const whole: OrderBatch = { atMs: 0, lines: [{ ...plainLine, orderId: 'w1', variant: 'whole' }], againAtMs: [] };
   return {
     ...plan,

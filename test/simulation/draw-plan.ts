@@ -24,7 +24,7 @@ import { usualSettings, type WorkerSettings } from './sim-worker.ts';
 import { wallStartMs } from './virtual-time.ts';
 
 function drawSettings(random: SeededRandom, lookup: boolean): WorkerSettings {
-  // Small limits let a handful of orders meet the edge of a window, which takes hundreds under the real ones.
+  // With small limits a few orders reach the limit; with the real ones it takes hundreds.
   const limits = random.pick(
     { requests: 60, orders: 20 },
     { requests: 12, orders: 4 },
@@ -60,11 +60,11 @@ const planRefusals: readonly Refusal[] = [
   { status: 422, code: 'order_refused', message: 'The order could not be placed.' },
 ];
 
-/** What the API says about the second order when the first one has used up the balance. */
+/** The answer to the second order when the first one has used up the balance. */
 const spent: Refusal = { status: 402, code: 'insufficient_balance', message: 'The balance is too low.' };
 
 function drawAfterSale(random: SeededRandom, refusal: () => Refusal, faultsOffMs: number): Product['afterSale'] {
-  // A balance is filled up in the end, and stock comes back; the nature of a product may stay as it is.
+  // Balances and stock recover after the faults; other refusals can stay for ever.
   if (random.chance(0.3)) return { ...spent, untilMs: faultsOffMs };
   return { ...refusal(), untilMs: random.chance(0.5) ? Number.POSITIVE_INFINITY : faultsOffMs };
 }
@@ -140,7 +140,7 @@ function drawCrashes(random: SeededRandom): CrashPlan[] {
   if (random.chance(0.25)) return crashes;
   while (crashes.length < 6 && random.chance(crashes.length === 0 ? 1 : 0.55)) {
     crashes.push({
-      // Some in the middle of the work, some in the recovery from the crash before.
+      // Some crashes come during normal work, some during the recovery from the crash before.
       afterPorts: random.chance(0.4) ? random.int(1, 30) : random.int(1, 250),
       kind: random.pick('kill', 'kill', 'power'),
       downMs: random.pick(1, 500, 5000, 90_000),
@@ -149,7 +149,7 @@ function drawCrashes(random: SeededRandom): CrashPlan[] {
   return crashes;
 }
 
-/** @param aims draws which errors wait for a call that was chosen: some calls seldom meet one by themselves */
+/** @param aims chooses the errors that wait for a certain call, because some calls are rare */
 function drawDiskErrors(random: SeededRandom, aims: SeededRandom): DiskErrorPlan[] {
   const errors: DiskErrorPlan[] = [];
   while (random.chance(errors.length === 0 ? 0.15 : 0.4)) {
@@ -197,8 +197,7 @@ function drawOperatorActions(random: SeededRandom, keys: readonly string[], faul
 }
 
 /**
- * Somebody who answers every question at once, and may be wrong to answer so soon; where nothing can be looked up, so
- * that there are questions.
+ * An operator who resolves every review at once, perhaps too early. Lookups are off, so there are reviews.
  */
 function withEagerOperator(random: SeededRandom, plan: RunPlan): RunPlan {
   const everyMs = random.int(2000, 10_000);
@@ -216,7 +215,7 @@ function withEagerOperator(random: SeededRandom, plan: RunPlan): RunPlan {
   };
 }
 
-/** Cancels whose answers do not come, and every answer that the next try may meet. */
+/** Cancels whose answers are lost, and every answer that the next try can get. */
 function withUnknownCancels(random: SeededRandom, plan: RunPlan): RunPlan {
   const oldEsims = ['1', '2', '3', '4'].map((digit) => `894400000000000000${digit}`);
   const batches = oldEsims.map((iccid, index): OrderBatch => {
@@ -233,14 +232,14 @@ function withUnknownCancels(random: SeededRandom, plan: RunPlan): RunPlan {
   };
 }
 
-/** Calls that are processed long after their repetition was refused: what was not found meanwhile is bought all the same. */
+/** Calls that are processed long after their repetition was refused. Lookups in between find nothing. */
 function withLateCalls(random: SeededRandom, plan: RunPlan): RunPlan {
-  // A first order has shown by then that lookups find what is there.
+  // The first order proves that lookups work.
   const batches = plan.batches.map((batch, index) => ({ ...batch, atMs: index * random.int(10_000, 40_000) }));
   return { ...plan, batches, faultProfile: 'late', faultShare: random.pick(0.3, 0.6), faultsOffMs: 300_000 };
 }
 
-/** Some runs aim at what seldom happens by itself. */
+/** Some runs aim at rare situations. */
 function withSpecialCase(random: SeededRandom, plan: RunPlan): RunPlan {
   const draw = random.next();
   if (draw < 0.06) return withEagerOperator(random, plan);
@@ -249,14 +248,14 @@ function withSpecialCase(random: SeededRandom, plan: RunPlan): RunPlan {
   return draw < 0.2 ? withLateCalls(random, plan) : plan;
 }
 
-/** An outbox that is lost and looked up, and what is short in stock. */
+/** Some runs lose the outbox and look everything up, some have little stock. */
 function withLossOrScarcity(random: SeededRandom, plan: RunPlan): RunPlan {
   const draw = random.next();
   if (draw < 0.1 && plan.lostDiskAtMs === null) return withLossLookedUp(random, plan);
   return draw >= 0.1 && draw < 0.25 && plan.lostDiskAtMs === null ? withScarceStock(random, plan) : plan;
 }
 
-/** A crash at a place that was chosen, however seldom a run comes by there. */
+/** A crash at a chosen port call, also a rare one. */
 function withAimedCrash(random: SeededRandom, plan: RunPlan): RunPlan {
   if (!random.chance(0.25)) return plan;
   const places = random.chance(0.5) ? rareCrashPlaces : crashPlaces;
@@ -265,7 +264,7 @@ function withAimedCrash(random: SeededRandom, plan: RunPlan): RunPlan {
   return { ...plan, crashes: random.chance(0.5) ? [aimed] : [...plan.crashes, aimed] };
 }
 
-/** Draws the whole run that a seed stands for. */
+/** Draws the run of a seed. */
 export function drawPlan(seed: number): RunPlan {
   const random = new SeededRandom(seed);
   const profile: FaultProfile = random.pick('mixed', 'mixed', 'mixed', 'unknown_outcomes', 'trap');
@@ -338,7 +337,7 @@ export function drawPlan(seed: number): RunPlan {
     falseNotFoundShare: new SeededRandom(seed ^ 0x3c6ef372).pick(0, 0, 0.1, 0.4),
     faultsOffMs,
     resultsFail: random.chance(0.1),
-    // They take longer, and only SQLite itself could make a difference.
+    // These runs take longer, and differ only inside SQLite.
     ownFiles: seed % 8 === 0,
     diskFull: random.chance(0.1)
       ? { fromMs: random.int(0, faultsOffMs), untilMs: faultsOffMs }
@@ -347,6 +346,6 @@ export function drawPlan(seed: number): RunPlan {
     operatorActions: drawOperatorActions(later, Object.keys(settings.keys), faultsOffMs),
   };
   const special = withAimedCrash(later, withSpecialCase(later, plan));
-  // Drawn from a source of their own: the runs without them are what they were.
+  // With a random source of its own, so that the other runs stay the same.
   return withLossOrScarcity(new SeededRandom(seed ^ 0x1b873593), special);
 }

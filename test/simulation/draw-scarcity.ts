@@ -3,11 +3,11 @@ import type { Product } from './sim-account.ts';
 import type { OrderBatch, RunPlan } from './run-plan.ts';
 import type { SeededRandom } from './seeded-random.ts';
 
-/** Few are left of each gift card, so that an order can be had in part; and orders that take what there is. */
+/** Little stock of each gift card, and orders that accept a part of what they ask for. */
 export function withScarceStock(random: SeededRandom, plan: RunPlan): RunPlan {
   const products = new Map<string, Product>();
   for (const [name, product] of plan.account.products) {
-    // Drawn for every product, so that what is sold of one moves nothing of another.
+    // Drawn for every product, so that one product does not change the draws of another.
     const units = random.int(0, 8);
     const untilMs = random.pick(Number.POSITIVE_INFINITY, plan.faultsOffMs, random.int(0, plan.faultsOffMs));
     const refusals = random.chance(0.7) ? [] : product.refusals;

@@ -3,7 +3,7 @@ import { entryStates } from '../../src/core/entry/states.ts';
 import type { Coverage } from './coverage.ts';
 import { crashPlacesOf, storeCallsOfTheLoop } from './port-names.ts';
 
-/** Codes that Spec 7 gives to gift cards only: for a cancel they stand out of place, and have no row of their own. */
+/** Codes that Spec 7 lists for gift cards only. A cancel that gets one has no row of its own. */
 const ofGiftCards: ReadonlySet<OutcomeRow> = new Set([
   'invalid_variant',
   'out_of_stock',
@@ -12,10 +12,10 @@ const ofGiftCards: ReadonlySet<OutcomeRow> = new Set([
   'not_found_unexpected',
 ]);
 
-/** Nothing is on its way at the end of a run, and what a person held was let go on. */
+/** States that no line has at the end of a run, when nothing is in flight and all held entries are released. */
 const notAtTheEnd = new Set(['held', 'pending', 'sending', 'waiting', 'unknown', 'placed']);
 
-/** Every cell of the decision table that can be reached, every state, and every port call as a place to die at. */
+/** Every cell of the decision table that can be reached, every state, and a crash at every port call. */
 export const expectedPlaces: readonly string[] = [
   ...outcomeRows.flatMap((row) =>
     ['buy clean', 'buy in doubt', 'cancel clean', 'cancel in doubt']

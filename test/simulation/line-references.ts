@@ -2,20 +2,20 @@ import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import { referenceFor } from '../../src/core/order/reference.ts';
 import { namespace } from './sim-disk.ts';
 
-/** Worked out once for a line, which is looked at often. */
+/** A cache: the references of a line are needed often. */
 const possibleReferences = new WeakMap<
   AcceptableLine,
   { readonly deepest: number; readonly all: ReadonlySet<string> }
 >();
 
 /**
- * Every reference that may ever stand for a line, worked out without asking the worker: a line that may be parted or
- * charged to another balance has some more, and so has one that a person orders anew.
+ * Every reference that a line can ever get, computed without the worker. A line that can be split or charged to another
+ * balance has more of them, and so has one that the operator re-orders.
  */
 export function referencesOf(line: AcceptableLine, reorders: number): ReadonlySet<string> {
   const { source, orderId, lineId } = line;
-  const byItself = Object.keys(line.rules ?? {}).length === 0 ? 0 : 4;
-  const deepest = Math.min(8, byItself + 2 * reorders);
+  const ofRules = Object.keys(line.rules ?? {}).length === 0 ? 0 : 4;
+  const deepest = Math.min(8, ofRules + 2 * reorders);
   const known = possibleReferences.get(line);
   if (known?.deepest === deepest) return known.all;
   const references = new Set<string>();

@@ -4,10 +4,10 @@ import type { ResultEntry, ResultLine } from '../../src/core/result/result-docum
 import type { SimOrder } from './api-ledger.ts';
 import type { World } from './world.ts';
 
-/** Whether the outbox was lost, and the one in its place looks up before it sends. */
+/** Whether the outbox was lost and the new one looks up before it sends. */
 export const looksUpFirst = (world: World): boolean => world.plan.looksUpFirst && world.wire.outboxLost;
 
-/** Only gift cards come in parts. */
+/** Only gift cards can be split. */
 const mayBeIn = (line: AcceptableLine, rule: 'split' | 'partial'): boolean =>
   line.operation === 'gift_card_order' && line.rules?.[rule] === true && (line.quantity ?? 1) > 1;
 
@@ -17,8 +17,8 @@ function mayBeCharged(line: AcceptableLine): boolean {
 }
 
 /**
- * An entry that gives way to what may have been bought in its place is told as refused, and the API refused nothing. Only
- * where its rule says in which way, and with the others beside it.
+ * Whether an entry is shown as rejected, although the API refused nothing, because others may have been bought in its
+ * place. Only with the rule that allows it, and with the other entries shown.
  */
 export function isReplaced(world: World, line: AcceptableLine, entry: ResultEntry, shown: ResultLine): boolean {
   if (!looksUpFirst(world) || entry.state !== 'rejected' || shown.entries.length < 2) return false;
@@ -27,7 +27,7 @@ export function isReplaced(world: World, line: AcceptableLine, entry: ResultEntr
   return message.startsWith('charged to the other balance before the outbox was lost') && mayBeCharged(line);
 }
 
-/** What a person is asked about after a loss, and only after one: what no lookup can tell. */
+/** What needs review after a loss only, because no lookup can decide it. */
 export function mayNeedReviewAfterLoss(
   world: World,
   line: AcceptableLine,
@@ -38,15 +38,15 @@ export function mayNeedReviewAfterLoss(
   const elsewhere = mayBeCharged(line) || mayBeIn(line, 'split') || mayBeIn(line, 'partial');
   const { refused } = world.wire.of(entry.reference);
   const isOverdue = line.notAfterMs !== null;
-  // For as long as a doubt may last, and no longer.
+  // The reference may have expired.
   if (settings.referenceExpiryMs < 3_600_000) return true;
   if (!readings.lookup) return elsewhere || refused || isOverdue;
-  // In parts, or anew by a person: which of them there are is not found by looking up the first.
+  // A lookup of the first reference does not find the other parts or the re-orders.
   const wasReordered = world.operator.reordersOf(line.source, line.orderId, line.lineId) > 0;
   const others = entry.orders.some((order) => order.reference !== entry.reference);
   if (others && (mayBeIn(line, 'split') || mayBeIn(line, 'partial') || wasReordered)) return true;
   if (mayBeCharged(line) && mayBeIn(line, 'partial')) return true;
-  // Of parts above a per-order limit, the first is looked up; the others are found only by meeting the limit again.
+  // Only the first part is looked up; the others are found when the API refuses the whole quantity again.
   if (mayBeIn(line, 'split') && (refused || isOverdue)) return true;
   const seenMs = world.wire.lastSeenMs(entry.possible);
   if (world.wire.foundBefore(lookedUpAs(line.operation), seenMs)) return false;

@@ -12,16 +12,16 @@ import type { World } from './world.ts';
 const referencesOfLine = (world: World, line: AcceptableLine): ReadonlySet<string> =>
   referencesOf(line, world.operator.reordersOf(line.source, line.orderId, line.lineId));
 
-/** Compares what the shop was told with what the API did. The worker's own view is asked for nothing. */
+/** Compares the results that the shop got with the ledger of the API. The worker's own view is not used. */
 export function checkAtEnd(world: World): void {
   const { api, acknowledged } = world;
   const explained = new Set<SimOrder>();
   let anyReview = false;
-  const told = new Map<string, number>();
+  const reported = new Map<string, number>();
   for (const { line, reference } of acknowledged.all) {
     const shown = world.results.read(line.source, line.orderId)?.lines.find((it) => it.line_id === line.lineId);
     if (shown === undefined) {
-      world.violate('I8', `no result tells what became of ${line.orderId}/${line.lineId}`);
+      world.violate('I8', `there is no result for ${line.orderId}/${line.lineId}`);
       continue;
     }
     world.coverage.hit(`end ${shown.state}`);
@@ -35,12 +35,12 @@ export function checkAtEnd(world: World): void {
     for (const entry of shown.entries) {
       if (entry.state !== 'fulfilled' || entry.cost === null) continue;
       const currency = entry.currency ?? '';
-      told.set(currency, (told.get(currency) ?? 0) + Math.round(Number(entry.cost) * 100));
+      reported.set(currency, (reported.get(currency) ?? 0) + Math.round(Number(entry.cost) * 100));
     }
   }
   for (const order of api.ledger.orders)
-    if (!explained.has(order)) world.violate('I1', `nobody asked for the order ${order.reference}`);
-  checkMoney(world, told, anyReview || world.operator.resolved.size > 0);
+    if (!explained.has(order)) world.violate('I1', `no line asked for the order ${order.reference}`);
+  checkMoney(world, reported, anyReview || world.operator.resolved.size > 0);
   checkSecrets(world);
 }
 
@@ -50,21 +50,21 @@ export function checkFile(world: World, database: Database): void {
   if (integrity !== 'ok') world.violate('I15', `the outbox is damaged: ${integrity}`);
 }
 
-/** A shop is told no only because the API said no to this very order, or because its own deadline passed. */
+/** A line is rejected or expired only because the API refused this order, or because its deadline passed. */
 function checkEnded(world: World, name: string, line: AcceptableLine, entry: ResultEntry): void {
   const seen = world.wire.of(entry.reference);
   const possible = referencesOfLine(world, line);
   const kind = lookedUpAs(entry.operation);
-  // After a doubt only a lookup tells that nothing was bought, and only where lookups are known to find what is there.
-  // After a loss all of it is in doubt.
+  // After an unknown outcome only a lookup proves that nothing was bought, and only once lookups have found an order.
+  // After a loss every outcome is unknown.
   const outcomeUnknown = seen.outcomeUnknown || looksUpFirst(world);
   const lastMs = looksUpFirst(world) ? world.wire.lastSeenMs(possible) : seen.lastMs;
   if (entry.state === 'expired' && outcomeUnknown && !world.wire.foundBefore(kind, lastMs))
-    world.violate('I4', `${name} is said to have expired, but it may have been bought for all that is known`);
+    world.violate('I4', `${name} is expired, but it may have been bought`);
   const deadline = entry.error?.code === 'not_after_passed';
   if (entry.state !== 'rejected' || world.operator.resolved.has(entry.reference)) return;
   if (!seen.refused && !deadline) world.violate('I4', `${name} is rejected, but the API never refused it`);
-  // The refusal may be one of what was bought before the loss.
+  // The refusal can be caused by a purchase before the loss.
   if (looksUpFirst(world) && !world.wire.foundBefore(kind, lastMs))
     world.violate('I4', `${name} is rejected after a loss, and no lookup has ever found an order`);
 }
@@ -83,16 +83,16 @@ function checkPurchase(world: World, line: AcceptableLine, reference: string, sh
   if ((shown.state === 'fulfilled' || shown.state === 'refunded') && bought !== quantity)
     world.violate('I5', `${name} is ${shown.state} with ${bought} instead of ${quantity}`);
   if (shown.state === 'partial' && (!inParts || bought === 0 || bought === quantity))
-    world.violate('I5', `${name} is said to be bought in part with ${bought} of ${quantity}`);
-  // Told so, a shop gives all of the money back.
+    world.violate('I5', `${name} is partial with ${bought} of ${quantity}`);
+  // For these states the shop refunds its customer completely.
   if (['rejected', 'expired', 'cancelled'].includes(shown.state) && bought > 0)
     world.violate('I4', `${name} is ${shown.state}, but the API sold ${bought} of it`);
-  // Under any of its references, and also again: a call that never arrived must not be bought late by its repetition.
+  // This holds for all its references, and for repetitions: they must not buy after the deadline either.
   const last = Math.max(...[...possible].map((it) => world.wire.of(it).lastLeftAtMs ?? 0));
   const lateMs = line.notAfterMs === null ? 0 : wallStartMs + last - line.notAfterMs;
-  // What a person orders anew after its deadline has none any more.
-  const anew = world.operator.reordersOf(line.source, line.orderId, line.lineId) > 0;
-  if (lateMs > 1000 && !anew && world.plan.wallJumps.length === 0)
+  // A re-order by the operator has no deadline.
+  const wasReordered = world.operator.reordersOf(line.source, line.orderId, line.lineId) > 0;
+  if (lateMs > 1000 && !wasReordered && world.plan.wallJumps.length === 0)
     world.violate('I4', `${name} was sent ${lateMs} ms after its deadline`);
   const shownReferences = new Set(shown.entries.map((entry) => entry.reference));
   for (const entry of shown.entries) {
@@ -100,9 +100,9 @@ function checkPurchase(world: World, line: AcceptableLine, reference: string, sh
       world.violate('I3', `${name} is shown with the foreign reference ${entry.reference}`);
     if (!isReplaced(world, line, entry, shown)) checkEntry(world, line, entry, orders);
     else if (orders.some((order) => order.reference === entry.reference))
-      world.violate('I4', `${name}: ${entry.reference} gave way to others, but the API sold it`);
+      world.violate('I4', `${name}: ${entry.reference} was replaced by others, but the API sold it`);
   }
-  // What only a person can tell apart is not shown before one did.
+  // Before the review is resolved, not all orders are shown.
   if (looksUpFirst(world) && shown.state === 'needs_review') return orders;
   for (const order of orders)
     if (!shownReferences.has(order.reference))
@@ -135,7 +135,7 @@ function checkEntry(world: World, line: AcceptableLine, entry: ResultEntry, orde
           orders,
         })
       )
-        world.violate('I7', `${name} needs a person without a reason`);
+        world.violate('I7', `${name} needs review without a reason`);
       return;
     default:
       world.violate('I7', `${name} is still ${entry.state}`);
@@ -146,19 +146,19 @@ function checkBought(world: World, name: string, entry: ResultEntry, order: SimO
   if (order === undefined) return world.violate('I5', `${name} is ${entry.state}, but the API never sold it`);
   const refunded = order.state === 'refunded' || order.shownAsRefunded;
   if (entry.state === 'refunded') {
-    if (!refunded) world.violate('I5', `${name} is said to be refunded and is not`);
+    if (!refunded) world.violate('I5', `${name} is refunded, but the order is not`);
     return;
   }
-  if (order.state !== 'sold') world.violate('I5', `${name} is said to be fulfilled, but the order is ${order.state}`);
+  if (order.state !== 'sold') world.violate('I5', `${name} is fulfilled, but the order is ${order.state}`);
   if (entry.cost !== null && entry.cost !== moneyText(order.cost))
-    world.violate('I5', `${name} is said to cost ${entry.cost}, charged was ${moneyText(order.cost)}`);
-  // A top-up delivers nothing of its own; an answer may name the eSIM that it was for.
+    world.violate('I5', `${name} has the cost ${entry.cost}, charged was ${moneyText(order.cost)}`);
+  // A top-up has no units; its answer can name its eSIM.
   if (order.operation === 'esim_topup') return;
-  // A person says that it was bought, and not what it brought.
+  // The operator entered that it was bought, without its units.
   if (world.operator.resolved.has(entry.reference) && entry.units.length === 0) return;
   const units = entry.units.map((unit) => unit.code ?? unit.iccid ?? '');
   if (units.toSorted().join() !== order.units.toSorted().join())
-    world.violate('I5', `${name} was given ${units.join()}, sold were ${order.units.join()}`);
+    world.violate('I5', `${name} has the units ${units.join()}, sold were ${order.units.join()}`);
 }
 
 function checkCancel(world: World, name: string, line: AcceptableLine, shown: ResultLine): void {
@@ -166,13 +166,13 @@ function checkCancel(world: World, name: string, line: AcceptableLine, shown: Re
   const esim = world.api.ledger.esims.get(iccid);
   const ours = world.api.ledger.cancels.some((cancel) => cancel.iccid === iccid);
   if (shown.state === 'fulfilled' && esim?.state !== 'cancelled')
-    world.violate('I6', `${name} is said to be done and is not`);
+    world.violate('I6', `${name} is fulfilled, but the eSIM is not cancelled`);
   const others = world.acknowledged.all.filter((it) => it.line.iccid === iccid && it.line.operation === 'esim_cancel');
-  // Of two cancels of one eSIM, the second is refused with right.
-  // A cancel has no reference: after a loss that nobody told of it is made again, and refused with right.
+  // The second of two cancels of one eSIM is refused correctly. So is a cancel that is repeated after an unnoticed loss,
+  // because a cancel has no reference.
   const repeated = others.length > 1 || (world.plan.lostDiskAtMs !== null && !world.plan.looksUpFirst);
   if (['rejected', 'expired', 'cancelled'].includes(shown.state) && ours && !repeated)
-    world.violate('I6', `${name} is said to be refused, but the eSIM was cancelled and refunded`);
+    world.violate('I6', `${name} is ${shown.state}, but the eSIM was cancelled and refunded`);
   const open = ['pending', 'sending', 'waiting', 'unknown', 'placed', 'held'].includes(shown.state);
   if (open) world.violate('I7', `${name} is still ${shown.state}`);
   if (shown.state !== 'needs_review') return;
@@ -187,16 +187,16 @@ function checkCancel(world: World, name: string, line: AcceptableLine, shown: Re
     !seen.undecidable &&
     !shown.entries.some((entry) => world.operator.touched.has(entry.reference))
   )
-    world.violate('I7', `${name} needs a person without a reason`);
+    world.violate('I7', `${name} needs review without a reason`);
 }
 
-/** The cases in which the decision table puts a purchase before a person; in every other, the worker ends it itself. */
+/** The cases in which the decision table flags a purchase for review. In all others the worker settles it. */
 function mayBeReviewed(world: World, line: AcceptableLine, reference: string, order: SimOrder | undefined): boolean {
   const seen = world.wire.of(reference);
   const { readings, settings } = world.plan;
   if (seen.undecidable || world.operator.touched.has(reference)) return true;
   if (seen.outcomeUnknown && (!readings.lookup || settings.referenceExpiryMs < 3_600_000)) return true;
-  // Until a lookup has found an order once, that it finds none proves nothing.
+  // Until a lookup has found an order, a lookup that finds none proves nothing.
   const mattersWhenAbsent = seen.refused || line.notAfterMs !== null;
   if (seen.outcomeUnknown && mattersWhenAbsent && !world.wire.foundBefore(lookedUpAs(line.operation), seen.lastMs))
     return true;
@@ -206,14 +206,14 @@ function mayBeReviewed(world: World, line: AcceptableLine, reference: string, or
   return order.state === 'failed' || late >= settings.placedDeadlineMs || (late > 0 && !readings.lookup);
 }
 
-function checkMoney(world: World, told: ReadonlyMap<string, number>, anyReview: boolean): void {
-  // Without a cost in the answers, or with an order that a person must look at, the sums cannot meet.
+function checkMoney(world: World, reported: ReadonlyMap<string, number>, anyReview: boolean): void {
+  // Without costs in the answers, or with an order in review, the sums cannot be compared.
   if (!world.plan.readings.costShown || anyReview) return;
   const net = new Map<string, number>();
   for (const order of world.api.ledger.orders)
     if (order.state === 'sold' && !order.shownAsRefunded)
       net.set(order.currency, (net.get(order.currency) ?? 0) + order.cost);
-  for (const [currency, cents] of told) {
+  for (const [currency, cents] of reported) {
     const refundedLater = world.api.ledger.orders
       .filter((order) => order.shownAsRefunded && order.currency === currency)
       .reduce((sum, order) => sum + order.cost, 0);

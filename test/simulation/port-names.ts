@@ -1,4 +1,4 @@
-/** Every call to the world that a worker makes here. To die before one and after it are two different places. */
+/** Every port call of a worker. A crash before one and a crash after it are two places. */
 const portCalls = [
   'http.read',
   'http.spend',
@@ -29,14 +29,14 @@ const portCalls = [
   'store.submission.budget.takeSlot',
 ] as const;
 
-/** Calls that few runs make: only a very long run must have died at all of them. `store.submission.budget.recordBackOff` is rarer still. */
+/** Calls that few runs make; only a very long run must crash at all of them. `store.submission.budget.recordBackOff` is rarer still. */
 const rare =
   /^store\.(operator\.\w+|submission\.pauses\.\w+|submission\.expireOverdue|results\.failDelivery|submission\.budget\.recordBackOff) /;
 
-/** Places to die at, as the trace names them. */
+/** Places of a crash, as the trace names them. */
 export const crashPlaces: readonly string[] = portCalls.flatMap((name) => [`${name} <`, `${name} >`]);
 
-/** Those that a run of so many seeds must have died at. */
+/** The places at which a run of so many seeds must crash. */
 export function crashPlacesOf(seeds: number): readonly string[] {
   return crashPlaces.filter(
     (place) => !rare.test(place) || (seeds >= 100_000 && !place.includes('submission.budget.recordBackOff')),
@@ -45,7 +45,7 @@ export function crashPlacesOf(seeds: number): readonly string[] {
 
 export const rareCrashPlaces: readonly string[] = crashPlaces.filter((place) => rare.test(place));
 
-/** Where every error of SQLite must have come at least once. */
+/** Calls that must get every error of SQLite at least once. */
 export const storeCallsOfTheLoop = [
   'submission.openAttempt',
   'submission.closeAttempt',

@@ -5,15 +5,15 @@ import type { CrashKind } from './sim-disk.ts';
 import type { SimProcess } from './sim-process.ts';
 
 /**
- * The folder that results are written to, as its reader sees it. A file is replaced as a whole; after a power loss it
- * may be the old one again as long as the folder was not synced.
+ * The folder of the results, as its reader sees it. A file is replaced as a whole. After a power loss the old file can be
+ * back if the folder was not synced.
  */
 export class ResultsDisk {
   readonly #random: SeededRandom;
   readonly #visible = new Map<string, string>();
   readonly #durable = new Map<string, string>();
   readonly #onWritten: (document: ResultDocument) => void;
-  /** While true, a write may fail. */
+  /** While true, writes can fail. */
   failing = false;
 
   constructor(random: SeededRandom, onWritten: (document: ResultDocument) => void) {

@@ -1,11 +1,11 @@
 import type { ApiCall } from './api-call.ts';
 import type { ApiLedger } from './api-ledger.ts';
-import { clean, drawFault, FalseNotFound, decidableFault, type CallFault } from './call-faults.ts';
+import { noFault, drawFault, FalseNotFound, decidableFault, type CallFault } from './call-faults.ts';
 import type { RunPlan } from './run-plan.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { subjectOf, type WireWatch } from './wire-watch.ts';
 
-/** Says of every call of one run what becomes of it: as the plan's script says, or as it is drawn. */
+/** Chooses the fault of every call of one run: by the script of the plan, or at random. */
 export class RunFaults {
   readonly #plan: RunPlan;
   readonly #random: SeededRandom;
@@ -29,12 +29,12 @@ export class RunFaults {
     this.#calls += 1;
     if (plan.script !== null) return plan.script(call, this.#calls);
     const faulty = this.#nowMs() < plan.faultsOffMs && this.#random.chance(plan.faultShare);
-    if (!faulty) return spends ? clean : this.#falseNotFound.of(clean, call.path);
+    if (!faulty) return spends ? noFault : this.#falseNotFound.of(noFault, call.path);
     const first = !this.#wire.seen.has(subjectOf(call));
     const callFault = drawFault(this.#random, { path: call.path, spends, first }, plan.faultProfile);
     const replayed = plan.readings.replay === 'first' && !call.path.endsWith('/cancel');
     const forgotten = this.#wire.outboxLost && !plan.looksUpFirst && this.#ledger.find(subjectOf(call)) !== undefined;
-    const told = decidableFault(callFault, { replayed, forgotten, limitsLast: plan.looksUpFirst });
-    return spends ? told : this.#falseNotFound.of(told, call.path);
+    const decidable = decidableFault(callFault, { replayed, forgotten, limitsLast: plan.looksUpFirst });
+    return spends ? decidable : this.#falseNotFound.of(decidable, call.path);
   }
 }

@@ -21,12 +21,12 @@ const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 interface Verdict {
   readonly mutant: Mutant;
-  /** The seed and the invariant that found it; null when it lived. */
+  /** The seed and the invariant that found it; null when nothing found it. */
   readonly killed: { readonly seed: string; readonly invariant: string; readonly sentence: string } | null;
   readonly error: string | null;
 }
 
-/** A copy of the program with the bug in it. Throws when the text that the bug replaces is not there any more. */
+/** Makes a copy of the program with the bug in it. Throws when the text that the bug replaces is missing. */
 function plant(mutant: Mutant): string {
   const copy = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'order-sync-mutant-'));
   cpSync(join(root, 'src'), join(copy, 'src'), { recursive: true });
@@ -38,7 +38,7 @@ function plant(mutant: Mutant): string {
   let text = readFileSync(path, 'utf8');
   for (const [find, replace] of mutant.changes) {
     if (!text.includes(find))
-      throw new Error(`${mutant.file} has no "${find}" any more: the mutant must be planted anew`);
+      throw new Error(`${mutant.file} has no "${find}": change the mutant to the new text`);
     text = text.replaceAll(find, () => replace);
   }
   writeFileSync(path, text);

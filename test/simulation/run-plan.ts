@@ -8,74 +8,74 @@ import type { CrashKind } from './sim-disk.ts';
 import type { SqliteFault } from './sqlite-tap.ts';
 import { usualSettings, type WorkerSettings } from './sim-worker.ts';
 
-/** The death of a worker, counted in calls to its ports since it was started. */
+/** A crash of the worker, after so many port calls since its start. */
 export interface CrashPlan {
   readonly afterPorts: number;
-  /** Comes at the first of these calls after that; null: right then. */
+  /** The crash waits for this port call; absent: it comes at once. */
   readonly atPlace?: string;
   readonly kind: CrashKind;
-  /** How long until it is started again. */
+  /** How long until the worker is started again. */
   readonly downMs: number;
 }
 
-/** An error of SQLite, counted in calls of the store since the one before it. */
+/** An error of SQLite, after so many calls of the store since the previous one. */
 export interface DiskErrorPlan extends SqliteFault {
   readonly afterCalls: number;
-  /** How many calls meet it. */
+  /** How many calls get the error. */
   readonly times: number;
-  /** Waits for this call of the store; else it meets whichever comes. */
+  /** The error waits for this call of the store; absent: any call gets it. */
   readonly atCall?: string;
 }
 
 export interface OrderBatch {
   readonly atMs: number;
   readonly lines: readonly AcceptableLine[];
-  /** When the shop sends the very same again, although it was acknowledged. */
+  /** When the shop sends the same batch again, although it was acknowledged. */
   readonly againAtMs: readonly number[];
 }
 
-/** An order that the shop makes for an eSIM which it got: it cannot know the ICCID before. */
+/** An order of the shop for an eSIM that an earlier order delivered. */
 export interface Replacement {
   readonly orderId: string;
   readonly afterMs: number;
   readonly operation: 'esim_cancel' | 'esim_topup';
 }
 
-/** Everything that happens to a worker in one run, apart from what it does itself. */
+/** Everything that happens to the worker in one run. */
 export interface RunPlan {
   readonly name: string;
   readonly seed: number;
   readonly settings: WorkerSettings;
   readonly readings: ApiReadings;
   readonly account: AccountPlan;
-  /** eSIMs that the account had before, of unknown origin. */
+  /** eSIMs that the account has already, from unknown orders. */
   readonly oldEsims: readonly string[];
   readonly batches: readonly OrderBatch[];
   readonly replacements: readonly Replacement[];
   readonly crashes: readonly CrashPlan[];
   readonly stops: readonly { readonly atMs: number; readonly downMs: number }[];
   readonly wallJumps: readonly { readonly atMs: number; readonly deltaMs: number }[];
-  /** Whether the platform names the machine's runs. */
+  /** Whether the platform has boot ids. */
   readonly namesBoots: boolean;
   readonly faultShare: number;
-  /** How often a lookup does not find what is there: twice at the most for one thing, and also after the faults. */
+  /** How often a lookup does not find an order that exists: at most twice for one order, and also after the faults. */
   readonly falseNotFoundShare: number;
   readonly faultProfile: FaultProfile;
   readonly faultsOffMs: number;
   readonly resultsFail: boolean;
-  /** Whether a crash leaves copies of the outbox's files to the next worker, rather than the connection to them. */
+  /** Whether the next worker after a crash gets copies of the files of the outbox, or the open connection to them. */
   readonly ownFiles: boolean;
-  /** When the disk of the outbox is lost; an empty one takes its place, with the same secret. */
+  /** When the disk of the outbox is lost and replaced by an empty one, with the same secret. */
   readonly lostDiskAtMs: number | null;
-  /** Whether the new outbox is told that it follows a lost one, as `init --after-loss` does. */
+  /** Whether the new outbox is made with `init --after-loss`. */
   readonly looksUpFirst: boolean;
-  /** What people do to the worker's orders. */
+  /** What the operator does. */
   readonly operatorActions: readonly OperatorActionPlan[];
-  /** Errors of SQLite itself, one after the other. */
+  /** Errors of SQLite, one after the other. */
   readonly diskErrors: readonly DiskErrorPlan[];
-  /** When the disk of the outbox is nearly full. */
+  /** When the disk of the outbox is almost full. */
   readonly diskFull: Span;
-  /** Says what happens to a call, instead of drawing it. */
+  /** Chooses the fault of each call; null: it is drawn. */
   readonly script: ((call: ApiCall, number: number) => CallFault) | null;
 }
 
@@ -96,7 +96,7 @@ export const plainAccount: AccountPlan = {
 };
 
 export const plainPlan: RunPlan = {
-  name: 'quiet',
+  name: 'plain',
   seed: 1,
   settings: usualSettings,
   readings: plainReadings,
@@ -142,18 +142,18 @@ export const esimLine = { operation: 'esim_order', variant: null, plan: 'plan' }
 export const topupLine = { operation: 'esim_topup', variant: null, plan: 'plan', quantity: null } as const;
 export const cancelLine = { operation: 'esim_cancel', variant: null, quantity: null, currency: null } as const;
 
-/** When a run must have come to rest, in ms of its virtual time. */
+/** When everything in a run must be settled, in ms of its virtual time. */
 export function mustBeDoneByMs(plan: RunPlan): number {
   const lines = plan.batches.reduce((sum, batch) => sum + batch.lines.length, plan.replacements.length);
   const queueMs = lines * 12 * Math.ceil(plan.settings.limits.windowMs / plan.settings.limits.orders);
   const jumpedMs = plan.wallJumps.reduce((sum, jump) => sum + Math.abs(jump.deltaMs), 0);
-  // What is for one eSIM waits for each other; a cancel that the API cannot check takes three tries, two minutes apart.
+  // Orders for one eSIM wait for each other. A cancel that the API cannot check takes three tries, two minutes apart.
   const ofOneEsim =
     plan.replacements.length +
     plan.batches.flatMap((batch) => batch.lines).filter((line) => line.iccid !== null).length;
-  // An order may be accepted at the very end of it, and then wait for units that never come.
+  // An order can be accepted at the very end, and then wait for units that never come.
   const placedMs = plan.settings.placedDeadlineMs + 600_000;
-  // After a loss no more than `maxUnknownOutcomes` entries are looked up at a time, a minute each, and so is each part that may be bought.
+  // After a loss at most `maxUnknownOutcomes` entries are looked up at a time, a minute each; so is each possible part.
   const parts = plan.batches
     .flatMap((batch) => batch.lines)
     .reduce((sum, line) => sum + (line.rules?.partial === true ? 15 : 2), 0);

@@ -9,7 +9,7 @@ export interface RunReport {
   readonly hash: string;
   readonly trace: readonly string[];
   readonly coverage: readonly (readonly [string, number])[];
-  /** How many port calls the run made: each is a place to crash at. */
+  /** How many port calls the run made. */
   readonly ports: number;
   readonly world: World;
 }

@@ -1,6 +1,6 @@
 import type { LineState } from '../../src/core/result/result-document.ts';
 import { plainReadings } from './api-readings.ts';
-import { clean, type CallFault } from './call-faults.ts';
+import { noFault, type CallFault } from './call-faults.ts';
 import type { Product, Span } from './sim-account.ts';
 import {
   cancelLine,
@@ -15,24 +15,24 @@ import {
 import { wallStartMs } from './virtual-time.ts';
 import { usualSettings } from './sim-worker.ts';
 
-/** A course of events that is crashed at every one of its port calls, and the ends that are right in spite of it. */
+/** A run that is crashed at each of its port calls, and the correct end states of its lines. */
 export interface Scenario {
   readonly plan: RunPlan;
-  /** The states that its lines may end in, by order and line. */
+  /** The end states that each line can have, by order and line. */
   readonly ends: Readonly<Record<string, readonly LineState[]>>;
-  /** Also crashed a second time, at every port call of the recovery. */
+  /** Whether it is crashed a second time, at each port call of the recovery. */
   readonly twice?: boolean;
 }
 
 const iccid = '8944000000000000001';
 const from = (untilMs: number): Span => ({ fromMs: 0, untilMs });
 
-/** The n-th call of a kind meets a fate; the others none. Counted by the run's own calls. */
+/** The first call of a path gets the fault; the others get none. */
 function onlyFirst(callFault: CallFault, path: RegExp): RunPlan['script'] {
   let used = false;
   return (call, number) => {
     if (number === 1) used = false;
-    if (used || !path.test(call.path)) return clean;
+    if (used || !path.test(call.path)) return noFault;
     used = true;
     return callFault;
   };
@@ -58,8 +58,8 @@ const followedBy = (operation: 'esim_cancel' | 'esim_topup', changes: Partial<Ru
 });
 
 /**
- * A refusal after a crash in the very first call of an installation: no lookup has ever found an order yet, so that it
- * finds none proves nothing, and a person is asked.
+ * A refusal after a crash during the first call of an installation. No lookup has found an order yet, so a lookup that
+ * finds none proves nothing, and the line needs review.
  */
 const refusedAfterUnknownOutcome: readonly LineState[] = ['fulfilled', 'needs_review'];
 
@@ -88,7 +88,7 @@ export const scenarios: readonly Scenario[] = [
       oldEsims: [iccid],
       batches: [{ atMs: 10, lines: [{ ...plainLine, ...cancelLine, iccid }], againAtMs: [] }],
     }),
-    // Nothing can tell what became of it, once its answer is lost.
+    // If its answer is lost, its outcome stays unknown.
     ends: { 'o1/1': ['fulfilled', 'needs_review'] },
   },
   {
@@ -106,7 +106,7 @@ export const scenarios: readonly Scenario[] = [
   {
     plan: plan('429', {
       script: onlyFirst(
-        { kind: 'instead', processed: false, answer: { status: 429, headers: { 'retry-after': '20' }, body: '' } },
+        { kind: 'replaced', processed: false, answer: { status: 429, headers: { 'retry-after': '20' }, body: '' } },
         /^\/orders$/,
       ),
     }),
@@ -141,7 +141,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     plan: plan('lost after another balance was charged, then looked up', {
-      // The first order leaves too little for the second; after the loss there is enough for it.
+      // After the first order the balance is too low for the second one; after the loss it is high enough.
       account: { ...plainAccount, balances: { USD: 500, EUR: 100_000 }, depositAtMs: 100_000 },
       batches: ['1', '2'].map((digit) => ({
         atMs: Number(digit) * 10_000,

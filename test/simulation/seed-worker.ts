@@ -8,7 +8,7 @@ export interface SeedRange {
   readonly from: number;
   readonly to: number;
   readonly step: number;
-  /** Every so many seeds are run twice, to see that they repeat themselves; 0 for none. */
+  /** Every n-th seed is run twice, to check that runs can be repeated; 0: none. */
   readonly twiceEvery: number;
 }
 
@@ -22,8 +22,8 @@ export type SeedMessage =
   | { readonly kind: 'failure'; readonly failure: SeedFailure }
   | { readonly kind: 'done'; readonly coverage: readonly (readonly [string, number])[] };
 
-/** Runs the seeds of a range, and tells of each failure as it happens. */
-export async function runRange(range: SeedRange, tell: (message: SeedMessage) => void): Promise<void> {
+/** Runs the seeds of a range, and reports each failure at once. */
+export async function runRange(range: SeedRange, report: (message: SeedMessage) => void): Promise<void> {
   let disk = new SimDisk();
   const coverage = new Map<string, number>();
   let seeds = 0;
@@ -31,32 +31,32 @@ export async function runRange(range: SeedRange, tell: (message: SeedMessage) =>
   try {
     for (let seed = range.from; seed < range.to; seed += range.step) {
       seeds += 1;
-      let report: RunReport;
+      let result: RunReport;
       try {
-        report = await runSeed(seed, disk);
+        result = await runSeed(seed, disk);
       } catch (error) {
-        // The simulation itself stumbled: that is told with its seed, and the others are still run, on a disk of theirs.
+        // The simulation itself failed: that is reported with its seed, and the others run on a new disk.
         const violation = {
           invariant: 'simulation',
           sentence: error instanceof Error ? String(error.stack) : String(error),
         };
-        tell({ kind: 'failure', failure: { seed, violations: [violation] } });
+        report({ kind: 'failure', failure: { seed, violations: [violation] } });
         disk.destroy();
         disk = new SimDisk();
         continue;
       }
-      for (const [place, times] of report.coverage) coverage.set(place, (coverage.get(place) ?? 0) + times);
-      let { violations } = report;
+      for (const [place, times] of result.coverage) coverage.set(place, (coverage.get(place) ?? 0) + times);
+      let { violations } = result;
       if (range.twiceEvery > 0 && seed % range.twiceEvery === 0) {
         repeated += 1;
         const again = await runSeed(seed, disk);
-        if (again.hash !== report.hash) {
-          violations = [...violations, { invariant: 'determinism', sentence: `${report.hash}, then ${again.hash}` }];
+        if (again.hash !== result.hash) {
+          violations = [...violations, { invariant: 'determinism', sentence: `${result.hash}, then ${again.hash}` }];
         }
       }
-      if (violations.length > 0) tell({ kind: 'failure', failure: { seed, violations } });
+      if (violations.length > 0) report({ kind: 'failure', failure: { seed, violations } });
       if (seeds % 20 === 0) {
-        tell({ kind: 'progress', seeds, repeated });
+        report({ kind: 'progress', seeds, repeated });
         seeds = 0;
         repeated = 0;
       }
@@ -64,8 +64,8 @@ export async function runRange(range: SeedRange, tell: (message: SeedMessage) =>
   } finally {
     disk.destroy();
   }
-  tell({ kind: 'progress', seeds, repeated });
-  tell({ kind: 'done', coverage: [...coverage] });
+  report({ kind: 'progress', seeds, repeated });
+  report({ kind: 'done', coverage: [...coverage] });
 }
 
 const port = parentPort;

@@ -1,11 +1,11 @@
 import type { Random } from '../../src/core/clock.ts';
 
-/** Random numbers that one seed fixes for ever: a run is repeated by its seed alone. */
+/** Random numbers that a seed determines, so a seed repeats a run. */
 export class SeededRandom {
   #state: number;
 
   constructor(seed: number) {
-    // Neighbouring seeds must not give neighbouring runs.
+    // Neighbouring seeds must give different runs.
     this.#state = Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) >>> 0;
     this.next();
   }
@@ -32,7 +32,7 @@ export class SeededRandom {
     return values[Math.floor(this.next() * values.length)] ?? values[0];
   }
 
-  /** Another source that is fixed by this one, so that draws in one place do not move those in another. */
+  /** A new source that this one determines. Draws from one do not change those from the other. */
   fork(): SeededRandom {
     return new SeededRandom(Math.floor(this.next() * 4_294_967_296));
   }

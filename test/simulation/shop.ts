@@ -8,14 +8,14 @@ import type { VirtualTime } from './virtual-time.ts';
 interface SentBatch {
   readonly lines: readonly AcceptableLine[];
   acknowledged: boolean;
-  /** The run of the worker that it was given to; another one has never seen it. */
+  /** The worker that it was sent to. After a restart it is sent to the next one. */
   givenTo: SimWorker | null;
 }
 
-/** When what was answered by an error is sent again. */
+/** How long the shop waits before it sends a batch again that got an error. */
 const againMs = 20_000;
 
-/** The customer: sends orders, again if nobody acknowledged them, and cancels some of what it got. */
+/** The shop: sends orders, sends them again until they are acknowledged, and cancels some delivered eSIMs. */
 export class Shop {
   readonly #time: VirtualTime;
   readonly #results: ResultsDisk;
@@ -55,12 +55,12 @@ export class Shop {
     return this.#expected === 0 && this.#sentBatches.every((sentBatch) => sentBatch.acknowledged);
   }
 
-  /** The worker lost everything: the shop sends all of it once more. */
+  /** The outbox is lost: the shop sends everything again. */
   sendAllAgain(): void {
     for (const sentBatch of this.#sentBatches) Object.assign(sentBatch, { acknowledged: false, givenTo: null });
   }
 
-  /** A worker is there: it gets everything that is not acknowledged. */
+  /** Sends everything that is not acknowledged to the current worker. */
   offer(): void {
     const worker = this.#worker();
     if (worker === null || !worker.ready) return;
@@ -100,7 +100,7 @@ export class Shop {
     });
   }
 
-  /** Looks for the result of an order from time to time, and then orders something for its first eSIM. */
+  /** Waits for the result of an order, and then orders something for its first eSIM. */
   #replacement(
     follow: { orderId: string; afterMs: number; operation: 'esim_cancel' | 'esim_topup'; number: number },
     untilMs: number,

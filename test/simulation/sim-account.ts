@@ -9,7 +9,7 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** From when to when something is so; faults end with the faulty part of a run, the nature of a thing does not. */
+/** A span of virtual time. Faults end with the faulty part of a run; the nature of a product does not. */
 export interface Span {
   readonly fromMs: number;
   readonly untilMs: number;
@@ -17,40 +17,40 @@ export interface Span {
 
 export interface Product {
   readonly priceCents: number;
-  /** The most that one order may hold. */
+  /** The per-order limit. */
   readonly limit?: number;
-  /** How many can be sold in all until then. */
+  /** How many can be sold until that time. */
   readonly stock?: { readonly units: number; readonly untilMs: number };
-  /** While these last, it cannot be ordered. */
+  /** Orders are refused during these spans. */
   readonly refusals: readonly (Refusal & Span)[];
-  /** Once one was sold, a repeated order is refused like this, until then: the shelf is empty, or the plan used up. */
+  /** After the first sale, further orders are refused like this until that time. */
   readonly afterSale: (Refusal & { readonly untilMs: number }) | null;
 }
 
-/** Who is turned away at the door, and with what; `key` null is everybody. */
+/** Calls with this authorization are denied; null: all calls. */
 export type Denial = Refusal & Span & { readonly authorization: string | null };
 
 export interface AccountPlan {
   readonly products: ReadonlyMap<string, Product>;
   readonly balances: Readonly<Record<string, number>>;
-  /** When every balance is filled up. */
+  /** When money is added to every balance. */
   readonly depositAtMs: number;
   readonly denials: readonly Denial[];
   readonly authorizations: readonly string[];
-  /** eSIMs whose state cannot be checked for a while. */
+  /** eSIMs whose state cannot be checked during a span. */
   readonly unchecked: ReadonlyMap<string, Span>;
 }
 
 const lasts = (span: Span, nowMs: number): boolean => nowMs >= span.fromMs && nowMs < span.untilMs;
 
-/** Products, money and keys: everything that lets the API refuse a call, as it changes with time. */
+/** The account at the API: products, balances and keys. It decides which calls the API refuses. */
 export class SimAccount {
   readonly #plan: AccountPlan;
   readonly #balances = new Map<string, number>();
   /** How many units of each product were sold. */
   readonly #sold = new Map<string, number>();
   #deposited = false;
-  /** All charges less all refunds, by currency: what the worker's results must add up to. */
+  /** All charges minus all refunds, by currency. The costs in the results must add up to it. */
   readonly net = new Map<string, number>();
 
   constructor(plan: AccountPlan) {

@@ -6,7 +6,7 @@ import { errorAnswer, orderAnswer } from './api-answers.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { SimAccount } from './sim-account.ts';
 
-/** What a call turns out to be, once it has arrived. */
+/** Whether an arrived call is refused at once or processed. */
 export type Reception =
   | { readonly kind: 'rate_limited'; readonly answer: ApiAnswer }
   | { readonly kind: 'admitted'; readonly process: () => ApiAnswer };
@@ -17,8 +17,8 @@ const idOf = (path: string, before: string, after = ''): string | null => {
 };
 
 /**
- * The Wholesale Ordering API as its specification describes it, under one reading of what it leaves open. It keeps the
- * truth: what the worker believes is checked against its ledger, never the other way round.
+ * The Wholesale Ordering API as its specification describes it, with one reading of what the specification leaves open.
+ * Its ledger is the truth, against which the results of the worker are checked.
  */
 export class SimApi {
   readonly ledger: ApiLedger;
@@ -27,7 +27,7 @@ export class SimApi {
   readonly #account: SimAccount;
   readonly #random: SeededRandom;
   readonly #nowMs: () => number;
-  /** Refusals that stand for their reference. */
+  /** Refusals that their references get for ever. */
   readonly #refused = new Map<string, ApiAnswer>();
 
   constructor(options: {
@@ -45,12 +45,12 @@ export class SimApi {
     this.ledger = new ApiLedger(options.random.fork());
   }
 
-  /** The call is at the door: it is stamped, and its key looked at. */
+  /** A call arrives: it is counted, and its key is checked. */
   receive(call: ApiCall): Reception {
     const spends = call.method === 'POST';
-    const rateLimited = this.#account.denialOf(call, this.#nowMs());
+    const denied = this.#account.denialOf(call, this.#nowMs());
     const limited = this.arrivals.stamp(call, spends);
-    if (rateLimited !== null) return { kind: 'rate_limited', answer: rateLimited };
+    if (denied !== null) return { kind: 'rate_limited', answer: denied };
     if (limited !== null) return { kind: 'rate_limited', answer: limited };
     return { kind: 'admitted', process: () => this.#process(call) };
   }
@@ -86,8 +86,8 @@ export class SimApi {
     const body: unknown = JSON.parse(call.body ?? '{}');
     const asked = readPurchase(call.path, body);
     if (asked === null) return errorAnswer(422, 'invalid_request', 'A field is missing.');
-    const stands = this.#refused.get(asked.reference);
-    if (stands !== undefined) return stands;
+    const remembered = this.#refused.get(asked.reference);
+    if (remembered !== undefined) return remembered;
     const known = this.ledger.find(asked.reference);
     if (known !== undefined && known.family !== asked.family)
       return errorAnswer(409, 'reference_in_use', 'The reference belongs to an order of the other family.');
@@ -95,10 +95,11 @@ export class SimApi {
     const esim = asked.iccid === null ? null : (this.ledger.esims.get(asked.iccid) ?? null);
     const refusal = this.#account.refusalOf(asked, esim, this.#nowMs());
     if (refusal !== null) {
-      const moves = refusal.status === 402 || refusal.code === 'out_of_stock';
+      const isTemporary = refusal.status === 402 || refusal.code === 'out_of_stock';
       const answer = errorAnswer(refusal.status, refusal.code, refusal.message);
-      // A balance and a shelf are expected to fill up again: their refusals are about the moment, not the reference.
-      if (this.#readings.refusalsStick && !moves && known === undefined) this.#refused.set(asked.reference, answer);
+      // Balance and stock change, so their refusals do not stay with the reference.
+      if (this.#readings.refusalsStick && !isTemporary && known === undefined)
+        this.#refused.set(asked.reference, answer);
       return answer;
     }
     if (known !== undefined) return this.#answerFor(known);
@@ -125,7 +126,7 @@ export class SimApi {
       completeAtMs: never ? Number.POSITIVE_INFINITY : this.#nowMs() + later,
     });
     if (esim !== null) esim.state = 'topped_up';
-    // An order that is refunded at once leaves no eSIM that could be refunded again (Spec 3).
+    // The eSIMs of an order that is refunded at once cannot be refunded again (Spec 3).
     if (state === 'refunded' && order.operation === 'esim_order') {
       for (const iccid of order.units) {
         const gone = this.ledger.esims.get(iccid);
@@ -144,7 +145,7 @@ export class SimApi {
     esim.state = 'cancelled';
     this.ledger.cancels.push({ iccid, atMs: this.#nowMs() });
     const order = esim.orderReference === null ? undefined : this.ledger.find(esim.orderReference);
-    // The order of a single eSIM is refunded as a whole; of several, only the one is gone.
+    // An order of one eSIM shows as refunded; an order of several does not.
     if (order !== undefined && this.#readings.cancelShows === 'order_refunded' && order.units.length === 1)
       order.shownAsRefunded = true;
     this.#account.refund(esim.currency, esim.cost);
@@ -153,7 +154,7 @@ export class SimApi {
   }
 }
 
-/** What a buying call asks for. */
+/** The order in the body of a buying call. */
 export interface Purchase {
   readonly operation: 'gift_card_order' | 'esim_order' | 'esim_topup';
   readonly family: 'gift_card' | 'esim';

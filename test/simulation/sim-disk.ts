@@ -22,7 +22,7 @@ tapSqlite();
 
 const walHeaderBytes = 32;
 const frameHeaderBytes = 24;
-/** A quarter of the usual: an outbox of a few lines would fill its pages with nothing, and every commit writes them. */
+/** A quarter of the usual size: the outbox is small, and every commit writes whole pages. */
 const pageBytes = 1024;
 
 export const namespace = { instance: 'simulation', prefix: 'os', secret: Buffer.alloc(32, 9) };
@@ -34,11 +34,11 @@ const options = (path: string): StoreOptions => ({
   sinks: ['folder'],
 });
 
-/** The guards of rows that are never deleted; they step aside while the simulation empties an outbox. */
+/** The triggers that forbid deleting rows. They allow it while the simulation empties an outbox. */
 const guards = ['attempts_are_kept', 'entries_are_kept', 'audit_is_kept'] as const;
 const emptying = 'simulation_empties';
 
-/** Lets the guards against deleting know when the simulation, and nobody else, empties the outbox. */
+/** Changes the triggers to allow it. */
 function letBeEmptied(database: Database): void {
   for (const name of guards) {
     const sql = String(database.prepare('SELECT sql FROM sqlite_schema WHERE name = ?').pluck().get(name));
@@ -49,7 +49,7 @@ function letBeEmptied(database: Database): void {
   }
 }
 
-/** The tables in an order in which they can be emptied: those that refer to others before those. */
+/** The tables in an order in which they can be emptied: each before those that it refers to. */
 function childrenFirst(database: Database): readonly string[] {
   const rows = database
     .prepare<[], { name: string; parent: string | null }>(
@@ -69,13 +69,12 @@ function childrenFirst(database: Database): readonly string[] {
 }
 
 /**
- * The disk under the outbox: real SQLite files in memory. A kill leaves the bytes as they are. A power loss also keeps
- * every commit as long as the store syncs at each one, and else only what the last checkpoint had made durable, with
- * some of what came after it.
+ * The disk of the outbox: SQLite files in memory. A kill keeps all bytes. A power loss keeps every commit if the store
+ * syncs each one; otherwise it keeps what the last checkpoint made durable, and some frames after it.
  *
- * A run with files of its own starts with a copy of an empty outbox, and its crashes leave copies of bytes that the next
- * worker opens with their write-ahead log. The others share one file, which is emptied before each run; a crash that
- * loses no commit leaves its connection to the next worker. To SQLite, both are the same: what was committed is there.
+ * Some runs have files of their own: they start with a copy of an empty outbox, and after a crash the next worker opens a
+ * copy of the files. The other runs share one file, which is emptied before each run, and after a crash without lost
+ * commits the next worker gets the open connection. For SQLite both are the same.
  */
 export class SimDisk {
   readonly #folder: string;
@@ -88,7 +87,7 @@ export class SimDisk {
 
   constructor() {
     this.#folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'order-sync-sim-'));
-    // An empty outbox is made once and copied: making one takes longer than most runs.
+    // An empty outbox is made once and copied, because making one takes longer than most runs.
     this.#template = join(this.#folder, 'template.db');
     makeWithPages(this.#template, pageBytes);
     void openStore(options(this.#template)).close();
@@ -98,7 +97,7 @@ export class SimDisk {
     this.#emptied = this.#share();
   }
 
-  /** Opens the shared outbox for good. Returns the statements that empty it. */
+  /** Opens the shared outbox until the end. Returns the statements that empty it. */
   #share(): readonly string[] {
     const store = openStore(options(this.#shared));
     const database = connectionTo(this.#shared);
@@ -153,14 +152,14 @@ export class SimDisk {
     return this.#store !== null && connectionTo(this.#path)?.open === true;
   }
 
-  /** What the oracle looks at: the files as the worker's own connection sees them. */
+  /** The worker's own connection, for the oracle. */
   get connection(): Database {
     const found = connectionTo(this.#path);
     if (found === undefined) throw new Error('the outbox is not open');
     return found;
   }
 
-  /** How much in the outbox has not come to its end: entries, calls and deliveries. */
+  /** How many entries, attempts and deliveries are not settled. */
   countOpen(): number {
     const open = this.connection
       .prepare<[], number>(
@@ -173,7 +172,7 @@ export class SimDisk {
     return open ?? 0;
   }
 
-  /** The bytes that the crash leaves become a new file; the process that wrote the old one can do no more. */
+  /** The bytes after the crash become a new file, which the dead process cannot change. */
   crash(kind: CrashKind, random: SeededRandom): void {
     const old = this.#path;
     const connection = connectionTo(old);
@@ -191,14 +190,14 @@ export class SimDisk {
     this.#path = path;
   }
 
-  /** The process is gone, and with it its lock; every commit of it stays. */
+  /** The process is dead and its lock free; all its commits stay. */
   #dropShared(): void {
     this.#store = null;
     const lock = connectionTo(`${this.#shared}-lock`);
     if (lock?.inTransaction === true) lock.exec('ROLLBACK');
   }
 
-  /** A stop in good order. */
+  /** A regular stop. */
   release(): void {
     void this.#store?.close();
     this.#store = null;
@@ -225,7 +224,7 @@ function makeWithPages(path: string, bytes: number): void {
   forgetConnection(path);
 }
 
-/** Frames that no sync has made durable: the disk may have written any number of them. */
+/** Frames that were not synced: the disk may have written any number of them. */
 function loseFrames(path: string, random: SeededRandom): void {
   const bytes = statSync(path).size;
   const frames = Math.floor(Math.max(0, bytes - walHeaderBytes) / (frameHeaderBytes + pageBytes));

@@ -8,13 +8,13 @@ import type { SimApi } from './sim-api.ts';
 import type { SimProcess } from './sim-process.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
-/** How long bytes that have left can still be on their way, after their sender has given up. */
+/** How long sent bytes can be in transit after their sender has given up. */
 export const longestTransitMs = 25_000;
-/** How long the worker waits for the head of an answer, and for all of it. */
+/** How long the worker waits for the head of an answer, and for the whole answer. */
 export const responseMs = 30_000;
 export const totalMs = 45_000;
 
-/** One call on its way, as an observer of the wire sees it. */
+/** One call in flight, as an observer of the network sees it. */
 export interface WireCall {
   readonly call: ApiCall;
   readonly process: SimProcess;
@@ -23,16 +23,16 @@ export interface WireCall {
 }
 
 export interface WireObserver {
-  /** The worker is about to let the first byte leave. */
+  /** Called before the first byte is sent. */
   onLeaving(wire: WireCall): void;
-  /** The worker knows the end of the call. */
+  /** Called when the worker knows how the call ended. */
   onEnd(wire: WireCall, end: CallEnd): void;
   trace(what: string): void;
 }
 
 /**
- * The network between the worker and the API, in place of sockets. A call that is given up or whose process dies may
- * still arrive within the transit time, as bytes do that have left.
+ * The network between the worker and the API. A call can still arrive within the transit time after the worker has given
+ * it up or has crashed.
  */
 export class SimNetwork {
   readonly #time: VirtualTime;
@@ -127,7 +127,7 @@ export class SimNetwork {
     const { process } = wire;
     const wayMs = this.#random.int(1, 150);
     const backMs = this.#random.int(1, 150);
-    /** Bytes that left may arrive although their sender is gone; a reset connection throws most of them away. */
+    /** Sent bytes can arrive although their sender is gone; a reset connection discards most of them. */
     const survives = this.#random.chance(0.5);
     const answerWith = (answer: ApiAnswer): void => {
       process.after(backMs, () => {
@@ -156,7 +156,7 @@ export class SimNetwork {
     };
     const usualMs = this.#random.int(1, 400);
     switch (callFault.kind) {
-      case 'clean':
+      case 'none':
         return arrive(wayMs, usualMs, answerWith);
       case 'slow':
         return arrive(wayMs, callFault.processMs, answerWith);
@@ -165,7 +165,7 @@ export class SimNetwork {
         arrive(wayMs, usualMs, (answer) => {
           first = answer;
         });
-        // A door that shuts between the halves would hide what the first one bought: nobody could tell.
+        // If the API denied the second call, nobody could know what the first one bought.
         return arrive(wayMs + this.#random.int(1, 2000), usualMs, (answer) =>
           answerWith(first !== null && [401, 403, 503].includes(answer.status) ? first : answer),
         );
@@ -181,7 +181,7 @@ export class SimNetwork {
             process.after(backMs, () => client.fault('cut_answer', 'other side closed', answer));
           else lose(callFault.end, backMs);
         });
-      case 'instead': {
+      case 'replaced': {
         const { answer } = callFault;
         if (callFault.processed) arrive(wayMs, usualMs, () => answerWith(answer));
         else answerWith(answer);

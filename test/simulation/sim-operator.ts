@@ -7,17 +7,17 @@ import type { SimWorker } from './sim-worker.ts';
 
 export type OperatorAction = 'hold' | 'release' | 'cancel' | 'retry' | 'resolve' | 'reorder' | 'pause' | 'resume';
 
-/** Something that a person does at some time, to an entry or to a scope of which there is one then. */
+/** An action of the operator, on one of the entries that exist at that time, or on a scope. */
 export interface OperatorActionPlan {
   readonly atMs: number;
   readonly action: OperatorAction;
-  /** In [0, 1): which of those that it can be done to. */
+  /** In [0, 1): which of the possible entries. */
   readonly pick: number;
   /** For `pause` and `resume`. */
   readonly scope: string;
 }
 
-/** What it makes sense to try each action on. Now and then a person tries it on anything. */
+/** The states in which each action makes sense. Sometimes the operator tries it in any state. */
 const suitableStates: Readonly<Partial<Record<OperatorAction, readonly string[]>>> = {
   hold: ['pending', 'waiting', 'unknown', 'placed'],
   release: ['held'],
@@ -36,23 +36,23 @@ interface Target {
   readonly rules: string;
 }
 
-/** A command may have left before the pause was there; it takes this long at most. */
+/** A call can be in flight when the pause begins; it is sent within this time. */
 const inFlightMs = 2000;
 
-const who = { actor: 'a person', reason: 'as the simulation wants it' } as const;
+const audited = { actor: 'operator', reason: 'drawn by the simulation' } as const;
 
 /**
- * Whoever acts on the command line, through the code that it uses. A person looks into the supplier's list before saying
- * what became of an order, and says the truth. What was asked counts as done from then on, whether or not an answer came.
+ * The person who acts on the command line, through the code that it uses. Before resolving an order the operator looks it
+ * up at the supplier, and enters the truth. A command counts as done when it is sent, whether or not an answer comes.
  */
 export class SimOperator {
-  /** References that a person asked something of. */
+  /** References on which the operator has acted. */
   readonly touched = new Set<string>();
   readonly cancelled = new Set<string>();
   readonly resolved = new Set<string>();
   readonly #reorders = new Map<string, number>();
   readonly #held = new Set<string>();
-  readonly #stopped = new Map<string, number>();
+  readonly #paused = new Map<string, number>();
   readonly #disk: SimDisk;
   readonly #ledger: ApiLedger;
   readonly #coverage: Coverage;
@@ -73,9 +73,9 @@ export class SimOperator {
     trace: (what: string) => void;
     violate: (invariant: string, sentence: string) => void;
     onResumed: (scope: string) => void;
-    /** Whether it can be told afterwards what this line became, if it is ordered anew now. */
+    /** Whether the oracle can still judge this line when it is re-ordered now. */
     mayReorder: (line: string, hasRules: boolean) => boolean;
-    /** Whether the list of the supplier has an order for this line under a reference that the outbox does not know. */
+    /** Whether the supplier has an order for this line under a reference that the outbox does not know. */
     isSoldElsewhere: (line: string, known: ReadonlySet<string>) => boolean;
   }) {
     this.#disk = options.disk;
@@ -90,7 +90,7 @@ export class SimOperator {
     this.#isSoldElsewhere = options.isSoldElsewhere;
   }
 
-  /** How often a line was ordered anew, at most. */
+  /** How often a line was re-ordered, at most. */
   reordersOf(source: string, orderId: string, lineId: string): number {
     return this.reordersOfLine(`${source}/${orderId}/${lineId}`);
   }
@@ -99,9 +99,9 @@ export class SimOperator {
     return this.#reorders.get(name) ?? 0;
   }
 
-  /** The outbox is gone: what was asked of it was asked of nobody. Only that lines were ordered anew stays true. */
+  /** The outbox is lost, and the actions on it with it. Only the re-orders still count. */
   forget(): void {
-    for (const asked of [this.touched, this.cancelled, this.resolved, this.#held, this.#stopped]) asked.clear();
+    for (const asked of [this.touched, this.cancelled, this.resolved, this.#held, this.#paused]) asked.clear();
   }
 
   act(worker: SimWorker, plan: OperatorActionPlan): void {
@@ -112,14 +112,14 @@ export class SimOperator {
     if (target !== undefined) this.#entry(worker, plan.action, target);
   }
 
-  /** Lets everything go on that stands still by a person's word or waits for one. */
+  /** Resumes all scopes that only a person can resume, and releases all held entries. */
   resumeAll(worker: SimWorker): void {
     const scopes = this.#disk.connection
       .prepare<[], string>('SELECT scope FROM pauses WHERE probe_at_ms IS NULL ORDER BY scope')
       .pluck()
       .all();
     for (const scope of scopes) if (worker.ready) this.#scope(worker, 'resume', scope);
-    // It may have died of what it was asked: what is left is asked of the next one.
+    // A command can crash the worker; the rest is asked of the next one.
     if (!worker.ready) return;
     const held = this.#targets().filter((target) => target.state === 'held');
     for (const target of held) if (worker.ready) this.#entry(worker, 'release', target);
@@ -136,11 +136,11 @@ export class SimOperator {
 
   #scope(worker: SimWorker, action: 'pause' | 'resume', scope: string): void {
     if (action === 'resume') {
-      this.#stopped.delete(scope);
+      this.#paused.delete(scope);
       this.#onResumed(scope);
     }
-    this.#command(worker, { action, scope, ...who }, () => {
-      if (action === 'pause') this.#stopped.set(scope, this.#nowMs());
+    this.#command(worker, { action, scope, ...audited }, () => {
+      if (action === 'pause') this.#paused.set(scope, this.#nowMs());
     });
   }
 
@@ -155,7 +155,7 @@ export class SimOperator {
     if (action === 'reorder') this.#reorders.set(target.line, (this.#reorders.get(target.line) ?? 0) + 1);
     this.#command(worker, command, () => {
       this.#coverage.hit(`act ${action} ${target.state}`);
-      // A cancel has no reference on the wire.
+      // A cancel is sent without a reference, so it is not checked.
       if (action === 'hold' && target.operation !== 'esim_cancel') this.#held.add(reference);
     });
   }
@@ -164,21 +164,21 @@ export class SimOperator {
     const { reference } = target;
     if (action === 'reorder') {
       if (!this.#mayReorder(target.line, target.rules !== '{}')) return null;
-      return { action, reference, confirm: reference, ...who };
+      return { action, reference, confirm: reference, ...audited };
     }
-    if (action !== 'resolve') return { action, reference, ...who };
-    const resolve = { action, reference, note: 'seen in the list of the supplier', ...who } as const;
+    if (action !== 'resolve') return { action, reference, ...audited };
+    const resolve = { action, reference, note: 'seen in the list of the supplier', ...audited } as const;
     const iccids: string[] = [];
     if (target.operation === 'esim_cancel') {
       const cancelled = this.#ledger.esims.get(target.iccid ?? '')?.state === 'cancelled';
       return { ...resolve, iccids, as: cancelled ? 'fulfilled' : 'rejected', orderNumber: null };
     }
     const order = this.#ledger.find(reference);
-    // Bought all the same, in another way: what is to be said of this reference is more than it can hold.
+    // The line was bought under another reference, which this entry cannot express.
     const known = new Set(this.#targets().map((it) => it.reference));
     if (order === undefined && this.#isSoldElsewhere(target.line, known)) return null;
     if (order === undefined) return { ...resolve, iccids, as: 'rejected', orderNumber: null };
-    // Paid for and never delivered: that is the supplier's to settle.
+    // Paid and never delivered: only the supplier can settle it.
     if (order.state === 'failed') return null;
     const isBack = order.state === 'refunded' || order.shownAsRefunded;
     return { ...resolve, iccids, as: isBack ? 'refunded' : 'fulfilled', orderNumber: order.number };
@@ -186,7 +186,7 @@ export class SimOperator {
 
   #command(worker: SimWorker, command: StoreCommand, onDone: () => void): void {
     const subject = 'scope' in command ? command.scope : 'reference' in command ? command.reference : '';
-    this.#trace(`a person asks to ${command.action} ${subject}${'as' in command ? ` as ${command.as}` : ''}`);
+    this.#trace(`the operator asks to ${command.action} ${subject}${'as' in command ? ` as ${command.as}` : ''}`);
     worker.command(command).then(
       () => {
         this.#trace(`done: ${command.action} ${subject}`);
@@ -204,12 +204,12 @@ export class SimOperator {
     );
   }
 
-  /** Money is about to leave for this. */
+  /** Called before a call that spends money is sent. */
   onLeaving(call: ApiCall, subject: string): void {
-    if (this.#held.has(subject)) this.#violate('I21', `${subject} was sent although a person holds it`);
-    for (const [scope, sinceMs] of this.#stopped) {
+    if (this.#held.has(subject)) this.#violate('I21', `${subject} was sent although the operator holds it`);
+    for (const [scope, sinceMs] of this.#paused) {
       if (this.#nowMs() - sinceMs > inFlightMs && this.#isIn(scope, call))
-        this.#violate('I21', `${subject} was sent although a person stopped ${scope}`);
+        this.#violate('I21', `${subject} was sent although the operator paused ${scope}`);
     }
   }
 

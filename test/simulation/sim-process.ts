@@ -1,7 +1,7 @@
 import type { Clock } from '../../src/core/clock.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
-/** What the machine's clocks show. A power loss starts the monotonic one anew; the wall clock may jump at any time. */
+/** The clocks of the machine. A power loss restarts the monotonic clock; the wall clock can jump at any time. */
 export interface MachineClocks {
   bootId: string | undefined;
   bootedAtMs: number;
@@ -9,14 +9,14 @@ export interface MachineClocks {
   wallOffsetMs: number;
 }
 
-/** Never settles: what a dead process waits for does not come. */
+/** Never settles: a dead process waits for ever. */
 function never<T>(): Promise<T> {
   return new Promise<T>(() => undefined);
 }
 
 /**
- * One run of the worker, from its start to its end or its crash. Everything that it does to the world goes through
- * `port`, and the world may let it die before or after any such call: from then on nothing of it has any effect.
+ * One process of the worker, from its start to its stop or crash. Every effect on the world goes through `port`, and the
+ * world can kill the process before or after any port call. A dead process has no effect any more.
  */
 export class SimProcess implements Clock {
   readonly number: number;
@@ -43,7 +43,7 @@ export class SimProcess implements Clock {
     return this.#diedAtMs === null;
   }
 
-  /** True time of its end; null while it lives. */
+  /** When it died, in virtual time; null while it is alive. */
   get diedAtMs(): number | null {
     return this.#diedAtMs;
   }
@@ -52,7 +52,7 @@ export class SimProcess implements Clock {
     this.#diedAtMs ??= this.#time.nowMs;
   }
 
-  /** Makes a call to the world, which may be the last thing that this process does, before it or after it. */
+  /** Makes a port call. The process can die before it or after it. */
   async port<T>(name: string, effect: () => T | Promise<T>): Promise<T> {
     if (this.alive) this.#onPort(this, `${name} <`);
     if (!this.alive) return await never();
@@ -61,7 +61,7 @@ export class SimProcess implements Clock {
     return this.alive ? result : await never();
   }
 
-  /** The same for a call that changes nothing in the world. */
+  /** As `port`, for a call that changes nothing in the world. */
   async whileAlive<T>(look: () => T | Promise<T>): Promise<T> {
     if (!this.alive) return await never();
     const result = await look();
@@ -86,7 +86,7 @@ export class SimProcess implements Clock {
       const wake = (): void => {
         cancel();
         signal?.removeEventListener('abort', wake);
-        // What a dead process sleeps through, it does not wake from.
+        // A dead process never wakes up.
         if (this.alive) resolve();
       };
       const cancel = this.#time.after(ms, wake);

@@ -15,7 +15,7 @@ import type { SeededRandom } from './seeded-random.ts';
 import type { SimProcess } from './sim-process.ts';
 import { responseMs, totalMs } from './sim-network.ts';
 
-/** What a person would have written into the config of this worker. */
+/** The config of the worker. */
 export interface WorkerSettings {
   readonly keys: Readonly<Record<string, string>>;
   readonly limits: { windowMs: number; requests: number; orders: number; transitMs: number };
@@ -52,7 +52,7 @@ export interface WorkerWorld {
   onFailure(process: SimProcess, error: unknown): void;
 }
 
-/** One run of the worker: its real parts, put together as in production, on simulated ports. */
+/** The worker: its real parts, composed as in production, on simulated ports. */
 export class SimWorker {
   readonly #process: SimProcess;
   readonly #world: WorkerWorld;
@@ -65,7 +65,7 @@ export class SimWorker {
     this.#world = world;
   }
 
-  /** Resolves when it takes orders. */
+  /** Resolves when it accepts orders. */
   async start(): Promise<void> {
     const { settings, random, logger } = this.#world;
     const clock = this.#process;
@@ -133,7 +133,7 @@ export class SimWorker {
     return this.#parts?.store ?? null;
   }
 
-  /** What intake does: the acknowledgement is the return. */
+  /** Accepts a batch as intake does. Returning is the acknowledgement. */
   async accept(batch: IntakeBatch): Promise<readonly AcceptedLine[]> {
     if (this.#parts === null) throw new Error('the worker has not started');
     const { store, dispatcher, deliveries } = this.#parts;
@@ -143,7 +143,7 @@ export class SimWorker {
     return accepted;
   }
 
-  /** What the command line asks of a running worker. */
+  /** Performs a command of the command line. */
   async command(command: StoreCommand): Promise<void> {
     if (this.#parts === null) throw new Error('the worker has not started');
     const { store, dispatcher, deliveries } = this.#parts;
@@ -172,7 +172,7 @@ export class SimWorker {
     this.#parts?.deliveries.notify();
   }
 
-  /** SIGTERM: in the order in which the worker's life releases its parts. */
+  /** SIGTERM: stops the parts in the order of the program. */
   async stop(): Promise<void> {
     const parts = this.#parts;
     if (parts === null) return;

@@ -22,7 +22,7 @@ const { values } = parseArgs({
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
-/** One seed, with everything that happened in it. */
+/** Runs one seed and prints its trace. */
 async function showSeed(seed: number): Promise<void> {
   const disk = new SimDisk();
   const report = await runSeed(seed, disk, true);
@@ -52,7 +52,7 @@ async function runMany(): Promise<void> {
   });
   const missing = missingPlaces(report.coverage, report.seeds);
   if (values.coverage) say(describeCoverage(report.coverage));
-  // A short run cannot reach every place; a long one that misses some has stopped testing what it is there for.
+  // A short run cannot reach every place; a long one must.
   const mustReachAll = report.seeds >= 5000;
   if (mustReachAll) for (const place of missing) say(`never reached: ${place}`);
   say(
@@ -60,7 +60,7 @@ async function runMany(): Promise<void> {
       `${report.repeated} repeated with the same trace, ${report.failures.length} with violations, ` +
       `${missing.length} places not reached`,
   );
-  // The closing line of a range: a million seeds are run as many of them.
+  // The last line of a range: a million seeds run as several ranges.
   const from = Number(values.from);
   const range = { from, to: from + count - 1, seeds: report.seeds, violations: report.failures.length };
   say(JSON.stringify({ ...range, repeated: report.repeated, seconds: Math.round(report.seconds), commit }));
@@ -68,7 +68,7 @@ async function runMany(): Promise<void> {
   if (report.failures.length > 0 || (mustReachAll && missing.length > 0)) process.exitCode = 1;
 }
 
-/** Every scenario, crashed at every one of its port calls; doubly for those that are small enough. */
+/** Crashes every scenario at each of its port calls; the small ones also a second time. */
 async function runSweep(double: boolean): Promise<void> {
   const disk = new SimDisk();
   let runs = 0;

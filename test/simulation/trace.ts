@@ -1,4 +1,4 @@
-/** What happened, in order. Its hash shows whether a run repeated itself; its lines are kept only when asked for. */
+/** The events of a run, in order. Equal hashes show that a run was repeated; the lines are kept only with `keep`. */
 export class Trace {
   readonly #keep: boolean;
   readonly #nowMs: () => number;

@@ -1,6 +1,6 @@
 import type { SeededRandom } from './seeded-random.ts';
 
-/** What the wall clock shows when a run begins, as long as nobody sets it. */
+/** What the wall clock shows when a run begins. */
 export const wallStartMs = Date.UTC(2026, 10, 1);
 
 interface TimedEvent {
@@ -14,7 +14,7 @@ function comesBefore(a: TimedEvent, b: TimedEvent): boolean {
   return a.atMs < b.atMs || (a.atMs === b.atMs && a.tie < b.tie);
 }
 
-/** Everything that microtasks lead to has happened when this resolves: the worker's promises use nothing slower. */
+/** Resolves when all microtasks have run; the worker's promises use nothing slower. */
 function quiescence(): Promise<void> {
   return new Promise((resolve) => {
     process.nextTick(resolve);
@@ -22,8 +22,8 @@ function quiescence(): Promise<void> {
 }
 
 /**
- * The time of the simulated world, and the only thing that moves it. Events that fall together happen in an order
- * that the seed chooses, so that no code can rely on one.
+ * The time of the simulation. Events at the same time happen in an order that the seed chooses, so no code can rely on
+ * an order.
  */
 export class VirtualTime {
   readonly #random: SeededRandom;
@@ -38,7 +38,7 @@ export class VirtualTime {
     return this.#nowMs;
   }
 
-  /** Calls `fire` in `delayMs`; the returned function takes that back. */
+  /** Calls `fire` in `delayMs`; the returned function cancels that. */
   after(delayMs: number, fire: () => void): () => void {
     const event: TimedEvent = {
       atMs: this.#nowMs + Math.max(0, delayMs),
@@ -53,8 +53,8 @@ export class VirtualTime {
   }
 
   /**
-   * Lets events happen until `done`, which is asked whenever nothing moves any more, or until `limitMs`. Returns
-   * whether it was done.
+   * Lets events happen until `done` returns true, which is asked between events, or until `limitMs`. Returns whether it
+   * was done.
    */
   async run(done: () => boolean, limitMs: number): Promise<boolean> {
     for (;;) {
@@ -72,7 +72,7 @@ export class VirtualTime {
     }
   }
 
-  /** The next event that was not taken back: one that was moves nothing, so nothing need come to rest after it. */
+  /** The next event that was not cancelled. */
   #next(): TimedEvent | undefined {
     let event = this.#pop();
     while (event?.cancelled === true) event = this.#pop();

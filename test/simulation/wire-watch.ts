@@ -3,28 +3,28 @@ import type { CallEnd } from '../../src/wholesale/transport/call-end.ts';
 import type { SimProcess } from './sim-process.ts';
 import type { WireCall, WireObserver } from './sim-network.ts';
 
-/** What the observer of the wire remembers of one purchase or cancel: what the worker can have seen of it. */
+/** What the worker can have seen of one purchase or cancel. */
 export interface SeenOfCall {
-  /** An end after which nobody can know whether it was processed. */
+  /** A call ended without telling whether it was processed. */
   outcomeUnknown: boolean;
-  /** An answer after which only a person can go on. */
+  /** An answer came that only a person can judge. */
   undecidable: boolean;
-  /** A definite refusal of this very call came. */
+  /** The API refused this order itself. */
   refused: boolean;
-  /** When its first byte left for the first time; null if none ever did. */
+  /** When its first call was sent; null: never. */
   leftAtMs: number | null;
-  /** When the first byte of its newest call left. */
+  /** When its latest call was sent. */
   lastLeftAtMs: number | null;
   body: string | null;
-  /** An outbox that was lost sent it, in vain: the next one may ask for something else under it. */
+  /** A lost outbox sent it without success, so the next outbox may send another body under its reference. */
   mayDiffer: boolean;
   path: string;
   family: 'gift_card' | 'esim' | null;
-  /** When the worker last saw something of it, by a lookup too. */
+  /** When the worker last got an answer about it, also by a lookup. */
   lastMs: number;
 }
 
-/** The reference of a buying call, or the eSIM of a cancel: what the worker must not spend on twice at once. */
+/** The reference of a purchase, or the eSIM of a cancel. There must be only one call for it at a time. */
 export function subjectOf(call: { path: string; body: string | null }): string {
   const reference = /"reference":"([^"]+)"/.exec(call.body ?? '')?.[1];
   return reference ?? `cancel:${/esims\/([^/]+)\//.exec(call.path)?.[1] ?? call.path}`;
@@ -40,14 +40,14 @@ function codeIn(end: CallEnd): string | null {
 }
 
 /**
- * Looks at the wire, as somebody could who knows nothing of the worker's inside: what leaves, what overlaps, what comes
- * back, and what is sent although the API said that it takes nothing.
+ * Observes the calls of the worker from outside: what it sends, what overlaps, what comes back, and what it sends although
+ * the API has denied it.
  */
 export class WireWatch implements WireObserver {
   readonly seen = new Map<string, SeenOfCall>();
   outboxLost = false;
   readonly #live = new Map<string, WireCall>();
-  /** When each key was last looked up. */
+  /** When each reference was last looked up. */
   readonly #looked = new Map<string, number>();
   readonly #found = new Map<string, { atMs: number; recorded: boolean }>();
   readonly #denied = new Map<string, { atMs: number; recorded: boolean }>();
@@ -105,7 +105,7 @@ export class WireWatch implements WireObserver {
     for (const live of this.#live.values()) {
       const sameEsim = iccidOf(live.call) !== null && iccidOf(live.call) === iccidOf(call);
       if (subjectOf(live.call) === subject || sameEsim)
-        this.#violate('I20', `${subject} was sent beside a live call for it`);
+        this.#violate('I20', `${subject} was sent while another call for it was in flight`);
     }
     this.#live.set(`${subject} ${wire.process.number}`, wire);
     this.#checkDenials(wire);
@@ -116,10 +116,7 @@ export class WireWatch implements WireObserver {
     for (const scope of ['account', wire.call.authorization]) {
       const denied = this.#denied.get(scope);
       if (denied !== undefined && this.#nowMs() - denied.atMs > 2000)
-        this.#violate(
-          'I12',
-          `money was sent although ${scope === 'account' ? 'the account' : 'the key'} was turned away`,
-        );
+        this.#violate('I12', `money was sent although ${scope === 'account' ? 'the account' : 'the key'} was denied`);
     }
   }
 
@@ -153,7 +150,7 @@ export class WireWatch implements WireObserver {
       seen.outcomeUnknown = true;
     if (end.kind === 'fault' && end.row === 'local_defect') seen.undecidable = true;
     const outOfPlace = code !== null && end.kind === 'answer' && isOutOfPlace(end.http, code, call.path);
-    if ((code !== null && unexpectedCodes.has(code)) || outOfPlace || isOthers(end)) seen.undecidable = true;
+    if ((code !== null && unexpectedCodes.has(code)) || outOfPlace || isAboutOtherOrder(end)) seen.undecidable = true;
   }
 
   #lookedUp(path: string, end: CallEnd): void {
@@ -162,26 +159,26 @@ export class WireWatch implements WireObserver {
     this.#looked.set(decodeURIComponent(key), this.#nowMs());
     const seen = this.seen.get(decodeURIComponent(key));
     if (seen !== undefined)
-      Object.assign(seen, { lastMs: this.#nowMs(), undecidable: seen.undecidable || isOthers(end) });
-    if (!isOrder(end) || isOthers(end)) return;
-    // What an order shows of eSIM orders it does not show of top-ups; a top-up shows both.
+      Object.assign(seen, { lastMs: this.#nowMs(), undecidable: seen.undecidable || isAboutOtherOrder(end) });
+    if (!isOrder(end) || isAboutOtherOrder(end)) return;
+    // A lookup of an eSIM order proves nothing about lookups of top-ups; one of a top-up proves both.
     const isTopup = seen?.path.endsWith('/topups') === true;
     const names = family === undefined ? ['gift_card'] : isTopup ? ['esim', 'esim_topup'] : ['esim'];
     for (const name of names)
       if (!this.#found.has(name)) this.#found.set(name, { atMs: this.#nowMs(), recorded: false });
   }
 
-  /** When the worker last saw something of any of these, also of one that was never sent. */
+  /** When the worker last got an answer about any of these references, also about one that was never sent. */
   lastSeenMs(references: Iterable<string>): number {
     return Math.max(0, ...[...references].map((it) => this.#looked.get(it) ?? this.seen.get(it)?.lastMs ?? 0));
   }
 
-  /** Whether the worker saw a lookup find something of this kind before then. */
+  /** Whether a lookup of this kind found an order before that time. */
   foundBefore(kind: LookedUp, atMs: number): boolean {
     return (this.#found.get(kind)?.atMs ?? Number.POSITIVE_INFINITY) < atMs;
   }
 
-  /** The worker died: what it had `open` may have been processed, and what it had not written down it does not know. */
+  /** The worker crashed. The outcome of its `open` calls is unknown, and it forgets what it had not recorded. */
   crashed(process: SimProcess, open: readonly string[]): void {
     for (const [name, wire] of this.#live) if (wire.process === process) this.#live.delete(name);
     for (const subject of open) this.of(subject).outcomeUnknown = true;
@@ -189,12 +186,12 @@ export class WireWatch implements WireObserver {
     for (const [family, found] of this.#found) if (!found.recorded) this.#found.delete(family);
   }
 
-  /** A person says that the account or this key may go on. */
+  /** The operator resumes the account or this key. */
   letIn(scope: string): void {
     this.#denied.delete(scope);
   }
 
-  /** The worker lost its outbox: it knows nothing any more. What was not `sold` by then may be asked for otherwise. */
+  /** The outbox is lost. What is not `sold` by now may be sent with another body. */
   forgotten(sold: (subject: string) => boolean): void {
     this.outboxLost = true;
     for (const [subject, seen] of this.seen) seen.mayDiffer = !sold(subject);
@@ -202,7 +199,7 @@ export class WireWatch implements WireObserver {
     this.#found.clear();
   }
 
-  /** The worker has written down that a lookup found something of this kind; null: what it was turned away by. */
+  /** The worker has recorded that a lookup of this kind found an order; null: that it was denied. */
   recorded(kind: LookedUp | null): void {
     const found = kind === null ? undefined : this.#found.get(kind);
     if (found !== undefined) found.recorded = true;
@@ -210,7 +207,7 @@ export class WireWatch implements WireObserver {
   }
 }
 
-/** The API itself answered, and not to say that it takes nothing. */
+/** Whether the API answered and did not deny the account or the key. */
 function letIn(end: CallEnd, code: string | null): boolean {
   if (end.kind !== 'answer' || end.http === 429 || end.http >= 500) return false;
   return code === null ? isOrder(end) : !accountWide.has(code) && !keyWide.has(code);
@@ -220,8 +217,8 @@ function iccidOf(call: { path: string }): string | null {
   return /^\/esim\/esims\/([^/]+)\//.exec(call.path)?.[1] ?? null;
 }
 
-/** The simulation marks an answer about somebody else's order. */
-function isOthers(end: CallEnd): boolean {
+/** Whether the answer is about another order; the simulation marks such answers. */
+function isAboutOtherOrder(end: CallEnd): boolean {
   return end.kind === 'answer' && /"number":"X/.test(Buffer.from(end.body).toString('utf8'));
 }
 

@@ -22,18 +22,23 @@ import { Trace } from './trace.ts';
 import { VirtualTime, wallStartMs } from './virtual-time.ts';
 import { WireWatch } from './wire-watch.ts';
 
-/** How long it takes to find another disk: longer than a window of the budget, which nobody remembers. */
+/** How long it takes to replace a disk: longer than a window of the budget, which the new outbox does not know. */
 const newDiskMs = 120_000;
 
-/** Calls of the store that somebody outside asked for, who is told when they fail. */
-const asked = new Set(['intake.acceptBatch', 'operator.actOnEntry', 'operator.pauseScope', 'operator.resumeScope']);
+/** Calls of the store for a caller outside the worker, who gets their errors. */
+const externalCalls = new Set([
+  'intake.acceptBatch',
+  'operator.actOnEntry',
+  'operator.pauseScope',
+  'operator.resumeScope',
+]);
 
 export interface Violation {
   readonly invariant: string;
   readonly sentence: string;
 }
 
-/** One run: a worker, an API, a network, a shop and two disks, and everything that befalls them. */
+/** One run: a worker, an API, a network, a shop and two disks, and all faults. */
 export class World {
   readonly plan: RunPlan;
   readonly violations: Violation[] = [];
@@ -61,9 +66,9 @@ export class World {
   ports = 0;
   #portsOfProcess = 0;
   #stopping = false;
-  /** A process whose outbox failed, and which must end itself by that. */
+  /** A process whose outbox failed; it must stop by itself. */
   #mustFail: SimProcess | null = null;
-  /** Nothing befalls the worker any more. */
+  /** No faults come any more. */
   #ended = false;
 
   constructor(plan: RunPlan, disk: SimDisk, keepTrace: boolean) {
@@ -112,7 +117,7 @@ export class World {
       trace,
       violate,
       onResumed: (scope) => this.#onResumed(scope),
-      // A second order anew, or one of what may have been parted, is deeper than an outbox that follows a lost one looks.
+      // After a loss, the worker does not look up as deep as a second re-order, or a re-order of a line that may be split.
       mayReorder: (line, hasRules) =>
         !plan.looksUpFirst || this.wire.outboxLost || (!hasRules && this.operator.reordersOfLine(line) === 0),
       isSoldElsewhere: (line, known) =>
@@ -124,7 +129,7 @@ export class World {
       coverage: this.coverage,
       violate,
       trace,
-      // What a person lets go on may be in doubt, too.
+      // An entry that the operator retries can have an unknown outcome, too.
       unknownLimit: () => plan.settings.maxUnknownOutcomes + plan.settings.concurrency + this.operator.touched.size,
       onCrashedCall: (subject) => {
         this.wire.of(subject).outcomeUnknown = true;
@@ -141,7 +146,7 @@ export class World {
       onAcknowledged: (line, reference) => {
         const first = this.acknowledged.add(line, reference);
         const reorders = this.operator.reordersOf(line.source, line.orderId, line.lineId);
-        // What came again before it was acknowledged may have been parted or charged elsewhere by then.
+        // A line that came again before it was acknowledged may have been split or charged to another balance.
         if (first === null || reorders > 0 || Object.keys(line.rules ?? {}).length > 0) return;
         this.violate(
           'I3',
@@ -154,13 +159,13 @@ export class World {
     });
   }
 
-  /** How long the disk has been nearly full; 0 while it is not. */
+  /** How long the disk has been almost full, in ms; 0: it is not. */
   get #diskFullForMs(): number {
     const { fromMs, untilMs } = this.plan.diskFull;
     return this.time.nowMs >= fromMs && this.time.nowMs < untilMs ? this.time.nowMs - fromMs + 1 : 0;
   }
 
-  /** Lets somebody do something to a worker that is there, as soon as one is. */
+  /** Runs `act` as soon as there is a ready worker. */
   #withWorker(act: (worker: SimWorker) => void): void {
     const worker = this.#worker;
     if (this.#ended) return;
@@ -168,7 +173,7 @@ export class World {
     else act(worker);
   }
 
-  /** A person comes after the faults, and lets go on what only a person may. */
+  /** After the faults, the operator resumes every minute what only a person can resume. */
   #resumeAll(): void {
     this.#withWorker((worker) => {
       this.operator.resumeAll(worker);
@@ -186,7 +191,7 @@ export class World {
     this.violations.push({ invariant, sentence });
   }
 
-  /** Lets the run happen, to its end: everything is settled, or should have been. */
+  /** Runs to the end, when everything is settled or should be. */
   async run(): Promise<void> {
     const { plan } = this;
     this.disk.format(plan.ownFiles);
@@ -212,7 +217,7 @@ export class World {
     const done = await this.time.run(() => this.violations.length > 0 || this.#isDone(), limitMs);
     if (this.violations.length > 0) return;
     if (!done) {
-      this.violate('I7', `not at rest ${Math.round((limitMs - plan.faultsOffMs) / 60_000)} minutes after faults ended`);
+      this.violate('I7', `not settled ${Math.round((limitMs - plan.faultsOffMs) / 60_000)} minutes after faults ended`);
       return;
     }
     this.#ended = true;
@@ -220,15 +225,15 @@ export class World {
     const connection = this.disk.connection;
     checkAtEnd(this);
     this.#process?.die();
-    // What was still on its way to the API arrives, with nobody there to correct it any more.
+    // Calls in flight still arrive at the API, without a worker to correct them.
     await this.time.run(() => false, this.time.nowMs + 200_000);
     checkAtEnd(this);
-    // The slowest of all checks, and the one that never found anything: some runs are enough.
+    // The slowest check, which has never found anything, so some runs are enough.
     if (plan.seed % 8 === 0) checkFile(this, connection);
     this.disk.release();
   }
 
-  /** A result that is written again is the same to the byte. */
+  /** A result that is written again has the same bytes. */
   async #rewriteResults(): Promise<void> {
     const before = this.results.contents();
     await this.#worker?.store?.results.redeliver({}, this.#clocks.wallOffsetMs + this.time.nowMs);
@@ -300,20 +305,20 @@ export class World {
   #onFault(process: SimProcess, name: string): void {
     this.#diskErrors.struck(name);
     this.#mustFail = process;
-    // Whoever asked is told: a shop sends again. What the worker does for itself must not go on without being recorded.
-    if (asked.has(name)) return;
+    // The shop gets the error and sends again. For its own calls, the worker must stop, because it cannot record them.
+    if (externalCalls.has(name)) return;
     this.time.after(1000, () => {
       if (process.alive && !this.#stopping)
-        this.violate('I0', `the worker went on after ${name} had failed in its outbox`);
+        this.violate('I0', `the worker continued after ${name} had failed in its outbox`);
     });
   }
 
-  /** It must not go on: it ends as the program does, and is started again. */
+  /** The worker must stop, as the program does, and is started again. */
   #onFailure(process: SimProcess, error: unknown): void {
     if (!process.alive) return;
     if (this.#mustFail !== process || !isDiskError(error))
       return this.violate('I0', `the worker stopped by itself: ${String(error)}`);
-    // Each of its loops may meet the error; the first one ends it.
+    // Each of its loops can get the error; the first one stops the worker.
     if (this.#stopping) return;
     this.#stopping = true;
     this.trace.add(`the worker stops by itself: ${String(error)}`);
@@ -342,7 +347,7 @@ export class World {
     this.time.after(downMs, () => this.#start());
   }
 
-  /** The machine goes down, and comes back with an empty disk for the outbox. */
+  /** The machine loses power and comes back with an empty disk for the outbox. */
   #loseDisk(): void {
     if (this.#process === null) return;
     this.coverage.hit(this.plan.looksUpFirst ? 'lost disk, looked up' : 'lost disk');
@@ -357,13 +362,13 @@ export class World {
     if (this.plan.looksUpFirst) this.time.after(newDiskMs, () => this.#initAfterLoss());
   }
 
-  /** What `order-sync init --after-loss` does to a new outbox, before the worker is started on it. */
+  /** What `order-sync init --after-loss` does to a new outbox, before the worker is started. */
   #initAfterLoss(): void {
     const nowMs = Math.floor(this.#clocks.wallOffsetMs + this.time.nowMs);
-    const wish = { actor: 'a person', reason: 'the outbox was lost', nowMs, untilMs: nowMs + afterLossMs };
+    const audited = { actor: 'operator', reason: 'the outbox was lost', nowMs, untilMs: nowMs + afterLossMs };
     const store = this.disk.open();
     store.operator
-      .beginAfterLoss(wish)
+      .beginAfterLoss(audited)
       .catch((error: unknown) => this.violate('I0', `init --after-loss failed: ${String(error)}`));
     this.disk.release();
     this.trace.add('init --after-loss');
@@ -386,12 +391,12 @@ export class World {
     });
   }
 
-  /** The last moment at which nothing has left: what must be on disk is looked for on disk. */
+  /** Called before the first byte is sent: what must be on disk is checked now. */
   #beforeLeaving(wire: WireCall, subject: string): void {
     this.operator.onLeaving(wire.call, subject);
     if (this.#diskFullForMs > 2000)
-      this.violate('I2', `${subject} leaves although its outcome may find no room on disk`);
+      this.violate('I2', `${subject} is sent although the disk may have no space for its outcome`);
     if (!this.#storeWatch.isOnDisk(subject, wire.call))
-      this.violate('I2', `${subject} leaves, but its open attempt with these bytes is not on disk`);
+      this.violate('I2', `${subject} is sent, but its open attempt with these bytes is not on disk`);
   }
 }

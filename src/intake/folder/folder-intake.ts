@@ -51,7 +51,7 @@ interface FolderIntakeStatus {
   readonly unfinished: number;
 }
 
-export interface FolderIntakeOptions {
+interface FolderIntakeOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -1,6 +1,6 @@
 import type { ColumnMapping, ParseLimits } from '../orders/settings.ts';
 
-export interface FolderLimits extends ParseLimits {
+interface FolderLimits extends ParseLimits {
   /** With less free disk space, no more files are taken: the outbox needs the space for the orders it already has. */
   readonly minFreeBytes: number;
 }

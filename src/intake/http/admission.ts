@@ -9,12 +9,14 @@ import {
   hasSignature,
   type HeaderReader,
   narrower,
+  type Token,
   unauthorized,
 } from './authenticate.ts';
 import { Refusal } from './problem.ts';
 import { RateLimit } from './rate-limit.ts';
 import { readRawBody } from './raw-body.ts';
 import type { WebhookSettings } from './settings.ts';
+import { secretDigest } from './signatures.ts';
 
 export interface Web {
   Bindings: HttpBindings;
@@ -25,11 +27,13 @@ export class Admission {
   readonly #config: WebhookSettings;
   readonly #clock: Clock;
   readonly #rates: RateLimit;
+  readonly #tokens: readonly Token[];
 
   constructor(config: WebhookSettings, clock: Clock) {
     this.#config = config;
     this.#clock = clock;
     this.#rates = new RateLimit(clock, config.limits.requestsPerMinute, config.limits.burst);
+    this.#tokens = config.tokens.map((caller) => ({ caller, digest: secretDigest(caller.secret) }));
   }
 
   /**
@@ -37,7 +41,7 @@ export class Admission {
    * without a body could be redirected to any order.
    */
   withToken(context: Context<Web>): Caller {
-    const caller = callerByToken(headerReader(context), this.#config.tokens);
+    const caller = callerByToken(headerReader(context), this.#tokens);
     if (caller === null) throw unauthorized('Send "Authorization: Bearer <token>".');
     this.#count(caller);
     return caller;
@@ -46,7 +50,7 @@ export class Admission {
   /** The caller by its token, its signature or both, and the body. The body is only read when there is one of them. */
   async withBody(context: Context<Web>): Promise<{ caller: Caller; body: Buffer }> {
     const header = headerReader(context);
-    const token = callerByToken(header, this.#config.tokens);
+    const token = callerByToken(header, this.#tokens);
     const isSigned = hasSignature(header, this.#config);
     if (token === null && !isSigned) {
       throw unauthorized('Send "Authorization: Bearer <token>", or sign the request.');

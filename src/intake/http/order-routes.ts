@@ -14,7 +14,7 @@ import type { WebhookSettings } from './settings.ts';
 import type { ShopForms } from './shop-forms.ts';
 import type { AwaitedOrder, WaitingCallers } from './waiting-callers.ts';
 
-export interface OrderRoutesDeps {
+interface OrderRoutesDeps {
   readonly config: WebhookSettings;
   readonly store: Store;
   readonly clock: Clock;

@@ -29,7 +29,7 @@ export interface DocumentMistake {
 }
 
 /** Details that only some kinds of problems have. */
-export interface ProblemExtensions {
+interface ProblemExtensions {
   readonly errors?: readonly DocumentMistake[];
   readonly conflicts?: unknown;
   readonly lines?: unknown;

@@ -7,7 +7,7 @@ export interface WebhookCaller {
 }
 
 /** A home-made shop that signs its requests: HMAC-SHA256 of the raw body, in a header of its choice. */
-export interface HmacCaller extends WebhookCaller {
+interface HmacCaller extends WebhookCaller {
   readonly header: string;
   readonly encoding: 'base64' | 'hex';
   /** The text before the signature in the header, for example `sha256=`. */

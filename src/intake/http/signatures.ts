@@ -21,22 +21,6 @@ export function secretDigest(text: string): Buffer {
   return hash('sha256', text, 'buffer');
 }
 
-/** Digests of configured secrets by secret; nothing that a caller sent is kept. */
-const digests = new Map<string, Buffer>();
-const digestsLimit = 1000;
-
-/** Whether a configured secret has this digest. */
-export function isSecretWithDigest(secret: string, digest: Buffer): boolean {
-  let own = digests.get(secret);
-  if (own === undefined) {
-    own = secretDigest(secret);
-    // Only reloads with new secrets reach the limit, so clearing is rare.
-    if (digests.size >= digestsLimit) digests.clear();
-    digests.set(secret, own);
-  }
-  return timingSafeEqual(own, digest);
-}
-
 /** How far the clock of the sender may differ, in seconds, as in the published libraries. */
 const toleranceS = 300;
 

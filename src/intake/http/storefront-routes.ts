@@ -67,7 +67,7 @@ export interface ReadBack {
   notify(shop: ShopName): void;
 }
 
-export interface StorefrontDeps {
+interface StorefrontDeps {
   readonly shops: ShopHandlers;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -15,7 +15,7 @@ import { type ReadBack, type ShopHandlers, storefrontRoutes } from './storefront
 import { WaitingCallers } from './waiting-callers.ts';
 import { startWebhookServer, type WebhookAnswers, type WebhookServer } from './webhook-server.ts';
 
-export interface WebhookIntakeOptions {
+interface WebhookIntakeOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -4,7 +4,7 @@ import { CsvError, parse } from 'csv-parse';
 import { DocumentError } from './document-error.ts';
 import type { ParseLimits } from './settings.ts';
 
-export interface CsvDialect {
+interface CsvDialect {
   readonly delimiter: string;
   /** The number of lines before the first piece. */
   readonly firstLine: number;

@@ -108,6 +108,15 @@ export function wooBody(lineId: string, changes: Record<string, unknown> = {}): 
   };
 }
 
+/** The refunds of an order of which one piece of a line was refunded. */
+export const oneRefunded = (lineId: string) => [
+  { id: '9', line_items: [{ quantity: -1, meta_data: [{ key: '_refunded_item_id', value: lineId }] }] },
+];
+
+/** A paid order of WooCommerce with one card. */
+export const oneCard = (lineId: string) =>
+  wooBody(lineId, { line_items: [{ id: lineId, sku: 'STEAM-20', quantity: 1, meta_data: [] }] });
+
 /** A paid order of Shopify, without the fields that the stub adds. */
 export function shopifyBody(lineId: string, changes: Record<string, unknown> = {}): Record<string, unknown> {
   return {

@@ -2,18 +2,20 @@ import { createHmac } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { runCommandLine } from '../../../src/cli/program.ts';
+import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { Installation, type InstallationOptions, type WorkerProcess } from '../../support/worker-process.ts';
-import { type StubWooCommerce, withNumericIds, woo } from './stub-shop.ts';
+import { StubWooCommerce, withNumericIds, woo } from './stub-shop.ts';
 
 const secret = 'a-webhook-secret-of-the-shop';
 
-/** A house whose worker takes the webhooks of a WooCommerce shop, and reads the stub back. */
-export async function houseOf(
+/** An installation whose worker receives the webhooks of a WooCommerce shop and reads it back. */
+export async function installationFor(
   stub: StubWooCommerce,
   rest: Record<string, unknown> = {},
   options: InstallationOptions = {},
 ): Promise<Installation> {
-  const house = await Installation.open({
+  const installation = await Installation.open({
     ...options,
     webhook: {
       woocommerce: [
@@ -34,12 +36,41 @@ export async function houseOf(
       ],
     },
   });
-  onTestFinished(() => house.close());
-  const skus = join(house.folder, 'skus.yaml');
+  onTestFinished(() => installation.close());
+  const skus = join(installation.folder, 'skus.yaml');
   writeFileSync(skus, 'skus: { STEAM-20: { type: gift_card_order, variant: steam-usd-20 } }\n');
-  writeFileSync(house.configFile, readFileSync(house.configFile, 'utf8').replace('SKUS', skus));
-  return house;
+  writeFileSync(installation.configFile, readFileSync(installation.configFile, 'utf8').replace('SKUS', skus));
+  return installation;
 }
+
+/** A shop, and a worker that has read it once: it relies on the shop's answers. */
+export async function workerThatHasRead(rest: Record<string, unknown> = {}) {
+  const stub = await new StubWooCommerce().open();
+  const installation = await installationFor(stub, rest);
+  const worker = installation.start();
+  await worker.started();
+  await stub.asks(1);
+  const { code } = await commandLine(installation, 'reconcile');
+  if (code !== 0) throw new Error(`the shop was not read back: exit code ${code}`);
+  return { stub, installation, worker };
+}
+
+/** Runs the command line, while a worker runs or without one. */
+export async function commandLine(
+  installation: Installation,
+  ...argv: string[]
+): Promise<{ code: number; stdout: string }> {
+  let stdout = '';
+  const code = await runCommandLine([...argv, '--config', installation.configFile], {
+    stdout: { write: (text) => (stdout += text) },
+    stderr: { write: () => undefined },
+    clock: new SystemClock(),
+  });
+  return { code, stdout };
+}
+
+/** How many orders the sandbox sold to this installation. */
+export const boughtBy = (installation: Installation): number => installation.sandbox.ledger().orders.length;
 
 /** Delivers an order as the shop's webhook does. Rejects when no worker listens. */
 export async function deliver(worker: WorkerProcess, order: Record<string, unknown>): Promise<unknown> {
@@ -57,9 +88,9 @@ export async function deliver(worker: WorkerProcess, order: Record<string, unkno
 }
 
 /** Waits until every entry is final. */
-export async function settled(house: Installation): Promise<void> {
+export async function settled(installation: Installation): Promise<void> {
   const open = "SELECT count(*) AS n FROM entries WHERE state NOT IN ('fulfilled', 'cancelled', 'rejected')";
-  while ((house.query<{ n: number }>(open)[0]?.n ?? 1) > 0)
+  while ((installation.query<{ n: number }>(open)[0]?.n ?? 1) > 0)
     await new Promise((resolve) => void setTimeout(resolve, 100));
 }
 

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { runHere } from '../../cli/installation.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { hour } from '../shop-settings.ts';
-import { minutesAgo, numbersAsText, readBackOf, wooBody } from './running-read-back.ts';
-import { deliver, houseOf } from './shop-worker.ts';
+import { minutesAgo, numbersAsText, oneRefunded, readBackOf, wooBody } from './running-read-back.ts';
+import { deliver, workerThatHasRead } from './shop-worker.ts';
 import { StubWooCommerce } from './stub-shop.ts';
 
 /** A clock that a test can set ahead. */
@@ -14,17 +13,13 @@ class MovedClock extends SystemClock {
   }
 }
 
-const refundOf = (lineId: string) => [
-  { id: '9', line_items: [{ quantity: -1, meta_data: [{ key: '_refunded_item_id', value: lineId }] }] },
-];
-
 /** A shop with an order that a webhook has delivered, and whose refunds were not read yet. */
 async function withUnclearOrder() {
   const stub = await new StubWooCommerce().open();
   const clock = new MovedClock();
   const shop = await readBackOf('woocommerce', stub, { clock });
   const order = stub.put({ id: '727', modifiedMs: minutesAgo(1), body: wooBody('315') });
-  order.refunds = refundOf('315');
+  order.refunds = oneRefunded('315');
   const document = numbersAsText(stub.shown(order));
   const answer = await shop.handler.take({ document, isTest: false, refunds: 'not_read' });
   expect(answer).toMatchObject({ kind: 'needs_refunds' });
@@ -33,28 +28,23 @@ async function withUnclearOrder() {
 
 describe('an order whose refunds must be read back', () => {
   it('is flagged once when the shop is no longer read back', async () => {
-    const stub = await new StubWooCommerce().open();
-    const house = await houseOf(stub);
-    const worker = house.start();
-    await worker.started();
-    // After this run the worker relies on the shop's answers.
-    expect((await runHere(['reconcile', '--config', house.configFile])).code).toBe(0);
+    const { stub, installation, worker } = await workerThatHasRead();
     const order = stub.put({ id: '727', modifiedMs: minutesAgo(1), body: wooBody('315') });
-    order.refunds = refundOf('315');
+    order.refunds = oneRefunded('315');
     // Later runs get no answer, so the order is not read back.
     stub.misbehave = () => true;
     expect(await deliver(worker, stub.shown(order))).toEqual({ result: 'read_back', order_id: '727' });
-    house.configure((config) => void delete config.intake.webhook.woocommerce[0].rest);
-    const flagged = () => house.query('SELECT order_id, line_id, code FROM rejections');
+    installation.configure((config) => void delete config.intake.webhook.woocommerce[0].rest);
+    const flagged = () => installation.query('SELECT order_id, line_id, code FROM rejections');
     expect(flagged()).toEqual([]);
     expect(await worker.reload()).toMatchObject({ level: 'info' });
     const expected = [{ order_id: '727', line_id: null, code: 'partially_refunded' }];
     expect(flagged()).toEqual(expected);
     expect(await worker.end('SIGTERM')).toBe(0);
-    const next = house.start();
+    const next = installation.start();
     await next.started();
     expect(flagged()).toEqual(expected);
-    expect(house.query('SELECT 1 FROM entries')).toEqual([]);
+    expect(installation.query('SELECT 1 FROM entries')).toEqual([]);
     expect(await next.end('SIGTERM')).toBe(0);
   });
 

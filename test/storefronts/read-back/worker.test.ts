@@ -1,51 +1,41 @@
 import { describe, expect, it } from 'vitest';
-import { runCommandLine } from '../../../src/cli/program.ts';
-import { SystemClock } from '../../../src/ops/system-clock.ts';
-import type { Installation } from '../../support/worker-process.ts';
-import { minutesAgo, wooBody } from './running-read-back.ts';
-import { deliver, foundOrders, houseOf, settled } from './shop-worker.ts';
+import { minutesAgo, oneCard, oneRefunded, wooBody } from './running-read-back.ts';
+import {
+  boughtBy,
+  commandLine,
+  deliver,
+  foundOrders,
+  installationFor,
+  settled,
+  workerThatHasRead,
+} from './shop-worker.ts';
 import { send, StubWooCommerce, woo } from './stub-shop.ts';
-
-const one = (id: string) => ({ line_items: [{ id, sku: 'STEAM-20', quantity: 1, meta_data: [] }] });
-
-/** Runs the command line, while a worker runs or without one. */
-async function cli(house: Installation, ...argv: string[]): Promise<{ code: number; stdout: string }> {
-  let stdout = '';
-  const code = await runCommandLine([...argv, '--config', house.configFile], {
-    stdout: { write: (text) => (stdout += text) },
-    stderr: { write: () => undefined },
-    clock: new SystemClock(),
-  });
-  return { code, stdout };
-}
-
-const bought = (house: Installation): number => house.sandbox.ledger().orders.length;
 
 describe('a worker that reads a shop back', () => {
   it('buys an order once that was paid while no worker ran, also when its webhook comes late', async () => {
     const stub = await new StubWooCommerce().open();
-    const house = await houseOf(stub);
-    const first = house.start();
+    const installation = await installationFor(stub);
+    const first = installation.start();
     await first.started();
     await first.end('SIGTERM');
     // Paid while no worker ran: WooCommerce never repeats the webhook.
     const order = stub.put({ id: '727', modifiedMs: minutesAgo(5), body: wooBody('315') });
-    const worker = house.start();
+    const worker = installation.start();
     await worker.line(foundOrders);
-    await settled(house);
+    await settled(installation);
     expect(await deliver(worker, stub.shown(order))).toMatchObject({ result: 'paid', accepted: 0, known: 1 });
     order.modifiedMs = minutesAgo(1);
-    expect((await cli(house, 'reconcile')).stdout).toContain('0 lines taken in');
-    await settled(house);
-    expect(bought(house)).toBe(1);
+    expect((await commandLine(installation, 'reconcile')).stdout).toContain('0 lines taken in');
+    await settled(installation);
+    expect(boughtBy(installation)).toBe(1);
     expect(await worker.end('SIGTERM')).toBe(0);
   });
 
   it('buys everything once after it was killed while it read back', async () => {
     const stub = await new StubWooCommerce().open();
-    const house = await houseOf(stub, { page_size: 10 });
+    const installation = await installationFor(stub, { page_size: 10 });
     for (let id = 1; id <= 25; id += 1) {
-      stub.put({ id: String(id), modifiedMs: minutesAgo(60) + id * 1000, body: wooBody(`${id}1`, one(`${id}1`)) });
+      stub.put({ id: String(id), modifiedMs: minutesAgo(60) + id * 1000, body: oneCard(`${id}1`) });
     }
     const died = Promise.withResolvers<void>();
     stub.misbehave = async ({ number }) => {
@@ -53,34 +43,27 @@ describe('a worker that reads a shop back', () => {
       if (number === 2) await died.promise;
       return false;
     };
-    const worker = house.start();
+    const worker = installation.start();
     await worker.started();
     await stub.asks(2);
     await worker.end('SIGKILL');
     died.resolve();
     stub.misbehave = () => false;
-    const next = house.start();
+    const next = installation.start();
     await next.line(foundOrders);
-    await settled(house);
-    expect(bought(house)).toBe(25);
+    await settled(installation);
+    expect(boughtBy(installation)).toBe(25);
     expect(await next.end('SIGTERM')).toBe(0);
   });
 
   it('reads the refunds when a webhook does not name the line, and buys what is left', async () => {
-    const stub = await new StubWooCommerce().open();
-    const house = await houseOf(stub);
-    const worker = house.start();
-    await worker.started();
-    await stub.asks(1);
-    await cli(house, 'reconcile');
+    const { stub, installation, worker } = await workerThatHasRead();
     const order = stub.put({ id: '727', modifiedMs: minutesAgo(1), body: wooBody('315') });
-    order.refunds = [
-      { id: '9', line_items: [{ quantity: -1, meta_data: [{ key: '_refunded_item_id', value: '315' }] }] },
-    ];
+    order.refunds = oneRefunded('315');
     expect(await deliver(worker, stub.shown(order))).toEqual({ result: 'read_back', order_id: '727' });
     await worker.line(foundOrders);
-    await settled(house);
-    const rows = house.query<{ quantity: number; state: string }>('SELECT quantity, state FROM entries');
+    await settled(installation);
+    const rows = installation.query<{ quantity: number; state: string }>('SELECT quantity, state FROM entries');
     expect(rows).toEqual([{ quantity: 1, state: 'fulfilled' }]);
     // An older state that arrives late is ignored.
     const older = {
@@ -93,18 +76,11 @@ describe('a worker that reads a shop back', () => {
   });
 
   it('flags a refunded order that was changed before read-back began, because no run reads it', async () => {
-    const stub = await new StubWooCommerce().open();
-    const house = await houseOf(stub, { lookback_h: 0 });
-    const worker = house.start();
-    await worker.started();
-    await stub.asks(1);
-    await cli(house, 'reconcile');
+    const { stub, installation, worker } = await workerThatHasRead({ lookback_h: 0 });
     const order = stub.put({ id: '727', modifiedMs: minutesAgo(60), body: wooBody('315') });
-    order.refunds = [
-      { id: '9', line_items: [{ quantity: -1, meta_data: [{ key: '_refunded_item_id', value: '315' }] }] },
-    ];
+    order.refunds = oneRefunded('315');
     expect(await deliver(worker, stub.shown(order))).toMatchObject({ result: 'paid', accepted: 0, flagged: 1 });
-    expect(house.query('SELECT order_id, code FROM rejections')).toEqual([
+    expect(installation.query('SELECT order_id, code FROM rejections')).toEqual([
       { order_id: '727', code: 'partially_refunded' },
     ]);
     await worker.end('SIGTERM');
@@ -112,8 +88,8 @@ describe('a worker that reads a shop back', () => {
 
   it('logs an error for a webhook with an order in an unknown form, and none for a product', async () => {
     const stub = await new StubWooCommerce().open();
-    const house = await houseOf(stub);
-    const worker = house.start();
+    const installation = await installationFor(stub);
+    const worker = installation.start();
     await worker.started();
     const order = stub.shown(stub.put({ id: '727', modifiedMs: minutesAgo(1), body: wooBody('315') }));
     stub.orders.length = 0;
@@ -131,15 +107,10 @@ describe('a worker that reads a shop back', () => {
   });
 
   it('stops at once, even while the command line waits for a shop that does not answer', async () => {
-    const stub = await new StubWooCommerce().open();
-    const house = await houseOf(stub);
-    const worker = house.start();
-    await worker.started();
-    await stub.asks(1);
-    await cli(house, 'reconcile');
+    const { stub, installation, worker } = await workerThatHasRead();
     stub.misbehave = () => true;
     const before = stub.calls.length;
-    const command = cli(house, 'reconcile');
+    const command = commandLine(installation, 'reconcile');
     await stub.asks(before + 1);
     const startMs = performance.now();
     expect(await worker.end('SIGTERM')).toBe(0);
@@ -150,12 +121,12 @@ describe('a worker that reads a shop back', () => {
   it('makes the health check warn when the shop refuses the keys, and logs no key', async () => {
     const stub = await new StubWooCommerce().open();
     stub.misbehave = (_, response) => send(response, 401, { code: 'woocommerce_rest_cannot_view', message: 'no' });
-    const house = await houseOf(stub);
-    const worker = house.start();
+    const installation = await installationFor(stub);
+    const worker = installation.start();
     // The first run may end before the admin server listens.
     await worker.started();
     await worker.line((line) => line.msg === 'the shop could not be read back');
-    const { code, stdout } = await cli(house, 'health', '--json');
+    const { code, stdout } = await commandLine(installation, 'health', '--json');
     expect([code, JSON.parse(stdout)]).toMatchObject([
       0,
       { status: 'warn', checks: { read_back: 'warn', database: 'pass' } },
@@ -169,9 +140,9 @@ describe('order-sync reconcile', () => {
   it('works without a worker: the next worker buys what it stores, and its JSON has the documented form', async () => {
     const stub = await new StubWooCommerce().open();
     stub.put({ id: '727', modifiedMs: minutesAgo(5), body: wooBody('315') });
-    const house = await houseOf(stub);
-    expect((await cli(house, 'init')).code).toBe(0);
-    const { code, stdout } = await cli(house, 'reconcile', 'main', '--json');
+    const installation = await installationFor(stub);
+    expect((await commandLine(installation, 'init')).code).toBe(0);
+    const { code, stdout } = await commandLine(installation, 'reconcile', 'main', '--json');
     expect([code, JSON.parse(stdout)]).toEqual([
       0,
       {
@@ -192,32 +163,32 @@ describe('order-sync reconcile', () => {
         ],
       },
     ]);
-    expect(house.query<{ state: string }>('SELECT state FROM entries')).toEqual([{ state: 'pending' }]);
+    expect(installation.query<{ state: string }>('SELECT state FROM entries')).toEqual([{ state: 'pending' }]);
   });
 
   it('says with which --since to continue when one run does not read everything', async () => {
     const stub = await new StubWooCommerce().open();
-    const house = await houseOf(stub, { page_size: 10, pages_per_run: 1 });
-    await cli(house, 'init');
+    const installation = await installationFor(stub, { page_size: 10, pages_per_run: 1 });
+    await commandLine(installation, 'init');
     for (let id = 1; id <= 15; id += 1) {
       stub.put({ id: String(id), modifiedMs: minutesAgo(60) + id * 1000, body: wooBody(`${id}1`) });
     }
     const since = new Date(minutesAgo(90)).toISOString();
-    const { stdout } = await cli(house, 'reconcile', '--since', since);
+    const { stdout } = await commandLine(installation, 'reconcile', '--since', since);
     const next = new Date(stub.orders[9]?.modifiedMs ?? 0).toISOString();
     expect(stdout).toContain(`10 lines taken in`);
     expect(stdout).toContain(`there is more: run it again with --since ${next}\n`);
-    expect((await cli(house, 'reconcile', '--since', next)).stdout).toContain(' 5 lines taken in');
+    expect((await commandLine(installation, 'reconcile', '--since', next)).stdout).toContain(' 5 lines taken in');
   });
 
   it('exits with 8 when a shop cannot be read, with 4 when there is no such shop, with 2 for a wrong time', async () => {
     const stub = await new StubWooCommerce().open();
-    const house = await houseOf(stub);
-    await cli(house, 'init');
+    const installation = await installationFor(stub);
+    await commandLine(installation, 'init');
     stub.misbehave = (_, response) => send(response, 500, '');
-    const failed = await cli(house, 'reconcile');
+    const failed = await commandLine(installation, 'reconcile');
     expect([failed.code, failed.stdout]).toEqual([8, expect.stringMatching(/; then: GET .*: 500\n$/)]);
-    expect((await cli(house, 'reconcile', 'other')).code).toBe(4);
-    expect((await cli(house, 'reconcile', '--since', 'yesterday')).code).toBe(2);
+    expect((await commandLine(installation, 'reconcile', 'other')).code).toBe(4);
+    expect((await commandLine(installation, 'reconcile', '--since', 'yesterday')).code).toBe(2);
   });
 });

@@ -37,8 +37,7 @@ function plant(mutant: Mutant): string {
   const path = join(copy, 'src', mutant.file);
   let text = readFileSync(path, 'utf8');
   for (const [find, replace] of mutant.changes) {
-    if (!text.includes(find))
-      throw new Error(`${mutant.file} has no "${find}": change the mutant to the new text`);
+    if (!text.includes(find)) throw new Error(`${mutant.file} has no "${find}": change the mutant to the new text`);
     text = text.replaceAll(find, () => replace);
   }
   writeFileSync(path, text);

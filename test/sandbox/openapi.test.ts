@@ -83,7 +83,7 @@ describe('the OpenAPI document', () => {
 });
 
 describe('an independent validator between client and sandbox', () => {
-  it('it finds no violation in any ordinary call of both families', async () => {
+  it('the validator finds no violation in any ordinary call of both families', async () => {
     const sandbox = await startSandbox();
     const caller = await prismInFrontOf(sandbox);
     const iccid = await buyEsim(callerOf(sandbox), 'before');
@@ -118,7 +118,7 @@ describe('an independent validator between client and sandbox', () => {
     expect([cancelled.status, violationsOf(cancelled)]).toEqual([200, '']);
   });
 
-  it('it finds no violation in the errors of well-formed calls', async () => {
+  it('the validator finds no violation in the errors of well-formed calls', async () => {
     const sandbox = await startSandbox({ limits: { enabled: true, orders: 12 } });
     const caller = await prismInFrontOf(sandbox);
     const iccid = await buyEsim(callerOf(sandbox), 'e', { plan: 'test-plan-installed' });
@@ -147,7 +147,7 @@ describe('an independent validator between client and sandbox', () => {
     expect(statuses).toEqual([404, 404, 404, 402, 409, 422, 422, 404, 422, 409, 422, 409, 201, 429]);
   });
 
-  it('it finds a violation when either side breaks the document', async () => {
+  it('the validator finds a violation when either side breaks the document', async () => {
     const sandbox = await startSandbox({
       faults: [
         {

@@ -1,6 +1,6 @@
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
-import { OrderSyncError } from '../core/order-sync-error.ts';
+import { listen } from '../ops/listen.ts';
 
 /** `pass`: it works; `warn`: it works, but a person should look; `fail`: it does not work. */
 export type CheckStatus = 'pass' | 'warn' | 'fail';
@@ -81,15 +81,10 @@ function worstOf(results: readonly CheckStatus[]): CheckStatus {
 /** Starts to listen. Throws LISTEN_FAILED, which names the key to change, when the address cannot be used. */
 export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
   const server = createAdaptorServer({ fetch: healthRoutes(options).fetch });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => reject(listenFailure(options, error)));
-    server.listen(options.port, options.host, resolve);
-  });
-  const bound = server.address();
-  const port = typeof bound === 'object' && bound !== null ? bound.port : options.port;
-  const host = options.host.includes(':') ? `[${options.host}]` : options.host;
+  const hint = 'change admin.listen (port 0 takes any free one), or stop the other program: is another worker running?';
+  const address = await listen(server, options, hint);
   return {
-    address: `${host}:${port}`,
+    address,
     close: () =>
       new Promise<void>((resolve, reject) => {
         server.close((error) => (error === undefined ? resolve() : reject(error)));
@@ -97,13 +92,4 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
         if ('closeAllConnections' in server) server.closeAllConnections();
       }),
   };
-}
-
-function listenFailure(options: { host: string; port: number }, cause: Error): OrderSyncError {
-  const code = 'code' in cause ? String(cause.code) : cause.message;
-  const reason = code === 'EADDRINUSE' ? 'another program listens there' : code;
-  return new OrderSyncError('LISTEN_FAILED', `Cannot listen on ${options.host}:${options.port}: ${reason}`, {
-    hint: 'change admin.listen (port 0 takes any free one), or stop the other program: is another worker running?',
-    cause,
-  });
 }

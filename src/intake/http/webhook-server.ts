@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { getRequestListener, type Http2Bindings, type HttpBindings } from '@hono/node-server';
 import type { Clock } from '../../core/clock.ts';
-import { OrderSyncError } from '../../core/order-sync-error.ts';
+import { listen } from '../../ops/listen.ts';
 import type { WebhookSettings } from './settings.ts';
 
 export interface WebhookServer {
@@ -23,7 +23,7 @@ export async function startWebhookServer(
   config: Pick<WebhookSettings, 'listen' | 'limits'>,
   clock: Clock,
 ): Promise<WebhookServer> {
-  const { listen, limits } = config;
+  const { limits } = config;
   const answer = getRequestListener((request, bindings) => answers(request, bindings));
   const server = createServer(
     {
@@ -43,16 +43,11 @@ export async function startWebhookServer(
     },
   );
   server.maxConnections = limits.connections;
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => reject(listenFailure(listen, error)));
-    server.listen(listen.port, listen.host, resolve);
-  });
-  const bound = server.address();
-  const port = typeof bound === 'object' && bound !== null ? bound.port : listen.port;
-  const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
+  const hint = 'change intake.webhook.listen (port 0 takes any free port), or stop the other program';
+  const address = await listen(server, config.listen, hint);
   let closing: Promise<void> | null = null;
   return {
-    address: `${host}:${port}`,
+    address,
     close: (graceMs) => {
       closing ??= closeServer(server, clock, graceMs);
       return closing;
@@ -68,13 +63,4 @@ async function closeServer(server: Server, clock: Clock, graceMs: number): Promi
   await closed;
   done.abort();
   await graceEnded;
-}
-
-function listenFailure(listen: { host: string; port: number }, cause: Error): OrderSyncError {
-  const code = 'code' in cause ? String(cause.code) : cause.message;
-  const reason = code === 'EADDRINUSE' ? 'another program listens there' : code;
-  return new OrderSyncError('LISTEN_FAILED', `Cannot listen on ${listen.host}:${listen.port}: ${reason}`, {
-    hint: 'change intake.webhook.listen (port 0 takes any free port), or stop the other program',
-    cause,
-  });
 }

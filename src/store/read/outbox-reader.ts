@@ -6,7 +6,7 @@ import type { QueuedEntry, QueueFacts } from './queue-facts.ts';
 import type { Rejection } from '../intake/intake.ts';
 import type { Pause } from '../submission/submission.ts';
 
-/** What a person asks the outbox; also available on a database that another process writes to. */
+/** Reads the outbox for people; also while another process writes to it. */
 export interface OutboxReader {
   listOrders(filter: OrderFilter): readonly OrderSummary[];
   showOrder(source: string | null, orderId: string): OrderDetail | null;
@@ -14,15 +14,15 @@ export interface OutboxReader {
   counts(): Readonly<Record<EntryState, number>>;
   attention(limit: number): readonly Attention[];
   resultDocument(requestId: number): { version: number; document: ResultDocument };
-  /** The order of that identity, and the version of its result, which rises when the result changes. */
+  /** An order, and the version of its result, which rises when the result changes. */
   findOrder(source: string, orderId: string): { requestId: number; version: number } | null;
   backlog(): Backlog;
-  /** The SKUs that the orders of a storefront have, those that no map knew first. */
+  /** The SKUs of a storefront's orders; those that the SKU map does not know come first. */
   skuSightings(source: string): readonly SkuSighting[];
   pauses(): readonly Pause[];
-  /** What decides when things are sent. */
+  /** What decides when entries are sent. */
   queueFacts(nowMs: number): QueueFacts;
-  /** Where one entry stands among the others; null for a reference that is not known. */
+  /** The place of one entry in its queue; null for a reference that is not known. */
   queuedEntry(reference: string): QueuedEntry | null;
   /** References of entries in a state, the longest unchanged first. */
   referencesIn(state: EntryState, limit: number): readonly string[];
@@ -72,7 +72,7 @@ export interface EntryDetail {
   readonly state: EntryState;
   readonly outcomeUnknown: boolean;
   readonly heldFrom: EntryState | null;
-  /** Others took its place: the line stands by those. */
+  /** Other entries took its place: the line is judged by those. */
   readonly replaced: boolean;
   readonly nextAttemptAt: string | null;
   readonly nextStep: 'send' | 'lookup';
@@ -86,13 +86,22 @@ export interface EntryDetail {
   readonly attempts: readonly AttemptDetail[];
 }
 
-/** One decision: who, what, to what (a reference, or the order itself) and why. */
+/** One decision: who decided what about which subject (a reference, or the order itself), and why. */
 export interface AuditDetail {
   readonly at: string;
   readonly actor: string;
   readonly action: string;
   readonly subject: string;
   readonly reason: string;
+}
+
+export interface DeliveryDetail {
+  readonly sink: string;
+  readonly done: boolean;
+  readonly doneAt: string | null;
+  readonly lastError: string | null;
+  /** It failed for days. The worker tries it again only when a person asks, or when the result changes. */
+  readonly givenUpAt: string | null;
 }
 
 export interface OrderDetail {
@@ -103,15 +112,8 @@ export interface OrderDetail {
   readonly updatedAt: string;
   readonly entries: readonly EntryDetail[];
   readonly rejections: readonly Rejection[];
-  readonly deliveries: readonly {
-    sink: string;
-    done: boolean;
-    doneAt: string | null;
-    lastError: string | null;
-    /** Tried for days in vain; only a person, or a change of the result, has it tried again. */
-    givenUpAt: string | null;
-  }[];
-  /** What people, and callers, decided about it, oldest first. */
+  readonly deliveries: readonly DeliveryDetail[];
+  /** What people and callers decided about it, oldest first. */
   readonly audit: readonly AuditDetail[];
 }
 

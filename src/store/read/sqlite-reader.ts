@@ -5,6 +5,7 @@ import { OrderSyncError } from '../../core/order-sync-error.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
 import { freeBytesOf, openReadOnly, type Sqlite } from '../sqlite/database.ts';
 import { readOrderDetail } from './order-detail.ts';
+import { readMeta } from '../sqlite/meta.ts';
 import { refuseNewer, refuseOlder } from '../sqlite/migrate.ts';
 import { readQueuedEntry, readQueueFacts, type QueuedEntry, type QueueFacts } from './queue-facts.ts';
 import { readResultDocument } from '../results/result-reader.ts';
@@ -14,18 +15,13 @@ import type { Pause } from '../submission/submission.ts';
 import { readSkuSightings, type SkuSighting } from '../storefronts/storefront-skus.ts';
 import { readPausedScopes, readPauses } from '../submission/paused-scopes.ts';
 
-interface SummaryRow {
-  readonly id: number;
-  readonly source: string;
-  readonly order_id: string;
-  readonly received_at_ms: number;
-  readonly updated_at_ms: number;
-  readonly lines: number;
+interface SummaryRow extends Omit<OrderSummary, 'states' | 'receivedAt' | 'updatedAt'> {
+  readonly receivedAtMs: number;
+  readonly updatedAtMs: number;
   readonly states: string;
-  readonly rejected: number;
 }
 
-/** Everything that people read; it writes nothing, so it also serves a database that a worker is writing to. */
+/** Reads the outbox for people. Writes nothing, so it may read a database that a worker is writing to. */
 export class SqliteOutboxReader implements OutboxReader {
   readonly #database: Sqlite;
   readonly #sandbox: boolean;
@@ -38,11 +34,11 @@ export class SqliteOutboxReader implements OutboxReader {
   listOrders(filter: OrderFilter): readonly OrderSummary[] {
     const rows = this.#database
       .prepare<Record<string, unknown>, SummaryRow>(
-        `SELECT r.id, r.source, r.order_id, r.received_at_ms, r.updated_at_ms,
+        `SELECT r.id, r.source, r.order_id AS orderId, r.received_at_ms AS receivedAtMs, r.updated_at_ms AS updatedAtMs,
            (SELECT count(*) FROM lines l WHERE l.request_id = r.id) AS lines,
            (SELECT json_group_object(state, n) FROM (SELECT e.state, count(*) AS n FROM entries e JOIN lines l ON l.id = e.line_id
               WHERE l.request_id = r.id GROUP BY e.state)) AS states,
-           (SELECT count(*) FROM rejections j WHERE j.source = r.source AND j.order_id = r.order_id) AS rejected
+           (SELECT count(*) FROM rejections j WHERE j.source = r.source AND j.order_id = r.order_id) AS rejectedLines
          FROM requests r
          WHERE (:source IS NULL OR r.source = :source) AND (:beforeId IS NULL OR r.id < :beforeId)
            AND (:state IS NULL OR EXISTS (SELECT 1 FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = r.id AND e.state = :state))
@@ -64,15 +60,11 @@ export class SqliteOutboxReader implements OutboxReader {
         beforeId: filter.beforeId ?? null,
         limit: filter.limit,
       });
-    return rows.map((row) => ({
-      id: row.id,
-      source: row.source,
-      orderId: row.order_id,
-      lines: row.lines,
-      states: stateCountsFrom(row.states),
-      rejectedLines: row.rejected,
-      receivedAt: isoTime(row.received_at_ms),
-      updatedAt: isoTime(row.updated_at_ms),
+    return rows.map(({ states, receivedAtMs, updatedAtMs, ...summary }) => ({
+      ...summary,
+      states: stateCountsFrom(states),
+      receivedAt: isoTime(receivedAtMs),
+      updatedAt: isoTime(updatedAtMs),
     }));
   }
 
@@ -88,13 +80,10 @@ export class SqliteOutboxReader implements OutboxReader {
       )
       .all(orderId, source, source);
     if (found.length > 1) {
-      throw new OrderSyncError(
-        'USAGE',
-        `Order ${orderId} exists in several sources: ${found.map((it) => it.source).join(', ')}`,
-        {
-          hint: `name one of them: --source ${found[0]?.source ?? ''}`,
-        },
-      );
+      const sources = found.map((order) => order.source);
+      throw new OrderSyncError('USAGE', `Order ${orderId} exists in several sources: ${sources.join(', ')}`, {
+        hint: `name one of them: --source ${sources[0]}`,
+      });
     }
     return found[0] === undefined ? null : readOrderDetail(this.#database, found[0].id);
   }
@@ -179,7 +168,7 @@ export class SqliteOutboxReader implements OutboxReader {
 }
 
 /**
- * Opens the outbox for reading beside a running worker.
+ * Opens the outbox for reading, also while a worker runs.
  * @throws OrderSyncError DATABASE_MISSING, DATABASE_NEWER, DATABASE_OLDER
  */
 export function openReader(path: string): SqliteOutboxReader & { close(): void } {
@@ -187,8 +176,7 @@ export function openReader(path: string): SqliteOutboxReader & { close(): void }
   try {
     refuseNewer(database);
     refuseOlder(database);
-    const upstream = database.prepare<[], string>("SELECT value FROM meta WHERE name = 'upstream'").pluck().get();
-    return Object.assign(new SqliteOutboxReader(database, upstream === 'sandbox'), {
+    return Object.assign(new SqliteOutboxReader(database, readMeta(database, 'upstream') === 'sandbox'), {
       close: () => void database.close(),
     });
   } catch (error) {

@@ -100,7 +100,7 @@ function rejectedLine(row: RejectedRow): ResultLine {
   };
 }
 
-/** Builds the result of an order from the database alone: no time, no order of arrival, nothing else enters it. */
+/** Builds the result of an order from the database alone: neither the time nor anything else changes it. */
 export function readResultDocument(
   database: Sqlite,
   requestId: number,
@@ -114,7 +114,7 @@ export function readResultDocument(
   for (const row of rows) {
     const line = lines.get(row.line_id) ?? { extra: row.extra, entries: [], states: [] };
     line.entries.push(entryOf(row));
-    // A refused entry whose place others took says nothing about the line any more.
+    // A replaced entry says nothing about the line any more.
     if (row.replaced === 0) line.states.push(row.state);
     lines.set(row.line_id, line);
   }
@@ -128,7 +128,7 @@ export function readResultDocument(
       ...(Object.keys(extra).length > 0 ? { extra } : {}),
     };
   });
-  // A line that was corrected and sent again is an accepted line; what was wrong with it before is no news any more.
+  // A line that was corrected and sent again is an accepted line: its earlier rejection is not shown any more.
   const stillRejected = rejected.filter((row) => row.line_id === null || !lines.has(row.line_id)).map(rejectedLine);
   const all = [...accepted, ...stillRejected];
   return {

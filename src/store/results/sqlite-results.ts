@@ -1,13 +1,13 @@
-import { inTransaction, type Sqlite } from '../sqlite/database.ts';
+import { inTransaction, longestText, type Sqlite } from '../sqlite/database.ts';
 import { readResultDocument } from './result-reader.ts';
 import type { DueDelivery, Results } from './results.ts';
 
 /** Later than any time that is ever due. */
 const never = 9_000_000_000_000_000;
-/** Nothing waits as long as this for its next try: the longest step is a day, and the config stretches it tenfold at most. */
+/** No delivery waits this long for its next try: the longest step is a day, and the config stretches it tenfold at most. */
 const furthestRetryMs = 11 * 86_400_000;
 
-/** Which results are to be written back where. A delivery is done for a version of its request. */
+/** The deliveries of each result. A delivery is done for a version of its request. */
 export class SqliteResults implements Results {
   readonly #database: Sqlite;
   readonly #sinks: readonly string[];
@@ -45,12 +45,12 @@ export class SqliteResults implements Results {
         `UPDATE deliveries SET done_version = max(done_version, :version), done_at_ms = :nowMs, last_error = NULL, tries = 0
          WHERE request_id = :requestId AND sink = :sink`,
       ),
-      // What has changed meanwhile does not wait for what failed before.
+      // A version that failed does not delay a newer one.
       fail: database.prepare(
         `UPDATE deliveries SET tries = tries + 1, last_error = :error, due_at_ms = :retryAtMs
          WHERE request_id = :requestId AND sink = :sink AND done_version < due_version AND due_version = :version`,
       ),
-      // Set aside, it is never due again by itself: only a change of the result, or a person, makes it due.
+      // Never due again, until the result changes or a person asks for it.
       giveUp: database.prepare(
         `UPDATE deliveries SET tries = tries + 1, last_error = :error, given_up_at_ms = :nowMs, due_at_ms = ${never}
          WHERE request_id = :requestId AND sink = :sink AND done_version < due_version AND due_version = :version`,
@@ -60,7 +60,7 @@ export class SqliteResults implements Results {
          WHERE done_version < due_version AND sink = :sink AND due_at_ms > :furthestMs AND due_at_ms < ${never}`,
       ),
       retire: database.prepare(
-        `UPDATE deliveries SET last_error = 'this place is not configured any more', given_up_at_ms = :nowMs,
+        `UPDATE deliveries SET last_error = 'this sink is not configured any more', given_up_at_ms = :nowMs,
            due_at_ms = ${never}
          WHERE done_version < due_version AND given_up_at_ms IS NULL
            AND sink NOT IN (SELECT value FROM json_each(:sinks))`,
@@ -69,13 +69,13 @@ export class SqliteResults implements Results {
     };
   }
 
-  /** What a result shows has changed: every sink gets it. Called inside the transaction of the change. */
+  /** The result of a request has changed: every sink gets it. Called inside the transaction of the change. */
   changed(requestId: number, nowMs: number): void {
     const version = this.#statements.touch.get(nowMs, requestId);
     if (version !== undefined) this.#makeDue(requestId, version, nowMs);
   }
 
-  /** The same result once more, unchanged, where there was one. */
+  /** Makes the same result due again, where there was one. Called inside a transaction. */
   repeat(requestId: number, nowMs: number): void {
     if (this.#statements.hasDelivery.get(requestId) === undefined) return;
     const version = this.#statements.repeat.get(requestId);
@@ -96,7 +96,7 @@ export class SqliteResults implements Results {
     return this.#statements.nextAt.get(sink) ?? null;
   }
 
-  /** A version that is older than the one now due leaves the delivery due: it changed while it was written. */
+  /** A delivery whose result changed while it was written stays due. */
   async closeDelivery(done: { requestId: number; sink: string; version: number; nowMs: number }): Promise<void> {
     inTransaction(this.#database, () => {
       this.#statements.close.run(done);
@@ -111,17 +111,17 @@ export class SqliteResults implements Results {
     retryAtMs: number;
   }): Promise<void> {
     inTransaction(this.#database, () => {
-      this.#statements.fail.run({ ...failed, error: failed.error.slice(0, 500) });
+      this.#statements.fail.run({ ...failed, error: failed.error.slice(0, longestText) });
     });
   }
 
-  /** Makes due now what is due so late that the wall clock must have been set back. Called inside a transaction. */
+  /** Makes deliveries due now that are due so late that the wall clock must have been ahead. Called inside a transaction. */
   bringForward(nowMs: number): number {
     const at = { nowMs, furthestMs: nowMs + furthestRetryMs };
     return this.#sinks.reduce((moved, sink) => moved + this.#statements.bringForward.run({ ...at, sink }).changes, 0);
   }
 
-  /** Unless the result has changed meanwhile: then the newer one is tried from the start. */
+  /** Does nothing when the result has changed meanwhile: the newer version is tried from the start. */
   async giveUpDelivery(given: {
     requestId: number;
     sink: string;
@@ -130,11 +130,10 @@ export class SqliteResults implements Results {
     nowMs: number;
   }): Promise<void> {
     inTransaction(this.#database, () => {
-      this.#statements.giveUp.run({ ...given, error: given.error.slice(0, 500) });
+      this.#statements.giveUp.run({ ...given, error: given.error.slice(0, longestText) });
     });
   }
 
-  /** What is due at places that are not configured any more. Returns how many. */
   async retireSinks(nowMs: number): Promise<number> {
     const sinks = JSON.stringify(this.#sinks);
     return inTransaction(this.#database, () => this.#statements.retire.run({ sinks, nowMs }).changes);

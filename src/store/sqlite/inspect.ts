@@ -1,20 +1,21 @@
 import { openReadOnly } from './database.ts';
+import { readMeta } from './meta.ts';
 import { migrations, refuseNewer, schemaVersion } from './migrate.ts';
 
-/** What a look at a database file finds. */
+/** What `order-sync db check` finds. */
 export interface DatabaseInspection {
-  /** What SQLite finds wrong with the file, and rows that refer to nothing; empty when it is sound. */
+  /** Damage that SQLite finds in the file, and rows that refer to a missing row; empty when it is sound. */
   readonly problems: readonly string[];
   readonly schemaVersion: number;
-  /** The newest schema that this program knows; an older database is brought up to date by the next `run`. */
+  /** The newest schema that this program knows. The next `run` brings an older database up to date. */
   readonly newestSchema: number;
   readonly sqliteVersion: string;
-  /** What the database is stamped with; null before it was. */
+  /** The upstream that the database is stamped with; null before the first run. */
   readonly upstream: string | null;
 }
 
 /**
- * Reads a whole database and checks it, beside a running worker or without one.
+ * Reads a whole database and checks it, also while a worker runs.
  * @throws OrderSyncError DATABASE_MISSING, DATABASE_NEWER
  */
 export function inspectDatabase(path: string): DatabaseInspection {
@@ -31,7 +32,7 @@ export function inspectDatabase(path: string): DatabaseInspection {
       schemaVersion: schemaVersion(database),
       newestSchema: migrations().length,
       sqliteVersion: String(database.prepare('SELECT sqlite_version()').pluck().get()),
-      upstream: database.prepare<[], string>("SELECT value FROM meta WHERE name = 'upstream'").pluck().get() ?? null,
+      upstream: readMeta(database, 'upstream') ?? null,
     };
   } finally {
     database.close();

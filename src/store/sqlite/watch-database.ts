@@ -3,7 +3,7 @@ import type { Store } from '../store.ts';
 
 const everyMs = 30_000;
 
-/** Looks at the database file from time to time: what is written into a file that was removed is lost. */
+/** Checks the database file every 30 s: what is written into a file that was removed is lost. */
 export function watchDatabase(store: Store, clock: Clock): { failed: Promise<never>; stop(): void } {
   const end = new AbortController();
   const failure = Promise.withResolvers<never>();

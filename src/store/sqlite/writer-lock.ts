@@ -2,8 +2,8 @@ import SqliteDatabase from 'better-sqlite3';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 
 /**
- * Proof that no other worker writes to this outbox: an exclusive transaction on a small database beside it. The
- * operating system ends it with the process, so a killed worker leaves no stale lock, and a PID file cannot lie.
+ * Proves that no other worker writes to this outbox: it holds an exclusive transaction on a small database beside it. The
+ * operating system ends the transaction with the process, so a killed worker leaves no stale lock, unlike a PID file.
  */
 export interface WriterLock {
   release(): void;

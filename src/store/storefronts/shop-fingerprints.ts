@@ -4,12 +4,12 @@ import type { ReferenceNamespace } from '../../core/order/reference.ts';
 import type { ShopIdentity, ShopFingerprint } from '../../core/shop-identity.ts';
 import type { Sqlite } from '../sqlite/database.ts';
 
-/** Longer than any order of a shop may wait for being bought (`max_age_h`): what is older buys nothing again. */
+/** Longer than any order may wait to be bought (`max_age_h`): an older order is not bought again under another source. */
 const forgottenAfterMs = 400 * 86_400_000;
 
 /**
- * Remembers which source the orders of each shop belong to: it is a part of their references. Called inside a
- * transaction, so that all of them are remembered or none.
+ * Remembers the source of each shop: it is a part of the references of its orders. Called inside a transaction, so all
+ * shops are remembered or none.
  * @throws OrderSyncError CONFIG_INVALID when a shop comes under another source
  */
 export function adoptShops(

@@ -1,18 +1,19 @@
 import { isoTime } from '../../core/clock.ts';
 import type { Sqlite } from '../sqlite/database.ts';
 
-/** A SKU that a storefront's orders have. */
+/** A SKU of a storefront's orders. */
 export interface SkuSighting {
   readonly sku: string;
-  /** Orders in which it was seen without being in the SKU map; lines that were bought for it. */
+  /** Orders that had it while the SKU map did not know it. */
   readonly unmappedOrders: number;
+  /** Lines that were bought for it. */
   readonly boughtLines: number;
-  /** The last order in which it was seen without being in the map; null when there is none. */
+  /** The last of the unmapped orders; null when there is none. */
   readonly lastOrderId: string | null;
   readonly lastSeenAt: string | null;
 }
 
-/** A shop with more products than this that are not ours needs no list of them. */
+/** A shop with more unmapped SKUs than this sells mostly other products; the rest is not counted. */
 const skusPerSource = 10_000;
 const longestSku = 128;
 
@@ -47,7 +48,7 @@ export class UnmappedSkus {
   }
 }
 
-/** Every SKU that the orders of a source have, those that were seen most often without being in the map first. */
+/** Every SKU of the orders of a source; those with the most unmapped orders come first. */
 export function readSkuSightings(database: Sqlite, source: string): readonly SkuSighting[] {
   return database
     .prepare<

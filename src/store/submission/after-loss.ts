@@ -16,7 +16,7 @@ const restartRecovery = `
   UPDATE entries SET recovery_stage = CASE WHEN outcome_unknown = 1 OR state = 'sending' THEN 1 ELSE 0 END, absences = 0
   WHERE state IN ('pending', 'sending', 'waiting', 'unknown', 'held', 'needs_review')`;
 
-/** The state of an entry, or the one that it had before a person held it. */
+/** The state of an entry; for a held entry, the state that it had before. */
 function stateBehindHold(row: EntryRow): EntryState | null {
   return row.state === 'held' ? row.held_from : row.state;
 }

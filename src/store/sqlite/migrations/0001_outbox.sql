@@ -166,7 +166,7 @@ CREATE TABLE entries (
                               OR state = 'unknown' OR state = 'placed' OR state = 'fulfilled' OR state = 'refunded'
                               OR state = 'rejected' OR state = 'expired' OR state = 'cancelled'
                               OR state = 'needs_review' OR state = 'held'),
-  -- The state before a person held it.
+  -- The state that it had when a person held it.
   held_from                 TEXT,
   -- 1: rejected, and other entries took its place. The line is judged by those.
   replaced                  INTEGER NOT NULL DEFAULT 0 CHECK (replaced IN (0, 1)),

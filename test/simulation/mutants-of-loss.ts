@@ -1,39 +1,39 @@
 import type { Mutant } from './mutant.ts';
 
-/** Bugs of orders that take fewer, and of the outbox that follows a lost one. */
+/** Bugs of orders that allow fewer units, and of an outbox that follows a lost one. */
 export const mutantsOfLoss: readonly Mutant[] = [
   {
-    name: 'an order that takes fewer takes one more',
+    name: 'an order that allows fewer units buys one more',
     file: 'core/entry/replacement.ts',
     changes: [['knownLimit: null }, entry.quantity);', 'knownLimit: null }, entry.quantity + 1);']],
   },
   {
-    name: 'an order that takes fewer forgets the second half',
+    name: 'an order that allows fewer units forgets the second part',
     file: 'core/entry/replacement.ts',
     changes: [['knownLimit: null }, entry.quantity);', 'knownLimit: null }, entry.quantity).slice(0, 1);']],
   },
   {
-    name: 'an order that was bought in part is told as refused',
+    name: 'an order that was bought in part is reported as rejected',
     file: 'core/result/result-document.ts',
     changes: [["successes < states.length) return 'partial';", "successes < states.length) return 'rejected';"]],
   },
   {
-    name: 'after a loss an order that takes fewer is sent whole',
+    name: 'after a loss an order that allows fewer units is sent whole',
     file: 'core/decision/after-loss.ts',
     changes: [["mayHaveParts(facts, 'partial') ? replacementsFor('out_of_stock', facts) : [];", '[];']],
   },
   {
-    name: 'after a loss what may have taken its place is not looked up',
+    name: 'after a loss the replacement is not looked up',
     file: 'store/submission/sqlite-submission.ts',
     changes: [['isReplacement ? this.#entries.replacementReferenceOf(row) : null', 'null']],
   },
   {
-    name: 'after a loss an order ends because something else is absent',
+    name: 'after a loss an order ends because its replacement is absent',
     file: 'core/decision/decide-lookup.ts',
     changes: [['if (settlement.state === facts.state) return settlement;', 'return settlement;']],
   },
   {
-    name: 'after a loss the refusal of the whole is told of its parts',
+    name: 'after a loss the rejection of the whole order is believed of its parts',
     file: 'core/decision/after-loss.ts',
     changes: [
       [
@@ -43,7 +43,7 @@ export const mutantsOfLoss: readonly Mutant[] = [
     ],
   },
   {
-    name: 'after a loss the first answer is believed',
+    name: 'after a loss nothing is looked up first',
     file: 'store/submission/entry-changes.ts',
     changes: [
       [

@@ -40,12 +40,12 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
-    name: '409 after an ambiguous cancel is taken for a refusal',
+    name: '409 after an ambiguous cancel counts as a rejection',
     file: table,
     changes: [["cancelOutcomeUnknown: { verdict: 'resolve', schedule: 'cancel' }", 'cancelOutcomeUnknown: reject']],
   },
   {
-    name: 'any lookup after an ambiguous cancel confirms it',
+    name: 'any lookup after an ambiguous cancel confirms the cancel',
     file: lookup,
     changes: [
       ['if (showsCancelled(answer, facts.iccid))', 'if (showsCancelled(answer, facts.iccid) || facts.iccid !== null)'],
@@ -62,7 +62,7 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
-    name: 'refunded is taken for a refusal',
+    name: 'a refunded order counts as rejected',
     file: settlement,
     changes: [["return { ...done, state: 'refunded' };", "return { ...done, state: 'rejected' };"]],
   },
@@ -87,7 +87,7 @@ export const mutants: readonly Mutant[] = [
     changes: [['foreign_server_error: ambiguous', 'foreign_server_error: everywhere(again)']],
   },
   {
-    name: 'no quiet time before an absence is believed',
+    name: 'an absence is believed before the end of the settlement delay',
     file: lookup,
     changes: [
       [
@@ -97,7 +97,7 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
-    name: 'an absence is believed when it was said once',
+    name: 'one absence is believed',
     file: lookup,
     changes: [['facts.absences + 1 >= policy.absenceTries', 'facts.absences >= 0']],
   },
@@ -154,7 +154,7 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
-    name: 'open calls are not looked for at the start',
+    name: 'calls that were open are not recovered at the start',
     file: 'submit/recovery.ts',
     changes: [['for (const attempt of open) {', 'for (const attempt of open.slice(0, 0)) {']],
   },
@@ -264,7 +264,7 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
-    name: 'nothing limits how much is in doubt',
+    name: 'nothing limits how many outcomes are unknown',
     file: dispatcher,
     changes: [
       [
@@ -309,7 +309,7 @@ export const mutants: readonly Mutant[] = [
     changes: [['AND ${iccidIsFree}', '']],
   },
   {
-    name: 'what is in doubt is sent again after its deadline',
+    name: 'an entry with an unknown outcome is sent again after its deadline',
     file: 'core/decision/resend.ts',
     changes: [['const isLate = isOverdue(facts, nowMs);', 'const isLate = false;']],
   },
@@ -332,7 +332,7 @@ export const mutants: readonly Mutant[] = [
     changes: [['    quantity: size,\n', '    quantity: Math.min(quantity - 1, size + 1),\n']],
   },
   {
-    name: 'sending goes on while the disk is full',
+    name: 'sending continues while the disk is full',
     file: dispatcher,
     changes: [['if (!(await this.#disk.hasSpace())) return false;', 'await this.#disk.hasSpace();']],
   },
@@ -352,22 +352,22 @@ export const mutants: readonly Mutant[] = [
     changes: [['.catch((error: unknown) => this.#failure.reject(error))', '.catch(() => undefined)']],
   },
   {
-    name: 'what a person holds goes on',
+    name: 'an entry that a person holds is sent',
     file: 'core/entry/operator-decision.ts',
     changes: [["state: 'held', heldFrom: facts.state", 'state: facts.state, heldFrom: null']],
   },
   {
-    name: 'what a person stops goes on',
+    name: 'a scope that a person paused is sent',
     file: 'store/submission/paused-scopes.ts',
     changes: [['operations.push(...operationsOf(scope.family))', 'operations.push()']],
   },
   {
-    name: 'an order that was made anew can be made anew again',
+    name: 'an order that was re-ordered can be re-ordered again',
     file: 'core/entry/states.ts',
     changes: [['entry.outcomeUnknown || entry.replaced ? []', 'entry.outcomeUnknown ? []']],
   },
   {
-    name: 'what a person retries counts as clean',
+    name: 'an entry that a person retries counts as clean',
     file: 'core/entry/operator-decision.ts',
     changes: [
       [
@@ -387,7 +387,7 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
-    name: 'what a person lets go on after a doubt counts as clean',
+    name: 'an entry that a person releases with an unknown outcome counts as clean',
     file: 'core/entry/operator-decision.ts',
     changes: [
       [

@@ -42,7 +42,7 @@ const topup = (orderId: string, iccid: string) => ({
 const topups = (worker: Submission) => worker.sandbox.ledger().orders.filter((order) => order.kind === 'esim_topup');
 
 describe('a top-up that a lookup does not find', () => {
-  it('is not charged to its other balance where only eSIM orders were ever found: the first call may have bought it', async () => {
+  it('is not charged to its other balance when only eSIM orders were ever found: the first call may have bought it', async () => {
     const { worker, iccid } = await withEsim([
       {
         fault: { fault: 'answer', status: 404, body: notFound, when: 'before' },
@@ -52,7 +52,7 @@ describe('a top-up that a lookup does not find', () => {
       { fault: { fault: 'lost_answer' }, match, at: [1] },
       { fault: isTooDear, match, at: [2] },
     ]);
-    await worker.accept([topup('doubtful', iccid)]);
+    await worker.accept([topup('unknown', iccid)]);
     await worker.settled();
     expect(topups(worker)).toHaveLength(1);
     expect(worker.counts()).toMatchObject({ fulfilled: 1, needs_review: 1 });
@@ -66,7 +66,7 @@ describe('a top-up that a lookup does not find', () => {
     await worker.accept([topup('plain', iccid)]);
     await worker.settled();
     await proven(worker, 2);
-    await worker.accept([topup('doubtful', iccid)]);
+    await worker.accept([topup('unknown', iccid)]);
     await worker.settled();
     expect(topups(worker).map((order) => order.currency)).toEqual(['USD', 'EUR']);
     expect(worker.counts()).toMatchObject({ fulfilled: 3, rejected: 1, needs_review: 0 });

@@ -39,7 +39,7 @@ describe('after the loss of the outbox', () => {
     expect(worker.counts()).toMatchObject({ fulfilled: 1, rejected: 1 });
   });
 
-  it('what was bought is found without spending a call on it, and what was not is bought', async () => {
+  it('a bought order is found by a lookup alone, and an order that was not bought is bought', async () => {
     const worker = await submission();
     const lines = [{ orderId: 'a' }, { orderId: 'b' }, { orderId: 'c' }];
     await worker.accept(lines);
@@ -52,7 +52,7 @@ describe('after the loss of the outbox', () => {
     expect(spending(worker)).toBe(5);
   });
 
-  it('nobody is told that an order expired which the lost outbox had bought in time', async () => {
+  it('an order that the lost outbox bought in time does not expire', async () => {
     const worker = await submission();
     const line = { orderId: 'late', notAfterMs: Date.now() + 60_000 };
     await worker.accept([line]);
@@ -63,12 +63,12 @@ describe('after the loss of the outbox', () => {
     expect(worker.counts()).toMatchObject({ fulfilled: 1, expired: 0 });
   });
 
-  it('nothing is taken back before it was looked up, because it may have been bought', async () => {
+  it('no order is cancelled before it was looked up, because it may have been bought', async () => {
     const worker = await submission({ minFreeBytes: Number.MAX_SAFE_INTEGER });
     await worker.loseOutbox({ looksFirst: true });
     const [reference] = await worker.accept([{ orderId: 'refunded' }]);
-    const wish = { actor: 'shop', reason: 'refunded there', nowMs: Date.now() };
-    const taken = await worker.store.intake.cancelUnsent({ source: 'shop', orderId: 'refunded', ...wish });
+    const request = { actor: 'shop', reason: 'refunded there', nowMs: Date.now() };
+    const taken = await worker.store.intake.cancelUnsent({ source: 'shop', orderId: 'refunded', ...request });
     expect(taken).toMatchObject({ kind: 'refused', lines: [{ reference, state: 'pending' }] });
   });
 
@@ -78,7 +78,7 @@ describe('after the loss of the outbox', () => {
       concurrency: 1,
       sandbox: {
         limits: { enabled: false },
-        // The whole and its first half are short, and so are the quarters of that; the second half is bought.
+        // The whole order, its first part and both parts of that are out of stock; the second part is bought.
         faults: [{ fault: { fault: 'answer', status: 409, body: short, when: 'before' }, match, at: [1, 2, 4, 5] }],
       },
     });
@@ -91,7 +91,7 @@ describe('after the loss of the outbox', () => {
     await worker.settled();
     expect(bought()).toBe(3);
     await worker.loseOutbox({ looksFirst: true });
-    // The first that is found proves that lookups work.
+    // The first order that is found proves that lookups work.
     await worker.accept([whole]);
     await worker.settled();
     await worker.accept([line]);
@@ -100,7 +100,7 @@ describe('after the loss of the outbox', () => {
     expect(worker.counts()).toMatchObject({ fulfilled: 4, needs_review: 0 });
   });
 
-  it('an order that may be charged to its other balance goes before a person where nothing can be looked up', async () => {
+  it('an order that may have been charged to its other balance needs review when lookups are impossible', async () => {
     const worker = await submission({ ...emptyOnce, wire: { lookup: { gift_card: 'off' } } });
     const line = { orderId: 'lost', rules: { fallback_currency: 'EUR' } };
     await worker.accept([line]);

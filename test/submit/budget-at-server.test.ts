@@ -40,7 +40,7 @@ describe.concurrent('the budget, as the server counts it in a sliding window', (
     }),
   );
 
-  it('is remembered by a worker that is started again inside a window', { timeout: 60_000 }, () =>
+  it('is remembered by a worker that is restarted within a window', { timeout: 60_000 }, () =>
     underLimits([0, 30], async (worker) => {
       await worker.accept(Array.from({ length: 30 }, () => ({})));
       const { sandbox } = worker;

@@ -12,12 +12,12 @@ const accounts = [
   },
 ];
 
-/** Its key is revoked, and the refusal of a call that it was made with is under way. */
+/** A worker whose key is revoked; the 401 to one of its calls is on its way. */
 async function withRefusalUnderWay(use: (worker: Submission) => Promise<void>): Promise<void> {
   const worker = await startSubmission({
     sandbox: { limits: { enabled: false }, accounts, latency: { after_ms: [400, 400] } },
     keys: { main: 'key-main' },
-    // A key that is refused would be looked at again after ten seconds, an order be tried again at once.
+    // A denied key would be probed after ten seconds, and an order be tried again at once.
     retryTimeScale: 1 / 30,
   });
   try {
@@ -31,7 +31,7 @@ async function withRefusalUnderWay(use: (worker: Submission) => Promise<void>): 
 }
 
 describe('a 401 that arrives after the key was changed', () => {
-  it('was said to the old value: the new one is tried at once', { timeout: 30_000 }, () =>
+  it('does not delay a call with the new value', { timeout: 30_000 }, () =>
     withRefusalUnderWay(async (worker) => {
       await worker.useKeys({ main: 'key-next' });
       const changed = performance.now();
@@ -42,7 +42,7 @@ describe('a 401 that arrives after the key was changed', () => {
     }),
   );
 
-  it('stops nothing when the key is gone', { timeout: 30_000 }, () =>
+  it('pauses nothing when the key was removed', { timeout: 30_000 }, () =>
     withRefusalUnderWay(async (worker) => {
       await worker.useKeys({ spare: 'key-next' });
       await worker.settled();
@@ -53,7 +53,7 @@ describe('a 401 that arrives after the key was changed', () => {
 });
 
 describe('an answer to another order that arrives after the key was changed', () => {
-  it('stops the account until a person has looked: no probe of the new value ends that', {
+  it('pauses the account until a person resumes it: no probe with the new value ends the pause', {
     timeout: 30_000,
   }, async () => {
     const worker = await startSubmission({
@@ -90,7 +90,7 @@ describe('an answer to another order that arrives after the key was changed', ()
 });
 
 describe('a 429 that arrives after the key was changed', () => {
-  it('was said to the old value: the new one does not wait for it', { timeout: 30_000 }, async () => {
+  it('does not make the new value back off', { timeout: 30_000 }, async () => {
     const worker = await startSubmission({
       sandbox: {
         limits: { enabled: false },

@@ -20,7 +20,7 @@ function randomFrom(seed: number): () => number {
 
 interface Run {
   readonly accepted: number;
-  /** When calls were turned away. */
+  /** When calls were answered 429. */
   readonly refusedAt: readonly number[];
 }
 
@@ -66,7 +66,7 @@ function runFor(lengthMs: number, keyNames: readonly string[], model: () => Serv
 
 describe('24 hours at the ceiling, on virtual time', () => {
   it.each(['sliding log', 'fixed window', 'token bucket'] as const)(
-    'brings at least 19.8 orders a minute and no 429 on a %s server',
+    'allow at least 19.8 orders a minute without a 429, on a %s server',
     (name) => {
       const run = runFor(day, ['main'], () => serverModels[name](20, windowMs));
       expect(run.refusedAt).toEqual([]);
@@ -74,14 +74,14 @@ describe('24 hours at the ceiling, on virtual time', () => {
     },
   );
 
-  it('brings at least 99 orders a minute with five keys', () => {
+  it('allow at least 99 orders a minute with five keys', () => {
     const run = runFor(day, ['a', 'b', 'c', 'd', 'e'], () => serverModels['sliding log'](20, windowMs));
     expect(run.refusedAt).toEqual([]);
     expect(run.accepted / (24 * 60)).toBeGreaterThanOrEqual(99);
   });
 
   it.each(['approximate sliding counter', 'sliding log that counts refused calls'] as const)(
-    'comes to no further 429 within two windows of the first on a server with an %s',
+    'bring no further 429 from two windows after the first, on a server with an %s',
     (name) => {
       const run = runFor(15 * windowMs, ['main'], () => serverModels[name](20, windowMs));
       const [first] = run.refusedAt;

@@ -16,7 +16,7 @@ afterEach(async () => {
 const turn = (worker: Submission): Promise<unknown> =>
   Promise.race([worker.dispatcher.failed, new Promise((resolve) => void setImmediate(resolve))]);
 
-function timesStopped(worker: Submission): number {
+function timesPaused(worker: Submission): number {
   const database = new SqliteDatabase(worker.databasePath, { readonly: true });
   try {
     const stops = "SELECT count(*) FROM audit WHERE action = 'pause' AND subject = 'family:gift_card'";
@@ -26,14 +26,14 @@ function timesStopped(worker: Submission): number {
   }
 }
 
-describe('orders whose form is refused one after the other', () => {
+describe('orders that are rejected one after the other because of how they are written', () => {
   const misfit = {
     wire: { gift_card_order: { fields: { variant: 'sku' } } },
     concurrency: 1,
     retryTimeScale: 1,
   } as const;
 
-  it('stop their family after five of them, also across a restart, and leave the other family alone', async () => {
+  it('pause their family after five of them, also across a restart, and do not pause the other family', async () => {
     const worker = await submission(misfit);
     await worker.accept([{}, {}, {}]);
     await worker.settled();
@@ -48,21 +48,21 @@ describe('orders whose form is refused one after the other', () => {
     expect(worker.counts()).toMatchObject({ rejected: 5, pending: 38, fulfilled: 1 });
   });
 
-  it('are tried again one at a time, and stop at once while nothing has changed', async () => {
+  it('are tried again one at a time, and pause the family again while nothing has changed', async () => {
     const worker = await submission({ ...misfit, retryTimeScale: 0.0002 });
     await worker.accept(Array.from({ length: 9 }, () => ({})));
     await worker.settled();
     expect(worker.counts()).toMatchObject({ rejected: 9 });
-    expect(timesStopped(worker)).toBe(5);
+    expect(timesPaused(worker)).toBe(5);
   });
 
-  it('are tried again one at a time however many calls may be open at once, and go on when one is understood', async () => {
+  it('are tried again one at a time, whatever the concurrency, and resume the family when one is accepted', async () => {
     const worker = await submission({ ...misfit, concurrency: 8, retryTimeScale: 0.0002 });
     await worker.accept(Array.from({ length: 24 }, () => ({})));
     await worker.settled();
-    // Of the first ones as many as were under way; of the rest each brought a stop of its own.
+    // The first ones were in flight at once; each of the others paused the family again.
     expect(worker.counts()).toMatchObject({ rejected: 24 });
-    expect(timesStopped(worker)).toBeGreaterThanOrEqual(10);
+    expect(timesPaused(worker)).toBeGreaterThanOrEqual(10);
     await worker.restart({});
     await worker.accept(Array.from({ length: 24 }, () => ({})));
     await worker.settled();
@@ -71,7 +71,7 @@ describe('orders whose form is refused one after the other', () => {
 });
 
 describe('a probe of the whole account', () => {
-  it('lets the key stand still that it was turned away with', async () => {
+  it('pauses the key with which it was denied', async () => {
     const worker = await submission({ keys: { main: 'revoked' }, retryTimeScale: 1 });
     await worker.store.submission.pauses.open({
       scope: 'account',

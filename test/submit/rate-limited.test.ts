@@ -2,8 +2,8 @@ import SqliteDatabase from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startSubmission } from '../support/submission.ts';
 
-describe('a 429 that the budget cannot explain', () => {
-  it('is heeded by the next run of the worker, too: the key is left alone, and then spread out', {
+describe('a 429 that the budget does not explain', () => {
+  it('makes the key back off and then throttles it, also after a restart', {
     timeout: 60_000,
   }, async () => {
     const floorMs = 3000;

@@ -11,8 +11,8 @@ afterEach(async () => {
   open = null;
 });
 
-/** A worker that stands still by a person's word, with an order that waits. */
-async function pausedScopes(): Promise<Submission> {
+/** A worker whose account a person paused, with an order that waits. */
+async function pausedWorker(): Promise<Submission> {
   open = await startSubmission();
   await open.store.operator.pauseScope({ scope: 'account', actor: 'test', reason: 'a rest', nowMs: 1 });
   await open.dispatcher.pausesChanged();
@@ -39,18 +39,18 @@ function write(worker: Submission, sql: string): void {
   }
 }
 
-describe('what a person lets go on', () => {
-  it('goes on, also when the command fails because it is on the disk already', async () => {
-    const worker = await pausedScopes();
-    // What a resume leaves whose commit reached the disk and was reported as failed.
+describe('a scope that a person resumes', () => {
+  it('is resumed, also when the command fails because the change is on disk already', async () => {
+    const worker = await pausedWorker();
+    // The state after a resume whose commit reached the disk, but was reported as failed.
     write(worker, "DELETE FROM pauses WHERE scope = 'account'");
     await expect(resume(worker)).rejects.toMatchObject({ code: 'REFUSED' });
     await worker.settled();
     expect(worker.counts().fulfilled).toBe(1);
   });
 
-  it('ends the worker when it cannot be read what stands still', async () => {
-    const worker = await pausedScopes();
+  it('makes the worker stop when the pauses cannot be read', async () => {
+    const worker = await pausedWorker();
     write(worker, 'ALTER TABLE pauses RENAME TO pauses_away');
     const message = 'no such table: pauses';
     await expect(resume(worker)).rejects.toMatchObject({ message });

@@ -37,8 +37,8 @@ const settlementDelayMs = 600_000;
 const match = { operation: 'gift_card_order' } as const;
 const refusal = '{"error":{"code":"order_refused","message":"not today"}}';
 
-describe('a doubt that another run of the machine stamped', () => {
-  it('has its quiet time anew: a refusal is not believed before', async () => {
+describe('the settlement delay of an unknown outcome, after a restart of the machine,', () => {
+  it('begins again, and a rejection is not believed before its end', async () => {
     open = await startSubmission({
       sandbox: {
         limits: { enabled: false },
@@ -54,12 +54,12 @@ describe('a doubt that another run of the machine stamped', () => {
     await worker.accept([{}]);
     while ((await worker.store.submission.lookups.proven()).length === 0) await turn(worker);
     const [reference = ''] = await worker.accept([{}]);
-    // Its first call may have arrived, so the refusal of the second waits for the end of the quiet time.
+    // Its first call may have arrived, so the rejection of the second waits for the end of the settlement delay.
     while ((rowOf(worker, reference)?.due_at_ms ?? 0) < Date.now() + settlementDelayMs / 2) await turn(worker);
     await worker.dispatcher.stop();
     const before = rowOf(worker, reference);
     expect(before).toMatchObject({ state: 'unknown', lookups: 2 });
-    // The machine had been up for a moment only, so its stamp is behind the clock of this run; and a look is due.
+    // The machine had been up for a moment only, so the recorded end is behind the clock of this run; a lookup is due.
     const database = new SqliteDatabase(worker.databasePath);
     database
       .prepare(

@@ -36,8 +36,8 @@ function attemptsOf(worker: Submission): { outcome: string; purpose: string }[] 
   }
 }
 
-describe('buying', () => {
-  it('buys every kind of thing, and confirms a cancel', async () => {
+describe('the worker', () => {
+  it('buys with every operation, and confirms a cancel', async () => {
     const worker = await submission();
     await worker.accept([
       { quantity: 2 },
@@ -79,7 +79,7 @@ describe('buying', () => {
     ['test-website-only', 'not_api_sellable'],
     ['test-refused', 'order_refused'],
     ['no-such-variant', 'invalid_variant'],
-  ])('rejects what the API definitely refuses, with its code and message: %s', async (variant, code) => {
+  ])('rejects an order that the API definitely rejects, with its code and message: %s', async (variant, code) => {
     const worker = await submission();
     await worker.accept([{ variant }]);
     await worker.settled();
@@ -92,7 +92,7 @@ describe('buying', () => {
   });
 });
 
-describe('an answer that does not come', () => {
+describe('a call without an answer', () => {
   it.each<FaultRuleInput['fault']>([
     { fault: 'lost_answer' },
     { fault: 'reset', when: 'after' },
@@ -128,7 +128,7 @@ describe('an answer that does not come', () => {
     ]);
   });
 
-  it('is not taken for a refusal when our own first order emptied the stock', async () => {
+  it('is not believed to be a rejection when its own first attempt emptied the stock', async () => {
     const worker = await submission(
       faults(
         { fault: { fault: 'empty_stock' }, match: { operation: 'gift_card_order' }, at: [1] },
@@ -141,7 +141,7 @@ describe('an answer that does not come', () => {
     expect(worker.sandbox.ledger().orders).toHaveLength(1);
   });
 
-  it('is not taken for absent because the path of lookups was changed to one that the API does not have', async () => {
+  it('is not believed to be absent because the configured path of lookups does not exist', async () => {
     const body = '{"error":{"code":"out_of_stock","message":"Fewer than 1 are available."}}';
     const match = { operation: 'gift_card_order' } as const;
     const worker = await submission({
@@ -163,7 +163,7 @@ describe('an answer that does not come', () => {
     expect(worker.counts()).toMatchObject({ fulfilled: 1, needs_review: 1, rejected: 0 });
   });
 
-  it('of a cancel is settled by the order that the eSIM came from, never by the second answer', async () => {
+  it('is settled by the order that the eSIM came from, if it is a cancel, never by the second answer', async () => {
     const worker = await submission(
       faults({ fault: { fault: 'lost_answer' }, match: { operation: 'esim_cancel' }, at: [1] }),
     );
@@ -176,7 +176,7 @@ describe('an answer that does not come', () => {
     expect(worker.sandbox.ledger().movements.filter((found) => found.kind === 'refund')).toHaveLength(1);
   });
 
-  it('stops new buying while too much is in doubt', async () => {
+  it('stops new purchases while too many outcomes are unknown', async () => {
     const worker = await submission({
       ...faults(
         { fault: { fault: 'lost_answer' }, match: { operation: 'gift_card_order' } },
@@ -198,8 +198,8 @@ describe('an answer that does not come', () => {
   });
 });
 
-describe('being turned away', () => {
-  it('fails no order while the API is switched off, and goes on by itself after it', async () => {
+describe('an API that denies or limits calls', () => {
+  it('makes no order fail while it is switched off, and orders resume afterwards', async () => {
     const worker = await submission(faults({ fault: { fault: 'api_disabled' }, times: 3 }));
     await worker.accept([{}, {}]);
     await worker.settled();
@@ -208,7 +208,7 @@ describe('being turned away', () => {
     expect(attemptsOf(worker).every((found) => ['api_disabled', 'accepted'].includes(found.outcome))).toBe(true);
   });
 
-  it('holds one balance that is empty while another one flows', async () => {
+  it('pauses one empty balance while orders of another one are bought', async () => {
     const worker = await submission({
       sandbox: {
         limits: { enabled: false },
@@ -231,7 +231,7 @@ describe('being turned away', () => {
     ]);
   });
 
-  it('by a 429 that nothing explains loses nothing and counts no attempt', async () => {
+  it('loses no order by an unexpected 429', async () => {
     const worker = await submission(
       faults({ fault: { fault: 'rate_limited' }, match: { operation: 'gift_card_order' }, times: 3 }),
     );
@@ -243,7 +243,7 @@ describe('being turned away', () => {
 });
 
 describe('an order whose units come later', () => {
-  it('is polled until they are all there', async () => {
+  it('is looked up until all of them are there', async () => {
     const worker = await submission({
       sandbox: { limits: { enabled: false }, fulfilment: { mode: 'delayed', delay_ms: [150, 200] } },
     });
@@ -255,7 +255,7 @@ describe('an order whose units come later', () => {
 });
 
 describe('a restart', () => {
-  it('takes up what was left, and buys nothing twice', async () => {
+  it('continues all orders, and buys nothing twice', async () => {
     const worker = await submission({ sandbox: { limits: { enabled: false }, latency: { after_ms: [30, 60] } } });
     const references = await worker.accept(Array.from({ length: 40 }, () => ({})));
     for (let turn = 0; turn < 3; turn += 1) {
@@ -269,7 +269,7 @@ describe('a restart', () => {
   });
 });
 
-describe('what an order allows the worker to do by itself', () => {
+describe('the rules of an order', () => {
   it('an order above the per-order limit is bought in parts, each under a reference of its own', async () => {
     const worker = await submission();
     await worker.accept([{ variant: 'test-limit-5', quantity: 17, rules: { split: true } }]);
@@ -282,7 +282,7 @@ describe('what an order allows the worker to do by itself', () => {
     expect(due?.document.lines[0]?.entries.flatMap((entry) => entry.units)).toHaveLength(17);
   });
 
-  it('and what was learned about the limit saves the calls between', async () => {
+  it('a limit that was learned saves calls for the next order', async () => {
     const worker = await submission();
     const calls = () => attemptsOf(worker).filter((attempt) => attempt.outcome === 'limit_exceeded').length;
     await worker.accept([{ variant: 'test-limit-5', quantity: 16, rules: { split: true } }]);
@@ -294,18 +294,18 @@ describe('what an order allows the worker to do by itself', () => {
     expect(worker.sandbox.ledger().orders).toHaveLength(8);
   });
 
-  it('nothing, when it does not say so: the limit refuses the order', async () => {
+  it('an order above the limit that does not allow a split is rejected', async () => {
     const worker = await submission();
     await worker.accept([{ variant: 'test-limit-5', quantity: 6 }]);
     await worker.settled();
     expect(worker.counts()).toMatchObject({ rejected: 1, fulfilled: 0 });
   });
 
-  it('an order of more than is in stock takes what there is, to an eighth, and the rest is told as short', async () => {
+  it('an order of more than is in stock buys what there is, to an eighth, and reports the rest as short', async () => {
     const worker = await submission();
     await worker.accept([{ variant: 'xbox-usd-10', quantity: 48 }]);
     await worker.settled();
-    // 32 are left: half of it, and one of the eighths of the other half.
+    // 32 are left: 24 and 6 of them are bought.
     await worker.accept([{ orderId: 'some', variant: 'xbox-usd-10', quantity: 48, rules: { partial: true } }]);
     await worker.settled();
     const { orders } = worker.sandbox.ledger();
@@ -341,7 +341,7 @@ describe('what an order allows the worker to do by itself', () => {
 });
 
 describe('a disk that is nearly full', () => {
-  it('stops sending, not recording', async () => {
+  it('stops sending', async () => {
     const worker = await submission({ minFreeBytes: Number.MAX_SAFE_INTEGER });
     const [reference] = await worker.accept([{}]);
     await expect(worker.logged('the disk is nearly full: nothing is sent until space is freed')).resolves.toBeDefined();
@@ -351,8 +351,8 @@ describe('a disk that is nearly full', () => {
   });
 });
 
-describe('a wall clock that was ahead and is set right', () => {
-  it('does not leave orders lying for as long as it was wrong', async () => {
+describe('a wall clock that was ahead and was corrected', () => {
+  it('does not delay orders for as long as it was wrong', async () => {
     const worker = await submission();
     const years = Date.now() + 5 * 365 * 86_400_000;
     const pause = { scope: 'family:gift_card', reason: 'consecutive_rejections', message: 'five', openedBy: 'worker' };

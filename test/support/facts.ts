@@ -3,7 +3,7 @@ import { withoutAnswer, type Outcome, type OutcomeRow } from '../../src/core/dec
 import { usualTries, type DecisionPolicy, type EntryFacts } from '../../src/core/decision/settlement.ts';
 
 export const now = 1_000_000;
-export const half = (): number => 0.5;
+export const noJitter = (): number => 0.5;
 
 export const policy: DecisionPolicy = {
   settlementDelayMs: 120_000,

@@ -31,23 +31,23 @@ export interface SubmissionOptions {
   readonly timeouts?: { connectMs?: number; responseMs?: number; totalMs?: number };
 }
 
-/** The submission half of the worker on a real file, against a real sandbox over a real socket. */
+/** The sending part of the worker, with a real database and a real sandbox behind a real socket. */
 export interface Submission {
   readonly sandbox: Sandbox;
   readonly store: Store;
   readonly databasePath: string;
   readonly dispatcher: Dispatcher;
   accept(lines: readonly Partial<AcceptableLine>[]): Promise<readonly string[]>;
-  /** Resolves when no entry is on its way any more; `needs_review` counts as come to rest. */
+  /** Resolves when every entry is final or needs review. */
   settled(): Promise<void>;
   counts(): Readonly<Record<EntryState, number>>;
   /** Resolves with the log line of that message, once it is written. */
   logged(message: string): Promise<string>;
   /** Another set of keys, as a reload brings it. */
   useKeys(keys: Readonly<Record<string, string>>): Promise<void>;
-  /** Stops the worker's half and starts another on the same files, as after a restart. */
+  /** Stops the worker and starts another one on the same files. */
   restart(wire?: WireOverrides): Promise<void>;
-  /** Stops the worker's half, loses its outbox and starts another, which may know of the loss. */
+  /** Stops the worker, deletes its outbox and starts another one, which may know of the loss. */
   loseOutbox(options: { looksFirst: boolean }): Promise<void>;
   close(): Promise<void>;
 }
@@ -79,7 +79,7 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
 
   let wire = options.wire ?? {};
 
-  async function startHalf(looksFirst = false) {
+  async function startWorker(looksFirst = false) {
     const store = openStore({
       path: databasePath,
       init: 'if-missing',
@@ -143,11 +143,11 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
     return { store, wholesale, dispatcher, gate };
   }
 
-  let half = await startHalf();
-  async function stopHalf(): Promise<void> {
-    await half.dispatcher.stop();
-    await half.wholesale.close();
-    await half.store.close();
+  let running = await startWorker();
+  async function stopWorker(): Promise<void> {
+    await running.dispatcher.stop();
+    await running.wholesale.close();
+    await running.store.close();
   }
   let order = 0;
 
@@ -155,13 +155,13 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
     sandbox,
     databasePath,
     get store() {
-      return half.store;
+      return running.store;
     },
     get dispatcher() {
-      return half.dispatcher;
+      return running.dispatcher;
     },
     async accept(lines) {
-      const accepted = await half.store.intake.acceptBatch({
+      const accepted = await running.store.intake.acceptBatch({
         nowMs: clock.wallMs(),
         fileId: null,
         rejections: [],
@@ -186,49 +186,49 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
           };
         }),
       });
-      half.dispatcher.notify();
+      running.dispatcher.notify();
       return accepted.map((line) => line.reference);
     },
     async useKeys(next) {
       const replaced = Object.keys(next).filter((name) => keys[name] !== next[name]);
       keys = next;
-      half.gate.reload(Object.keys(next), limits, replaced);
-      await half.dispatcher.reload({
+      running.gate.reload(Object.keys(next), limits, replaced);
+      await running.dispatcher.reload({
         concurrency: options.concurrency ?? 8,
         maxUnknownOutcomes: options.maxUnknownOutcomes ?? 5,
       });
     },
-    counts: () => half.store.read.counts(),
+    counts: () => running.store.read.counts(),
     async logged(message) {
       for (;;) {
         const found = logLines.find((line) => line.includes(JSON.stringify(message)));
         if (found !== undefined) return found;
         const { promise, resolve } = Promise.withResolvers<void>();
         onLine = resolve;
-        await Promise.race([promise, half.dispatcher.failed]);
+        await Promise.race([promise, running.dispatcher.failed]);
       }
     },
     async settled() {
-      const isMoving = (): boolean => moving.some((state) => half.store.read.counts()[state] > 0);
+      const isMoving = (): boolean => moving.some((state) => running.store.read.counts()[state] > 0);
       while (isMoving()) {
         const { promise, resolve } = Promise.withResolvers<void>();
         changed = resolve;
         if (!isMoving()) return;
-        await Promise.race([promise, half.dispatcher.failed]);
+        await Promise.race([promise, running.dispatcher.failed]);
       }
     },
     async loseOutbox({ looksFirst }) {
-      await stopHalf();
+      await stopWorker();
       for (const end of ['', '-wal', '-shm']) rmSync(`${databasePath}${end}`, { force: true });
-      half = await startHalf(looksFirst);
+      running = await startWorker(looksFirst);
     },
     async restart(otherWire) {
       wire = otherWire ?? wire;
-      await stopHalf();
-      half = await startHalf();
+      await stopWorker();
+      running = await startWorker();
     },
     async close() {
-      await stopHalf();
+      await stopWorker();
       await sandbox.close();
       rmSync(folder, { recursive: true, force: true });
     },

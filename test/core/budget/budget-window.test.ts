@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BudgetWindow } from '../../../src/core/budget/budget-window.ts';
 
-describe('the slots of a limit', () => {
-  it('come back one window after the answer, not after the start', () => {
+describe('a slot of a limit', () => {
+  it('is free again one window after the answer, not after the start', () => {
     const window = new BudgetWindow(2, 1000);
     window.take(0);
     window.take(0);
@@ -15,14 +15,14 @@ describe('the slots of a limit', () => {
     expect(window.free(1300)).toBe(1);
   });
 
-  it('are free at once when the call never left', () => {
+  it('is free at once when the call never left', () => {
     const window = new BudgetWindow(1, 1000);
     window.take(0);
     window.giveBack();
     expect(window.free(0)).toBe(1);
   });
 
-  it('stay taken after a restart, also when more are found than the limit has', () => {
+  it('stays held after a restart, also when more slots are held than the limit has', () => {
     const window = new BudgetWindow(2, 1000);
     for (const freeAt of [900, 500, 700]) window.restore(freeAt);
     expect(window.free(0)).toBe(0);
@@ -31,13 +31,13 @@ describe('the slots of a limit', () => {
     expect(window.freeAtMs(0, 2)).toBe(900);
   });
 
-  it('refuse a call that they have no room for', () => {
+  it('is not taken when none is free', () => {
     const window = new BudgetWindow(1, 1000);
     window.take(0);
     expect(() => window.take(0)).toThrow('a slot is taken only when one is free');
   });
 
-  it('never let a server count more than the limit in any window, whatever the delays of the network are', () => {
+  it('never lets the server count more calls than the limit in any window, whatever the delays of the network are', () => {
     const call = fc.record({ think: fc.nat(400), up: fc.nat(900), down: fc.nat(900) });
     fc.assert(
       fc.property(

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { decideLookup } from '../../../src/core/decision/decide-lookup.ts';
 import type { EntryFacts, Settlement } from '../../../src/core/decision/settlement.ts';
-import { answer, facts, half, outcomeUnknown, now, outcome, policy } from '../../support/facts.ts';
+import { answer, facts, noJitter, outcomeUnknown, now, outcome, policy } from '../../support/facts.ts';
 
 const absent = { kind: 'absent' } as const;
 const refused = { row: 'out_of_stock', code: 'out_of_stock', message: 'none left' } as const;
-const doubt: Partial<EntryFacts> = { ...outcomeUnknown, settlementDelayEndMs: now, settlementDelayLeftMs: 0 };
+const unknown: Partial<EntryFacts> = { ...outcomeUnknown, settlementDelayEndMs: now, settlementDelayLeftMs: 0 };
 
 /** What an entry is after a lookup, when the next one asks. */
 const after = (entry: EntryFacts, { state, absences, tries, recoveryStage, row }: Settlement): EntryFacts => ({
@@ -16,20 +16,20 @@ const after = (entry: EntryFacts, { state, absences, tries, recoveryStage, row }
   recoveryStage,
   lastRow: row,
 });
-const look = (entry: EntryFacts): Settlement => decideLookup(entry, absent, policy, now, half);
+const look = (entry: EntryFacts): Settlement => decideLookup(entry, absent, policy, now, noJitter);
 
 describe('an order that is not found', () => {
   it.each<[string, Partial<EntryFacts>, string]>([
     ['was accepted', { state: 'placed' }, 'needs_review'],
-    ['was refused after a doubt', { ...doubt, buffered: refused }, 'rejected'],
-    ['is past its deadline', { ...doubt, notAfterMs: now - 1 }, 'expired'],
-    ['is an eSIM that may be cancelled', { ...doubt, operation: 'esim_cancel', iccid: '89' }, 'needs_review'],
+    ['was rejected while its outcome was unknown', { ...unknown, buffered: refused }, 'rejected'],
+    ['is past its deadline', { ...unknown, notAfterMs: now - 1 }, 'expired'],
+    ['is an eSIM that may be cancelled', { ...unknown, operation: 'esim_cancel', iccid: '89' }, 'needs_review'],
     [
       'may be in parts since a loss',
-      { ...doubt, recoveryStage: 'own_reference', rules: { partial: true }, quantity: 4 },
+      { ...unknown, recoveryStage: 'own_reference', rules: { partial: true }, quantity: 4 },
       'rejected',
     ],
-  ])('is looked for three times before that ends it: it %s', (_why, changes, end) => {
+  ])('is looked up three times before its absence ends it: the order %s', (_why, changes, end) => {
     const first = facts(changes);
     const once = look(first);
     expect(once).toMatchObject({ state: first.state, nextStep: 'lookup', absences: 1, dueAtMs: now + 5000 });
@@ -45,8 +45,8 @@ describe('an order that is not found', () => {
     expect(look(after(first, twice))).toMatchObject({ state: end, absences: 0 });
   });
 
-  it('is not sent after a loss before it was looked for three times under what may have taken its place', () => {
-    const first = facts({ ...doubt, recoveryStage: 'replacement' });
+  it('is not sent after a loss before three lookups of its replacement found nothing', () => {
+    const first = facts({ ...unknown, recoveryStage: 'replacement' });
     const once = look(first);
     expect(once).toMatchObject({ nextStep: 'lookup', recoveryStage: 'replacement', absences: 1 });
     const twice = look(after(first, once));
@@ -54,28 +54,28 @@ describe('an order that is not found', () => {
     expect(look(after(first, twice))).toMatchObject({ nextStep: 'send', recoveryStage: 'done', absences: 0 });
   });
 
-  it('is forgotten as soon as it is found, and not by a lookup that fails', () => {
+  it('starts the count of absences again when it is found, but not when a lookup fails', () => {
     const sought = facts({ state: 'placed', quantity: 2, absences: 2 });
-    expect(decideLookup(sought, { kind: 'found', answer: answer() }, policy, now, half)).toMatchObject({
+    expect(decideLookup(sought, { kind: 'found', answer: answer() }, policy, now, noJitter)).toMatchObject({
       state: 'placed',
       absences: 0,
     });
     const failed = { kind: 'failed', outcome: outcome('dropped') } as const;
-    expect(decideLookup(sought, failed, policy, now, half)).toMatchObject({ state: 'placed', absences: 2 });
+    expect(decideLookup(sought, failed, policy, now, noJitter)).toMatchObject({ state: 'placed', absences: 2 });
   });
 
-  it('counts for nothing while what was sent may still arrive, or where the same reference is sent again', () => {
-    const early = look(facts({ ...doubt, buffered: refused, settlementDelayLeftMs: 9000 }));
+  it('is not counted as absent while the call may still arrive, or when the same reference is sent again', () => {
+    const early = look(facts({ ...unknown, buffered: refused, settlementDelayLeftMs: 9000 }));
     expect(early).toMatchObject({ nextStep: 'lookup', absences: 0, dueAtMs: now + 9000 });
     expect(look(facts({ state: 'placed', settlementDelayLeftMs: 9000 }))).toMatchObject({
       state: 'placed',
       absences: 0,
     });
-    expect(look(facts(doubt))).toMatchObject({ nextStep: 'send', absences: 0 });
+    expect(look(facts(unknown))).toMatchObject({ nextStep: 'send', absences: 0 });
   });
 
-  it('is not looked for beyond the time for which a doubt may last', () => {
-    const old = facts({ ...doubt, buffered: refused, firstSentAtMs: now - policy.referenceExpiryMs });
+  it('is not looked up after its reference expired', () => {
+    const old = facts({ ...unknown, buffered: refused, firstSentAtMs: now - policy.referenceExpiryMs });
     expect(look(old)).toMatchObject({ state: 'needs_review', outcomeUnknown: true });
   });
 });

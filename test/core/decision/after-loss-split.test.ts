@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { decideLookup } from '../../../src/core/decision/decide-lookup.ts';
 import type { EntryFacts, Settlement } from '../../../src/core/decision/settlement.ts';
 import type { OutcomeRow } from '../../../src/core/decision/outcome.ts';
-import { facts, half, now, policy, saidBefore } from '../../support/facts.ts';
+import { facts, noJitter, now, policy, saidBefore } from '../../support/facts.ts';
 
 const absent = { kind: 'absent' } as const;
 const refused = (row: OutcomeRow) => ({ row, code: row, message: 'not now' });
-/** Looked for after a loss under both references, sent, refused in doubt, and looked for again. */
+/** Looked up after a loss under both references, sent, rejected while its outcome was unknown, and looked up again. */
 const sought = (changes: Partial<EntryFacts>): Settlement =>
   decideLookup(
     facts({
@@ -21,10 +21,10 @@ const sought = (changes: Partial<EntryFacts>): Settlement =>
     absent,
     policy,
     now,
-    half,
+    noJitter,
   );
 
-describe('an order above a per-order limit whose outbox was lost', () => {
+describe('an order above a per-order limit, after the loss of the outbox,', () => {
   it.each<[string, Partial<EntryFacts>]>([
     ['is out of stock now', { buffered: refused('out_of_stock') }],
     ['is out of stock now, and may wait', { buffered: refused('out_of_stock'), notAfterMs: now + 1 }],
@@ -36,22 +36,22 @@ describe('an order above a per-order limit whose outbox was lost', () => {
       { buffered: refused('insufficient_balance'), rules: { split: true, fallback_currency: 'EUR' } },
     ],
     [
-      'is parted anew, and was perhaps from another balance',
+      'is split again, and may have been charged to another balance',
       { buffered: refused('limit_exceeded'), rules: { split: true, fallback_currency: 'EUR' } },
     ],
-  ])('goes before a person, since parts of it may be bought: it %s', (_why, changes) => {
+  ])('needs review, because parts of it may be bought: it %s', (_why, changes) => {
     const settlement = sought(changes);
     expect(settlement).toMatchObject({ state: 'needs_review', outcomeUnknown: true, replacements: [] });
     expect(settlement.reviewReason).toContain('may have been bought in parts');
   });
 
-  it('is parted again by the same limit, and each part is looked for', () => {
+  it('is split again by the same limit, and each part is looked up', () => {
     const settlement = sought({ buffered: refused('limit_exceeded') });
     expect(settlement).toMatchObject({ state: 'rejected' });
     expect(settlement.replacements.map((part) => part.quantity)).toEqual([2, 2]);
   });
 
-  it('passes over no part that a higher limit may have let through, although a lower one is known now', () => {
+  it('skips no part that a higher limit may have allowed, although a lower limit is known now', () => {
     const refusal = { buffered: refused('limit_exceeded'), quantity: 8, knownLimit: 2 };
     const sizes = ({ replacements }: Settlement) => replacements.map((part) => [part.generation, part.quantity]);
     expect(sizes(sought(refusal))).toEqual([
@@ -64,10 +64,10 @@ describe('an order above a per-order limit whose outbox was lost', () => {
 
   it.each<[string, Partial<EntryFacts>]>([
     ['one of it was ordered', { quantity: 1 }],
-    ['it may not be parted', { rules: {} }],
+    ['it must not be split', { rules: {} }],
     ['it is no gift card', { operation: 'esim_order' }],
     ['nothing was lost', { recoveryStage: 'none' }],
-  ])('is refused as ever where there are no parts: %s', (_why, changes) => {
+  ])('is rejected as usual when it has no parts: %s', (_why, changes) => {
     expect(sought({ buffered: refused('order_refused'), ...changes })).toMatchObject({ state: 'rejected' });
     expect(sought({ notAfterMs: now - 1, ...changes })).toMatchObject({ state: 'expired' });
   });

@@ -3,15 +3,15 @@ import { mayBeElsewhere } from '../../../src/core/decision/after-loss.ts';
 import { decideLookup } from '../../../src/core/decision/decide-lookup.ts';
 import { judgeResend } from '../../../src/core/decision/resend.ts';
 import type { EntryFacts } from '../../../src/core/decision/settlement.ts';
-import { answer, facts, half, now, outcome, policy, saidBefore } from '../../support/facts.ts';
+import { answer, facts, noJitter, now, outcome, policy, saidBefore } from '../../support/facts.ts';
 
 const absent = { kind: 'absent' } as const;
 const found = { kind: 'found', answer: answer() } as const;
 const stage = (recoveryStage: 'own_reference' | 'replacement', changes: Partial<EntryFacts> = {}): EntryFacts =>
   facts({ state: 'unknown', outcomeUnknown: true, recoveryStage, ...saidBefore, ...changes });
 
-describe('an entry of an outbox that follows a lost one', () => {
-  it('is looked up before it is sent, wherever that can be done', () => {
+describe('after the loss of an outbox', () => {
+  it('an entry is looked up before it is sent, if lookups are possible', () => {
     const unsent = {
       notAfterMs: null,
       firstSentAtMs: null,
@@ -24,7 +24,7 @@ describe('an entry of an outbox that follows a lost one', () => {
     expect(judgeResend({ ...unsent, recoveryStage: 'done' }, policy, now)).toEqual({ step: 'send' });
   });
 
-  it('is not sent where nothing can be looked up and it may stand under another reference', () => {
+  it('an entry that may have another reference is not sent when lookups are impossible', () => {
     const blind = {
       notAfterMs: null,
       firstSentAtMs: null,
@@ -37,22 +37,22 @@ describe('an entry of an outbox that follows a lost one', () => {
     expect(judgeResend({ ...blind, recoveryStage: 'none' }, policy, now)).toEqual({ step: 'send' });
   });
 
-  it('is looked up under its own reference, then under that which takes its place, and sent after both', () => {
-    const own = decideLookup(stage('own_reference'), absent, policy, now, half);
+  it('an entry is looked up under its own reference, then under that of its replacement, and then sent', () => {
+    const own = decideLookup(stage('own_reference'), absent, policy, now, noJitter);
     expect(own).toMatchObject({
       state: 'unknown',
       nextStep: 'lookup',
       recoveryStage: 'replacement',
       outcomeUnknown: true,
     });
-    const other = decideLookup(stage('replacement'), absent, policy, now, half);
+    const other = decideLookup(stage('replacement'), absent, policy, now, noJitter);
     expect(other).toMatchObject({ state: 'unknown', nextStep: 'send', recoveryStage: 'done', outcomeUnknown: true });
-    expect(decideLookup(stage('own_reference'), found, policy, now, half).state).toBe('fulfilled');
+    expect(decideLookup(stage('own_reference'), found, policy, now, noJitter).state).toBe('fulfilled');
   });
 
-  it('that is found on its other balance gives way to it', () => {
+  it('an entry is replaced by the order that is found on its other balance', () => {
     const rules = { fallback_currency: 'EUR' };
-    const settlement = decideLookup(stage('replacement', { rules }), found, policy, now, half);
+    const settlement = decideLookup(stage('replacement', { rules }), found, policy, now, noJitter);
     expect(settlement).toMatchObject({ state: 'rejected', row: 'insufficient_balance', answer: null });
     expect(settlement.replacements).toEqual([{ generation: 1, part: 0, quantity: 1, currency: 'EUR' }]);
   });
@@ -61,61 +61,64 @@ describe('an entry of an outbox that follows a lost one', () => {
     ['a person ordered it anew', {}],
     ['it was bought in parts', { split: true }],
     ['it may have been either', { split: true, fallback_currency: 'EUR' }],
-  ])('goes before a person when something else is found in its place: %s', (_why, rules) => {
-    const settlement = decideLookup(stage('replacement', { rules, quantity: 4 }), found, policy, now, half);
+  ])('an entry needs review when another replacement is found: %s', (_why, rules) => {
+    const settlement = decideLookup(stage('replacement', { rules, quantity: 4 }), found, policy, now, noJitter);
     expect(settlement).toMatchObject({ state: 'needs_review', outcomeUnknown: true, replacements: [] });
   });
 
-  it('that may be charged in another way is not sent while no lookup has ever found an order', () => {
+  it('an entry that may have been charged to another balance is not sent while no lookup has ever found an order', () => {
     const blind = { ...policy, trustsAbsence: false };
     const rules = { fallback_currency: 'EUR' };
-    expect(decideLookup(stage('replacement', { rules }), absent, blind, now, half).state).toBe('needs_review');
-    expect(decideLookup(stage('replacement'), absent, blind, now, half)).toMatchObject({
+    expect(decideLookup(stage('replacement', { rules }), absent, blind, now, noJitter).state).toBe('needs_review');
+    expect(decideLookup(stage('replacement'), absent, blind, now, noJitter)).toMatchObject({
       state: 'unknown',
       nextStep: 'send',
     });
   });
 
-  it('that takes fewer is never sent whole: its parts are looked up, also after its deadline', () => {
+  it('an order that allows fewer units is never sent whole: its parts are looked up, also after its deadline', () => {
     const order = stage('own_reference', { rules: { partial: true }, quantity: 5 });
     for (const notAfterMs of [null, now - 1]) {
-      const settlement = decideLookup({ ...order, notAfterMs }, absent, policy, now, half);
+      const settlement = decideLookup({ ...order, notAfterMs }, absent, policy, now, noJitter);
       expect(settlement).toMatchObject({ state: 'rejected', outcomeUnknown: false, recoveryStage: 'done' });
       expect(settlement.replacements.map((part) => part.quantity)).toEqual([3, 2]);
     }
-    const smallest = decideLookup({ ...order, generation: 3, part: 7 }, absent, policy, now, half);
+    const smallest = decideLookup({ ...order, generation: 3, part: 7 }, absent, policy, now, noJitter);
     expect(smallest).toMatchObject({ state: 'unknown', nextStep: 'lookup', recoveryStage: 'replacement' });
   });
 
-  it('that takes fewer goes before a person where its parts may be on either balance', () => {
+  it('an order that allows fewer units needs review when its parts may be on either balance', () => {
     const rules = { partial: true, fallback_currency: 'EUR' };
-    const own = decideLookup(stage('own_reference', { rules, quantity: 5 }), absent, policy, now, half);
+    const own = decideLookup(stage('own_reference', { rules, quantity: 5 }), absent, policy, now, noJitter);
     expect(own).toMatchObject({ state: 'unknown', recoveryStage: 'replacement' });
-    const both = decideLookup(stage('replacement', { rules, quantity: 5 }), absent, policy, now, half);
+    const both = decideLookup(stage('replacement', { rules, quantity: 5 }), absent, policy, now, noJitter);
     expect(both).toMatchObject({ state: 'needs_review', outcomeUnknown: true });
   });
 
-  it('that takes fewer is looked for again, when lookups were proven to work only since it was not found', () => {
+  it('an order that allows fewer units is looked up again when lookups were proven only after it was not found', () => {
     const order = stage('replacement', { rules: { partial: true }, quantity: 5 });
-    const other = decideLookup(order, absent, policy, now, half);
+    const other = decideLookup(order, absent, policy, now, noJitter);
     expect(other).toMatchObject({ state: 'unknown', nextStep: 'lookup', recoveryStage: 'own_reference', absences: 0 });
-    const blind = decideLookup(order, absent, { ...policy, trustsAbsence: false }, now, half);
+    const blind = decideLookup(order, absent, { ...policy, trustsAbsence: false }, now, noJitter);
     expect(blind).toMatchObject({ state: 'needs_review' });
   });
 
   it.each(['own_reference', 'replacement'] as const)(
-    'concludes nothing while what was sent may still arrive, at stage %s',
+    'nothing is decided while the call may still arrive, at the stage %s',
     (recoveryStage) => {
       const late = { settlementDelayLeftMs: 9000, settlementDelayEndMs: now + 9000, quantity: 4 };
       const again = { state: 'unknown', nextStep: 'lookup', recoveryStage, replacements: [], dueAtMs: now + 9000 };
       const order = stage(recoveryStage, { ...late, rules: { partial: true } });
-      expect(decideLookup(order, absent, policy, now, half)).toMatchObject(again);
+      expect(decideLookup(order, absent, policy, now, noJitter)).toMatchObject(again);
       const charged = stage('replacement', { ...late, rules: { fallback_currency: 'EUR' } });
-      expect(decideLookup(charged, found, policy, now, half)).toMatchObject({ ...again, recoveryStage: 'replacement' });
+      expect(decideLookup(charged, found, policy, now, noJitter)).toMatchObject({
+        ...again,
+        recoveryStage: 'replacement',
+      });
     },
   );
 
-  it('may be elsewhere only as far as its rules go', () => {
+  it('an entry may have other references only as far as its rules allow', () => {
     const order = { operation: 'gift_card_order', quantity: 5, currency: 'USD', rules: {} } as const;
     const cases = [
       [{}, false],
@@ -130,13 +133,16 @@ describe('an entry of an outbox that follows a lost one', () => {
     expect(cases.map(([changes]) => mayBeElsewhere({ ...order, ...changes }))).toEqual(cases.map(([, is]) => is));
     const blind = { ...policy, trustsAbsence: false };
     const sameBalance = stage('replacement', { rules: { fallback_currency: 'USD' } });
-    expect(decideLookup(sameBalance, absent, blind, now, half)).toMatchObject({ state: 'unknown', nextStep: 'send' });
+    expect(decideLookup(sameBalance, absent, blind, now, noJitter)).toMatchObject({
+      state: 'unknown',
+      nextStep: 'send',
+    });
   });
 
-  it('that is a cancel is repeated after one look at the order of its eSIM, and not looked up for ever', () => {
+  it('a cancel is repeated after one lookup of the order of its eSIM', () => {
     const cancel = stage('own_reference', { operation: 'esim_cancel', iccid: '8988211000000000001' });
     const untouched = { kind: 'found', answer: answer({ units: [] }) } as const;
-    const looked = decideLookup(cancel, untouched, policy, now, half);
+    const looked = decideLookup(cancel, untouched, policy, now, noJitter);
     expect(looked).toMatchObject({ state: 'unknown', nextStep: 'send', recoveryStage: 'done' });
     const again = {
       notAfterMs: null,
@@ -148,27 +154,32 @@ describe('an entry of an outbox that follows a lost one', () => {
     expect(judgeResend(again, policy, now)).toEqual({ step: 'send' });
     // Also where the order of its eSIM is not there yet, or not any more; but not after its deadline.
     const sent = { state: 'unknown', nextStep: 'send', recoveryStage: 'done', outcomeUnknown: true };
-    expect(decideLookup({ ...cancel, absences: 0 }, absent, policy, now, half)).toMatchObject(sent);
-    const late = decideLookup({ ...cancel, notAfterMs: now - 1 }, absent, policy, now, half);
+    expect(decideLookup({ ...cancel, absences: 0 }, absent, policy, now, noJitter)).toMatchObject(sent);
+    const late = decideLookup({ ...cancel, notAfterMs: now - 1 }, absent, policy, now, noJitter);
     expect(late.state).toBe('needs_review');
   });
 
-  it('goes before a person when no lookup brings an answer for as long as a doubt may last', () => {
+  it('an entry needs review when every lookup fails until the reference expiry', () => {
     const failed = { kind: 'failed', outcome: outcome('server_error') } as const;
     const old = stage('own_reference', { createdAtMs: now - policy.referenceExpiryMs });
-    expect(decideLookup(old, failed, policy, now, half)).toMatchObject({ state: 'needs_review', outcomeUnknown: true });
-    expect(decideLookup(stage('own_reference', { createdAtMs: now }), failed, policy, now, half).state).toBe('unknown');
+    expect(decideLookup(old, failed, policy, now, noJitter)).toMatchObject({
+      state: 'needs_review',
+      outcomeUnknown: true,
+    });
+    expect(decideLookup(stage('own_reference', { createdAtMs: now }), failed, policy, now, noJitter).state).toBe(
+      'unknown',
+    );
   });
 
-  it('ends as expired only when neither is there', () => {
+  it('an entry expires only when neither reference is found', () => {
     const late = { notAfterMs: now - 1 };
     const once = { ...late, absences: 0 };
-    expect(decideLookup(stage('own_reference', once), absent, policy, now, half)).toMatchObject({
+    expect(decideLookup(stage('own_reference', once), absent, policy, now, noJitter)).toMatchObject({
       state: 'unknown',
       recoveryStage: 'replacement',
     });
-    // That what may have taken its place is not there says nothing of itself, which was asked for once.
-    const other = decideLookup(stage('replacement', late), absent, policy, now, half);
+    // The absence of its replacement says nothing about the entry itself, which was looked up once.
+    const other = decideLookup(stage('replacement', late), absent, policy, now, noJitter);
     expect(other).toMatchObject({
       state: 'unknown',
       nextStep: 'lookup',
@@ -177,8 +188,8 @@ describe('an entry of an outbox that follows a lost one', () => {
       outcomeUnknown: true,
     });
     const itself = stage('replacement', { ...late, recoveryStage: 'done' });
-    expect(decideLookup({ ...itself, absences: 0 }, absent, policy, now, half).state).toBe('unknown');
-    expect(decideLookup({ ...itself, absences: 1 }, absent, policy, now, half).state).toBe('unknown');
-    expect(decideLookup(itself, absent, policy, now, half).state).toBe('expired');
+    expect(decideLookup({ ...itself, absences: 0 }, absent, policy, now, noJitter).state).toBe('unknown');
+    expect(decideLookup({ ...itself, absences: 1 }, absent, policy, now, noJitter).state).toBe('unknown');
+    expect(decideLookup(itself, absent, policy, now, noJitter).state).toBe('expired');
   });
 });

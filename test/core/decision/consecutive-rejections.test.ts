@@ -15,8 +15,8 @@ const five: readonly RecentVerdict[] = [1, 2, 3, 4, 5].map((entryId) => ({
 const changed = (changes: Partial<RecentVerdict>): readonly RecentVerdict[] =>
   five.map((call, index) => (index === 2 ? { ...call, ...changes } : call));
 
-describe('refusals of the form of a request', () => {
-  it('stop a family when five different orders in a row meet them', () => {
+describe('rejections because of how a request is written', () => {
+  it('pause a family when five different orders in a row get them', () => {
     expect(isRejectedConsecutively(five, nowMs)).toBe(true);
     expect(isRejectedConsecutively(changed({ row: 'unlisted_code' }), nowMs)).toBe(true);
   });
@@ -27,11 +27,11 @@ describe('refusals of the form of a request', () => {
     ['one was refused for what it asked', changed({ row: 'out_of_stock' })],
     ['one order met two of them', changed({ entryId: 1 })],
     ['they are spread over days', changed({ atMs: nowMs - 3_600_001 })],
-  ])('stop nothing when %s', (_why, calls) => {
+  ])('pause nothing when %s', (_why, calls) => {
     expect(isRejectedConsecutively(calls, nowMs)).toBe(false);
   });
 
-  it('are counted among the ends that tell what the API thinks of a request, and shut doors are not', () => {
+  it('are verdicts about an order, and a denied key or account is not', () => {
     for (const row of malformedRequestRows) expect(verdictRows).toContain(row);
     for (const row of ['invalid_key', 'rate_limited', 'dropped', 'api_disabled', 'crashed'] as const)
       expect(verdictRows).not.toContain(row);

@@ -7,14 +7,14 @@ import { operations, type Operation } from '../../../src/core/order/operation.ts
 import { outcomeRows, type OutcomeRow } from '../../../src/core/decision/outcome.ts';
 import type { EntryFacts } from '../../../src/core/decision/settlement.ts';
 import { wholesaleErrors } from '../../../src/core/decision/wholesale-errors.ts';
-import { answer, facts, half, outcomeUnknown, now, outcome, policy, saidBefore } from '../../support/facts.ts';
+import { answer, facts, noJitter, outcomeUnknown, now, outcome, policy, saidBefore } from '../../support/facts.ts';
 
-describe('what an outcome does', () => {
+describe('the decision about a submission', () => {
   it('has a cell for every row and column, and each leads to a state that may follow "sending"', () => {
     for (const row of outcomeRows) {
       for (const operation of operations) {
         for (const history of [{}, outcomeUnknown]) {
-          const settlement = decideSubmission(facts({ operation, ...history }), outcome(row), policy, now, half);
+          const settlement = decideSubmission(facts({ operation, ...history }), outcome(row), policy, now, noJitter);
           expect(canTransition('sending', settlement.state), `${row} ${operation}`).toBe(true);
         }
       }
@@ -22,7 +22,7 @@ describe('what an outcome does', () => {
     expect(Object.keys(decisionTable).toSorted()).toEqual([...outcomeRows].toSorted());
   });
 
-  it('never takes a refusal for an answer while an earlier attempt is in doubt: our own success may have caused it', () => {
+  it('never believes a rejection while the outcome of an earlier attempt is unknown: the success of that attempt may have caused it', () => {
     const refusals: OutcomeRow[] = [
       'not_found',
       'insufficient_balance',
@@ -47,7 +47,7 @@ describe('what an outcome does', () => {
           outcome(row),
           policy,
           now,
-          half,
+          noJitter,
         );
         const meaning = state === 'unknown' && error?.buffered === true ? 'to be resolved' : state;
         expect(['to be resolved', 'needs_review'], `${row} ${operation}`).toContain(meaning);
@@ -55,7 +55,7 @@ describe('what an outcome does', () => {
     }
   });
 
-  it('rejects only for a row of Spec 7, on a clean history', () => {
+  it('rejects only for a row of Spec 7, and only when no earlier outcome is unknown', () => {
     const rejecting = outcomeRows.filter((row) =>
       Object.values(decisionTable[row]).some((cell) => cell.verdict === 'reject'),
     );
@@ -67,8 +67,8 @@ describe('what an outcome does', () => {
     }
   });
 
-  it('leaves an order that was never sent as "never sent", free of charge', () => {
-    const settlement = decideSubmission(facts(), outcome('unreachable', { sent: false }), policy, now, half);
+  it('leaves an order that was never sent as never sent, and does not count the attempt', () => {
+    const settlement = decideSubmission(facts(), outcome('unreachable', { sent: false }), policy, now, noJitter);
     expect(settlement).toMatchObject({ state: 'pending', counted: false, outcomeUnknown: false, dueAtMs: now + 5000 });
   });
 
@@ -83,8 +83,8 @@ describe('what an outcome does', () => {
     'foreign_refusal',
     'crashed',
     'shutdown',
-  ] as const)('puts an order in doubt that was perhaps processed: %s', (row) => {
-    const settlement = decideSubmission(facts(), outcome(row), policy, now, half);
+  ] as const)('makes the outcome unknown when the call was perhaps processed: %s', (row) => {
+    const settlement = decideSubmission(facts(), outcome(row), policy, now, noJitter);
     expect(settlement).toMatchObject({
       state: 'unknown',
       nextStep: 'lookup',
@@ -94,15 +94,15 @@ describe('what an outcome does', () => {
   });
 
   it.each(['invalid_key', 'ip_not_allowed', 'account_not_allowed', 'api_disabled'] as const)(
-    'fails no order for what is wrong with the account, and stops sending: %s',
+    'rejects no order because of the account or the key, and pauses sending: %s',
     (row) => {
-      const settlement = decideSubmission(facts(), outcome(row), policy, now, half);
+      const settlement = decideSubmission(facts(), outcome(row), policy, now, noJitter);
       expect(settlement.state).toBe('waiting');
       expect(settlement.pause).toMatchObject({
         kind: row === 'invalid_key' || row === 'ip_not_allowed' ? 'key' : 'account',
         reason: row,
       });
-      expect(decideSubmission(facts(outcomeUnknown), outcome(row), policy, now, half).state).toBe('unknown');
+      expect(decideSubmission(facts(outcomeUnknown), outcome(row), policy, now, noJitter).state).toBe('unknown');
     },
   );
 
@@ -112,51 +112,53 @@ describe('what an outcome does', () => {
       outcome('rate_limited', { http: 429, retryAfterMs: 30_000 }),
       policy,
       now,
-      half,
+      noJitter,
     );
     expect(settlement).toMatchObject({ state: 'waiting', counted: false, dueAtMs: now + 30_000, pause: null });
   });
 
-  it('decides by the units that are there, not by a word', () => {
+  it('decides by the units that are there, not by the status word', () => {
     const ordered = facts({ quantity: 2 });
     const one = decideSubmission(
       ordered,
       outcome('accepted', { answer: answer({ status: 'completed', statusClass: 'done' }) }),
       policy,
       now,
-      half,
+      noJitter,
     );
     expect(one).toMatchObject({ state: 'placed', nextStep: 'lookup' });
     const two = answer({ status: 'processing', statusClass: 'pending', units: [{ code: 'A' }, { code: 'B' }] });
-    expect(decideSubmission(ordered, outcome('accepted', { answer: two }), policy, now, half).state).toBe('fulfilled');
+    expect(decideSubmission(ordered, outcome('accepted', { answer: two }), policy, now, noJitter).state).toBe(
+      'fulfilled',
+    );
   });
 
-  it('takes a refunded order for the success that it is (Spec 7)', () => {
+  it('treats a refunded order as a success (Spec 7)', () => {
     const refunded = answer({ status: 'refunded', statusClass: 'refunded', units: [] });
-    expect(decideSubmission(facts(), outcome('accepted', { answer: refunded }), policy, now, half).state).toBe(
+    expect(decideSubmission(facts(), outcome('accepted', { answer: refunded }), policy, now, noJitter).state).toBe(
       'refunded',
     );
   });
 
-  it('waits for stock until the deadline of the order, and tells the shop at once when there is none', () => {
-    expect(decideSubmission(facts(), outcome('out_of_stock'), policy, now, half).state).toBe('rejected');
+  it('waits for stock until the deadline of the order, and rejects at once an order without a deadline', () => {
+    expect(decideSubmission(facts(), outcome('out_of_stock'), policy, now, noJitter).state).toBe('rejected');
     const patient = facts({ notAfterMs: now + 3_600_000 });
-    expect(decideSubmission(patient, outcome('out_of_stock'), policy, now, half)).toMatchObject({
+    expect(decideSubmission(patient, outcome('out_of_stock'), policy, now, noJitter)).toMatchObject({
       state: 'waiting',
       dueAtMs: now + 300_000,
     });
   });
 
-  it('repeats a refused cancel after about a minute, three times in all, and a run of 429s uses up none of them', () => {
+  it('repeats a rejected cancel after about a minute, three times in all, and a run of 429s uses up none of them', () => {
     const cancel = facts({ operation: 'esim_cancel', state: 'waiting', lastRow: 'rate_limited', tries: 7 });
-    const first = decideSubmission(cancel, outcome('not_cancellable'), policy, now, half);
+    const first = decideSubmission(cancel, outcome('not_cancellable'), policy, now, noJitter);
     expect(first).toMatchObject({ state: 'waiting', tries: 1, dueAtMs: now + 67_000 });
     const second = decideSubmission(
       { ...cancel, lastRow: 'not_cancellable', tries: 1 },
       outcome('not_cancellable'),
       policy,
       now,
-      half,
+      noJitter,
     );
     expect(second).toMatchObject({ state: 'waiting', tries: 2 });
     const third = decideSubmission(
@@ -164,43 +166,43 @@ describe('what an outcome does', () => {
       outcome('not_cancellable'),
       policy,
       now,
-      half,
+      noJitter,
     );
     expect(third.state).toBe('rejected');
   });
 
-  it('leaves to a person what is still in doubt when its reference is too old to be repeated', () => {
+  it('flags an entry for review when its outcome is still unknown at the reference expiry', () => {
     const old = facts({ ...outcomeUnknown, firstSentAtMs: now - policy.referenceExpiryMs });
-    const settlement = decideSubmission(old, outcome('dropped'), policy, now, half);
+    const settlement = decideSubmission(old, outcome('dropped'), policy, now, noJitter);
     expect(settlement).toMatchObject({ state: 'needs_review', outcomeUnknown: true });
   });
 
-  it('keeps the quiet time also before a person: the call may still be processed', () => {
+  it('keeps the settlement delay of an entry that needs review: the call may still be processed', () => {
     const old = facts({ state: 'sending', firstSentAtMs: now - policy.referenceExpiryMs });
-    const settlement = decideSubmission(old, outcome('headers_timeout'), policy, now, half);
-    const quiet = { settlementDelayEndMs: now + policy.settlementDelayMs, settlementDelayMs: policy.settlementDelayMs };
-    expect(settlement).toMatchObject({ state: 'needs_review', outcomeUnknown: true, ...quiet });
+    const settlement = decideSubmission(old, outcome('headers_timeout'), policy, now, noJitter);
+    const delay = { settlementDelayEndMs: now + policy.settlementDelayMs, settlementDelayMs: policy.settlementDelayMs };
+    expect(settlement).toMatchObject({ state: 'needs_review', outcomeUnknown: true, ...delay });
   });
 });
 
-describe('what a lookup does', () => {
+describe('the decision about a lookup', () => {
   const buffered = { row: 'out_of_stock', code: 'out_of_stock', message: 'Fewer than 1 are available.' } as const;
 
   it('gives nobody the units of an answer that is about another order', () => {
     for (const state of ['sending', 'unknown'] as const) {
       const mixedUp = outcome('answer_mismatch', { http: 200, answer: answer({ orderNumber: 'X-1' }) });
-      const settlement = decideSubmission(facts({ ...outcomeUnknown, state }), mixedUp, policy, now, half);
+      const settlement = decideSubmission(facts({ ...outcomeUnknown, state }), mixedUp, policy, now, noJitter);
       expect(settlement).toMatchObject({ state: 'needs_review', pause: { kind: 'account' } });
       expect(settlement.answer).toMatchObject({ orderNumber: 'X-1', units: [], cost: null, currency: null });
     }
   });
 
-  it('settles a doubt when the order is found', () => {
-    const settlement = decideLookup(facts(outcomeUnknown), { kind: 'found', answer: answer() }, policy, now, half);
+  it('settles an unknown outcome when the order is found', () => {
+    const settlement = decideLookup(facts(outcomeUnknown), { kind: 'found', answer: answer() }, policy, now, noJitter);
     expect(settlement).toMatchObject({ state: 'fulfilled', outcomeUnknown: false });
   });
 
-  it('puts another purchase under our reference before a person, with both, and gives its units to nobody', () => {
+  it('flags another purchase under the same reference for review, with both values, and gives its units to nobody', () => {
     const differs = 'the order found under this reference has the product "b", asked was "a"';
     for (const state of ['unknown', 'placed'] as const) {
       const settlement = decideLookup(
@@ -208,115 +210,115 @@ describe('what a lookup does', () => {
         { kind: 'found', answer: answer(), differs },
         policy,
         now,
-        half,
+        noJitter,
       );
       expect(settlement).toMatchObject({ state: 'needs_review', outcomeUnknown: true, reviewReason: differs });
       expect(settlement.answer).toMatchObject({ orderNumber: 'GC-1', units: [], cost: null });
     }
   });
 
-  it('sends the same reference again when the order is absent and nothing was refused (Spec 7, retry rule 1)', () => {
-    const settlement = decideLookup(facts(outcomeUnknown), { kind: 'absent' }, policy, now, half);
+  it('sends the same reference again when the order is absent and nothing was rejected (Spec 7, retry rule 1)', () => {
+    const settlement = decideLookup(facts(outcomeUnknown), { kind: 'absent' }, policy, now, noJitter);
     expect(settlement).toMatchObject({ state: 'unknown', nextStep: 'send', outcomeUnknown: true });
   });
 
-  it('believes a refusal only when the order is still absent after the quiet time', () => {
-    const early = decideLookup(facts({ ...outcomeUnknown, buffered }), { kind: 'absent' }, policy, now, half);
+  it('believes a rejection only when the order is still absent after the settlement delay', () => {
+    const early = decideLookup(facts({ ...outcomeUnknown, buffered }), { kind: 'absent' }, policy, now, noJitter);
     expect(early).toMatchObject({ state: 'unknown', nextStep: 'lookup', dueAtMs: now + 60_000, row: 'out_of_stock' });
     expect(early.error?.buffered).toBe(true);
-    const quiet = facts({ ...outcomeUnknown, ...saidBefore, settlementDelayLeftMs: 0, buffered });
-    const late = decideLookup(quiet, { kind: 'absent' }, policy, now, half);
+    const delayOver = facts({ ...outcomeUnknown, ...saidBefore, settlementDelayLeftMs: 0, buffered });
+    const late = decideLookup(delayOver, { kind: 'absent' }, policy, now, noJitter);
     expect(late).toMatchObject({ state: 'rejected', outcomeUnknown: false });
     expect(late.error).toEqual({ code: 'out_of_stock', message: buffered.message, buffered: false });
   });
 
   it('does not believe an absence while no lookup has ever found an order: the path may be wrong', () => {
-    const doubtful = facts({ ...outcomeUnknown, ...saidBefore, settlementDelayLeftMs: 0, buffered });
-    const settlement = decideLookup(doubtful, { kind: 'absent' }, { ...policy, trustsAbsence: false }, now, half);
+    const unproven = facts({ ...outcomeUnknown, ...saidBefore, settlementDelayLeftMs: 0, buffered });
+    const settlement = decideLookup(unproven, { kind: 'absent' }, { ...policy, trustsAbsence: false }, now, noJitter);
     expect(settlement).toMatchObject({ state: 'needs_review', outcomeUnknown: true });
   });
 
-  it('changes nothing when it fails, and keeps the refusal that it was to clear up', () => {
+  it('changes nothing when the lookup fails, and keeps the buffered rejection', () => {
     const states: EntryState[] = ['unknown', 'placed'];
     for (const state of states) {
       const failed = { kind: 'failed', outcome: outcome('dropped') } as const;
-      const settlement = decideLookup(facts({ ...outcomeUnknown, state, buffered }), failed, policy, now, half);
+      const settlement = decideLookup(facts({ ...outcomeUnknown, state, buffered }), failed, policy, now, noJitter);
       expect(settlement).toMatchObject({ state, nextStep: 'lookup', row: 'out_of_stock' });
       expect(settlement.error?.buffered).toBe(true);
     }
   });
 
-  it('puts an order before a person that was accepted and is not found', () => {
+  it('flags an accepted order for review when it is not found', () => {
     const placed = facts({ state: 'placed', ...saidBefore });
-    expect(decideLookup(placed, { kind: 'absent' }, policy, now, half).state).toBe('needs_review');
+    expect(decideLookup(placed, { kind: 'absent' }, policy, now, noJitter).state).toBe('needs_review');
   });
 
-  it('lets a scope stand still that turns a call away, also when the entry itself is too old to go on', () => {
+  it('pauses a scope that the API denies, also when the reference of the entry has expired', () => {
     const old = facts({ ...outcomeUnknown, firstSentAtMs: now - policy.referenceExpiryMs });
     const shut = outcome('api_disabled');
     const pause = { kind: 'account', reason: 'api_disabled' };
-    const asked = decideLookup(old, { kind: 'failed', outcome: shut }, policy, now, half);
+    const asked = decideLookup(old, { kind: 'failed', outcome: shut }, policy, now, noJitter);
     expect(asked).toMatchObject({ state: 'needs_review', pause });
-    const sent = decideSubmission({ ...old, state: 'sending' }, shut, policy, now, half);
+    const sent = decideSubmission({ ...old, state: 'sending' }, shut, policy, now, noJitter);
     expect(sent).toMatchObject({ state: 'needs_review', pause });
   });
 
-  it('counts the deadline for the units from the acceptance, however long the order waited before it', () => {
+  it('counts the deadline for the units from the acceptance, however long the order waited before', () => {
     const pending = answer({ units: [], status: 'processing', statusClass: 'pending' });
     const waited = facts({ state: 'sending', firstSentAtMs: now - 2 * policy.placedDeadlineMs });
-    const placed = decideSubmission(waited, outcome('accepted', { answer: pending }), policy, now, half);
+    const placed = decideSubmission(waited, outcome('accepted', { answer: pending }), policy, now, noJitter);
     const shown = facts({ ...waited, state: 'placed', settlementDelayEndMs: placed.settlementDelayEndMs });
     const found = { kind: 'found', answer: pending } as const;
-    const polled = decideLookup(shown, found, policy, now + 5000, half);
+    const polled = decideLookup(shown, found, policy, now + 5000, noJitter);
     expect(polled).toMatchObject({ state: 'placed', settlementDelayEndMs: placed.settlementDelayEndMs });
-    expect(decideLookup(shown, found, policy, now + policy.placedDeadlineMs, half).state).toBe('needs_review');
+    expect(decideLookup(shown, found, policy, now + policy.placedDeadlineMs, noJitter).state).toBe('needs_review');
   });
 
-  it('looks once more after the deadline for the units, when the worker died in its lookup', () => {
+  it('looks up once more after the deadline for the units when the worker died during the last lookup', () => {
     const late = facts({ state: 'placed', firstSentAtMs: now - policy.placedDeadlineMs, settlementDelayEndMs: null });
     const crashed = { kind: 'failed', outcome: outcome('crashed') } as const;
-    expect(decideLookup(late, crashed, policy, now, half)).toMatchObject({ state: 'placed', nextStep: 'lookup' });
+    expect(decideLookup(late, crashed, policy, now, noJitter)).toMatchObject({ state: 'placed', nextStep: 'lookup' });
     const found = { kind: 'found', answer: answer() } as const;
-    expect(decideLookup(late, found, policy, now, half).state).toBe('fulfilled');
+    expect(decideLookup(late, found, policy, now, noJitter).state).toBe('fulfilled');
   });
 
-  it('ends at the deadline for the units, also where no lookup ever brings an answer', () => {
+  it('flags an order for review at the deadline for its units, also when every lookup fails', () => {
     const placed = facts({ state: 'placed', firstSentAtMs: 0, settlementDelayEndMs: policy.settlementDelayMs });
     const failed = { kind: 'failed', outcome: outcome('server_error') } as const;
-    const early = decideLookup(placed, failed, policy, policy.placedDeadlineMs - 1, half);
+    const early = decideLookup(placed, failed, policy, policy.placedDeadlineMs - 1, noJitter);
     expect(early).toMatchObject({ state: 'placed', nextStep: 'lookup' });
-    const late = decideLookup(placed, failed, policy, policy.placedDeadlineMs, half);
+    const late = decideLookup(placed, failed, policy, policy.placedDeadlineMs, noJitter);
     // It was accepted, whatever the lookups say: a retry by a person must ask, and not send.
     expect(late).toMatchObject({ state: 'needs_review', row: 'accepted', outcomeUnknown: false });
   });
 
-  it('does not hold it against an order just accepted that a lookup cannot show it yet', () => {
+  it('keeps an order that was just accepted when a lookup does not show it yet', () => {
     const pending = answer({ units: [], status: 'processing', statusClass: 'pending' });
     const placed = decideSubmission(
       facts({ state: 'sending' }),
       outcome('accepted', { answer: pending }),
       policy,
       now,
-      half,
+      noJitter,
     );
     expect(placed.settlementDelayMs).toBe(policy.settlementDelayMs);
     const shown = facts({ state: 'placed', settlementDelayEndMs: placed.settlementDelayEndMs });
     expect(
-      decideLookup({ ...shown, settlementDelayLeftMs: 115_000 }, { kind: 'absent' }, policy, now + 5000, half),
+      decideLookup({ ...shown, settlementDelayLeftMs: 115_000 }, { kind: 'absent' }, policy, now + 5000, noJitter),
     ).toMatchObject({
       state: 'placed',
       nextStep: 'lookup',
       answer: null,
     });
     const sought = { ...shown, ...saidBefore };
-    expect(decideLookup(sought, { kind: 'absent' }, policy, now + 120_000, half).state).toBe('needs_review');
+    expect(decideLookup(sought, { kind: 'absent' }, policy, now + 120_000, noJitter).state).toBe('needs_review');
   });
 
-  it('puts an order before a person whose units do not come', () => {
+  it('flags an order for review when its units do not come', () => {
     const placed = facts({ state: 'placed', quantity: 2, firstSentAtMs: now - policy.placedDeadlineMs });
-    expect(decideLookup(placed, { kind: 'found', answer: answer() }, policy, now, half).state).toBe('needs_review');
+    expect(decideLookup(placed, { kind: 'found', answer: answer() }, policy, now, noJitter).state).toBe('needs_review');
     const young = facts({ state: 'placed', quantity: 2, firstSentAtMs: now });
-    expect(decideLookup(young, { kind: 'found', answer: answer() }, policy, now, half)).toMatchObject({
+    expect(decideLookup(young, { kind: 'found', answer: answer() }, policy, now, noJitter)).toMatchObject({
       state: 'placed',
       tries: 1,
     });
@@ -326,21 +328,21 @@ describe('what a lookup does', () => {
     const iccid = '8900000000000000000';
     const cancel: Partial<EntryFacts> = { operation: 'esim_cancel' satisfies Operation, iccid, ...outcomeUnknown };
 
-    it('confirms it when the order is refunded or the eSIM is cancelled', () => {
+    it('confirms the cancel when the order is refunded or the eSIM is cancelled', () => {
       const refunded = answer({ status: 'refunded', statusClass: 'refunded' });
-      expect(decideLookup(facts(cancel), { kind: 'found', answer: refunded }, policy, now, half).state).toBe(
+      expect(decideLookup(facts(cancel), { kind: 'found', answer: refunded }, policy, now, noJitter).state).toBe(
         'fulfilled',
       );
       const oneOfTwo = answer({ units: [{ iccid: '8900000000000000018' }, { iccid, status: 'cancelled' }] });
-      expect(decideLookup(facts(cancel), { kind: 'found', answer: oneOfTwo }, policy, now, half).state).toBe(
+      expect(decideLookup(facts(cancel), { kind: 'found', answer: oneOfTwo }, policy, now, noJitter).state).toBe(
         'fulfilled',
       );
     });
 
-    it('does not take the refund of another eSIM of the same order for its own', () => {
+    it('does not confirm it when another eSIM of the same order was refunded', () => {
       const other = { iccid: '8900000000000000018', status: 'cancelled' };
       const still = answer({ status: 'refunded', statusClass: 'refunded', units: [other, { iccid, status: 'new' }] });
-      expect(decideLookup(facts(cancel), { kind: 'found', answer: still }, policy, now, half)).toMatchObject({
+      expect(decideLookup(facts(cancel), { kind: 'found', answer: still }, policy, now, noJitter)).toMatchObject({
         state: 'unknown',
         nextStep: 'send',
       });
@@ -349,28 +351,30 @@ describe('what a lookup does', () => {
         statusClass: 'refunded',
         units: [{ iccid: other.iccid }, { iccid }],
       });
-      expect(decideLookup(facts(cancel), { kind: 'found', answer: silent }, policy, now, half).state).toBe('unknown');
+      expect(decideLookup(facts(cancel), { kind: 'found', answer: silent }, policy, now, noJitter).state).toBe(
+        'unknown',
+      );
     });
 
-    it('proves nothing when the order of the eSIM is not found: a person decides', () => {
+    it('flags it for review when the order of the eSIM is not found, which proves nothing', () => {
       const settlement = decideLookup(
         facts({ ...cancel, ...saidBefore, settlementDelayEndMs: now - 1 }),
         { kind: 'absent' },
         policy,
         now,
-        half,
+        noJitter,
       );
       expect(settlement).toMatchObject({ state: 'needs_review', outcomeUnknown: true });
     });
 
-    it('repeats it when nothing was cancelled, and asks a person when it was refused after a doubt', () => {
+    it('repeats it when nothing was cancelled, and flags it for review when it was rejected while its outcome was unknown', () => {
       const untouched = { kind: 'found', answer: answer({ units: [{ iccid, status: 'active' }] }) } as const;
-      expect(decideLookup(facts(cancel), untouched, policy, now, half)).toMatchObject({
+      expect(decideLookup(facts(cancel), untouched, policy, now, noJitter)).toMatchObject({
         state: 'unknown',
         nextStep: 'send',
       });
       const refused = { row: 'not_cancellable', code: 'not_cancellable', message: 'installed' } as const;
-      expect(decideLookup(facts({ ...cancel, buffered: refused }), untouched, policy, now, half).state).toBe(
+      expect(decideLookup(facts({ ...cancel, buffered: refused }), untouched, policy, now, noJitter).state).toBe(
         'needs_review',
       );
     });

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { decideLookup } from '../../../src/core/decision/decide-lookup.ts';
 import { decideSubmission } from '../../../src/core/decision/decide-submission.ts';
 import { judgeResend } from '../../../src/core/decision/resend.ts';
-import { answer, facts, half, outcomeUnknown, now, outcome, policy, saidBefore } from '../../support/facts.ts';
+import { answer, facts, noJitter, outcomeUnknown, now, outcome, policy, saidBefore } from '../../support/facts.ts';
 
 const absent = { kind: 'absent' } as const;
-/** In doubt, its deadline over, and the quiet time too; not found so far. */
+/** Its outcome is unknown; its deadline and its settlement delay are over; not found so far. */
 const late = {
   ...outcomeUnknown,
   ...saidBefore,
@@ -14,9 +14,9 @@ const late = {
   settlementDelayLeftMs: 0,
 } as const;
 
-describe('a doubt whose deadline has passed', () => {
-  it('ends as expired when a lookup after the quiet time proves that nothing was bought', () => {
-    const settlement = decideLookup(facts(late), absent, policy, now, half);
+describe('an entry with an unknown outcome, after its deadline,', () => {
+  it('expires when a lookup after the settlement delay proves that nothing was bought', () => {
+    const settlement = decideLookup(facts(late), absent, policy, now, noJitter);
     expect(settlement).toMatchObject({
       state: 'expired',
       outcomeUnknown: false,
@@ -26,8 +26,8 @@ describe('a doubt whose deadline has passed', () => {
     expect(settlement.error).toMatchObject({ code: 'not_after_passed', buffered: false });
   });
 
-  it('is asked about again while the first call may still arrive', () => {
-    const settlement = decideLookup(facts({ ...late, settlementDelayLeftMs: 7000 }), absent, policy, now, half);
+  it('is looked up again while the first call may still arrive', () => {
+    const settlement = decideLookup(facts({ ...late, settlementDelayLeftMs: 7000 }), absent, policy, now, noJitter);
     expect(settlement).toMatchObject({
       state: 'unknown',
       nextStep: 'lookup',
@@ -36,46 +36,57 @@ describe('a doubt whose deadline has passed', () => {
     });
   });
 
-  it('goes before a person where an absence proves nothing', () => {
-    const settlement = decideLookup(facts(late), absent, { ...policy, trustsAbsence: false }, now, half);
+  it('needs review when an absence proves nothing', () => {
+    const settlement = decideLookup(facts(late), absent, { ...policy, trustsAbsence: false }, now, noJitter);
     expect(settlement).toMatchObject({ state: 'needs_review', outcomeUnknown: true });
   });
 
   it('is fulfilled when the order is found, however late', () => {
-    expect(decideLookup(facts(late), { kind: 'found', answer: answer() }, policy, now, half).state).toBe('fulfilled');
+    expect(decideLookup(facts(late), { kind: 'found', answer: answer() }, policy, now, noJitter).state).toBe(
+      'fulfilled',
+    );
   });
 
-  it('of a cancel is never repeated by itself, and never called expired: its order need not show what became of it', () => {
+  it('needs review if it is a cancel, because the order need not show what became of its eSIM', () => {
     const cancel = facts({ ...late, operation: 'esim_cancel', iccid: '8900000000000000000' });
     const untouched = { kind: 'found', answer: answer({ units: [] }) } as const;
-    expect(decideLookup(cancel, untouched, policy, now, half)).toMatchObject({
+    expect(decideLookup(cancel, untouched, policy, now, noJitter)).toMatchObject({
       state: 'needs_review',
       outcomeUnknown: true,
     });
     const early = { ...cancel, settlementDelayLeftMs: 7000 };
-    expect(decideLookup(early, untouched, policy, now, half)).toMatchObject({ state: 'unknown', nextStep: 'lookup' });
+    expect(decideLookup(early, untouched, policy, now, noJitter)).toMatchObject({
+      state: 'unknown',
+      nextStep: 'lookup',
+    });
     const gone = { kind: 'found', answer: answer({ status: 'cancelled', units: [] }) } as const;
-    expect(decideLookup(cancel, gone, policy, now, half).state).toBe('fulfilled');
+    expect(decideLookup(cancel, gone, policy, now, noJitter).state).toBe('fulfilled');
   });
 
-  it('is not bought in another way either: not in parts, and not from another balance', () => {
+  it('is not bought in parts and not from another balance', () => {
     const rules = { split: true, fallback_currency: 'EUR' };
     const order = facts({ state: 'sending', quantity: 4, rules, notAfterMs: now });
-    const above = decideSubmission(order, outcome('limit_exceeded'), policy, now, half);
+    const above = decideSubmission(order, outcome('limit_exceeded'), policy, now, noJitter);
     expect(above).toMatchObject({ state: 'rejected', replacements: [] });
-    expect(decideSubmission(order, outcome('insufficient_balance'), policy, now, half)).toMatchObject({
+    expect(decideSubmission(order, outcome('insufficient_balance'), policy, now, noJitter)).toMatchObject({
       state: 'waiting',
       replacements: [],
     });
     const buffered = { row: 'limit_exceeded', code: 'limit_exceeded', message: 'too many' } as const;
-    const absentLate = decideLookup(facts({ ...late, quantity: 4, rules, buffered }), absent, policy, now, half);
+    const absentLate = decideLookup(facts({ ...late, quantity: 4, rules, buffered }), absent, policy, now, noJitter);
     expect(absentLate).toMatchObject({ state: 'rejected', replacements: [] });
-    const inTime = decideSubmission({ ...order, notAfterMs: now + 1 }, outcome('limit_exceeded'), policy, now, half);
+    const inTime = decideSubmission(
+      { ...order, notAfterMs: now + 1 },
+      outcome('limit_exceeded'),
+      policy,
+      now,
+      noJitter,
+    );
     expect(inTime.replacements).toHaveLength(2);
   });
 });
 
-describe('a reference that is about to be sent again', () => {
+describe('a reference that is to be sent again', () => {
   const young = {
     notAfterMs: null,
     firstSentAtMs: now - 1000,
@@ -84,15 +95,15 @@ describe('a reference that is about to be sent again', () => {
     canLookUp: true,
   } as const;
 
-  it('is sent while its deadline and its horizon are ahead', () => {
+  it('is sent before its deadline and its expiry', () => {
     expect(judgeResend(young, policy, now)).toEqual({ step: 'send' });
     expect(judgeResend({ ...young, notAfterMs: now + 1 }, policy, now)).toEqual({ step: 'send' });
   });
 
   it.each([
     ['its deadline has passed', { notAfterMs: now }],
-    ['nobody knows whether it is still remembered', { firstSentAtMs: now - policy.referenceExpiryMs }],
-  ])('is looked up instead, or put before a person, when %s', (_why, changes) => {
+    ['the API may have forgotten it', { firstSentAtMs: now - policy.referenceExpiryMs }],
+  ])('is looked up instead, or needs review, when %s', (_why, changes) => {
     expect(judgeResend({ ...young, ...changes }, policy, now)).toEqual({ step: 'lookup' });
     expect(judgeResend({ ...young, ...changes, canLookUp: false }, policy, now)).toMatchObject({ step: 'review' });
   });

@@ -9,12 +9,12 @@ import {
 } from '../../../src/core/entry/states.ts';
 
 describe('the states of an entry', () => {
-  it('end in final states, and only there', () => {
+  it('end only in final states', () => {
     expect(entryStates.filter(isFinal)).toEqual([...finalStates]);
     for (const from of finalStates) for (const to of entryStates) expect(canTransition(from, to)).toBe(false);
   });
 
-  it('reach a refusal or a success only from a call, a lookup, a deadline or a person', () => {
+  it('reach a rejection or a success only after a call, a lookup, a deadline or an action of a person', () => {
     const into = (to: (typeof entryStates)[number]) => entryStates.filter((from) => canTransition(from, to));
     expect(into('fulfilled')).toEqual(['sending', 'unknown', 'placed', 'needs_review']);
     expect(into('expired')).toEqual(['pending', 'unknown']);
@@ -23,7 +23,7 @@ describe('the states of an entry', () => {
     expect(into('pending')).toEqual(['sending', 'held']);
   });
 
-  it('can always go on: every state that is not final leads somewhere, and every one can be reached', () => {
+  it('lead on from every state that is not final, and each can be reached', () => {
     const stuck = entryStates.filter((from) => !isFinal(from) && !entryStates.some((to) => canTransition(from, to)));
     const unreached = entryStates.filter((to) => !entryStates.some((from) => canTransition(from, to)));
     expect(stuck).toEqual([]);
@@ -42,7 +42,7 @@ describe('the states of an entry', () => {
     expect(allowing('cancel', clean)).toEqual(['pending', 'waiting']);
     expect(allowing('reorder', clean)).toEqual(['rejected', 'expired', 'cancelled']);
     expect(allowing('reorder', { ...clean, replaced: true })).toEqual([]);
-    // What was placed is bought, although nothing about it is in doubt.
+    // The outcome of a placed entry is known: it is bought, and must not be cancelled.
     const cancelled = entryStates.filter((heldFrom) =>
       allowedActions({ ...clean, state: 'held', heldFrom }).includes('cancel'),
     );

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort, isListening } from '../support/ports.ts';
 
-export interface Postgres {
+interface Postgres {
   readonly url: string;
   stop(): Promise<void>;
 }

@@ -12,7 +12,7 @@ import { Pauses } from '../../src/submit/pauses.ts';
 import { createWholesaleClient } from '../../src/wholesale/client.ts';
 
 /** The submission of the worker in this process: store, budget, dispatcher and API client, without intake and results. */
-export interface SubmissionInProcess {
+interface SubmissionInProcess {
   readonly store: Store;
   readonly dispatcher: Dispatcher;
   close(): Promise<void>;

@@ -6,7 +6,7 @@ import { stringify } from 'yaml';
 
 const projectRoot = resolve(import.meta.dirname, '../..');
 
-export interface WorkerOptions {
+interface WorkerOptions {
   /** The worker keeps everything inside. */
   readonly folder: string;
   readonly url: string;

@@ -10,7 +10,7 @@ export interface LogOptions extends LogSettings {
 }
 
 /** Standard output, which Node writes synchronously, or the stream of a test. */
-export interface LogStream {
+interface LogStream {
   readonly isTTY?: boolean | undefined;
   write(line: string): unknown;
 }
@@ -19,43 +19,29 @@ export interface LogStream {
  * Log fields that may contain a key or a delivered code. This is a second protection: the code never puts such values
  * into a log object. pino compares names exactly, so headers are listed as Node and undici write them.
  */
-export const redactedPaths = [
+const secretFields = [
   'authorization',
   'Authorization',
-  '*.authorization',
-  '*.Authorization',
-  'headers.authorization',
-  'headers.Authorization',
-  '*.headers.authorization',
-  '*.headers.Authorization',
   'api_key',
   'apiKey',
-  '*.api_key',
-  '*.apiKey',
-  'keys[*].value',
-  '*.keys[*].value',
   'secret',
-  '*.secret',
   'token',
-  '*.token',
   'units',
-  '*.units',
-  'units[*].code',
   'codes',
-  '*.codes',
   'code_text',
   'pin',
-  '*.pin',
   'lpa',
-  '*.lpa',
   'qr_url',
-  '*.qr_url',
   'matching_id',
-  '*.matching_id',
   'confirmation_code',
-  '*.confirmation_code',
   'body',
-  '*.body',
+];
+const redactedPaths = [
+  ...secretFields.flatMap((field) => [field, `*.${field}`]),
+  '*.headers.authorization',
+  '*.headers.Authorization',
+  'keys[*].value',
+  '*.keys[*].value',
 ];
 
 /**

@@ -14,7 +14,7 @@ const runFileSchema = z.object({
 });
 
 /** How the command line finds a running worker. A hint only: whether a worker runs, its database lock decides. */
-export type RunFile = z.infer<typeof runFileSchema>;
+type RunFile = z.infer<typeof runFileSchema>;
 
 const nameIn = (dataDir: string): string => join(dataDir, 'run.json');
 

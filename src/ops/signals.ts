@@ -1,7 +1,7 @@
 /** Containers send SIGTERM to stop a process, terminals send SIGINT. */
 const stopSignalNames = ['SIGTERM', 'SIGINT'] as const;
 
-export interface StopSignals {
+interface StopSignals {
   /** Aborts at the first signal. Its reason is the name of the signal. */
   readonly signal: AbortSignal;
   /** Removes the handlers: the next signal ends the process. */
@@ -25,7 +25,7 @@ export function listenForStop(): StopSignals {
   return { signal: abort.signal, release };
 }
 
-export interface ReloadSignal {
+interface ReloadSignal {
   /** Calls the handler at every SIGHUP from now on, and at once if one came before. */
   listen(handler: () => void): void;
   /** Removes the handler: the next SIGHUP ends the process. */

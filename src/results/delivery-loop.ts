@@ -29,7 +29,7 @@ export interface Delivery {
   readonly signal: AbortSignal;
 }
 
-export interface DeliveryDeps {
+interface DeliveryDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;

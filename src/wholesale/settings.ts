@@ -14,7 +14,7 @@ export interface WholesaleSettings {
 }
 
 /** One API key of the account. */
-export interface WholesaleKey {
+interface WholesaleKey {
   readonly name: string;
   readonly value: string;
 }

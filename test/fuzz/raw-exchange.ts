@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { connect } from 'node:net';
 
-export interface RawAnswer {
+interface RawAnswer {
   readonly status: number;
   readonly body: string;
 }

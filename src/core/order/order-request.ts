@@ -86,7 +86,7 @@ const topupLine = z.strictObject({
 const cancelLine = z.strictObject({ line_id, type: z.literal('esim_cancel'), iccid: iccidSchema, ...carried });
 
 export const orderLineSchema = z.discriminatedUnion('type', [giftCardLine, esimLine, topupLine, cancelLine]);
-export type OrderLine = z.infer<typeof orderLineSchema>;
+type OrderLine = z.infer<typeof orderLineSchema>;
 
 const metadataSchema = z
   .record(z.string(), z.json())

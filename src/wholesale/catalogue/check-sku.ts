@@ -23,7 +23,7 @@ export interface CatalogueFacts {
 }
 
 /** `problem`: the API would reject an order of it; `unknown`: the catalogue does not say. */
-export type SkuVerdict =
+type SkuVerdict =
   | { readonly kind: 'good' }
   | { readonly kind: 'problem' | 'unknown'; readonly code: string; readonly message: string };
 

@@ -1,7 +1,7 @@
 import type { ExactJson } from '../../core/exact-json.ts';
 
 /** The parts of an eSIM's activation code, `LPA:1$<SM-DP+ address>$<matching id>[$<OID>[$<confirmation flag>]]`. */
-export interface ActivationCode {
+interface ActivationCode {
   readonly lpa: string | null;
   readonly smdp_address: string | null;
   readonly matching_id: string | null;

@@ -13,7 +13,7 @@ export type SuccessReading =
   | { readonly kind: 'unreadable'; readonly message: string };
 
 /** What a found order says; `order` is the part of the answer that is about it. */
-export type LookupReading =
+type LookupReading =
   | Exclude<SuccessReading, { kind: 'read' }>
   | { readonly kind: 'read'; readonly answer: OrderAnswer; readonly order: ExactJson };
 

@@ -33,7 +33,7 @@ export interface HttpPort {
   close(): Promise<void>;
 }
 
-export interface TransportOptions {
+interface TransportOptions {
   /** Scheme, host and port. */
   readonly origin: string;
   readonly timeouts: Timeouts;

@@ -12,7 +12,6 @@ const notYet = [
   'docs/',
   'test/cli/',
   'test/core/',
-  'test/fuzz/',
   'test/simulation/',
   'test/store/',
   'test/submit/',

@@ -176,7 +176,7 @@ const rawRequest: fc.Arbitrary<Buffer> = fc
           'negative',
           'huge',
           'twice',
-          'bad chunk',
+          'bad part size',
         ),
       },
     ),
@@ -191,21 +191,31 @@ const rawRequest: fc.Arbitrary<Buffer> = fc
     fc.oneof({ weight: 4, arbitrary: fc.constant(whole) }, { weight: 1, arbitrary: damaged(fc.constant(whole)) }),
   );
 
-type Framing = 'length' | 'chunked' | 'none' | 'both' | 'short' | 'long' | 'negative' | 'huge' | 'twice' | 'bad chunk';
+type Framing =
+  | 'length'
+  | 'chunked'
+  | 'none'
+  | 'both'
+  | 'short'
+  | 'long'
+  | 'negative'
+  | 'huge'
+  | 'twice'
+  | 'bad part size';
 
 function framed(body: string, framing: Framing): { fields: readonly string[]; text: string } {
   const length = Buffer.byteLength(body);
-  const chunk = `${length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+  const encoded = `${length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
   const chunked = 'Transfer-Encoding: chunked';
   switch (framing) {
     case 'length':
       return { fields: [`Content-Length: ${length}`], text: body };
     case 'chunked':
-      return { fields: [chunked], text: chunk };
+      return { fields: [chunked], text: encoded };
     case 'none':
       return { fields: [], text: body };
     case 'both':
-      return { fields: [chunked, `Content-Length: ${length}`], text: chunk };
+      return { fields: [chunked, `Content-Length: ${length}`], text: encoded };
     case 'short':
       return { fields: [`Content-Length: ${length - 1}`], text: body };
     case 'long':
@@ -216,7 +226,7 @@ function framed(body: string, framing: Framing): { fields: readonly string[]; te
       return { fields: ['Content-Length: 99999999999'], text: body };
     case 'twice':
       return { fields: [`Content-Length: ${length}`, `Content-Length: ${length + 2}`], text: body };
-    case 'bad chunk':
+    case 'bad part size':
       return { fields: [chunked], text: `zz\r\n${body}` };
   }
 }

@@ -21,7 +21,7 @@ export async function exchange(port: number, bytes: Buffer): Promise<readonly Ra
       reject(new Error(`the server still holds the connection after ${patienceMs} ms`));
       socket.destroy();
     });
-    socket.on('data', (bytes: Buffer) => parts.push(bytes.toString('latin1')));
+    socket.on('data', (received: Buffer) => parts.push(received.toString('latin1')));
     // The server may close before it has read everything: its answers until then count.
     socket.on('error', () => undefined);
     socket.on('close', () => resolve(answersIn(parts.join(''))));

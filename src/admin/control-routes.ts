@@ -8,7 +8,7 @@ import { OrderSyncError, type OrderSyncErrorCode } from '../core/order-sync-erro
 import { ConfigInvalidError } from '../config/config-issue.ts';
 import type { ReloadReport } from '../config/reload-plan.ts';
 
-export interface ControlOptions {
+interface ControlOptions {
   /** The token in the worker's run file. */
   readonly token: string;
   /** The configured host of the listener; loopback names are always accepted. */
@@ -132,8 +132,9 @@ export function newControlToken(): string {
   return randomBytes(32).toString('base64url');
 }
 
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+
 /** Takes the same time for every token, also for one of another length. */
 function isControlToken(token: string, given: string): boolean {
-  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(token), digest(given));
 }

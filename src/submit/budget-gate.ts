@@ -9,7 +9,7 @@ import type { BudgetLimits } from './settings.ts';
 export type CallKind = 'spend' | 'read';
 
 /** One limit of one key. */
-export interface LimitUsage {
+interface LimitUsage {
   /** Slots that are held now. */
   readonly used: number;
   readonly capacity: number;

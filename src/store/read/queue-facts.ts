@@ -46,45 +46,75 @@ export interface QueuedEntry {
   readonly blockedBy: string | null;
 }
 
-/** An order that names no fallback balance waits for its own, unless it may have been bought already. */
-const hasBalance = `(e.state = 'unknown'
-  OR substr(e.lane, instr(e.lane, '|') + 1) NOT IN (SELECT value FROM json_each(:emptyBalances)))`;
+/** An order that names no fallback balance waits for its own. */
+const hasBalance = `substr(e.lane, instr(e.lane, '|') + 1) NOT IN (SELECT value FROM json_each(:emptyBalances))`;
+
+/** Entries to send that share a lane and a state, and either all belong to a paused scope or none does. */
+interface SendGroup {
+  readonly state: EntryState;
+  readonly lane: string;
+  readonly allowed: 0 | 1;
+  readonly count: number;
+  readonly due: number;
+  readonly lastDueMs: number;
+}
+
+/**
+ * Without the columns of the paused scopes, the index of the lanes answers alone: the worker that asks must not wait for
+ * a scan of a large backlog. So they are only read where something is paused.
+ */
+function readSendGroups(database: Sqlite, nowMs: number, paused: PausedScopes): readonly SendGroup[] {
+  const { operations, currencies, emptyBalances } = paused;
+  const isScopePaused = operations.length + currencies.length > 0;
+  const groups = (state: 'pending' | 'waiting' | 'unknown', condition: string, allowed: string): string => `
+    SELECT '${state}' AS state, e.lane, ${isScopePaused ? `(${isNotPaused} AND ${allowed})` : allowed} AS allowed,
+      count(*) AS count, count(*) FILTER (WHERE e.due_at_ms <= :nowMs) AS due, max(e.due_at_ms) AS lastDueMs
+    FROM entries e WHERE e.state = '${state}' AND ${condition} GROUP BY e.lane, allowed`;
+  const sql = [
+    groups('pending', 'true', hasBalance),
+    groups('waiting', 'true', hasBalance),
+    // An entry with an unknown outcome may have been bought already: it does not wait for a balance.
+    groups('unknown', "e.next_step = 'send'", 'true'),
+  ].join(' UNION ALL ');
+  return database.prepare<Record<string, unknown>, SendGroup>(sql).all({
+    nowMs,
+    emptyBalances: JSON.stringify(emptyBalances),
+    ...(isScopePaused ? pausedLists(paused) : {}),
+  });
+}
+
+const total = (groups: readonly SendGroup[], field: 'count' | 'due'): number =>
+  groups.reduce((sum, group) => sum + group[field], 0);
 
 export function readQueueFacts(database: Sqlite, nowMs: number, paused: PausedScopes, freeBytes: number): QueueFacts {
-  const lists = pausedLists(paused);
-  const emptyBalances = JSON.stringify(paused.emptyBalances);
+  const groups = readSendGroups(database, nowMs, paused);
+  const allowed = groups.filter((group) => group.allowed === 1);
+  const counts = database
+    .prepare<[], Pick<QueueFacts, 'callsInFlight' | 'outcomeUnknown'>>(
+      `SELECT (SELECT count(*) FROM attempts WHERE closed_at_ms IS NULL) AS callsInFlight,
+         (SELECT count(*) FROM entries WHERE state = 'unknown')
+            + (SELECT count(*) FROM entries WHERE state = 'sending' AND outcome_unknown = 1) AS outcomeUnknown`,
+    )
+    .get();
+  assert(counts !== undefined, 'a count is always one row');
   const rateLimited = database
     .prepare<[], { keyName: string; atMs: number }>(
       'SELECT key_name AS keyName, rate_limited_at_ms AS atMs FROM wholesale_keys WHERE rate_limited_at_ms IS NOT NULL',
     )
     .all();
-  const lanes = database
-    .prepare<Record<string, unknown>, { state: string; lane: string; due: number }>(
-      `SELECT e.state, e.lane, count(*) AS due FROM entries e WHERE e.state IN ('pending', 'waiting') AND e.due_at_ms <= :nowMs
-       AND ${isNotPaused} AND ${hasBalance} GROUP BY e.state, e.lane`,
-    )
-    .all({ nowMs, emptyBalances, ...lists });
-  const counts = database
-    .prepare<Record<string, unknown>, Pick<QueueFacts, 'callsInFlight' | 'outcomeUnknown' | 'unknownOutcomeSends'>>(
-      `SELECT (SELECT count(*) FROM attempts WHERE closed_at_ms IS NULL) AS callsInFlight,
-         (SELECT count(*) FROM entries WHERE state = 'unknown')
-            + (SELECT count(*) FROM entries WHERE state = 'sending' AND outcome_unknown = 1) AS outcomeUnknown,
-         (SELECT count(*) FROM entries e WHERE e.state = 'unknown' AND e.next_step = 'send' AND e.due_at_ms <= :nowMs
-            AND ${isNotPaused}) AS unknownOutcomeSends`,
-    )
-    .get({ nowMs, ...lists });
-  const toSend = database
-    .prepare<Record<string, unknown>, QueueFacts['toSend']>(
-      `SELECT count(*) AS count, count(*) FILTER (WHERE NOT allowed) AS paused,
-         max(due_at_ms) FILTER (WHERE allowed) AS lastDueMs
-       FROM (SELECT e.due_at_ms, (${isNotPaused} AND ${hasBalance}) AS allowed FROM entries e
-             WHERE e.state IN ('pending', 'waiting') OR (e.state = 'unknown' AND e.next_step = 'send'))`,
-    )
-    .get({ emptyBalances, ...lists });
-  assert(counts !== undefined && toSend !== undefined, 'a count is always one row');
   return {
-    lanes: lanes.map(({ state, lane, due }) => ({ source: sourceOfLane(lane), name: `${state} ${lane}`, due })),
-    toSend,
+    lanes: allowed
+      .filter(({ state, due }) => state !== 'unknown' && due > 0)
+      .map(({ state, lane, due }) => ({ source: sourceOfLane(lane), name: `${state} ${lane}`, due })),
+    toSend: {
+      count: total(groups, 'count'),
+      paused: total(groups, 'count') - total(allowed, 'count'),
+      lastDueMs: allowed.length === 0 ? null : Math.max(...allowed.map((group) => group.lastDueMs)),
+    },
+    unknownOutcomeSends: total(
+      allowed.filter(({ state }) => state === 'unknown'),
+      'due',
+    ),
     ...counts,
     rateLimitedAtMs: Object.fromEntries(rateLimited.map(({ keyName, atMs }) => [keyName, atMs])),
     freeBytes,
@@ -108,12 +138,12 @@ export function readQueuedEntry(database: Sqlite, reference: string, paused: Pau
   const { id, replacedBy, ...entry } = row;
   const before = database
     .prepare<Record<string, unknown>, number>(
-      `SELECT count(*) FROM entries e WHERE e.state = :state AND (e.state NOT IN ('pending', 'waiting') OR e.lane = :lane)
+      // The state stands in the text: then SQLite can use the index of its entries.
+      `SELECT count(*) FROM entries e WHERE e.state = '${entry.state}' AND (e.state NOT IN ('pending', 'waiting') OR e.lane = :lane)
          AND e.next_step = :nextStep AND (e.due_at_ms < :dueAtMs OR (e.due_at_ms = :dueAtMs AND e.id < :id)) AND ${isNotPaused}`,
     )
     .pluck()
     .get({
-      state: entry.state,
       lane: entry.lane,
       nextStep: entry.nextStep,
       dueAtMs: entry.dueAtMs,

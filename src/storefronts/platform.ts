@@ -12,7 +12,7 @@ export interface Platform<Shop extends ShopSettings> {
   connect(rest: NonNullable<Shop['rest']>, context: ApiContext): ShopApi;
 }
 
-export interface ReadContext {
+interface ReadContext {
   /** A header says that it is a test order. */
   readonly isTest: boolean;
   /** The refunds of the order, as the platform's API shows them; null: they were not read. */

@@ -99,7 +99,7 @@ export interface ShopSettings extends CamelKeys<Omit<z.infer<typeof shopSection>
 /** How one platform's shops are configured. */
 export interface PlatformSettings<Name extends string, Shop extends ShopSettings> {
   readonly name: Name;
-  /** The platform signs the webhooks of several shops with one secret, so its secret does not identify a shop. */
+  /** The platform signs the webhooks of several shops with one secret, so a secret does not identify a shop. */
   readonly sharesSecrets: boolean;
   /** Which rule between the keys of `rest` is broken; null: none. `isSet` knows a key and, of a secret, its file. */
   restProblem(isSet: (key: string) => boolean): string | null;

@@ -5,10 +5,10 @@ import { planOrder } from './plan-order.ts';
 import type { WebhookFormat } from './platform.ts';
 import { platformOf } from './platforms.ts';
 import type { Shop } from './settings.ts';
-import type { ShopOrder } from './shop-order.ts';
+import type { OrderReading, ShopOrder } from './shop-order.ts';
 import { SkuFile } from './sku-file.ts';
 
-export interface StorefrontIntakeDeps {
+interface StorefrontIntakeDeps {
   readonly shops: readonly Shop[];
   readonly store: Storefronts;
   readonly clock: Clock;
@@ -18,7 +18,7 @@ export interface StorefrontIntakeDeps {
 }
 
 /** One state of an order, as a webhook delivered it or as the shop's API shows it. */
-export interface StateOfOrder {
+interface OrderSnapshot {
   /** The JSON document, with every number as text. */
   readonly document: unknown;
   /** A header says that it is a test order. */
@@ -32,9 +32,8 @@ export interface StateOfOrder {
  * partial refund that names no line. It is recorded, so older states are ignored, and nothing is bought or cancelled
  * until its refunds are read.
  */
-export type StorefrontAnswer =
-  | { readonly kind: 'other' }
-  | { readonly kind: 'unreadable'; readonly orderId: string }
+type StorefrontAnswer =
+  | Exclude<OrderReading, { readonly kind: 'order' }>
   | { readonly kind: 'test' | 'needs_refunds'; readonly order: ShopOrder }
   | { readonly kind: 'taken'; readonly order: ShopOrder; readonly taken: StorefrontTaken };
 
@@ -81,10 +80,10 @@ export class ShopHandler {
     return this.#skus.problem !== null;
   }
 
-  /** Takes in a state of an order. Its consequences are on disk when this resolves. */
-  async take(state: StateOfOrder): Promise<StorefrontAnswer> {
+  /** Takes in one state of an order. Its consequences are on disk when this resolves. */
+  async take(snapshot: OrderSnapshot): Promise<StorefrontAnswer> {
     const { store, logger, onChanged } = this.#deps;
-    const { document, isTest, refunds } = state;
+    const { document, isTest, refunds } = snapshot;
     const readRefunds = typeof refunds === 'string' ? null : refunds;
     const reading = platformOf(this.shop).readOrder(document, this.shop, { isTest, refunds: readRefunds });
     if (reading.kind !== 'order') return reading;

@@ -10,7 +10,7 @@ import type { ShopApi } from './shop-api.ts';
 import { type ReadBackReport, ShopReader, type TakeOrder } from './shop-reader.ts';
 import type { ReadBackShop } from './watermark.ts';
 
-export interface ReadBackDeps {
+interface ReadBackDeps {
   /** Shops without `rest` are passed over. */
   readonly shops: readonly Shop[];
   readonly store: Storefronts;

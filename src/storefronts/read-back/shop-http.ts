@@ -6,7 +6,7 @@ import type { ApiContext } from '../platform.ts';
 import type { RestSettings } from '../shop-settings.ts';
 import { ShopApiError } from './shop-api.ts';
 
-export interface ShopCall {
+interface ShopCall {
   readonly method: 'GET' | 'POST';
   /** Begins with a slash. It is appended to the path of the shop's address. */
   readonly path: string;
@@ -21,7 +21,7 @@ export interface ShopAnswer {
   readonly value: unknown;
 }
 
-export interface ShopHttpOptions extends ApiContext {
+interface ShopHttpOptions extends ApiContext {
   readonly rest: RestSettings;
   /** Removed from every message, also where the shop repeats them. */
   readonly secrets: readonly string[];

@@ -4,7 +4,7 @@ import type { Shop } from '../settings.ts';
 import { type ListedOrder, type OrderList, type OrderPage, type ShopApi, ShopApiError } from './shop-api.ts';
 import { Watermark, type WatermarkDeps } from './watermark.ts';
 
-/** Takes in the state of an order exactly as a webhook delivers it. For `refunds` see `StateOfOrder`. */
+/** Takes in the state of an order exactly as a webhook delivers it. For `refunds` see `ShopHandler.take`. */
 export type TakeOrder = (
   shop: Pick<Shop, 'platform' | 'shop'>,
   document: unknown,
@@ -35,7 +35,7 @@ export interface ReadBackReport {
   readonly error: { readonly kind: string; readonly message: string } | null;
 }
 
-export interface ShopReaderDeps extends WatermarkDeps {
+interface ShopReaderDeps extends WatermarkDeps {
   readonly api: ShopApi;
   readonly take: TakeOrder;
 }

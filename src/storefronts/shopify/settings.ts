@@ -4,7 +4,7 @@ import { type RestSettings, resolveRest, resolveShop, restKeys, shopKeys, shopLi
 import type { SecretAt, ShopSettings } from '../shop-settings.ts';
 
 /** A lasting token, or the credentials of an app, for which Shopify issues tokens that last a day. */
-export type ShopifyAccess =
+type ShopifyAccess =
   | { readonly kind: 'token'; readonly token: string }
   | { readonly kind: 'credentials'; readonly clientId: string; readonly clientSecret: string };
 

@@ -29,24 +29,24 @@ interface Findings {
   unmapped: { sku: string; orders: number }[];
 }
 
-async function houseWith(
+async function installationWith(
   skus: string,
   options: Parameters<typeof Installation.open>[0] = {},
   more = {},
 ): Promise<Installation> {
   const shop = { shop: 'main', secrets: [{ value: 'a-secret-of-the-shop' }], sku_map: 'SKUS', ...more };
-  const house = await Installation.open({ ...options, webhook: { woocommerce: [shop] } });
-  onTestFinished(() => house.close());
-  const file = join(house.folder, 'skus.yaml');
+  const place = await Installation.open({ ...options, webhook: { woocommerce: [shop] } });
+  onTestFinished(() => place.close());
+  const file = join(place.folder, 'skus.yaml');
   writeFileSync(file, `skus:${skus}`);
-  writeFileSync(house.configFile, readFileSync(house.configFile, 'utf8').replace('SKUS', file));
-  return house;
+  writeFileSync(place.configFile, readFileSync(place.configFile, 'utf8').replace('SKUS', file));
+  return place;
 }
 
-async function cli(house: Installation, ...argv: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+async function cli(place: Installation, ...argv: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   let stdout = '';
   let stderr = '';
-  const code = await runCommandLine([...argv, '--config', house.configFile], {
+  const code = await runCommandLine([...argv, '--config', place.configFile], {
     stdout: { write: (text) => (stdout += text) },
     stderr: { write: (text) => (stderr += text) },
     clock: new SystemClock(),
@@ -54,8 +54,8 @@ async function cli(house: Installation, ...argv: string[]): Promise<{ code: numb
   return { code, stdout, stderr };
 }
 
-async function check(house: Installation, ...argv: string[]): Promise<Findings & { code: number }> {
-  const { code, stdout } = await cli(house, 'skus', 'check', '--json', ...argv);
+async function check(place: Installation, ...argv: string[]): Promise<Findings & { code: number }> {
+  const { code, stdout } = await cli(place, 'skus', 'check', '--json', ...argv);
   const [found]: Findings[] = JSON.parse(stdout).shops;
   if (found === undefined) throw new Error('there is one shop');
   return { ...found, code };
@@ -63,18 +63,18 @@ async function check(house: Installation, ...argv: string[]): Promise<Findings &
 
 describe('order-sync skus check', () => {
   it('finds no problem with products that the supplier sells, and lists what it cannot know', async () => {
-    const house = await houseWith(good);
-    expect((await cli(house, 'init')).code).toBe(0);
-    expect(await check(house)).toMatchObject({ code: 0, problems: [], unknown: [{ sku: 'TOPUP', code: 'per_esim' }] });
-    expect((await cli(house, 'skus', 'check')).stdout).toMatch(
+    const place = await installationWith(good);
+    expect((await cli(place, 'init')).code).toBe(0);
+    expect(await check(place)).toMatchObject({ code: 0, problems: [], unknown: [{ sku: 'TOPUP', code: 'per_esim' }] });
+    expect((await cli(place, 'skus', 'check')).stdout).toMatch(
       /^woocommerce main: 3 SKUs, 0 problems\n {2}unknown {2}TOPUP: /,
     );
   });
 
   it('names every SKU whose order would be rejected, by the code of the rejection, and ends with 8', async () => {
-    const house = await houseWith(good + bad);
-    await cli(house, 'init');
-    const { code, problems } = await check(house);
+    const place = await installationWith(good + bad);
+    await cli(place, 'init');
+    const { code, problems } = await check(place);
     expect([code, problems.map(({ sku, code: why }) => `${sku} ${why}`)]).toEqual([
       8,
       [
@@ -88,19 +88,19 @@ describe('order-sync skus check', () => {
         'GONE invalid_plan',
       ],
     ]);
-    const calls = house.sandbox.ledger().calls.map(({ operation }) => operation);
+    const calls = place.sandbox.ledger().calls.map(({ operation }) => operation);
     expect(calls.filter((operation) => /order|topup|cancel/.test(operation ?? ''))).toEqual([]);
   });
 
   it('asks the running worker for its budget: no call is rate-limited, and orders keep their slots', async () => {
     const limits = { window_ms: 1000, requests: 12, orders: 4, transit_ms: 50 };
-    const house = await houseWith(good + bad, {
+    const place = await installationWith(good + bad, {
       limits,
       sandbox: { limits: { enabled: true, window_ms: 1000, requests: 12, orders: 4 } },
     });
-    const worker = house.start();
+    const worker = place.start();
     await worker.started();
-    house.drop(
+    place.drop(
       'order.json',
       JSON.stringify({
         order_id: '1',
@@ -108,27 +108,27 @@ describe('order-sync skus check', () => {
         lines: [{ line_id: '1', type: 'gift_card_order', variant: 'steam-usd-20', quantity: 1 }],
       }),
     );
-    const { code, problems } = await check(house);
+    const { code, problems } = await check(place);
     expect([code, problems.length]).toEqual([8, 8]);
-    const rateLimited = house.sandbox.ledger().calls.filter(({ status }) => status === 429);
+    const rateLimited = place.sandbox.ledger().calls.filter(({ status }) => status === 429);
     expect(rateLimited).toEqual([]);
-    expect(house.query<{ n: number }>("SELECT count(*) AS n FROM entries WHERE state = 'fulfilled'")).toEqual([
+    expect(place.query<{ n: number }>("SELECT count(*) AS n FROM entries WHERE state = 'fulfilled'")).toEqual([
       { n: 1 },
     ]);
     await worker.end('SIGTERM');
   });
 
   it('uses the budget of a key that was renamed since, also without a worker', async () => {
-    const house = await houseWith(good, {
+    const place = await installationWith(good, {
       limits: { window_ms: 600_000, requests: 100, orders: 20, transit_ms: 50 },
     });
-    await cli(house, 'init');
-    expect(await check(house)).toMatchObject({ code: 0 });
-    house.configure((config) => void (config.wholesale.keys[0].name = 'renamed'));
-    expect(await check(house)).toMatchObject({ code: 0 });
-    const slots = house.query<{ key_name: string }>('SELECT key_name FROM budget_slots').map((slot) => slot.key_name);
+    await cli(place, 'init');
+    expect(await check(place)).toMatchObject({ code: 0 });
+    place.configure((config) => void (config.wholesale.keys[0].name = 'renamed'));
+    expect(await check(place)).toMatchObject({ code: 0 });
+    const slots = place.query<{ key_name: string }>('SELECT key_name FROM budget_slots').map((slot) => slot.key_name);
     // Those of the first check, too: the server counts by the value of the key.
-    expect(slots).toEqual(house.sandbox.ledger().calls.map(() => 'renamed'));
+    expect(slots).toEqual(place.sandbox.ledger().calls.map(() => 'renamed'));
   });
 
   it('counts the SKUs of orders that are not in the map, each order once', async () => {
@@ -166,15 +166,15 @@ describe('order-sync skus check', () => {
       ['ignore', []],
       ['review', [{ sku: 'SHIRT', code: 'unknown_sku' }]],
     ] as const) {
-      const house = await houseWith(good, {}, { unmatched });
-      const worker = house.start();
+      const place = await installationWith(good, {}, { unmatched });
+      const worker = place.start();
       const { webhook } = await worker.started();
       const body = JSON.stringify(wooOrder({ line_items: [{ id: 1, sku: 'SHIRT', quantity: 1 }] }));
       const { createHmac } = await import('node:crypto');
       const signature = createHmac('sha256', 'a-secret-of-the-shop').update(body).digest('base64');
       const headers = { 'content-type': 'application/json', 'x-wc-webhook-signature': signature };
       await fetch(`http://${String(webhook)}/webhooks/woocommerce/main`, { method: 'POST', headers, body });
-      const found = await check(house, '--offline');
+      const found = await check(place, '--offline');
       expect(found).toMatchObject({
         code: problems.length > 0 ? 8 : 0,
         problems,
@@ -186,7 +186,7 @@ describe('order-sync skus check', () => {
   });
 
   it('also checks the map of a shop with its own order form', async () => {
-    const house = await Installation.open({
+    const place = await Installation.open({
       webhook: {
         hmac: [
           {
@@ -199,12 +199,12 @@ describe('order-sync skus check', () => {
         ],
       },
     });
-    onTestFinished(() => house.close());
-    const file = join(house.folder, 'skus.yaml');
+    onTestFinished(() => place.close());
+    const file = join(place.folder, 'skus.yaml');
     writeFileSync(file, 'skus: { TYPO: { type: gift_card_order, variant: steam-usd-21 } }');
-    writeFileSync(house.configFile, readFileSync(house.configFile, 'utf8').replace('SKUS', file));
-    await cli(house, 'init');
-    const { code, stdout } = await cli(house, 'skus', 'check', '--json');
+    writeFileSync(place.configFile, readFileSync(place.configFile, 'utf8').replace('SKUS', file));
+    await cli(place, 'init');
+    const { code, stdout } = await cli(place, 'skus', 'check', '--json');
     expect([code, JSON.parse(stdout).shops]).toMatchObject([
       8,
       [{ platform: 'hmac', shop: 'erp', skus: 1, problems: [{ sku: 'TYPO', code: 'invalid_variant' }], unmapped: [] }],
@@ -212,13 +212,13 @@ describe('order-sync skus check', () => {
   });
 
   it('ends with 6 when the supplier cannot be read, with 3 for a map with a mistake, with 4 without a shop', async () => {
-    const house = await houseWith(good);
-    await cli(house, 'init');
-    await house.sandbox.close();
-    const unread = await cli(house, 'skus', 'check');
+    const place = await installationWith(good);
+    await cli(place, 'init');
+    await place.sandbox.close();
+    const unread = await cli(place, 'skus', 'check');
     expect([unread.code, unread.stderr]).toEqual([6, expect.stringContaining('--offline')]);
-    writeFileSync(join(house.folder, 'skus.yaml'), 'skus: { A: { type: gift_card } }');
-    expect((await cli(house, 'skus', 'check')).code).toBe(3);
+    writeFileSync(join(place.folder, 'skus.yaml'), 'skus: { A: { type: gift_card } }');
+    expect((await cli(place, 'skus', 'check')).code).toBe(3);
     const none = await Installation.open();
     onTestFinished(() => none.close());
     expect((await cli(none, 'skus', 'check')).code).toBe(4);

@@ -10,7 +10,6 @@ const root = resolve(import.meta.dirname, '../..');
 const notYet = [
   'src/store/',
   'docs/',
-  'test/cli/',
   'test/core/',
   'test/simulation/',
   'test/store/',

@@ -5,7 +5,7 @@ import { resolutions } from './operator-decision.ts';
 import { entryExplanationSchema, queueExplanationSchema } from './queue-explanation.ts';
 import { iccidSchema, orderLimits, orderRulesSchema, sourceSchema } from '../order/order-request.ts';
 
-// What the command line asks a running worker to do. Both are of one version: the shape is no contract with others.
+// What the command line asks a running worker to do. Both have the same version, so the shape is no contract.
 
 const reference = z.string().min(1).max(36);
 const who = { actor: z.string().min(1).max(100), reason: z.string().max(500) };
@@ -25,7 +25,7 @@ const lineSchema = z.strictObject({
   notAfterMs: z.number().nullable(),
   metadata: z.record(z.string(), z.json()),
   extra: z.record(z.string(), z.string()),
-  // Absent and undefined are different things to the type of a line.
+  // The type of a line tells absent from undefined.
   rules: orderRulesSchema.default({}),
   lineNumber: z.int().nullable(),
 });
@@ -61,7 +61,7 @@ export const operatorCommandSchema = z.discriminatedUnion('action', [
     action: z.literal('reconcile'),
     /** The name of a shop; null: every shop that is read back. */
     shop: text(64).nullable(),
-    /** From this time of the shop on, instead of from where the last run ended. */
+    /** Start at this time of the shop; null: where the last run ended. */
     sinceMs: z.number().nullable(),
   }),
   z.strictObject({
@@ -78,20 +78,21 @@ export const operatorCommandSchema = z.discriminatedUnion('action', [
   submitCommandSchema,
 ]);
 export type OperatorCommand = z.infer<typeof operatorCommandSchema>;
-/** Commands that ask others over the network; the rest are single steps of the store. */
+/** Commands that make calls over the network; the others are single steps of the store. */
 export type CallingCommand = Extract<OperatorCommand, { action: 'reconcile' | 'read_catalogue' }>;
 /** Read-only: the running worker answers it from its own budget gate. */
 export type ExplainCommand = Extract<OperatorCommand, { action: 'explain' }>;
 export type StoreCommand = Exclude<OperatorCommand, CallingCommand | ExplainCommand>;
 
-/** How long an answer to a command may take: the worker commits within ms, others take their time. */
+/** Whether the command makes calls over the network, which take longer than a commit. */
 export function isCalling(command: OperatorCommand): command is CallingCommand {
   return command.action === 'reconcile' || command.action === 'read_catalogue';
 }
 
 const state = z.enum(entryStates);
+const listOf = <Shape extends z.ZodRawShape>(shape: Shape) => z.array(z.object(shape).readonly()).readonly();
 
-/** What was done, by the kind of the command. */
+/** The result of a command. */
 export const commandResultSchema = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('entry'),
@@ -104,54 +105,36 @@ export const commandResultSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('results'), due: z.number() }),
   z.object({
     kind: z.literal('reconciled'),
-    shops: z
-      .array(
-        z
-          .object({
-            platform: z.string(),
-            shop: z.string(),
-            complete: z.boolean(),
-            pages: z.number(),
-            orders: z.number(),
-            accepted: z.number(),
-            takenBack: z.number(),
-            flagged: z.number(),
-            unreadable: z.number(),
-            readToMs: z.number().nullable(),
-            error: z.object({ kind: z.string(), message: z.string() }).readonly().nullable(),
-          })
-          .readonly(),
-      )
-      .readonly(),
+    shops: listOf({
+      platform: z.string(),
+      shop: z.string(),
+      complete: z.boolean(),
+      pages: z.number(),
+      orders: z.number(),
+      accepted: z.number(),
+      takenBack: z.number(),
+      flagged: z.number(),
+      unreadable: z.number(),
+      readToMs: z.number().nullable(),
+      error: z.object({ kind: z.string(), message: z.string() }).readonly().nullable(),
+    }),
   }),
   z.object({
     kind: z.literal('catalogue'),
-    products: z
-      .array(
-        z
-          .object({
-            variant: z.string(),
-            sellable: z.boolean(),
-            maxQuantity: z.number().nullable(),
-            currencies: z.array(z.string()).readonly(),
-          })
-          .readonly(),
-      )
-      .readonly(),
-    plans: z
-      .array(
-        z
-          .object({
-            plan: z.string(),
-            sellable: z.boolean(),
-            daily: z.boolean(),
-            minDays: z.number().nullable(),
-            maxDays: z.number().nullable(),
-            currencies: z.array(z.string()).readonly(),
-          })
-          .readonly(),
-      )
-      .readonly(),
+    products: listOf({
+      variant: z.string(),
+      sellable: z.boolean(),
+      maxQuantity: z.number().nullable(),
+      currencies: z.array(z.string()).readonly(),
+    }),
+    plans: listOf({
+      plan: z.string(),
+      sellable: z.boolean(),
+      daily: z.boolean(),
+      minDays: z.number().nullable(),
+      maxDays: z.number().nullable(),
+      currencies: z.array(z.string()).readonly(),
+    }),
     productsProblem: z.string().nullable(),
     plansProblem: z.string().nullable(),
   }),
@@ -159,22 +142,14 @@ export const commandResultSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('queued_entry'), explanation: entryExplanationSchema }),
   z.object({
     kind: z.literal('submitted'),
-    lines: z
-      .array(
-        z
-          .object({
-            status: z.enum(['accepted', 'known', 'conflict']),
-            source: z.string(),
-            orderId: z.string(),
-            lineId: z.string(),
-            reference: z.string(),
-            differences: z
-              .array(z.object({ field: z.string(), was: z.unknown(), is: z.unknown() }).readonly())
-              .readonly(),
-          })
-          .readonly(),
-      )
-      .readonly(),
+    lines: listOf({
+      status: z.enum(['accepted', 'known', 'conflict']),
+      source: z.string(),
+      orderId: z.string(),
+      lineId: z.string(),
+      reference: z.string(),
+      differences: listOf({ field: z.string(), was: z.unknown(), is: z.unknown() }),
+    }),
   }),
 ]);
 export type CommandResult = z.infer<typeof commandResultSchema>;

@@ -4,7 +4,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterEach, describe, expect, it } from 'vitest';
 import { runHere } from '../cli/installation.ts';
 import { answers, cutsOff, hangs, Receiver, takes, answersForever } from '../support/receiver.ts';
-import { Installation } from '../support/worker-process.ts';
+import { Installation, order } from '../support/worker-process.ts';
 
 const open: { close(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -12,13 +12,6 @@ afterEach(async () => {
 });
 
 const secret = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
-const order = (id: number) =>
-  JSON.stringify({
-    source: 'shop',
-    order_id: String(id),
-    currency: 'USD',
-    lines: [{ line_id: '1', type: 'gift_card_order', variant: 'steam-usd-5', quantity: 1 }],
-  });
 
 async function receiver(...given: Parameters<typeof Receiver.open>): Promise<Receiver> {
   const made = await Receiver.open(...given);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { runHere } from '../cli/installation.ts';
-import { Installation, type WorkerProcess } from '../support/worker-process.ts';
+import { Installation, order, type WorkerProcess } from '../support/worker-process.ts';
 
 let installation: Installation | null = null;
 afterEach(async () => {
@@ -11,13 +11,6 @@ afterEach(async () => {
   installation = null;
 });
 
-const order = (id: number) =>
-  JSON.stringify({
-    source: 'shop',
-    order_id: String(id),
-    currency: 'USD',
-    lines: [{ line_id: '1', type: 'gift_card_order', variant: 'steam-usd-5', quantity: 1 }],
-  });
 const orders = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, index) => `${order(from + index)}\n`).join('');
 

@@ -4,21 +4,13 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { hangs, Receiver } from '../support/receiver.ts';
-import { Installation } from '../support/worker-process.ts';
+import { Installation, order } from '../support/worker-process.ts';
 
 let installation: Installation | null = null;
 afterEach(async () => {
   await installation?.close();
   installation = null;
 });
-
-const order = (id: number) =>
-  JSON.stringify({
-    source: 'shop',
-    order_id: String(id),
-    currency: 'USD',
-    lines: [{ line_id: '1', type: 'gift_card_order', variant: 'steam-usd-5', quantity: 1 }],
-  });
 
 describe('a worker that gets a stop signal', () => {
   it('exits 0 at once when it has nothing to do, and removes its run file', async () => {

@@ -21,6 +21,15 @@ export interface InstallationOptions {
   readonly keys?: readonly Record<string, string>[];
 }
 
+/** An order of one gift card, as one line of JSON. */
+export const order = (id: number): string =>
+  JSON.stringify({
+    source: 'shop',
+    order_id: String(id),
+    currency: 'USD',
+    lines: [{ line_id: '1', type: 'gift_card_order', variant: 'steam-usd-5', quantity: 1 }],
+  });
+
 /** A line of the worker's log. */
 export type LogLine = Record<string, unknown> & { msg: string };
 

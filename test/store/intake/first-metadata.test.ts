@@ -17,26 +17,26 @@ const refused = {
   field: 'quantity',
 };
 
-/** All lines of the order are refused, so that it is known and holds nothing. */
+/** All lines of the order are rejected, so it is known and has no accepted line. */
 async function refuse(): Promise<void> {
   const rejections = [{ ...refused, rule: 'must be a whole number', value: 'two' }];
   await outbox.store.intake.acceptBatch({ nowMs: 500, fileId: null, lines: [], rejections });
 }
 
 describe('the metadata of an order', () => {
-  it('is that of its first line that was accepted, also when all of it was refused before', async () => {
+  it('comes with its first accepted line, also when all of its lines were rejected before', async () => {
     await refuse();
     await outbox.accept([line({ metadata: { cart: 77 } })]);
     expect(shown()).toEqual({ cart: 77 });
   });
 
-  it('is taken from the order over HTTP, too', async () => {
+  it('comes with an order over HTTP, too', async () => {
     await refuse();
     await outbox.store.intake.acceptRequests([{ nowMs: 600, lines: [line({ metadata: { cart: 78 } })] }]);
     expect(shown()).toEqual({ cart: 78 });
   });
 
-  it('stays as it was first accepted', async () => {
+  it('does not change after it was accepted', async () => {
     await outbox.accept([line()]);
     await outbox.accept([line({ lineId: '2', metadata: { cart: 79 } })]);
     expect(shown()).toEqual({});

@@ -10,7 +10,7 @@ beforeEach(async () => {
 afterEach(() => outbox.close());
 
 describe('accepting lines', () => {
-  it('gives a line its reference in the same step, and the first one again when it is sent again', async () => {
+  it('gives a line its reference, and the same reference when the line is sent again', async () => {
     const [first] = await outbox.accept([line()]);
     expect(first).toMatchObject({ status: 'accepted', orderId: '1001' });
     const [again] = await outbox.accept([line({ metadata: { note: 'x' }, notAfterMs: 5 })]);
@@ -18,7 +18,7 @@ describe('accepting lines', () => {
     expect(outbox.store.read.counts().pending).toBe(1);
   });
 
-  it('refuses other content under a known identity, says what differs, and sends nothing for it', async () => {
+  it('refuses a known line with other content, says what differs, and buys nothing for it', async () => {
     const [first] = await outbox.accept([line()]);
     const [conflict] = await outbox.accept([line({ quantity: 2, currency: 'EUR' })]);
     expect(conflict).toMatchObject({
@@ -33,7 +33,7 @@ describe('accepting lines', () => {
     expect(outbox.store.read.attention(10)).toMatchObject([{ kind: 'rejection', orderId: '1001', reason: 'conflict' }]);
   });
 
-  it('counts a line once when its own file is read again after a crash', async () => {
+  it('counts a line once when its file is read again after a crash', async () => {
     await outbox.store.intake.files.begin({ id: 'F1', name: 'a.csv', sizeBytes: 10, nowMs: 1 });
     await outbox.accept([line(), line({ lineId: '2' })], 'F1');
     const again = await outbox.store.intake.files.begin({ id: 'F1', name: 'a.csv', sizeBytes: 10, nowMs: 2 });
@@ -43,7 +43,7 @@ describe('accepting lines', () => {
     expect(finished).toMatchObject({ acceptedCount: 3, knownCount: 0, state: 'ingested' });
   });
 
-  it('writes the result again when the shop sends a settled line again: it may have lost it', async () => {
+  it('writes the result again when the shop sends a settled line again, because it may have lost the result', async () => {
     await outbox.accept([line()]);
     await outbox.store.submission.closeAttempt(close(await outbox.opened(), fulfilled));
     const [due] = await outbox.store.results.dueDeliveries('folder', 9999, 10);
@@ -59,7 +59,7 @@ describe('accepting lines', () => {
     expect(again?.document).toEqual(due?.document);
   });
 
-  it('accepts all of a batch or none of it', async () => {
+  it('accepts a whole batch or nothing of it', async () => {
     await expect(outbox.accept([line(), line({ lineId: '2', source: '' })])).rejects.toThrow('CHECK');
     expect(outbox.store.read.counts().pending).toBe(0);
   });
@@ -82,7 +82,7 @@ describe('attempts', () => {
     other.close();
   });
 
-  it('send the same bytes again, whatever the mapping says by then', async () => {
+  it('send the same bytes again, whatever the present mapping would render', async () => {
     await outbox.accept([line()]);
     const first = await outbox.opened();
     await outbox.store.submission.closeAttempt(close(first, { ...nothing, nextStep: 'send' }));
@@ -93,7 +93,7 @@ describe('attempts', () => {
     expect(second?.entry.outcomeUnknown).toBe(true);
   });
 
-  it('are never two at once for one entry, closed twice, changed or deleted', async () => {
+  it('are never in flight twice for one entry, and never closed twice, changed or deleted', async () => {
     await outbox.accept([line()]);
     const attempt = await outbox.opened();
     expect(await outbox.store.submission.openAttempt(outbox.claim())).toBeNull();
@@ -110,7 +110,7 @@ describe('attempts', () => {
     raw.close();
   });
 
-  it('leave nothing behind when the step that closes them fails', async () => {
+  it('stay as they were when the step that closes them fails', async () => {
     await outbox.accept([line()]);
     const attempt = await outbox.opened();
     await expect(
@@ -123,7 +123,7 @@ describe('attempts', () => {
     expect(outbox.store.read.counts().fulfilled).toBe(1);
   });
 
-  it('put an entry whose request cannot be rendered before a person, and go on with the next', async () => {
+  it('flag an entry whose request cannot be rendered, and claim the next one', async () => {
     await outbox.accept([line(), line({ lineId: '2', variant: 'fine' })]);
     const render: AttemptClaim['render'] = (entry) => {
       if (entry.variant !== 'fine') throw new Error('no such field');
@@ -134,7 +134,7 @@ describe('attempts', () => {
     expect(outbox.store.read.counts()).toMatchObject({ needs_review: 1, sending: 1 });
   });
 
-  it('of a cancel ask the order of the eSIM only where its money did not come back by itself', async () => {
+  it('that look up a cancel ask for the order of its eSIM, unless that order was refunded', async () => {
     const buyAndCancel = async (state: 'fulfilled' | 'refunded', iccid: string): Promise<string | null> => {
       await outbox.accept([line({ orderId: state, operation: 'esim_order', variant: null, plan: 'p' })]);
       const bought = { ...fulfilled, state, answer: { ...answer, units: [{ iccid }] } };
@@ -147,7 +147,7 @@ describe('attempts', () => {
     expect(await buyAndCancel('refunded', '8988211000000000002')).toBeNull();
   });
 
-  it('of an earlier run are found when the worker starts again', async () => {
+  it('that an earlier run left open are found when the worker starts again', async () => {
     await outbox.accept([line()]);
     const attempt = await outbox.opened();
     await outbox.reopen();

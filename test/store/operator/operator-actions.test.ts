@@ -25,7 +25,7 @@ const takenBack = {
 };
 const done = { state: 'fulfilled', error_code: null, error_message: null, review_reason: null, settled_at_ms: nowMs };
 
-/** What each allowed pair changes of its entry. Every pair that is not here is refused. */
+/** The fields that each allowed command changes. Every pair that is not listed is refused. */
 const changes: Partial<Record<`${Situation}: ${EntryActionName}`, Row>> = {
   'pending: hold': held,
   'pending: cancel': takenBack,
@@ -83,9 +83,9 @@ const pairs = names.flatMap((situation) =>
   })),
 );
 
-describe('a person and an entry', () => {
+describe('a command of a person for an entry', () => {
   it.each(pairs.filter(({ expected }) => expected === undefined))(
-    '$situation: $action is refused, and changes nothing',
+    '$action of an entry in "$situation" is refused and changes nothing',
     async ({ situation, action }) => {
       const box = await standingIn(situation);
       const all = everything(box);
@@ -97,7 +97,7 @@ describe('a person and an entry', () => {
   );
 
   it.each(pairs.filter(({ expected }) => expected !== undefined))(
-    '$situation: $action changes what it says, and nothing else',
+    '$action of an entry in "$situation" changes exactly the fields that it should',
     async ({ situation, action, expected = {} }) => {
       const box = await standingIn(situation);
       const before = entries(box)[0] ?? {};
@@ -119,12 +119,12 @@ describe('a person and an entry', () => {
       });
       const detail: { before: Row; after: Row } = JSON.parse(log.at(-1)?.detail ?? '{}');
       expect([detail.before['state'], detail.after['state']]).toEqual([before['state'], after['state']]);
-      // The shop gets the result again exactly when it says something else now.
+      // The result is due again exactly when it has changed.
       const isNews = before['state'] !== after['state'] || action === 'reorder';
       expect(versionOf(box) - versionBefore).toBe(isNews ? 1 : 0);
       const due = await box.store.results.dueDeliveries('folder', nowMs, 10);
       expect(due.length).toBeGreaterThanOrEqual(isNews ? 1 : 0);
-      // Only a new order makes a new reference, and one only; it has nothing of the old one but what was asked for.
+      // Only a re-order makes a new reference, and just one. Its entry copies the purchase, and nothing else.
       const fresh = {
         generation: 1,
         part: 0,
@@ -138,7 +138,7 @@ describe('a person and an entry', () => {
     },
   );
 
-  it.each(names)('%s: two people at once do one thing, not two', async (situation) => {
+  it.each(names)('given by two people at the same time is performed once: an entry in "%s"', async (situation) => {
     const box = await standingIn(situation);
     for (const action of ['cancel', 'reorder', 'resolve', 'hold', 'release'] as const) {
       if (changes[`${situation}: ${action}`] === undefined) continue;
@@ -150,7 +150,7 @@ describe('a person and an entry', () => {
     }
   });
 
-  it('is remembered with a reason and a name, or nothing is done', async () => {
+  it('is refused without a reason and an actor', async () => {
     const box = await standingIn('pending');
     const all = everything(box);
     for (const wrong of [{ reason: 'ok' }, { reason: '   a   ' }, { reason: 'x'.repeat(501) }, { actor: ' ' }]) {
@@ -160,7 +160,7 @@ describe('a person and an entry', () => {
     expect(everything(box)).toEqual(all);
   });
 
-  it('cannot touch an entry while it is looked up: the answer must find it where it was', async () => {
+  it('is refused while a lookup of the entry is in flight, because its answer applies to the present state', async () => {
     const box = await standingIn('unknown');
     const lookup = await box.store.submission.openAttempt(box.claim({ step: 'lookup', nowMs }));
     expect(lookup?.purpose).toBe('lookup');

@@ -17,10 +17,10 @@ import {
   standingIn,
 } from '../../support/operator.ts';
 
-describe('a doubt', () => {
+describe('an entry of unknown outcome', () => {
   const day3 = nowMs + 3 * referenceExpiryMs;
 
-  it('that was held is asked about before anything is sent again', async () => {
+  it('is looked up after it was held, before it is sent again', async () => {
     const box = await standingIn('pending');
     await settle(box, { ...nothing, nextStep: 'send' });
     await act(box, { action: 'hold' });
@@ -28,7 +28,7 @@ describe('a doubt', () => {
     expect(entries(box)[0]).toMatchObject({ state: 'unknown', next_step: 'lookup', outcome_unknown: 1 });
   });
 
-  it('that is too old and cannot be asked about is never sent again: a person decides', async () => {
+  it('is never sent again when its reference has expired and no lookup exists: it needs review', async () => {
     const blind = { nowMs: day3, lookupFamilies: [] };
     let box = await standingIn('held, unknown');
     await act(box, { action: 'release' }, blind);
@@ -36,12 +36,12 @@ describe('a doubt', () => {
     await expect(act(box, { action: 'retry' }, blind)).rejects.toMatchObject({ code: 'REFUSED' });
     box = await standingIn('unknown');
     await expect(act(box, { action: 'retry' }, blind)).rejects.toMatchObject({ code: 'REFUSED' });
-    // Young enough: the API still knows the reference, and answers with the first order.
+    // The reference has not expired: the API still knows it, and answers with the first order.
     await act(box, { action: 'retry' }, { lookupFamilies: [] });
     expect(entries(box)[0]).toMatchObject({ state: 'unknown', next_step: 'send', outcome_unknown: 1 });
   });
 
-  it('keeps what an earlier refusal said, so that only a lookup settles it', async () => {
+  it('keeps an earlier buffered rejection, so that only a lookup settles it', async () => {
     const box = await standingIn('pending');
     const refused = { code: 'out_of_stock', message: 'no stock', buffered: true };
     await settle(box, { ...nothing, row: 'out_of_stock', error: refused });
@@ -49,7 +49,7 @@ describe('a doubt', () => {
     expect(entries(box)[0]).toMatchObject({ error_buffered: 1, outcome_row: 'out_of_stock', outcome_unknown: 1 });
   });
 
-  it('is not called rejected while the last call may still be processed', async () => {
+  it('cannot be resolved as rejected before the settlement delay has ended', async () => {
     const box = await standingIn('needs_review, outcome unknown');
     const order = { action: 'resolve', as: 'rejected', orderNumber: null, note: null } as const;
     await expect(act(box, order, { nowMs: settlementDelayEndMs - 1 })).rejects.toMatchObject({ code: 'REFUSED' });
@@ -59,7 +59,7 @@ describe('a doubt', () => {
     expect(newReference).not.toBeNull();
   });
 
-  it('never leads to a new reference without a person saying that it was not bought', async () => {
+  it('cannot be re-ordered before a person has said that it was not bought', async () => {
     for (const situation of names.filter((name) => /unknown|\bplaced|needs_review|sending/.test(name))) {
       const box = await standingIn(situation);
       const tried: EntryActionName[] = [
@@ -79,8 +79,8 @@ describe('a doubt', () => {
   });
 });
 
-describe('an entry that a person settles', () => {
-  it('as bought takes the order number from the list of the supplier', async () => {
+describe('an entry that a person resolves', () => {
+  it('as bought gets the order number that the person found in the list of the supplier', async () => {
     const box = await standingIn('needs_review, outcome unknown');
     const order = { action: 'resolve', as: 'fulfilled', orderNumber: 'GC-77', note: null } as const;
     await expect(act(box, { ...order, orderNumber: null })).rejects.toMatchObject({ code: 'REFUSED' });
@@ -92,7 +92,7 @@ describe('an entry that a person settles', () => {
     });
   });
 
-  it('as not bought must not contradict what the API has said', async () => {
+  it('as not bought is refused when the API accepted the order', async () => {
     const box = await standingIn('needs_review, accepted');
     const order = { action: 'resolve', as: 'rejected', orderNumber: null, note: null } as const;
     await expect(act(box, order)).rejects.toMatchObject({ hint: expect.stringContaining('--order-number GC-1') });
@@ -101,7 +101,7 @@ describe('an entry that a person settles', () => {
     expect(entries(box)[0]).toMatchObject({ state: 'rejected', order_number: 'GC-1' });
   });
 
-  it('as not bought cannot hide units that were delivered', async () => {
+  it('as not bought is refused when units were delivered', async () => {
     const box = await standingIn('pending');
     await settle(box, review({ row: 'accepted', error: null, answer }));
     const order = { action: 'resolve', as: 'rejected', orderNumber: 'GC-1', note: null } as const;
@@ -110,8 +110,8 @@ describe('an entry that a person settles', () => {
   });
 });
 
-describe('an order made anew', () => {
-  it('needs the old reference repeated', async () => {
+describe('a re-order', () => {
+  it('must repeat the old reference as a confirmation', async () => {
     const box = await standingIn('rejected');
     for (const confirm of ['', 'yes', `${referenceOf(box)} `]) {
       await expect(act(box, { action: 'reorder', confirm })).rejects.toMatchObject({
@@ -121,7 +121,7 @@ describe('an order made anew', () => {
     expect(entries(box)).toHaveLength(1);
   });
 
-  it('takes the place of the old one in the result, and can itself be made anew', async () => {
+  it('replaces the old entry in the result, and can be re-ordered itself', async () => {
     const box = await standingIn('rejected');
     const first = await act(box, { action: 'reorder', confirm: referenceOf(box) });
     await settle(box, { ...outOfStock, state: 'rejected' });
@@ -138,10 +138,15 @@ describe('an order made anew', () => {
     expect(second.newReference).not.toBe(first.newReference);
   });
 
-  it('of one part leaves the other part alone', async () => {
+  it('of one part does not change the other part', async () => {
     const box = await standingIn('pending');
-    const half = (part: number) => ({ generation: 1, part, quantity: 1, currency: 'USD' });
-    await settle(box, { ...outOfStock, state: 'rejected', row: 'limit_exceeded', replacements: [half(0), half(1)] });
+    const part1of2 = (part: number) => ({ generation: 1, part, quantity: 1, currency: 'USD' });
+    await settle(box, {
+      ...outOfStock,
+      state: 'rejected',
+      row: 'limit_exceeded',
+      replacements: [part1of2(0), part1of2(1)],
+    });
     await settle(box, fulfilled);
     await settle(box, { ...outOfStock, state: 'rejected' });
     const reference = String(entries(box)[2]?.['reference']);
@@ -155,7 +160,7 @@ describe('an order made anew', () => {
   });
 });
 
-describe('the eSIMs of an order that a person settled', () => {
+describe('the eSIMs that a person names when resolving an order', () => {
   const iccid = '8988211000000000001';
   const order = { action: 'resolve', as: 'fulfilled', orderNumber: 'ES-7', note: null, iccids: [iccid] } as const;
   const cancelOf = (target: string) =>
@@ -169,7 +174,7 @@ describe('the eSIMs of an order that a person settled', () => {
     return box;
   }
 
-  it('are known to a later cancel', async () => {
+  it('are known to a later cancel of them', async () => {
     const box = await doubtfulEsim();
     await act(box, order);
     await box.accept([cancelOf(iccid)]);
@@ -177,8 +182,8 @@ describe('the eSIMs of an order that a person settled', () => {
   });
 
   it.each([
-    ['of an order that was not bought', { ...order, as: 'rejected' as const }],
-    ['when there are more than were ordered', { ...order, iccids: [iccid, '8988211000000000019'] }],
+    ['for an order that was not bought', { ...order, as: 'rejected' as const }],
+    ['when they are more than were ordered', { ...order, iccids: [iccid, '8988211000000000019'] }],
   ])('are refused %s, and nothing changes', async (_why, wrong) => {
     const box = await doubtfulEsim();
     const before = everything(box);
@@ -186,7 +191,7 @@ describe('the eSIMs of an order that a person settled', () => {
     expect(everything(box)).toEqual(before);
   });
 
-  it('are refused when the API said that they came with another order, and nothing changes', async () => {
+  it('are refused when the API delivered them with another order, and nothing changes', async () => {
     const box = await doubtfulEsim();
     await box.accept([line({ orderId: 'other', operation: 'esim_order', variant: null, plan: 'p' })]);
     await box.store.submission.closeAttempt(
@@ -202,7 +207,7 @@ describe('an eSIM', () => {
   const iccid = '8988211000000000001';
   const cancelLine = { operation: 'esim_cancel', variant: null, iccid, quantity: null, currency: null } as const;
 
-  it('is not spent on by two calls, when a person lets an earlier order for it go on beside a later one', async () => {
+  it('has one call in flight at most, also when a person releases an earlier order during a later one', async () => {
     for (const state of ['unknown', 'waiting'] as const) {
       const box = await Outbox.open();
       onTestFinished(() => box.close());
@@ -222,7 +227,7 @@ describe('an eSIM', () => {
     }
   });
 
-  it('whose order was refunded is never asked about, so that its cancel does not wait for an answer for ever', async () => {
+  it('whose order was refunded is not looked up for its cancel, which would wait for ever', async () => {
     for (const [state, step] of [
       ['fulfilled', 'lookup'],
       ['refunded', 'send'],

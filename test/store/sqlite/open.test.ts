@@ -22,7 +22,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('opening the outbox', () => {
-  it('refuses a missing database unless its creation was allowed, because an empty one is amnesia', () => {
+  it('refuses a missing database unless it may be created: an empty one has forgotten every order', () => {
     expect(() => openStore({ ...options, init: 'never' })).toThrow(
       expect.objectContaining({ code: 'DATABASE_MISSING' }),
     );
@@ -36,14 +36,14 @@ describe('opening the outbox', () => {
     expect(() => openStore(options)).toThrow(expect.objectContaining({ code: 'DATABASE_NEWER' }));
   });
 
-  it('refuses a second writer, and admits one as soon as the first is gone', async () => {
+  it('refuses a second writer until the first one has closed the outbox', async () => {
     const first = openStore(options);
     expect(() => openStore(options)).toThrow(expect.objectContaining({ code: 'DATABASE_LOCKED' }));
     await first.close();
     await openStore(options).close();
   });
 
-  it('refuses another upstream and another reference secret than it was made with', async () => {
+  it('refuses another upstream, and another reference secret, than the database was made with', async () => {
     await openStore(options).close();
     expect(() => openStore({ ...options, upstream: 'sandbox' })).toThrow(
       expect.objectContaining({ code: 'UPSTREAM_MISMATCH' }),
@@ -54,7 +54,7 @@ describe('opening the outbox', () => {
     );
   });
 
-  it('notices that its file was removed under it', async () => {
+  it('notices later that the database file was removed', async () => {
     const store = openStore(options);
     await store.checkHealth();
     rmSync(options.path);
@@ -62,12 +62,12 @@ describe('opening the outbox', () => {
     await store.close();
   });
 
-  it('keeps the file to its owner: it holds delivered codes', async () => {
+  it('lets only its owner read the file, because it holds delivered codes', async () => {
     await openStore(options).close();
     expect(statSync(options.path).mode & 0o777).toBe(0o600);
   });
 
-  it('offers the views that people read', async () => {
+  it('creates the views that people read', async () => {
     await openStore(options).close();
     const raw = new SqliteDatabase(options.path, { readonly: true });
     for (const view of ['outbox', 'outbox_attention', 'attempt_log', 'delivery_log', 'audit_log']) {

@@ -2,7 +2,7 @@ import SqliteDatabase from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { migrate, migrations, schemaVersion } from '../../../src/store/sqlite/migrate.ts';
 
-/** A database as a program that knew the first `version` migrations left it, with one order in it. */
+/** A database with one order, as a program left it that knew only the first `version` migrations. */
 function databaseOf(version: number): SqliteDatabase.Database {
   const database = new SqliteDatabase(':memory:');
   database.pragma('foreign_keys = ON');

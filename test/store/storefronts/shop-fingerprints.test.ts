@@ -40,7 +40,7 @@ describe('a shop that comes under another source', () => {
     });
   });
 
-  it('is refused with all that came with it: nothing of that is remembered', async () => {
+  it('is refused together with the other shops of that configuration, and none of them is remembered', async () => {
     const { adopt } = await outboxWith(shop('main', main));
     const other = { name: 'shopify/outlet', secret: 'the-secret-of-the-outlet' };
     await expect(adopt(2 * day, shop('first', other), shop('new', main))).rejects.toMatchObject({
@@ -49,7 +49,7 @@ describe('a shop that comes under another source', () => {
     await expect(adopt(2 * day, shop('second', other))).resolves.toBeUndefined();
   });
 
-  it('may have any other name, address and secret while the source stays, and then is known by those, too', async () => {
+  it('may change its name, address and secret while its source stays, and is then recognised by those, too', async () => {
     const { adopt } = await outboxWith(shop('main', main));
     const moved = { name: 'woocommerce/front', address: 'front.example', secret: 'the-next-secret-of-it' };
     await adopt(2 * day, shop('main', moved));
@@ -58,7 +58,7 @@ describe('a shop that comes under another source', () => {
     }
   });
 
-  it('is another shop 400 days after it was last configured', async () => {
+  it('counts as another shop 400 days after it was last configured', async () => {
     const { adopt } = await outboxWith(shop('main', main));
     await expect(adopt(401 * day, shop('new', main))).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
     await adopt(401 * day + 1);
@@ -66,7 +66,7 @@ describe('a shop that comes under another source', () => {
   });
 });
 
-it('no secret of a shop stands in the database', async () => {
+it('the secret of a shop is not stored in the database', async () => {
   const { outbox } = await outboxWith(shop('main', main));
   const database = new SqliteDatabase(outbox.path, { readonly: true });
   onTestFinished(() => void database.close());

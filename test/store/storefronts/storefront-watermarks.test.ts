@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { Outbox } from '../../support/outbox.ts';
 
-it('a watermark of a storefront moves forward only, but out of the future, is kept across a restart, and belongs to one source', async () => {
+it('the watermark of a source moves back only from the future, and survives a restart', async () => {
   const outbox = await Outbox.open();
   onTestFinished(() => outbox.close());
   const at = (source: string) => outbox.store.storefronts.watermark(source);

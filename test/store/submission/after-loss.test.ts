@@ -24,10 +24,10 @@ const parts: Settlement = {
   ],
 };
 
-it('the parts of an order are looked up first as it was, also when they are made long after that time is over', async () => {
+it('the parts of an order are looked up first like the order itself, also when it is split long after that time', async () => {
   await box.store.operator.beginAfterLoss({ actor: 'cli', reason: 'the disk was lost', nowMs: 500, untilMs: 5000 });
   await box.accept([line({ quantity: 2, rules: { partial: true } })], null, 1000);
-  // Long after: the order was lost with the old outbox, whenever it is looked at.
+  // Long after that time: the order was in the lost outbox, whenever it is claimed.
   const late = 900_000;
   expect(await box.store.submission.openAttempt(box.claim({ ...lookUp, nowMs: late }))).toBeNull();
   const looked = await box.opened({ step: 'lookup', nowMs: late });
@@ -41,7 +41,7 @@ it('the parts of an order are looked up first as it was, also when they are made
     recoveryStage: 'own_reference',
     outcomeUnknown: true,
   });
-  // What came in after that time is sent at once.
+  // An order that came in after that time is sent at once.
   await box.accept([line({ orderId: 'new' })], null, 6000);
   const sent = await box.opened({ ...lookUp, nowMs: late + 2 });
   expect(sent.entry).toMatchObject({ generation: 0, recoveryStage: 'none', outcomeUnknown: false });
@@ -58,7 +58,7 @@ const waiting: Settlement = {
   settlementDelayEndMs: null,
 };
 
-it('what was in doubt when an older copy was made is looked up like what was never sent: it may have moved on since', async () => {
+it('in an older copy an entry of unknown outcome is looked up like one that was never sent, because it may have changed since', async () => {
   await box.accept([line(mayHaveMoved)], null, 1000);
   await box.store.submission.closeAttempt(close(await box.opened(), outcomeUnknown));
   await box.store.operator.beginAfterLoss(loss);
@@ -71,7 +71,7 @@ it('what was in doubt when an older copy was made is looked up like what was nev
   expect(asked).toBe('own_reference');
 });
 
-it('what was being sent when an older copy was made is looked up first, too', async () => {
+it('in an older copy an entry in the state sending is looked up first, too', async () => {
   await box.accept([line(mayHaveMoved)], null, 1000);
   await box.opened();
   await box.store.operator.beginAfterLoss(loss);
@@ -79,7 +79,7 @@ it('what was being sent when an older copy was made is looked up first, too', as
   expect(open?.entry).toMatchObject({ state: 'sending', recoveryStage: 'own_reference' });
 });
 
-it('what was looked up after one loss is looked up again after the next', async () => {
+it('an entry that was looked up after one loss is looked up again after the next loss', async () => {
   await box.store.operator.beginAfterLoss({ ...loss, nowMs: 500 });
   await box.accept([line(mayHaveMoved)], null, 1000);
   expect(await box.store.submission.openAttempt(box.claim({ ...lookUp, nowMs: 2000 }))).toBeNull();

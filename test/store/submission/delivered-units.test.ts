@@ -8,7 +8,7 @@ beforeEach(async () => {
 });
 afterEach(() => outbox.close());
 
-/** The units that the result shows after an order's answers showed these, one after the other. */
+/** The units in the result of an order after these answers, one after the other. */
 async function shownAfter(...answers: (readonly Unit[])[]): Promise<readonly Unit[]> {
   await outbox.accept([line({ quantity: 3 })]);
   let attempt = await outbox.opened();

@@ -8,8 +8,8 @@ beforeEach(async () => {
 });
 afterEach(() => outbox.close());
 
-describe('what is due', () => {
-  it('comes in this order: in doubt, waiting, new; and while too much is in doubt, nothing new', async () => {
+describe('due entries', () => {
+  it('are claimed in the order unknown, waiting, pending; and no new ones while too many outcomes are unknown', async () => {
     await outbox.accept([line()]);
     await outbox.store.submission.closeAttempt(close(await outbox.opened(), { ...nothing, nextStep: 'send' }));
     await outbox.accept([line({ lineId: '2' })]);
@@ -31,7 +31,7 @@ describe('what is due', () => {
     expect(await outbox.store.submission.openAttempt(outbox.claim({ nowMs: 9000, allowNew: false }))).toBeNull();
   });
 
-  it('is told ahead, as the earliest of all shops and balances', async () => {
+  it('are announced by the earliest due time of all shops and balances', async () => {
     expect(await outbox.store.submission.nextDueAt('send')).toBeNull();
     await outbox.accept([line({ source: 'a', orderId: 'late' })], null, 3000);
     expect(await outbox.store.submission.nextDueAt('send')).toBe(3000);
@@ -40,7 +40,7 @@ describe('what is due', () => {
     expect(await outbox.store.submission.nextDueAt('send')).toBe(1500);
   });
 
-  it('is told anew after everything that changes it: what is taken, what is settled, and what is open', async () => {
+  it('are announced by another time after a claim, after a settlement, and while an attempt is open', async () => {
     await outbox.accept([line()], null, 3000);
     expect(await outbox.store.submission.nextDueAt('send')).toBe(3000);
     expect(await outbox.store.submission.nextDueAt('lookup')).toBeNull();
@@ -56,14 +56,14 @@ describe('what is due', () => {
     expect(await outbox.store.submission.nextDueAt('send')).toBe(5000);
   });
 
-  it('leaves out a balance that stands still, while another one flows', async () => {
+  it('of a paused balance are not claimed, while those of another balance are', async () => {
     await outbox.accept([line(), line({ lineId: '2', currency: 'EUR' })]);
     const attempt = await outbox.store.submission.openAttempt(outbox.claim({ pausedCurrencies: ['USD'] }));
     expect(attempt?.entry.currency).toBe('EUR');
     expect(await outbox.store.submission.openAttempt(outbox.claim({ pausedCurrencies: ['USD'] }))).toBeNull();
   });
 
-  it('takes the calls for one eSIM one after another, in the order in which they were asked for', async () => {
+  it('of one eSIM are claimed one after another, in the order in which they came', async () => {
     const iccid = '8988211000000000000';
     await outbox.accept([
       line({ operation: 'esim_topup', variant: null, plan: 'p', iccid, quantity: null }),
@@ -76,7 +76,7 @@ describe('what is due', () => {
     expect((await outbox.opened()).entry.operation).toBe('esim_cancel');
   });
 
-  it('ends what passed its deadline without a charge, and tells the shop', async () => {
+  it('expire when their deadline passes before anything was charged, and the shop gets the result', async () => {
     await outbox.accept([line({ notAfterMs: 1500 })]);
     expect(await outbox.store.submission.openAttempt(outbox.claim())).toBeNull();
     expect(await outbox.store.submission.expireOverdue(2000, 5)).toBe(1);
@@ -86,9 +86,9 @@ describe('what is due', () => {
 });
 
 describe('an order whose deadline passed before its outbox was lost', () => {
-  it('is looked up, and no more of them at a time than may be in doubt', async () => {
-    const wish = { actor: 'a person', reason: 'the disk is new', nowMs: 1000, untilMs: 9000 };
-    await outbox.store.operator.beginAfterLoss(wish);
+  it('is looked up, but no more of them at a time than outcomes may be unknown', async () => {
+    const request = { actor: 'a person', reason: 'the disk is new', nowMs: 1000, untilMs: 9000 };
+    await outbox.store.operator.beginAfterLoss(request);
     await outbox.accept(['1', '2', '3'].map((lineId) => line({ lineId, notAfterMs: 1500 })));
     for (const maxUnknownOutcomes of [1, 1, 2]) {
       expect(await outbox.store.submission.expireOverdue(2000, maxUnknownOutcomes)).toBe(0);
@@ -104,7 +104,7 @@ describe('an order whose deadline passes while it waits', () => {
     ['unreachable', 'not_after_passed'],
     ['out_of_stock', 'out_of_stock'],
     ['insufficient_balance', 'insufficient_balance'],
-  ] as const)('is told the refusal of itself, never what kept it from being asked: %s', async (row, code) => {
+  ] as const)('ends with the refusal of the order itself, and not with what kept it from being judged: %s', async (row, code) => {
     await outbox.accept([line({ notAfterMs: 5000 })]);
     const waiting = { ...nothing, state: 'waiting', nextStep: 'send', outcomeUnknown: false, row } as const;
     const error = { code: row, message: 'said then', buffered: false };
@@ -116,7 +116,7 @@ describe('an order whose deadline passes while it waits', () => {
 });
 
 describe('budget slots', () => {
-  it('survive a restart: settled ones with their time, open ones as settled by it, foreign ones as fresh', async () => {
+  it('survive a restart: settled ones with their time, open ones and those of another boot as settled now', async () => {
     await outbox.accept([line(), line({ lineId: '2' })]);
     await outbox.store.submission.closeAttempt(close(await outbox.opened(), fulfilled));
     await outbox.opened();
@@ -131,7 +131,7 @@ describe('budget slots', () => {
     expect(rebooted.map((slot) => slot.settledMono)).toEqual([50, 50, 50, 50]);
   });
 
-  it('are free at once when the call never left', async () => {
+  it('are free at once when their call never left', async () => {
     await outbox.accept([line()]);
     await outbox.store.submission.closeAttempt(
       close(
@@ -145,7 +145,7 @@ describe('budget slots', () => {
 });
 
 describe('the result of an order', () => {
-  it('is a function of the database alone, marked as made by the sandbox, with what was not accepted', async () => {
+  it('follows from the database alone, is marked as sandbox, and contains the rejected lines', async () => {
     await outbox.accept([line()]);
     await outbox.store.intake.acceptBatch({
       nowMs: 1100,
@@ -188,7 +188,7 @@ describe('the result of an order', () => {
     });
   });
 
-  it('is written once more when it changed while it was being written', async () => {
+  it('is written again when it changed while it was being written', async () => {
     await outbox.accept([line(), line({ lineId: '2' })]);
     await outbox.store.submission.closeAttempt(close(await outbox.opened(), fulfilled));
     const [due] = await outbox.store.results.dueDeliveries('folder', 9999, 10);
@@ -203,14 +203,14 @@ describe('the result of an order', () => {
     expect(next?.version).toBeGreaterThan(due?.version ?? 0);
   });
 
-  it('is written soon when the wall clock was years ahead and is set right; what was given up stays so', async () => {
+  it('is written soon after a wall clock that was years ahead is corrected, unless it was given up', async () => {
     const years = 200_000_000_000;
     await outbox.accept([line(), line({ orderId: 'other' })]);
     for (let count = 0; count < 2; count += 1)
       await outbox.store.submission.closeAttempt(close(await outbox.opened(), { ...fulfilled, answer: null }));
     const [late, given] = await outbox.store.results.dueDeliveries('folder', 9999, 10);
     if (late === undefined || given === undefined) throw new Error('both results are due');
-    const failed = { sink: 'folder', error: 'no room' };
+    const failed = { sink: 'folder', error: 'disk full' };
     await outbox.store.results.failDelivery({ ...failed, ...late, retryAtMs: years });
     await outbox.store.results.giveUpDelivery({ ...failed, ...given, nowMs: years });
     expect(await outbox.store.submission.bringForward({ nowMs: 5000, furthestMs: 900_000 })).toBe(1);
@@ -222,7 +222,7 @@ describe('the result of an order', () => {
 });
 
 describe('pauses', () => {
-  it('outlive the process, keep their first reason, and stand in the audit log', async () => {
+  it('outlive the process, keep their first reason, and are in the audit log', async () => {
     const pause = {
       scope: 'account',
       reason: 'api_disabled',
@@ -246,8 +246,8 @@ describe('pauses', () => {
   });
 });
 
-describe('fair share', () => {
-  it('lets a single order of one shop pass by the backlog of another', async () => {
+describe('the turns of shops and queues', () => {
+  it('let a single order of one shop overtake the backlog of another', async () => {
     await outbox.accept(Array.from({ length: 300 }, (_, order) => line({ source: 'large', orderId: `a${order}` })));
     await outbox.accept([line({ source: 'small', orderId: 'b' })]);
     await outbox.opened();
@@ -255,7 +255,7 @@ describe('fair share', () => {
     expect([...outbox.sendingSources()].toSorted()).toEqual(['large', 'small']);
   });
 
-  it('lets new orders pass by a crowd that is tried again, and the crowd by new orders', async () => {
+  it('let new orders and retried orders overtake each other', async () => {
     await outbox.accept(Array.from({ length: 20 }, (_, order) => line({ orderId: `old${order}` })));
     for (let order = 0; order < 20; order += 1) {
       await outbox.store.submission.closeAttempt(

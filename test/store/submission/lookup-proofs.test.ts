@@ -4,7 +4,7 @@ import { boughtOrderSql } from '../../../src/store/submission/lookup-proofs.ts';
 import { answer, close, fulfilled, line, Outbox } from '../../support/outbox.ts';
 
 describe('the proof that lookups work', () => {
-  it('is of one path, and the newest counts', async () => {
+  it('holds for one path of each kind, and the newest proof counts', async () => {
     const box = await Outbox.open();
     onTestFinished(() => box.close());
     await box.store.submission.lookups.prove({ kind: 'esim', path: '/esim/orders/{key}' });
@@ -14,7 +14,7 @@ describe('the proof that lookups work', () => {
 });
 
 describe('an order to try a lookup with', () => {
-  it('is one that was surely bought, of the kind: a top-up tells of top-ups alone', async () => {
+  it('was surely bought and is of the same kind: a top-up proves lookups of top-ups only', async () => {
     const box = await Outbox.open();
     onTestFinished(() => box.close());
     await box.accept([line({ operation: 'esim_topup', variant: null, plan: 'p', iccid: '8988211000000000001' })]);
@@ -29,7 +29,7 @@ describe('an order to try a lookup with', () => {
     expect(await box.store.submission.lookups.boughtReference('gift_card')).toBeNull();
   });
 
-  it('is none of long ago, which the supplier may have put away, and not the very last one, which it may not show yet', async () => {
+  it('is neither years old, because the supplier may have archived it, nor the very last one, which it may not show yet', async () => {
     const box = await Outbox.open();
     onTestFinished(() => box.close());
     const references: string[] = [];
@@ -43,7 +43,7 @@ describe('an order to try a lookup with', () => {
     expect(tried).toBe(10);
   });
 
-  it('is found without a search through what the other family bought', async () => {
+  it('is found by an index, without a search through the orders of the other family', async () => {
     const box = await Outbox.open();
     onTestFinished(() => box.close());
     const database = new SqliteDatabase(box.path, { readonly: true });

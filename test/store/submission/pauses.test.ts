@@ -25,12 +25,12 @@ const worker = (scope: string) => ({
 });
 const esim = { operation: 'esim_order', variant: null, plan: 'es-1' } as const;
 
-describe('a scope that a person stopped', () => {
+describe('a scope that a person paused', () => {
   it.each([
     { scope: 'account', stopped: {} },
     { scope: 'key:main', stopped: {} },
     { scope: 'balance:USD', stopped: {} },
-    // It could be charged to the other balance, but the person stopped this one.
+    // It could be charged to the other balance, but a person paused this one.
     { scope: 'balance:USD', stopped: { rules: { fallback_currency: 'EUR' } } },
     { scope: 'family:gift_card', stopped: {} },
     { scope: 'family:esim', stopped: esim },
@@ -48,7 +48,7 @@ describe('a scope that a person stopped', () => {
     expect((await box.store.submission.openAttempt(box.claim()))?.purpose).toBe('submit');
   });
 
-  it.each(['family:esim', 'balance:EUR', 'key:spare'])('stops nothing else: %s', async (scope) => {
+  it.each(['family:esim', 'balance:EUR', 'key:spare'])('does not pause other scopes: %s', async (scope) => {
     const box = await withLines({ ...esim, currency: 'EUR' }, {});
     await box.store.operator.pauseScope(person(scope));
     const first = await box.store.submission.openAttempt(box.claim());
@@ -60,7 +60,7 @@ describe('a scope that a person stopped', () => {
     ]);
   });
 
-  it('is not sent again while in doubt, but it is asked about', async () => {
+  it('sends no entry of unknown outcome again, but looks it up', async () => {
     const box = await withLines({}, {});
     await box.store.submission.closeAttempt(close(await box.opened(), { ...nothing, nextStep: 'send' }));
     await box.store.submission.closeAttempt(close(await box.opened(), nothing));
@@ -70,7 +70,7 @@ describe('a scope that a person stopped', () => {
     expect((await box.store.submission.openAttempt(box.claim({ ...later, step: 'lookup' })))?.purpose).toBe('lookup');
   });
 
-  it('goes on when a person says so, not when a probe that was under way succeeds', async () => {
+  it('is resumed by a person, and not by a probe that was in flight', async () => {
     const box = await withLines({});
     await box.store.submission.pauses.open(worker('balance:USD'));
     await box.store.operator.pauseScope(person('balance:USD'));
@@ -87,7 +87,7 @@ describe('a scope that a person stopped', () => {
         probes: 0,
       },
     ]);
-    // And what the worker meets meanwhile does not take it over.
+    // A pause that the worker opens meanwhile does not replace it.
     await box.store.submission.pauses.open(worker('balance:USD'));
     expect((await box.store.submission.pauses.all())[0]?.probeAtMs).toBeNull();
     await expect(box.store.operator.pauseScope(person('balance:USD'))).rejects.toMatchObject({ code: 'REFUSED' });
@@ -97,15 +97,15 @@ describe('a scope that a person stopped', () => {
   });
 });
 
-describe('a scope that the worker stopped', () => {
-  it('is not let go on by a probe once something was answered for it that only a person can judge', async () => {
+describe('a scope that the worker paused', () => {
+  it('is not resumed by a probe after an answer that only a person can judge', async () => {
     const box = await withLines({});
     const shut = { ...worker('account'), reason: 'api_disabled', message: 'maintenance' };
     await box.store.submission.pauses.open(shut);
     const mismatch = { ...shut, reason: 'answer_mismatch', message: 'another order', probeAtMs: null, nowMs: 5000 };
     await box.store.submission.pauses.open(mismatch);
     const left = [{ scope: 'account', reason: 'answer_mismatch', probeAtMs: null, sinceMs: 5000 }];
-    // The probe of the maintenance was under way, and the next 503 arrives.
+    // The probe of the first pause was in flight when the next 503 arrived.
     expect(await box.store.submission.pauses.end('account', 'worker', 'the API answers again', 6000)).toBe(false);
     await box.store.submission.pauses.open({ ...shut, nowMs: 7000 });
     expect(await box.store.submission.pauses.all()).toMatchObject(left);

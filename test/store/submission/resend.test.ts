@@ -11,7 +11,7 @@ const judging =
   (entry) =>
     judgeResend({ ...entry, canLookUp, mayBeElsewhere: false }, { referenceExpiryMs }, nowMs);
 
-/** An outbox with entries in doubt that are due to be sent again. */
+/** An outbox with entries of unknown outcome that are due to be sent again. */
 async function outcomeUnknown(...lines: ReturnType<typeof line>[]): Promise<Outbox> {
   const box = await Outbox.open();
   onTestFinished(() => box.close());
@@ -21,8 +21,8 @@ async function outcomeUnknown(...lines: ReturnType<typeof line>[]): Promise<Outb
   return box;
 }
 
-describe('a claim of an entry in doubt', () => {
-  it('sends nothing again that became too old while the worker stood still, and asks about it instead', async () => {
+describe('a claim of an entry of unknown outcome', () => {
+  it('looks it up instead of sending it when its reference expired while the worker was stopped', async () => {
     const box = await outcomeUnknown(line());
     const nowMs = 2000 + referenceExpiryMs;
     expect(await box.store.submission.openAttempt(box.claim({ nowMs, judgeResend: judging(nowMs, true) }))).toBeNull();
@@ -35,7 +35,7 @@ describe('a claim of an entry in doubt', () => {
     expect((await box.opened({ step: 'lookup', nowMs })).purpose).toBe('lookup');
   });
 
-  it('puts what cannot be asked about before a person, tells the shop, and goes on with the next', async () => {
+  it('flags it for review when it cannot be looked up, reports that to the shop, and claims the next entry', async () => {
     const old = line({ notAfterMs: 5000 });
     const box = await outcomeUnknown(old, line({ lineId: '2' }));
     const attempt = await box.opened({ nowMs: 5000, judgeResend: judging(5000, false) });
@@ -46,7 +46,7 @@ describe('a claim of an entry in doubt', () => {
     expect(due?.document.lines[0]?.state).toBe('needs_review');
   });
 
-  it('is refused to a person too, who would buy it late by a retry', async () => {
+  it('does not send it after its deadline, also when a person asks for a retry', async () => {
     const box = await outcomeUnknown(line({ notAfterMs: 5000 }));
     const late = { nowMs: 5000, lookupFamilies: [] };
     await expect(act(box, { action: 'retry' }, late)).rejects.toMatchObject({ code: 'REFUSED' });
@@ -55,8 +55,8 @@ describe('a claim of an entry in doubt', () => {
   });
 });
 
-describe('what takes the place of a refused entry', () => {
-  it('keeps the deadline of its order, also when that has passed meanwhile', async () => {
+describe('the replacement of a rejected entry', () => {
+  it('keeps the deadline of its order, also when that has passed', async () => {
     const box = await Outbox.open();
     onTestFinished(() => box.close());
     await box.accept([line({ quantity: 2, notAfterMs: 2200 })]);

@@ -10,8 +10,8 @@ async function outcomeUnknown(): Promise<Outbox> {
   return box;
 }
 
-describe('the quiet time of a doubt', () => {
-  it('is stored on the clock of the machine when it begins, and only then', async () => {
+describe('the settlement delay of an unknown outcome', () => {
+  it('is stamped by the monotonic clock when it begins, and only then', async () => {
     const box = await outcomeUnknown();
     expect(entries(box)[0]).toMatchObject({ settlement_delay_end_mono: 119_000, settlement_delay_boot_id: 'boot' });
     const asked = await box.opened({ step: 'lookup', nowMs: 4000 });
@@ -29,21 +29,21 @@ describe('the quiet time of a doubt', () => {
     expect(entries(box)[0]).toMatchObject({ settlement_delay_end_ms: null, settlement_delay_end_mono: null });
   });
 
-  it('goes on after a restart of the worker, and begins anew, once, after one of the machine', async () => {
+  it('continues after a restart of the worker, and begins again, once, after a restart of the machine', async () => {
     const box = await outcomeUnknown();
     await box.store.submission.restartSettlementDelays({ untilMono: 777_000, bootId: 'boot' });
     expect(entries(box)[0]).toMatchObject({ settlement_delay_end_mono: 119_000 });
     await box.store.submission.restartSettlementDelays({ untilMono: 120_500, bootId: 'next boot' });
     await box.store.submission.restartSettlementDelays({ untilMono: 180_500, bootId: 'next boot' });
-    // What people are shown, and what the time of an acceptance is counted from, stays.
+    // The end by the wall clock stays: people see it, and the deadline of an acceptance is counted from it.
     expect(entries(box)[0]).toMatchObject({ settlement_delay_end_mono: 120_500, settlement_delay_end_ms: 120_000 });
-    // Nobody can tell which run of the machine this is.
+    // Without a boot id every stamp may be of another run of the machine.
     await box.store.submission.restartSettlementDelays({ untilMono: 200_500, bootId: null });
     await box.store.submission.restartSettlementDelays({ untilMono: 260_500, bootId: null });
     expect(entries(box)[0]).toMatchObject({ settlement_delay_end_mono: 260_500, settlement_delay_boot_id: null });
   });
 
-  it('binds a person too, who set the clock forward', async () => {
+  it('also holds for a person who sets the wall clock forward', async () => {
     const box = await standingIn('pending');
     await settle(
       box,
@@ -61,7 +61,7 @@ describe('the quiet time of a doubt', () => {
     expect(entries(box)[0]).toMatchObject({ reference: referenceOf(box), state: 'rejected' });
   });
 
-  it('binds a person too where nobody knows which run of the machine this is', async () => {
+  it('also holds for a person where the machine has no boot id', async () => {
     const box = await standingIn('pending');
     await settle(
       box,

@@ -46,14 +46,14 @@ const rest: KeyBackOff = {
 };
 
 describe('the keys of the configuration', () => {
-  it('are kept as prints only: no value stands in the database', async () => {
+  it('are stored as fingerprints only, never with their value', async () => {
     await adopt({ main: 'sk-very-secret' });
     const found = rows<{ value_fingerprint: string }>(box, 'SELECT * FROM wholesale_keys');
     expect(JSON.stringify(found)).not.toContain('secret');
     expect(found[0]?.value_fingerprint).toMatch(/^[0-9a-f]{16}$/);
   });
 
-  it('keep their slots by their value: under another name after a restart, and when two names are exchanged', async () => {
+  it('keep the slots of their value under another name after a restart, also when two names are exchanged', async () => {
     await adopt({ main: 'A', spare: 'B' });
     await buyWith('main', '1');
     await box.reopen();
@@ -63,32 +63,32 @@ describe('the keys of the configuration', () => {
     expect(await slots()).toEqual(['spare requests', 'spare orders']);
   });
 
-  it('keep their slots by their name when the value is new', async () => {
+  it('keep the slots of their name when the value is new', async () => {
     await adopt({ main: 'A' });
     await buyWith('main', '1');
     expect(await adopt({ main: 'B' }, true)).toEqual({ replaced: ['main'] });
     expect(await slots()).toEqual(['main requests', 'main orders']);
   });
 
-  it('do not change their names while calls may be open: that is refused, and nothing has changed', async () => {
+  it('cannot change their names while the worker runs: that is refused, and nothing changes', async () => {
     await adopt({ main: 'A' });
     await buyWith('main', '1');
     await box.store.submission.pauses.open(pause('key:main'));
     await expect(adopt({ primary: 'A' }, true)).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
     expect(await slots()).toEqual(['main requests', 'main orders']);
     expect(await probes()).toEqual({ 'key:main': 900_000 });
-    // Also after it was gone for a while, as long as its budget is held.
+    // Also after it was removed for a while, as long as slots of its budget are held.
     await adopt({ other: 'C' }, true);
     await expect(adopt({ primary: 'A', other: 'C' }, true)).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
     expect(await adopt({ main: 'A', other: 'C' }, true)).toEqual({ replaced: [] });
   });
 
-  it('may change their names when nothing of their budget is held', async () => {
+  it('may change their names while no slot of their budget is held', async () => {
     await adopt({ main: 'A' });
     expect(await adopt({ primary: 'A' }, true)).toEqual({ replaced: [] });
   });
 
-  it('are looked at again at once where their value changed, and only there', async () => {
+  it('have their pauses probed at once when their value changed, and only then', async () => {
     await adopt({ main: 'A', spare: 'B' });
     for (const scope of ['key:main', 'key:spare', 'account', 'balance:USD'])
       await box.store.submission.pauses.open(pause(scope));
@@ -103,7 +103,7 @@ describe('the keys of the configuration', () => {
     });
   });
 
-  it('leave no pause of the worker behind when they are gone; that of a person stays', async () => {
+  it('end the pauses of the worker when they are removed, but not those of a person', async () => {
     await adopt({ main: 'A', spare: 'B', third: 'C' });
     await box.store.submission.pauses.open(pause('key:main'));
     await box.store.operator.pauseScope({ scope: 'key:spare', actor: 'cli:anna', reason: 'stocktaking', nowMs: 5000 });
@@ -113,8 +113,8 @@ describe('the keys of the configuration', () => {
   });
 });
 
-describe('what a server asked of a key', () => {
-  const turnAway = async (orderId: string): Promise<void> => {
+describe('the back-off of a key', () => {
+  const rateLimit = async (orderId: string): Promise<void> => {
     await box.accept([line({ orderId })]);
     const attempt = await box.opened();
     await box.store.submission.closeAttempt(
@@ -122,14 +122,14 @@ describe('what a server asked of a key', () => {
     );
   };
 
-  it('is on disk with the attempt that was turned away, and means the same to the next process', async () => {
-    await turnAway('1');
+  it('is on disk with the rate-limited attempt, and holds for the next process', async () => {
+    await rateLimit('1');
     await box.reopen();
     expect(await box.store.submission.budget.restoreBackOffs({ nowMono: 5000, bootId: 'boot' })).toEqual([rest]);
   });
 
-  it('lasts as long again after the machine was started anew, once', async () => {
-    await turnAway('1');
+  it('lasts its full length again, once, after a restart of the machine', async () => {
+    await rateLimit('1');
     const again = { ...rest, blockedUntilMono: 107_000, throttledUntilMono: 999_000 };
     expect(await box.store.submission.budget.restoreBackOffs({ nowMono: 100_000, bootId: 'next boot' })).toEqual([
       again,
@@ -139,9 +139,9 @@ describe('what a server asked of a key', () => {
     ]);
   });
 
-  it('binds the value it was said to: it ends with it, and goes with it to another name', async () => {
+  it('belongs to the value of the key: it ends with the value, and moves with it to another name', async () => {
     await adopt({ main: 'A', spare: 'B' });
-    await turnAway('1');
+    await rateLimit('1');
     await adopt({ main: 'B', spare: 'A' });
     expect(await box.store.submission.budget.restoreBackOffs({ nowMono: 5000, bootId: 'boot' })).toEqual([
       { ...rest, keyName: 'spare' },

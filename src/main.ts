@@ -1,4 +1,4 @@
 import { runCommandLine } from './cli/program.ts';
 
-// The one place that ends the process: what could not be stopped in time must not keep it alive.
+// Only this file ends the process. A part that did not stop in time must not keep it alive.
 process.exit(await runCommandLine(process.argv.slice(2)));

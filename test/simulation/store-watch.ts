@@ -9,7 +9,7 @@ import type { SimDisk } from './sim-disk.ts';
 import type { SimProcess } from './sim-process.ts';
 import { withFault, type SqliteFault } from './sqlite-tap.ts';
 
-/** The drawing of the states, written down a second time: the program's own table is not asked. */
+/** The legal transitions, written down a second time: the program's own table is not used. */
 const legal: Readonly<Record<string, string>> = {
   pending: 'sending unknown held cancelled expired needs_review',
   sending: 'pending waiting unknown placed fulfilled refunded rejected needs_review',
@@ -20,7 +20,7 @@ const legal: Readonly<Record<string, string>> = {
   held: 'pending waiting unknown placed cancelled needs_review',
 };
 
-/** Calls that change nothing: to die beside one of them is to die beside the port call before it. */
+/** Calls that change nothing: to crash at one of them is the same as to crash at the port call before it. */
 const reads = new Set([
   'submission.nextDueAt',
   'results.nextDeliveryAt',
@@ -42,13 +42,13 @@ const changesEntries = new Set([
   'operator.actOnEntry',
 ]);
 
-/** The kind that a lookup is written down to have found something of; null for another call. */
+/** The kind whose lookup is recorded as proven; null for another call. */
 function kindOf(value: unknown): LookedUp | null {
   const kind = typeof value === 'object' && value !== null && 'kind' in value ? value.kind : null;
   return lookedUpKinds.find((one) => one === kind) ?? null;
 }
 
-/** Makes every call of the real store a port call, and looks at what it did. */
+/** Makes every call of the real store a port call, and checks what it did. */
 export class StoreWatch {
   readonly #disk: SimDisk;
   readonly #coverage: Coverage;
@@ -56,14 +56,14 @@ export class StoreWatch {
   readonly #trace: (what: string) => void;
   readonly #unknownLimit: () => number;
   readonly #freeBytes: () => number;
-  /** A call that a process had open when it died may have been processed, even if it never left. */
+  /** A call that was in flight when its process died may have been processed, even if it never left. */
   readonly #onCrashedCall: (subject: string) => void;
   /** What SQLite does to this call of the store; null for nothing. */
   readonly #faultOf: (process: SimProcess, name: string) => SqliteFault | null;
   readonly #onFault: (process: SimProcess, name: string) => void;
   readonly #states = new Map<string, string>();
   readonly #open = new Map<number, OpenAttempt>();
-  /** Something changed since the last look: whether all is done is worth asking again. */
+  /** Something changed since the last check, so everything may be done now. */
   changed = true;
 
   constructor(options: {
@@ -163,12 +163,12 @@ export class StoreWatch {
     this.#checkStates();
   }
 
-  /** What the last transaction of a dying process changed is looked at, too. */
+  /** Checks what the last transaction of a dying process changed. */
   lookAtTheEnd(): void {
     if (this.#disk.isOpen) this.#checkStates();
   }
 
-  /** What the spending calls are for that are open on the disk: the process may have died before it knew one closed. */
+  /** The subjects of the spending calls that are open on disk: the process may have died before it knew that one closed. */
   openSubjects(): readonly string[] {
     const sql = 'SELECT id FROM attempts WHERE closed_at_ms IS NULL';
     const open = this.#disk.isOpen ? this.#disk.connection.prepare<[], number>(sql).pluck().all() : null;
@@ -177,12 +177,12 @@ export class StoreWatch {
       .map(subjectOfEntry);
   }
 
-  /** A process is gone: what it left open is found by the next one. */
+  /** A process is gone: the next one finds the attempts that it left open. */
   forgetOpen(): void {
     this.#open.clear();
   }
 
-  /** The outbox is another one: nothing in it has a past. */
+  /** The outbox is a new one: its entries have no earlier states. */
   forgetAll(): void {
     this.#open.clear();
     this.#states.clear();
@@ -201,12 +201,12 @@ export class StoreWatch {
     if (outcome.row === 'out_of_stock' && settlement.replacements.length > 0) this.#coverage.hit('fewer ordered');
     this.#coverage.hit(`to ${settlement.state}`);
     this.#trace(
-      `close attempt ${close.attemptId} ${outcome.row} -> ${settlement.state}${settlement.outcomeUnknown ? ' in doubt' : ''}` +
+      `close attempt ${close.attemptId} ${outcome.row} -> ${settlement.state}${settlement.outcomeUnknown ? ' outcome unknown' : ''}` +
         ` ${settlement.nextStep}${settlement.reviewReason === null ? '' : ` (${settlement.reviewReason})`}`,
     );
   }
 
-  /** What an outbox that follows a lost one found out about what it had not sent. */
+  /** Counts what an outbox that replaced a lost one found out about entries that it had not sent. */
   #coveredOfLoss(stage: RecoveryStage, { outcome, settlement }: AttemptClose): void {
     if (stage === 'none') return;
     const took =
@@ -228,7 +228,7 @@ export class StoreWatch {
       this.#states.set(reference, state);
     }
     if (unknown > this.#unknownLimit())
-      this.#violate('I13', `${unknown} entries are in doubt, the limit is ${this.#unknownLimit()}`);
+      this.#violate('I13', `the outcome of ${unknown} entries is unknown, the limit is ${this.#unknownLimit()}`);
   }
 }
 

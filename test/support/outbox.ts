@@ -9,7 +9,7 @@ import { openStore } from '../../src/store/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { AttemptClaim, AttemptClose, OpenAttempt } from '../../src/store/submission/submission.ts';
 
-/** A store on a real file, with the steps that tests take most. */
+/** A store on a real file, with the steps that most tests need. */
 export class Outbox {
   readonly path: string;
   readonly #folder: string;
@@ -68,12 +68,12 @@ export class Outbox {
     };
   }
 
-  /** What people and callers did, read beside the store. */
+  /** The audit log, read by a connection of its own. */
   auditLog(): readonly Record<string, unknown>[] {
     return this.#query('SELECT * FROM audit_log');
   }
 
-  /** The shops whose calls are open. */
+  /** The sources that have a call in flight. */
   sendingSources(): readonly string[] {
     const sql = "SELECT source FROM outbox WHERE state = 'sending'";
     return this.#query(sql).map(({ source }) => String(source));

@@ -59,7 +59,7 @@ describe('an entry of unknown outcome', () => {
     expect(newReference).not.toBeNull();
   });
 
-  it('cannot be re-ordered before a person has said that it was not bought', async () => {
+  it('cannot be re-ordered until a person says that it was not bought', async () => {
     for (const situation of names.filter((name) => /unknown|\bplaced|needs_review|sending/.test(name))) {
       const box = await standingIn(situation);
       const tried: EntryActionName[] = [

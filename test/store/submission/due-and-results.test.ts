@@ -104,15 +104,18 @@ describe('an order whose deadline passes while it waits', () => {
     ['unreachable', 'not_after_passed'],
     ['out_of_stock', 'out_of_stock'],
     ['insufficient_balance', 'insufficient_balance'],
-  ] as const)('ends with the refusal of the order itself, and not with what kept it from being judged: %s', async (row, code) => {
-    await outbox.accept([line({ notAfterMs: 5000 })]);
-    const waiting = { ...nothing, state: 'waiting', nextStep: 'send', outcomeUnknown: false, row } as const;
-    const error = { code: row, message: 'said then', buffered: false };
-    await outbox.store.submission.closeAttempt(close(await outbox.opened(), { ...waiting, error }));
-    expect(await outbox.store.submission.expireOverdue(5000, 5)).toBe(1);
-    const [due] = await outbox.store.results.dueDeliveries('folder', 9999, 10);
-    expect(due?.document.lines[0]?.entries[0]).toMatchObject({ state: 'rejected', error: { code } });
-  });
+  ] as const)(
+    'ends with the refusal of the order itself, and not with what kept it from being judged: %s',
+    async (row, code) => {
+      await outbox.accept([line({ notAfterMs: 5000 })]);
+      const waiting = { ...nothing, state: 'waiting', nextStep: 'send', outcomeUnknown: false, row } as const;
+      const error = { code: row, message: 'said then', buffered: false };
+      await outbox.store.submission.closeAttempt(close(await outbox.opened(), { ...waiting, error }));
+      expect(await outbox.store.submission.expireOverdue(5000, 5)).toBe(1);
+      const [due] = await outbox.store.results.dueDeliveries('folder', 9999, 10);
+      expect(due?.document.lines[0]?.entries[0]).toMatchObject({ state: 'rejected', error: { code } });
+    },
+  );
 });
 
 describe('budget slots', () => {

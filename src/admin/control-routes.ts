@@ -7,6 +7,7 @@ import { operatorCommandSchema, type CommandResult, type OperatorCommand } from 
 import { OrderSyncError, type OrderSyncErrorCode } from '../core/order-sync-error.ts';
 import { ConfigInvalidError } from '../config/config-issue.ts';
 import type { ReloadReport } from '../config/reload-plan.ts';
+import { controlMark, controlPath, reloadPath } from './control-protocol.ts';
 
 interface ControlOptions {
   /** The token in the worker's run file. */
@@ -20,10 +21,6 @@ interface ControlOptions {
   readonly logger: Logger;
 }
 
-/** Marks an answer as the worker's own: a stale run file can lead the command line to any other program. */
-export const controlMark = 'x-order-sync-control';
-export const controlPath = '/control/commands';
-export const reloadPath = '/control/reload';
 const bodyBytes = 1_048_576;
 
 const statusOf: Partial<Record<OrderSyncErrorCode, 404 | 409 | 422>> = {

@@ -1,43 +1,33 @@
 import { Command, CommanderError } from 'commander';
 import { programVersion } from '../ops/program-version.ts';
-import { addCheckConfig } from './commands/check-config.ts';
-import { addDb } from './commands/db.ts';
-import { addDemo } from './commands/demo.ts';
-import { addHealth } from './commands/health.ts';
-import { addInit } from './commands/init.ts';
-import { addOrders } from './commands/orders.ts';
-import { addQueue } from './commands/queue.ts';
-import { addReconcile } from './commands/reconcile.ts';
-import { addReload } from './commands/reload.ts';
-import { addResults } from './commands/results.ts';
-import { addRun } from './commands/run.ts';
-import { addSandbox } from './commands/sandbox.ts';
-import { addSkus } from './commands/skus.ts';
-import { addSubmit } from './commands/submit.ts';
-import { addVersion } from './commands/version.ts';
-import { addWire } from './commands/wire.ts';
 import { processContext, type CliContext } from './context.ts';
 import { exitCodes, reportError, reportUsage, type ExitCode } from './errors.ts';
 
-/** Adds one command, or a group of them, to the program. In the order of `--help`. */
-const commands: readonly ((program: Command, context: CliContext) => void)[] = [
-  addRun,
-  addDemo,
-  addInit,
-  addCheckConfig,
-  addSubmit,
-  addOrders,
-  addQueue,
-  addResults,
-  addReconcile,
-  addSkus,
-  addHealth,
-  addReload,
-  addDb,
-  addWire,
-  addSandbox,
-  addVersion,
-];
+/** Adds one command, or a group of them, to the program. */
+type AddCommand = (program: Command, context: CliContext) => void;
+
+/**
+ * The commands, in the order of `--help`. A command loads its modules when it is called, which saves most of the start of
+ * a short command.
+ */
+const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
+  run: async () => (await import('./commands/run.ts')).addRun,
+  demo: async () => (await import('./commands/demo.ts')).addDemo,
+  init: async () => (await import('./commands/init.ts')).addInit,
+  'check-config': async () => (await import('./commands/check-config.ts')).addCheckConfig,
+  submit: async () => (await import('./commands/submit.ts')).addSubmit,
+  orders: async () => (await import('./commands/orders.ts')).addOrders,
+  queue: async () => (await import('./commands/queue.ts')).addQueue,
+  results: async () => (await import('./commands/results.ts')).addResults,
+  reconcile: async () => (await import('./commands/reconcile.ts')).addReconcile,
+  skus: async () => (await import('./commands/skus.ts')).addSkus,
+  health: async () => (await import('./commands/health.ts')).addHealth,
+  reload: async () => (await import('./commands/reload.ts')).addReload,
+  db: async () => (await import('./commands/db.ts')).addDb,
+  wire: async () => (await import('./commands/wire.ts')).addWire,
+  sandbox: async () => (await import('./commands/sandbox.ts')).addSandbox,
+  version: async () => (await import('./commands/version.ts')).addVersion,
+};
 
 /**
  * Runs one command. Resolves to an exit code (docs/cli.md); it never ends the process itself, and never throws.
@@ -57,7 +47,7 @@ export async function runCommandLine(
   // Known before the arguments are parsed: a usage error is JSON for a program that asked for JSON.
   const json = argv.includes('--json');
   try {
-    await buildProgram(context, json).parseAsync([...argv], { from: 'user' });
+    await (await buildProgram(context, argv[0], json)).parseAsync([...argv], { from: 'user' });
     return exitCode;
   } catch (error) {
     if (!(error instanceof CommanderError)) return reportError(error, context.stderr, json);
@@ -67,7 +57,10 @@ export async function runCommandLine(
   }
 }
 
-export function buildProgram(context: CliContext, json = false): Command {
+/**
+ * @param called the first argument: of a command that exists only that one is loaded, else all, for help and suggestions
+ */
+export async function buildProgram(context: CliContext, called?: string, json = false): Promise<Command> {
   const program = new Command('order-sync')
     .description('Buys what a shop sold from a Wholesale Ordering API, each order exactly once.')
     .version(programVersion, '-V, --version', 'print the version')
@@ -83,6 +76,7 @@ export function buildProgram(context: CliContext, json = false): Command {
       getOutHelpWidth: () => 100,
       getErrHelpWidth: () => 100,
     });
-  for (const add of commands) add(program, context);
+  const one = called !== undefined && Object.hasOwn(commands, called) ? commands[called] : undefined;
+  for (const load of one === undefined ? Object.values(commands) : [one]) (await load())(program, context);
   return program;
 }

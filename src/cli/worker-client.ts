@@ -1,7 +1,6 @@
 import { userInfo } from 'node:os';
 import { z } from 'zod';
-import { controlMark, controlPath, reloadPath } from '../admin/control-routes.ts';
-import { performWithoutWorker } from '../app/work-without-worker.ts';
+import { controlMark, controlPath, reloadPath } from '../admin/control-protocol.ts';
 import type { Config } from '../config/config.ts';
 import {
   commandResultSchema,
@@ -50,6 +49,8 @@ export async function sendCommand(
     const answered = await askWorker(config, command);
     if (answered !== null) return answered;
     try {
+      // Loaded only here: most commands find a running worker and need neither the store nor the API client.
+      const { performWithoutWorker } = await import('../app/work-without-worker.ts');
       return await performWithoutWorker(deps, command);
     } catch (error) {
       if (!hasCode(error, 'DATABASE_LOCKED')) throw error;

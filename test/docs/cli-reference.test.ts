@@ -24,7 +24,7 @@ function commandsOf(command: Command, prefix = ''): { name: string; options: str
   });
 }
 
-const program = buildProgram(processContext(() => undefined));
+const program = await buildProgram(processContext(() => undefined));
 const everywhere = ['--config', '--set', '--json'];
 
 describe('docs/cli.md', () => {

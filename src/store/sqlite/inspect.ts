@@ -3,7 +3,7 @@ import { readMeta } from './meta.ts';
 import { migrations, refuseNewer, schemaVersion } from './migrate.ts';
 
 /** What `order-sync db check` finds. */
-export interface DatabaseInspection {
+interface DatabaseInspection {
   /** Damage that SQLite finds in the file, and rows that refer to a missing row; empty when it is sound. */
   readonly problems: readonly string[];
   readonly schemaVersion: number;

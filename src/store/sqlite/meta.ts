@@ -18,7 +18,7 @@ export function writeMeta(database: Sqlite, name: string, value: string): void {
 }
 
 /** What a database belongs to. It is stamped once, and refuses another upstream or another reference secret. */
-export interface DatabaseStamp {
+interface DatabaseStamp {
   /** The upstream that the references are sent to: an origin, or `sandbox`. */
   readonly upstream: string;
   readonly namespace: ReferenceNamespace;

@@ -1,11 +1,21 @@
 import { resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Counts what arrives in real windows of time; it waits most of the time, so it runs while the others work. */
 const timed = ['test/submit/budget-at-server.test.ts'];
 
 /** Replaces the SQLite driver for its whole process. */
 const replacing = ['test/simulation/**/*.test.ts'];
+
+/** The tests that wait most come first, so that the others fill the processor meanwhile and none is left at the end. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const waits = ({ moduleId }: TestSpecification): number =>
+      timed.some((path) => moduleId.endsWith(path)) ? 2 : moduleId.includes('/test/e2e/') ? 1 : 0;
+    return (await super.sort(files)).toSorted((a, b) => waits(b) - waits(a));
+  }
+}
 
 export default defineConfig({
   test: {
@@ -19,7 +29,9 @@ export default defineConfig({
     // Programs that tests start take what they compiled from here, as an installed worker does.
     env: { NODE_COMPILE_CACHE: resolve(import.meta.dirname, 'node_modules/.cache/order-sync-tests') },
     globalSetup: 'test/support/fill-compile-cache.ts',
-    maxWorkers: 3,
+    // Twice the cores of a small machine: most of the time is waiting.
+    maxWorkers: 4,
+    sequence: { sequencer: LongestFirst },
     projects: [
       { extends: true, test: { name: 'suite', include: ['test/**/*.test.ts'], exclude: [...timed, ...replacing] } },
       { extends: true, test: { name: 'simulation', include: replacing, isolate: true } },

@@ -152,7 +152,7 @@ export const specRules: SpecRule[] = [
     [
       'Errors follow section 7.',
       errorShape,
-      'ten thousand junk requests get rows of the error table, never a 500, and change nothing',
+      '${runs} junk requests get rows of the error table, never a 500, and change nothing',
     ],
     [
       'POST `/orders`: place a gift card / software order. Carries a reference, a quantity and the balance to charge. Counts toward the order limit.',

@@ -9,11 +9,15 @@ const timed = ['test/submit/budget-at-server.test.ts'];
 const replacing = ['test/simulation/**/*.test.ts'];
 
 /** The tests that wait most come first, so that the others fill the processor meanwhile and none is left at the end. */
+function waitRank({ moduleId }: TestSpecification): number {
+  if (timed.some((path) => moduleId.endsWith(path))) return 2;
+  return moduleId.includes('/test/e2e/') ? 1 : 0;
+}
+
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const waits = ({ moduleId }: TestSpecification): number =>
-      timed.some((path) => moduleId.endsWith(path)) ? 2 : moduleId.includes('/test/e2e/') ? 1 : 0;
-    return (await super.sort(files)).toSorted((a, b) => waits(b) - waits(a));
+    const sorted: readonly TestSpecification[] = await BaseSequencer.prototype.sort.call(this, files);
+    return sorted.toSorted((a, b) => waitRank(b) - waitRank(a));
   }
 }
 

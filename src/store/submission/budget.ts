@@ -40,6 +40,88 @@ const noBackOff: BackOffRow = {
   rateLimitedAtMs: null,
 };
 
+/** The keys of the configuration, by name. */
+function keyStatements(database: Sqlite) {
+  return {
+    keys: database.prepare<[], KeyRow>(
+      'SELECT key_name AS name, value_fingerprint AS fingerprint FROM wholesale_keys ORDER BY key_name',
+    ),
+    putKey: database.prepare(
+      `INSERT INTO wholesale_keys (key_name, value_fingerprint) VALUES (:name, :fingerprint)
+       ON CONFLICT (key_name) DO UPDATE SET value_fingerprint = excluded.value_fingerprint`,
+    ),
+    // A key that was removed is remembered while slots of its budget are held: it may come back under another name.
+    dropOthers: database.prepare(
+      `DELETE FROM wholesale_keys WHERE key_name NOT IN (SELECT value FROM json_each(:names))
+       AND key_name NOT IN (SELECT key_name FROM budget_slots)`,
+    ),
+    moveSlots: database.prepare(
+      `UPDATE budget_slots SET key_name = (SELECT m.value FROM json_each(:moves) m WHERE m.key = budget_slots.key_name)
+       WHERE key_name IN (SELECT key FROM json_each(:moves))`,
+    ),
+    // A slot is there while its call is in flight, and until its window is over.
+    isInUse: database.prepare<{ name: string }, number>(
+      `SELECT 1 FROM budget_slots WHERE key_name = :name
+       UNION ALL SELECT 1 FROM wholesale_keys WHERE key_name = :name AND stamped_mono IS NOT NULL LIMIT 1`,
+    ),
+  };
+}
+
+/** What a 429 asked of each key. */
+function backOffStatements(database: Sqlite) {
+  return {
+    backOff: database.prepare<[string], BackOffRow>(
+      `SELECT boot_id AS bootId, stamped_mono AS stampedMono, blocked_until_mono AS blockedUntilMono,
+         throttled_until_mono AS throttledUntilMono, throttle_length_ms AS throttleLengthMs, rate_limited_at_ms AS rateLimitedAtMs
+       FROM wholesale_keys WHERE key_name = ?`,
+    ),
+    putBackOff: database.prepare(
+      `INSERT INTO wholesale_keys (key_name, boot_id, stamped_mono, blocked_until_mono, throttled_until_mono,
+         throttle_length_ms, rate_limited_at_ms)
+       VALUES (:keyName, :bootId, :stampedMono, :blockedUntilMono, :throttledUntilMono, :throttleLengthMs, :rateLimitedAtMs)
+       ON CONFLICT (key_name) DO UPDATE SET boot_id = excluded.boot_id, stamped_mono = excluded.stamped_mono,
+         blocked_until_mono = excluded.blocked_until_mono, throttled_until_mono = excluded.throttled_until_mono,
+         throttle_length_ms = excluded.throttle_length_ms, rate_limited_at_ms = excluded.rate_limited_at_ms`,
+    ),
+    // A back-off that was stamped in another run of the machine lasts its full length again, from now on.
+    restartBackOffs: database.prepare(
+      `UPDATE wholesale_keys SET boot_id = :bootId, stamped_mono = :nowMono,
+         blocked_until_mono = :nowMono + max(0, blocked_until_mono - stamped_mono),
+         throttled_until_mono = :nowMono + max(0, throttled_until_mono - stamped_mono)
+       WHERE stamped_mono IS NOT NULL AND (boot_id IS NULL OR boot_id IS NOT :bootId)`,
+    ),
+    backOffs: database.prepare<[], KeyBackOff>(
+      `SELECT key_name AS keyName, blocked_until_mono AS blockedUntilMono, throttled_until_mono AS throttledUntilMono,
+         throttle_length_ms AS throttleLengthMs
+       FROM wholesale_keys WHERE stamped_mono IS NOT NULL ORDER BY key_name`,
+    ),
+  };
+}
+
+/** The slots of every call. */
+function slotStatements(database: Sqlite) {
+  return {
+    takeSlot: database.prepare(
+      'INSERT INTO budget_slots (key_name, limit_name, attempt_id, boot_id, taken_mono) VALUES (?, ?, ?, ?, ?)',
+    ),
+    settleSlot: database.prepare('UPDATE budget_slots SET settled_mono = ? WHERE id = ?'),
+    settleAttempt: database.prepare(
+      'UPDATE budget_slots SET settled_mono = ?, boot_id = ? WHERE attempt_id = ? AND settled_mono IS NULL',
+    ),
+    freeAttempt: database.prepare('DELETE FROM budget_slots WHERE attempt_id = ?'),
+    settleOthers: database.prepare(
+      `UPDATE budget_slots SET settled_mono = :settledMono, boot_id = :bootId
+       WHERE settled_mono IS NULL OR boot_id IS NULL OR boot_id IS NOT :bootId`,
+    ),
+    slots: database.prepare<[], BudgetSlot>(
+      'SELECT key_name AS keyName, limit_name AS limitName, settled_mono AS settledMono FROM budget_slots ORDER BY settled_mono',
+    ),
+    forgetSlots: database.prepare(
+      'DELETE FROM budget_slots WHERE settled_mono IS NOT NULL AND boot_id IS ? AND settled_mono < ?',
+    ),
+  };
+}
+
 /**
  * Slots are kept until their window is over, so that a restart remembers them. The server counts its budget by the value
  * of a key: when a value comes under another name, its slots and its back-off move to that name.
@@ -54,72 +136,7 @@ export class SqliteBudget implements StoredBudget {
     this.#database = database;
     this.#namespace = parts.namespace;
     this.#pauses = parts.pauses;
-    this.#statements = {
-      keys: database.prepare<[], KeyRow>(
-        'SELECT key_name AS name, value_fingerprint AS fingerprint FROM wholesale_keys ORDER BY key_name',
-      ),
-      putKey: database.prepare(
-        `INSERT INTO wholesale_keys (key_name, value_fingerprint) VALUES (:name, :fingerprint)
-         ON CONFLICT (key_name) DO UPDATE SET value_fingerprint = excluded.value_fingerprint`,
-      ),
-      // A key that was removed is remembered while slots of its budget are held: it may come back under another name.
-      dropOthers: database.prepare(
-        `DELETE FROM wholesale_keys WHERE key_name NOT IN (SELECT value FROM json_each(:names))
-         AND key_name NOT IN (SELECT key_name FROM budget_slots)`,
-      ),
-      moveSlots: database.prepare(
-        `UPDATE budget_slots SET key_name = (SELECT m.value FROM json_each(:moves) m WHERE m.key = budget_slots.key_name)
-         WHERE key_name IN (SELECT key FROM json_each(:moves))`,
-      ),
-      // A slot is there while its call is in flight, and until its window is over.
-      isInUse: database.prepare<{ name: string }, number>(
-        `SELECT 1 FROM budget_slots WHERE key_name = :name
-         UNION ALL SELECT 1 FROM wholesale_keys WHERE key_name = :name AND stamped_mono IS NOT NULL LIMIT 1`,
-      ),
-      backOff: database.prepare<[string], BackOffRow>(
-        `SELECT boot_id AS bootId, stamped_mono AS stampedMono, blocked_until_mono AS blockedUntilMono,
-           throttled_until_mono AS throttledUntilMono, throttle_length_ms AS throttleLengthMs, rate_limited_at_ms AS rateLimitedAtMs
-         FROM wholesale_keys WHERE key_name = ?`,
-      ),
-      putBackOff: database.prepare(
-        `INSERT INTO wholesale_keys (key_name, boot_id, stamped_mono, blocked_until_mono, throttled_until_mono,
-           throttle_length_ms, rate_limited_at_ms)
-         VALUES (:keyName, :bootId, :stampedMono, :blockedUntilMono, :throttledUntilMono, :throttleLengthMs, :rateLimitedAtMs)
-         ON CONFLICT (key_name) DO UPDATE SET boot_id = excluded.boot_id, stamped_mono = excluded.stamped_mono,
-           blocked_until_mono = excluded.blocked_until_mono, throttled_until_mono = excluded.throttled_until_mono,
-           throttle_length_ms = excluded.throttle_length_ms, rate_limited_at_ms = excluded.rate_limited_at_ms`,
-      ),
-      // A back-off that was stamped in another run of the machine lasts its full length again, from now on.
-      restartBackOffs: database.prepare(
-        `UPDATE wholesale_keys SET boot_id = :bootId, stamped_mono = :nowMono,
-           blocked_until_mono = :nowMono + max(0, blocked_until_mono - stamped_mono),
-           throttled_until_mono = :nowMono + max(0, throttled_until_mono - stamped_mono)
-         WHERE stamped_mono IS NOT NULL AND (boot_id IS NULL OR boot_id IS NOT :bootId)`,
-      ),
-      backOffs: database.prepare<[], KeyBackOff>(
-        `SELECT key_name AS keyName, blocked_until_mono AS blockedUntilMono, throttled_until_mono AS throttledUntilMono,
-           throttle_length_ms AS throttleLengthMs
-         FROM wholesale_keys WHERE stamped_mono IS NOT NULL ORDER BY key_name`,
-      ),
-      takeSlot: database.prepare(
-        'INSERT INTO budget_slots (key_name, limit_name, attempt_id, boot_id, taken_mono) VALUES (?, ?, ?, ?, ?)',
-      ),
-      settleSlot: database.prepare('UPDATE budget_slots SET settled_mono = ? WHERE id = ?'),
-      settleAttempt: database.prepare(
-        'UPDATE budget_slots SET settled_mono = ?, boot_id = ? WHERE attempt_id = ? AND settled_mono IS NULL',
-      ),
-      freeAttempt: database.prepare('DELETE FROM budget_slots WHERE attempt_id = ?'),
-      settleOthers: database.prepare(
-        `UPDATE budget_slots SET settled_mono = :settledMono, boot_id = :bootId
-         WHERE settled_mono IS NULL OR boot_id IS NULL OR boot_id IS NOT :bootId`,
-      ),
-      slots: database.prepare<[], BudgetSlot>(
-        'SELECT key_name AS keyName, limit_name AS limitName, settled_mono AS settledMono FROM budget_slots ORDER BY settled_mono',
-      ),
-      forgetSlots: database.prepare(
-        'DELETE FROM budget_slots WHERE settled_mono IS NOT NULL AND boot_id IS ? AND settled_mono < ?',
-      ),
-    };
+    this.#statements = { ...keyStatements(database), ...backOffStatements(database), ...slotStatements(database) };
   }
 
   async adoptKeys(keys: KeysInUse): Promise<KeysAdopted> {

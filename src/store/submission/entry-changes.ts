@@ -36,6 +36,90 @@ function wasOrderRefused(row: EntryRow): boolean {
   return outcome !== null && decisionTable[outcome][column].verdict === 'wait';
 }
 
+/** Changes of the state of one entry, each conditional on the state that was read. */
+function stateStatements(database: Sqlite) {
+  return {
+    settle: database.prepare(
+      `UPDATE entries SET state = :state, next_step = :nextStep, due_at_ms = :dueAtMs, outcome_unknown = :outcomeUnknown,
+         settlement_delay_end_ms = :settlementDelayEndMs, tries = :tries, absences = :absences, recovery_stage = :recoveryStage,
+         settlement_delay_end_mono = CASE WHEN :settlementDelayEndMs IS NULL THEN NULL ELSE coalesce(:settlementDelayEndMono, settlement_delay_end_mono) END,
+         settlement_delay_boot_id = CASE WHEN :settlementDelayEndMono IS NULL THEN settlement_delay_boot_id ELSE :bootId END,
+         attempts = attempts + :counted, outcome_row = :row,
+         first_sent_at_ms = coalesce(first_sent_at_ms, :sentAtMs),
+         error_code = :errorCode, error_message = :errorMessage, error_buffered = :errorBuffered,
+         review_reason = :reviewReason,
+         order_number = coalesce(:orderNumber, order_number), status = coalesce(:status, status),
+         cost = coalesce(:cost, cost), charged_currency = coalesce(:chargedCurrency, charged_currency),
+         units = coalesce(:units, units), updated_at_ms = :nowMs,
+         settled_at_ms = CASE WHEN :final = 1 THEN :nowMs ELSE settled_at_ms END
+       WHERE id = :id AND state = :from`,
+    ),
+    applyCommand: database.prepare(
+      `UPDATE entries SET state = :state, next_step = :nextStep, due_at_ms = :dueAtMs, outcome_unknown = :outcomeUnknown,
+         settlement_delay_end_ms = :settlementDelayEndMs, review_reason = :reviewReason,
+         settlement_delay_end_mono = CASE WHEN :settlementDelayEndMs IS NULL THEN NULL ELSE settlement_delay_end_mono END, held_from = :heldFrom,
+         order_number = coalesce(order_number, :orderNumber), tries = CASE WHEN :restartsSchedule = 1 THEN 0 ELSE tries END, absences = 0,
+         error_code = CASE WHEN :keepError = 1 THEN error_code ELSE :errorCode END,
+         error_message = CASE WHEN :keepError = 1 THEN error_message ELSE :errorMessage END,
+         error_buffered = CASE WHEN :keepError = 1 THEN error_buffered ELSE 0 END, updated_at_ms = :nowMs,
+         settled_at_ms = CASE WHEN :final = 1 THEN :nowMs ELSE settled_at_ms END
+       WHERE id = :id AND state = :from
+         AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.entry_id = entries.id AND a.closed_at_ms IS NULL)`,
+    ),
+    end: database.prepare(
+      `UPDATE entries SET state = :state, updated_at_ms = :nowMs, settled_at_ms = :nowMs,
+         error_code = CASE WHEN :keepError = 1 THEN coalesce(error_code, :errorCode) ELSE :errorCode END,
+         error_message = CASE WHEN :keepError = 1 THEN coalesce(error_message, :errorMessage) ELSE :errorMessage END
+       WHERE id = :id AND state = :from`,
+    ),
+    flag: database.prepare(
+      `UPDATE entries SET state = 'needs_review', review_reason = :reason, updated_at_ms = :nowMs WHERE id = :id AND state = :from`,
+    ),
+    lookUpNext: database.prepare(
+      `UPDATE entries SET next_step = 'lookup', due_at_ms = :nowMs, updated_at_ms = :nowMs WHERE id = :id AND state = 'unknown'`,
+    ),
+    recover: database.prepare(
+      `UPDATE entries SET state = 'unknown', outcome_unknown = 1, next_step = 'send', recovery_stage = 1, absences = 0, due_at_ms = :nowMs,
+         updated_at_ms = :nowMs WHERE id = :id AND state = :from`,
+    ),
+    lowerQuantity: database.prepare(
+      `UPDATE entries SET quantity = :quantity, updated_at_ms = :nowMs WHERE id = :id AND quantity > :quantity
+       AND state IN ('pending', 'held') AND attempts = 0 AND request_body IS NULL AND outcome_unknown = 0 AND generation = 0`,
+    ),
+  };
+}
+
+/** What takes the place of an entry. */
+function replacementStatements(database: Sqlite) {
+  return {
+    insertReplacement: database.prepare(
+      `INSERT INTO entries (reference, line_id, generation, part, operation, variant, plan, iccid, quantity, days, currency,
+                            not_after_ms, rules, state, lane, due_at_ms, created_at_ms, updated_at_ms)
+       SELECT :reference, line_id, :generation, :part, operation, variant, plan, iccid, :quantity, days, :currency,
+              -- A replacement that the worker orders by itself keeps the deadline. One that a person orders drops a
+              -- deadline that has passed: it would expire at once.
+              CASE WHEN :byPerson = 0 OR not_after_ms > :nowMs THEN not_after_ms END, rules, 'pending', :lane, :nowMs,
+              -- After a loss a replacement is looked up first, too, if its original was: however long that took.
+              CASE WHEN :byPerson = 0 AND recovery_stage <> 0 THEN created_at_ms ELSE :nowMs END, :nowMs
+       FROM entries WHERE id = :id`,
+    ),
+    markReplaced: database.prepare('UPDATE entries SET replaced = 1 WHERE id = ? AND replaced = 0'),
+    isTaken: database
+      .prepare<[number, number, number], number>(
+        'SELECT 1 FROM entries WHERE line_id = ? AND generation = ? AND part = ?',
+      )
+      .pluck(),
+    lineOf: database.prepare<[number], { requestId: number; source: string; orderId: string; lineId: string }>(
+      `SELECT r.id AS requestId, r.source, r.order_id AS orderId, l.line_id AS lineId
+       FROM lines l JOIN requests r ON r.id = l.request_id WHERE l.id = +?`,
+    ),
+    learnLimit: database.prepare(
+      `INSERT INTO variant_limits (variant, known_limit, learned_at_ms) VALUES (:variant, :limit, :nowMs)
+       ON CONFLICT (variant) DO UPDATE SET known_limit = min(known_limit, :limit), learned_at_ms = :nowMs`,
+    ),
+  };
+}
+
 /**
  * The only writer of an entry's state. Each change is legal, conditional on the state that was read, and counted. Every
  * method is called inside a transaction.
@@ -50,80 +134,7 @@ export class EntryChanges {
     this.#database = database;
     this.#namespace = namespace;
     this.#results = results;
-    this.#statements = {
-      settle: database.prepare(
-        `UPDATE entries SET state = :state, next_step = :nextStep, due_at_ms = :dueAtMs, outcome_unknown = :outcomeUnknown,
-           settlement_delay_end_ms = :settlementDelayEndMs, tries = :tries, absences = :absences, recovery_stage = :recoveryStage,
-           settlement_delay_end_mono = CASE WHEN :settlementDelayEndMs IS NULL THEN NULL ELSE coalesce(:settlementDelayEndMono, settlement_delay_end_mono) END,
-           settlement_delay_boot_id = CASE WHEN :settlementDelayEndMono IS NULL THEN settlement_delay_boot_id ELSE :bootId END,
-           attempts = attempts + :counted, outcome_row = :row,
-           first_sent_at_ms = coalesce(first_sent_at_ms, :sentAtMs),
-           error_code = :errorCode, error_message = :errorMessage, error_buffered = :errorBuffered,
-           review_reason = :reviewReason,
-           order_number = coalesce(:orderNumber, order_number), status = coalesce(:status, status),
-           cost = coalesce(:cost, cost), charged_currency = coalesce(:chargedCurrency, charged_currency),
-           units = coalesce(:units, units), updated_at_ms = :nowMs,
-           settled_at_ms = CASE WHEN :final = 1 THEN :nowMs ELSE settled_at_ms END
-         WHERE id = :id AND state = :from`,
-      ),
-      applyCommand: database.prepare(
-        `UPDATE entries SET state = :state, next_step = :nextStep, due_at_ms = :dueAtMs, outcome_unknown = :outcomeUnknown,
-           settlement_delay_end_ms = :settlementDelayEndMs, review_reason = :reviewReason,
-           settlement_delay_end_mono = CASE WHEN :settlementDelayEndMs IS NULL THEN NULL ELSE settlement_delay_end_mono END, held_from = :heldFrom,
-           order_number = coalesce(order_number, :orderNumber), tries = CASE WHEN :restartsSchedule = 1 THEN 0 ELSE tries END, absences = 0,
-           error_code = CASE WHEN :keepError = 1 THEN error_code ELSE :errorCode END,
-           error_message = CASE WHEN :keepError = 1 THEN error_message ELSE :errorMessage END,
-           error_buffered = CASE WHEN :keepError = 1 THEN error_buffered ELSE 0 END, updated_at_ms = :nowMs,
-           settled_at_ms = CASE WHEN :final = 1 THEN :nowMs ELSE settled_at_ms END
-         WHERE id = :id AND state = :from
-           AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.entry_id = entries.id AND a.closed_at_ms IS NULL)`,
-      ),
-      end: database.prepare(
-        `UPDATE entries SET state = :state, updated_at_ms = :nowMs, settled_at_ms = :nowMs,
-           error_code = CASE WHEN :keepError = 1 THEN coalesce(error_code, :errorCode) ELSE :errorCode END,
-           error_message = CASE WHEN :keepError = 1 THEN coalesce(error_message, :errorMessage) ELSE :errorMessage END
-         WHERE id = :id AND state = :from`,
-      ),
-      flag: database.prepare(
-        `UPDATE entries SET state = 'needs_review', review_reason = :reason, updated_at_ms = :nowMs WHERE id = :id AND state = :from`,
-      ),
-      lookUpNext: database.prepare(
-        `UPDATE entries SET next_step = 'lookup', due_at_ms = :nowMs, updated_at_ms = :nowMs WHERE id = :id AND state = 'unknown'`,
-      ),
-      recover: database.prepare(
-        `UPDATE entries SET state = 'unknown', outcome_unknown = 1, next_step = 'send', recovery_stage = 1, absences = 0, due_at_ms = :nowMs,
-           updated_at_ms = :nowMs WHERE id = :id AND state = :from`,
-      ),
-      lowerQuantity: database.prepare(
-        `UPDATE entries SET quantity = :quantity, updated_at_ms = :nowMs WHERE id = :id AND quantity > :quantity
-         AND state IN ('pending', 'held') AND attempts = 0 AND request_body IS NULL AND outcome_unknown = 0 AND generation = 0`,
-      ),
-      insertReplacement: database.prepare(
-        `INSERT INTO entries (reference, line_id, generation, part, operation, variant, plan, iccid, quantity, days, currency,
-                              not_after_ms, rules, state, lane, due_at_ms, created_at_ms, updated_at_ms)
-         SELECT :reference, line_id, :generation, :part, operation, variant, plan, iccid, :quantity, days, :currency,
-                -- A replacement that the worker orders by itself keeps the deadline. One that a person orders drops a
-                -- deadline that has passed: it would expire at once.
-                CASE WHEN :byPerson = 0 OR not_after_ms > :nowMs THEN not_after_ms END, rules, 'pending', :lane, :nowMs,
-                -- After a loss a replacement is looked up first, too, if its original was: however long that took.
-                CASE WHEN :byPerson = 0 AND recovery_stage <> 0 THEN created_at_ms ELSE :nowMs END, :nowMs
-         FROM entries WHERE id = :id`,
-      ),
-      markReplaced: database.prepare('UPDATE entries SET replaced = 1 WHERE id = ? AND replaced = 0'),
-      isTaken: database
-        .prepare<[number, number, number], number>(
-          'SELECT 1 FROM entries WHERE line_id = ? AND generation = ? AND part = ?',
-        )
-        .pluck(),
-      lineOf: database.prepare<[number], { requestId: number; source: string; orderId: string; lineId: string }>(
-        `SELECT r.id AS requestId, r.source, r.order_id AS orderId, l.line_id AS lineId
-         FROM lines l JOIN requests r ON r.id = l.request_id WHERE l.id = +?`,
-      ),
-      learnLimit: database.prepare(
-        `INSERT INTO variant_limits (variant, known_limit, learned_at_ms) VALUES (:variant, :limit, :nowMs)
-         ON CONFLICT (variant) DO UPDATE SET known_limit = min(known_limit, :limit), learned_at_ms = :nowMs`,
-      ),
-    };
+    this.#statements = { ...stateStatements(database), ...replacementStatements(database) };
   }
 
   /** Records what a call led to. */

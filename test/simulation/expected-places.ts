@@ -18,7 +18,7 @@ const notAtTheEnd = new Set(['held', 'pending', 'sending', 'waiting', 'unknown',
 /** Every cell of the decision table that can be reached, every state, and a crash at every port call. */
 export const expectedPlaces: readonly string[] = [
   ...outcomeRows.flatMap((row) =>
-    ['buy clean', 'buy in doubt', 'cancel clean', 'cancel in doubt']
+    ['buy clean', 'buy unknown', 'cancel clean', 'cancel unknown']
       .filter((column) => !(column.startsWith('cancel') && ofGiftCards.has(row)))
       .map((column) => `cell ${row} ${column}`),
   ),

@@ -170,7 +170,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     plan: plan(
-      'cancel in doubt',
+      'cancel with an unknown outcome',
       followedBy('esim_cancel', { script: onlyFirst({ kind: 'lost_answer', end: 'reset' }, /\/cancel$/) }),
     ),
     ends: { 'o1/1': ['fulfilled', 'refunded'], 'f1-o1/1': ['fulfilled'] },

@@ -194,7 +194,7 @@ export class StoreWatch {
     this.#open.delete(close.attemptId);
     const operation = attempt?.entry.operation === 'esim_cancel' ? 'cancel' : 'buy';
     if (outcome.row === 'crashed' && attempt?.purpose === 'submit') this.#onCrashedCall(subjectOfEntry(attempt));
-    const history = attempt?.entry.outcomeUnknown === true ? 'in doubt' : 'clean';
+    const history = attempt?.entry.outcomeUnknown === true ? 'unknown' : 'clean';
     if (attempt?.purpose === 'submit') this.#coverage.hit(`cell ${outcome.row} ${operation} ${history}`);
     else this.#coverage.hit(`lookup ${outcome.row} ${operation} ${attempt?.entry.state}`);
     if (attempt !== undefined) this.#coveredOfLoss(attempt.entry.recoveryStage, close);

@@ -6,8 +6,11 @@ import { retiredWords } from './retired-words.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
-/** The list itself, and the glossary's column of former words. */
-const exempt = ['test/docs/retired-words.ts', 'docs/glossary.md'];
+/** The list itself. */
+const exempt = ['test/docs/retired-words.ts'];
+
+/** The last column of the glossary has the former words. */
+const withoutFormerly = (line: string): string => line.replace(/\|[^|]*\|\s*$/, '');
 
 const texts = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
   cwd: root,
@@ -19,7 +22,8 @@ const texts = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
 
 describe('plain words', () => {
   it.each(texts)('%s has no retired word', (path) => {
-    const lines = readFileSync(join(root, path), 'utf8').split('\n');
+    const text = readFileSync(join(root, path), 'utf8').split('\n');
+    const lines = path === 'docs/glossary.md' ? text.map(withoutFormerly) : text;
     const found = lines.flatMap((line, index) =>
       retiredWords.flatMap(({ pattern, use }) => {
         const met = pattern.exec(line)?.[0];

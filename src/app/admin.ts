@@ -12,7 +12,7 @@ import type { ConfigReloader } from './config-reloader.ts';
 import type { CurrentConfig, WorkerDeps } from './worker-deps.ts';
 
 /** The parts that health checks and commands reach. */
-export interface AdminParts {
+interface AdminParts {
   readonly store: Store;
   readonly dispatcher: Dispatcher;
   readonly gate: BudgetGate;

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Config, LoadedConfig } from '../config/config.ts';
 import { planReload, readUntilStable, type ConfigInUse, type ReloadReport } from '../config/reload-plan.ts';
 
-export interface ReloadDeps {
+interface ReloadDeps {
   readonly inUse: ConfigInUse;
   /** Reads and checks the whole configuration. Throws CONFIG_INVALID with every mistake. */
   readonly load: () => LoadedConfig;

@@ -13,7 +13,7 @@ import { ConfigReloader } from './config-reloader.ts';
 import type { CurrentConfig, WorkerDeps } from './worker-deps.ts';
 
 /** The parts that a reload changes. */
-export interface ReloadedParts {
+interface ReloadedParts {
   readonly store: Store;
   readonly gate: BudgetGate;
   readonly dispatcher: Dispatcher;

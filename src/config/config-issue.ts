@@ -24,6 +24,6 @@ export class ConfigInvalidError extends OrderSyncError {
   }
 }
 
-export function renderIssue(issue: ConfigIssue): string {
+function renderIssue(issue: ConfigIssue): string {
   return [issue.place, issue.path, issue.problem].filter((part) => part !== '').join(' ');
 }

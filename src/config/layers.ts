@@ -3,13 +3,13 @@ import { schemaNodeAt, type ConfigPath } from './schema-tree.ts';
 import { parseYamlValue, type YamlFile } from './yaml-file.ts';
 
 /** Who set a value: a place in the file, the name of a variable, or a flag. */
-export interface Origin {
+interface Origin {
   readonly kind: 'file' | 'environment' | 'flag';
   readonly place: string;
 }
 
 /** File, environment and flags as one tree, with the origin of each value. */
-export interface LayeredTree {
+interface LayeredTree {
   readonly tree: unknown;
   readonly origins: Origins;
   readonly issues: readonly ConfigIssue[];

@@ -14,7 +14,7 @@ export interface ReloadReport {
 /** The configuration in use, with the digests of its values. */
 export type ConfigInUse = Pick<LoadedConfig, 'config' | 'digests'>;
 
-export interface ReloadPlan extends ConfigInUse {
+interface ReloadPlan extends ConfigInUse {
   /** Keys that take effect now, for example `wholesale.keys[].value`. */
   readonly applied: readonly string[];
   /** Keys that changed, and keep the value in use until a restart. */

@@ -10,7 +10,7 @@ import { TrialOrders } from './trial-orders.ts';
 import { WakeUp } from '../ops/wake-up.ts';
 import type { SubmitSettings } from './settings.ts';
 
-export interface DispatcherOptions extends Pick<SubmitSettings, 'concurrency' | 'maxUnknownOutcomes'> {
+interface DispatcherOptions extends Pick<SubmitSettings, 'concurrency' | 'maxUnknownOutcomes'> {
   readonly incarnationId: number;
   /** With less free space on the disk nothing is sent. Default 100 MiB. */
   readonly minFreeBytes?: number;

@@ -7,7 +7,7 @@ export interface CatalogueDeps extends CallDeps {
   readonly wholesale: Pick<WholesaleClient, 'products' | 'destinations' | 'plans'>;
 }
 
-export interface CatalogueQuestion {
+interface CatalogueQuestion {
   readonly variants: readonly string[];
   readonly plans: readonly string[];
   /** When to stop, in ms from now: a big catalogue on a small budget takes long. */

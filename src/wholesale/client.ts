@@ -58,7 +58,7 @@ export interface Submission extends RenderedCall, Keyed {
   readonly expect: Expectation;
 }
 
-export interface LookupCall extends Keyed {
+interface LookupCall extends Keyed {
   readonly family: Family;
   /** The reference or the number of the order (Spec 7, `not_found`: "no order with that number or reference"). */
   readonly key: string;
@@ -68,7 +68,7 @@ export interface LookupCall extends Keyed {
   readonly ordered?: Purchase | null;
 }
 
-export interface EsimLookupCall extends Keyed {
+interface EsimLookupCall extends Keyed {
   readonly iccid: string;
 }
 

@@ -2,7 +2,7 @@ import { operations, familyOf, type Family, type Operation } from '../order/oper
 import { OrderSyncError } from '../order-sync-error.ts';
 
 /** What can be paused. As text: `account`, `key:<name>`, `balance:<currency>` or `family:<family>`. */
-export type PauseScope =
+type PauseScope =
   | { readonly kind: 'account' }
   | { readonly kind: 'key'; readonly name: string }
   | { readonly kind: 'balance'; readonly currency: string }

@@ -1,7 +1,7 @@
 import type { RecoveryStage } from '../entry/states.ts';
 
 /** What decides whether an entry with an unknown outcome may be sent again now, under the same reference. */
-export interface ResendFacts {
+interface ResendFacts {
   readonly notAfterMs: number | null;
   readonly firstSentAtMs: number | null;
   readonly recoveryStage: RecoveryStage;

@@ -1,5 +1,5 @@
 /** When a settlement delay ends: by the wall clock, and by the monotonic clock if that is known. */
-export interface SettlementDelayEnd {
+interface SettlementDelayEnd {
   readonly settlementDelayEndMs: number | null;
   /** Null when it was recorded before the machine was restarted: then the monotonic clock cannot be compared. */
   readonly settlementDelayEndMono: number | null;

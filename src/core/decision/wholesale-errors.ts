@@ -1,7 +1,7 @@
 import type { Family } from '../order/operation.ts';
 
 /** One row of the error table of the specification (Spec 7). */
-export interface WholesaleErrorRow {
+interface WholesaleErrorRow {
   readonly http: number;
   /** Null only for 429, which is given no code. */
   readonly code: string | null;

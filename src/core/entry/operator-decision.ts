@@ -43,7 +43,7 @@ export interface OperatorFacts extends ActionSubject, Pick<ReferencedPurchase, '
   readonly canLookUp: boolean;
 }
 
-export interface OperatorPolicy {
+interface OperatorPolicy {
   readonly nowMs: number;
   /** After this long since the first send the same reference is not sent again: the API may have forgotten it. */
   readonly referenceExpiryMs: number;
@@ -67,7 +67,7 @@ export interface OperatorMove {
   readonly reorders: boolean;
 }
 
-export type OperatorVerdict =
+type OperatorVerdict =
   | { readonly ok: true; readonly move: OperatorMove }
   | { readonly ok: false; readonly why: string; readonly hint: string };
 

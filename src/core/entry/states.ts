@@ -44,7 +44,7 @@ export function zeroCounts(): Record<EntryState, number> {
 }
 
 export const finalStates = ['fulfilled', 'refunded', 'rejected', 'expired', 'cancelled'] as const;
-export type FinalState = (typeof finalStates)[number];
+type FinalState = (typeof finalStates)[number];
 
 const transitions: Record<EntryState, readonly EntryState[]> = {
   pending: ['sending', 'unknown', 'held', 'cancelled', 'expired', 'needs_review'],
@@ -70,7 +70,7 @@ export function isFinal(state: EntryState): state is FinalState {
   return transitions[state].length === 0;
 }
 
-export const entryActions = ['retry', 'hold', 'release', 'cancel', 'reorder', 'resolve'] as const;
+const entryActions = ['retry', 'hold', 'release', 'cancel', 'reorder', 'resolve'] as const;
 export type EntryActionName = (typeof entryActions)[number];
 
 /** What decides which actions are allowed. */

@@ -4,7 +4,7 @@ import type { Operation } from '../order/operation.ts';
 import type { Unit } from '../decision/order-answer.ts';
 
 /** The state of a whole order. `completed`: every line was bought, or its cancel was confirmed. */
-export type OrderState = 'completed' | 'partial' | 'failed' | 'needs_review' | 'in_progress';
+type OrderState = 'completed' | 'partial' | 'failed' | 'needs_review' | 'in_progress';
 
 /**
  * The state of a line in a result: that of one of its entries; `partial` when all entries ended and only some were bought;
@@ -24,7 +24,7 @@ export interface ResultEntry {
   readonly error: ResultError | null;
 }
 
-export interface ResultError {
+interface ResultError {
   readonly code: string;
   readonly message: string;
   /** What the shop, or a person there, can do about it. */

@@ -1,6 +1,6 @@
 import { fingerprintOf, type AcceptableLine } from '../../core/order/order-request.ts';
 import { assert } from '../../core/order-sync-error.ts';
-import { purchaseFields, purchaseOf, type Purchase } from '../../core/order/purchase.ts';
+import { purchaseFields, type Purchase } from '../../core/order/purchase.ts';
 import { referenceFor, type ReferenceNamespace } from '../../core/order/reference.ts';
 import type { SqliteResults } from '../results/sqlite-results.ts';
 import type { Sqlite } from '../sqlite/database.ts';
@@ -39,9 +39,11 @@ export class LineTable {
       findRequest: database
         .prepare<[string, string], number>('SELECT id FROM requests WHERE source = ? AND order_id = ?')
         .pluck(),
+      // The three statements that run for each new line take their values by position: by name, they cost a fifth of all
+      // that accepting a line costs.
       insertRequest: database.prepare(
-        `INSERT INTO requests (source, order_id, metadata, received_at_ms, updated_at_ms)
-         VALUES (:source, :orderId, :metadata, :nowMs, :nowMs) ON CONFLICT DO NOTHING`,
+        `INSERT INTO requests (source, order_id, metadata, received_at_ms, updated_at_ms) VALUES (?, ?, ?, ?, ?)
+         ON CONFLICT DO NOTHING`,
       ),
       // An order that so far has rejections only has no metadata yet: its first accepted lines bring it.
       adoptMetadata: database.prepare(
@@ -56,14 +58,12 @@ export class LineTable {
       insertLine: database.prepare(
         `INSERT INTO lines (request_id, line_id, operation, variant, plan, iccid, quantity, days, currency, not_after_ms, extra,
                             fingerprint, file_id, received_at_ms)
-         VALUES (:requestId, :lineId, :operation, :variant, :plan, :iccid, :quantity, :days, :currency, :notAfterMs, :extra,
-                 :fingerprint, :fileId, :nowMs)`,
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       ),
       insertEntry: database.prepare(
         `INSERT INTO entries (reference, line_id, operation, variant, plan, iccid, quantity, days, currency, not_after_ms,
                               state, rules, lane, due_at_ms, created_at_ms, updated_at_ms)
-         VALUES (:reference, :rowId, :operation, :variant, :plan, :iccid, :quantity, :days, :currency, :notAfterMs,
-                 'pending', :rules, :lane, :nowMs, :nowMs, :nowMs)`,
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?)`,
       ),
       insertRejection: database.prepare(
         `INSERT INTO rejections (file_id, line_number, source, order_id, line_id, code, field, rule, value, created_at_ms)
@@ -134,7 +134,7 @@ export class LineTable {
     metadata: AcceptableLine['metadata'] = {},
   ): { requestId: number; isNew: boolean } {
     const text = JSON.stringify(metadata);
-    const inserted = this.#statements.insertRequest.run({ source, orderId, metadata: text, nowMs });
+    const inserted = this.#statements.insertRequest.run(source, orderId, text, nowMs, nowMs);
     if (inserted.changes === 1) return { requestId: Number(inserted.lastInsertRowid), isNew: true };
     const requestId = this.#statements.findRequest.get(source, orderId);
     assert(requestId !== undefined, `an order that cannot be inserted is known: ${source} ${orderId}`);
@@ -144,29 +144,31 @@ export class LineTable {
 
   #insert(line: Line, requestId: number, { nowMs, fileId }: Arrival): AcceptedLine {
     const { source, orderId, lineId, notAfterMs, rules = {} } = line;
-    const reference = referenceFor(this.#namespace, {
-      source,
-      orderId,
-      lineId,
-      generation: 0,
-      part: 0,
-    });
-    const purchase = { ...purchaseOf(line), notAfterMs, nowMs };
-    const inserted = this.#statements.insertLine.run({
-      ...purchase,
+    const { operation, variant, plan, iccid, quantity, days, currency } = line;
+    const subject = { source, orderId, lineId, generation: 0, part: 0 };
+    const reference = referenceFor(this.#namespace, subject);
+    const purchase = [operation, variant, plan, iccid, quantity, days, currency, notAfterMs] as const;
+    const extra = JSON.stringify(line.extra);
+    const inserted = this.#statements.insertLine.run(
       requestId,
       lineId,
-      fileId,
-      extra: JSON.stringify(line.extra),
-      fingerprint: fingerprintOf(line),
-    });
-    this.#statements.insertEntry.run({
       ...purchase,
+      extra,
+      fingerprintOf(line),
+      fileId,
+      nowMs,
+    );
+    const lane = laneOf(source, currency, rules.fallback_currency);
+    this.#statements.insertEntry.run(
       reference,
-      rowId: inserted.lastInsertRowid,
-      rules: JSON.stringify(rules),
-      lane: laneOf(source, line.currency, rules.fallback_currency),
-    });
+      inserted.lastInsertRowid,
+      ...purchase,
+      JSON.stringify(rules),
+      lane,
+      nowMs,
+      nowMs,
+      nowMs,
+    );
     return { status: 'accepted', source, orderId, lineId, reference, differences: [] };
   }
 

@@ -64,13 +64,13 @@ export function knownInstallation(): Installation {
 }
 
 /** Runs a command line in this process and collects its output. */
-export async function runHere(argv: readonly string[]): Promise<Finished> {
+export async function runHere(argv: readonly string[], clock: Clock = fixedClock): Promise<Finished> {
   let stdout = '';
   let stderr = '';
   const code = await runCommandLine(argv, {
     stdout: { write: (text) => void (stdout += text) },
     stderr: { write: (text) => void (stderr += text) },
-    clock: fixedClock,
+    clock,
   });
   return { code, stdout, stderr };
 }

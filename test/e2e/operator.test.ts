@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { readRunFile, writeRunFile } from '../../src/ops/run-file.ts';
-import { runProgram } from '../cli/installation.ts';
+import { SystemClock } from '../../src/ops/system-clock.ts';
+import { runHere } from '../cli/installation.ts';
 import { Installation, projectRoot, type InstallationOptions, type WorkerProcess } from '../support/worker-process.ts';
 
 let installation: Installation;
@@ -57,7 +58,8 @@ async function running(options: InstallationOptions = {}): Promise<WorkerProcess
   return worker;
 }
 
-const cli = (...argv: string[]) => runProgram([...argv, '--config', installation.configFile]);
+// In this process, which talks to the worker's process as a shell's command would.
+const cli = (...argv: string[]) => runHere([...argv, '--config', installation.configFile], new SystemClock());
 const decide = (...argv: string[]) => cli(...argv, '--reason', 'asked by the shop');
 const referenceOf = (id: string) =>
   installation.query<{ reference: string }>(`SELECT reference FROM outbox WHERE order_id = '${id}'`)[0]?.reference ??

@@ -226,7 +226,7 @@ export class SqliteSubmission implements Submission {
     const overdue = this.#due.overdue(nowMs);
     if (overdue.length === 0) return 0;
     return inTransaction(this.#database, () => {
-      // No shop is told "expired" of an entry that a lost outbox may have bought in time.
+      // An entry that a lost outbox may have bought in time must not be reported as expired.
       const unsure = new Set(overdue.filter((row) => this.#afterLoss.mayHaveSent(row)));
       const allowed = Math.max(0, maxUnknownOutcomes - this.#due.countUnknownOutcomes());
       for (const row of [...unsure].slice(0, allowed)) this.#entries.recover(row, nowMs);

@@ -91,7 +91,7 @@ export interface Entry extends ReferencedPurchase {
   readonly generation: number;
   readonly part: number;
   readonly rules: OrderRules;
-  /** The most of its variant that one order may hold, if a rejection has told. */
+  /** The most of its variant that one order may hold, as far as a rejection has shown. Null: not known. */
   readonly knownLimit: number | null;
   readonly notAfterMs: number | null;
   readonly state: EntryState;

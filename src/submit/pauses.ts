@@ -1,7 +1,7 @@
 import type { Clock, Random } from '../core/clock.ts';
 import type { PauseKind } from '../core/decision/decision-table.ts';
-import { verdictRows } from '../core/decision/consecutive-rejections.ts';
-import { outcomeRowFrom, type Outcome, type OutcomeRow } from '../core/decision/outcome.ts';
+import { outcomeRowFrom, type OutcomeRow } from '../core/decision/outcome.ts';
+import type { Probe } from '../core/decision/probe.ts';
 import type { Store } from '../store/store.ts';
 import type { Pause } from '../store/submission/submission.ts';
 
@@ -98,11 +98,11 @@ export class Pauses {
   }
 
   /**
-   * Resumes the scope if the API judged what the probe asked; otherwise probes it again later. A 429 or a proxy's page says
-   * nothing about whether the API accepts orders. Returns whether the scope was resumed.
+   * Resumes the scope if the API answered what the probe asked; otherwise probes it again later. Returns whether the scope
+   * was resumed.
    */
-  async judge(pause: Pause, outcome: Outcome): Promise<boolean> {
-    if (verdictRows.includes(outcome.row)) {
+  async judge(pause: Pause, { outcome, verdict }: Probe): Promise<boolean> {
+    if (verdict === 'open') {
       await this.release(pause, `the API answers again (${outcome.row})`);
       return true;
     }

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Probe, ProbeQuestion } from '../core/decision/probe.ts';
 import { budgetedRead, type CallDeps } from './budgeted-read.ts';
 import type { TrialOrders } from './trial-orders.ts';
 import type { WholesalePort } from './wholesale-port.ts';
@@ -22,15 +23,22 @@ export async function probeDuePauses(
       onChange();
       continue;
     }
-    const read = await budgetedRead(
-      deps,
-      { call: (keyValue) => wholesale.probe({ keyValue, signal }), outcomeOf: (outcome) => outcome },
-      () => (scope.startsWith('key:') ? gate.takeForProbe(scope.slice('key:'.length)) : gate.tryTake('read')),
-    );
+    const ask = (question: ProbeQuestion): ReturnType<typeof budgetedRead<Probe>> =>
+      budgetedRead(
+        deps,
+        {
+          call: (keyValue) => wholesale.probe({ question, keyValue, signal }),
+          outcomeOf: ({ outcome }) => outcome,
+        },
+        () => (scope.startsWith('key:') ? gate.takeForProbe(scope.slice('key:'.length)) : gate.tryTake('read')),
+      );
+    const first = await ask('lookup');
+    // Without a slot for the second question, the first answer counts.
+    const read = (first?.answer.verdict === 'cannot_tell' ? await ask('products') : null) ?? first;
     // An answer to the old value of a key decides nothing: the scope stays due.
     if (read === null || read.isKeyReplaced) continue;
     const isResumed = await pauses.judge(pause, read.answer);
     onChange();
-    logger.warn({ scope, outcome: read.answer.row }, isResumed ? 'scope resumed' : 'scope still paused');
+    logger.warn({ scope, outcome: read.answer.outcome.row }, isResumed ? 'scope resumed' : 'scope still paused');
   }
 }

@@ -1,5 +1,6 @@
 import type { Family, Operation } from '../core/order/operation.ts';
 import type { Expectation, Purchase, ReferencedPurchase } from '../core/order/purchase.ts';
+import type { Probe, ProbeQuestion } from '../core/decision/probe.ts';
 import type { LookupOutcome, Outcome } from '../core/decision/outcome.ts';
 
 /** What the submission needs of the API client. Each method makes one HTTP request at most, for which the caller took a slot. */
@@ -27,6 +28,8 @@ export interface WholesalePort {
     ordered: Purchase | null;
     signal: AbortSignal;
   }): Promise<LookupOutcome>;
-  /** One cheap GET that spends nothing: does the API accept this key now? */
-  probe(call: { keyValue: string; signal: AbortSignal }): Promise<Outcome>;
+  /** One small question that spends nothing: does the API answer, and accept this key now? */
+  probe(call: { question: ProbeQuestion; keyValue: string; signal: AbortSignal }): Promise<Probe>;
+  /** Identifies the connector: the same for the same resolved mapping. */
+  connectorHash(): string;
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '../core/clock.ts';
+import { probeVerdict, type Probe, type ProbeQuestion } from '../core/decision/probe.ts';
 import { withoutAnswer, type LookupOutcome, type Outcome } from '../core/decision/outcome.ts';
 import { isJsonList, isJsonObject, type ExactJson } from '../core/exact-json.ts';
 import { withoutSecret } from '../core/message-text.ts';
@@ -22,11 +23,13 @@ import {
 } from './catalogue/catalogue-walk.ts';
 import { classify, type CallPurpose, type SuccessReader } from './classify.ts';
 import { findDifference, findMismatch } from './connector/compare-order.ts';
+import { connectorHash } from './connector/connector-hash.ts';
 import { readAnswer, readLookup } from './connector/read-answer.ts';
 import { renderRequest, type RenderedCall } from './connector/render-request.ts';
 import type { CatalogueWire } from './connector/wire-catalogue.ts';
 import { fillPath, givenPaths, isPathPart } from './connector/wire-parts.ts';
 import { readWire, type Wire, type WireOverrides } from './connector/wire.ts';
+import type { CallEnd } from './transport/call-end.ts';
 import { Transport, type HttpPort, type Timeouts } from './transport/transport.ts';
 
 export interface WholesaleClientOptions {
@@ -68,6 +71,10 @@ interface LookupCall extends Keyed {
   readonly ordered?: Purchase | null;
 }
 
+interface ProbeCall extends Keyed {
+  readonly question: ProbeQuestion;
+}
+
 interface EsimLookupCall extends Keyed {
   readonly iccid: string;
 }
@@ -78,6 +85,12 @@ const get = (path: string): RenderedCall => ({ method: 'GET', path, body: null }
 
 function impossibleLookup(message: string): LookupOutcome {
   return { kind: 'failed', outcome: withoutAnswer('local_defect', false, message) };
+}
+
+/** Whether the head of a success came, and does not announce something else than JSON. */
+function hasJsonHead({ http, headers }: CallEnd): boolean {
+  const type = headers['content-type'];
+  return http !== null && http >= 200 && http < 300 && (type === undefined || /\bjson\b/i.test(type));
 }
 
 function parseBase(baseUrl: string): { origin: string; basePath: string } {
@@ -113,6 +126,7 @@ export class WholesaleClient {
   readonly #origin: string;
   readonly #basePath: string;
   readonly #userAgent: string;
+  #probes = 0;
 
   constructor(options: WholesaleClientOptions) {
     const { origin, basePath } = parseBase(options.baseUrl);
@@ -193,15 +207,17 @@ export class WholesaleClient {
     });
   }
 
-  /** Reads the head of `/products`, to find out whether the API answers and accepts this key. Spends no money. */
-  async probe(call: Keyed): Promise<Outcome> {
-    const request = this.#productsRequest(givenPaths.products);
-    return this.#call('read', request, call, { kind: 'read', family: 'gift_card' }, (catalogue) =>
-      // A proxy may answer with any list; a catalogue is a list of objects.
-      isJsonList(catalogue) && !catalogue.every(isJsonObject)
-        ? { kind: 'unreadable', message: 'a list of other things than products' }
-        : { kind: 'read', answer: null },
-    );
+  /**
+   * Asks one small question, to find out whether the API answers and accepts this key. One HTTP request, which spends no
+   * money; none when the mapping has no lookup and a lookup is asked for.
+   */
+  async probe(call: ProbeCall): Promise<Probe> {
+    return call.question === 'lookup' ? this.#probeLookup(call) : this.#probeProducts(call);
+  }
+
+  /** Identifies the mapping: 16 hex characters, the same for the same resolved mapping. */
+  connectorHash(): string {
+    return connectorHash(this.#wire);
   }
 
   /** Gift cards and software. Each `read` of the walk is one HTTP request. */
@@ -226,6 +242,34 @@ export class WholesaleClient {
   /** Aborts the reads in flight. Spending calls end by their own signal. */
   async close(): Promise<void> {
     await this.#transport.close();
+  }
+
+  /** Looks up a reference that nobody ever sold: no reference of an order has two hyphens after its prefix. */
+  async #probeLookup(call: ProbeCall): Promise<Probe> {
+    const family: Family = this.canLookUp('gift_card') ? 'gift_card' : 'esim';
+    const lookup = this.#wire.lookup[family];
+    if (lookup === 'off')
+      return { outcome: withoutAnswer('local_defect', false, 'there is no lookup'), verdict: 'cannot_tell' };
+    this.#probes += 1;
+    const key = `probe-${this.#clock.wallMs().toString(36)}-${this.#probes.toString(36)}`;
+    return this.#probe(get(fillPath(lookup.path, { key })), call, family, (body) =>
+      readLookup(body, family, key, this.#wire.answer),
+    );
+  }
+
+  #probeProducts(call: ProbeCall): Promise<Probe> {
+    return this.#probe(this.#productsRequest(givenPaths.products), call, 'gift_card', (catalogue) =>
+      // A proxy may answer with any list; a catalogue is a list of objects.
+      isJsonList(catalogue) && !catalogue.every(isJsonObject)
+        ? { kind: 'unreadable', message: 'a list of other things than products' }
+        : { kind: 'read', answer: null },
+    );
+  }
+
+  async #probe(request: RenderedCall, call: ProbeCall, family: Family, read: SuccessReader): Promise<Probe> {
+    const end = await this.#send('read', request, call);
+    const outcome = this.#outcomeOf(end, call, { kind: 'read', family }, read);
+    return { outcome, verdict: probeVerdict(call.question, outcome, hasJsonHead(end)) };
   }
 
   #productsRequest(path: string): RenderedCall {
@@ -267,7 +311,10 @@ export class WholesaleClient {
     purpose: CallPurpose,
     read: SuccessReader,
   ): Promise<Outcome> {
-    const { keyValue, signal } = call;
+    return this.#outcomeOf(await this.#send(how, request, call), call, purpose, read);
+  }
+
+  #send(how: 'spend' | 'read', request: RenderedCall, { keyValue, signal }: Keyed): Promise<CallEnd> {
     const { method, path, body } = request;
     const headers: Record<string, string> = {
       authorization: `Bearer ${keyValue}`,
@@ -277,7 +324,10 @@ export class WholesaleClient {
       'user-agent': this.#userAgent,
       ...(body === null ? {} : { 'content-type': 'application/json' }),
     };
-    const end = await this.#transport[how]({ method, path: `${this.#basePath}${path}`, headers, body, signal });
+    return this.#transport[how]({ method, path: `${this.#basePath}${path}`, headers, body, signal });
+  }
+
+  #outcomeOf(end: CallEnd, { keyValue }: Keyed, purpose: CallPurpose, read: SuccessReader): Outcome {
     const outcome = classify(end, purpose, read, this.#clock.wallMs());
     return {
       ...outcome,

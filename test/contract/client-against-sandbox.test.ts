@@ -190,8 +190,22 @@ describe('the client and the sandbox read the same specification', () => {
     expect(await place(client, order)).toMatchObject({ row: 'insufficient_balance', http: 402 });
     expect(await place(client, giftCards('gc-2', { currency: 'GBP' }))).toMatchObject({ row: 'currency_unavailable' });
     expect(await place(client, order, { keyValue: 'sandbox-key-gone' })).toMatchObject({ row: 'account_not_allowed' });
-    expect(await client.probe({ keyValue: 'sandbox-key-far' })).toMatchObject({ row: 'ip_not_allowed', http: 403 });
-    expect(await client.probe(keyed)).toMatchObject({ row: 'accepted', answer: null });
+    for (const question of ['lookup', 'products'] as const) {
+      const far = { question, keyValue: 'sandbox-key-far' };
+      // oxlint-disable-next-line no-await-in-loop
+      expect(await client.probe(far)).toMatchObject({
+        verdict: 'closed',
+        outcome: { row: 'ip_not_allowed', http: 403 },
+      });
+    }
+    expect(await client.probe({ question: 'products', ...keyed })).toMatchObject({
+      verdict: 'open',
+      outcome: { row: 'accepted', answer: null },
+    });
+    expect(await client.probe({ question: 'lookup', ...keyed })).toMatchObject({
+      verdict: 'open',
+      outcome: { row: 'not_found', http: 404 },
+    });
   });
 
   it.each([
@@ -202,14 +216,21 @@ describe('the client and the sandbox read the same specification', () => {
     'a call over the limit is rate-limited, with the time to wait as %s and the body as %s',
     async (form, body, wait) => {
       const { client } = await start({ limits: { enabled: true, requests: 1, retry_after: form, body } });
-      expect(await client.probe(keyed)).toMatchObject({ row: 'accepted' });
-      expect(await client.probe(keyed)).toMatchObject({ row: 'rate_limited', http: 429, retryAfterMs: wait });
+      const probe = { question: 'products', ...keyed } as const;
+      expect(await client.probe(probe)).toMatchObject({ verdict: 'open' });
+      expect(await client.probe(probe)).toMatchObject({
+        verdict: 'cannot_tell',
+        outcome: { row: 'rate_limited', http: 429, retryAfterMs: wait },
+      });
     },
   );
 
   it('every call during maintenance ends as api_disabled', async () => {
     const { client } = await start({ maintenance: true });
-    expect(await client.probe(keyed)).toMatchObject({ row: 'api_disabled', http: 503 });
+    expect(await client.probe({ question: 'lookup', ...keyed })).toMatchObject({
+      verdict: 'closed',
+      outcome: { row: 'api_disabled', http: 503 },
+    });
     expect(await place(client, giftCards('gc-1'))).toMatchObject({ row: 'api_disabled', http: 503 });
   });
 

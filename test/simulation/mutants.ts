@@ -281,12 +281,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a probe that fails ends the pause',
     file: 'submit/pauses.ts',
-    changes: [
-      [
-        'if (verdictRows.includes(outcome.row))',
-        "if (verdictRows.includes(outcome.row) || outcome.row === 'api_disabled')",
-      ],
-    ],
+    changes: [["if (verdict === 'open')", "if (verdict === 'open' || outcome.row === 'api_disabled')"]],
   },
   {
     name: 'an order is complete without all its units',

@@ -131,7 +131,7 @@ export class WireWatch implements WireObserver {
     if (code !== null && keyWide.has(code))
       this.#denied.set(call.authorization, { atMs: this.#nowMs(), recorded: false });
     if (!spends) {
-      if (call.path === '/products' && letIn(end, code)) {
+      if (isProbe(call.path) && letIn(end, code)) {
         this.#denied.delete('account');
         this.#denied.delete(call.authorization);
       }
@@ -205,6 +205,11 @@ export class WireWatch implements WireObserver {
     if (found !== undefined) found.recorded = true;
     if (kind === null) for (const denied of this.#denied.values()) denied.recorded = true;
   }
+}
+
+/** A probe reads `/products`, or looks up a reference that was never sold. */
+function isProbe(path: string): boolean {
+  return path === '/products' || /^(\/esim)?\/orders\/probe-/.test(path);
 }
 
 /** Whether the API answered and did not deny the account or the key. */

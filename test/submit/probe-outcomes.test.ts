@@ -1,7 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { outcomeRows, withoutAnswer, type OutcomeRow } from '../../src/core/decision/outcome.ts';
+import { withoutAnswer } from '../../src/core/decision/outcome.ts';
+import type { ProbeQuestion } from '../../src/core/decision/probe.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { Pauses } from '../../src/submit/pauses.ts';
+import { probeDuePauses } from '../../src/submit/probe-pauses.ts';
+import { TrialOrders } from '../../src/submit/trial-orders.ts';
+import { attemptDeps } from '../support/attempt-deps.ts';
 import { Outbox } from '../support/outbox.ts';
 
 let outbox: Outbox | null = null;
@@ -9,29 +13,6 @@ afterEach(async () => {
   await outbox?.close();
   outbox = null;
 });
-
-/** Outcomes that show that the API accepts calls: it did what was asked, or rejected this very order. */
-const resuming: readonly OutcomeRow[] = [
-  'accepted',
-  'answer_mismatch',
-  'not_found',
-  'not_found_unexpected',
-  'insufficient_balance',
-  'reference_in_use',
-  'currency_unavailable',
-  'invalid_request',
-  'order_refused',
-  'invalid_variant',
-  'out_of_stock',
-  'limit_exceeded',
-  'not_api_sellable',
-  'plan_unknown',
-  'plan_unorderable',
-  'topup_not_allowed',
-  'not_cancellable',
-  'unlisted_code',
-  'code_out_of_place',
-];
 
 /** A paused account whose probe is due. */
 async function pausedAccount() {
@@ -48,19 +29,41 @@ async function pausedAccount() {
 }
 
 describe('a paused scope', () => {
-  it.each(outcomeRows.filter((row) => row !== 'crashed'))(
-    'is resumed only when its probe shows that the API accepts calls: %s',
-    async (row) => {
-      const { pauses, due } = await pausedAccount();
-      expect(await pauses.judge(due, withoutAnswer(row, true, ''))).toBe(resuming.includes(row));
-      expect(pauses.isAccountPaused()).toBe(!resuming.includes(row));
+  it.each(['open', 'closed', 'cannot_tell'] as const)('is resumed only when its probe is open: %s', async (verdict) => {
+    const { pauses, due } = await pausedAccount();
+    const outcome = withoutAnswer('accepted', true, '');
+    expect(await pauses.judge(due, { outcome, verdict })).toBe(verdict === 'open');
+    expect(pauses.isAccountPaused()).toBe(verdict !== 'open');
+  });
+
+  it.each([
+    { lookup: 'open', products: 'closed', asked: ['lookup'], isResumed: true },
+    { lookup: 'closed', products: 'open', asked: ['lookup'], isResumed: false },
+    { lookup: 'cannot_tell', products: 'open', asked: ['lookup', 'products'], isResumed: true },
+    { lookup: 'cannot_tell', products: 'cannot_tell', asked: ['lookup', 'products'], isResumed: false },
+  ] as const)(
+    'is probed by a lookup first, and by the products where that cannot tell: $lookup, $products',
+    async ({ asked, isResumed, ...verdicts }) => {
+      const { pauses, due, store } = await pausedAccount();
+      const questions: ProbeQuestion[] = [];
+      const deps = attemptDeps(store, {
+        probe: async ({ question }) => {
+          questions.push(question);
+          return { outcome: withoutAnswer('accepted', true, ''), verdict: verdicts[question] };
+        },
+      });
+      const trials = new TrialOrders({ store, pauses });
+      const { signal } = new AbortController();
+      await probeDuePauses({ ...deps, pauses }, { trials, signal, onChange: () => undefined });
+      expect(questions).toEqual(asked);
+      expect((await store.submission.pauses.all()).some((pause) => pause.scope === due.scope)).toBe(!isResumed);
     },
   );
 
   it('is probed again later when the API still denies it, also after a restart', async () => {
     const { pauses, due, store, clock } = await pausedAccount();
     const before = clock.wallMs();
-    await pauses.judge(due, withoutAnswer('api_disabled', true, ''));
+    await pauses.judge(due, { outcome: withoutAnswer('api_disabled', true, ''), verdict: 'closed' });
     expect(pauses.due()).toEqual([]);
     const [stored] = await store.submission.pauses.all();
     expect(stored).toMatchObject({ scope: 'account', probes: 1 });

@@ -31,7 +31,8 @@ async function workerOfReplacedKey(outcome: Outcome, newValue: string | null): P
     return keyValue === 'old' ? outcome : withoutAnswer('dropped', true, 'the connection ended');
   };
   const lookUp = async (call: Call) => ({ kind: 'failed', outcome: await answer(call) }) as const;
-  return { ...attemptDeps(store, { submit: answer, lookUp, probe: answer }), keyValue: () => value };
+  const closed = async (call: Call) => ({ outcome: await answer(call), verdict: 'closed' }) as const;
+  return { ...attemptDeps(store, { submit: answer, lookUp, probe: closed }), keyValue: () => value };
 }
 
 function present(): Outbox {
@@ -64,7 +65,7 @@ async function readPage(deps: AttemptDeps): Promise<void> {
   const { paging } = wireSchema.parse({}).catalogue;
   const fetch = async (_path: string, call: Call) => ({
     kind: 'failed' as const,
-    outcome: await deps.wholesale.probe({ ...call, signal }),
+    outcome: (await deps.wholesale.probe({ question: 'products', ...call, signal })).outcome,
   });
   const walk = <T>() => new CatalogueWalk<T>({ path: '/products', paging, origin: 'http://api', basePath: '', fetch });
   const wholesale = { products: walk<Product>, destinations: walk<Destination>, plans: walk<Plan> };

@@ -85,8 +85,9 @@ describe('an aborted call', () => {
     const timeouts = { connectMs: 5000, responseMs: 5000, bodyMs: 5000, totalMs: 800 };
     const client = clientOf(server.url, { timeouts });
     onTestFinished(async () => client.close());
-    const outcomes = await Promise.all(Array.from({ length: 12 }, async () => client.probe({ keyValue })));
-    const sent = outcomes.filter((outcome) => outcome.sent).length;
+    const probe = { question: 'products', keyValue } as const;
+    const probes = await Promise.all(Array.from({ length: 12 }, async () => client.probe(probe)));
+    const sent = probes.filter(({ outcome }) => outcome.sent).length;
     // Four are sent at once. Each connection may be used once more, by a read whose deadline is a moment later.
     expect(sent).toBeLessThanOrEqual(8);
     await sleep(500);

@@ -16,7 +16,10 @@ it.each([300, 301, 302, 303, 304, 307, 308])(
     const client = clientOf(server.url);
     onTestFinished(async () => client.close());
     expect(await submit(client)).toMatchObject({ row: 'redirect', http: status, sent: true, answer: null });
-    expect(await client.probe({ keyValue })).toMatchObject({ row: 'redirect', http: status });
+    expect(await client.probe({ question: 'lookup', keyValue })).toMatchObject({
+      verdict: 'cannot_tell',
+      outcome: { row: 'redirect', http: status },
+    });
     expect(server.requests).toHaveLength(2);
     expect(target.connections).toBe(0);
   },
@@ -32,7 +35,7 @@ it.each([
   onTestFinished(async () => server.close());
   const client = clientOf(server.url);
   onTestFinished(async () => client.close());
-  expect(await client.probe({ keyValue })).toMatchObject({ row, http: 200 });
+  expect(await client.probe({ question: 'products', keyValue })).toMatchObject({ outcome: { row, http: 200 } });
 });
 
 it('every request has the API key and the User-Agent', async () => {

@@ -324,7 +324,9 @@ describe('a call that never left', () => {
       expect(await submitTo(server.url)).toMatchObject({ row: 'tls_refused', sent: false });
       const client = clientOf(server.url);
       opened.push(client);
-      expect(await client.probe({ keyValue })).toMatchObject({ row: 'tls_refused', sent: false });
+      expect(await client.probe({ question: 'lookup', keyValue })).toMatchObject({
+        outcome: { row: 'tls_refused', sent: false },
+      });
       expect(server.requests).toEqual([]);
     } finally {
       delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
@@ -349,7 +351,7 @@ describe('a call that never left', () => {
     const server = await serve(() => {});
     const client = clientOf(server.url);
     opened.push(client);
-    const outcome = await client.probe({ keyValue: 'wk_secret\n' });
+    const { outcome } = await client.probe({ question: 'lookup', keyValue: 'wk_secret\n' });
     expect(outcome).toMatchObject({ row: 'local_defect', sent: false });
     expect(JSON.stringify(outcome)).not.toContain('wk_secret');
   });

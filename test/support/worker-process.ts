@@ -13,12 +13,15 @@ export const projectRoot = resolve(import.meta.dirname, '../..');
 
 export interface InstallationOptions {
   readonly sandbox?: SandboxConfig;
+  /** The address of another API than the sandbox, which is then not started. */
+  readonly api?: string;
   readonly limits?: { window_ms: number; requests: number; orders: number; transit_ms: number };
   readonly submit?: Record<string, number>;
   readonly folder?: Record<string, unknown>;
   readonly webhook?: Record<string, unknown>;
   readonly callback?: Record<string, unknown>;
   readonly keys?: readonly Record<string, string>[];
+  readonly timeouts?: { connect_ms: number; response_ms: number; total_ms: number };
 }
 
 /** An order of one gift card, as one line of JSON. */
@@ -30,28 +33,30 @@ export const order = (id: number): string =>
     lines: [{ line_id: '1', type: 'gift_card_order', variant: 'steam-usd-5', quantity: 1 }],
   });
 
+function openSandbox(folder: string, config: SandboxConfig | undefined): Promise<Sandbox> {
+  const database = join(folder, 'sandbox.db');
+  return createSandbox({ database, config: { limits: { enabled: false }, ...config } });
+}
+
 /** A line of the worker's log. */
 export type LogLine = Record<string, unknown> & { msg: string };
 
 /** A data folder with its config file, a sandbox, and workers as real processes. */
 export class Installation {
   readonly folder: string;
-  readonly sandbox: Sandbox;
+  readonly #sandbox: Sandbox | null;
   readonly configFile: string;
   readonly #children = new Set<ChildProcess>();
 
-  private constructor(folder: string, sandbox: Sandbox, configFile: string) {
+  private constructor(folder: string, sandbox: Sandbox | null, configFile: string) {
     this.folder = folder;
-    this.sandbox = sandbox;
+    this.#sandbox = sandbox;
     this.configFile = configFile;
   }
 
   static async open(options: InstallationOptions = {}): Promise<Installation> {
     const folder = mkdtempSync(join(tmpdir(), 'order-sync-installation-'));
-    const sandbox = await createSandbox({
-      database: join(folder, 'sandbox.db'),
-      config: { limits: { enabled: false }, ...options.sandbox },
-    });
+    const sandbox = options.api === undefined ? await openSandbox(folder, options.sandbox) : null;
     const configFile = join(folder, 'worker.yaml');
     const config = {
       instance: 'test-shop',
@@ -69,9 +74,10 @@ export class Installation {
       },
       wholesale: {
         environment: 'sandbox',
-        base_url: sandbox.url,
+        base_url: options.api ?? sandbox?.url,
         keys: options.keys ?? [{ name: 'main', value: 'sandbox-key-main' }],
         limits: options.limits ?? { window_ms: 50, requests: 6000, orders: 2000, transit_ms: 50 },
+        ...(options.timeouts === undefined ? {} : { timeouts: options.timeouts }),
       },
       submit: { retry_time_scale: 0.002, settlement_delay_ms: 300, ...options.submit },
       ...(options.callback === undefined ? {} : { results: { callback: options.callback } }),
@@ -80,6 +86,12 @@ export class Installation {
     writeFileSync(configFile, stringify(config));
     mkdirSync(join(folder, 'inbox'), { recursive: true });
     return new Installation(folder, sandbox, configFile);
+  }
+
+  /** Throws where the installation was opened with another API. */
+  get sandbox(): Sandbox {
+    if (this.#sandbox === null) throw new Error('this installation has no sandbox');
+    return this.#sandbox;
   }
 
   get databasePath(): string {
@@ -145,7 +157,7 @@ export class Installation {
       child.kill('SIGKILL');
       await once(child, 'exit');
     }
-    await this.sandbox.close();
+    await this.#sandbox?.close();
     rmSync(this.folder, { recursive: true, force: true });
   }
 }

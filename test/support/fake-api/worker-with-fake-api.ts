@@ -1,0 +1,145 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { onTestFinished } from 'vitest';
+import { SystemClock } from '../../../src/ops/system-clock.ts';
+import { runHere } from '../../cli/installation.ts';
+import { Installation, type InstallationOptions, type WorkerProcess } from '../worker-process.ts';
+import { FakeApi, type FakeApiOptions } from './fake-api.ts';
+
+/** One line of an order. */
+interface AskedLine {
+  readonly variant?: string;
+  readonly plan?: string;
+  readonly quantity?: number;
+  readonly currency?: string;
+  readonly fallback?: string;
+}
+
+/**
+ * How much shorter every time of a test is than in production. The window, the settlement delay and the retry delays are
+ * shortened alike, so that a test of ten seconds shows what happens in minutes.
+ */
+export const timeScale = 1 / 60;
+
+/** The limits of Spec 8 in a window of one second, for the worker and for the API. */
+export const shortWindow = { windowMs: 1000, requests: 60, orders: 20 };
+
+/** A worker process, and an API that a test can make sick. */
+export class WorkerWithFakeApi {
+  readonly api: FakeApi;
+  readonly installation: Installation;
+  readonly worker: WorkerProcess;
+  #files = 0;
+
+  private constructor(api: FakeApi, installation: Installation, worker: WorkerProcess) {
+    this.api = api;
+    this.installation = installation;
+    this.worker = worker;
+  }
+
+  /** Starts both; they end with the test. */
+  static async open(apiOptions: FakeApiOptions, options: InstallationOptions = {}): Promise<WorkerWithFakeApi> {
+    const { windowMs, requests, orders } = shortWindow;
+    const api = await FakeApi.open({ limits: shortWindow, ...apiOptions });
+    const installation = await Installation.open({
+      api: api.url,
+      limits: { window_ms: windowMs, requests, orders, transit_ms: 20 },
+      timeouts: { connect_ms: 500, response_ms: 1000, total_ms: 1500 },
+      ...options,
+      submit: { retry_time_scale: timeScale, settlement_delay_ms: 500, ...options.submit },
+    });
+    onTestFinished(async () => {
+      await installation.close();
+      await api.close();
+    });
+    const worker = installation.start();
+    await worker.started();
+    return new WorkerWithFakeApi(api, installation, worker);
+  }
+
+  /** Hands over orders of one line each, named `<name>-<number>`. */
+  order(name: string, count: number, line: AskedLine): void {
+    const { variant, plan, quantity = 1, currency = 'USD', fallback } = line;
+    const product = plan === undefined ? { type: 'gift_card_order', variant } : { type: 'esim_order', plan };
+    const rules = fallback === undefined ? {} : { rules: { fallback_currency: fallback } };
+    const text = Array.from({ length: count }, (_, index) =>
+      JSON.stringify({
+        source: 'shop',
+        order_id: `${name}-${index + 1}`,
+        currency,
+        ...rules,
+        lines: [{ line_id: '1', ...product, quantity }],
+      }),
+    );
+    this.#files += 1;
+    this.installation.drop(`${this.#files}-${name}.ndjson`, `${text.join('\n')}\n`);
+  }
+
+  /** Buys one order of this product, which proves the connector of its family. */
+  async prove(line: AskedLine): Promise<void> {
+    this.order('first', 1, line);
+    await this.untilState('first', 'fulfilled', 1);
+  }
+
+  /** How many entries of the orders with this name are in each state. */
+  states(name: string): Record<string, number> {
+    const rows = this.installation.query<{ state: string; n: number }>(
+      `SELECT state, count(*) AS n FROM outbox WHERE order_id LIKE '${name}-%' GROUP BY state`,
+    );
+    return Object.fromEntries(rows.map(({ state, n }) => [state, n]));
+  }
+
+  /** Runs a command of the command line and reads its JSON. */
+  async ask(...argv: string[]): Promise<string> {
+    const { configFile } = this.installation;
+    const { stdout } = await runHere([...argv, '--json', '--config', configFile], new SystemClock());
+    return stdout;
+  }
+
+  /** What `/healthz` answers, as text. */
+  async health(): Promise<{ status: string; text: string }> {
+    const text = await this.ask('health');
+    const { status }: { status: string } = JSON.parse(text);
+    return { status, text };
+  }
+
+  /** The scopes that `queue status` shows as paused, with their reasons, as `scope: reason`. */
+  async pauses(): Promise<readonly string[]> {
+    const { pauses }: { pauses: { scope: string; reason: string }[] } = JSON.parse(await this.ask('queue', 'status'));
+    return pauses.map(({ scope, reason }) => `${scope}: ${reason}`).toSorted();
+  }
+
+  /** Resolves once it holds. Rejects, with the state of the outbox, when it does not come true in time. */
+  async until(holds: () => boolean | Promise<boolean>, timeoutMs = 15_000): Promise<void> {
+    const deadline = performance.now() + timeoutMs;
+    while (!(await holds())) {
+      if (performance.now() > deadline) throw new Error(await this.#late(timeoutMs));
+      await delay(20);
+    }
+  }
+
+  /** Resolves once so many orders with this name are in this state. */
+  untilState(name: string, state: string, count: number, timeoutMs?: number): Promise<void> {
+    return this.until(() => this.states(name)[state] === count, timeoutMs);
+  }
+
+  /** Resolves once this scope is paused, and for this reason if one is given. */
+  untilPaused(scope: string, reason = '', timeoutMs?: number): Promise<void> {
+    const start = `${scope}: ${reason}`;
+    return this.until(async () => (await this.pauses()).some((pause) => pause.startsWith(start)), timeoutMs);
+  }
+
+  /** What a person would look at first. */
+  async #late(timeoutMs: number): Promise<string> {
+    const { installation } = this;
+    const found = JSON.stringify({
+      states: installation.query(
+        "SELECT substr(order_id, 1, instr(order_id, '-') - 1) AS name, state, count(*) AS n FROM outbox GROUP BY 1, 2",
+      ),
+      outcomes: installation.query('SELECT purpose, outcome, count(*) AS n FROM attempt_log GROUP BY purpose, outcome'),
+      pauses: await this.pauses(),
+      calls: this.api.log.all.length,
+      stderr: this.worker.stderr,
+    });
+    return `it did not come true in ${timeoutMs} ms: ${found}`;
+  }
+}

@@ -26,6 +26,7 @@ import { SqliteBudget } from './submission/budget.ts';
 import { EntryChanges } from './submission/entry-changes.ts';
 import { SqlitePauses } from './submission/pauses.ts';
 import { SettlementDelays } from './submission/settlement-delays.ts';
+import { SqliteStoredTimes } from './time/sqlite-stored-times.ts';
 
 export interface StoreOptions {
   readonly path: string;
@@ -44,6 +45,7 @@ class SqliteStore implements Store {
   readonly submission: SqliteSubmission;
   readonly results: SqliteResults;
   readonly operator: SqliteOperator;
+  readonly times: SqliteStoredTimes;
   readonly read: SqliteOutboxReader;
   readonly #path: string;
   readonly #database: Sqlite;
@@ -74,6 +76,7 @@ class SqliteStore implements Store {
     this.storefronts = new SqliteStorefronts(database, parts);
     this.submission = new SqliteSubmission(database, { ...parts, budget: new SqliteBudget(database, parts) });
     this.operator = new SqliteOperator(database, parts);
+    this.times = new SqliteStoredTimes(database, parts);
   }
 
   async beginIncarnation(run: { bootId: string | null; version: string; nowMs: number }): Promise<number> {

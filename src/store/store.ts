@@ -4,6 +4,7 @@ import type { OutboxReader } from './read/outbox-reader.ts';
 import type { Results } from './results/results.ts';
 import type { Storefronts } from './storefronts/storefronts.ts';
 import type { Submission } from './submission/submission.ts';
+import type { StoredTimes } from './time/stored-times.ts';
 
 /**
  * The outbox, by role. Each method of a role is a whole business step: one transaction, which is on disk when its
@@ -16,6 +17,7 @@ export interface Store {
   readonly submission: Submission;
   readonly results: Results;
   readonly operator: Operator;
+  readonly times: StoredTimes;
   readonly read: OutboxReader;
   /** Records a run of the worker; returns its id. */
   beginIncarnation(run: { bootId: string | null; version: string; nowMs: number }): Promise<number>;

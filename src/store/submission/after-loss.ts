@@ -48,6 +48,16 @@ export class AfterLoss {
     this.#untilMs = untilMs;
   }
 
+  /**
+   * The wall clock has stepped. The time only moves later: a pending entry from before a step back keeps the time at which it
+   * came in, and must still be looked up. Called inside a transaction.
+   */
+  follow(stepMs: number): void {
+    if (this.#untilMs === null || stepMs <= 0) return;
+    this.#untilMs += stepMs;
+    writeMeta(this.#database, untilName, String(this.#untilMs));
+  }
+
   /** Whether the lost outbox may have sent this entry: then it must be looked up before it is sent or ended. */
   mayHaveSent(row: EntryRow): boolean {
     if (this.#untilMs === null || row.recovery_stage !== 0 || row.created_at_ms >= this.#untilMs) return false;

@@ -1,0 +1,65 @@
+import { inTransaction, type Sqlite } from '../sqlite/database.ts';
+import { readMeta, writeMeta } from '../sqlite/meta.ts';
+import type { AfterLoss } from '../submission/after-loss.ts';
+import type { StoredTimes } from './stored-times.ts';
+
+const seenName = 'clock_seen_ms';
+
+/**
+ * The states of entries whose times are still waited for or measured. Pending entries have no such time: they are due since
+ * they came in.
+ */
+const openStates = ['sending', 'waiting', 'unknown', 'placed', 'needs_review', 'held'] as const;
+
+/** Each column that is waited for or measured, with the rows in which it is. A test compares this list with the schema. */
+export const movedColumns: readonly { table: string; columns: readonly string[]; where: string }[] = [
+  // The state is part of the text, so that SQLite uses the index of its rows.
+  ...openStates.map((state) => ({
+    table: 'entries',
+    // The reference expiry is counted from the first sending, the deadline for units from the settlement delay.
+    columns: ['due_at_ms', 'first_sent_at_ms', 'settlement_delay_end_ms'],
+    where: `state = '${state}'`,
+  })),
+  { table: 'deliveries', columns: ['due_at_ms'], where: 'done_version < due_version AND given_up_at_ms IS NULL' },
+  { table: 'pauses', columns: ['since_ms', 'probe_at_ms'], where: 'true' },
+  { table: 'storefront_orders', columns: ['seen_at_ms'], where: 'awaits_read_back = 1' },
+  { table: 'shop_fingerprints', columns: ['seen_at_ms'], where: 'true' },
+];
+
+export class SqliteStoredTimes implements StoredTimes {
+  readonly #database: Sqlite;
+  readonly #afterLoss: AfterLoss;
+
+  constructor(database: Sqlite, parts: { afterLoss: AfterLoss }) {
+    this.#database = database;
+    this.#afterLoss = parts.afterLoss;
+  }
+
+  async follow(step: { stepMs: number; nowMs: number; onMoved?: () => void }): Promise<number> {
+    const { stepMs, nowMs } = step;
+    const moved = inTransaction(this.#database, () => {
+      let count = 0;
+      for (const { table, columns, where } of stepMs === 0 ? [] : movedColumns) {
+        const changes = columns.map((column) => `${column} = ${column} + :stepMs`).join(', ');
+        count += this.#database.prepare(`UPDATE ${table} SET ${changes} WHERE ${where}`).run({ stepMs }).changes;
+      }
+      // Not moved, so that those of one lane stay in their order.
+      const due = `UPDATE entries SET due_at_ms = :nowMs WHERE state = 'pending' AND due_at_ms > :nowMs`;
+      count += this.#database.prepare(due).run({ nowMs }).changes;
+      this.#afterLoss.follow(stepMs);
+      writeMeta(this.#database, seenName, String(nowMs));
+      return count;
+    });
+    step.onMoved?.();
+    return moved;
+  }
+
+  async lastSeenMs(): Promise<number | null> {
+    const text = readMeta(this.#database, seenName);
+    return text === undefined ? null : Number(text);
+  }
+
+  async recordSeen(nowMs: number): Promise<void> {
+    inTransaction(this.#database, () => writeMeta(this.#database, seenName, String(nowMs)));
+  }
+}

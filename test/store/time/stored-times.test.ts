@@ -1,0 +1,140 @@
+import SqliteDatabase from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { movedColumns } from '../../../src/store/time/sqlite-stored-times.ts';
+import { close, fulfilled, line, nothing, Outbox } from '../../support/outbox.ts';
+
+const day = 86_400_000;
+
+let outbox: Outbox;
+beforeEach(async () => {
+  outbox = await Outbox.open();
+});
+afterEach(() => outbox.close());
+
+function read(sql: string): readonly Readonly<Record<string, unknown>>[] {
+  const database = new SqliteDatabase(outbox.path, { readonly: true });
+  try {
+    return database.prepare<[], Record<string, unknown>>(sql).all();
+  } finally {
+    database.close();
+  }
+}
+
+/** Times that tell what happened, and times of others: they stay as they were written. */
+const keptColumns = [
+  'attempts.closed_at_ms',
+  'attempts.opened_at_ms',
+  'audit.at_ms',
+  'deliveries.done_at_ms',
+  'deliveries.given_up_at_ms',
+  'entries.created_at_ms',
+  'entries.last_sent_at_ms',
+  'entries.settled_at_ms',
+  'entries.updated_at_ms',
+  'files.claimed_at_ms',
+  'files.finished_at_ms',
+  'incarnations.started_at_ms',
+  'incarnations.stopped_at_ms',
+  'lines.received_at_ms',
+  'rejections.created_at_ms',
+  'requests.received_at_ms',
+  'requests.updated_at_ms',
+  'storefront_unmapped_skus.first_seen_at_ms',
+  'storefront_unmapped_skus.last_seen_at_ms',
+  'storefront_watermarks.updated_at_ms',
+  'variant_limits.learned_at_ms',
+  'wholesale_keys.rate_limited_at_ms',
+  // The deadline that the shop set is a time of the world, not of this machine.
+  'entries.not_after_ms',
+  'lines.not_after_ms',
+  // By the shop's clock.
+  'storefront_orders.modified_ms',
+  'storefront_watermarks.modified_ms',
+  // Lengths.
+  'attempts.duration_ms',
+  'wholesale_keys.throttle_length_ms',
+];
+
+describe('the stored times', () => {
+  it('are each either moved with the clock or kept, for a reason that is written down', () => {
+    const columns = read(
+      `SELECT DISTINCT m.name || '.' || c.name AS name FROM sqlite_schema m JOIN pragma_table_info(m.name) c
+       WHERE m.type = 'table' AND c.name LIKE '%\\_ms' ESCAPE '\\'`,
+    ).map(({ name }) => String(name));
+    const moved = movedColumns.flatMap(({ table, columns: names }) => names.map((name) => `${table}.${name}`));
+    expect([...new Set([...moved, ...keptColumns])].toSorted()).toEqual(columns.toSorted());
+    expect(keptColumns.filter((name) => moved.includes(name))).toEqual([]);
+  });
+
+  it.each([-5 * day, 5 * day])(
+    'of open entries, deliveries and pauses move by the step, here %i ms',
+    async (stepMs) => {
+      const { submission, times } = outbox.store;
+      const nowMs = 20 * day;
+      await outbox.accept([line(), line({ orderId: '2' })], null, nowMs);
+      const dueAtMs = nowMs + 30_000;
+      const settlementDelayEndMs = nowMs + 120_000;
+      const unknown = { ...nothing, dueAtMs, settlementDelayEndMs };
+      await submission.closeAttempt(close(await outbox.opened({ nowMs }), unknown, { nowMs }));
+      await submission.closeAttempt(close(await outbox.opened({ nowMs }), fulfilled, { nowMs }));
+      const [due] = await outbox.store.results.dueDeliveries('folder', nowMs, 10);
+      const failed = { requestId: due?.requestId ?? 0, sink: 'folder', version: due?.version ?? 0, error: 'disk full' };
+      await outbox.store.results.failDelivery({ ...failed, retryAtMs: nowMs + 5000 });
+      const pause = { scope: 'account', reason: 'api_disabled', message: 'maintenance', openedBy: 'worker', nowMs };
+      await submission.pauses.open({ ...pause, probeAtMs: nowMs + 60_000 });
+
+      await times.follow({ stepMs, nowMs: nowMs + stepMs });
+      expect(
+        read("SELECT due_at_ms, first_sent_at_ms, settlement_delay_end_ms FROM entries WHERE state = 'unknown'"),
+      ).toEqual([
+        {
+          due_at_ms: dueAtMs + stepMs,
+          first_sent_at_ms: nowMs + stepMs,
+          settlement_delay_end_ms: settlementDelayEndMs + stepMs,
+        },
+      ]);
+      expect(await outbox.store.results.nextDeliveryAt('folder')).toBe(nowMs + 5000 + stepMs);
+      expect(await submission.pauses.all()).toMatchObject([
+        { sinceMs: nowMs + stepMs, probeAtMs: nowMs + 60_000 + stepMs },
+      ]);
+      expect(await times.lastSeenMs()).toBe(nowMs + stepMs);
+    },
+  );
+
+  it('of pending entries are never in the future, and keep their order', async () => {
+    const nowMs = 20 * day;
+    const times = [nowMs - 2 * day, nowMs - 1000, nowMs - 500, nowMs];
+    for (const [index, atMs] of times.entries()) await outbox.accept([line({ orderId: `o${index}` })], null, atMs);
+    await outbox.store.times.follow({ stepMs: -day, nowMs: nowMs - day });
+    await outbox.accept([line({ orderId: 'new' })], null, nowMs - day + 10);
+    const claimed = [];
+    for (;;) {
+      const attempt = await outbox.store.submission.openAttempt(outbox.claim({ nowMs: nowMs - day + 10 }));
+      if (attempt === null) break;
+      claimed.push(read(`SELECT order_id AS id FROM outbox WHERE reference = '${attempt.entry.reference}'`));
+    }
+    expect(claimed.flat().map(({ id }) => id)).toEqual(['o0', 'o1', 'o2', 'o3', 'new']);
+  });
+
+  it('until which entries are looked up first after a loss move later, never earlier', async () => {
+    const nowMs = 20 * day;
+    const { operator, times, submission } = outbox.store;
+    const claimAt = (atMs: number) => outbox.claim({ nowMs: atMs, judgeResend: () => ({ step: 'lookup' }) });
+    await operator.beginAfterLoss({ actor: 'test', reason: 'the disk was lost', nowMs, untilMs: nowMs + day });
+    await outbox.accept([line()], null, nowMs);
+    await times.follow({ stepMs: -2 * day, nowMs: nowMs - 2 * day });
+    expect(await submission.openAttempt(claimAt(nowMs - 2 * day))).toBeNull();
+    await times.follow({ stepMs: 5 * day, nowMs: nowMs + 3 * day });
+    await outbox.accept([line({ orderId: 'again' })], null, nowMs + 3 * day);
+    expect(await submission.openAttempt(claimAt(nowMs + 3 * day))).toBeNull();
+    expect(await submission.countUnknownOutcomes()).toBe(2);
+  });
+
+  it('are followed by the caller before any other code runs', async () => {
+    const seen: string[] = [];
+    const following = outbox.store.times.follow({ stepMs: -day, nowMs: 0, onMoved: () => seen.push('moved') });
+    seen.push('other code');
+    await following;
+    expect(seen).toEqual(['moved', 'other code']);
+  });
+});

@@ -5,6 +5,7 @@ import type { ReloadReport } from '../config/reload-plan.ts';
 import { shopIdentities } from '../config/shop-identities.ts';
 import { isoTime } from '../core/clock.ts';
 import type { WebhookIntake } from '../intake/http/webhook-intake.ts';
+import { ContinuousClock } from '../ops/continuous-clock.ts';
 import { Lifecycle } from '../ops/lifecycle.ts';
 import { CommandCalls } from '../ops/command-calls.ts';
 import { removeRunFile, writeRunFile } from '../ops/run-file.ts';
@@ -16,6 +17,7 @@ import { buildFolderIntake, startWebhook } from './build-intake.ts';
 import { buildResults } from './build-results.ts';
 import { buildReadBack, buildStorefronts } from './build-storefronts.ts';
 import { buildDispatcher, buildSubmission, buildWholesaleClient } from './build-submission.ts';
+import { ClockFollower } from './clock-follower.ts';
 import { openOutbox } from './open-outbox.ts';
 import { buildReloader } from './reload.ts';
 import type { CurrentConfig, WorkerDeps } from './worker-deps.ts';
@@ -40,16 +42,19 @@ export interface RunningWorker {
  *
  * When this resolves, every part has taken up what an earlier run left open.
  */
-export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
+export async function startWorker(given: WorkerDeps): Promise<RunningWorker> {
   const life = new Lifecycle();
   return await life.start(async () => {
+    const clock = new ContinuousClock(given.clock);
+    const deps: WorkerDeps = { ...given, clock };
     const current: CurrentConfig = { config: deps.config };
-    const outbox = await startOutbox(deps, life);
+    const outbox = await startOutbox(deps, life, clock);
     const parts = await startParts(deps, life, outbox, current);
+    const clockFollower = await startClockFollower(deps, life, clock, parts);
     const { admin, reloader } = await startAdminServer(deps, life, parts, current);
 
     const { store, watch, results, dispatcher, folder, webhook } = parts;
-    const failing = [dispatcher, results, folder, watch, ...(webhook === null ? [] : [webhook])];
+    const failing = [dispatcher, results, folder, watch, clockFollower, ...(webhook === null ? [] : [webhook])];
     const failed = Promise.race(failing.map((part) => part.failed));
     failed.catch(() => undefined);
     const addresses = { admin: admin.address, ...(webhook === null ? {} : { webhook: webhook.address }) };
@@ -67,10 +72,11 @@ export async function startWorker(deps: WorkerDeps): Promise<RunningWorker> {
 }
 
 /** Opens the outbox as its only writer, and watches that its file is not replaced. */
-async function startOutbox(deps: WorkerDeps, life: Lifecycle) {
-  const { config, clock, version } = deps;
+async function startOutbox(deps: WorkerDeps, life: Lifecycle, clock: ContinuousClock) {
+  const { config, version, logger } = deps;
   const store = openOutbox(config, config.init);
   await life.push('store', () => store.close());
+  await new ClockFollower({ store, clock, logger }).catchUp();
   const bootId = clock.bootId ?? null;
   const incarnationId = await store.beginIncarnation({ bootId, version, nowMs: clock.wallMs() });
   await life.push('incarnation', () => store.endIncarnation(incarnationId, clock.wallMs()));
@@ -140,6 +146,24 @@ async function startParts(
     notify,
   };
   return { ...parts, operatorCalls: await startReadBack(life, readBack) };
+}
+
+/** Starts to move the stored times when the clock of this machine is set. */
+async function startClockFollower(
+  { logger }: WorkerDeps,
+  life: Lifecycle,
+  clock: ContinuousClock,
+  parts: Awaited<ReturnType<typeof startParts>>,
+): Promise<ClockFollower> {
+  const { store, dispatcher, notify } = parts;
+  const onStep = async (): Promise<void> => {
+    await dispatcher.pausesChanged();
+    notify();
+  };
+  const follower = new ClockFollower({ store, clock, logger, onStep });
+  await life.push('clock follower', () => follower.stop());
+  follower.start();
+  return follower;
 }
 
 /** Starts to read shops back. Returns the calls in which the commands of operators reach a shop or the API. */

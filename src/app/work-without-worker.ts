@@ -7,9 +7,11 @@ import {
   type ExplainCommand,
   type OperatorCommand,
 } from '../core/entry/operator-command.ts';
+import { ContinuousClock } from '../ops/continuous-clock.ts';
 import type { Store } from '../store/store.ts';
 import { buildReadBack, buildStorefronts } from './build-storefronts.ts';
 import { buildSubmission, buildWholesaleClient } from './build-submission.ts';
+import { ClockFollower } from './clock-follower.ts';
 import { commandSettings, performCalls } from './commands.ts';
 import { openOutbox } from './open-outbox.ts';
 import type { WorkerDeps } from './worker-deps.ts';
@@ -19,11 +21,14 @@ import type { WorkerDeps } from './worker-deps.ts';
  * @throws OrderSyncError DATABASE_LOCKED when a worker runs; what the command refuses
  */
 export async function performWithoutWorker(
-  deps: WorkerDeps,
+  given: WorkerDeps,
   command: Exclude<OperatorCommand, ExplainCommand>,
 ): Promise<CommandResult> {
+  const clock = new ContinuousClock(given.clock);
+  const deps: WorkerDeps = { ...given, clock };
   const store = openOutbox(deps.config, 'never');
   try {
+    await new ClockFollower({ store, clock, logger: deps.logger }).catchUp();
     if (isCalling(command)) return await performCallsWithoutWorker(deps, store, command);
     return await performCommand(store, command, commandSettings(deps.config), deps.clock);
   } finally {

@@ -1,7 +1,9 @@
 import type { Logger } from 'pino';
 import { performInWorker } from '../../src/admin/perform-command.ts';
 import type { StoreCommand } from '../../src/core/entry/operator-command.ts';
+import { ClockFollower } from '../../src/app/clock-follower.ts';
 import { usualTries } from '../../src/core/decision/settlement.ts';
+import { ContinuousClock } from '../../src/ops/continuous-clock.ts';
 import { DeliveryLoop, type Sink } from '../../src/results/delivery-loop.ts';
 import type { AcceptedLine, IntakeBatch } from '../../src/store/intake/intake.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -56,7 +58,7 @@ export interface WorkerWorld {
 export class SimWorker {
   readonly #process: SimProcess;
   readonly #world: WorkerWorld;
-  #parts: { store: Store; dispatcher: Dispatcher; deliveries: DeliveryLoop } | null = null;
+  #parts: { store: Store; dispatcher: Dispatcher; deliveries: DeliveryLoop; follower: ClockFollower } | null = null;
 
   #stopping = false;
 
@@ -68,8 +70,13 @@ export class SimWorker {
   /** Resolves when it accepts orders. */
   async start(): Promise<void> {
     const { settings, random, logger } = this.#world;
-    const clock = this.#process;
-    const store = await this.#world.openStore(clock);
+    const process = this.#process;
+    const clock = new ContinuousClock(process);
+    const store = await this.#world.openStore(process);
+    const { maxIdleDelayMs } = settings;
+    const onStep = () => dispatcher.pausesChanged();
+    const follower = new ClockFollower({ store, clock, logger, onStep, everyMs: maxIdleDelayMs });
+    await follower.catchUp();
     const incarnationId = await store.beginIncarnation({
       bootId: clock.bootId ?? null,
       version: '0',
@@ -80,10 +87,9 @@ export class SimWorker {
       clock,
       timeouts: { responseMs, totalMs },
       ...(settings.lookup ? {} : { wire: { lookup: { gift_card: 'off', esim: 'off' } } }),
-      network: this.#world.networkOf(clock),
+      network: this.#world.networkOf(process),
     });
-    const { maxIdleDelayMs } = settings;
-    const deliveries = new DeliveryLoop({ store, sink: this.#world.sinkOf(clock), clock, logger, maxIdleDelayMs });
+    const deliveries = new DeliveryLoop({ store, sink: this.#world.sinkOf(process), clock, logger, maxIdleDelayMs });
     const policy = {
       settlementDelayMs: settings.settlementDelayMs,
       referenceExpiryMs: settings.referenceExpiryMs,
@@ -115,14 +121,15 @@ export class SimWorker {
         maxIdleDelayMs,
       },
     );
-    for (const failed of [dispatcher.failed, deliveries.failed]) {
+    for (const failed of [dispatcher.failed, deliveries.failed, follower.failed]) {
       failed.catch((error: unknown) => {
-        if (clock.alive) this.#world.onFailure(clock, error);
+        if (process.alive) this.#world.onFailure(process, error);
       });
     }
     deliveries.start();
     await dispatcher.start();
-    this.#parts = { store, dispatcher, deliveries };
+    follower.start();
+    this.#parts = { store, dispatcher, deliveries, follower };
   }
 
   get ready(): boolean {
@@ -177,6 +184,7 @@ export class SimWorker {
     const parts = this.#parts;
     if (parts === null) return;
     this.#stopping = true;
+    await parts.follower.stop();
     await parts.dispatcher.stop();
     await parts.deliveries.stop();
   }

@@ -33,6 +33,8 @@ const reads = new Set([
   'submission.lookups.boughtReference',
   'submission.recentVerdicts',
   'submission.bringForward',
+  'times.lastSeenMs',
+  'times.recordSeen',
 ]);
 const changesEntries = new Set([
   'intake.acceptBatch',

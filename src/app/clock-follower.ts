@@ -1,0 +1,97 @@
+import type { Logger } from 'pino';
+import { smallestStepMs } from '../core/time/clock-steps.ts';
+import type { ContinuousClock } from '../ops/continuous-clock.ts';
+import type { Store } from '../store/store.ts';
+
+/** How long a step of the wall clock may stay unnoticed; nothing depends on it, because the worker's clock continues. */
+const everyMs = 1000;
+/** How often the time is recorded for the next start. */
+const recordedEveryMs = 60_000;
+
+export interface FollowerDeps {
+  readonly store: Pick<Store, 'times'>;
+  readonly clock: ContinuousClock;
+  readonly logger: Logger;
+  /** Called after a step, when the stored times have moved: parts read again what they keep in memory. */
+  readonly onStep?: (stepMs: number) => void | Promise<void>;
+  /** Default: 1 s. */
+  readonly everyMs?: number;
+}
+
+/**
+ * Moves the stored times with the wall clock, in both directions and by any step, so that nothing is due sooner or later
+ * because somebody has set the clock. While the worker runs, the monotonic clock tells how large a step was. At a start only
+ * one thing is sure: time has not run backwards. If the clock shows less than the last time on disk, the difference is a
+ * step; if it shows more, that may be how long no worker ran.
+ */
+export class ClockFollower {
+  readonly #deps: FollowerDeps;
+  readonly #end = new AbortController();
+  readonly #failure = Promise.withResolvers<never>();
+  #loop: Promise<void> | null = null;
+  #recordAtMono = 0;
+
+  constructor(deps: FollowerDeps) {
+    this.#deps = deps;
+    this.#failure.promise.catch(() => undefined);
+  }
+
+  /** Rejects when the times could not be moved: the worker must stop. */
+  get failed(): Promise<never> {
+    return this.#failure.promise;
+  }
+
+  /** Compares the clock with the last time on disk. Called before anything that is stored is waited for. */
+  async catchUp(): Promise<void> {
+    const { store, clock } = this.#deps;
+    const lastSeenMs = await store.times.lastSeenMs();
+    const nowMs = clock.wallMs();
+    const behindMs = lastSeenMs === null ? 0 : lastSeenMs - nowMs;
+    await this.#follow({ stepMs: behindMs >= smallestStepMs ? -behindMs : 0, nowMs });
+    await this.#record();
+  }
+
+  start(): void {
+    this.#loop = this.#run().catch((error: unknown) => this.#failure.reject(error));
+  }
+
+  /** May be called again. */
+  async stop(): Promise<void> {
+    this.#end.abort();
+    await this.#loop;
+  }
+
+  /** Follows a step of the machine's clock, if there was one. */
+  async check(): Promise<void> {
+    const { clock } = this.#deps;
+    const stepMs = clock.pendingStepMs();
+    if (stepMs !== 0) {
+      await this.#follow({ stepMs, nowMs: clock.wallMs() + stepMs, onMoved: () => clock.accept(stepMs) });
+      await this.#deps.onStep?.(stepMs);
+    }
+    if (clock.monoMs() >= this.#recordAtMono) await this.#record();
+  }
+
+  async #follow(step: { stepMs: number; nowMs: number; onMoved?: () => void }): Promise<void> {
+    const moved = await this.#deps.store.times.follow(step);
+    if (step.stepMs === 0) return;
+    const details = { step_ms: step.stepMs, moved };
+    this.#deps.logger.warn(details, 'the clock of this machine was set: the stored times moved with it');
+  }
+
+  async #record(): Promise<void> {
+    const { store, clock } = this.#deps;
+    this.#recordAtMono = clock.monoMs() + recordedEveryMs;
+    await store.times.recordSeen(clock.wallMs());
+  }
+
+  async #run(): Promise<void> {
+    const { clock, everyMs: idleMs = everyMs } = this.#deps;
+    const { signal } = this.#end;
+    while (!signal.aborted) {
+      await this.check();
+      await clock.sleep(idleMs, signal);
+    }
+    await this.#record();
+  }
+}

@@ -1,0 +1,74 @@
+import type { Clock } from '../../src/core/clock.ts';
+
+interface Sleeper {
+  readonly untilMono: number;
+  readonly wake: () => void;
+}
+
+/** A machine whose time the test lets pass, and whose wall clock the test sets. */
+export class MachineClock implements Clock {
+  readonly bootId = 'virtual';
+  #monoMs = 0;
+  #aheadMs: number;
+  readonly #sleepers = new Set<Sleeper>();
+  #onSleep: () => void = () => undefined;
+
+  constructor(wallStartMs = Date.UTC(2026, 10, 1)) {
+    this.#aheadMs = wallStartMs;
+  }
+
+  wallMs(): number {
+    return this.#aheadMs + this.#monoMs;
+  }
+
+  monoMs(): number {
+    return this.#monoMs;
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal?.aborted || ms <= 0) return resolve();
+      const wake = (): void => {
+        this.#sleepers.delete(sleeper);
+        signal?.removeEventListener('abort', wake);
+        resolve();
+      };
+      const sleeper = { untilMono: this.#monoMs + ms, wake };
+      this.#sleepers.add(sleeper);
+      signal?.addEventListener('abort', wake, { once: true });
+      this.#onSleep();
+    });
+  }
+
+  /** Somebody sets the wall clock. */
+  step(ms: number): void {
+    this.#aheadMs += ms;
+  }
+
+  /** Lets time pass at once: whoever sleeps until then wakes up. */
+  pass(ms: number): void {
+    this.#monoMs += ms;
+    for (const sleeper of this.#sleepers) if (sleeper.untilMono <= this.#monoMs) sleeper.wake();
+  }
+
+  /** Lets time pass second by second, as long as there is anything to be done in between, until the condition holds. */
+  async passUntil(isDone: () => boolean, limitMs: number): Promise<number> {
+    const startMono = this.#monoMs;
+    for (;;) {
+      await this.#allAsleep();
+      if (isDone() || this.#monoMs - startMono >= limitMs) return this.#monoMs - startMono;
+      this.pass(1000);
+    }
+  }
+
+  /** Resolves when a whole turn of the event loop has passed in which nobody began to sleep. */
+  async #allAsleep(): Promise<void> {
+    for (let isQuiet = false; !isQuiet; ) {
+      isQuiet = true;
+      this.#onSleep = () => {
+        isQuiet = false;
+      };
+      for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+}

@@ -6,6 +6,7 @@ import { decideSubmission } from '../core/decision/decide-submission.ts';
 import type { PauseKind } from '../core/decision/decision-table.ts';
 import { familyOf, type Operation } from '../core/order/operation.ts';
 import { purchaseOf } from '../core/order/purchase.ts';
+import { unreadText } from '../core/decision/order-answer.ts';
 import { outcomeRowFrom, withoutAnswer, type LookupOutcome, type Outcome } from '../core/decision/outcome.ts';
 import {
   malformedRequestRows,
@@ -214,6 +215,8 @@ export class Attempt {
     if (state === 'needs_review') logger.error({ ...line, reason: reviewReason }, 'needs review');
     else if (pausedKind !== null) logger.error({ ...line, message }, `paused: ${pausedKind}`);
     else if (outcome.breach !== null) logger.warn({ ...line, breach: outcome.breach }, 'the API broke its contract');
+    else if (outcome.answer !== null && unreadText(outcome.answer) !== null)
+      logger.warn({ ...line, message }, 'the answer has fields that were not read');
     else if (state === 'unknown' || state === 'waiting' || state === 'rejected')
       logger.warn({ ...line, message }, text);
     else logger.info(line, text);
@@ -223,7 +226,11 @@ export class Attempt {
 function outcomeOfLookup(lookup: LookupOutcome): Outcome {
   switch (lookup.kind) {
     case 'found':
-      return { ...withoutAnswer('accepted', true, 'found'), http: 200, answer: lookup.answer };
+      return {
+        ...withoutAnswer('accepted', true, ['found', unreadText(lookup.answer) ?? []].flat().join('; ')),
+        http: 200,
+        answer: lookup.answer,
+      };
     case 'absent':
       return {
         ...withoutAnswer('not_found', true, 'the API does not know the reference'),

@@ -1,4 +1,5 @@
 import { isOutcomeRow, withoutAnswer, type Outcome, type OutcomeRow } from '../core/decision/outcome.ts';
+import { unreadText } from '../core/decision/order-answer.ts';
 import { findErrorRow, isListedCode, wholesaleErrors } from '../core/decision/wholesale-errors.ts';
 import {
   type ExactJson,
@@ -111,7 +112,12 @@ function classifySuccess(
   const reading = readSuccess(json);
   switch (reading.kind) {
     case 'read':
-      return { row: 'accepted', http, message: '', answer: reading.answer };
+      return {
+        row: 'accepted',
+        http,
+        message: (reading.answer && unreadText(reading.answer)) ?? '',
+        answer: reading.answer,
+      };
     case 'mismatch':
       return { row: 'answer_mismatch', http, message: reading.message, answer: reading.answer };
     case 'unreadable':

@@ -25,6 +25,7 @@ import { classify, type CallPurpose, type SuccessReader } from './classify.ts';
 import { findDifference, findMismatch } from './connector/compare-order.ts';
 import { connectorHash } from './connector/connector-hash.ts';
 import { readAnswer, readLookup } from './connector/read-answer.ts';
+import { whyUnrecognised } from './connector/recognise-order.ts';
 import { renderRequest, type RenderedCall } from './connector/render-request.ts';
 import type { CatalogueWire } from './connector/wire-catalogue.ts';
 import { fillPath, givenPaths, isPathPart } from './connector/wire-parts.ts';
@@ -146,13 +147,16 @@ export class WholesaleClient {
 
   /**
    * Places an order, buys a top-up or cancels an eSIM: one request that may spend or refund money. Its connection is
-   * closed before this resolves. `accepted` is a complete JSON object without `error` (Spec 7) that repeats no field
-   * of another order. Whether units are delivered, missing or refunded, its `answer` says.
+   * closed before this resolves. `accepted` is a complete JSON object without `error` (Spec 7) in which something of an
+   * order is recognised, and that repeats no field of another order. Whether units are delivered, missing or refunded, its
+   * `answer` says.
    */
   async submit(submission: Submission): Promise<Outcome> {
     const { operation, expect } = submission;
     const read: SuccessReader = (body) => {
       const answer = readAnswer(body, familyOf(operation), this.#wire.answer);
+      const why = whyUnrecognised(body, answer, operation, this.#wire.answer);
+      if (why !== null) return { kind: 'unreadable', message: why };
       const mismatch = findMismatch(body, answer, operation, expect, this.#wire);
       return mismatch === null ? { kind: 'read', answer } : { kind: 'mismatch', answer, message: mismatch };
     };
@@ -319,7 +323,7 @@ export class WholesaleClient {
     const headers: Record<string, string> = {
       authorization: `Bearer ${keyValue}`,
       accept: 'application/json',
-      // Compressed answers cannot be read.
+      // A compressed answer is read all the same, but it costs time.
       'accept-encoding': 'identity',
       'user-agent': this.#userAgent,
       ...(body === null ? {} : { 'content-type': 'application/json' }),

@@ -112,7 +112,12 @@ describe('the client and the sandbox read the same specification', () => {
   it('a repeated reference with another content is a mismatch, not a success', async () => {
     const { client } = await start();
     await place(client, giftCards('gc-1'));
-    expect(await place(client, giftCards('gc-1', { quantity: 3 }))).toMatchObject({ row: 'answer_mismatch' });
+    expect(await place(client, giftCards('gc-1', { quantity: 1 }))).toMatchObject({ row: 'answer_mismatch' });
+    // A smaller quantity may be what was delivered so far: there are not enough units.
+    expect(await place(client, giftCards('gc-1', { quantity: 3 }))).toMatchObject({
+      row: 'accepted',
+      answer: { units: [{}, {}] },
+    });
     expect(await place(client, giftCards('gc-1', { variant: 'steam-usd-20' }))).toMatchObject({
       row: 'answer_mismatch',
     });

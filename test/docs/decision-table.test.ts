@@ -10,9 +10,9 @@ const page = resolve(import.meta.dirname, '../../docs/decision-table.md');
 const columns: readonly Column[] = ['clean', 'outcomeUnknown', 'cancelClean', 'cancelOutcomeUnknown'];
 
 const meanings: Record<OutcomeRow, string> = {
-  accepted: '2xx: a complete JSON object without `error`; what it repeats is ours',
-  answer_mismatch: '2xx, but it repeats another reference, quantity or product',
-  unreadable_success: '2xx that is empty, HTML, cut off, or no JSON object',
+  accepted: '2xx: a complete JSON object without `error` in which an order is recognised; what it repeats is ours',
+  answer_mismatch: '2xx, but it repeats another reference or product, or a larger quantity',
+  unreadable_success: '2xx that is empty, HTML, cut off, no JSON object, or in which no order is recognised',
   redirect: '3xx; never followed',
   invalid_key: '401',
   account_not_allowed: '403',

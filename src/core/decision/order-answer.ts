@@ -28,6 +28,15 @@ export interface OrderAnswer {
   readonly cost: string | null;
   readonly currency: string | null;
   readonly units: readonly Unit[];
+  /** Names of the fields of units that the connector did not read; absent when it read all. */
+  readonly unreadFields?: readonly string[];
+}
+
+/** A sentence about fields of units that were not read, for a person; null when all were read. */
+export function unreadText({ unreadFields = [] }: OrderAnswer): string | null {
+  return unreadFields.length === 0
+    ? null
+    : `its units have fields that the connector does not read: ${unreadFields.join(', ')}`;
 }
 
 /** The answer without units and cost: it may be about another purchase. A person needs its order number. */

@@ -2,9 +2,9 @@ import type { OrderAnswer } from './order-answer.ts';
 
 /** Every way in which an attempt can end, as a row of the decision table. */
 export const outcomeRows = [
-  'accepted', // 2xx, a complete JSON object without `error`, echoes match
-  'answer_mismatch', // 2xx, but the echoed reference is another one
-  'unreadable_success', // 2xx that is empty, HTML, cut JSON, not an object
+  'accepted', // 2xx, a complete JSON object without `error`, something of an order is recognised, echoes match
+  'answer_mismatch', // 2xx, but the echoed reference or product is another one, or the quantity is larger
+  'unreadable_success', // 2xx that is empty, HTML, cut JSON, not an object, or in which nothing of an order is recognised
   'redirect', // 3xx; never followed
   'invalid_key', // 6
   'account_not_allowed', // 7

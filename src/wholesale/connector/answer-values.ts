@@ -31,6 +31,25 @@ export function textIn(value: ExactJson): string | null {
   return typeof value === 'string' && value.trim() !== '' ? value : null;
 }
 
+/** A text in the form in which values are compared: 12.0 is 12, and capital letters are small ones. */
+function comparable(text: string): string {
+  return text
+    .trim()
+    .normalize('NFC')
+    .toLowerCase()
+    .replace(/^(\d+)\.0+$/, '$1');
+}
+
+/** Whether two texts have the same value: suppliers change the case of an id, or write a number as 12.0. */
+export function isSameText(shown: string, expected: string): boolean {
+  return comparable(shown) === comparable(expected);
+}
+
+/** A number as a plain decimal; null for anything else. Not for money. */
+export function numberIn(value: ExactJson): number | null {
+  return typeof value === 'string' && /^\d{1,15}(\.\d{1,15})?$/.test(value.trim()) ? Number(value) : null;
+}
+
 export function listIn(value: ExactJson): readonly ExactJson[] | null {
   return isJsonList(value) ? value : null;
 }

@@ -3,7 +3,7 @@ import type { ExactJson } from '../../core/exact-json.ts';
 import { quoted } from '../../core/message-text.ts';
 import { familyOf, type Operation } from '../../core/order/operation.ts';
 import type { Expectation, Purchase } from '../../core/order/purchase.ts';
-import { currencyIn, firstAt, iccidIn, textIn } from './answer-values.ts';
+import { currencyIn, firstAt, iccidIn, isSameText, numberIn, textIn } from './answer-values.ts';
 import { foreignReference, orderObjectsIn } from './read-answer.ts';
 import type { ComparedField, Wire } from './wire.ts';
 
@@ -24,11 +24,10 @@ export function findMismatch(
     return `the answer is for the reference ${quoted(foreign)}, not ${quoted(expect.reference ?? '')}`;
   }
   const order = orderObjectsIn(answer, family, wire.answer)[0] ?? answer;
-  for (const [name, ordered] of repeatedFields(operation, expect, wire)) {
-    if (ordered === null) continue;
-    const shown = firstAt(order, [name], textIn);
-    if (shown !== null && !isSame(shown, ordered)) {
-      return `the answer shows the ${name} ${quoted(shown)}, but ${quoted(ordered)} was ordered`;
+  for (const { names, value, read: readShown } of repeatedFields(operation, expect, wire)) {
+    const shown = value === null ? null : firstAt(order, names, readShown);
+    if (value !== null && shown !== null && differs(shown, value)) {
+      return `the answer shows the ${names[0] ?? ''} ${quoted(String(shown))}, but ${quoted(String(value))} was ordered`;
     }
   }
   if (operation === 'esim_topup' || operation === 'esim_cancel') {
@@ -41,33 +40,33 @@ export function findMismatch(
   return null;
 }
 
-/** What an answer may repeat, under the names of the request. */
-function repeatedFields(
-  operation: Operation,
-  expect: Expectation,
-  wire: Wire,
-): readonly (readonly [string, string | null])[] {
-  switch (operation) {
-    case 'gift_card_order':
-      return [
-        ['quantity', numberText(expect.quantity)],
-        [wire.gift_card_order.fields.variant, expect.variant],
-      ];
-    case 'esim_order':
-      return [
-        ['quantity', numberText(expect.quantity)],
-        [wire.esim_order.fields.plan, expect.plan],
-      ];
-    case 'esim_topup':
-      return [[wire.esim_topup.fields.plan, expect.plan]];
-    case 'esim_cancel':
-      return [];
-  }
+interface Repeated {
+  readonly names: readonly string[];
+  /** As it was ordered; null: not compared. */
+  readonly value: string | number | null;
+  /** The shown value in the form of `value`; null when it has another form. */
+  readonly read: (shown: ExactJson) => string | number | null;
 }
 
-/** The same text, or the same whole number: some APIs write 2 as 2.0. */
-function isSame(shown: string, ordered: string): boolean {
-  return shown === ordered || (/^\d+$/.test(ordered) && shown.replace(/\.0+$/, '') === ordered);
+/** What an answer may repeat, under the names of the request. */
+function repeatedFields(operation: Operation, expect: Expectation, wire: Wire): readonly Repeated[] {
+  if (operation === 'esim_cancel') return [];
+  const { fields } = wire[operation];
+  const product =
+    'variant' in fields
+      ? { names: [fields.variant], value: expect.variant, read: textIn }
+      : { names: [fields.plan], value: expect.plan, read: textIn };
+  return operation === 'esim_topup'
+    ? [product]
+    : [{ names: ['quantity'], value: expect.quantity, read: numberIn }, product];
+}
+
+/**
+ * Whether a shown value is another one than what was ordered. Text is compared by value. A smaller quantity may mean what was
+ * delivered so far: the units decide whether the order is complete.
+ */
+function differs(shown: string | number, ordered: string | number): boolean {
+  return typeof ordered === 'number' ? Number(shown) > ordered : !isSameText(String(shown), ordered);
 }
 
 /**
@@ -80,20 +79,16 @@ export function findDifference(found: ExactJson, ordered: Purchase, wire: Wire):
   for (const { field, names, value, read } of comparisons(ordered, wire)) {
     if (value === null || !wire.lookup.compare.includes(field)) continue;
     const shown = firstAt(order, names, read);
-    if (shown !== null && shown !== value) {
-      return `the order found under this reference has the ${field} ${quoted(shown)}, but ${quoted(value)} was ordered`;
+    if (shown !== null && differs(shown, value)) {
+      const [told, asked] = [quoted(String(shown)), quoted(String(value))];
+      return `the order found under this reference has the ${field} ${told}, but ${asked} was ordered`;
     }
   }
   return null;
 }
 
-interface Comparison {
+interface Comparison extends Repeated {
   readonly field: ComparedField;
-  readonly names: readonly string[];
-  /** As it was ordered; null: not compared. */
-  readonly value: string | null;
-  /** The shown value in the form of `value`; null when it has another form. */
-  readonly read: (shown: ExactJson) => string | null;
 }
 
 function comparisons(ordered: Purchase, wire: Wire): readonly Comparison[] {
@@ -105,7 +100,7 @@ function comparisons(ordered: Purchase, wire: Wire): readonly Comparison[] {
   const iccid = operation === 'esim_topup' ? ordered.iccid : null;
   return [
     { field: 'product', names: [productName], value: product, read: textIn },
-    { field: 'quantity', names: ['quantity'], value: numberText(ordered.quantity), read: wholeNumberIn },
+    { field: 'quantity', names: ['quantity'], value: ordered.quantity, read: numberIn },
     { field: 'days', names: ['days'], value: numberText(ordered.days), read: wholeNumberIn },
     { field: 'currency', names: [fields.currency], value: ordered.currency, read: currencyIn },
     { field: 'iccid', names: wire.answer.esims.iccid, value: iccid, read: iccidIn },
@@ -113,4 +108,5 @@ function comparisons(ordered: Purchase, wire: Wire): readonly Comparison[] {
 }
 
 const numberText = (value: number | null): string | null => (value === null ? null : String(value));
+/** A number as text; another number of days is another purchase, whether larger or smaller. */
 const wholeNumberIn = (shown: ExactJson): string | null => /^(\d+)(?:\.0+)?$/.exec(textIn(shown) ?? '')?.[1] ?? null;

@@ -1,9 +1,10 @@
-import type { OrderAnswer, StatusClass, Unit } from '../../core/decision/order-answer.ts';
+import type { OrderAnswer, StatusClass } from '../../core/decision/order-answer.ts';
 import { type ExactJson, type ExactJsonObject, isJsonList, isJsonObject } from '../../core/exact-json.ts';
 import { quoted } from '../../core/message-text.ts';
 import type { Family } from '../../core/order/operation.ts';
-import { amountIn, currencyIn, firstAt, textIn, valueAt } from './answer-values.ts';
-import { readCodeUnits, readEsimUnits } from './read-units.ts';
+import { amountIn, currencyIn, firstAt, isSameText, textIn, valueAt } from './answer-values.ts';
+import { failedAnswer, saysItFailed, whyUnrecognised } from './recognise-order.ts';
+import { readCodeUnits, readEsimUnits, type ReadUnits } from './read-units.ts';
 import type { AnswerWire } from './wire-answer.ts';
 
 /** What a success says: an order that is ours, an order that is not, or neither. */
@@ -32,7 +33,7 @@ function statusClassOf(status: string | null, wire: AnswerWire): StatusClass {
   return statusClasses.find((name) => wire.status_words[name].some((known) => plainWord(known) === word)) ?? 'none';
 }
 
-function readUnits(order: ExactJson, family: Family, wire: AnswerWire): readonly Unit[] {
+function readUnits(order: ExactJson, family: Family, wire: AnswerWire): ReadUnits {
   return family === 'gift_card' ? readCodeUnits(order, wire.codes) : readEsimUnits(order, wire.esims);
 }
 
@@ -47,7 +48,7 @@ export function orderObjectsIn(answer: ExactJson, family: Family, wire: AnswerWi
     if (!isJsonObject(object)) return;
     const fields = [wire.number, wire.reference, wire.status, wire.cost, wire.currency];
     const known = fields.filter((paths) => firstAt(object, paths, textIn) !== null).length;
-    const found = known + (readUnits(object, family, wire).length > 0 ? 1 : 0);
+    const found = known + (readUnits(object, family, wire).units.length > 0 ? 1 : 0);
     ranked.push({ object, found, place });
   });
   ranked.sort((a, b) => b.found - a.found || b.place - a.place);
@@ -70,7 +71,7 @@ export function foreignReference(
 ): string | null {
   if (expected === null) return null;
   const shown = referencesIn(answer, family, wire);
-  return shown.includes(expected) ? null : (shown[0] ?? null);
+  return shown.some((reference) => isSameText(reference, expected)) ? null : (shown[0] ?? null);
 }
 
 /**
@@ -90,6 +91,10 @@ export function readAnswer(answer: ExactJson, family: Family, wire: AnswerWire):
   // A refund counts also where a wrapper around the order says `success`.
   const refunded = statuses.find((status) => statusClassOf(status, wire) === 'refunded');
   const status = refunded ?? statuses[0] ?? null;
+  const read = objects.map((object) => readUnits(object, family, wire));
+  const delivered =
+    read.find(({ units }) => units.length > 0) ?? read.find(({ unreadFields }) => unreadFields.length > 0);
+  const { units = [], unreadFields = [] } = delivered ?? {};
   return {
     orderNumber: first(wire.number, textIn),
     reference: first(wire.reference, textIn),
@@ -97,18 +102,13 @@ export function readAnswer(answer: ExactJson, family: Family, wire: AnswerWire):
     statusClass: statusClassOf(status, wire),
     cost: first(wire.cost, (value) => amountIn(value, wire.money_minor_digits)),
     currency: first(wire.currency, currencyIn),
-    units: objects.map((object) => readUnits(object, family, wire)).find((units) => units.length > 0) ?? [],
+    units,
+    ...(unreadFields.length > 0 ? { unreadFields } : {}),
   };
 }
 
 /** Where an API that filters by reference puts the list of found orders. */
 const listPlaces = ['$', 'data', 'orders', 'items', 'results', 'list', 'data.orders', 'data.items'];
-
-function isEmpty(answer: OrderAnswer): boolean {
-  return (
-    answer.orderNumber === null && answer.reference === null && answer.status === null && answer.units.length === 0
-  );
-}
 
 /**
  * Reads what a lookup found: one order, or a list with exactly one order that is ours. An empty list, or an object
@@ -120,19 +120,28 @@ export function readLookup(
   expectReference: string | null,
   wire: AnswerWire,
 ): LookupReading {
+  if (saysItFailed(body, wire)) return { kind: 'unreadable', message: failedAnswer };
   const whole = readAnswer(body, family, wire);
-  if (!isEmpty(whole)) {
+  const list = listPlaces.map((path) => valueAt(body, path)).find(isJsonList);
+  const why = whyUnrecognised(body, whole, 'lookup', wire);
+  // The status beside a list is the one of the whole answer, not the one of an order.
+  const isOrder =
+    whole.reference !== null || whole.orderNumber !== null || whole.units.length > 0 || list === undefined;
+  if (why === null && isOrder) {
     const foreign = foreignReference(body, family, expectReference, wire);
     if (foreign === null) return { kind: 'read', answer: whole, order: body };
     const message = `the found order has the reference ${quoted(foreign)}, not ${quoted(expectReference ?? '')}`;
     return { kind: 'mismatch', answer: whole, message };
   }
-  const list = listPlaces.map((path) => valueAt(body, path)).find(isJsonList);
-  if (list === undefined) return { kind: 'unreadable', message: 'an answer in which no order can be recognised' };
+  if (list === undefined) return { kind: 'unreadable', message: why ?? '' };
+  // An element of the list is an order itself: it has no envelope around it.
+  const inList = { ...wire, envelopes: ['$', ...wire.envelopes] };
   const ours = list.filter(
-    (order) => expectReference !== null && referencesIn(order, family, wire).includes(expectReference),
+    (order) =>
+      expectReference !== null && referencesIn(order, family, inList).some((it) => isSameText(it, expectReference)),
   );
   const [order] = ours;
-  if (order !== undefined && ours.length === 1) return { kind: 'read', answer: readAnswer(order, family, wire), order };
+  if (order !== undefined && ours.length === 1)
+    return { kind: 'read', answer: readAnswer(order, family, inList), order };
   return { kind: 'unreadable', message: `a list of ${list.length} orders, ${ours.length} of them ours` };
 }

@@ -2,6 +2,7 @@ import type { Unit } from '../../core/decision/order-answer.ts';
 import { activationCodeIn, completeActivationCode, smdpAddressIn } from './activation-code.ts';
 import { type ExactJson, isJsonList, isJsonObject } from '../../core/exact-json.ts';
 import { addressIn, firstAt, iccidIn, listIn, pictureIn, textIn } from './answer-values.ts';
+import { unreadFieldsOf } from './unread-fields.ts';
 import type { AnswerWire } from './wire-answer.ts';
 
 type Field = Exclude<keyof Unit, 'status'>;
@@ -92,29 +93,55 @@ function elementsOf(value: ExactJson, lists: readonly string[]): readonly ExactJ
   return elements.flatMap((element) => (isJsonObject(element) ? firstAt(element, lists, listIn) : null) ?? [element]);
 }
 
-function unitsIn(
-  order: ExactJson,
-  lists: readonly string[],
-  read: (element: ExactJson) => Unit | null,
-): readonly Unit[] {
-  const found = firstAt(order, lists, (value) => {
-    const units = elementsOf(value, lists)
-      .map(read)
-      .filter((unit) => unit !== null);
-    return units.length > 0 ? units : null;
-  });
-  return found ?? [];
+/** Lists of units within the positions of an order. */
+function elementsOfPositions(value: ExactJson, lists: readonly string[]): readonly ExactJson[] {
+  const positions = isJsonList(value) ? value : [value];
+  return positions.flatMap((position) => firstAt(position, lists, (list) => elementsOf(list, lists)) ?? []);
+}
+
+/** The units of an order, and the names of their fields that were not read. */
+export interface ReadUnits {
+  readonly units: readonly Unit[];
+  readonly unreadFields: readonly string[];
+}
+
+type ReadElement = { readonly element: ExactJson; readonly unit: Unit | null };
+type UnitWire = Pick<AnswerWire['codes'], 'lists' | 'positions' | 'ignored'> & Readonly<Record<string, unknown>>;
+
+/** The names under which a mapping looks for something. */
+function namesIn(wire: UnitWire): readonly string[] {
+  const paths = Object.values(wire).flatMap((value): readonly unknown[] => (Array.isArray(value) ? value : []));
+  return paths.flatMap((path) => (typeof path === 'string' ? (path.split('.')[0] ?? []) : []));
+}
+
+/** Reads the first list that has units; without any, the elements of every list are still looked at. */
+function unitsIn(order: ExactJson, wire: UnitWire, read: (element: ExactJson) => Unit | null): ReadUnits {
+  const seen: ReadElement[] = [];
+  const unitsOf = (elements: readonly ExactJson[]): readonly ReadElement[] | null => {
+    const all = elements.map((element) => ({ element, unit: read(element) }));
+    seen.push(...all);
+    return all.some(({ unit }) => unit !== null) ? all : null;
+  };
+  const { lists, positions, ignored } = wire;
+  const found =
+    firstAt(order, lists, (value) => unitsOf(elementsOf(value, lists))) ??
+    firstAt(order, positions, (value) => unitsOf(elementsOfPositions(value, lists))) ??
+    seen;
+  const units = found.flatMap(({ unit }) => unit ?? []);
+  return { units, unreadFields: unreadFieldsOf(found, { ignored, candidates: namesIn(wire) }) };
 }
 
 /** The codes that an order delivered, without those that are only announced. */
-export function readCodeUnits(order: ExactJson, wire: AnswerWire['codes']): readonly Unit[] {
-  return unitsIn(order, wire.lists, (element) => codeUnit(element, wire));
+export function readCodeUnits(order: ExactJson, wire: AnswerWire['codes']): ReadUnits {
+  const ignored = [...wire.ignored, ...wire.type, ...wire.status];
+  return unitsIn(order, { ...wire, ignored }, (element) => codeUnit(element, wire));
 }
 
 /** The eSIMs of an order: those of its list, or the single one that it is or contains. */
-export function readEsimUnits(order: ExactJson, wire: AnswerWire['esims']): readonly Unit[] {
-  const listed = unitsIn(order, wire.lists, (element) => esimUnit(element, wire));
-  if (listed.length > 0) return listed;
+export function readEsimUnits(order: ExactJson, wire: AnswerWire['esims']): ReadUnits {
+  const ignored = [...wire.ignored, ...wire.status];
+  const listed = unitsIn(order, { ...wire, ignored }, (element) => esimUnit(element, wire));
+  if (listed.units.length > 0) return listed;
   const single = firstAt(order, wire.single, (value) => (isJsonObject(value) ? esimUnit(value, wire) : null));
-  return single === null ? [] : [single];
+  return single === null ? listed : { units: [single], unreadFields: [] };
 }

@@ -18,10 +18,22 @@ const unitFields = z.enum([
 /** A unit without one of these does not count as delivered. */
 const required = z.array(unitFields).default([]);
 
+/** Lists of what was ordered: their elements are no units, but each may have a list of units. */
+const positions = candidates('items', 'lines', 'order_items', 'line_items', 'positions');
+/** Fields of a unit that its owner does not need; any other field that is not read is reported. */
+const ignored = words(
+  ...(
+    'id uuid number name title description brand image product product_id variant sku plan package ' +
+    'quantity value amount price cost face_value currency balance country reference order order_id order_number created_at ' +
+    'createdAt updated_at updatedAt issued_at delivered_at activated_at installed_at installed topped_up is_installed data days validity'
+  ).split(' '),
+);
+
 const codes = z.strictObject({
-  /** `items` last: it may also list what was ordered. */
-  lists: candidates('codes', 'keys', 'cards', 'vouchers', 'units', 'items'),
-  code: candidates('code', 'key', 'card_number', 'cardNumber', 'epin', 'serial'),
+  lists: candidates('codes', 'keys', 'cards', 'vouchers', 'units'),
+  positions,
+  /** A serial number is no code: it cannot be redeemed. */
+  code: candidates('code', 'key', 'card_number', 'cardNumber', 'epin'),
   pin: candidates('pin', 'pin_code', 'pinCode'),
   serial: candidates('serial', 'serial_number', 'serialNumber'),
   url: candidates('url', 'link', 'redemption_url', 'redemptionUrl', 'claim_url'),
@@ -31,10 +43,12 @@ const codes = z.strictObject({
   /** Types of a code that is announced but not delivered yet. */
   undelivered_types: words('pre_order', 'preorder', 'pending'),
   required,
+  ignored,
 });
 
 const esims = z.strictObject({
-  lists: candidates('esims', 'sims', 'profiles', 'items'),
+  lists: candidates('esims', 'sims', 'profiles'),
+  positions,
   /** Where a single eSIM may be, if there is no list. */
   single: candidates('esim', 'sim', '$'),
   iccid: candidates('iccid', 'ICCID', 'iccId'),
@@ -53,6 +67,7 @@ const esims = z.strictObject({
   expires_at: candidates('expires_at', 'expiresAt'),
   status: candidates('status', 'state'),
   required,
+  ignored,
 });
 
 const statusWords = z.strictObject({
@@ -88,17 +103,7 @@ const statusWords = z.strictObject({
 export const answerWire = z.strictObject({
   /** Where the order itself may be; `$` is the whole answer. */
   envelopes: candidates('$', 'data', 'order', 'data.order', 'result', 'result.order'),
-  number: candidates(
-    'number',
-    'order_number',
-    'orderNumber',
-    'order_no',
-    'orderNo',
-    'order_id',
-    'orderId',
-    'id',
-    'code',
-  ),
+  number: candidates('number', 'order_number', 'orderNumber', 'order_no', 'orderNo', 'order_id', 'orderId', 'id'),
   reference: candidates('reference', 'client_reference', 'external_id'),
   status: candidates('status', 'state'),
   cost: candidates('total', 'cost', 'amount', 'price', 'charged', 'total.amount', 'cost.amount', 'price.amount'),

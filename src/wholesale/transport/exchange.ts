@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { plainHeaders, type PlainHeaders } from '../../core/http-headers.ts';
+import { decompress } from './decompress.ts';
 import { faultMessage, faultRowOf, type CallEnd, type FaultRow } from './call-end.ts';
 
 /** A larger answer is not the API's: its payloads are a few codes or eSIMs. */
@@ -122,7 +123,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
       this.#fault('cut_answer', 'the answer ended without a status');
       return;
     }
-    this.#finish({ kind: 'answer', http: this.#http, headers: this.#headers, body: Buffer.concat(this.#parts) });
+    const read = decompress(Buffer.concat(this.#parts), this.#headers['content-encoding'], bodyCapBytes);
+    if ('problem' in read) this.#fault('cut_answer', read.problem);
+    else this.#finish({ kind: 'answer', http: this.#http, headers: this.#headers, body: read.body });
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: unknown): void {

@@ -31,6 +31,8 @@ function difference(body: unknown, ordered: Purchase = card, wire: Wire = defaul
 
 describe('the order that a lookup found', () => {
   it.each([
+    ['a part of another product', { reference: 'os-1', variant: 'steam-1' }, card, 'product "steam-1"'],
+    ['another number as its product', { reference: 'os-1', variant: '12.5' }, { ...card, variant: '12' }, '"12.5"'],
     [
       'another product',
       { reference: 'os-1', variant: 'steam-20' },
@@ -51,6 +53,10 @@ describe('the order that a lookup found', () => {
     ['nothing of it', { reference: 'os-1', status: 'completed' }, card],
     ['the product as an object', { reference: 'os-1', variant: { id: 7, name: 'Steam 10' } }, card],
     ['the product under another name', { reference: 'os-1', product: 'Steam Wallet 10 USD' }, card],
+    ['the product in another spelling', { reference: 'os-1', variant: ' STEAM-10' }, card],
+    ['the product as a number', { reference: 'os-1', variant: 12 }, { ...card, variant: '12' }],
+    ['the product as a decimal number', { reference: 'os-1', variant: '12.0' }, { ...card, variant: '12' }],
+    ['a smaller quantity, perhaps what was delivered so far', { reference: 'os-1', quantity: 1 }, card],
     ['a quantity in words', { reference: 'os-1', quantity: 'two' }, card],
     ['a balance by its name', { reference: 'os-1', currency: 'US dollars' }, card],
     ['the eSIMs that it brought', { reference: 'os-1', iccid: '8988211000000000002' }, daily],
@@ -62,6 +68,6 @@ describe('the order that a lookup found', () => {
   it('is compared only in the fields that the mapping lists', () => {
     const wire = wireSchema.parse({ lookup: { compare: ['quantity'] } });
     expect(difference({ reference: 'os-1', variant: 'other', quantity: 2 }, card, wire)).toBeNull();
-    expect(difference({ reference: 'os-1', variant: 'other', quantity: 1 }, card, wire)).toContain('quantity');
+    expect(difference({ reference: 'os-1', variant: 'other', quantity: 3 }, card, wire)).toContain('quantity');
   });
 });

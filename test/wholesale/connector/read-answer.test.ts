@@ -112,7 +112,6 @@ describe('delivered codes', () => {
     ['plain texts', '{"codes":["A","B"]}', [{ code: 'A' }, { code: 'B' }]],
     ['objects', '{"codes":[{"code":"A","pin":12,"serial":"S"}]}', [{ code: 'A', pin: '12', serial: 'S' }]],
     ['card numbers', '{"cards":[{"cardNumber":"4","pinCode":"1"}]}', [{ code: '4', pin: '1' }]],
-    ['a serial number that is the code', '{"keys":[{"serial":"S-1"}]}', [{ code: 'S-1' }]],
     [
       'links',
       '{"vouchers":[{"redemption_url":"https://x.example/1","expires_at":"2027-01-01"}]}',
@@ -147,6 +146,8 @@ describe('delivered codes', () => {
     ['an empty list', '{"codes":[]}'],
     ['blank texts', '{"codes":[""," "]}'],
     ['announced codes', '{"codes":[{"code":null,"status":"PENDING"},{"code":"later","codeType":"PRE_ORDER"}]}'],
+    ['a serial number alone', '{"keys":[{"serial":"S-1"},{"code":null,"serial":"S-2"}]}'],
+    ['the list of what was ordered', '{"items":[{"code":"steam-10","quantity":1}]}'],
     ['an expiry date alone', '{"codes":[{"expires_at":"2027-01-01"}]}'],
     ['an unsafe link', '{"codes":[{"url":"javascript:alert(1)"}]}'],
     ['no list', '{"codes":null}'],
@@ -207,6 +208,37 @@ describe('delivered eSIMs', () => {
   });
 });
 
+describe('fields of units that were not read', () => {
+  const unread = (text: string, family: Family = 'gift_card'): unknown => read(text, family).unreadFields;
+
+  it.each([
+    ['a security code beside a pin', '{"codes":[{"pin":"1234","security_code":"9876"}]}', ['security_code']],
+    ['a second name of the code', '{"codes":[{"code":"steam-10","key":"AAAA-BBBB"}]}', ['key']],
+    ['a field that is an object', '{"codes":[{"code":"A","redemption":{"secret":"B"}}]}', ['redemption']],
+    ['units of which nothing was read', '{"codes":[{"voucher_secret":"AAAA-BBBB"}]}', ['voucher_secret']],
+    ['a code as a name, which is not shown', '{"codes":[{"AAAA-BBBB":{"pin":"1"}}]}', ['(another)']],
+  ])('are named: %s', (_what, text, names) => {
+    expect(unread(text)).toEqual(names);
+  });
+
+  it.each([
+    ['what its owner does not need', '{"codes":[{"id":7,"code":"A","currency":"USD","face_value":"10.00"}]}'],
+    ['flags and empty fields', '{"codes":[{"code":"A","is_digital":true,"note":null,"hint":"","tags":[]}]}'],
+    ['the same value again', '{"codes":[{"code":"AAAA-BBBB","key":"AAAA-BBBB","serial":"S"}]}'],
+    ['a code that is only announced', '{"codes":[{"code":"later","codeType":"PRE_ORDER"}]}'],
+    ['positions', '{"items":[{"code":"steam-10","weight":3}]}'],
+    ['plain texts', '{"codes":["A","B"]}'],
+  ])('are not named: %s', (_what, text) => {
+    expect(unread(text)).toBeUndefined();
+  });
+
+  it('are named of eSIMs, too, and at most ten', () => {
+    const extra = Object.fromEntries('abcdefghijklm'.split('').map((name) => [`${name}_puk`, '12345678']));
+    const esim = JSON.stringify({ esims: [{ iccid, lpa: 'LPA:1$smdp.example.com$M', ...extra }] });
+    expect(unread(esim, 'esim')).toHaveLength(10);
+  });
+});
+
 const mismatch = (operation: Operation, text: string): string | null => {
   const answer = objectOf(text);
   const expectation = {
@@ -223,6 +255,8 @@ describe('an answer that repeats fields of the order', () => {
     ['gift_card_order', '{"reference":"os-aaaa","quantity":2,"variant":"steam-10"}'],
     ['gift_card_order', '{"data":{"reference":"os-aaaa","quantity":"2","variant":{"name":"Steam"}}}'],
     ['gift_card_order', '{"reference":"SUPPLIER-77","client_reference":"os-aaaa","quantity":2.0}'],
+    ['gift_card_order', '{"order":{"reference":"OS-AAAA"}}'],
+    ['gift_card_order', '{"reference":"os-aaaa","variant":"STEAM-10","quantity":1}'],
     ['esim_order', '{"reference":"os-bbbb","quantity":1,"plan":"fr-daily"}'],
     ['esim_topup', `{"reference":"os-cccc","plan":"fr-1gb","iccid":"${iccid}","esims":[]}`],
     ['esim_topup', `{"reference":"os-cccc","esim":{"iccid":"${iccid}"}}`],
@@ -233,9 +267,8 @@ describe('an answer that repeats fields of the order', () => {
 
   it.each([
     ['gift_card_order', '{"reference":"os-zzzz"}', 'os-zzzz'],
-    ['gift_card_order', '{"order":{"reference":"OS-AAAA"}}', 'OS-AAAA'],
     ['gift_card_order', '{"reference":"SUPPLIER-77","client_reference":"os-zzzz"}', 'SUPPLIER-77'],
-    ['gift_card_order', '{"reference":"os-aaaa","quantity":1}', 'quantity'],
+    ['gift_card_order', '{"reference":"os-aaaa","quantity":3}', 'quantity'],
     ['gift_card_order', '{"reference":"os-aaaa","quantity":2.5}', 'quantity'],
     ['gift_card_order', '{"reference":"os-aaaa","quantity":2,"variant":"steam-20"}', 'steam-20'],
     ['esim_order', '{"reference":"os-bbbb","plan":"fr-weekly"}', 'fr-weekly'],
@@ -255,6 +288,7 @@ describe('a lookup finds', () => {
     ['ours in a list', '{"data":[{"reference":"q","id":2},{"reference":"r","id":1}]}'],
     ['ours in a list of orders with numbers of their own', '{"data":[{"reference":"S-1","client_reference":"r"}]}'],
     ['ours in a bare list', '[{"reference":"r","id":1}]'],
+    ['ours in a list beside a status of the answer', '{"status":"success","data":[{"reference":"r","id":1}]}'],
   ])('%s', (_what, text) => {
     expect(look(text)).toMatchObject({ kind: 'read' });
   });
@@ -264,9 +298,21 @@ describe('a lookup finds', () => {
     ['a list without ours', '{"data":[{"reference":"q","id":2}]}'],
     ['ours twice', '[{"reference":"r","id":1},{"reference":"r","id":2}]'],
     ['an object of something else', '{"ok":true}'],
+    ['an empty list beside a status of the answer', '{"status":"success","data":[]}'],
+    ['an answer that says that it failed', '{"success":false,"data":[{"reference":"r","id":1}]}'],
+    ['an error of another form', '{"code":"E404","message":"no such order"}'],
     ['nothing', '{}'],
   ])('nothing in %s', (_what, text) => {
     expect(look(text).kind).toBe('unreadable');
+  });
+
+  it('ours in a list, also where each order of other answers is in an envelope', () => {
+    const wire = wireSchema.parse({ answer: { envelopes: ['data'] } });
+    const list = parseExactJson('{"data":[{"reference":"q","id":2},{"reference":"r","id":1,"codes":["A"]}]}') ?? null;
+    expect(readLookup(list, 'gift_card', 'r', wire.answer)).toMatchObject({
+      kind: 'read',
+      answer: { orderNumber: '1', units: [{ code: 'A' }] },
+    });
   });
 
   it('a mismatch in an order with another reference', () => {

@@ -97,7 +97,9 @@ describe('an aborted call', () => {
 
 describe('spending calls', () => {
   it('have a connection each: none waits behind another', async () => {
-    const server = await RawServer.start((socket) => void setTimeout(() => socket.end(httpAnswer(200, '{}')), 100));
+    const server = await RawServer.start(
+      (socket) => void setTimeout(() => socket.end(httpAnswer(200, '{"id":1}')), 100),
+    );
     onTestFinished(async () => server.close());
     const client = clientOf(server.url);
     onTestFinished(async () => client.close());

@@ -1,9 +1,11 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { OutcomeRow } from '../../../src/core/decision/outcome.ts';
 import type { WholesaleClientOptions } from '../../../src/wholesale/client.ts';
+import { bodyCapBytes } from '../../../src/wholesale/transport/exchange.ts';
 import { clientOf, keyValue, quickTimeouts, submit } from '../api-calls.ts';
 import { certificates } from './certificates.ts';
 import { errorJson, httpAnswer, RawServer, type Behaviour, type RawServerOptions } from './raw-server.ts';
@@ -43,6 +45,11 @@ async function submitTo(url: string, options: Partial<WholesaleClientOptions> = 
 }
 
 const okBody = '{"id":1,"codes":["A","B"]}';
+/** An answer with a compressed body; without a name the server does not say so. */
+function compressed(body: Buffer, name: string | null): Buffer {
+  const encoding = name === null ? '' : `content-encoding: ${name}\r\n`;
+  return Buffer.concat([Buffer.from(`${open200}${encoding}content-length: ${body.length}\r\n\r\n`), body]);
+}
 const reset = (socket: Socket): void => void socket.resetAndDestroy();
 const open200 = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n';
 
@@ -256,6 +263,33 @@ describe('a call that may have left', () => {
         answer: { units: [{ code: 'A' }, { code: 'B' }] },
       });
     }
+  });
+
+  it.each([
+    ['gzip', gzipSync],
+    ['x-gzip', gzipSync],
+    ['deflate', deflateSync],
+    ['deflate', deflateRawSync],
+    ['br', brotliCompressSync],
+    ['zstd', zstdCompressSync],
+    [null, gzipSync],
+  ] as const)('is accepted when its answer is compressed although nobody asked for it: %s', async (name, compress) => {
+    const server = await serve((socket) => void socket.end(compressed(compress(Buffer.from(okBody)), name)));
+    expect(await submitTo(server.url)).toMatchObject({
+      row: 'accepted',
+      answer: { units: [{ code: 'A' }, { code: 'B' }] },
+    });
+    expect(server.requests[0]).toMatch(/^accept-encoding: identity\r$/m);
+  });
+
+  it.each([
+    ['is cut', gzipSync(Buffer.from(okBody)).subarray(0, 25), 'gzip'],
+    ['is not compressed at all', Buffer.from(okBody), 'gzip'],
+    ['is compressed in an unknown way', Buffer.from(okBody), 'compress'],
+    ['becomes larger than the cap', gzipSync(Buffer.alloc(64 * bodyCapBytes, ' ')), 'gzip'],
+  ])('may have been processed when its compressed answer %s', async (_what, body, name) => {
+    const server = await serve((socket) => void socket.end(compressed(body, name)));
+    expect(await submitTo(server.url)).toMatchObject({ row: 'cut_answer', http: 200, sent: true, answer: null });
   });
 
   it('gets the first answer on its connection, not a second one', async () => {

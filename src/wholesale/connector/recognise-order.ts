@@ -1,0 +1,82 @@
+import type { OrderAnswer } from '../../core/decision/order-answer.ts';
+import { type ExactJson, isJsonList, isJsonObject, type ExactJsonObject } from '../../core/exact-json.ts';
+import type { Operation } from '../../core/order/operation.ts';
+import { flagIn, valueAt } from './answer-values.ts';
+import type { AnswerWire } from './wire-answer.ts';
+
+/** Fields by which APIs report an error in another form than Spec 7 shows. */
+const errorFields = [
+  'error',
+  'errors',
+  'err',
+  'error_code',
+  'errorCode',
+  'error_message',
+  'errorMessage',
+  'error_msg',
+  'errorMsg',
+  'error_description',
+  'exception',
+  'fault',
+];
+
+export const failedAnswer = 'a success that says that it failed';
+
+/** Whether a value says anything: an `errorCode` of 0 and an empty list of `errors` do not. */
+function saysSomething(value: ExactJson | undefined): boolean {
+  if (value === undefined || value === null || value === false) return false;
+  if (isJsonList(value)) return value.length > 0;
+  if (isJsonObject(value)) return Object.keys(value).length > 0;
+  return value === true || !/^\s*(0+|ok|none|null|false|success)?\s*$/i.test(value);
+}
+
+function objectsIn(body: ExactJson, wire: AnswerWire): readonly ExactJsonObject[] {
+  return [...new Set(['$', ...wire.envelopes])].map((path) => valueAt(body, path)).filter(isJsonObject);
+}
+
+const saysFailed = (object: ExactJsonObject): boolean =>
+  [object['success'], object['ok']].some((flag) => flag !== undefined && flagIn(flag) === false);
+
+/** Whether an answer says of itself that it failed, whatever else it shows. */
+export function saysItFailed(body: ExactJson, wire: AnswerWire): boolean {
+  return objectsIn(body, wire).some(saysFailed);
+}
+
+const hasError = (object: ExactJsonObject): boolean =>
+  errorFields.some((name) => Object.hasOwn(object, name) && saysSomething(object[name]));
+
+const isCancelled = (status: string | null | undefined): boolean => /^cancel/i.test(status ?? '');
+
+/**
+ * Whether a status word tells about an order. A word for failure alone does not: APIs that answer errors with 200 write
+ * `{"status": "error"}`. For a cancel the word `cancelled` is what was asked for.
+ */
+function hasStatus(answer: OrderAnswer, what: Operation | 'lookup'): boolean {
+  if (answer.statusClass === 'failed') return what === 'esim_cancel' && isCancelled(answer.status);
+  return answer.statusClass !== 'none';
+}
+
+/** Whether units tell about the order. The eSIM of a top-up or a cancel was named in the request: its state must show. */
+function hasUnits({ units }: OrderAnswer, what: Operation | 'lookup'): boolean {
+  if (what === 'esim_topup') return false;
+  return what === 'esim_cancel' ? units.some((unit) => isCancelled(unit.status)) : units.length > 0;
+}
+
+/**
+ * Why nothing of the order is recognised in a success; null when something is. Recognised is an answer that shows one of
+ * these: a reference, an order number, a status word that the mapping knows, or units. A cost, a currency, a message and a
+ * repeated product or quantity are no order: a price, a cart or a validation shows them, too. An answer that says of itself
+ * that it failed is none, whatever else it shows; one with an error in another form needs more than a number, because
+ * errors have numbers, too.
+ */
+export function whyUnrecognised(
+  body: ExactJson,
+  answer: OrderAnswer,
+  what: Operation | 'lookup',
+  wire: AnswerWire,
+): string | null {
+  if (saysItFailed(body, wire)) return failedAnswer;
+  if (answer.reference !== null || hasStatus(answer, what) || hasUnits(answer, what)) return null;
+  if (objectsIn(body, wire).some(hasError)) return 'a success with an error in another form';
+  return answer.orderNumber === null ? 'a success in which nothing of an order is recognised' : null;
+}

@@ -1,0 +1,37 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { operations } from '../../src/core/order/operation.ts';
+import { clientOf, submit } from './api-calls.ts';
+import { httpAnswer, RawServer } from './transport/raw-server.ts';
+
+it.each(operations)(
+  'a success that says nothing is not accepted, and its message shows no value: %s',
+  async (operation) => {
+    const bodies = ['{}', '{"success":false,"hint":"AAAA-BBBB"}', '{"ok":true}', '{"code":"E1","message":"AAAA-BBBB"}'];
+    for (const body of bodies) {
+      // oxlint-disable-next-line no-await-in-loop
+      const server = await RawServer.start((socket) => void socket.end(httpAnswer(200, body)));
+      onTestFinished(async () => server.close());
+      const client = clientOf(server.url);
+      onTestFinished(async () => client.close());
+      // oxlint-disable-next-line no-await-in-loop
+      const outcome = await submit(client, operation);
+      expect(outcome).toMatchObject({ row: 'unreadable_success', http: 200, sent: true, answer: null });
+      expect(JSON.stringify(outcome)).not.toContain('AAAA');
+    }
+  },
+);
+
+it('unit fields that were not read are named in the message, without their values', async () => {
+  const body = '{"id":1,"codes":[{"pin":"1234","security_code":"AAAA"}]}';
+  const server = await RawServer.start((socket) => void socket.end(httpAnswer(200, body)));
+  onTestFinished(async () => server.close());
+  const client = clientOf(server.url);
+  onTestFinished(async () => client.close());
+  const { answer, ...outcome } = await submit(client);
+  expect(outcome).toMatchObject({
+    row: 'accepted',
+    message: 'its units have fields that the connector does not read: security_code',
+  });
+  expect(JSON.stringify(outcome)).not.toContain('AAAA');
+  expect(answer?.unreadFields).toEqual(['security_code']);
+});

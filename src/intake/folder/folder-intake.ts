@@ -82,6 +82,8 @@ export class FolderIntake {
   #stopping = new AbortController();
   #failure = Promise.withResolvers<never>();
   #prepared = false;
+  /** A move failed, perhaps after its rename: the work folder may have a file that is not in `#unfinished`. */
+  #mayHaveMore = false;
   #looping: Promise<void> | null = null;
   #lastScan: Promise<unknown> = Promise.resolve();
   #waiting = 0;
@@ -172,18 +174,40 @@ export class FolderIntake {
 
   async #prepare(): Promise<void> {
     if (this.#prepared) return;
-    const { config, clock, store } = this.#options;
+    const { config, clock } = this.#options;
     await checkFolders(config, newFileId(clock));
-    const { unfinished, foreign } = await findUnfinishedFiles(config, store.intake.files);
-    for (const file of unfinished) this.#unfinished.set(file.id, { file, dueMono: 0 });
-    this.#log.prepared(unfinished, foreign, config.work);
+    this.#log.foreign(await this.#resumeUnfinished(), config.work);
     this.#prepared = true;
+  }
+
+  /** Takes up the files in the work folder that are not known yet. Returns the names there that it did not write. */
+  async #resumeUnfinished(): Promise<readonly string[]> {
+    const { config, store } = this.#options;
+    const { unfinished, foreign } = await findUnfinishedFiles(config, store.intake.files);
+    const unknown = unfinished.filter(({ id }) => !this.#unfinished.has(id));
+    for (const file of unknown) this.#unfinished.set(file.id, { file, dueMono: 0 });
+    this.#log.resumed(unknown);
+    return foreign;
+  }
+
+  /** A file that was moved, although the move failed, would otherwise wait for the next start. */
+  async #findMore(): Promise<void> {
+    if (!this.#mayHaveMore) return;
+    try {
+      await this.#resumeUnfinished();
+      this.#mayHaveMore = false;
+      this.#log.solved('work');
+    } catch (error) {
+      if (!isFilesystemError(error)) throw error;
+      this.#log.problem('work', `The work folder ${this.#options.config.work} cannot be read: ${error.message}`);
+    }
   }
 
   async #scan(): Promise<ScanReport> {
     const { clock } = this.#options;
     const report = new ScanReport();
-    for (const file of await this.#archived.takeChanged(clock.monoMs())) await this.#reclaim(file, report);
+    await this.#findMore();
+    for (const file of await this.#lateWrites()) await this.#reclaim(file, report);
     const due = [...this.#unfinished.values()].filter(({ dueMono }) => dueMono <= clock.monoMs());
     for (const { file } of due) await this.#ingest(file, report);
 
@@ -194,6 +218,23 @@ export class FolderIntake {
     }
     this.#waiting = report.waiting;
     return report;
+  }
+
+  /** The files of the archive that were written to after they were read. */
+  async #lateWrites(): Promise<readonly ArchivedFile[]> {
+    try {
+      const changed = await this.#archived.takeChanged(this.#options.clock.monoMs());
+      this.#log.solved('archive');
+      return changed;
+    } catch (error) {
+      if (!isFilesystemError(error)) throw error;
+      const { archive } = this.#options.config;
+      this.#log.problem(
+        'archive',
+        `The archive ${archive} cannot be read, so late writes go unnoticed: ${error.message}`,
+      );
+      return [];
+    }
   }
 
   async #readyFiles(report: ScanReport): Promise<readonly InboxFile[]> {
@@ -254,6 +295,7 @@ export class FolderIntake {
     } catch (error) {
       if (!isFilesystemError(error)) throw error;
       report.deferred += 1;
+      this.#mayHaveMore = true;
       this.#unclaimable.set(file.key, clock.monoMs() + retryMs);
       this.#log.problem(topic, `The file ${file.name} cannot be taken from the inbox: ${error.message}`);
       return null;
@@ -272,6 +314,8 @@ export class FolderIntake {
       this.#unfinished.set(file.id, { file, dueMono: clock.monoMs() + config.stableMs });
     } catch (error) {
       if (!isFilesystemError(error)) throw error;
+      this.#mayHaveMore = true;
+      this.#archived.watch(archived, clock.monoMs());
       const message = `The file ${archived.path} was written to after it was archived, and cannot be read again`;
       this.#log.problem(topic, `${message}: ${error.message}`);
     }
@@ -300,6 +344,7 @@ export class FolderIntake {
     } catch (error) {
       if (!isFilesystemError(error)) throw error;
       report.deferred += 1;
+      this.#mayHaveMore = true;
       this.#unfinished.set(file.id, { file, dueMono: clock.monoMs() + retryMs });
       this.#log.problem(topic, `The file ${file.name} (${file.id}) cannot be processed: ${error.message}`);
     }

@@ -30,9 +30,12 @@ export class FolderLog {
     this.#logger.info({ was: message }, 'problem of the folder intake solved');
   }
 
-  prepared(unfinished: readonly ClaimedFile[], foreign: readonly string[], work: string): void {
+  resumed(unfinished: readonly ClaimedFile[]): void {
     if (unfinished.length > 0)
-      this.#logger.info({ files: unfinished.length }, 'resuming order files that an earlier run did not finish');
+      this.#logger.info({ files: unfinished.length }, 'resuming order files that were not finished');
+  }
+
+  foreign(foreign: readonly string[], work: string): void {
     if (foreign.length > 0)
       this.#logger.warn(
         { work, names: foreign.slice(0, 20) },

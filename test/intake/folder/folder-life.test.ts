@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { FolderSettings } from '../../../src/intake/folder/settings.ts';
 import { FolderBench, csvHeader } from './folder-bench.ts';
+import { failNext } from './failing-calls.ts';
 import { wrappedStore } from '../../support/wrapped-store.ts';
 
 let bench: FolderBench;
@@ -278,6 +279,44 @@ describe('when the folders fail', () => {
     expect(full.status().degraded).toContain('MiB are free');
     expect(bench.names('inbox')).toEqual(['orders.csv']);
     expect(await bench.intake.scanOnce()).toMatchObject({ ingested: 1 });
+  });
+
+  it('a file that was claimed, although the disk failed at it, is taken without a restart', async () => {
+    const { intake, config } = await open();
+    bench.drop('orders.csv', csv('1'));
+    // The rename is done; then the folder cannot be synced, and nobody knows where the file is.
+    failNext('open', new RegExp(`^${config.work}$`));
+    failNext('lstat', new RegExp(`^${config.work}/.*orders`));
+    expect(await intake.scanOnce()).toMatchObject({ ingested: 0, deferred: 1 });
+    expect([bench.names('inbox'), bench.names('work').length]).toEqual([[], 1]);
+    expect(await intake.scanOnce()).toMatchObject({ ingested: 1 });
+    expect([bench.entryCount(), bench.names('work')]).toEqual([1, []]);
+  });
+
+  it('an archive that cannot be read stops nothing, and is shown in the status until it can', async () => {
+    const { intake } = await open();
+    bench.drop('orders.csv', csv('1'));
+    expect(await intake.scanOnce()).toMatchObject({ ingested: 1 });
+    bench.drop('more.csv', csv('2'));
+    failNext('lstat', /archive/);
+    expect(await intake.scanOnce()).toMatchObject({ ingested: 1 });
+    expect(intake.status().degraded).toContain('archive');
+    await intake.scanOnce();
+    expect(intake.status().degraded).toBeNull();
+  });
+
+  it('a late write to an archived file is read, although the first try fails', async () => {
+    const { intake, config, clock } = await open();
+    bench.drop('orders.csv', csv('1'));
+    expect(await intake.scanOnce()).toMatchObject({ ingested: 1 });
+    const [archived = ''] = bench.archived();
+    const day = new Date(clock.wallMs()).toISOString().slice(0, 10);
+    appendFileSync(join(config.archive, day, archived), row('2'));
+    // After its rename the file is in the work folder, and the folder of the day cannot be synced.
+    failNext('open', new RegExp(`${day}$`));
+    expect(await intake.scanOnce()).toMatchObject({ changed: 0 });
+    expect(await intake.scanOnce()).toMatchObject({ ingested: 1, lines: { accepted: 1, known: 1 } });
+    expect([bench.entryCount(), bench.names('work')]).toEqual([2, []]);
   });
 
   it('a file whose report cannot be written is finished a minute later', async () => {

@@ -1,6 +1,7 @@
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import { drawReadings, type ApiReadings } from './api-readings.ts';
 import { crashPlaces, rareCrashPlaces, storeCallsOfTheLoop } from './port-names.ts';
+import { withIntake } from './draw-intake.ts';
 import { withLossLookedUp, withLostDisk } from './draw-loss.ts';
 import { withScarceStock } from './draw-scarcity.ts';
 import type { FaultProfile } from './call-faults.ts';
@@ -347,5 +348,6 @@ export function drawPlan(seed: number): RunPlan {
   };
   const special = withAimedCrash(later, withSpecialCase(later, plan));
   // With a random source of its own, so that the other runs stay the same.
-  return withLossOrScarcity(new SeededRandom(seed ^ 0x1b873593), special);
+  const scarcer = withLossOrScarcity(new SeededRandom(seed ^ 0x1b873593), special);
+  return withIntake(new SeededRandom(seed ^ 0x6c62272e), scarcer);
 }

@@ -2,6 +2,7 @@ import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { ApiCall } from './api-call.ts';
 import { plainReadings, type ApiReadings } from './api-readings.ts';
 import type { CallFault, FaultProfile } from './call-faults.ts';
+import type { IntakePlan } from './intake-plan.ts';
 import type { AccountPlan, Product, Span } from './sim-account.ts';
 import type { OperatorActionPlan } from './sim-operator.ts';
 import type { CrashKind } from './sim-disk.ts';
@@ -32,6 +33,8 @@ export interface OrderBatch {
   readonly lines: readonly AcceptableLine[];
   /** When the shop sends the same batch again, although it was acknowledged. */
   readonly againAtMs: readonly number[];
+  /** It comes in through the intake, as `RunPlan.intake` says; absent: the worker gets checked lines. */
+  readonly byIntake?: boolean;
 }
 
 /** An order of the shop for an eSIM that an earlier order delivered. */
@@ -52,6 +55,8 @@ export interface RunPlan {
   readonly oldEsims: readonly string[];
   readonly batches: readonly OrderBatch[];
   readonly replacements: readonly Replacement[];
+  /** Null: no intake is played. */
+  readonly intake: IntakePlan | null;
   readonly crashes: readonly CrashPlan[];
   readonly stops: readonly { readonly atMs: number; readonly downMs: number }[];
   readonly wallJumps: readonly { readonly atMs: number; readonly deltaMs: number }[];
@@ -104,6 +109,7 @@ export const plainPlan: RunPlan = {
   oldEsims: [],
   batches: [],
   replacements: [],
+  intake: null,
   crashes: [],
   stops: [],
   wallJumps: [],

@@ -44,6 +44,7 @@ export class Shop {
 
   open(plan: RunPlan): void {
     for (const batch of plan.batches) {
+      if (batch.byIntake === true) continue;
       for (const atMs of [batch.atMs, ...batch.againAtMs]) this.#sendAt(atMs, batch.lines);
     }
     for (const [index, follow] of plan.replacements.entries()) {

@@ -14,6 +14,7 @@ import { Pauses } from '../../src/submit/pauses.ts';
 import { createWholesaleClient } from '../../src/wholesale/client.ts';
 import type { HttpPort } from '../../src/wholesale/transport/transport.ts';
 import type { SeededRandom } from './seeded-random.ts';
+import type { IntakeDeps, IntakeParts } from './sim-intake.ts';
 import type { SimProcess } from './sim-process.ts';
 import { responseMs, totalMs } from './sim-network.ts';
 
@@ -52,13 +53,21 @@ export interface WorkerWorld {
   networkOf(process: SimProcess): HttpPort;
   sinkOf(process: SimProcess): Sink;
   onFailure(process: SimProcess, error: unknown): void;
+  /** Null: no intake is played. */
+  startIntake(process: SimProcess, deps: IntakeDeps): Promise<IntakeParts> | null;
 }
 
 /** The worker: its real parts, composed as in production, on simulated ports. */
 export class SimWorker {
   readonly #process: SimProcess;
   readonly #world: WorkerWorld;
-  #parts: { store: Store; dispatcher: Dispatcher; deliveries: DeliveryLoop; follower: ClockFollower } | null = null;
+  #parts: {
+    store: Store;
+    dispatcher: Dispatcher;
+    deliveries: DeliveryLoop;
+    follower: ClockFollower;
+    intake: IntakeParts | null;
+  } | null = null;
 
   #stopping = false;
 
@@ -121,15 +130,25 @@ export class SimWorker {
         maxIdleDelayMs,
       },
     );
-    for (const failed of [dispatcher.failed, deliveries.failed, follower.failed]) {
-      failed.catch((error: unknown) => {
-        if (process.alive) this.#world.onFailure(process, error);
-      });
-    }
+    for (const failed of [dispatcher.failed, deliveries.failed, follower.failed]) this.#report(failed);
     deliveries.start();
     await dispatcher.start();
     follower.start();
-    this.#parts = { store, dispatcher, deliveries, follower };
+    const onAccepted = (): void => {
+      dispatcher.notify();
+      deliveries.notify();
+    };
+    const starting = this.#world.startIntake(process, { store, clock, logger, onAccepted });
+    const intake = starting === null ? null : await starting;
+    for (const failed of intake?.failed ?? []) this.#report(failed);
+    this.#parts = { store, dispatcher, deliveries, follower, intake };
+  }
+
+  #report(failed: Promise<never>): void {
+    const process = this.#process;
+    failed.catch((error: unknown) => {
+      if (process.alive) this.#world.onFailure(process, error);
+    });
   }
 
   get ready(): boolean {
@@ -184,6 +203,7 @@ export class SimWorker {
     const parts = this.#parts;
     if (parts === null) return;
     this.#stopping = true;
+    await parts.intake?.stop();
     await parts.follower.stop();
     await parts.dispatcher.stop();
     await parts.deliveries.stop();

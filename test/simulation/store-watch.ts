@@ -35,6 +35,8 @@ const reads = new Set([
   'submission.bringForward',
   'times.lastSeenMs',
   'times.recordSeen',
+  'intake.files.find',
+  'intake.files.rejections',
 ]);
 const changesEntries = new Set([
   'intake.acceptBatch',

@@ -1,4 +1,5 @@
 import { pino } from 'pino';
+import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import { afterLossMs } from '../../src/core/decision/after-loss.ts';
 import { AcknowledgedLines } from './acknowledged-lines.ts';
 import { Arrivals } from './arrivals.ts';
@@ -13,6 +14,7 @@ import { mustBeDoneByMs, type RunPlan } from './run-plan.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { Shop } from './shop.ts';
 import { SimApi } from './sim-api.ts';
+import { SimIntake } from './sim-intake.ts';
 import type { CrashKind, SimDisk } from './sim-disk.ts';
 import { SimNetwork, type WireCall } from './sim-network.ts';
 import { SimProcess, type MachineClocks } from './sim-process.ts';
@@ -59,6 +61,7 @@ export class World {
   readonly #clocks: MachineClocks;
   readonly #diskErrors: DiskErrors;
   readonly operator: SimOperator;
+  readonly intake: SimIntake | null;
   #process: SimProcess | null = null;
   #worker: SimWorker | null = null;
   #processes = 0;
@@ -136,27 +139,52 @@ export class World {
       },
       faultOf: (process, name) => (this.#ended || !process.alive ? null : this.#diskErrors.forCall(name)),
       onFault: (process, name) => this.#onFault(process, name),
-      freeBytes: () => (this.#diskFullForMs > 0 ? 1024 ** 2 : 1024 ** 3),
+      freeBytes: () => this.#freeBytes(),
     });
     this.shop = new Shop({
       time: this.time,
       results: this.results,
       wallMs: () => Math.floor(this.#clocks.wallOffsetMs + this.time.nowMs),
       worker: () => this.#worker,
-      onAcknowledged: (line, reference) => {
-        const first = this.acknowledged.add(line, reference);
-        const reorders = this.operator.reordersOf(line.source, line.orderId, line.lineId);
-        // A line that came again before it was acknowledged may have been split or charged to another balance.
-        if (first === null || reorders > 0 || Object.keys(line.rules ?? {}).length > 0) return;
-        this.violate(
-          'I3',
-          `${line.orderId}/${line.lineId} was acknowledged under ${first}, and now under ${reference}`,
-        );
-      },
+      onAcknowledged: (line, reference) => this.#acknowledged(line, reference),
       onRefused: (error) => {
         if (!isDiskError(error)) this.violate('I0', `an order was answered by an error: ${String(error)}`);
       },
     });
+    this.intake = this.#createIntake();
+  }
+
+  #acknowledged(line: AcceptableLine, reference: string): void {
+    const first = this.acknowledged.add(line, reference);
+    const reorders = this.operator.reordersOf(line.source, line.orderId, line.lineId);
+    // A line that came again before it was acknowledged may have been split or charged to another balance.
+    if (first === null || reorders > 0 || Object.keys(line.rules ?? {}).length > 0) return;
+    this.violate('I3', `${line.orderId}/${line.lineId} was acknowledged under ${first}, and now under ${reference}`);
+  }
+
+  #createIntake(): SimIntake | null {
+    const { plan, time, disk, coverage } = this;
+    if (plan.intake === null) return null;
+    return new SimIntake({
+      plan: plan.intake,
+      seed: plan.seed,
+      time,
+      disk,
+      coverage,
+      wallMs: () => this.#clocks.wallOffsetMs + time.nowMs,
+      freeBytes: () => this.#freeBytes(),
+      trace: (what) => this.trace.add(what),
+      violate: (invariant, sentence) => this.violate(invariant, sentence),
+      onAcknowledged: (line, reference) => this.#acknowledged(line, reference),
+      sentLines: () => [
+        ...plan.batches.flatMap((batch) => batch.lines),
+        ...this.acknowledged.all.map(({ line }) => line),
+      ],
+    });
+  }
+
+  #freeBytes(): number {
+    return this.#diskFullForMs > 0 ? 1024 ** 2 : 1024 ** 3;
   }
 
   /** How long the disk has been almost full, in ms; 0: it is not. */
@@ -193,11 +221,20 @@ export class World {
 
   /** Runs to the end, when everything is settled or should be. */
   async run(): Promise<void> {
+    try {
+      await this.#run();
+    } finally {
+      this.intake?.end();
+    }
+  }
+
+  async #run(): Promise<void> {
     const { plan } = this;
     this.disk.format(plan.ownFiles);
     this.results.failing = plan.resultsFail;
     this.time.after(plan.faultsOffMs, () => {
       this.results.failing = false;
+      this.intake?.endFaults();
       this.#resumeAll();
       this.trace.add('faults off');
     });
@@ -212,6 +249,7 @@ export class World {
       this.time.after(act.atMs, () => this.#withWorker((worker) => this.operator.act(worker, act)));
     if (plan.lostDiskAtMs !== null) this.time.after(plan.lostDiskAtMs, () => this.#withWorker(() => this.#loseDisk()));
     this.shop.open(plan);
+    this.intake?.begin();
     this.#start();
     const limitMs = mustBeDoneByMs(plan);
     const done = await this.time.run(() => this.violations.length > 0 || this.#isDone(), limitMs);
@@ -223,6 +261,8 @@ export class World {
     this.#ended = true;
     await this.#rewriteResults();
     const connection = this.disk.connection;
+    this.intake?.oracle.acknowledgeStored();
+    this.intake?.oracle.checkAtEnd();
     checkAtEnd(this);
     this.#process?.die();
     // Calls in flight still arrive at the API, without a worker to correct them.
@@ -246,7 +286,7 @@ export class World {
 
   #isDone(): boolean {
     if (!this.#storeWatch.changed || this.#worker?.ready !== true || this.#stopping) return false;
-    if (!this.shop.allAcknowledged) return false;
+    if (!this.shop.allAcknowledged || this.intake?.done === false) return false;
     this.#storeWatch.changed = false;
     return this.disk.countOpen() === 0;
   }
@@ -278,6 +318,7 @@ export class World {
       networkOf: (caller) => this.#network.portOf(caller),
       sinkOf: (caller) => this.results.sinkOf(caller),
       onFailure: (caller, error) => this.#onFailure(caller, error),
+      startIntake: (caller, deps) => this.intake?.start(caller, deps) ?? null,
     });
     this.#process = process;
     this.#worker = worker;
@@ -338,6 +379,7 @@ export class World {
     this.#storeWatch.lookAtTheEnd();
     this.disk.crash(kind, this.#random);
     this.results.crash(kind);
+    this.intake?.crash(kind);
     this.#worker = null;
     this.#stopping = false;
     if (kind === 'power') {
@@ -385,6 +427,7 @@ export class World {
       if (tookMs > 9000) this.violate('I19', `the stop took ${tookMs} ms`);
       process.die();
       this.disk.release();
+      this.intake?.stopped();
       this.#worker = null;
       this.trace.add('stopped');
       this.time.after(downMs, () => this.#start());

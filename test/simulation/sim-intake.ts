@@ -1,0 +1,164 @@
+import type { Logger } from 'pino';
+import type { Clock } from '../../src/core/clock.ts';
+import type { AcceptableLine } from '../../src/core/order/order-request.ts';
+import { FolderIntake } from '../../src/intake/folder/folder-intake.ts';
+import type { FolderSettings } from '../../src/intake/folder/settings.ts';
+import type { Store } from '../../src/store/store.ts';
+import { folderSettings } from '../support/intake-settings.ts';
+import type { Coverage } from './coverage.ts';
+import type { IntakePlan } from './intake-plan.ts';
+import { simulatedRoot, useStandIn } from './node-tap.ts';
+import { IntakeOracle } from './oracle-intake.ts';
+import { SeededRandom } from './seeded-random.ts';
+import type { CrashKind, SimDisk } from './sim-disk.ts';
+import { FileErrors } from './file-errors.ts';
+import { SimFiles } from './sim-files.ts';
+import { SimMount } from './sim-mount.ts';
+import type { SimProcess } from './sim-process.ts';
+import { SimUploader } from './sim-uploader.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+/** The intake of one process of the worker. */
+export interface IntakeParts {
+  readonly failed: readonly Promise<never>[];
+  stop(): Promise<void>;
+}
+
+export interface IntakeDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly onAccepted: () => void;
+}
+
+export interface SimIntakeOptions {
+  readonly plan: IntakePlan;
+  readonly seed: number;
+  readonly time: VirtualTime;
+  readonly disk: SimDisk;
+  readonly coverage: Coverage;
+  readonly wallMs: () => number;
+  readonly freeBytes: () => number;
+  readonly trace: (what: string) => void;
+  readonly violate: (invariant: string, sentence: string) => void;
+  readonly onAcknowledged: (line: AcceptableLine, reference: string) => void;
+  /** Every line that any sender sent, on any way. */
+  readonly sentLines: () => readonly AcceptableLine[];
+}
+
+const folders = ['inbox', 'work', 'archive', 'rejected'] as const;
+
+/** Everything before the outbox: shops that send files, and the worker's intake, which takes them in. */
+export class SimIntake {
+  readonly oracle: IntakeOracle;
+  readonly #options: SimIntakeOptions;
+  readonly #random: SeededRandom;
+  readonly #files: SimFiles;
+  readonly #uploader: SimUploader;
+  readonly #errors: FileErrors;
+  /** One for each process, by its root. */
+  readonly #mounts = new Map<string, SimMount>();
+  #current: SimMount | null = null;
+
+  constructor(options: SimIntakeOptions) {
+    const { plan, seed, time, wallMs, trace, coverage } = options;
+    this.#options = options;
+    this.#random = new SeededRandom(seed ^ 0x7f4a7c15);
+    this.#files = new SimFiles(this.#random.fork(), {
+      folders,
+      wallMs,
+      onChanged: (folder) => {
+        if (folder === '' || folder === 'inbox') this.#current?.changed();
+      },
+    });
+    this.#uploader = new SimUploader({ time, random: this.#random.fork(), files: this.#files, plan, trace });
+    this.#errors = new FileErrors(plan.fileErrors, coverage, trace);
+    this.oracle = new IntakeOracle({ ...options, files: this.#files, uploader: this.#uploader });
+  }
+
+  begin(): void {
+    const { time } = this.#options;
+    useStandIn({
+      files: (path) => this.#mountOf(path).calls,
+      watch: (path, onChange) => this.#mountOf(path).watch(path, onChange),
+      randomBytes: (size) => Buffer.from(Array.from({ length: size }, () => this.#random.int(0, 255))),
+      nextTurn: () => new Promise((resolve) => void time.after(0, () => resolve())),
+    });
+    this.#uploader.begin();
+  }
+
+  end(): void {
+    useStandIn(null);
+  }
+
+  #mountOf(path: string): SimMount {
+    const [number = ''] = path.slice(simulatedRoot.length).split('/');
+    const mount = this.#mounts.get(`${simulatedRoot}${number}`);
+    if (mount === undefined) throw new Error(`no process has ${path}`);
+    return mount;
+  }
+
+  /** Starts the intake of a process, as the program does. */
+  async start(process: SimProcess, { store, clock, logger, onAccepted }: IntakeDeps): Promise<IntakeParts> {
+    const { plan, freeBytes } = this.#options;
+    const mount = new SimMount(`${simulatedRoot}${process.number}`, process, {
+      files: this.#files,
+      random: this.#random,
+      slowShare: plan.slowShare,
+      freeBytes,
+      errorOf: (port) => this.#errors.of(port),
+      onMoved: (file, from, to) => this.oracle.moved(file, from, to),
+    });
+    this.#mounts.set(mount.root, mount);
+    this.#current = mount;
+    const config: FolderSettings = {
+      ...folderSettings,
+      ready: plan.ready,
+      // One long interval for few scans; most changes are noticed by an event.
+      scanIntervalMs: 5000,
+      stableObservations: 2,
+      inbox: `${mount.root}/inbox`,
+      work: `${mount.root}/work`,
+      archive: `${mount.root}/archive`,
+      rejected: `${mount.root}/rejected`,
+    };
+    const folder = new FolderIntake({ store, clock, logger, config, onAccepted });
+    await folder.start();
+    mount.failing = true;
+    return { failed: [folder.failed], stop: () => folder.stop() };
+  }
+
+  crash(kind: CrashKind): void {
+    this.#current = null;
+    this.#files.crash(kind);
+    if (kind === 'power') this.#uploader.losePower();
+    this.#uploader.workerIsGone();
+  }
+
+  /** The worker stopped in good order. */
+  stopped(): void {
+    this.#current = null;
+    this.#uploader.workerIsGone();
+  }
+
+  /** The faults end. */
+  endFaults(): void {
+    this.#errors.end();
+  }
+
+  /** The names in each folder, for people. */
+  describe(): readonly string[] {
+    return folders
+      .flatMap((folder) => this.#files.foldersOf(folder))
+      .map((folder) => `${folder}: ${this.#files.names(folder).join(' ')}`);
+  }
+
+  /** Whether all was sent, and taken in. */
+  get done(): boolean {
+    if (!this.#uploader.done) return false;
+    const inbox = this.#files.names('inbox');
+    const work = this.#files.names('work');
+    // A marker can stay alone when two uploads of one file overlap.
+    return [...inbox.filter((name) => !name.endsWith('.done')), ...work].every((name) => name.startsWith('.'));
+  }
+}

@@ -1,8 +1,10 @@
+import { renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { runHere } from '../../cli/installation.ts';
-import { Installation, type InstallationOptions, type WorkerProcess } from '../worker-process.ts';
+import { Installation, projectRoot, type InstallationOptions, type WorkerProcess } from '../worker-process.ts';
 import { FakeApi, type FakeApiOptions } from './fake-api.ts';
 
 /** One line of an order. */
@@ -23,6 +25,16 @@ export const timeScale = 1 / 60;
 /** The limits of Spec 8 in a window of one second, for the worker and for the API. */
 export const shortWindow = { windowMs: 1000, requests: 60, orders: 20 };
 
+const offsetFile = (installation: Installation): string => join(installation.folder, 'clock-offset');
+
+/** The command that runs a worker whose wall clock a test can set. */
+function steppedClock(installation: Installation, offsetMs: number): readonly string[] {
+  const file = offsetFile(installation);
+  writeFileSync(file, String(offsetMs));
+  const module = join(projectRoot, 'test/support/stepped-clock.ts');
+  return ['/usr/bin/env', `CLOCK_OFFSET_FILE=${file}`, `NODE_OPTIONS=--import=${module}`];
+}
+
 /** A worker process, and an API that a test can make sick. */
 export class WorkerWithFakeApi {
   readonly api: FakeApi;
@@ -37,7 +49,11 @@ export class WorkerWithFakeApi {
   }
 
   /** Starts both; they end with the test. */
-  static async open(apiOptions: FakeApiOptions, options: InstallationOptions = {}): Promise<WorkerWithFakeApi> {
+  static async open(
+    apiOptions: FakeApiOptions,
+    options: InstallationOptions = {},
+    { clockOffsetMs }: { readonly clockOffsetMs?: number } = {},
+  ): Promise<WorkerWithFakeApi> {
     const { windowMs, requests, orders } = shortWindow;
     const api = await FakeApi.open({ limits: shortWindow, ...apiOptions });
     const installation = await Installation.open({
@@ -51,9 +67,17 @@ export class WorkerWithFakeApi {
       await installation.close();
       await api.close();
     });
-    const worker = installation.start();
+    const worker = installation.start(clockOffsetMs === undefined ? [] : steppedClock(installation, clockOffsetMs));
     await worker.started();
     return new WorkerWithFakeApi(api, installation, worker);
+  }
+
+  /** Sets the wall clock of a worker that was opened with one of its own. */
+  setClock(offsetMs: number): void {
+    // The worker must never read a part of it.
+    const file = offsetFile(this.installation);
+    writeFileSync(`${file}.tmp`, String(offsetMs));
+    renameSync(`${file}.tmp`, file);
   }
 
   /** Hands over orders of one line each, named `<name>-<number>`. */

@@ -17,6 +17,7 @@ import {
 } from './sqlite/database.ts';
 import { checkStamp } from './sqlite/meta.ts';
 import { migrate } from './sqlite/migrate.ts';
+import { makeDatabaseIdOnce, readProgress } from './sqlite/progress.ts';
 import { takeWriterLock, type WriterLock } from './sqlite/writer-lock.ts';
 import type { Store } from './store.ts';
 import { SqliteStorefronts } from './storefronts/sqlite-storefronts.ts';
@@ -91,6 +92,10 @@ class SqliteStore implements Store {
     inTransaction(this.#database, () => update.run(nowMs, id));
   }
 
+  async progress(): ReturnType<Store['progress']> {
+    return readProgress(this.#database);
+  }
+
   async freeBytes(): Promise<number> {
     return freeBytesOf(dirname(this.#path));
   }
@@ -125,6 +130,7 @@ export function openStore(options: StoreOptions): Store {
     lock = takeWriterLock(options.path);
     migrate(database);
     checkStamp(database, options);
+    inTransaction(database, () => makeDatabaseIdOnce(database));
     return new SqliteStore(database, lock, options);
   } catch (error) {
     database.close();

@@ -1,3 +1,4 @@
+import type { OutboxProgress } from '../core/outbox-progress.ts';
 import type { Intake } from './intake/intake.ts';
 import type { Operator } from './operator/operator.ts';
 import type { OutboxReader } from './read/outbox-reader.ts';
@@ -22,6 +23,11 @@ export interface Store {
   /** Records a run of the worker; returns its id. */
   beginIncarnation(run: { bootId: string | null; version: string; nowMs: number }): Promise<number>;
   endIncarnation(id: number, nowMs: number): Promise<void>;
+  /**
+   * How far this outbox has come, as it is on disk now. `replaced`: the same of the lost outbox whose place it has taken; null
+   * if there was none, or if it is not known.
+   */
+  progress(): Promise<OutboxProgress & { readonly replaced: OutboxProgress | null }>;
   /** Free space on the disk of the database, in bytes: no call may be made whose outcome cannot be recorded. */
   freeBytes(): Promise<number>;
   /** Throws when the file on disk is not the one that was opened, or when it cannot be written any more. */

@@ -1,5 +1,6 @@
 import type { EntryState } from '../../core/entry/states.ts';
 import type { Family } from '../../core/order/operation.ts';
+import type { OutboxProgress } from '../../core/outbox-progress.ts';
 import type { EntryAction } from '../../core/entry/operator-decision.ts';
 
 /** What people decide. Each decision leaves an audit entry in the same transaction. */
@@ -20,7 +21,7 @@ export interface Operator {
    * This outbox replaces one that was lost, or is an older copy of it: the worker looks up every open entry, and every
    * entry that arrives until `untilMs`, before it sends it.
    */
-  beginAfterLoss(request: AuditedRequest & { untilMs: number }): Promise<void>;
+  beginAfterLoss(request: AfterLossRequest): Promise<void>;
 }
 
 /** Who wants something, and why: both are kept for ever. */
@@ -29,6 +30,12 @@ export interface AuditedRequest {
   /** At least 3 characters. */
   readonly reason: string;
   readonly nowMs: number;
+}
+
+export interface AfterLossRequest extends AuditedRequest {
+  readonly untilMs: number;
+  /** How far the lost outbox had come, if that is known. */
+  readonly replaced?: OutboxProgress | null;
 }
 
 export interface EntryCommand extends AuditedRequest {

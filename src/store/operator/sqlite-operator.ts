@@ -12,7 +12,7 @@ import { pausedByPerson, readPauses } from '../submission/paused-scopes.ts';
 import type { SettlementDelays } from '../submission/settlement-delays.ts';
 import type { Pause } from '../submission/submission.ts';
 import { checkedAuditedRequest, type AuditTable } from './audit.ts';
-import type { AuditedRequest, EntryCommand, EntryCommandResult, Operator } from './operator.ts';
+import type { AfterLossRequest, AuditedRequest, EntryCommand, EntryCommandResult, Operator } from './operator.ts';
 
 /** Reads, judges, writes and records what a person decided, in one transaction. */
 export class SqliteOperator implements Operator {
@@ -118,7 +118,7 @@ export class SqliteOperator implements Operator {
     return readPauses(this.#database).find((pause) => pause.scope === scope) ?? null;
   }
 
-  async beginAfterLoss(request: AuditedRequest & { untilMs: number }): Promise<void> {
+  async beginAfterLoss(request: AfterLossRequest): Promise<void> {
     this.#afterLoss.begin(request);
   }
 

@@ -118,7 +118,7 @@ export interface OrderDetail {
 }
 
 export interface Attention {
-  readonly kind: 'entry' | 'rejection' | 'file' | 'delivery';
+  readonly kind: 'entry' | 'rejection' | 'file' | 'delivery' | 'outbox';
   readonly reference: string | null;
   readonly source: string | null;
   readonly orderId: string | null;

@@ -1,11 +1,14 @@
 import type { EntryState } from '../../core/entry/states.ts';
 import { checkedAuditedRequest, type AuditTable } from '../operator/audit.ts';
-import type { AuditedRequest } from '../operator/operator.ts';
+import type { AfterLossRequest } from '../operator/operator.ts';
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
 import { readMeta, writeMeta } from '../sqlite/meta.ts';
+import { makeDatabaseId } from '../sqlite/progress.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 
 const untilName = 'after_loss_until_ms';
+
+const openStates = `'pending', 'sending', 'waiting', 'unknown', 'held', 'needs_review'`;
 
 /**
  * An older copy does not know what became of its entries of unknown outcome: since then each may have been rejected, and
@@ -14,7 +17,12 @@ const untilName = 'after_loss_until_ms';
  */
 const restartRecovery = `
   UPDATE entries SET recovery_stage = CASE WHEN outcome_unknown = 1 OR state = 'sending' THEN 1 ELSE 0 END, absences = 0
-  WHERE state IN ('pending', 'sending', 'waiting', 'unknown', 'held', 'needs_review')`;
+  WHERE state IN (${openStates})`;
+
+function newestOpen(database: Sqlite): number {
+  const sql = `SELECT coalesce(max(created_at_ms), 0) FROM entries WHERE state IN (${openStates})`;
+  return database.prepare<[], number>(sql).pluck().get() ?? 0;
+}
 
 /** The state of an entry; for a held entry, the state that it had before. */
 function stateBehindHold(row: EntryRow): EntryState | null {
@@ -37,13 +45,21 @@ export class AfterLoss {
     this.#untilMs = until === undefined ? null : Number(until);
   }
 
-  begin(given: AuditedRequest & { untilMs: number }): void {
-    const request = checkedAuditedRequest(given);
-    const { untilMs } = request;
+  begin(given: AfterLossRequest): void {
+    const { replaced = null, ...request } = checkedAuditedRequest(given);
+    let { untilMs } = request;
     inTransaction(this.#database, () => {
+      // What is here already may have been sent by the lost outbox, also what came in while the wall clock was ahead.
+      untilMs = Math.max(untilMs, newestOpen(this.#database) + 1);
+      makeDatabaseId(this.#database);
       writeMeta(this.#database, untilName, String(untilMs));
       this.#database.exec(restartRecovery);
-      this.#audit.record({ ...request, action: 'recovery_stage', subject: 'outbox', detail: { until_ms: untilMs } });
+      this.#audit.record({
+        ...request,
+        action: 'recovery_stage',
+        subject: 'outbox',
+        detail: { until_ms: untilMs, replaced },
+      });
     });
     this.#untilMs = untilMs;
   }

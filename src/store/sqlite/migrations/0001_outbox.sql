@@ -4,7 +4,7 @@
 -- A CHECK of more than two values is written with OR: for IN, SQLite builds a temporary table of the values for each row
 -- that it checks, which was a fifth of what accepting an order line cost.
 
--- Facts about the database: the upstream and the reference secret it belongs to, which lookup paths are proven, and
+-- Facts about the database: its id, the upstream and the reference secret it belongs to, which lookup paths are proven, and
 -- until when entries are looked up before they are sent.
 CREATE TABLE meta (
   name  TEXT PRIMARY KEY,

@@ -16,7 +16,8 @@ SELECT e.reference, r.source, r.order_id, l.line_id, e.operation, e.state,
        strftime('%Y-%m-%dT%H:%M:%fZ', e.settled_at_ms / 1000.0, 'unixepoch') AS settled_at
 FROM entries e JOIN lines l ON l.id = e.line_id JOIN requests r ON r.id = l.request_id;
 
--- The attention list: entries to decide on, lines and files that were not accepted, deliveries that were given up.
+-- The attention list: entries to decide on, lines and files that were not accepted, deliveries that were given up, and a
+-- database that is an older copy.
 CREATE VIEW outbox_attention AS
 SELECT 'entry' AS kind, e.reference, r.source, r.order_id, l.line_id, e.state,
        coalesce(e.review_reason, e.error_code) AS reason, e.error_message AS message,
@@ -35,7 +36,13 @@ FROM files f WHERE f.state = 'rejected'
 UNION ALL
 SELECT 'delivery', NULL, r.source, r.order_id, NULL, 'given_up', d.sink, d.last_error,
        strftime('%Y-%m-%dT%H:%M:%fZ', d.given_up_at_ms / 1000.0, 'unixepoch')
-FROM deliveries d JOIN requests r ON r.id = d.request_id WHERE d.given_up_at_ms IS NOT NULL;
+FROM deliveries d JOIN requests r ON r.id = d.request_id WHERE d.given_up_at_ms IS NOT NULL
+UNION ALL
+-- The worker noticed that the database is an older copy: what was taken in since is missing.
+SELECT 'outbox', NULL, NULL, NULL, NULL, 'after_loss', 'older_copy', a.reason,
+       strftime('%Y-%m-%dT%H:%M:%fZ', a.at_ms / 1000.0, 'unixepoch')
+FROM audit a WHERE a.subject = 'outbox' AND a.action = 'recovery_stage' AND a.actor = 'worker'
+  AND json_extract(a.detail, '$.until_ms') > unixepoch() * 1000;
 
 CREATE VIEW attempt_log AS
 SELECT e.reference, r.source, r.order_id, l.line_id, a.number, a.purpose, e.operation, a.key_name,

@@ -21,7 +21,8 @@ COPY bin ./bin
 COPY src ./src
 COPY config ./config
 # The volume: database, folders and results. A named volume takes over this owner.
-RUN install -d -o node -g node -m 0750 /data
+# /progress is for a volume of its own, where the progress file is kept.
+RUN install -d -o node -g node -m 0750 /progress /data
 VOLUME /data
 # What a start reads is kept here, by the user who starts it: half a second for the worker, and for each health check.
 RUN install -d -o node -g node node_modules/.cache

@@ -4,19 +4,22 @@ import type { Store } from '../store/store.ts';
 /** The parts that are checked. */
 interface CheckedParts {
   readonly store: Store;
+  readonly progress: { health(): CheckStatus };
   readonly intake: { status(): { readonly degraded: string | null } };
   readonly webhook: { health(): CheckStatus } | null;
   readonly reloader: { health(): CheckStatus } | null;
 }
 
 /** The checks of `/healthz`. Only what keeps the worker from accepting and recording orders makes it unready. */
-export function healthChecks({ store, intake, webhook, reloader }: CheckedParts): HealthCheck[] {
+export function healthChecks({ store, progress, intake, webhook, reloader }: CheckedParts): HealthCheck[] {
   const database = async (): Promise<CheckStatus> => {
     await store.checkHealth();
     return 'pass';
   };
   return [
     { name: 'database', readiness: true, check: database },
+    // Whether an older copy of the database would be noticed at the next start.
+    { name: 'progress_file', readiness: false, check: () => progress.health() },
     { name: 'folder', readiness: false, check: () => (intake.status().degraded === null ? 'pass' : 'fail') },
     ...(webhook === null ? [] : [{ name: 'webhook', readiness: true, check: () => webhook.health() }]),
     {

@@ -3,6 +3,7 @@ import type { Store } from '../store/store.ts';
 import type { AttemptDeps } from '../submit/attempt.ts';
 import { BudgetGate } from '../submit/budget-gate.ts';
 import { Dispatcher } from '../submit/dispatcher.ts';
+import type { OlderCopyCheck } from '../submit/older-copy-check.ts';
 import { LookupCheck } from '../submit/lookup-check.ts';
 import { Pauses } from '../submit/pauses.ts';
 import { createWholesaleClient, type WholesaleClient } from '../wholesale/client.ts';
@@ -48,10 +49,10 @@ export async function buildSubmission(
 export function buildDispatcher(
   { config }: WorkerDeps,
   submission: AttemptDeps,
-  incarnationId: number,
+  start: { readonly incarnationId: number; readonly olderCopy: OlderCopyCheck },
   onSettled: () => void,
 ): Dispatcher {
   const { concurrency, maxUnknownOutcomes } = config.submit;
   const { graceMs } = config.shutdown;
-  return new Dispatcher({ ...submission, onSettled }, { incarnationId, concurrency, maxUnknownOutcomes, graceMs });
+  return new Dispatcher({ ...submission, onSettled }, { ...start, concurrency, maxUnknownOutcomes, graceMs });
 }

@@ -1,26 +1,29 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import type { Config } from '../config/config.ts';
+import { progressFilePath } from '../config/progress-file.ts';
 import { readReferenceSecret } from '../config/reference-secret.ts';
 import { openStore } from '../store/sqlite-store.ts';
 import type { Store } from '../store/store.ts';
 
 /**
- * Opens the outbox of a configuration as its only writer.
+ * Opens the outbox of a configuration as its only writer, and names its progress file. `noticeOlderCopy` comes next.
  * @param init whether a missing database may be created, and a missing reference secret with it
  */
-export function openOutbox(config: Config, init: Config['init']): Store {
+export function openOutbox(config: Config, init: Config['init']): { store: Store; progressFile: string } {
   const mayCreate = init === 'if-missing' && !existsSync(config.databasePath);
   if (mayCreate) mkdirSync(config.dataDir, { recursive: true, mode: 0o750 });
-  return openStore({
+  const namespace = {
+    instance: config.instance,
+    prefix: config.reference.prefix,
+    // An existing database never gets a new secret: its orders would get other references and be bought again.
+    secret: readReferenceSecret(config.reference.secretFile, mayCreate),
+  };
+  const store = openStore({
     path: config.databasePath,
     init,
-    namespace: {
-      instance: config.instance,
-      prefix: config.reference.prefix,
-      // An existing database never gets a new secret: its orders would get other references and be bought again.
-      secret: readReferenceSecret(config.reference.secretFile, mayCreate),
-    },
+    namespace,
     upstream: config.wholesale.upstream,
     sinks: ['folder', ...(config.results.callback === null ? [] : ['callback'])],
   });
+  return { store, progressFile: progressFilePath(config, namespace) };
 }

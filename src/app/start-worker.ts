@@ -18,6 +18,7 @@ import { buildResults } from './build-results.ts';
 import { buildReadBack, buildStorefronts } from './build-storefronts.ts';
 import { buildDispatcher, buildSubmission, buildWholesaleClient } from './build-submission.ts';
 import { ClockFollower } from './clock-follower.ts';
+import { buildOlderCopyCheck, noticeOlderCopy } from './older-copy.ts';
 import { openOutbox } from './open-outbox.ts';
 import { buildReloader } from './reload.ts';
 import type { CurrentConfig, WorkerDeps } from './worker-deps.ts';
@@ -74,16 +75,20 @@ export async function startWorker(given: WorkerDeps): Promise<RunningWorker> {
 /** Opens the outbox as its only writer, and watches that its file is not replaced. */
 async function startOutbox(deps: WorkerDeps, life: Lifecycle, clock: ContinuousClock) {
   const { config, version, logger } = deps;
-  const store = openOutbox(config, config.init);
+  const opened = openOutbox(config, config.init);
+  const { store } = opened;
   await life.push('store', () => store.close());
   await new ClockFollower({ store, clock, logger }).catchUp();
+  const { progress } = await noticeOlderCopy(deps, opened);
+  progress.start();
+  await life.push('progress file', () => progress.stop());
   const bootId = clock.bootId ?? null;
   const incarnationId = await store.beginIncarnation({ bootId, version, nowMs: clock.wallMs() });
   await life.push('incarnation', () => store.endIncarnation(incarnationId, clock.wallMs()));
   const watch = watchDatabase(store, clock);
   await life.push('database watch', () => watch.stop());
   await store.storefronts.adoptShops({ shops: shopIdentities(config), nowMs: clock.wallMs() });
-  return { store, incarnationId, watch };
+  return { store, progress, incarnationId, watch, olderCopy: await buildOlderCopyCheck(deps, store) };
 }
 
 /** Starts what works on the outbox, beginning with the results and ending with the intake. */
@@ -93,7 +98,7 @@ async function startParts(
   outbox: Awaited<ReturnType<typeof startOutbox>>,
   current: CurrentConfig,
 ) {
-  const { store, incarnationId } = outbox;
+  const { store } = outbox;
   const wholesale = buildWholesaleClient(deps);
   await life.push('wholesale client', () => wholesale.close());
 
@@ -107,7 +112,7 @@ async function startParts(
     webhook?.notify();
   };
   const submission = await buildSubmission(deps, store, wholesale, current);
-  const dispatcher = buildDispatcher(deps, submission, incarnationId, onSettled);
+  const dispatcher = buildDispatcher(deps, submission, outbox, onSettled);
   await life.push('dispatcher', () => dispatcher.stop());
   await dispatcher.start();
 
@@ -192,7 +197,7 @@ async function startAdminServer(
     if (intake.shops.some(({ rest }) => rest !== null) && !checks.includes(readBackCheck)) checks.push(readBackCheck);
   };
   const reloader = buildReloader(deps, { ...parts, gate, onUse }, current);
-  checks.push(...healthChecks({ store, intake: folder, webhook, reloader }));
+  checks.push(...healthChecks({ store, progress: parts.progress, intake: folder, webhook, reloader }));
   onUse(config);
 
   const admin = await startAdmin(

@@ -13,6 +13,7 @@ import { buildReadBack, buildStorefronts } from './build-storefronts.ts';
 import { buildSubmission, buildWholesaleClient } from './build-submission.ts';
 import { ClockFollower } from './clock-follower.ts';
 import { commandSettings, performCalls } from './commands.ts';
+import { noticeOlderCopy } from './older-copy.ts';
 import { openOutbox } from './open-outbox.ts';
 import type { WorkerDeps } from './worker-deps.ts';
 
@@ -26,11 +27,16 @@ export async function performWithoutWorker(
 ): Promise<CommandResult> {
   const clock = new ContinuousClock(given.clock);
   const deps: WorkerDeps = { ...given, clock };
-  const store = openOutbox(deps.config, 'never');
+  const opened = openOutbox(deps.config, 'never');
+  const { store } = opened;
   try {
     await new ClockFollower({ store, clock, logger: deps.logger }).catchUp();
-    if (isCalling(command)) return await performCallsWithoutWorker(deps, store, command);
-    return await performCommand(store, command, commandSettings(deps.config), deps.clock);
+    const { progress } = await noticeOlderCopy(deps, opened);
+    const result = isCalling(command)
+      ? await performCallsWithoutWorker(deps, store, command)
+      : await performCommand(store, command, commandSettings(deps.config), deps.clock);
+    await progress.write();
+    return result;
   } finally {
     await store.close();
   }

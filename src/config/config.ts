@@ -14,7 +14,12 @@ export interface Config {
   readonly dataDir: string;
   readonly databasePath: string;
   readonly init: 'never' | 'if-missing';
-  readonly reference: { readonly prefix: string; readonly secretFile: string };
+  readonly reference: {
+    readonly prefix: string;
+    readonly secretFile: string;
+    /** Where the progress file is, by which an older copy of the database is noticed. */
+    readonly progressFolder: string;
+  };
   readonly intake: {
     readonly folder: FolderSettings;
     /** Null: there is no intake over HTTP. */

@@ -14,13 +14,15 @@ export function withDerivedDefaults(document: ConfigDocument, cwd: string) {
   const absolute = (path: string) => resolve(cwd, path);
   const dataDir = absolute(document.data_dir);
   const { inbox: givenInbox, work, archive, rejected, ...folder } = document.intake.folder;
+  const secretFile = absolute(document.reference.secret_file ?? join(dataDir, 'reference.secret'));
   const inbox = absolute(givenInbox ?? join(dataDir, 'inbox'));
   return {
     ...document,
     data_dir: dataDir,
     reference: {
       ...document.reference,
-      secret_file: absolute(document.reference.secret_file ?? join(dataDir, 'reference.secret')),
+      secret_file: secretFile,
+      progress_folder: absolute(document.reference.progress_folder ?? dirname(secretFile)),
     },
     intake: {
       ...document.intake,

@@ -225,6 +225,9 @@ export const configSchema = z.strictObject({
       secret_file: folderPath(
         'The file of the secret that references are derived from. Keep a copy outside the data volume. Default: `<data_dir>/reference.secret`.',
       ),
+      progress_folder: folderPath(
+        'The folder of the progress file, by which the worker notices that its database is an older copy. It must be writable, and should not be restored together with the database. Default: the folder of `secret_file`.',
+      ),
     })
     .prefault({})
     .describe('How references are derived.'),

@@ -3,6 +3,7 @@ import type { AttemptClaim, OpenAttempt } from '../store/submission/submission.t
 import { Attempt, type AttemptDeps } from './attempt.ts';
 import type { CallKind } from './budget-gate.ts';
 import { takeKey, type CallKey } from './budgeted-read.ts';
+import type { OlderCopyCheck } from './older-copy-check.ts';
 import { DiskGuard, sendingReserveBytes } from './disk-guard.ts';
 import { probeDuePauses } from './probe-pauses.ts';
 import { recoverOpenAttempts } from './recovery.ts';
@@ -12,6 +13,8 @@ import type { SubmitSettings } from './settings.ts';
 
 interface DispatcherOptions extends Pick<SubmitSettings, 'concurrency' | 'maxUnknownOutcomes'> {
   readonly incarnationId: number;
+  /** Made before the first call. Absent: whether the outbox is an older copy is not asked. */
+  readonly olderCopy?: OlderCopyCheck;
   /** With less free space on the disk nothing is sent. Default 100 MiB. */
   readonly minFreeBytes?: number;
   /** How long a stop waits for calls in flight, in ms. */
@@ -149,6 +152,7 @@ export class Dispatcher {
       if (this.#deps.pauses.due().length > 0) this.#runInBackground('probe', () => this.#probe());
       if (!this.#deps.pauses.isAccountPaused()) {
         this.#runInBackground('lookup check', () => this.#deps.lookups.tryOne(this.#deps, this.#abort.signal));
+        this.#runInBackground('older copy check', () => this.#checkForOlderCopy());
       }
       while (!this.#stopping && (await this.#takeOne())) {
         /* as long as there is work and budget */
@@ -185,7 +189,7 @@ export class Dispatcher {
   /** Claims one entry and starts its call. False when nothing is due, or nothing may start now. */
   async #takeOne(): Promise<boolean> {
     if (this.#queue.pending >= this.#options.concurrency || this.#deps.pauses.isAccountPaused()) return false;
-    if (!(await this.#disk.hasSpace())) return false;
+    if (this.#options.olderCopy?.isOver === false || !(await this.#disk.hasSpace())) return false;
     return (await this.#take('lookup')) || (await this.#take('send'));
   }
 
@@ -247,6 +251,13 @@ export class Dispatcher {
         this.#backgroundTasks.delete(done);
       });
     this.#backgroundTasks.add(done);
+  }
+
+  async #checkForOlderCopy(): Promise<void> {
+    const { olderCopy } = this.#options;
+    if (olderCopy === undefined || olderCopy.isOver) return;
+    await olderCopy.run(this.#deps, this.#abort.signal);
+    if (olderCopy.isOver) this.#wakeUp.notify();
   }
 
   #probe(): Promise<void> {

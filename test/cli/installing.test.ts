@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
@@ -47,6 +47,44 @@ describe('order-sync init', () => {
     const { code, stderr } = await damaged.run('init');
     expect(code).toBe(5);
     expect(stderr).toContain('restore it from your copy');
+  });
+
+  it('looks up first without being asked, if the database is new and the progress file says that there was another', async () => {
+    const lost = installation();
+    await lost.run('init');
+    const status = async () => JSON.parse((await lost.run('queue', 'status', '--json')).stdout);
+    expect(await status()).toMatchObject({ pauses: [], attention: [] });
+    for (const name of readdirSync(lost.dataDir).filter((file) => file.startsWith('order-sync.db')))
+      rmSync(join(lost.dataDir, name));
+    const again = await lost.run('init');
+    expect(again.stderr).toContain('this is another database than the outbox that was used last');
+    expect(again.stdout).toContain('are looked up before they are sent');
+    expect(await status()).toMatchObject({ pauses: [{ scope: 'account', reason: 'older_copy' }] });
+    // A third time is no loss.
+    expect((await lost.run('init')).stderr).toBe('');
+  });
+
+  it('says it once, also where the progress file cannot be written any more', async () => {
+    const lost = installation();
+    await lost.run('init');
+    const [file = ''] = readdirSync(lost.dataDir).filter((name) => name.endsWith('.progress'));
+    mkdirSync(join(lost.dataDir, `.${file}.tmp`));
+    for (const name of readdirSync(lost.dataDir).filter((entry) => entry.startsWith('order-sync.db')))
+      rmSync(join(lost.dataDir, name));
+    expect((await lost.run('init')).stderr).toContain('another database');
+    expect((await lost.run('init')).stderr).toBe('');
+  });
+
+  it('takes two installations with one secret for two, by their instance', async () => {
+    const one = installation();
+    await one.run('init');
+    const other = installation((folder) =>
+      sandboxConfig(folder)
+        .replace('acme', 'other')
+        .concat(`reference: { secret_file: ${one.dataDir}/reference.secret }\n`),
+    );
+    for (const place of [other, one, other]) expect((await place.run('init')).stderr).toBe('');
+    expect(readdirSync(one.dataDir).filter((name) => name.endsWith('.progress'))).toHaveLength(2);
   });
 
   it('says what to do when a folder cannot be made', async () => {

@@ -88,12 +88,18 @@ const rules: readonly { matches: RegExp; check: (command: ShellCommand) => Promi
   },
   { matches: /^(npm ci && )?npm test$/, check: () => expect(scripts.test).toBe('vitest run') },
   { matches: /^npm run \w+$/, check: ({ text }) => expect(scripts).toHaveProperty(text.replace('npm run ', '')) },
+  // restore.test.ts performs the commands that replace a database, one after the other.
+  {
+    matches: /data\/order-sync\.db\*|^cp \S+ data\/order-sync\.db$/,
+    check: ({ text }) => expect(text).toContain('order-sync.db'),
+  },
   // Production commands run in a new production installation. Of `run`, only the help is printed.
   { matches: /^order-sync run$/, check: () => succeeds('order-sync run --help') },
   // test/cli starts the sandbox. Here, only the options are checked.
   { matches: /^order-sync sandbox/, check: ({ text }) => succeeds(`${text.replace(/ +#.*/, '')} --help`) },
   { matches: /^curl -s http:/, check: ({ text }) => asksSandbox(text) },
-  { matches: /^order-sync (check-config|init)$/, check: ({ text }) => inProduction(text) },
+  { matches: /^order-sync (check-config|init( --after-loss)?)$/, check: ({ text }) => inProduction(text) },
+  { matches: /^order-sync db check$/, check: ({ text }) => succeeds(`${text} --config config/sandbox.yaml`) },
   { matches: /^(npx order-sync|cp|sqlite3|openssl|mkdir) /, check: ({ text }) => succeeds(text) },
 ];
 

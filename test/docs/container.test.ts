@@ -131,6 +131,10 @@ describe('the compose example', () => {
       expect(path).toMatch(/^\/data\//);
     }
     expect(config.reference.secretFile).toBe('/run/secrets/reference_secret');
+    // Secrets cannot be written, and the data volume may be restored.
+    const folders = worker.volumes.map((volume: string) => volume.split(':')[1]);
+    expect(folders).toContain(config.reference.progressFolder);
+    expect(config.reference.progressFolder).not.toMatch(/^\/data/);
   });
 
   it('gives the worker enough time to stop before it is killed', () => {

@@ -1,12 +1,13 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import type { Command } from 'commander';
+import { ClockFollower } from '../../app/clock-follower.ts';
+import { noticeOlderCopy } from '../../app/older-copy.ts';
+import { openOutbox } from '../../app/open-outbox.ts';
 import type { Config } from '../../config/config.ts';
-import { readReferenceSecret } from '../../config/reference-secret.ts';
-import { afterLossMs } from '../../core/decision/after-loss.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { openStore } from '../../store/sqlite-store.ts';
+import { ContinuousClock } from '../../ops/continuous-clock.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
-import type { CliContext } from '../context.ts';
+import { loggerFor, type CliContext } from '../context.ts';
 import { cliActor } from '../worker-client.ts';
 
 const lookedUpFirst = 'orders that are here, and those that come in within 7 days, are looked up before they are sent';
@@ -22,29 +23,12 @@ export function addInit(program: Command, context: CliContext): void {
     for (const folder of foldersOf(config)) report(context, makeFolder(folder), folder);
 
     const hadSecret = existsSync(config.reference.secretFile);
-    // A database without its secret has bought under references that a new secret cannot repeat.
-    const secret = readReferenceSecret(config.reference.secretFile, !hadDatabase);
+    const person = options.afterLoss === true ? cliActor() : null;
+    const olderCopy = await makeOutbox(config, context, person);
     report(context, !hadSecret, config.reference.secretFile);
-
-    const { instance, reference, wholesale, databasePath } = config;
-    const store = openStore({
-      path: databasePath,
-      init: 'if-missing',
-      namespace: { instance, prefix: reference.prefix, secret },
-      upstream: wholesale.upstream,
-      sinks: ['folder'],
-    });
-    try {
-      if (options.afterLoss === true) {
-        const nowMs = context.clock.wallMs();
-        const reason = 'the outbox was lost, or this is an older copy of it';
-        await store.operator.beginAfterLoss({ actor: cliActor(), reason, nowMs, untilMs: nowMs + afterLossMs });
-      }
-    } finally {
-      await store.close();
-    }
-    report(context, !hadDatabase, databasePath);
-    if (options.afterLoss === true) context.stdout.write(`${lookedUpFirst}\n`);
+    report(context, !hadDatabase, config.databasePath);
+    if (olderCopy !== null) context.stderr.write(`${olderCopy}\n`);
+    if (person !== null || olderCopy !== null) context.stdout.write(`${lookedUpFirst}\n`);
     if (!hadSecret) {
       context.stderr.write(
         `Keep a copy of ${config.reference.secretFile} outside this machine: with it, orders that are redelivered after a lost disk are not bought twice.\n`,
@@ -53,13 +37,27 @@ export function addInit(program: Command, context: CliContext): void {
   });
 }
 
+/** Returns why the database that is there is an older copy; null if it is none. */
+async function makeOutbox(config: Config, context: CliContext, person: string | null): Promise<string | null> {
+  const clock = new ContinuousClock(context.clock);
+  const logger = loggerFor(config, context.stderr, 'silent');
+  const opened = openOutbox(config, 'if-missing');
+  try {
+    await new ClockFollower({ store: opened.store, clock, logger }).catchUp();
+    return (await noticeOlderCopy({ config, clock, logger }, opened, person)).olderCopy;
+  } finally {
+    await opened.store.close();
+  }
+}
+
 function report(context: CliContext, made: boolean, path: string): void {
   context.stdout.write(`${made ? 'made ' : 'found'} ${path}\n`);
 }
 
 function foldersOf(config: Config): string[] {
   const { inbox, work, archive, rejected } = config.intake.folder;
-  return [config.dataDir, inbox, work, archive, rejected, config.results.folder];
+  const { progressFolder } = config.reference;
+  return [...new Set([config.dataDir, inbox, work, archive, rejected, config.results.folder, progressFolder])];
 }
 
 /** Returns whether it was made. Closed to other users: results hold codes that are as good as money. */

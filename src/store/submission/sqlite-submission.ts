@@ -15,6 +15,7 @@ import { readPausedScopes, type PausedScopes } from './paused-scopes.ts';
 import type { SqlitePauses } from './pauses.ts';
 import { readRecentVerdicts } from './recent-verdicts.ts';
 import type { SettlementDelays } from './settlement-delays.ts';
+import { readOldestUnsent } from './unsent-entries.ts';
 import type { AttemptClaim, AttemptClose, Entry, OpenAttempt, RenderedRequest, Submission } from './submission.ts';
 
 interface AttemptRow {
@@ -241,6 +242,11 @@ export class SqliteSubmission implements Submission {
       this.#database,
       () => this.#due.bringForward(at) + this.pauses.bringForward(at) + this.#results.bringForward(at.nowMs),
     );
+  }
+
+  async oldestUnsent(upToEntry: number): ReturnType<Submission['oldestUnsent']> {
+    const row = readOldestUnsent(this.#database, upToEntry);
+    return row === null || this.#afterLoss.mayHaveSent(row) ? null : row;
   }
 
   async countUnknownOutcomes(): Promise<number> {

@@ -35,6 +35,11 @@ export interface Submission {
    */
   bringForward(at: { nowMs: number; furthestMs: number }): Promise<number>;
   countUnknownOutcomes(): Promise<number>;
+  /**
+   * An entry that would be among the next to be sent and for which no call was ever made, with an id of `upToEntry` at most.
+   * Null if there is none, or if it is looked up before it is sent anyway.
+   */
+  oldestUnsent(upToEntry: number): Promise<{ reference: string; operation: Operation } | null>;
   /** The newest calls of a family that the API judged on their own merits, newest first. */
   recentVerdicts(family: Family): Promise<readonly RecentVerdict[]>;
 }

@@ -71,6 +71,47 @@ it('in an older copy an entry of unknown outcome is looked up like one that was 
   expect(asked).toBe('own_reference');
 });
 
+it('in an older copy an entry is looked up first although it came in while the wall clock was weeks ahead', async () => {
+  await box.accept([line()], null, 1_000_000);
+  await box.store.operator.beginAfterLoss(loss);
+  expect(await box.store.submission.openAttempt(box.claim({ ...lookUp, nowMs: 2_000_000 }))).toBeNull();
+  expect((await box.opened({ step: 'lookup', nowMs: 2_000_000 })).entry).toMatchObject({ outcomeUnknown: true });
+});
+
+it('a database that takes the place of a lost one gets another id, and remembers how far that one had come', async () => {
+  await box.accept([line()]);
+  const before = await box.store.progress();
+  expect(before).toMatchObject({ attempt: 0, entry: 1, decision: 0, replaced: null });
+  await box.reopen();
+  expect(await box.store.progress()).toEqual(before);
+  const replaced = { databaseId: 'lost', attempt: 7, entry: 8, decision: 9 };
+  await box.store.operator.beginAfterLoss({ ...loss, replaced });
+  await box.reopen();
+  const after = await box.store.progress();
+  expect(after).toMatchObject({ attempt: 0, entry: 1, decision: 1, replaced });
+  expect(after.databaseId).not.toBe(before.databaseId);
+});
+
+it('the oldest entry that was never sent is asked for: not one of a later start, not a cancel, none that is looked up anyway', async () => {
+  const unsent = (upToEntry: number) => box.store.submission.oldestUnsent(upToEntry);
+  expect(await unsent(9)).toBeNull();
+  const cancel = { operation: 'esim_cancel', variant: null, iccid: '8900000000000000001', quantity: null } as const;
+  await box.accept([line({ orderId: 'cancel', ...cancel, currency: null })]);
+  expect(await unsent(9)).toBeNull();
+  const [first] = await box.accept([line({ orderId: 'a' })]);
+  expect(await unsent(9)).toMatchObject({ reference: first?.reference });
+  for (let opened: string | undefined; opened !== first?.reference; ) {
+    const attempt = await box.opened();
+    opened = attempt.entry.reference;
+    await box.store.submission.closeAttempt(close(attempt, waiting));
+  }
+  const [next] = await box.accept([line({ orderId: 'b' })]);
+  expect(await unsent(9)).toMatchObject({ reference: next?.reference });
+  expect(await unsent(2)).toBeNull();
+  await box.store.operator.beginAfterLoss(loss);
+  expect(await unsent(9)).toBeNull();
+});
+
 it('in an older copy an entry in the state sending is looked up first, too', async () => {
   await box.accept([line(mayHaveMoved)], null, 1000);
   await box.opened();

@@ -1,0 +1,30 @@
+import type { Config } from '../config/config.ts';
+import type { Clock } from '../core/clock.ts';
+import { afterLossMs } from '../core/decision/after-loss.ts';
+import type { AfterLossRequest } from '../store/operator/operator.ts';
+import type { Store } from '../store/store.ts';
+
+/**
+ * From now on what the lost outbox may have sent is looked up before it is sent. Nothing at all is called at first: calls of
+ * the lost outbox may still be on their way, and nobody knows what they left of the budget.
+ * @throws OrderSyncError DATABASE_WRITE_FAILED
+ */
+export async function beginAfterLoss(
+  { config, clock }: { readonly config: Config; readonly clock: Pick<Clock, 'wallMs'> },
+  store: Store,
+  request: Pick<AfterLossRequest, 'actor' | 'reason' | 'replaced'>,
+): Promise<void> {
+  const nowMs = clock.wallMs();
+  const { windowMs, transitMs } = config.wholesale.limits;
+  const waitMs = Math.max(config.submit.settlementDelayMs, windowMs + transitMs);
+  // Paused first: a crash between the two steps has the loss noticed again.
+  await store.submission.pauses.open({
+    scope: 'account',
+    reason: 'older_copy',
+    message: `calls that are not known here may still be on their way: nothing is called for ${Math.ceil(waitMs / 1000)} s`,
+    openedBy: request.actor,
+    probeAtMs: nowMs + waitMs,
+    nowMs,
+  });
+  await store.operator.beginAfterLoss({ ...request, nowMs, untilMs: nowMs + afterLossMs });
+}

@@ -1,0 +1,71 @@
+import { reasonForOlderCopy } from '../core/outbox-progress.ts';
+import type { Store } from '../store/store.ts';
+import { OlderCopyCheck } from '../submit/older-copy-check.ts';
+import { beginAfterLoss } from './after-loss.ts';
+import { ProgressKeeper } from './progress-keeper.ts';
+import type { WorkerDeps } from './worker-deps.ts';
+
+type OutboxDeps = Pick<WorkerDeps, 'config' | 'clock' | 'logger'>;
+
+const whatFollows =
+  'Every order is looked up before it is sent, those of the next 7 days, too. Orders that were taken in since are missing here: send them again';
+
+/**
+ * Compares the outbox with its progress file, which is kept from then on. If an outbox was lost, or replaced by an older
+ * copy, the after-loss mode begins. Called before anything else is done with the outbox.
+ * @param person who says that the outbox was lost; null: nobody
+ * @returns `olderCopy`: why the database cannot be the one that was used last; null if it can
+ */
+export async function noticeOlderCopy(
+  deps: OutboxDeps,
+  { store, progressFile }: { readonly store: Store; readonly progressFile: string },
+  person: string | null = null,
+): Promise<{ readonly progress: ProgressKeeper; readonly olderCopy: string | null }> {
+  const logger = deps.logger.child({ component: 'outbox' });
+  const progress = new ProgressKeeper(progressFile, { store, clock: deps.clock, logger });
+  const olderCopy = await compare({ ...deps, logger }, store, progress, person);
+  await progress.write();
+  return { progress, olderCopy };
+}
+
+async function compare(
+  deps: OutboxDeps,
+  store: Store,
+  progress: ProgressKeeper,
+  person: string | null,
+): Promise<string | null> {
+  const { logger } = deps;
+  const file = progress.read();
+  const found = await store.progress();
+  const known = file.kind === 'read' ? file.progress : null;
+  if (person !== null) {
+    const reason = 'the outbox was lost, or this is an older copy of it';
+    await beginAfterLoss(deps, store, { actor: person, reason, replaced: known });
+    return null;
+  }
+  if (file.kind === 'unreadable') {
+    logger.warn(
+      { error: file.message },
+      'the progress file cannot be read: whether the database is an older copy is not known at this start',
+    );
+  }
+  if (file.kind === 'missing' && found.attempt > 0)
+    logger.warn('there is no progress file: whether the database is an older copy is not known at this start');
+  const reason = known === null ? null : reasonForOlderCopy(known, found);
+  if (reason === null) return null;
+  await beginAfterLoss(deps, store, { actor: 'worker', reason, replaced: known });
+  logger.error({ known, found }, `${reason}. ${whatFollows}`);
+  return reason;
+}
+
+/** What asks the API whether the outbox is an older copy, about the entries that are here now. */
+export async function buildOlderCopyCheck(deps: OutboxDeps, store: Store): Promise<OlderCopyCheck> {
+  const { entry: upToEntry } = await store.progress();
+  const logger = deps.logger.child({ component: 'outbox' });
+  const onFound = async (found: string): Promise<void> => {
+    const reason = `this is an older copy of the outbox: ${found}`;
+    await beginAfterLoss(deps, store, { actor: 'worker', reason });
+    logger.error(`${reason}. ${whatFollows}`);
+  };
+  return new OlderCopyCheck({ upToEntry, onFound });
+}

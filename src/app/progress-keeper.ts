@@ -1,0 +1,85 @@
+import type { Logger } from 'pino';
+import type { CheckStatus } from '../admin/health-server.ts';
+import { readProgressFile, writeProgressFile, type ProgressReading } from '../config/progress-file.ts';
+import { isoTime, type Clock } from '../core/clock.ts';
+import type { Store } from '../store/store.ts';
+
+/** How often the file is written at most, in ms. */
+const everyMs = 1000;
+/** How often the log repeats that the file cannot be written, in ms. */
+const reminderMs = 3_600_000;
+
+/**
+ * Keeps the progress file up to date. It is written after the commits that it counts, never before, so it is never ahead of
+ * the database. Nothing waits for it: when it cannot be written, a warning is in the log and in health, and orders are
+ * bought as before.
+ */
+export class ProgressKeeper {
+  readonly #path: string;
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #end = new AbortController();
+  #loop: Promise<void> | null = null;
+  #written = '';
+  /** When the log last said that the file cannot be written; null while it can. */
+  #warnedMono: number | null = null;
+
+  constructor(path: string, deps: { store: Store; clock: Clock; logger: Logger }) {
+    this.#path = path;
+    this.#store = deps.store;
+    this.#clock = deps.clock;
+    this.#logger = deps.logger;
+  }
+
+  read(): ProgressReading {
+    return readProgressFile(this.#path);
+  }
+
+  health(): CheckStatus {
+    return this.#warnedMono === null ? 'pass' : 'warn';
+  }
+
+  start(): void {
+    this.#loop = this.#run();
+  }
+
+  /** Writes the file a last time. */
+  async stop(): Promise<void> {
+    this.#end.abort();
+    await this.#loop;
+    await this.write();
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#end.signal.aborted) {
+      await this.#clock.sleep(everyMs, this.#end.signal);
+      if (!this.#end.signal.aborted) await this.write();
+    }
+  }
+
+  /** Writes the file if the outbox has come further since the last time. Never rejects. */
+  async write(): Promise<void> {
+    try {
+      const { replaced: _, ...progress } = await this.#store.progress();
+      const text = JSON.stringify(progress);
+      if (text === this.#written) return;
+      await writeProgressFile(this.#path, progress, isoTime(this.#clock.wallMs()));
+      this.#written = text;
+      if (this.#warnedMono !== null) this.#logger.info({ file: this.#path }, 'the progress file is written again');
+      this.#warnedMono = null;
+    } catch (error) {
+      this.#warn(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  #warn(message: string): void {
+    const now = this.#clock.monoMs();
+    if (this.#warnedMono !== null && now - this.#warnedMono < reminderMs) return;
+    this.#warnedMono = now;
+    this.#logger.warn(
+      { file: this.#path, error: message },
+      'the progress file cannot be written: an older copy of the database may not be noticed. Make its folder writable, or set reference.progress_folder',
+    );
+  }
+}

@@ -21,6 +21,8 @@ export interface InstallationOptions {
   readonly webhook?: Record<string, unknown>;
   readonly callback?: Record<string, unknown>;
   readonly keys?: readonly Record<string, string>[];
+  /** Parts of the mapping of names and paths. */
+  readonly wire?: Record<string, unknown>;
   readonly timeouts?: { connect_ms: number; response_ms: number; total_ms: number };
 }
 
@@ -77,6 +79,7 @@ export class Installation {
         base_url: options.api ?? sandbox?.url,
         keys: options.keys ?? [{ name: 'main', value: 'sandbox-key-main' }],
         limits: options.limits ?? { window_ms: 50, requests: 6000, orders: 2000, transit_ms: 50 },
+        ...(options.wire === undefined ? {} : { wire: options.wire }),
         ...(options.timeouts === undefined ? {} : { timeouts: options.timeouts }),
       },
       submit: { retry_time_scale: 0.002, settlement_delay_ms: 300, ...options.submit },

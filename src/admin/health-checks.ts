@@ -1,3 +1,4 @@
+import type { ClockReading } from '../core/time/api-time.ts';
 import type { CheckStatus, HealthCheck } from './health-server.ts';
 import type { Store } from '../store/store.ts';
 
@@ -8,10 +9,11 @@ interface CheckedParts {
   readonly intake: { status(): { readonly degraded: string | null } };
   readonly webhook: { health(): CheckStatus } | null;
   readonly reloader: { health(): CheckStatus } | null;
+  readonly apiClock: { read(): ClockReading };
 }
 
 /** The checks of `/healthz`. Only what keeps the worker from accepting and recording orders makes it unready. */
-export function healthChecks({ store, progress, intake, webhook, reloader }: CheckedParts): HealthCheck[] {
+export function healthChecks({ store, progress, intake, webhook, reloader, apiClock }: CheckedParts): HealthCheck[] {
   const database = async (): Promise<CheckStatus> => {
     await store.checkHealth();
     return 'pass';
@@ -26,6 +28,15 @@ export function healthChecks({ store, progress, intake, webhook, reloader }: Che
       name: 'submission',
       readiness: false,
       check: async () => ((await store.submission.pauses.all()).length === 0 ? 'pass' : 'warn'),
+    },
+    {
+      name: 'clock',
+      readiness: false,
+      check: () => (apiClock.read().verdict === 'wrong' ? 'warn' : 'pass'),
+      details: () => {
+        const { aheadMs } = apiClock.read();
+        return aheadMs === null ? null : { ahead_ms: aheadMs };
+      },
     },
     ...(reloader === null ? [] : [{ name: 'config', readiness: false, check: () => reloader.health() }]),
   ];

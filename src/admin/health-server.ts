@@ -11,6 +11,8 @@ export interface HealthCheck {
   readonly check: () => CheckStatus | Promise<CheckStatus>;
   /** Whether a failure makes the worker unready. False for the supplier: its failures are not ours. */
   readonly readiness: boolean;
+  /** What `/healthz` shows of the check besides its status. It must give nothing away; null: nothing. */
+  readonly details?: () => Readonly<Record<string, unknown>> | null;
 }
 
 interface HealthServerOptions {
@@ -53,7 +55,9 @@ export function healthRoutes(options: Pick<HealthServerOptions, 'checks' | 'drai
     const checks = await runChecks(options.checks);
     const status = worstOf(Object.values(checks));
     const draining = options.draining();
-    return context.json({ status, draining, version: options.version, checks }, status === 'fail' ? 503 : 200);
+    const details = detailsOf(options.checks);
+    const body = { status, draining, version: options.version, checks, ...(details === null ? {} : { details }) };
+    return context.json(body, status === 'fail' ? 503 : 200);
   });
   if (options.more !== undefined) routes.route('/', options.more);
   routes.notFound((context) => context.json({ error: { code: 'not_found', message: 'No such path.' } }, 404));
@@ -71,6 +75,14 @@ async function runChecks(checks: readonly HealthCheck[]): Promise<Record<string,
     }),
   );
   return Object.fromEntries(results);
+}
+
+function detailsOf(checks: readonly HealthCheck[]): Record<string, unknown> | null {
+  const known = checks.flatMap(({ name, details }): [string, unknown][] => {
+    const shown = details?.() ?? null;
+    return shown === null ? [] : [[name, shown]];
+  });
+  return known.length === 0 ? null : Object.fromEntries(known);
 }
 
 function worstOf(results: readonly CheckStatus[]): CheckStatus {

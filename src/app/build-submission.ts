@@ -1,5 +1,6 @@
 import { usualTries } from '../core/decision/settlement.ts';
 import type { Store } from '../store/store.ts';
+import type { ApiClock } from '../submit/api-clock.ts';
 import type { AttemptDeps } from '../submit/attempt.ts';
 import { BudgetGate } from '../submit/budget-gate.ts';
 import { Dispatcher } from '../submit/dispatcher.ts';
@@ -10,9 +11,10 @@ import { createWholesaleClient, type WholesaleClient } from '../wholesale/client
 import { readWire } from '../wholesale/connector/wire.ts';
 import type { CurrentConfig, WorkerDeps } from './worker-deps.ts';
 
-export function buildWholesaleClient({ config, clock, version }: WorkerDeps): WholesaleClient {
+export function buildWholesaleClient({ config, clock, version }: WorkerDeps, apiClock: ApiClock): WholesaleClient {
   const { timeouts, baseUrl, wire } = config.wholesale;
-  return createWholesaleClient({ baseUrl, wire: readWire(wire), timeouts, clock, version });
+  const { answerTimes } = apiClock;
+  return createWholesaleClient({ baseUrl, wire: readWire(wire), timeouts, clock, version, answerTimes });
 }
 
 /** Builds what all calls to the API share: the budget of each key, the pauses, the policy. */

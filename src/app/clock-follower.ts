@@ -12,8 +12,11 @@ export interface FollowerDeps {
   readonly store: Pick<Store, 'times'>;
   readonly clock: ContinuousClock;
   readonly logger: Logger;
-  /** Called after a step, when the stored times have moved: parts read again what they keep in memory. */
-  readonly onStep?: (stepMs: number) => void | Promise<void>;
+  /**
+   * Called after a step, when the stored times have moved, and before any other code runs: parts read again what they keep in
+   * memory.
+   */
+  readonly onStep?: (stepMs: number) => Promise<void>;
   /** Default: 1 s. */
   readonly everyMs?: number;
 }
@@ -66,8 +69,13 @@ export class ClockFollower {
     const { clock } = this.#deps;
     const stepMs = clock.pendingStepMs();
     if (stepMs !== 0) {
-      await this.#follow({ stepMs, nowMs: clock.wallMs() + stepMs, onMoved: () => clock.accept(stepMs) });
-      await this.#deps.onStep?.(stepMs);
+      let done = Promise.resolve();
+      const onMoved = (): void => {
+        clock.accept(stepMs);
+        done = this.#deps.onStep?.(stepMs) ?? done;
+      };
+      await this.#follow({ stepMs, nowMs: clock.wallMs() + stepMs, onMoved });
+      await done;
     }
     if (clock.monoMs() >= this.#recordAtMono) await this.#record();
   }

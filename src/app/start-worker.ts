@@ -9,6 +9,8 @@ import { ContinuousClock } from '../ops/continuous-clock.ts';
 import { Lifecycle } from '../ops/lifecycle.ts';
 import { CommandCalls } from '../ops/command-calls.ts';
 import { removeRunFile, writeRunFile } from '../ops/run-file.ts';
+import { ApiClock } from '../submit/api-clock.ts';
+import { ApiClockCheck } from '../submit/api-clock-check.ts';
 import { watchDatabase } from '../store/sqlite/watch-database.ts';
 import type { Store } from '../store/store.ts';
 import type { ReadBack } from '../storefronts/read-back/read-back.ts';
@@ -51,11 +53,11 @@ export async function startWorker(given: WorkerDeps): Promise<RunningWorker> {
     const current: CurrentConfig = { config: deps.config };
     const outbox = await startOutbox(deps, life, clock);
     const parts = await startParts(deps, life, outbox, current);
-    const clockFollower = await startClockFollower(deps, life, clock, parts);
+    const clocks = await startClocks(deps, life, clock, parts);
     const { admin, reloader } = await startAdminServer(deps, life, parts, current);
 
     const { store, watch, results, dispatcher, folder, webhook } = parts;
-    const failing = [dispatcher, results, folder, watch, clockFollower, ...(webhook === null ? [] : [webhook])];
+    const failing = [dispatcher, results, folder, watch, ...clocks, ...(webhook === null ? [] : [webhook])];
     const failed = Promise.race(failing.map((part) => part.failed));
     failed.catch(() => undefined);
     const addresses = { admin: admin.address, ...(webhook === null ? {} : { webhook: webhook.address }) };
@@ -88,7 +90,8 @@ async function startOutbox(deps: WorkerDeps, life: Lifecycle, clock: ContinuousC
   const watch = watchDatabase(store, clock);
   await life.push('database watch', () => watch.stop());
   await store.storefronts.adoptShops({ shops: shopIdentities(config), nowMs: clock.wallMs() });
-  return { store, progress, incarnationId, watch, olderCopy: await buildOlderCopyCheck(deps, store) };
+  const olderCopy = await buildOlderCopyCheck(deps, store);
+  return { store, progress, incarnationId, watch, olderCopy, apiClock: new ApiClock(clock) };
 }
 
 /** Starts what works on the outbox, beginning with the results and ending with the intake. */
@@ -98,8 +101,8 @@ async function startParts(
   outbox: Awaited<ReturnType<typeof startOutbox>>,
   current: CurrentConfig,
 ) {
-  const { store } = outbox;
-  const wholesale = buildWholesaleClient(deps);
+  const { store, apiClock } = outbox;
+  const wholesale = buildWholesaleClient(deps, apiClock);
   await life.push('wholesale client', () => wholesale.close());
 
   const results = buildResults(deps, store, current);
@@ -153,22 +156,26 @@ async function startParts(
   return { ...parts, operatorCalls: await startReadBack(life, readBack) };
 }
 
-/** Starts to move the stored times when the clock of this machine is set. */
-async function startClockFollower(
+/** Starts to move the stored times when the clock of this machine is set, and to compare it with that of the API. */
+async function startClocks(
   { logger }: WorkerDeps,
   life: Lifecycle,
   clock: ContinuousClock,
   parts: Awaited<ReturnType<typeof startParts>>,
-): Promise<ClockFollower> {
-  const { store, dispatcher, notify } = parts;
-  const onStep = async (): Promise<void> => {
+): Promise<readonly [ClockFollower, ApiClockCheck]> {
+  const { store, dispatcher, apiClock, submission, notify } = parts;
+  const onStep = async (stepMs: number): Promise<void> => {
+    apiClock.stepped(stepMs);
     await dispatcher.pausesChanged();
     notify();
   };
   const follower = new ClockFollower({ store, clock, logger, onStep });
   await life.push('clock follower', () => follower.stop());
   follower.start();
-  return follower;
+  const check = new ApiClockCheck({ ...submission, apiClock });
+  await life.push('API clock check', () => check.stop());
+  check.start();
+  return [follower, check];
 }
 
 /** Starts to read shops back. Returns the calls in which the commands of operators reach a shop or the API. */
@@ -189,7 +196,7 @@ async function startAdminServer(
   current: CurrentConfig,
 ) {
   const { config, clock, version, pid } = deps;
-  const { store, submission, wholesale, folder, webhook, readBack } = parts;
+  const { store, submission, wholesale, folder, webhook, readBack, apiClock } = parts;
   const { gate } = submission;
   const readBackCheck: HealthCheck = { name: 'read_back', readiness: false, check: () => readBack.health() };
   const checks: HealthCheck[] = [];
@@ -197,7 +204,7 @@ async function startAdminServer(
     if (intake.shops.some(({ rest }) => rest !== null) && !checks.includes(readBackCheck)) checks.push(readBackCheck);
   };
   const reloader = buildReloader(deps, { ...parts, gate, onUse }, current);
-  checks.push(...healthChecks({ store, progress: parts.progress, intake: folder, webhook, reloader }));
+  checks.push(...healthChecks({ store, progress: parts.progress, intake: folder, webhook, reloader, apiClock }));
   onUse(config);
 
   const admin = await startAdmin(

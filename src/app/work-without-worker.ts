@@ -9,6 +9,7 @@ import {
 } from '../core/entry/operator-command.ts';
 import { ContinuousClock } from '../ops/continuous-clock.ts';
 import type { Store } from '../store/store.ts';
+import { ApiClock } from '../submit/api-clock.ts';
 import { buildReadBack, buildStorefronts } from './build-storefronts.ts';
 import { buildSubmission, buildWholesaleClient } from './build-submission.ts';
 import { ClockFollower } from './clock-follower.ts';
@@ -52,7 +53,7 @@ async function performCallsWithoutWorker(
   const bootId = clock.bootId ?? null;
   await store.storefronts.adoptShops({ shops: shopIdentities(config), nowMs: clock.wallMs() });
   const intake = buildStorefronts(deps, store, config, () => undefined);
-  const wholesale = buildWholesaleClient(deps);
+  const wholesale = buildWholesaleClient(deps, new ApiClock(clock));
   const readBack = buildReadBack(deps, store, { intake });
   try {
     const submission = await buildSubmission(deps, store, wholesale, { config });

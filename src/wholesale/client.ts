@@ -31,6 +31,7 @@ import type { CatalogueWire } from './connector/wire-catalogue.ts';
 import { fillPath, givenPaths, isPathPart } from './connector/wire-parts.ts';
 import { readWire, type Wire, type WireOverrides } from './connector/wire.ts';
 import type { CallEnd } from './transport/call-end.ts';
+import { DatedAnswers, type AnswerTimes } from './transport/dated-answers.ts';
 import { Transport, type HttpPort, type Timeouts } from './transport/transport.ts';
 
 export interface WholesaleClientOptions {
@@ -48,6 +49,8 @@ export interface WholesaleClientOptions {
   readonly ca?: string;
   /** A network instead of real connections, for tests. */
   readonly network?: HttpPort;
+  /** Who is told the time of each answer. */
+  readonly answerTimes?: AnswerTimes;
 }
 
 /** The API key of one call. It is sent in the `Authorization` header, and appears in no outcome. */
@@ -137,7 +140,8 @@ export class WholesaleClient {
     this.#clock = options.clock;
     this.#userAgent = `order-sync/${options.version ?? '0'}`;
     const timeouts = { ...defaultTimeouts, ...options.timeouts };
-    this.#transport = options.network ?? new Transport({ origin, timeouts, ca: options.ca });
+    const network = options.network ?? new Transport({ origin, timeouts, ca: options.ca });
+    this.#transport = options.answerTimes ? new DatedAnswers(network, options.answerTimes) : network;
   }
 
   /** Renders the request of a purchase. A retry sends the same bytes: store them with the reference. */

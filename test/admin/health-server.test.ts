@@ -53,6 +53,15 @@ describe('health', () => {
     expect((await ask('/healthz', [{ name: 'results', readiness: false, check: () => 'warn' }])).status).toBe(200);
   });
 
+  it('shows the details of a check, and none for a check without them', async () => {
+    const { body } = await ask('/healthz', [
+      { name: 'clock', readiness: false, check: () => 'warn', details: () => ({ ahead_ms: 432_000_000 }) },
+      { name: 'results', readiness: false, check: () => 'pass', details: () => null },
+    ]);
+    expect(JSON.parse(body)).toMatchObject({ details: { clock: { ahead_ms: 432_000_000 } } });
+    expect(body).not.toContain('"results":null');
+  });
+
   it('listens on a free port and reports it, and its stop does not wait for open connections', async () => {
     const server = await startHealthServer(options(0));
     const answer = await fetch(`http://${server.address}/livez`);

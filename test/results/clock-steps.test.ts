@@ -42,7 +42,7 @@ class Run {
     };
     const { store } = outbox;
     this.#loop = new DeliveryLoop({ store, clock, logger, sink });
-    this.#follower = new ClockFollower({ store, clock, logger, onStep: () => this.#loop.notify() });
+    this.#follower = new ClockFollower({ store, clock, logger, onStep: async () => this.#loop.notify() });
   }
 
   static async start(delays = { failures: 0, retryDelayMs: 5 * minute }): Promise<Run> {

@@ -23,7 +23,9 @@ export function addHealth(program: Command, context: CliContext): void {
     const path = options.live ? '/livez' : options.ready ? '/readyz' : '/healthz';
     const { healthy, body } = await ask(addressOf(configFrom(options).config), path);
     if (!healthy) context.setExitCode(exitCodes.problemsFound);
-    const checks = Object.entries(body.checks ?? {}).map(([name, status]) => `  ${name}: ${status}`);
+    const checks = Object.entries(body.checks ?? {}).map(
+      ([name, status]) => `  ${name}: ${status}${detailsOf(name, body)}`,
+    );
     writeAnswer(context.stdout, options.json, body, plainLines([body.status, ...checks]));
   });
 }
@@ -38,9 +40,17 @@ function addressOf(config: Config): string {
 const bodySchema = z.looseObject({
   status: z.enum(['pass', 'warn', 'fail']),
   checks: z.record(z.string(), z.string()).optional(),
+  details: z.record(z.string(), z.record(z.string(), z.unknown())).optional(),
 });
+type HealthBody = z.infer<typeof bodySchema>;
 
-async function ask(address: string, path: string): Promise<{ healthy: boolean; body: z.infer<typeof bodySchema> }> {
+/** What a check shows besides its status, as ` (ahead_ms 432000000)`. */
+function detailsOf(name: string, { details = {} }: HealthBody): string {
+  const known = Object.entries(details[name] ?? {});
+  return known.length === 0 ? '' : ` (${known.map(([key, value]) => `${key} ${JSON.stringify(value)}`).join(', ')})`;
+}
+
+async function ask(address: string, path: string): Promise<{ healthy: boolean; body: HealthBody }> {
   try {
     const answer = await fetch(`http://${address}${path}`, {
       signal: AbortSignal.timeout(timeoutMs),

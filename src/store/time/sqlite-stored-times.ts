@@ -29,10 +29,16 @@ export const movedColumns: readonly { table: string; columns: readonly string[];
 export class SqliteStoredTimes implements StoredTimes {
   readonly #database: Sqlite;
   readonly #afterLoss: AfterLoss;
+  readonly #nextDeadline;
 
   constructor(database: Sqlite, parts: { afterLoss: AfterLoss }) {
     this.#database = database;
     this.#afterLoss = parts.afterLoss;
+    this.#nextDeadline = database
+      .prepare<[], number | null>(
+        `SELECT min(not_after_ms) FROM entries WHERE state IN ('pending', 'waiting') AND not_after_ms IS NOT NULL`,
+      )
+      .pluck();
   }
 
   async follow(step: { stepMs: number; nowMs: number; onMoved?: () => void }): Promise<number> {
@@ -52,6 +58,10 @@ export class SqliteStoredTimes implements StoredTimes {
     });
     step.onMoved?.();
     return moved;
+  }
+
+  async nextDeadlineMs(): Promise<number | null> {
+    return this.#nextDeadline.get() ?? null;
   }
 
   async lastSeenMs(): Promise<number | null> {

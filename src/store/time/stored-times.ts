@@ -9,6 +9,8 @@ export interface StoredTimes {
    * @returns how many rows were moved
    */
   follow(step: { stepMs: number; nowMs: number; onMoved?: () => void }): Promise<number>;
+  /** The first deadline of an entry for which nothing was charged; null when none has one. */
+  nextDeadlineMs(): Promise<number | null>;
   /** The latest time that was recorded as seen, in the time of today's clock; null in a new database. */
   lastSeenMs(): Promise<number | null>;
   /** Records that the wall clock has shown this time. */

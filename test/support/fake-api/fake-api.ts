@@ -58,6 +58,8 @@ export class FakeApi {
   lookups: LookupAnswer = answersLookups;
   /** What `GET /products` answers; null: the list of all variants. */
   catalogue: Answer | null = null;
+  /** How far its clock is ahead of this machine's, in ms, as the `Date` of its answers shows. */
+  clockAheadMs = 0;
   readonly balances: Map<string, number>;
   /** Calls that were answered 429. */
   limited = 0;
@@ -141,7 +143,7 @@ export class FakeApi {
     const reply = await this.#reply(request, path, body, call);
     if (reply !== 'silence') {
       call.http = reply.http;
-      send(response, reply);
+      send(response, reply, new Date(Date.now() + this.clockAheadMs));
     }
     this.#answered.emit('call');
   }
@@ -232,9 +234,9 @@ function callOf(method: string, path: string, body: Readonly<Record<string, unkn
   return { atMs, kind, reference, product: textOf(body['variant']) ?? textOf(body['plan']), http: null };
 }
 
-function send(response: ServerResponse, { http, body, headers }: Answer): void {
+function send(response: ServerResponse, { http, body, headers }: Answer, now: Date): void {
   if (response.destroyed) return;
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  response.writeHead(http, { 'content-type': 'application/json', ...headers });
+  response.writeHead(http, { 'content-type': 'application/json', date: now.toUTCString(), ...headers });
   response.end(text);
 }

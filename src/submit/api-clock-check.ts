@@ -1,0 +1,86 @@
+import type { Logger } from 'pino';
+import type { Probe } from '../core/decision/probe.ts';
+import type { ApiClock } from './api-clock.ts';
+import { budgetedRead, type CallDeps } from './budgeted-read.ts';
+import type { WholesalePort } from './wholesale-port.ts';
+
+const everyMs = 1000;
+/** The API is asked for its time at most this often. */
+const askedEveryMs = 10_000;
+
+interface CheckDeps extends CallDeps {
+  readonly wholesale: Pick<WholesalePort, 'probe'>;
+  readonly apiClock: ApiClock;
+  readonly logger: Logger;
+}
+
+/**
+ * Says in the log when the clock of this machine is wrong, and when it is right again. While that is unknown and a deadline
+ * has passed by this clock, it asks the API for its time with one small read on the budget: without other work no call would
+ * tell, and the line would stay open.
+ */
+export class ApiClockCheck {
+  readonly #deps: CheckDeps;
+  readonly #end = new AbortController();
+  readonly #failure = Promise.withResolvers<never>();
+  #loop: Promise<void> | null = null;
+  #isWrong = false;
+  #askAtMono = 0;
+
+  constructor(deps: CheckDeps) {
+    this.#deps = deps;
+    this.#failure.promise.catch(() => undefined);
+  }
+
+  /** Rejects when a read could not be recorded: the worker must stop. */
+  get failed(): Promise<never> {
+    return this.#failure.promise;
+  }
+
+  start(): void {
+    this.#loop = this.#run().catch((error: unknown) => this.#failure.reject(error));
+  }
+
+  /** May be called again. */
+  async stop(): Promise<void> {
+    this.#end.abort();
+    await this.#loop;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#end;
+    while (!signal.aborted) {
+      this.#log();
+      if (await this.#mustAsk()) await this.#ask(signal);
+      await this.#deps.clock.sleep(everyMs, signal);
+    }
+  }
+
+  #log(): void {
+    const { apiClock, logger } = this.#deps;
+    const { verdict, aheadMs } = apiClock.read();
+    if (verdict === 'unknown' || (verdict === 'wrong') === this.#isWrong) return;
+    this.#isWrong = verdict === 'wrong';
+    const details = { ahead_ms: aheadMs };
+    if (this.#isWrong) logger.warn(details, "the clock of this machine differs from the API's by more than a minute");
+    else logger.info(details, "the clock of this machine and the API's agree again");
+  }
+
+  async #mustAsk(): Promise<boolean> {
+    const { apiClock, clock, pauses, store } = this.#deps;
+    if (apiClock.read().verdict !== 'unknown' || clock.monoMs() < this.#askAtMono) return false;
+    // While the account is paused its probes are answered, or nothing is.
+    if (pauses.isAccountPaused()) return false;
+    const deadlineMs = await store.times.nextDeadlineMs();
+    return deadlineMs !== null && deadlineMs <= clock.wallMs();
+  }
+
+  async #ask(signal: AbortSignal): Promise<void> {
+    const { clock, wholesale } = this.#deps;
+    this.#askAtMono = clock.monoMs() + askedEveryMs;
+    await budgetedRead(this.#deps, {
+      call: (keyValue): Promise<Probe> => wholesale.probe({ question: 'products', keyValue, signal }),
+      outcomeOf: ({ outcome }) => outcome,
+    });
+  }
+}

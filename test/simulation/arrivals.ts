@@ -11,7 +11,7 @@ export interface LimitsOfKey {
  * because the worker promises that it never happens.
  */
 export class Arrivals {
-  readonly #limits: LimitsOfKey;
+  #limits: LimitsOfKey;
   readonly #nowMs: () => number;
   readonly #onExceeded: (sentence: string) => void;
   readonly #stamps = new Map<string, { atMs: number; spends: boolean }[]>();
@@ -22,6 +22,11 @@ export class Arrivals {
     this.#limits = limits;
     this.#nowMs = nowMs;
     this.#onExceeded = onExceeded;
+  }
+
+  /** The supplier changes the limits of every key. */
+  change(limits: Pick<LimitsOfKey, 'requests' | 'orders'>): void {
+    this.#limits = { ...this.#limits, ...limits };
   }
 
   stamp(call: ApiCall, spends: boolean): ApiAnswer | null {

@@ -4,6 +4,7 @@ import { crashPlaces, rareCrashPlaces, storeCallsOfTheLoop } from './port-names.
 import { withIntake } from './draw-intake.ts';
 import { withLossLookedUp, withLostDisk } from './draw-loss.ts';
 import { withScarceStock } from './draw-scarcity.ts';
+import { withTroubles } from './draw-troubles.ts';
 import type { FaultProfile } from './call-faults.ts';
 import type { OperatorActionPlan } from './sim-operator.ts';
 import type { Denial, Product, Refusal, Span } from './sim-account.ts';
@@ -349,5 +350,8 @@ export function drawPlan(seed: number): RunPlan {
   const special = withAimedCrash(later, withSpecialCase(later, plan));
   // With a random source of its own, so that the other runs stay the same.
   const scarcer = withLossOrScarcity(new SeededRandom(seed ^ 0x1b873593), special);
-  return withIntake(new SeededRandom(seed ^ 0x6c62272e), scarcer);
+  const ofTroubles = new SeededRandom(seed ^ 0x68bc21eb);
+  const isTroubled = ofTroubles.chance(0.2) && scarcer.lostDiskAtMs === null;
+  const troubled = isTroubled ? withTroubles(ofTroubles, scarcer) : scarcer;
+  return withIntake(new SeededRandom(seed ^ 0x6c62272e), troubled);
 }

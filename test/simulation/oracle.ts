@@ -195,15 +195,27 @@ function mayBeReviewed(world: World, line: AcceptableLine, reference: string, or
   const seen = world.wire.of(reference);
   const { readings, settings } = world.plan;
   if (seen.undecidable || world.operator.touched.has(reference)) return true;
-  if (seen.outcomeUnknown && (!readings.lookup || settings.referenceExpiryMs < 3_600_000)) return true;
+  const aheadMs = Math.max(0, ...world.plan.wallJumps.map((jump) => jump.deltaMs));
+  const mayBeTooOld = settings.referenceExpiryMs < 3_600_000 || aheadMs >= settings.referenceExpiryMs;
+  if (seen.outcomeUnknown && (!readings.lookup || mayBeTooOld)) return true;
   // Until a lookup has found an order, a lookup that finds none proves nothing.
   const mattersWhenAbsent = seen.refused || line.notAfterMs !== null;
   if (seen.outcomeUnknown && mattersWhenAbsent && !world.wire.foundBefore(lookedUpAs(line.operation), seen.lastMs))
     return true;
   if (order === undefined) return false;
-  const jumpedMs = Math.max(0, ...world.plan.wallJumps.map((jump) => jump.deltaMs));
-  const late = order.completeAtMs - order.atMs + (order.completeAtMs > order.atMs ? jumpedMs : 0);
-  return order.state === 'failed' || late >= settings.placedDeadlineMs || (late > 0 && !readings.lookup);
+  const late = order.completeAtMs - order.atMs + (order.completeAtMs > order.atMs ? aheadMs : 0);
+  const isLate =
+    late >= settings.placedDeadlineMs || (late > 0 && (!readings.lookup || areLookupsInTrouble(world, order)));
+  return order.state === 'failed' || isLate;
+}
+
+/** Whether an accepted order perhaps could not be looked up before the deadline for its units. */
+function areLookupsInTrouble({ plan }: World, order: SimOrder): boolean {
+  const untilMs = order.atMs + plan.settings.placedDeadlineMs + 600_000;
+  const { lookups, outages } = plan.troubles;
+  return [...lookups.filter((it) => it.family === order.family), ...outages].some(
+    (it) => it.untilMs > order.atMs && it.fromMs < untilMs,
+  );
 }
 
 function checkMoney(world: World, reported: ReadonlyMap<string, number>, anyReview: boolean): void {

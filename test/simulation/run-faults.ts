@@ -3,6 +3,7 @@ import type { ApiLedger } from './api-ledger.ts';
 import { noFault, drawFault, FalseNotFound, decidableFault, type CallFault } from './call-faults.ts';
 import type { RunPlan } from './run-plan.ts';
 import { SeededRandom } from './seeded-random.ts';
+import { troubleOf } from './troubles.ts';
 import { subjectOf, type WireWatch } from './wire-watch.ts';
 
 /** Chooses the fault of every call of one run: by the script of the plan, or at random. */
@@ -28,6 +29,8 @@ export class RunFaults {
     const plan = this.#plan;
     this.#calls += 1;
     if (plan.script !== null) return plan.script(call, this.#calls);
+    const trouble = troubleOf(plan.troubles, call, this.#nowMs());
+    if (trouble !== null) return trouble;
     const faulty = this.#nowMs() < plan.faultsOffMs && this.#random.chance(plan.faultShare);
     if (!faulty) return spends ? noFault : this.#falseNotFound.of(noFault, call.path);
     const first = !this.#wire.seen.has(subjectOf(call));

@@ -8,6 +8,7 @@ import type { OperatorActionPlan } from './sim-operator.ts';
 import type { CrashKind } from './sim-disk.ts';
 import type { SqliteFault } from './sqlite-tap.ts';
 import { usualSettings, type WorkerSettings } from './sim-worker.ts';
+import { noTroubles, type Troubles } from './troubles.ts';
 
 /** A crash of the worker, after so many port calls since its start. */
 export interface CrashPlan {
@@ -44,6 +45,19 @@ export interface Replacement {
   readonly operation: 'esim_cancel' | 'esim_topup';
 }
 
+export interface WallJump {
+  readonly atMs: number;
+  readonly deltaMs: number;
+}
+
+/** The supplier changes its limits, and the worker reads its configuration again. */
+export interface Reload {
+  readonly atMs: number;
+  readonly limits: { readonly requests: number; readonly orders: number };
+  readonly concurrency: number;
+  readonly maxUnknownOutcomes: number;
+}
+
 /** Everything that happens to the worker in one run. */
 export interface RunPlan {
   readonly name: string;
@@ -59,7 +73,7 @@ export interface RunPlan {
   readonly intake: IntakePlan | null;
   readonly crashes: readonly CrashPlan[];
   readonly stops: readonly { readonly atMs: number; readonly downMs: number }[];
-  readonly wallJumps: readonly { readonly atMs: number; readonly deltaMs: number }[];
+  readonly wallJumps: readonly WallJump[];
   /** Whether the platform has boot ids. */
   readonly namesBoots: boolean;
   readonly faultShare: number;
@@ -80,6 +94,9 @@ export interface RunPlan {
   readonly diskErrors: readonly DiskErrorPlan[];
   /** When the disk of the outbox is almost full. */
   readonly diskFull: Span;
+  /** Products, lookups or the whole API in trouble, and nothing else. */
+  readonly troubles: Troubles;
+  readonly reloads: readonly Reload[];
   /** Chooses the fault of each call; null: it is drawn. */
   readonly script: ((call: ApiCall, number: number) => CallFault) | null;
 }
@@ -125,6 +142,8 @@ export const plainPlan: RunPlan = {
   operatorActions: [],
   diskErrors: [],
   diskFull: { fromMs: 0, untilMs: 0 },
+  troubles: noTroubles,
+  reloads: [],
   script: null,
 };
 

@@ -5,6 +5,10 @@ import type { ApiAnswer, ApiCall } from './api-call.ts';
 import { errorAnswer, orderAnswer } from './api-answers.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { SimAccount } from './sim-account.ts';
+import { lasts, type Troubles } from './troubles.ts';
+
+/** Of a catalogue that is larger than any worker should read at once. */
+const largeCatalogue = `{"products":[${'{"variant":"v"},'.repeat(70_000)}{}]}`;
 
 /** Whether an arrived call is refused at once or processed. */
 export type Reception =
@@ -25,6 +29,7 @@ export class SimApi {
   readonly arrivals: Arrivals;
   readonly #readings: ApiReadings;
   readonly #account: SimAccount;
+  readonly #troubles: Troubles;
   readonly #random: SeededRandom;
   readonly #nowMs: () => number;
   /** Refusals that their references get for ever. */
@@ -33,12 +38,14 @@ export class SimApi {
   constructor(options: {
     readings: ApiReadings;
     account: SimAccount;
+    troubles: Troubles;
     random: SeededRandom;
     nowMs: () => number;
     arrivals: Arrivals;
   }) {
     this.#readings = options.readings;
     this.#account = options.account;
+    this.#troubles = options.troubles;
     this.#random = options.random;
     this.#nowMs = options.nowMs;
     this.arrivals = options.arrivals;
@@ -58,7 +65,8 @@ export class SimApi {
   #process(call: ApiCall): ApiAnswer {
     const { method, path } = call;
     if (method === 'GET') {
-      if (path === '/products') return { status: 200, headers: {}, body: '{"products":[]}' };
+      if (path === '/products')
+        return { status: 200, headers: {}, body: this.#troubles.catalogueIsLarge ? largeCatalogue : '{"products":[]}' };
       const esim = idOf(path, '/esim/orders/');
       if (esim !== null) return this.#lookUp(esim, 'esim');
       const giftCard = idOf(path, '/orders/');
@@ -79,7 +87,11 @@ export class SimApi {
   }
 
   #answerFor(order: SimOrder): ApiAnswer {
-    return orderAnswer(order, this.#readings, this.#nowMs(), (iccid) => this.ledger.esims.get(iccid)?.state);
+    const trouble = this.#troubles.products.get(order.product);
+    const showsOther = trouble?.kind === 'shows_other_product' && lasts(trouble, this.#nowMs());
+    const readings = showsOther ? { ...this.#readings, echo: true } : this.#readings;
+    const shown = showsOther ? { ...order, product: `not-${order.product}` } : order;
+    return orderAnswer(shown, readings, this.#nowMs(), (iccid) => this.ledger.esims.get(iccid)?.state);
   }
 
   #buy(call: ApiCall): ApiAnswer {
@@ -111,6 +123,8 @@ export class SimApi {
     const cost = this.#account.charge(asked, this.#nowMs());
     const later = random.chance(readings.laterShare) ? random.int(1000, readings.laterMs) : 0;
     const never = random.chance(readings.neverShare);
+    const trouble = this.#troubles.products.get(asked.product);
+    const isHeld = trouble?.kind === 'never_delivers' && lasts(trouble, this.#nowMs());
     const state = random.chance(readings.refundedShare)
       ? 'refunded'
       : random.chance(readings.failedShare)
@@ -123,7 +137,7 @@ export class SimApi {
       cost,
       state,
       atMs: this.#nowMs(),
-      completeAtMs: never ? Number.POSITIVE_INFINITY : this.#nowMs() + later,
+      completeAtMs: isHeld ? trouble.completeAtMs : never ? Number.POSITIVE_INFINITY : this.#nowMs() + later,
     });
     if (esim !== null) esim.state = 'topped_up';
     // The eSIMs of an order that is refunded at once cannot be refunded again (Spec 3).

@@ -172,6 +172,26 @@ export class SimDisk {
     return open ?? 0;
   }
 
+  /** What is still open, and what is paused, for the person who reads the trace. */
+  describeOpen(): string {
+    const entries = this.connection
+      .prepare<[], string>(
+        `SELECT reference || ' ' || state || ' ' || next_step || ', due at ' || due_at_ms FROM entries
+         WHERE state IN ('pending', 'sending', 'waiting', 'unknown', 'placed', 'held') ORDER BY id LIMIT 3`,
+      )
+      .pluck()
+      .all();
+    const deliveries = this.connection
+      .prepare<[], string>(
+        `SELECT 'result of request ' || request_id || ', due at ' || due_at_ms FROM deliveries
+         WHERE done_version < due_version LIMIT 3`,
+      )
+      .pluck()
+      .all();
+    const paused = this.connection.prepare<[], string>(`SELECT scope || ' is paused: ' || reason FROM pauses`).pluck();
+    return [...entries, ...deliveries, ...paused.all()].join('; ');
+  }
+
   /** The bytes after the crash become a new file, which the dead process cannot change. */
   crash(kind: CrashKind, random: SeededRandom): void {
     const old = this.#path;

@@ -131,7 +131,9 @@ export class SimNetwork {
     const survives = this.#random.chance(0.5);
     const answerWith = (answer: ApiAnswer): void => {
       process.after(backMs, () => {
-        const body = Buffer.from(answer.body.slice(0, bodyCapBytes));
+        if (answer.body.length > bodyCapBytes)
+          return client.fault('cut_answer', `the answer is longer than ${bodyCapBytes} bytes`, answer);
+        const body = Buffer.from(answer.body);
         client.finish({ kind: 'answer', http: answer.status, headers: answer.headers, body });
       });
     };
@@ -194,7 +196,7 @@ export class SimNetwork {
 
   #processed(wire: WireCall, answer: ApiAnswer, then: (answer: ApiAnswer) => void): void {
     this.#observer.trace(
-      `api ${wire.call.method} ${wire.call.path} ${wire.call.body ?? ''} -> ${answer.status} ${answer.body}`,
+      `api ${wire.call.method} ${wire.call.path} ${wire.call.body ?? ''} -> ${answer.status} ${answer.body.slice(0, 1000)}`,
     );
     then(answer);
   }

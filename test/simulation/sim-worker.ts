@@ -66,6 +66,7 @@ export class SimWorker {
     dispatcher: Dispatcher;
     deliveries: DeliveryLoop;
     follower: ClockFollower;
+    gate: BudgetGate;
     intake: IntakeParts | null;
   } | null = null;
 
@@ -107,11 +108,12 @@ export class SimWorker {
       ...usualTries,
       retryTimeScale: 1,
     };
+    const gate = new BudgetGate(Object.keys(settings.keys), settings.limits, clock);
     const dispatcher = new Dispatcher(
       {
         store,
         wholesale,
-        gate: new BudgetGate(Object.keys(settings.keys), settings.limits, clock),
+        gate,
         lookups: new LookupCheck(store),
         pauses: new Pauses({ store, clock, random: random.next, retryTimeScale: 1 }),
         clock,
@@ -141,7 +143,7 @@ export class SimWorker {
     const starting = this.#world.startIntake(process, { store, clock, logger, onAccepted });
     const intake = starting === null ? null : await starting;
     for (const failed of intake?.failed ?? []) this.#report(failed);
-    this.#parts = { store, dispatcher, deliveries, follower, intake };
+    this.#parts = { store, dispatcher, deliveries, follower, gate, intake };
   }
 
   #report(failed: Promise<never>): void {
@@ -192,6 +194,14 @@ export class SimWorker {
       },
       this.#process,
     );
+  }
+
+  /** The configuration changed: uses the new limits, as a reload does. */
+  async reload(changed: Pick<WorkerSettings, 'concurrency' | 'maxUnknownOutcomes' | 'limits'>): Promise<void> {
+    if (this.#parts === null) throw new Error('the worker has not started');
+    const { gate, dispatcher } = this.#parts;
+    gate.reload(Object.keys(this.#world.settings.keys), changed.limits, []);
+    await dispatcher.reload(changed);
   }
 
   notifyDeliveries(): void {

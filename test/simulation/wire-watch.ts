@@ -224,7 +224,8 @@ function iccidOf(call: { path: string }): string | null {
 
 /** Whether the answer is about another order; the simulation marks such answers. */
 function isAboutOtherOrder(end: CallEnd): boolean {
-  return end.kind === 'answer' && /"number":"X/.test(Buffer.from(end.body).toString('utf8'));
+  // The simulation also marks answers that show another product.
+  return end.kind === 'answer' && /"number":"X|"(?:variant|plan)":"not-/.test(Buffer.from(end.body).toString('utf8'));
 }
 
 function isOrder(end: CallEnd): boolean {

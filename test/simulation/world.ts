@@ -8,6 +8,7 @@ import { DiskErrors, isDiskError } from './disk-errors.ts';
 import { SimAccount } from './sim-account.ts';
 import { checkAtEnd, checkFile } from './oracle.ts';
 import { SimOperator } from './sim-operator.ts';
+import { Reloads } from './reloads.ts';
 import { ResultsDisk } from './results-disk.ts';
 import { RunFaults } from './run-faults.ts';
 import { mustBeDoneByMs, type RunPlan } from './run-plan.ts';
@@ -60,6 +61,7 @@ export class World {
   readonly #storeWatch: StoreWatch;
   readonly #clocks: MachineClocks;
   readonly #diskErrors: DiskErrors;
+  readonly #reloads: Reloads;
   readonly operator: SimOperator;
   readonly intake: SimIntake | null;
   #process: SimProcess | null = null;
@@ -92,7 +94,14 @@ export class World {
     this.account = new SimAccount(plan.account);
     this.results = new ResultsDisk(random.fork(), () => undefined);
     const arrivals = new Arrivals(plan.settings.limits, nowMs, (sentence) => this.violate('I11', sentence));
-    this.api = new SimApi({ readings: plan.readings, account: this.account, random: random.fork(), nowMs, arrivals });
+    this.api = new SimApi({
+      readings: plan.readings,
+      account: this.account,
+      troubles: plan.troubles,
+      random: random.fork(),
+      nowMs,
+      arrivals,
+    });
     for (const iccid of plan.oldEsims)
       this.api.ledger.esims.set(iccid, { iccid, orderReference: null, cost: 100, currency: 'USD', state: 'fresh' });
     this.wire = new WireWatch({
@@ -108,6 +117,16 @@ export class World {
       random: random.fork(),
       faultFor: (call, spends) => faults.of(call, spends),
       observer: this.wire,
+    });
+    this.#reloads = new Reloads({
+      plan,
+      time: this.time,
+      arrivals,
+      trace,
+      worker: () => (this.#worker?.ready === true && !this.#stopping ? this.#worker : null),
+      onFailure: (error) => {
+        if (!isDiskError(error)) violate('I0', `the reload failed: ${String(error)}`);
+      },
     });
     this.#diskErrors = new DiskErrors(plan.diskErrors, this.coverage, trace);
     const { coverage } = this;
@@ -133,7 +152,7 @@ export class World {
       violate,
       trace,
       // An entry that the operator retries can have an unknown outcome, too.
-      unknownLimit: () => plan.settings.maxUnknownOutcomes + plan.settings.concurrency + this.operator.touched.size,
+      unknownLimit: () => this.#reloads.mostUnknownOutcomes + this.operator.touched.size,
       onCrashedCall: (subject) => {
         this.wire.of(subject).outcomeUnknown = true;
       },
@@ -248,6 +267,7 @@ export class World {
     for (const act of plan.operatorActions)
       this.time.after(act.atMs, () => this.#withWorker((worker) => this.operator.act(worker, act)));
     if (plan.lostDiskAtMs !== null) this.time.after(plan.lostDiskAtMs, () => this.#withWorker(() => this.#loseDisk()));
+    this.#reloads.begin();
     this.shop.open(plan);
     this.intake?.begin();
     this.#start();
@@ -255,7 +275,9 @@ export class World {
     const done = await this.time.run(() => this.violations.length > 0 || this.#isDone(), limitMs);
     if (this.violations.length > 0) return;
     if (!done) {
-      this.violate('I7', `not settled ${Math.round((limitMs - plan.faultsOffMs) / 60_000)} minutes after faults ended`);
+      const minutes = Math.round((limitMs - plan.faultsOffMs) / 60_000);
+      const open = this.disk.isOpen ? this.disk.describeOpen() : 'no worker';
+      this.violate('I7', `not settled ${minutes} minutes after faults ended: ${open}`);
       return;
     }
     this.#ended = true;
@@ -295,7 +317,7 @@ export class World {
     this.#processes += 1;
     this.#portsOfProcess = 0;
     this.#stopping = false;
-    const { plan } = this;
+    const { settings } = this.#reloads;
     this.trace.add(`worker ${this.#processes} starts`);
     const process = new SimProcess({
       number: this.#processes,
@@ -308,7 +330,7 @@ export class World {
       { write: (line) => void this.logs.push(line) },
     );
     const worker = new SimWorker(process, {
-      settings: plan.settings,
+      settings,
       random: this.#random.fork(),
       logger,
       openStore: async (caller) => {
@@ -325,6 +347,7 @@ export class World {
     worker.start().then(
       () => {
         this.#storeWatch.changed = true;
+        this.#reloads.started(settings);
         this.shop.offer();
       },
       (error: unknown) => this.#onFailure(process, error),

@@ -1,0 +1,210 @@
+import type { AcceptableLine } from '../../src/core/order/order-request.ts';
+import type { Product, Refusal, Span } from './sim-account.ts';
+import {
+  esimLine,
+  plainLine,
+  plainProduct,
+  type OrderBatch,
+  type Reload,
+  type RunPlan,
+  type WallJump,
+} from './run-plan.ts';
+import type { SeededRandom } from './seeded-random.ts';
+import type { WorkerSettings } from './sim-worker.ts';
+import type { LookupTrouble, Outage, ProductTrouble } from './troubles.ts';
+
+const minuteMs = 60_000;
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+/** What is wrong with a product: with its calls, or only with its orders. */
+type Drawn =
+  | { readonly trouble: ProductTrouble; readonly refusal: null }
+  | { readonly trouble: null; readonly refusal: Refusal & Span };
+
+/** The order of this product costs more than the balance, which covers all the others. */
+const tooDear: Refusal = {
+  status: 402,
+  code: 'insufficient_balance',
+  message: 'The balance does not cover the order.',
+};
+const unlisted: Refusal = { status: 422, code: 'some_new_code', message: 'Not like this.' };
+
+function drawTrouble(random: SeededRandom, span: Span): Drawn {
+  const ofCalls = (
+    kind: 'server_error' | 'page_of_a_gateway' | 'silent' | 'dropped' | 'sold_with_server_error',
+  ): Drawn => ({
+    trouble: { ...span, kind },
+    refusal: null,
+  });
+  const completeAtMs = random.pick(Number.POSITIVE_INFINITY, span.untilMs + 1000);
+  const processMs = random.int(5000, 20_000);
+  return random.pick<() => Drawn>(
+    () => ofCalls('server_error'),
+    () => ofCalls('server_error'),
+    () => ofCalls('page_of_a_gateway'),
+    () => ofCalls('silent'),
+    () => ofCalls('dropped'),
+    () => ofCalls('sold_with_server_error'),
+    () => ({ trouble: { ...span, kind: 'slow', processMs }, refusal: null }),
+    () => ({ trouble: { ...span, kind: 'never_delivers', completeAtMs }, refusal: null }),
+    () => ({ trouble: { ...span, kind: 'shows_other_product' }, refusal: null }),
+    () => ({ trouble: null, refusal: { ...span, ...tooDear } }),
+    () => ({ trouble: null, refusal: { ...span, ...tooDear } }),
+    () => ({ trouble: null, refusal: { ...span, ...unlisted } }),
+  )();
+}
+
+const isAmbiguous = ({ trouble }: Drawn): boolean =>
+  trouble !== null && !['slow', 'never_delivers', 'shows_other_product'].includes(trouble.kind);
+
+function drawOutages(random: SeededRandom, endMs: number): Outage[] {
+  const outages: Outage[] = [];
+  while (outages.length < 3 && random.chance(outages.length === 0 ? 0.35 : 0.3)) {
+    const lengthMs = random.pick(5000, 40_000, 10 * minuteMs, hourMs);
+    const fromMs = random.int(minuteMs, endMs);
+    const kind = random.pick('refused', 'silent', 'page_of_a_gateway', 'server_error');
+    outages.push({ kind, fromMs, untilMs: Math.min(endMs, fromMs + lengthMs) });
+  }
+  return outages;
+}
+
+function drawLookupTroubles(random: SeededRandom, endMs: number): LookupTrouble[] {
+  if (!random.chance(0.4)) return [];
+  const fromMs = random.int(0, Math.floor(endMs / 2));
+  const span = { fromMs, untilMs: random.pick(endMs, fromMs + random.int(minuteMs, Math.floor(endMs / 2))) };
+  const kind = random.pick('hangs', 'hangs', 'foreign_404');
+  const families = random.pick<LookupTrouble['family'][]>(['gift_card'], ['esim'], ['gift_card', 'esim']);
+  return families.map((family) => ({ ...span, kind, family }));
+}
+
+/** Corrections of the wall clock, forward and back, from half a minute to two weeks. */
+export function drawWallJumps(random: SeededRandom, endMs: number): WallJump[] {
+  const jumps: WallJump[] = [];
+  while (jumps.length < 3 && random.chance(jumps.length === 0 ? 0.35 : 0.4)) {
+    const lengthMs = random.pick(30_000, 2 * minuteMs, 20 * minuteMs, hourMs, 5 * hourMs, dayMs, 14 * dayMs);
+    jumps.push({ atMs: random.int(0, endMs), deltaMs: random.chance(0.5) ? lengthMs : -lengthMs });
+  }
+  return jumps;
+}
+
+function drawReloads(random: SeededRandom, settings: WorkerSettings, endMs: number): Reload[] {
+  if (!random.chance(0.3)) return [];
+  return Array.from({ length: random.int(1, 3) }, () => {
+    const limits = random.pick({ requests: 60, orders: 20 }, { requests: 12, orders: 4 }, { requests: 30, orders: 8 });
+    return {
+      atMs: random.int(minuteMs, endMs),
+      limits,
+      concurrency: random.pick(2, 4, 8),
+      maxUnknownOutcomes: settings.maxUnknownOutcomes + random.pick(0, 0, 2),
+    };
+  }).toSorted((a, b) => a.atMs - b.atMs);
+}
+
+/**
+ * Products in trouble beside healthy ones, in a world without other faults of the network: whatever is sick, the healthy
+ * lines must be bought in time.
+ */
+export function withTroubles(random: SeededRandom, plan: RunPlan): RunPlan {
+  const isLong = random.chance(0.04);
+  const faultsOffMs = isLong ? 11 * hourMs : random.pick(30 * minuteMs, hourMs, 2 * hourMs);
+  const products = new Map<string, Product>([
+    ['card1', { ...plainProduct, priceCents: random.int(1, 5000) }],
+    ['card2', { ...plainProduct, priceCents: random.int(1, 5000) }],
+    ['plan1', { ...plainProduct, priceCents: random.int(1, 5000) }],
+  ]);
+  const troubles = new Map<string, ProductTrouble>();
+  const batches: OrderBatch[] = [];
+  let ordered = 0;
+  const order = (atMs: number, lines: readonly Partial<AcceptableLine>[]): void => {
+    ordered += 1;
+    const orderId = `t${ordered}`;
+    const all = lines.map((line, index) => ({ ...plainLine, orderId, lineId: String(index + 1), ...line }));
+    batches.push({ atMs, lines: all, againAtMs: random.chance(0.1) ? [random.int(atMs + 1, faultsOffMs)] : [] });
+  };
+  const ofProduct = (name: string): Partial<AcceptableLine> =>
+    name.startsWith('card') || name.startsWith('sick') ? { variant: name } : { ...esimLine, plan: name };
+  // The first orders prove that the connector fits, in most runs before anything is sick.
+  if (random.chance(0.85)) order(0, [ofProduct('card1'), ofProduct('plan1')]);
+  const sick = random.int(1, 4);
+  let ambiguous = 0;
+  for (let index = 1; index <= sick; index += 1) {
+    const name = random.chance(0.7) ? `sick${index}` : `sickplan${index}`;
+    const isPlan = name.startsWith('sickplan');
+    const fromMs = random.pick(0, random.int(0, Math.floor(faultsOffMs / 2)));
+    const drawn = drawTrouble(random, {
+      fromMs,
+      untilMs: random.pick(faultsOffMs, random.int(fromMs + 1, faultsOffMs)),
+    });
+    if (isAmbiguous(drawn)) ambiguous += 1;
+    products.set(name, { ...plainProduct, refusals: drawn.refusal === null ? [] : [drawn.refusal] });
+    if (drawn.trouble !== null) troubles.set(name, drawn.trouble);
+    const lines = random.int(1, 8);
+    for (let line = 0; line < lines; line += 1) {
+      const atMs = random.int(20_000, Math.floor(faultsOffMs / 2));
+      const rules = random.chance(0.15) ? { fallback_currency: 'EUR' } : {};
+      order(atMs, [{ ...(isPlan ? { ...esimLine, plan: name } : { variant: name }), rules }]);
+    }
+  }
+  const rounds = random.int(1, 3);
+  for (let round = 0; round < rounds; round += 1) {
+    const atMs = random.int(30_000, Math.floor(faultsOffMs * 0.8));
+    const names = Array.from({ length: random.pick(1, 3, 10, 25) }, () => random.pick('card1', 'card2', 'plan1'));
+    const currency = random.pick('USD', 'EUR');
+    for (const name of names)
+      order(atMs + random.int(0, 2000), [{ ...ofProduct(name), currency, quantity: random.pick(1, 1, 2) }]);
+  }
+  const settings: WorkerSettings = {
+    ...plan.settings,
+    limits: {
+      ...plan.settings.limits,
+      ...random.pick({ requests: 60, orders: 20 }, { requests: 60, orders: 20 }, { requests: 12, orders: 4 }),
+    },
+    concurrency: random.pick(8, 8, 4, 2),
+    maxUnknownOutcomes: random.chance(0.8) ? Math.max(8, 2 * ambiguous + 1) : random.pick(2, 5),
+    maxIdleDelayMs: isLong ? 60_000 : plan.settings.maxIdleDelayMs,
+    referenceExpiryMs: 7 * dayMs,
+  };
+  const outages = isLong
+    ? [
+        {
+          kind: random.pick<Outage['kind']>('refused', 'silent', 'page_of_a_gateway', 'server_error'),
+          fromMs: 20 * minuteMs,
+          untilMs: 10 * hourMs + 20 * minuteMs,
+        },
+      ]
+    : drawOutages(random, faultsOffMs);
+  const isCalm = random.chance(0.6);
+  return {
+    ...plan,
+    settings,
+    readings: { ...plan.readings, neverShare: 0, refundedShare: 0, failedShare: 0 },
+    account: {
+      ...plan.account,
+      products,
+      balances: { USD: 100_000_000, EUR: 100_000_000 },
+      denials: random.chance(0.25) ? plan.account.denials : [],
+      unchecked: new Map(),
+    },
+    oldEsims: [],
+    batches,
+    replacements: [],
+    crashes: isCalm ? [] : plan.crashes,
+    stops: isCalm ? [] : [{ atMs: random.int(0, faultsOffMs), downMs: random.int(1, 30_000) }],
+    wallJumps: drawWallJumps(random, faultsOffMs),
+    faultShare: 0,
+    falseNotFoundShare: 0,
+    faultsOffMs,
+    resultsFail: false,
+    operatorActions: [],
+    diskErrors: isCalm ? [] : plan.diskErrors,
+    diskFull: { fromMs: 0, untilMs: 0 },
+    troubles: {
+      products: troubles,
+      outages,
+      lookups: drawLookupTroubles(random, faultsOffMs),
+      catalogueIsLarge: random.chance(0.4),
+    },
+    reloads: drawReloads(random, settings, faultsOffMs),
+  };
+}

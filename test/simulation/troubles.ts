@@ -1,0 +1,100 @@
+import type { ApiCall } from './api-call.ts';
+import { errorAnswer } from './api-answers.ts';
+import type { CallFault } from './call-faults.ts';
+import type { Span } from './sim-account.ts';
+
+/** What is wrong with one product for a while, whatever is ordered of it. */
+export type ProductTrouble = Span &
+  (
+    | { readonly kind: 'server_error' | 'page_of_a_gateway' | 'silent' | 'dropped' | 'sold_with_server_error' }
+    | { readonly kind: 'slow'; readonly processMs: number }
+    /** Accepted; its units come after the span, or never. */
+    | { readonly kind: 'never_delivers'; readonly completeAtMs: number }
+    /** The answers show another product. */
+    | { readonly kind: 'shows_other_product' }
+  );
+
+/** For a while the whole API gives no answer to any call, or a wrong one. */
+export type Outage = Span & { readonly kind: 'refused' | 'silent' | 'page_of_a_gateway' | 'server_error' };
+
+/** For a while lookups of one family hang, or a proxy answers them with a 404 of its own. */
+export type LookupTrouble = Span & {
+  readonly kind: 'hangs' | 'foreign_404';
+  readonly family: 'gift_card' | 'esim';
+};
+
+export interface Troubles {
+  readonly products: ReadonlyMap<string, ProductTrouble>;
+  readonly outages: readonly Outage[];
+  readonly lookups: readonly LookupTrouble[];
+  /** The catalogue is larger than the worker reads. */
+  readonly catalogueIsLarge: boolean;
+}
+
+export const noTroubles: Troubles = { products: new Map(), outages: [], lookups: [], catalogueIsLarge: false };
+
+/** The product that an order names; null for a call that names none. */
+export function productOf(call: ApiCall): string | null {
+  return /"(?:variant|plan)":"([^"]+)"/.exec(call.body ?? '')?.[1] ?? null;
+}
+
+export const lasts = (span: Span, nowMs: number): boolean => nowMs >= span.fromMs && nowMs < span.untilMs;
+
+const gateway = (status: number): CallFault => ({
+  kind: 'replaced',
+  processed: false,
+  answer: { status, headers: { 'content-type': 'text/html' }, body: `<html><title>${status}</title>gateway</html>` },
+});
+const serverError: CallFault = {
+  kind: 'replaced',
+  processed: false,
+  answer: errorAnswer(500, 'internal', 'an error inside'),
+};
+const silence: CallFault = { kind: 'lost_request', end: 'timeout' };
+
+/** What the troubles of a run do to a call at this time; null for nothing. */
+export function troubleOf(troubles: Troubles, call: ApiCall, nowMs: number): CallFault | null {
+  const outage = troubles.outages.find((it) => lasts(it, nowMs));
+  if (outage !== undefined) return faultOfOutage(outage);
+  if (call.method === 'POST') {
+    const trouble = troubles.products.get(productOf(call) ?? '');
+    return trouble === undefined || !lasts(trouble, nowMs) ? null : faultOfProduct(trouble);
+  }
+  const family = call.path.startsWith('/esim/orders/') ? 'esim' : call.path.startsWith('/orders/') ? 'gift_card' : null;
+  const lookup = troubles.lookups.find((it) => it.family === family && lasts(it, nowMs));
+  if (lookup === undefined) return null;
+  return lookup.kind === 'hangs' ? silence : gateway(404);
+}
+
+function faultOfOutage({ kind }: Outage): CallFault {
+  switch (kind) {
+    case 'refused':
+      return { kind: 'not_sent', errorCode: 'ECONNREFUSED' };
+    case 'silent':
+      return silence;
+    case 'page_of_a_gateway':
+      return gateway(503);
+    case 'server_error':
+      return serverError;
+  }
+}
+
+function faultOfProduct(trouble: ProductTrouble): CallFault | null {
+  switch (trouble.kind) {
+    case 'server_error':
+      return serverError;
+    case 'page_of_a_gateway':
+      return gateway(502);
+    case 'silent':
+      return silence;
+    case 'dropped':
+      return { kind: 'lost_request', end: 'reset' };
+    case 'sold_with_server_error':
+      return { kind: 'replaced', processed: true, answer: errorAnswer(500, 'internal', 'an error after the sale') };
+    case 'slow':
+      return { kind: 'slow', processMs: trouble.processMs };
+    case 'never_delivers':
+    case 'shows_other_product':
+      return null;
+  }
+}

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { migrations } from '../../src/store/sqlite/migrate.ts';
-import { installation, knownInstallation, sandboxConfig } from './installation.ts';
+import { installation, knownInstallation, nowMs, sandboxConfig } from './installation.ts';
 import { fillOutbox, openOutbox } from './sample-outbox.ts';
 
 describe('order-sync init', () => {
@@ -73,6 +73,18 @@ describe('order-sync init', () => {
       rmSync(join(lost.dataDir, name));
     expect((await lost.run('init')).stderr).toContain('another database');
     expect((await lost.run('init')).stderr).toBe('');
+  });
+
+  it.each([
+    ['for the settlement delay', 'submit: { settlement_delay_ms: 500000 }', 500_000],
+    ['for a window of the budget, if that is longer', 'submit: { settlement_delay_ms: 1000 }', 60_000 + 5000],
+  ])('after a loss lets nothing be called at first: %s', async (_, setting, waitMs) => {
+    const lost = installation((folder) => `${sandboxConfig(folder)}${setting}\n`);
+    expect((await lost.run('init', '--after-loss')).code).toBe(0);
+    const { pauses } = JSON.parse((await lost.run('queue', 'status', '--json')).stdout);
+    // Calls of the lost outbox may be on their way, and count in the window of the API.
+    const probedAt = new Date(nowMs + waitMs).toISOString();
+    expect(pauses).toMatchObject([{ scope: 'account', reason: 'older_copy', probe_at: probedAt }]);
   });
 
   it('takes two installations with one secret for two, by their instance', async () => {

@@ -17,22 +17,29 @@ async function open(options: InstallationOptions = {}): Promise<Installation> {
   return installation;
 }
 
-/** With other balances charged, a reference alone does not keep an order from being bought twice. */
-const moved = JSON.stringify({
-  source: 'shop',
-  order_id: 'moved',
-  currency: 'USD',
-  rules: { fallback_currency: 'EUR' },
-  lines: [{ line_id: '1', type: 'gift_card_order', variant: 'steam-usd-20', quantity: 1 }],
-});
+/** An order that may be charged to another balance, under another reference: its own does not keep it from being bought twice. */
+const movable = (id: string, variant = 'steam-usd-5'): string =>
+  JSON.stringify({
+    source: 'shop',
+    order_id: id,
+    currency: 'USD',
+    rules: { fallback_currency: 'EUR' },
+    lines: [{ line_id: '1', type: 'gift_card_order', variant, quantity: 1 }],
+  });
 
 const orders = 12;
+const lines = [
+  ...Array.from({ length: orders - 1 }, (_, id) => movable(String(id))),
+  // Bought last, so the copy has it as one that was never sent.
+  movable('moved', 'steam-usd-20'),
+  '',
+].join('\n');
 const empty = '{"error":{"code":"insufficient_balance","message":"The USD balance does not cover the order."}}';
 const slowOneByOne: InstallationOptions = {
   submit: { concurrency: 1 },
   sandbox: {
     limits: { enabled: false },
-    latency: { before_ms: [40, 40] },
+    latency: { before_ms: [60, 60] },
     // The last order meets an empty balance and is charged to the other one. Later the first has money again.
     faults: [
       {
@@ -73,10 +80,9 @@ function putBack(copy: string, place: Installation): void {
 /** Buys orders, copies the database meanwhile, kills the worker when all are bought, and puts the copy back. */
 async function boughtMoreThanTheCopyKnows(): Promise<{ place: Installation; calls: number }> {
   const place = await open(slowOneByOne);
-  const lines = Array.from({ length: orders - 1 }, (_, number) => order(number));
   const worker = place.start();
   await worker.started();
-  place.drop('a.ndjson', [...lines, moved, ''].join('\n'));
+  place.drop('a.ndjson', lines);
   await until('some orders are bought', () => count(place, "state = 'fulfilled'") >= 3);
   const copy = join(place.folder, 'copy.db');
   const database = new SqliteDatabase(place.databasePath, { readonly: true });
@@ -92,6 +98,7 @@ async function boughtMoreThanTheCopyKnows(): Promise<{ place: Installation; call
   const calls = spendingCalls(place);
   putBack(copy, place);
   expect(count(place, "state = 'pending'")).toBeGreaterThan(3);
+  expect(count(place, "state = 'pending' AND order_id = 'moved'")).toBe(1);
   return { place, calls };
 }
 
@@ -155,8 +162,7 @@ describe('an older copy of the database', { timeout: 60_000 }, () => {
     const line = await worker.line(({ msg }) => msg.startsWith('this is another database than the outbox'));
     expect(line['level']).toBe('error');
     await worker.started();
-    const lines = Array.from({ length: orders - 1 }, (_, number) => order(number));
-    place.drop('again.ndjson', [...lines, moved, ''].join('\n'));
+    place.drop('again.ndjson', lines);
     await findsAllWithoutBuying(place, worker, calls);
   });
 });

@@ -34,8 +34,8 @@ export function healthChecks({ store, progress, intake, webhook, reloader, apiCl
       readiness: false,
       check: () => (apiClock.read().verdict === 'wrong' ? 'warn' : 'pass'),
       details: () => {
-        const { aheadMs } = apiClock.read();
-        return aheadMs === null ? null : { ahead_ms: aheadMs };
+        const { verdict, aheadMs } = apiClock.read();
+        return verdict === 'unknown' || aheadMs === null ? null : { ahead_ms: aheadMs };
       },
     },
     ...(reloader === null ? [] : [{ name: 'config', readiness: false, check: () => reloader.health() }]),

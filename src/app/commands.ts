@@ -2,6 +2,8 @@ import type { CommandSettings } from '../admin/perform-command.ts';
 import type { Config } from '../config/config.ts';
 import type { CallingCommand, CommandResult } from '../core/entry/operator-command.ts';
 import type { ReadBack } from '../storefronts/read-back/read-back.ts';
+import type { ApiClock } from '../submit/api-clock.ts';
+import { checkApi, type ApiCheckDeps } from '../submit/check-api.ts';
 import { readCatalogue, type CatalogueDeps } from '../submit/read-catalogue.ts';
 import { readWire } from '../wholesale/connector/wire.ts';
 
@@ -19,7 +21,8 @@ export function commandSettings({ wholesale, submit }: Config): CommandSettings 
 /** What a command needs that calls a shop or the API. */
 export interface Callers {
   readonly readBack: ReadBack;
-  readonly catalogue: CatalogueDeps;
+  readonly catalogue: CatalogueDeps & ApiCheckDeps;
+  readonly apiClock: Pick<ApiClock, 'read'>;
   readonly signal: AbortSignal;
 }
 
@@ -29,6 +32,11 @@ export async function performCalls(callers: Callers, command: CallingCommand): P
     const { variants, plans, withinMs } = command;
     const question = { variants, plans, withinMs, signal: callers.signal };
     return { kind: 'catalogue', ...(await readCatalogue(callers.catalogue, question)) };
+  }
+  if (command.action === 'check_api') {
+    const { keys, withinMs } = command;
+    const checked = await checkApi(callers.catalogue, { keys, withinMs, signal: callers.signal });
+    return { kind: 'api', keys: checked, aheadMs: callers.apiClock.read().aheadMs };
   }
   const { shop, sinceMs } = command;
   return { kind: 'reconciled', shops: await callers.readBack.run({ shop, sinceMs }) };

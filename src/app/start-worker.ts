@@ -212,7 +212,7 @@ async function startAdminServer(
     {
       ...parts,
       gate,
-      callers: { readBack, catalogue: { ...submission, wholesale } },
+      callers: { readBack, catalogue: { ...submission, wholesale }, apiClock },
       calls: parts.operatorCalls,
       reloader,
       checks,

@@ -53,7 +53,8 @@ async function performCallsWithoutWorker(
   const bootId = clock.bootId ?? null;
   await store.storefronts.adoptShops({ shops: shopIdentities(config), nowMs: clock.wallMs() });
   const intake = buildStorefronts(deps, store, config, () => undefined);
-  const wholesale = buildWholesaleClient(deps, new ApiClock(clock));
+  const apiClock = new ApiClock(clock);
+  const wholesale = buildWholesaleClient(deps, apiClock);
   const readBack = buildReadBack(deps, store, { intake });
   try {
     const submission = await buildSubmission(deps, store, wholesale, { config });
@@ -61,7 +62,7 @@ async function performCallsWithoutWorker(
     gate.restore(await store.submission.budget.restoreSlots({ settledMono: gate.restartSettlesAtMs(), bootId }));
     gate.restoreBackOffs(await store.submission.budget.restoreBackOffs({ nowMono: clock.monoMs(), bootId }));
     const { signal } = new AbortController();
-    return await performCalls({ readBack, catalogue: { ...submission, wholesale }, signal }, command);
+    return await performCalls({ readBack, catalogue: { ...submission, wholesale }, apiClock, signal }, command);
   } finally {
     await readBack.stop();
     await wholesale.close();

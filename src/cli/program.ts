@@ -21,6 +21,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   results: async () => (await import('./commands/results.ts')).addResults,
   reconcile: async () => (await import('./commands/reconcile.ts')).addReconcile,
   skus: async () => (await import('./commands/skus.ts')).addSkus,
+  doctor: async () => (await import('./commands/doctor.ts')).addDoctor,
   health: async () => (await import('./commands/health.ts')).addHealth,
   reload: async () => (await import('./commands/reload.ts')).addReload,
   db: async () => (await import('./commands/db.ts')).addDb,

@@ -71,6 +71,12 @@ export const operatorCommandSchema = z.discriminatedUnion('action', [
     withinMs: z.int().min(1).max(600_000),
   }),
   z.strictObject({
+    action: z.literal('check_api'),
+    /** The names of the keys to check. */
+    keys: z.array(text(100)).min(1).max(5),
+    withinMs: z.int().min(1).max(600_000),
+  }),
+  z.strictObject({
     action: z.literal('explain'),
     /** An entry; null: the queue as a whole. */
     reference: reference.nullable(),
@@ -79,14 +85,14 @@ export const operatorCommandSchema = z.discriminatedUnion('action', [
 ]);
 export type OperatorCommand = z.infer<typeof operatorCommandSchema>;
 /** Commands that make calls over the network; the others are single steps of the store. */
-export type CallingCommand = Extract<OperatorCommand, { action: 'reconcile' | 'read_catalogue' }>;
+export type CallingCommand = Extract<OperatorCommand, { action: 'reconcile' | 'read_catalogue' | 'check_api' }>;
 /** Read-only: the running worker answers it from its own budget gate. */
 export type ExplainCommand = Extract<OperatorCommand, { action: 'explain' }>;
 export type StoreCommand = Exclude<OperatorCommand, CallingCommand | ExplainCommand>;
 
 /** Whether the command makes calls over the network, which take longer than a commit. */
 export function isCalling(command: OperatorCommand): command is CallingCommand {
-  return command.action === 'reconcile' || command.action === 'read_catalogue';
+  return ['reconcile', 'read_catalogue', 'check_api'].includes(command.action);
 }
 
 const state = z.enum(entryStates);
@@ -137,6 +143,19 @@ export const commandResultSchema = z.discriminatedUnion('kind', [
     }),
     productsProblem: z.string().nullable(),
     plansProblem: z.string().nullable(),
+  }),
+  z.object({
+    kind: z.literal('api'),
+    keys: listOf({
+      key: z.string(),
+      /** `no_slot`: the budget had none in time, or the worker does not know the key. */
+      verdict: z.enum(['open', 'closed', 'cannot_tell', 'no_slot']),
+      /** The row of the decision table that the answer is; null when there was no call. */
+      outcome: z.string().nullable(),
+      message: z.string(),
+    }),
+    /** By how much this machine's clock is ahead of the API's; null: its answers do not tell. */
+    aheadMs: z.number().nullable(),
   }),
   z.object({ kind: z.literal('queue'), explanation: queueExplanationSchema }),
   z.object({ kind: z.literal('queued_entry'), explanation: entryExplanationSchema }),

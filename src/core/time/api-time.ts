@@ -23,7 +23,7 @@ export const longestUnknownMs = 600_000;
 export interface ClockReading {
   /** `unknown`: too few answers have said what time it is, or they contradict each other. */
   readonly verdict: 'right' | 'wrong' | 'unknown';
-  /** By how much this machine's clock is ahead of the API's, in ms; negative: behind. Null while unknown. */
+  /** By how much this machine's clock is ahead of the API's, in ms; negative: behind. Null while no answer tells. */
   readonly aheadMs: number | null;
 }
 
@@ -66,8 +66,8 @@ export class ApiTime {
    */
   wallClockStepped(stepMs: number, now: ClockSample): void {
     const { verdict, aheadMs } = this.read(now);
-    if (verdict === 'right' || (stepMs < 0 && aheadMs !== null)) return;
-    this.#unconfirmedMs = aheadMs ?? this.#unconfirmedMs + stepMs;
+    if (verdict === 'right' || (stepMs < 0 && verdict === 'wrong')) return;
+    this.#unconfirmedMs = verdict === 'wrong' && aheadMs !== null ? aheadMs : this.#unconfirmedMs + stepMs;
     this.#answers = [];
     this.#undated = 0;
   }
@@ -76,7 +76,7 @@ export class ApiTime {
     const { aheadMs, agreeing } = this.#estimate(now);
     if (aheadMs === null) return { verdict: 'unknown', aheadMs };
     if (Math.abs(aheadMs) <= wrongClockMs) return { verdict: 'right', aheadMs };
-    return agreeing >= enough ? { verdict: 'wrong', aheadMs } : { verdict: 'unknown', aheadMs: null };
+    return { verdict: agreeing >= enough ? 'wrong' : 'unknown', aheadMs };
   }
 
   present(now: ClockSample): PresentTime {

@@ -38,7 +38,8 @@ function checkVersion(database: Sqlite): void {
   }
 }
 
-function checkFileSystem(folder: string): void {
+/** @throws OrderSyncError DATABASE_UNSAFE when the folder is on a network file system */
+export function checkFileSystem(folder: string): void {
   const name = networkFileSystems.get(statfsSync(folder).type >>> 0);
   if (name !== undefined) {
     throw new OrderSyncError(
@@ -114,7 +115,7 @@ export function openDatabase(path: string, init: InitPolicy): Sqlite {
 export function openReadOnly(path: string): Sqlite {
   if (!existsSync(path)) {
     throw new OrderSyncError('DATABASE_MISSING', `There is no database at ${path}`, {
-      hint: 'check data_dir in the config, or start the worker once',
+      hint: 'check data_dir in the config, and whether its volume is mounted; for a new installation, run `order-sync init`',
     });
   }
   const database = new SqliteDatabase(path, { readonly: true, fileMustExist: true });

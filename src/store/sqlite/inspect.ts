@@ -1,4 +1,6 @@
-import { openReadOnly } from './database.ts';
+import { existsSync } from 'node:fs';
+import { OrderSyncError } from '../../core/order-sync-error.ts';
+import { checkFileSystem, freeBytesOf, openReadOnly } from './database.ts';
 import { readMeta } from './meta.ts';
 import { migrations, refuseNewer, schemaVersion } from './migrate.ts';
 
@@ -12,17 +14,23 @@ interface DatabaseInspection {
   readonly sqliteVersion: string;
   /** The upstream that the database is stamped with; null before the first run. */
   readonly upstream: string | null;
+  /** The fingerprint of instance, prefix and reference secret that it is stamped with; null before the first run. */
+  readonly namespace: string | null;
 }
 
 /**
  * Reads a whole database and checks it, also while a worker runs.
+ * @param isQuick whether the contents of the indexes are not compared with their tables, which takes most of the time
  * @throws OrderSyncError DATABASE_MISSING, DATABASE_NEWER
  */
-export function inspectDatabase(path: string): DatabaseInspection {
+export function inspectDatabase(path: string, isQuick = false): DatabaseInspection {
   const database = openReadOnly(path);
   try {
     refuseNewer(database);
-    const integrity = database.prepare<[], string>('PRAGMA integrity_check(20)').pluck().all();
+    const integrity = database
+      .prepare<[], string>(`PRAGMA ${isQuick ? 'quick' : 'integrity'}_check(20)`)
+      .pluck()
+      .all();
     const dangling = database
       .prepare<[], { table: string; rowid: number; parent: string }>('PRAGMA foreign_key_check')
       .all()
@@ -33,8 +41,23 @@ export function inspectDatabase(path: string): DatabaseInspection {
       newestSchema: migrations().length,
       sqliteVersion: String(database.prepare('SELECT sqlite_version()').pluck().get()),
       upstream: readMeta(database, 'upstream') ?? null,
+      namespace: readMeta(database, 'namespace') ?? null,
     };
   } finally {
     database.close();
   }
+}
+
+/**
+ * The free space on the disk of a folder that is to hold the database, in bytes.
+ * @throws OrderSyncError DATABASE_UNSAFE when the disk cannot hold one, FOLDER_UNUSABLE when there is no such folder
+ */
+export function inspectDisk(folder: string): number {
+  if (!existsSync(folder)) {
+    throw new OrderSyncError('FOLDER_UNUSABLE', `The folder ${folder} does not exist`, {
+      hint: 'is its volume mounted? for a new installation, run `order-sync init`',
+    });
+  }
+  checkFileSystem(folder);
+  return freeBytesOf(folder);
 }

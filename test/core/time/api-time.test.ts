@@ -64,7 +64,7 @@ describe("the API's time", () => {
     const wrong = new Machine(2 * minute);
     wrong.answer();
     wrong.answer();
-    expect(wrong.reading).toEqual({ verdict: 'unknown', aheadMs: null });
+    expect(wrong.reading.verdict).toBe('unknown');
     wrong.answer();
     expect(wrong.reading.verdict).toBe('wrong');
   });

@@ -1,0 +1,120 @@
+import type { Command } from 'commander';
+import type { Config, LoadedConfig } from '../../config/config.ts';
+import { OrderSyncError } from '../../core/order-sync-error.ts';
+import { readRunFile } from '../../ops/run-file.ts';
+import { addAnswerOptions, checkedConfigFrom, type ConfigOptions } from '../config-options.ts';
+import type { CliContext } from '../context.ts';
+import {
+  checkClock,
+  checkDatabase,
+  checkDataDir,
+  checkDisk,
+  checkPort,
+  failure,
+  finding,
+  keyFindings,
+  type Finding,
+} from '../doctor-checks.ts';
+import { exitCodes } from '../errors.ts';
+import { plainLines, writeAnswer } from '../output.ts';
+import { loopbackAddress, sendCommand } from '../worker-client.ts';
+
+/** How long a slot of the request budget is waited for. */
+const slotsWithinMs = 30_000;
+const livezWithinMs = 2000;
+
+export function addDoctor(program: Command, context: CliContext): void {
+  const command = program
+    .command('doctor')
+    .description('check everything that an order needs, while a worker runs or not; buys nothing');
+  addAnswerOptions(command).action(async (options: ConfigOptions) => {
+    const findings = await examine(options, context);
+    const isHealthy = findings.every(({ status }) => status !== 'fail');
+    if (!isHealthy) context.setExitCode(exitCodes.problemsFound);
+    writeAnswer(
+      context.stdout,
+      options.json,
+      { healthy: isHealthy, checks: findings },
+      plainLines(findings.flatMap(asText)),
+    );
+  });
+}
+
+function asText({ check, status, message, next }: Finding): string[] {
+  const [first = '', ...more] = message.split('\n');
+  return [
+    `${status.padEnd(4)}  ${check}: ${first}`,
+    ...more.map((line) => `      ${line.trimStart()}`),
+    ...(next === null ? [] : [`      next: ${next}`]),
+  ];
+}
+
+async function examine(options: ConfigOptions, context: CliContext): Promise<readonly Finding[]> {
+  let loaded: LoadedConfig;
+  try {
+    loaded = checkedConfigFrom(options);
+  } catch (error) {
+    return [failure('config', error)];
+  }
+  const { config, file, warnings } = loaded;
+  const message = [`${file} is valid`, ...warnings].join('\n');
+  const valid: Finding = { check: 'config', status: warnings.length === 0 ? 'pass' : 'warn', message, next: null };
+  return [valid, ...(await examineInstallation(config, context))];
+}
+
+async function examineInstallation(config: Config, context: CliContext): Promise<readonly Finding[]> {
+  const local = [
+    await finding('data_dir', () => checkDataDir(config)),
+    await finding('disk', () => checkDisk(config)),
+    await finding('database', () => checkDatabase(config)),
+  ];
+  const ports = await portFindings(config);
+  // A call needs a slot of the budget, which is in the database.
+  const isUsable = local.every(({ status }) => status !== 'fail');
+  return [...local, ...(isUsable ? await apiFindings(config, context) : [notAsked]), ...ports];
+}
+
+const notAsked: Finding = {
+  check: 'api',
+  status: 'warn',
+  message: 'was not asked, because the checks above failed',
+  next: 'repair what they name, then run `order-sync doctor` again',
+};
+
+async function apiFindings(config: Config, context: CliContext): Promise<readonly Finding[]> {
+  const keys = config.wholesale.keys.map(({ name }) => name);
+  const found: Finding[] = [];
+  const api = await finding('api', async () => {
+    const result = await sendCommand(config, { action: 'check_api', keys, withinMs: slotsWithinMs }, context);
+    if (result.kind !== 'api') throw new OrderSyncError('INVARIANT', 'The worker answered another command');
+    found.push(...keyFindings(result), checkClock(result));
+    return { check: 'api', status: 'pass', message: config.wholesale.baseUrl, next: null };
+  });
+  return found.length === 0 ? [api] : found;
+}
+
+/** The addresses of a running worker are those that it listens on. */
+async function portFindings(config: Config): Promise<readonly Finding[]> {
+  const { admin, intake } = config;
+  const worker = await workerAddress(config);
+  if (worker !== null) return [{ check: 'worker', status: 'pass', message: `runs, at ${worker}`, next: null }];
+  const listens = { 'admin.listen': admin.listen, 'intake.webhook.listen': intake.webhook?.listen };
+  const findings: Finding[] = [];
+  for (const [key, address] of Object.entries(listens)) {
+    if (address !== undefined) findings.push(await finding(key, () => checkPort(key, address)));
+  }
+  return findings;
+}
+
+/** Where the worker of this configuration answers; null when none does. */
+async function workerAddress({ dataDir }: Config): Promise<string | null> {
+  const run = readRunFile(dataDir);
+  if (run === null) return null;
+  const address = loopbackAddress(run.admin_address);
+  try {
+    const answer = await fetch(`http://${address}/livez`, { signal: AbortSignal.timeout(livezWithinMs) });
+    return answer.ok ? address : null;
+  } catch {
+    return null;
+  }
+}

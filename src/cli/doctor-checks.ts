@@ -1,0 +1,164 @@
+import { Buffer } from 'node:buffer';
+import { createServer } from 'node:net';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../config/config.ts';
+import { readReferenceSecret } from '../config/reference-secret.ts';
+import type { CommandResult } from '../core/entry/operator-command.ts';
+import { namespaceFingerprint } from '../core/order/reference.ts';
+import { OrderSyncError } from '../core/order-sync-error.ts';
+import { wrongClockMs } from '../core/time/api-time.ts';
+import { listen } from '../ops/listen.ts';
+import { inspectDatabase, inspectDisk } from '../store/sqlite/inspect.ts';
+import { sendingReserveBytes } from '../submit/disk-guard.ts';
+import { shortDuration } from './output.ts';
+
+/** What one check of `order-sync doctor` found. */
+export interface Finding {
+  readonly check: string;
+  /** `fail`: nothing can be bought like this; `warn`: a person should look. */
+  readonly status: 'pass' | 'warn' | 'fail';
+  readonly message: string;
+  /** The next step; null where there is none to take. */
+  readonly next: string | null;
+}
+
+type ApiResult = Extract<CommandResult, { kind: 'api' }>;
+
+const mebibyte = 1024 * 1024;
+/** With less a busy worker soon stops. */
+const tightFreeBytes = 1024 * mebibyte;
+
+const pass = (check: string, message: string): Finding => ({ check, status: 'pass', message, next: null });
+
+/** The finding of a check that threw: the message of the error, and its hint as the next step. */
+export function failure(check: string, error: unknown): Finding {
+  const message = error instanceof Error ? error.message : String(error);
+  const next = error instanceof OrderSyncError ? (error.hint ?? null) : null;
+  return { check, status: 'fail', message, next };
+}
+
+/** Runs one check; an error is its finding. */
+export async function finding(check: string, run: () => Finding | Promise<Finding>): Promise<Finding> {
+  try {
+    return await run();
+  } catch (error) {
+    return failure(check, error);
+  }
+}
+
+/** Whether a database can be written there: a folder of this user on a local disk. */
+export function checkDataDir({ dataDir }: Config): Finding {
+  inspectDisk(dataDir);
+  const file = join(dataDir, `.order-sync-doctor-${process.pid}`);
+  try {
+    writeFileSync(file, '', { flag: 'wx', mode: 0o600 });
+  } catch (cause) {
+    throw new OrderSyncError('FOLDER_UNUSABLE', `${dataDir} cannot be written`, {
+      hint: 'make it writable for the user that runs order-sync; the mount must not be read-only',
+      cause,
+    });
+  } finally {
+    rmSync(file, { force: true });
+  }
+  return pass('data_dir', `${dataDir} can be written and is on a local disk`);
+}
+
+export function checkDisk({ dataDir }: Config): Finding {
+  const freeBytes = inspectDisk(dataDir);
+  const message = `${Math.floor(freeBytes / mebibyte)} MiB are free`;
+  if (freeBytes >= tightFreeBytes) return pass('disk', message);
+  const status = freeBytes < sendingReserveBytes ? 'fail' : 'warn';
+  return { check: 'disk', status, message, next: 'free some space: with less than 100 MiB nothing is bought' };
+}
+
+/** Whether the database is sound, and belongs to this configuration. */
+export function checkDatabase(config: Config): Finding {
+  const { databasePath, instance, reference, wholesale } = config;
+  const { problems, schemaVersion, newestSchema, upstream, namespace, sqliteVersion } = inspectDatabase(
+    databasePath,
+    true,
+  );
+  const [problem] = problems;
+  if (problem !== undefined) {
+    const next = 'run `order-sync db check`, and restore the last good backup';
+    return { check: 'database', status: 'fail', message: `${databasePath} is damaged: ${problem}`, next };
+  }
+  if (upstream !== null && upstream !== wholesale.upstream) {
+    throw new OrderSyncError(
+      'UPSTREAM_MISMATCH',
+      `${databasePath} belongs to ${upstream}, not to ${wholesale.upstream}`,
+      {
+        hint: 'give every upstream its own data_dir',
+      },
+    );
+  }
+  const secret = readReferenceSecret(reference.secretFile, false);
+  const own = namespaceFingerprint({ instance, prefix: reference.prefix, secret: Buffer.from(secret) });
+  if (namespace !== null && namespace !== own) {
+    throw new OrderSyncError('REFERENCE_SECRET_CHANGED', `${databasePath} was made with another reference secret`, {
+      hint: 'restore the secret file that was backed up with it, and check instance and reference.prefix',
+    });
+  }
+  const schema = `schema ${schemaVersion} of ${newestSchema}`;
+  return pass(
+    'database',
+    `${databasePath} is sound: ${schema}, upstream ${upstream ?? 'none'}, SQLite ${sqliteVersion}`,
+  );
+}
+
+/** One finding for each key. */
+export function keyFindings({ keys }: ApiResult): readonly Finding[] {
+  return keys.map(({ key, verdict, outcome, message }): Finding => {
+    const check = `key:${key}`;
+    switch (verdict) {
+      case 'open':
+        return pass(check, 'the API answers and accepts the key');
+      case 'no_slot':
+        return { check, status: 'warn', message, next: 'ask again in a minute' };
+      case 'cannot_tell': {
+        const next = 'compare base_url and `order-sync wire` with the API: does a proxy answer?';
+        return { check, status: 'warn', message: `the answer does not say (${outcome}): ${message}`, next };
+      }
+      case 'closed':
+        return { check, status: 'fail', message: `${outcome}: ${message}`, next: nextStepFor(outcome) };
+    }
+  });
+}
+
+function nextStepFor(outcome: string | null): string {
+  switch (outcome) {
+    case 'invalid_key':
+      return 'put a valid key into wholesale.keys, then `order-sync reload`';
+    case 'ip_not_allowed':
+      return 'have the supplier allow the address of this machine for the key';
+    case 'account_not_allowed':
+    case 'api_disabled':
+      return 'ask the supplier about the account';
+    default:
+      return 'check wholesale.base_url, DNS, firewall and proxy between this machine and the API';
+  }
+}
+
+export function checkClock({ aheadMs }: ApiResult): Finding {
+  if (aheadMs === null) {
+    const message = 'the answers of the API do not tell the time';
+    return { check: 'clock', status: 'warn', message, next: 'let NTP set the clock of this machine' };
+  }
+  const offset = `${shortDuration(Math.abs(aheadMs))} ${aheadMs < 0 ? 'behind' : 'ahead of'} that of the API`;
+  if (Math.abs(aheadMs) <= wrongClockMs) return pass('clock', `the clock of this machine is ${offset}`);
+  const next = 'let NTP set it: meanwhile nothing is bought, and nothing expires, around its deadline';
+  return { check: 'clock', status: 'warn', message: `the clock of this machine is ${offset}`, next };
+}
+
+/** Whether the worker can listen on an address. */
+export async function checkPort(key: string, address: { host: string; port: number }): Promise<Finding> {
+  const server = createServer();
+  try {
+    await listen(server, address, `change ${key}, or stop the other program`);
+  } finally {
+    server.close();
+  }
+  const { host, port } = address;
+  return pass(key, port === 0 ? `${host}, any free port` : `${host}:${port} is free`);
+}

@@ -1,0 +1,174 @@
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { SystemClock } from '../../src/ops/system-clock.ts';
+import { FakeApi } from '../support/fake-api/fake-api.ts';
+import { Installation, type InstallationOptions } from '../support/worker-process.ts';
+import { runHere } from './installation.ts';
+
+interface Checked {
+  readonly check: string;
+  readonly status: string;
+  readonly message: string;
+  readonly next: string | null;
+}
+
+async function installed(options: InstallationOptions = {}): Promise<Installation> {
+  const place = await Installation.open(options);
+  onTestFinished(() => place.close());
+  await cli(place, 'init');
+  return place;
+}
+
+const cli = (place: Installation, ...argv: string[]) =>
+  runHere([...argv, '--config', place.configFile], new SystemClock());
+
+async function doctor(
+  place: Installation,
+): Promise<{ code: number | null; healthy: boolean; of: (check: string) => Checked }> {
+  const { code, stdout } = await cli(place, 'doctor', '--json');
+  const { healthy, checks }: { healthy: boolean; checks: Checked[] } = JSON.parse(stdout);
+  const of = (name: string): Checked => {
+    const found = checks.find(({ check }) => check === name);
+    if (found === undefined) throw new Error(`no check ${name} in ${stdout}`);
+    return found;
+  };
+  return { code, healthy, of };
+}
+
+async function apiFor(options: InstallationOptions = {}): Promise<{ api: FakeApi; place: Installation }> {
+  const api = await FakeApi.open();
+  onTestFinished(() => api.close());
+  return { api, place: await installed({ ...options, api: api.url }) };
+}
+
+describe('order-sync doctor', () => {
+  it('passes a new installation, one line a check, and asks the API once, on the budget', async () => {
+    const { api, place } = await apiFor();
+    const { code, stdout } = await cli(place, 'doctor');
+    expect(stdout.split('\n').map((line) => line.split(':')[0])).toEqual([
+      'pass  config',
+      'pass  data_dir',
+      'pass  disk',
+      'pass  database',
+      'pass  key',
+      'pass  clock',
+      'pass  admin.listen',
+      '',
+    ]);
+    expect(code).toBe(0);
+    expect(api.log.all.map(({ kind }) => kind)).toEqual(['lookup']);
+    expect(api.ledger.orders).toEqual([]);
+    expect(place.query('SELECT key_name, limit_name FROM budget_slots')).toEqual([
+      { key_name: 'main', limit_name: 'requests' },
+    ]);
+  });
+
+  it('asks a running worker, which has the budget', async () => {
+    const { api, place } = await apiFor();
+    const worker = place.start();
+    await worker.started();
+    const { code, of } = await doctor(place);
+    expect(code).toBe(0);
+    expect(of('key:main').status).toBe('pass');
+    expect(of('worker').message).toMatch(/^runs, at 127\.0\.0\.1:\d+$/);
+    expect(api.log.count(({ kind }) => kind === 'lookup')).toBe(1);
+    await worker.end('SIGTERM');
+  });
+
+  it('names the key that the API denies, and the next step', async () => {
+    const { place } = await apiFor({
+      keys: [
+        { name: 'main', value: 'sandbox-key-main' },
+        { name: 'old', value: 'another-key-that-was-revoked' },
+      ],
+    });
+    const { code, healthy, of } = await doctor(place);
+    expect([code, healthy]).toEqual([8, false]);
+    expect(of('key:main').status).toBe('pass');
+    expect(of('key:old')).toMatchObject({ status: 'fail', next: expect.stringContaining('wholesale.keys') });
+    expect(of('key:old').message).toContain('invalid_key');
+  });
+
+  it('says that nothing answers, and where to look', async () => {
+    const { api, place } = await apiFor();
+    await api.close();
+    const { code, of } = await doctor(place);
+    expect(code).toBe(8);
+    expect(of('key:main')).toMatchObject({ status: 'fail', next: expect.stringContaining('base_url') });
+  });
+
+  it('warns of a proxy in front of the API', async () => {
+    const { api, place } = await apiFor();
+    api.condition = 'page_503';
+    expect((await doctor(place)).of('key:main').status).not.toBe('pass');
+  });
+
+  it.each([
+    [-5 * 86_400_000, '5 d ahead of'],
+    [2 * 3_600_000, '2 h behind'],
+  ])('warns of a clock that differs from that of the API by %i ms', async (clockAheadMs, words) => {
+    const { api, place } = await apiFor();
+    api.clockAheadMs = clockAheadMs;
+    const { code, of } = await doctor(place);
+    expect(code).toBe(0);
+    expect(of('clock').status).toBe('warn');
+    expect(
+      of('clock')
+        .message.replace(/1 h 59 min/, '2 h')
+        .replace(/4 d 23 h/, '5 d'),
+    ).toContain(words);
+  });
+
+  it('does not call the API before there is a database, and says how to make one', async () => {
+    const api = await FakeApi.open();
+    onTestFinished(() => api.close());
+    const place = await Installation.open({ api: api.url });
+    onTestFinished(() => place.close());
+    const { code, of } = await doctor(place);
+    expect(code).toBe(8);
+    expect(of('database')).toMatchObject({ status: 'fail', next: expect.stringContaining('order-sync init') });
+    expect(of('api').status).toBe('warn');
+    expect(api.log.all).toEqual([]);
+  });
+
+  it('finds a database of another secret or another upstream, and a damaged one', async () => {
+    const { place } = await apiFor();
+    const secret = join(place.folder, 'reference.secret');
+    writeFileSync(secret, '09'.repeat(32));
+    expect((await doctor(place)).of('database').message).toContain('another reference secret');
+    rmSync(secret);
+    expect((await doctor(place)).of('database').message).toContain('does not exist');
+    writeFileSync(place.databasePath, 'this is no database');
+    const damaged = await doctor(place);
+    expect([damaged.code, damaged.of('database').status]).toEqual([8, 'fail']);
+  });
+
+  it('finds a port that another program uses', async () => {
+    const { place } = await apiFor();
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    onTestFinished(() => void other.close());
+    const address = other.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    place.configure((config) => {
+      config.admin = { listen: `127.0.0.1:${port}` };
+    });
+    const { code, of } = await doctor(place);
+    expect(code).toBe(8);
+    expect(of('admin.listen')).toMatchObject({ status: 'fail', next: expect.stringContaining('admin.listen') });
+  });
+
+  it('reports every mistake of the configuration, and checks nothing else then', async () => {
+    const { place } = await apiFor();
+    place.configure((config) => {
+      config.submit = { concurrency: -1, max_unknown_outcomes: 'many' };
+    });
+    const { code, stdout } = await cli(place, 'doctor');
+    expect(code).toBe(8);
+    expect(stdout).toMatch(/^fail {2}config: .* has 2 mistakes:\n {6}.*concurrency/);
+    expect(stdout).not.toContain('database');
+  });
+});

@@ -47,7 +47,7 @@ export async function openSubmission(options: {
       wholesale,
       gate: new BudgetGate(['main'], limits, clock),
       lookups: new LookupCheck(store),
-      pauses: new Pauses({ store, clock, random: systemRandom, retryTimeScale: 1 }),
+      pauses: new Pauses({ store, clock, random: systemRandom, retryTimeScale: 1, logger: pino({ level: 'silent' }) }),
       clock,
       random: systemRandom,
       logger: pino({ level: 'silent' }),

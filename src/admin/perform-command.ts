@@ -2,7 +2,7 @@ import type { Clock } from '../core/clock.ts';
 import type { Family } from '../core/order/operation.ts';
 import type { CommandResult, StoreCommand } from '../core/entry/operator-command.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
-import { readPauseScope } from '../core/decision/pause-scope.ts';
+import { readScope } from '../core/scopes/scope.ts';
 import type { Store } from '../store/store.ts';
 
 /** The settings that commands depend on. */
@@ -14,7 +14,7 @@ export interface CommandSettings {
 
 /** A pause of an unknown key would pause nothing, although the caller believes that it does. */
 function checkKey(text: string, settings: CommandSettings): void {
-  const scope = readPauseScope(text);
+  const scope = readScope(text);
   if (scope.kind !== 'key' || settings.keyNames.includes(scope.name)) return;
   throw new OrderSyncError('INVALID_INPUT', `No key is called "${scope.name}"`, {
     hint: `the configured keys: ${settings.keyNames.join(', ')}`,

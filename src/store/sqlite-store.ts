@@ -26,6 +26,7 @@ import { SqliteSubmission } from './submission/sqlite-submission.ts';
 import { SqliteBudget } from './submission/budget.ts';
 import { EntryChanges } from './submission/entry-changes.ts';
 import { SqlitePauses } from './submission/pauses.ts';
+import { ConnectorCanary } from './submission/connector-canary.ts';
 import { SettlementDelays } from './submission/settlement-delays.ts';
 import { SqliteStoredTimes } from './time/sqlite-stored-times.ts';
 
@@ -63,6 +64,7 @@ class SqliteStore implements Store {
     this.results = new SqliteResults(database, { sinks, sandbox });
     this.read = new SqliteOutboxReader(database, sandbox);
     const audit = new AuditTable(database);
+    const pauses = new SqlitePauses(database, audit);
     const parts = {
       namespace,
       audit,
@@ -70,7 +72,8 @@ class SqliteStore implements Store {
       afterLoss: new AfterLoss(database, audit),
       entries: new EntryChanges(database, namespace, this.results),
       lines: new LineTable(database, namespace, this.results),
-      pauses: new SqlitePauses(database, audit),
+      pauses,
+      canary: new ConnectorCanary(database, pauses),
       settlementDelays: new SettlementDelays(database),
     };
     this.intake = new SqliteIntake(database, parts);

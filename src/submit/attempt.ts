@@ -3,16 +3,13 @@ import { mayBeElsewhere } from '../core/decision/after-loss.ts';
 import type { Clock, Random } from '../core/clock.ts';
 import { decideLookup } from '../core/decision/decide-lookup.ts';
 import { decideSubmission } from '../core/decision/decide-submission.ts';
-import type { PauseKind } from '../core/decision/decision-table.ts';
+import type { EntryState } from '../core/entry/states.ts';
 import { familyOf, type Operation } from '../core/order/operation.ts';
 import { purchaseOf } from '../core/order/purchase.ts';
 import { unreadText } from '../core/decision/order-answer.ts';
 import { outcomeRowFrom, withoutAnswer, type LookupOutcome, type Outcome } from '../core/decision/outcome.ts';
-import {
-  malformedRequestRows,
-  isRejectedConsecutively,
-  consecutiveRejections,
-} from '../core/decision/consecutive-rejections.ts';
+import { scopesJudged, type EndedCall } from '../core/scopes/judge-call.ts';
+import { scopesOf } from '../core/scopes/scope.ts';
 import { settlementDelayLeftMs } from '../core/decision/settlement-delay.ts';
 import { judgeResend, type ResendVerdict } from '../core/decision/resend.ts';
 import type { DecisionPolicy, EntryFacts, Settlement } from '../core/decision/settlement.ts';
@@ -20,6 +17,7 @@ import type { Entry, OpenAttempt } from '../store/submission/submission.ts';
 import type { CallKind } from './budget-gate.ts';
 import { backOffIfRateLimited, pauseIfDenied, slotSettledMono, type CallDeps, type CallKey } from './budgeted-read.ts';
 import type { LookupCheck } from './lookup-check.ts';
+import { ProvenProducts } from './proven-products.ts';
 import type { BudgetLimits } from './settings.ts';
 import type { WholesalePort } from './wholesale-port.ts';
 
@@ -52,9 +50,15 @@ function factsOf(entry: Entry, clock: Clock): EntryFacts {
  */
 export class Attempt {
   readonly #deps: AttemptDeps;
+  readonly #products = new ProvenProducts();
 
   constructor(deps: AttemptDeps) {
     this.#deps = deps;
+  }
+
+  /** Whether the last order of a product was bought, by its scope. */
+  isProvenProduct(product: string): boolean {
+    return this.#products.has(product);
   }
 
   async run(attempt: OpenAttempt, key: CallKey, signal: AbortSignal): Promise<void> {
@@ -149,9 +153,9 @@ export class Attempt {
     const durationMs = Math.round(clock.monoMs() - end.started);
     const settledMono = slotSettledMono(this.#deps, outcome);
     const backOff = backOffIfRateLimited(this.#deps, key, outcome, settlement.dueAtMs - clock.wallMs());
-    const { currency } = attempt.entry;
-    const pause = pauseIfDenied(this.#deps, key, settlement.pause, { currency, trialAtMs: settlement.dueAtMs });
-    await store.submission.closeAttempt({
+    const pause = pauseIfDenied(this.#deps, key, settlement.pause);
+    const call = endedCallOf(attempt, outcome, settlement);
+    const { pausesChanged } = await store.submission.closeAttempt({
       attemptId: attempt.attemptId,
       entryId: attempt.entry.id,
       nowMs: clock.wallMs(),
@@ -162,40 +166,23 @@ export class Attempt {
       slotsSettledMono: settledMono,
       bootId: clock.bootId ?? null,
       pause,
+      scopes: { judged: scopesJudged(call.scopes), judge: (found) => pauses.judge(call, found) },
       backOff,
     });
     if (settledMono === null) gate.giveBack(key.name, kind);
     else gate.settle(key.name, kind, settledMono);
-    if (pause !== null) await pauses.refresh();
-    if (attempt.purpose === 'submit' && malformedRequestRows.has(outcome.row))
-      await this.#pauseFamilyIfRejected(attempt, outcome);
+    this.#products.record(call);
+    pauses.trialClosed(attempt.attemptId);
+    if (pausesChanged) await pauses.refresh();
     this.#deps.onSettled?.();
-    this.#log(attempt, end, { pausedKind: pause === null ? null : (settlement.pause?.kind ?? null), durationMs });
-  }
-
-  /** Pauses a family after consecutive rejections. The attempts on disk are counted, so a restart changes nothing. */
-  async #pauseFamilyIfRejected(attempt: OpenAttempt, outcome: Outcome): Promise<void> {
-    const { store, clock, pauses, logger } = this.#deps;
-    const family = familyOf(attempt.entry.operation);
-    if (!isRejectedConsecutively(await store.submission.recentVerdicts(family), clock.wallMs())) return;
-    const message = `${consecutiveRejections.entries} orders in a row were rejected like this: "${outcome.message}". Does wholesale.wire fit the API?`;
-    await store.submission.pauses.open({
-      scope: `family:${family}`,
-      reason: 'consecutive_rejections',
-      message,
-      openedBy: 'worker',
-      probeAtMs: pauses.trialAtMs(),
-      nowMs: clock.wallMs(),
-    });
-    await pauses.refresh();
-    logger.error({ family, outcome: outcome.row }, message);
+    this.#log(attempt, end, durationMs);
   }
 
   /** Writes the one log line of every attempt. It never has a code or a key. */
   #log(
     { entry, purpose }: OpenAttempt,
     { key, outcome, settlement }: { key: CallKey; outcome: Outcome; settlement: Settlement },
-    { pausedKind, durationMs }: { pausedKind: PauseKind | null; durationMs: number },
+    durationMs: number,
   ): void {
     const { logger } = this.#deps;
     const { state, reviewReason } = settlement;
@@ -213,7 +200,6 @@ export class Attempt {
     };
     const text = `${entry.operation} ${state}`;
     if (state === 'needs_review') logger.error({ ...line, reason: reviewReason }, 'needs review');
-    else if (pausedKind !== null) logger.error({ ...line, message }, `paused: ${pausedKind}`);
     else if (outcome.breach !== null) logger.warn({ ...line, breach: outcome.breach }, 'the API broke its contract');
     else if (outcome.answer !== null && unreadText(outcome.answer) !== null)
       logger.warn({ ...line, message }, 'the answer has fields that were not read');
@@ -221,6 +207,26 @@ export class Attempt {
       logger.warn({ ...line, message }, text);
     else logger.info(line, text);
   }
+}
+
+/** States in which the API has accepted an order. */
+const acceptedStates: ReadonlySet<EntryState> = new Set(['fulfilled', 'placed', 'refunded']);
+
+/** What the end of a call says about its scopes. */
+function endedCallOf(attempt: OpenAttempt, outcome: Outcome, settlement: Settlement): EndedCall {
+  const { entry, purpose, trialOf } = attempt;
+  const wasUnsettled = purpose === 'submit' || entry.state === 'unknown';
+  return {
+    entryId: entry.id,
+    purpose,
+    scopes: scopesOf(entry),
+    row: outcome.row,
+    message: outcome.message,
+    isAnswered: outcome.http !== null,
+    isAccepted: wasUnsettled && settlement.row === 'accepted' && acceptedStates.has(settlement.state),
+    isProvenAbsent: purpose === 'lookup' && entry.state === 'unknown' && settlement.state === 'waiting',
+    trialOf,
+  };
 }
 
 function outcomeOfLookup(lookup: LookupOutcome): Outcome {

@@ -2,11 +2,12 @@ import type { Clock } from '../core/clock.ts';
 import { decisionTable } from '../core/decision/decision-table.ts';
 import type { Outcome } from '../core/decision/outcome.ts';
 import type { Settlement } from '../core/decision/settlement.ts';
+import { keyScope } from '../core/scopes/scope.ts';
 import { assert } from '../core/order-sync-error.ts';
 import type { Store } from '../store/store.ts';
 import type { AttemptClose, KeyBackOff } from '../store/submission/submission.ts';
 import type { BudgetGate, CallKind } from './budget-gate.ts';
-import { pauseScope, type Pauses } from './pauses.ts';
+import type { Pauses } from './pauses.ts';
 import type { BudgetLimits } from './settings.ts';
 
 /** What every call on the budget needs. */
@@ -68,29 +69,16 @@ export function backOffIfRateLimited(
   return deps.gate.rateLimited(key.name, deps.clock.monoMs() + Math.max(outcome.retryAfterMs ?? 0, forMs));
 }
 
-/**
- * The pause that a denial asks for; null for none.
- * @param options.trialAtMs when a paused balance is tried again
- */
-export function pauseIfDenied(
-  deps: CallDeps,
-  key: CallKey,
-  denial: Settlement['pause'],
-  options: { currency: string | null; trialAtMs: number },
-): AttemptClose['pause'] {
+/** The pause that a denial asks for; null for none. */
+export function pauseIfDenied(deps: CallDeps, key: CallKey, denial: Settlement['pause']): AttemptClose['pause'] {
   const isReplaced = deps.keyValue(key.name) !== key.value;
   // The API denied the old value of the key. That says nothing about the new one.
   if (denial === null || (denial.kind === 'key' && isReplaced)) return null;
   const { kind, reason, message } = denial;
-  const probeAtMs = (): number | null => {
-    // No answer to a probe tells that the mix-up is over: a person must look.
-    if (reason === 'answer_mismatch') return null;
-    // The new value may be one of another account: the pause is probed at once.
-    if (isReplaced) return deps.clock.wallMs();
-    return kind === 'balance' ? options.trialAtMs : deps.pauses.firstProbeAtMs(reason);
-  };
-  const scope = pauseScope(kind, key.name, options.currency);
-  return { scope, reason, message, openedBy: 'worker', probeAtMs: probeAtMs() };
+  const scope = kind === 'key' ? keyScope(key.name) : kind;
+  // The new value may be one of another account: the pause is probed at once.
+  const probeAtMs = isReplaced ? deps.clock.wallMs() : deps.pauses.firstProbeAtMs(reason);
+  return { scope, reason, message, openedBy: 'worker', probeAtMs };
 }
 
 /** Whether the API denied a read because of its key or its account: then it denies orders, too. */
@@ -128,7 +116,7 @@ export async function budgetedRead<T>(
     const backOff = backOffIfRateLimited(deps, key, outcome);
     const at = { nowMono: clock.monoMs(), bootId: clock.bootId ?? null, nowMs: clock.wallMs() };
     if (backOff !== null) await store.submission.budget.recordBackOff(backOff, at);
-    const pause = pauseIfDenied(deps, key, denialOf(outcome), { currency: null, trialAtMs: clock.wallMs() });
+    const pause = pauseIfDenied(deps, key, denialOf(outcome));
     if (pause !== null) await store.submission.pauses.open({ ...pause, nowMs: clock.wallMs() });
     if (pause !== null) await pauses.refresh();
   }

@@ -7,7 +7,6 @@ import type { OlderCopyCheck } from './older-copy-check.ts';
 import { DiskGuard, sendingReserveBytes } from './disk-guard.ts';
 import { probeDuePauses } from './probe-pauses.ts';
 import { recoverOpenAttempts } from './recovery.ts';
-import { TrialOrders } from './trial-orders.ts';
 import { WakeUp } from '../ops/wake-up.ts';
 import type { SubmitSettings } from './settings.ts';
 
@@ -29,6 +28,21 @@ const overdueIdleDelayMs = 100;
 const longestWaitMs = 2 * 3_600_000;
 
 /**
+ * How many calls of each kind may be under way. Lookups hold at most a third while something is to be sent, and sends at
+ * most two thirds while a lookup is due.
+ */
+function shares(
+  concurrency: number,
+  { isSendDue, isLookupDue }: { isSendDue: boolean; isLookupDue: boolean },
+): { lookups: number; sends: number } {
+  const third = Math.max(1, Math.floor(concurrency / 3));
+  return {
+    lookups: isSendDue ? third : concurrency,
+    sends: isLookupDue ? Math.max(1, concurrency - third) : concurrency,
+  };
+}
+
+/**
  * Claims due entries, one at a time, as the budget allows: first those with an unknown outcome, then those that wait, then
  * new ones. Intake only notifies it. Every claim is on disk, with its attempt and its slots, before the call is made.
  */
@@ -41,7 +55,7 @@ export class Dispatcher {
   readonly #wakeUp: WakeUp;
   readonly #abort = new AbortController();
   readonly #failure = Promise.withResolvers<never>();
-  readonly #trials: TrialOrders;
+  readonly #underWay: Record<AttemptClaim['step'], number> = { send: 0, lookup: 0 };
   readonly #runningNames = new Set<string>();
   readonly #backgroundTasks = new Set<Promise<void>>();
   #stopping = false;
@@ -52,7 +66,6 @@ export class Dispatcher {
     this.#deps = deps;
     this.#options = options;
     this.#attempts = new Attempt(deps);
-    this.#trials = new TrialOrders(deps);
     this.#disk = new DiskGuard({ ...deps, minFreeBytes: options.minFreeBytes ?? sendingReserveBytes });
     // Only for concurrency. The gate says when a call may start; a queue that counts starts overruns a sliding window.
     this.#queue = new PQueue({ concurrency: options.concurrency });
@@ -111,6 +124,7 @@ export class Dispatcher {
         { recovered },
         'calls were in flight when the worker stopped: they are looked up before anything is sent',
       );
+    await store.submission.adoptConnector(this.#deps.wholesale.connectorHash());
     await pauses.refresh();
     await this.#deps.lookups.refresh();
     this.#loop = this.#run().catch((error: unknown) => this.#fail(error));
@@ -149,7 +163,8 @@ export class Dispatcher {
     while (!this.#stopping) {
       const { clock, store } = this.#deps;
       await this.#endOverdue();
-      if (this.#deps.pauses.due().length > 0) this.#runInBackground('probe', () => this.#probe());
+      this.#deps.pauses.remind();
+      if (this.#deps.pauses.toProbe().length > 0) this.#runInBackground('probe', () => this.#probe());
       if (!this.#deps.pauses.isAccountPaused()) {
         this.#runInBackground('lookup check', () => this.#deps.lookups.tryOne(this.#deps, this.#abort.signal));
         this.#runInBackground('older copy check', () => this.#checkForOlderCopy());
@@ -186,19 +201,32 @@ export class Dispatcher {
       this.#deps.logger.warn({ ended }, 'orders expired: their deadline passed before they could be bought');
   }
 
-  /** Claims one entry and starts its call. False when nothing is due, or nothing may start now. */
+  /**
+   * Claims one entry and starts its call. False when nothing is due, or nothing may start now. Neither kind of call
+   * starves the other: hanging lookups leave places to the sends, and slow sends leave places to the lookups.
+   */
   async #takeOne(): Promise<boolean> {
-    if (this.#queue.pending >= this.#options.concurrency || this.#deps.pauses.isAccountPaused()) return false;
+    const { concurrency } = this.#options;
+    const { pauses } = this.#deps;
+    const isPaused = pauses.isAccountPaused();
+    if (this.#queue.pending >= concurrency || (isPaused && !pauses.trials().includes('account'))) return false;
     if (this.#options.olderCopy?.isOver === false || !(await this.#disk.hasSpace())) return false;
-    return (await this.#take('lookup')) || (await this.#take('send'));
+    const isSendDue = await this.#isDue('send');
+    const isLookupDue = await this.#isDue('lookup');
+    const { lookups, sends } = shares(concurrency, { isSendDue, isLookupDue });
+    if (isLookupDue && this.#underWay.lookup < lookups && (await this.#take('lookup'))) return true;
+    return isSendDue && this.#underWay.send < sends && (await this.#take('send'));
+  }
+
+  async #isDue(step: AttemptClaim['step']): Promise<boolean> {
+    const nowMs = this.#deps.clock.wallMs();
+    const dueAt = await this.#deps.store.submission.nextDueAt(step, nowMs);
+    return dueAt !== null && dueAt <= nowMs;
   }
 
   async #take(step: AttemptClaim['step']): Promise<boolean> {
     const { gate, store, clock, pauses, wholesale } = this.#deps;
     const kind: CallKind = step === 'send' ? 'spend' : 'read';
-    const dueAt = await store.submission.nextDueAt(step);
-    if (dueAt === null || dueAt > clock.wallMs()) return false;
-    const allowNew = (await store.submission.countUnknownOutcomes()) < this.#options.maxUnknownOutcomes;
     // No await between this and the claim: a reload that gives the key's value another name must find the slot on disk.
     const key = takeKey(this.#deps, kind);
     if (key === null) return false;
@@ -209,9 +237,9 @@ export class Dispatcher {
       nowMs: clock.wallMs(),
       nowMono: clock.monoMs(),
       bootId: clock.bootId ?? null,
-      allowNew,
-      pausedCurrencies: pauses.pausedCurrencies(),
-      pausedOperations: this.#trials.blockedOperations,
+      maxUnknownOutcomes: this.#options.maxUnknownOutcomes,
+      isProvenProduct: (product) => this.#attempts.isProvenProduct(product),
+      trials: pauses.trials(),
       render: (entry) => wholesale.render(entry),
       judgeResend: (entry, originReference) => {
         const verdict = this.#attempts.judgeResend(entry, originReference);
@@ -225,19 +253,20 @@ export class Dispatcher {
       gate.giveBack(key.name, kind);
       return false;
     }
-    this.#trials.opened(attempt);
-    this.#start(attempt, key);
+    pauses.trialOpened(attempt.trialOf, attempt.attemptId);
+    this.#start(step, attempt, key);
     return true;
   }
 
-  #start(attempt: OpenAttempt, key: CallKey): void {
+  #start(step: AttemptClaim['step'], attempt: OpenAttempt, key: CallKey): void {
+    this.#underWay[step] += 1;
     this.#queue
-      .add(async () => {
-        await this.#attempts.run(attempt, key, this.#abort.signal);
-        await this.#trials.closed(attempt);
-      })
+      .add(() => this.#attempts.run(attempt, key, this.#abort.signal))
       .catch((error: unknown) => this.#fail(error))
-      .finally(() => this.#wakeUp.notify());
+      .finally(() => {
+        this.#underWay[step] -= 1;
+        this.#wakeUp.notify();
+      });
   }
 
   /** Starts work that waits for the network, so that the loop does not wait for it. One task of each name at a time. */
@@ -262,7 +291,7 @@ export class Dispatcher {
 
   #probe(): Promise<void> {
     const onChange = (): void => this.#wakeUp.notify();
-    return probeDuePauses(this.#deps, { trials: this.#trials, signal: this.#abort.signal, onChange });
+    return probeDuePauses(this.#deps, { signal: this.#abort.signal, onChange });
   }
 
   async #idleDelayMs(): Promise<number> {
@@ -276,7 +305,7 @@ export class Dispatcher {
         ['send', 'spend'],
         ['lookup', 'read'],
       ] as const) {
-        const dueAt = await store.submission.nextDueAt(step);
+        const dueAt = await store.submission.nextDueAt(step, now);
         if (dueAt !== null && dueAt > now) times.push(dueAt);
         // Due already: it waits for the budget, or until something notifies.
         else if (dueAt !== null) {

@@ -3,8 +3,9 @@ import { isoTime } from '../core/clock.ts';
 import type { CommandResult } from '../core/entry/operator-command.ts';
 import type { EntryExplanation, PauseView, QueueExplanation } from '../core/entry/queue-explanation.ts';
 import { isFinal } from '../core/entry/states.ts';
-import { familyOf, operations } from '../core/order/operation.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
+import { productUnknownLimit } from '../core/scopes/exposure.ts';
+import { readLane } from '../store/intake/lanes.ts';
 import type { OutboxReader } from '../store/read/outbox-reader.ts';
 import type { QueuedEntry, QueueFacts } from '../store/read/queue-facts.ts';
 import type { Pause } from '../store/submission/submission.ts';
@@ -168,19 +169,17 @@ class Explanation {
     // The cap waits for entries with an unknown outcome, so it does not stop them; they hold their eSIM themselves.
     if (entry.state === 'unknown') return [...this.#whyNothingIsCalled(), ...this.#pausesOf(entry)];
     const blocked = entry.blockedBy === null ? [] : [`${entry.blockedBy}, for the same eSIM, comes first`];
-    return [...this.#whyNothingIsBought(), ...this.#pausesOf(entry), ...blocked];
+    return [...this.#whyNothingIsBought(), ...this.#pausesOf(entry), ...unknownOfProduct(entry), ...blocked];
   }
 
   #pausesOf(entry: QueuedEntry): readonly string[] {
-    const operation = operations.find((it) => it === entry.operation);
-    const scopes = [
-      ...(operation === undefined ? [] : [`family:${familyOf(operation)}`]),
-      ...(entry.currency === null ? [] : [`balance:${entry.currency}`]),
-    ];
-    // An order with a fallback balance may be charged to that one, unless a person paused its first balance.
-    const hasFallback = entry.lane.includes('/');
+    const { product, family, balance, hasFallback } = readLane(entry.lane);
     return this.#pauses
-      .filter((pause) => scopes.includes(pause.scope) && !(hasFallback && pause.probe_at !== null))
+      .filter(({ scope, probe_at: probeAt }) => {
+        // An order with a fallback balance may be charged to that one, unless a person paused its first balance.
+        if (scope === balance) return !(hasFallback && probeAt !== null);
+        return scope === product || scope === family;
+      })
       .map(pauseText);
   }
 
@@ -242,6 +241,14 @@ class Explanation {
     const nextMs = this.#sources.worker?.gate.startsInMs('spend', 0) ?? 0;
     return `the budget: ${uses.join(' and ')} are used; the next call can start at ${this.#timeIn(nextMs)}`;
   }
+}
+
+/** A product that keeps failing holds up only itself. */
+function unknownOfProduct({ lane, unknownOfProduct: count }: QueuedEntry): readonly string[] {
+  if (count < productUnknownLimit) return [];
+  return [
+    `the outcome of ${count} other entries of ${readLane(lane).product} is unknown; nothing new of it is bought until one of them is known`,
+  ];
 }
 
 /** Why no call is due for an entry in its state; null when one is. */

@@ -1,31 +1,38 @@
+import type { Logger } from 'pino';
 import type { Clock, Random } from '../core/clock.ts';
-import type { PauseKind } from '../core/decision/decision-table.ts';
 import { outcomeRowFrom, type OutcomeRow } from '../core/decision/outcome.ts';
 import type { Probe } from '../core/decision/probe.ts';
+import { evidenceRule } from '../core/scopes/evidence.ts';
+import { judgeCall, trialDelayMs, type EndedCall } from '../core/scopes/judge-call.ts';
+import { keyScope } from '../core/scopes/scope.ts';
 import type { Store } from '../store/store.ts';
-import type { Pause } from '../store/submission/submission.ts';
+import type { Pause, ScopeChange, ScopeFindings } from '../store/submission/submission.ts';
 
-/** When a paused scope is probed first; the delay doubles up to the maximum. */
-const probeDelays: Partial<Record<OutcomeRow, { firstMs: number; maxMs: number }>> = {
+interface TrialDelays {
+  readonly firstMs: number;
+  readonly maxMs: number;
+}
+
+/** When what the API itself denied is probed first; the delay doubles up to the maximum. */
+const denialDelays: Partial<Record<OutcomeRow, TrialDelays>> = {
   api_disabled: { firstMs: 30_000, maxMs: 300_000 },
   invalid_key: { firstMs: 300_000, maxMs: 300_000 },
   ip_not_allowed: { firstMs: 300_000, maxMs: 300_000 },
   account_not_allowed: { firstMs: 300_000, maxMs: 300_000 },
 };
-const otherDelay = { firstMs: 60_000, maxMs: 300_000 };
-/** When a family that was paused after consecutive rejections is tried again. */
-const trialAfterMs = 300_000;
+const otherDelays: TrialDelays = { firstMs: 60_000, maxMs: 300_000 };
+/** After so many probes of the account that could not tell, an order is the question. */
+const probesBeforeTrial = 3;
+/** A scope that is paused again within this time after its pause ended is tried as late as before. */
+const rememberedForMs = 600_000;
+const remindAfterMs = 300_000;
 
-export function pauseScope(kind: PauseKind, keyName: string, currency: string | null): string {
-  switch (kind) {
-    case 'account':
-      return 'account';
-    case 'key':
-      return `key:${keyName}`;
-    case 'balance':
-      return `balance:${currency ?? 'none'}`;
-  }
+function delaysOf(reason: string): TrialDelays {
+  const row = outcomeRowFrom(reason);
+  return evidenceRule(reason) ?? (row === null ? undefined : denialDelays[row]) ?? otherDelays;
 }
+
+const endsByTrial = (pause: Pause): boolean => evidenceRule(pause.reason)?.endsBy === 'trial';
 
 /** Paused scopes. Stored, so that a worker in a crash loop does not hammer an API that denied it. */
 export class Pauses {
@@ -33,83 +40,166 @@ export class Pauses {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #retryTimeScale: number;
+  readonly #logger: Logger;
+  #remindAtMono = 0;
   #pauses: readonly Pause[] = [];
+  /** Scopes whose probes cannot tell, so that an order is sent as their trial. */
+  readonly #askedByOrder = new Set<string>();
+  /** The attempts that are trials of a scope, while they are under way. */
+  readonly #trials = new Map<string, number>();
+  readonly #ended = new Map<string, { probes: number; atMono: number }>();
 
-  constructor(deps: { store: Store; clock: Clock; random: Random; retryTimeScale: number }) {
+  constructor(deps: { store: Store; clock: Clock; random: Random; retryTimeScale: number; logger: Logger }) {
     this.#store = deps.store;
+    this.#logger = deps.logger;
     this.#clock = deps.clock;
     this.#random = deps.random;
     this.#retryTimeScale = deps.retryTimeScale;
   }
 
+  /** Reads the pauses again, and logs each that was opened or ended since. */
   async refresh(): Promise<void> {
+    const before = this.#pauses;
     this.#pauses = await this.#store.submission.pauses.all();
+    const atMono = this.#clock.monoMs();
+    for (const pause of this.#pauses) {
+      if (before.some(({ scope, sinceMs }) => scope === pause.scope && sinceMs === pause.sinceMs)) continue;
+      const { scope, reason, message, openedBy } = pause;
+      this.#logger.error({ scope, reason, message, opened_by: openedBy }, 'scope paused');
+      this.#remindAtMono = atMono + remindAfterMs;
+    }
+    for (const { scope, reason, probes } of before) {
+      if (this.#find(scope) !== undefined) continue;
+      this.#logger.warn({ scope, reason }, 'scope resumed');
+      this.#ended.set(scope, { probes, atMono });
+      this.#askedByOrder.delete(scope);
+    }
+    for (const [scope, ended] of this.#ended)
+      if (atMono - ended.atMono > this.#scaled(rememberedForMs)) this.#ended.delete(scope);
+  }
+
+  /** One line every few minutes while anything is paused: a log that is read late shows it, too. */
+  remind(): void {
+    const atMono = this.#clock.monoMs();
+    if (this.#pauses.length === 0 || atMono < this.#remindAtMono) return;
+    this.#remindAtMono = atMono + remindAfterMs;
+    const scopes = this.#pauses.slice(0, 10).map(({ scope, reason }) => `${scope} (${reason})`);
+    this.#logger.warn({ paused: this.#pauses.length, scopes }, 'scopes are still paused');
   }
 
   get all(): readonly Pause[] {
     return this.#pauses;
   }
 
-  #has(scope: string): boolean {
-    return this.#pauses.some((pause) => pause.scope === scope);
+  #find(scope: string): Pause | undefined {
+    return this.#pauses.find((pause) => pause.scope === scope);
   }
 
+  /** Whether no call is made but probes, and at most a trial order. */
   isAccountPaused(): boolean {
-    return this.#has('account');
+    return this.#find('account') !== undefined;
   }
 
   isKeyPaused(keyName: string): boolean {
-    return this.#has(`key:${keyName}`);
+    return this.#find(keyScope(keyName)) !== undefined;
   }
 
-  pausedCurrencies(): readonly string[] {
-    return this.#pauses.filter((it) => it.scope.startsWith('balance:')).map((it) => it.scope.slice('balance:'.length));
+  /** The scopes of which one order may be sent now, to find out whether they can be resumed. */
+  trials(): readonly string[] {
+    return this.#due()
+      .filter((pause) => endsByTrial(pause) || this.#askedByOrder.has(pause.scope))
+      .map((pause) => pause.scope)
+      .filter((scope) => !this.#trials.has(scope));
+  }
+
+  trialOpened(scopes: readonly string[], attemptId: number): void {
+    for (const scope of scopes) this.#trials.set(scope, attemptId);
+  }
+
+  /** The next question is a probe again, where the scope has one. */
+  trialClosed(attemptId: number): void {
+    for (const [scope, trial] of this.#trials) {
+      if (trial !== attemptId) continue;
+      this.#trials.delete(scope);
+      this.#askedByOrder.delete(scope);
+    }
   }
 
   /** When a scope that this outcome pauses is probed. */
   firstProbeAtMs(row: OutcomeRow): number {
-    return this.#clock.wallMs() + this.#jittered((probeDelays[row] ?? otherDelay).firstMs);
+    return this.#clock.wallMs() + this.#jittered(delaysOf(row).firstMs);
   }
 
-  /** When a paused family sends a trial order. */
-  trialAtMs(): number {
-    return this.#clock.wallMs() + this.#jittered(trialAfterMs);
+  #scaled(ms: number): number {
+    return ms * this.#retryTimeScale;
   }
 
   #jittered(ms: number): number {
-    return Math.round(ms * this.#retryTimeScale * (0.9 + 0.2 * this.#random()));
+    return Math.round(this.#scaled(ms) * (0.9 + 0.2 * this.#random()));
   }
 
-  /** When the next scope is due for a probe; null when none is. */
+  #tryAtMs(reason: string, probes: number): number {
+    return this.#clock.wallMs() + this.#jittered(trialDelayMs(delaysOf(reason), probes));
+  }
+
+  /** When the next scope is due for a probe or a trial; null when none is. A trial that is due waits for an order. */
   nextProbeAtMs(): number | null {
-    const times = this.#pauses.flatMap((it) => (it.probeAtMs === null ? [] : [it.probeAtMs]));
-    return times.length === 0 ? null : Math.min(...times);
+    const nowMs = this.#clock.wallMs();
+    if (this.toProbe().length > 0) return nowMs;
+    const later = this.#pauses.flatMap(({ probeAtMs }) => (probeAtMs !== null && probeAtMs > nowMs ? [probeAtMs] : []));
+    return later.length === 0 ? null : Math.min(...later);
   }
 
-  due(): readonly Pause[] {
+  #due(): readonly Pause[] {
     const now = this.#clock.wallMs();
     return this.#pauses.filter((pause) => pause.probeAtMs !== null && pause.probeAtMs <= now);
   }
 
+  /** The paused scopes that are due for a probe. */
+  toProbe(): readonly Pause[] {
+    return this.#due().filter((pause) => !endsByTrial(pause) && !this.#askedByOrder.has(pause.scope));
+  }
+
+  /** What one call that is over changes about its scopes. Called inside the transaction that closes it. */
+  judge(call: EndedCall, found: ScopeFindings): ScopeChange {
+    const probesBefore = (scope: string): number => {
+      const ended = this.#ended.get(scope);
+      return ended === undefined ? 0 : ended.probes + 1;
+    };
+    const { forget, remember, end, open, postpone } = judgeCall({ call, ...found, probesBefore });
+    return {
+      forget,
+      remember,
+      end,
+      open: open.map((pause) => ({
+        ...pause,
+        openedBy: 'worker',
+        probeAtMs: this.#tryAtMs(pause.reason, pause.probes),
+      })),
+      postpone: postpone.map(({ scope, reason, probes }) => ({ scope, probeAtMs: this.#tryAtMs(reason, probes + 1) })),
+    };
+  }
+
   /** Resumes a scope. */
   async release(pause: Pause, reason: string): Promise<void> {
-    await this.#store.submission.pauses.end(pause.scope, 'worker', reason, this.#clock.wallMs());
+    await this.#store.submission.pauses.end(pause.scope, reason, this.#clock.wallMs());
     await this.refresh();
   }
 
   /**
-   * Resumes the scope if the API answered what the probe asked; otherwise probes it again later. Returns whether the scope
-   * was resumed.
+   * Resumes the scope if the API answered the probe; otherwise probes it again later. A 429 or a proxy's page says nothing
+   * about whether the API accepts orders: after some of those, an order is the question. Returns whether it was resumed.
    */
-  async judge(pause: Pause, { outcome, verdict }: Probe): Promise<boolean> {
+  async judgeProbe(pause: Pause, { outcome, verdict }: Probe): Promise<boolean> {
     if (verdict === 'open') {
       await this.release(pause, `the API answers again (${outcome.row})`);
       return true;
     }
-    const reason = outcomeRowFrom(pause.reason);
-    const delay = (reason === null ? undefined : probeDelays[reason]) ?? otherDelay;
-    const waitMs = Math.min(delay.maxMs, delay.firstMs * 2 ** Math.min(pause.probes + 1, 10));
-    await this.#store.submission.pauses.postponeProbe(pause.scope, this.#clock.wallMs() + this.#jittered(waitMs));
+    const probes = pause.probes + 1;
+    if (verdict === 'cannot_tell' && probes >= probesBeforeTrial && pause.scope === 'account')
+      this.#askedByOrder.add(pause.scope);
+    else this.#askedByOrder.delete(pause.scope);
+    await this.#store.submission.pauses.postponeProbe(pause.scope, this.#tryAtMs(pause.reason, probes));
     await this.refresh();
     return false;
   }

@@ -130,8 +130,9 @@ async function settleNext(
     nowMs: openedMs,
     nowMono: afterMs,
     bootId: null,
-    allowNew: true,
-    pausedCurrencies: [],
+    maxUnknownOutcomes: 1000,
+    isProvenProduct: () => true,
+    trials: [],
     render: () => ({ method: 'POST', path: '/orders', body: '{}' }),
     judgeResend: () => ({ step: 'send' }),
   });

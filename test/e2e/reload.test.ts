@@ -58,8 +58,8 @@ describe('a key that is revoked and replaced while the worker runs', () => {
     await worker.started();
     await until(() => sandbox.ledger().orders.length >= 10, 'some orders are bought');
     await sandbox.operate((operator) => operator.revokeKey('acme', 'main'));
-    const paused = await worker.line((line) => line.msg === 'paused: key');
-    expect(paused).toMatchObject({ key: 'main', outcome: 'invalid_key' });
+    const paused = await worker.line((line) => line.msg === 'scope paused');
+    expect(paused).toMatchObject({ scope: 'key:main', reason: 'invalid_key' });
     const boughtBefore = sandbox.ledger().orders.length;
     await until(() => sandbox.ledger().orders.length >= boughtBefore + 20, 'the other key is used');
 
@@ -283,7 +283,7 @@ describe('SIGHUP', () => {
     await worker.started();
     await installation.sandbox.operate((operator) => operator.revokeKey('acme', 'main'));
     installation.drop('a.ndjson', orders(0, 3));
-    await worker.line((line) => line.msg === 'paused: key');
+    await worker.line((line) => line.msg === 'scope paused');
     version('..2026_11_21_2', keys.next.value);
     expect(await worker.reload()).toMatchObject({ applied: ['wholesale.keys[].value'], need_restart: [] });
     await until(() => installation?.sandbox.ledger().orders.length === 3, 'the new key is used');

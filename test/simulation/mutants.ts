@@ -27,8 +27,8 @@ export const mutants: readonly Mutant[] = [
     file: table,
     changes: [
       [
-        "pause: 'balance' },\n    outcomeUnknown: resolve,",
-        "pause: 'balance' },\n    outcomeUnknown: { verdict: 'wait', schedule: 'balance', pause: 'balance' },",
+        "schedule: 'balance' },\n    outcomeUnknown: resolve,",
+        "schedule: 'balance' },\n    outcomeUnknown: { verdict: 'wait', schedule: 'balance' },",
       ],
     ],
   },
@@ -265,18 +265,19 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'nothing limits how many outcomes are unknown',
-    file: dispatcher,
+    file: 'core/scopes/exposure.ts',
     changes: [
+      ['exposure.total >= mostInAll', 'exposure.total >= 1000'],
       [
-        '(await store.submission.countUnknownOutcomes()) < this.#options.maxUnknownOutcomes',
-        '(await store.submission.countUnknownOutcomes()) < 1000',
+        'unknown < productUnknownLimit && unknown + underWay < productLimit(mostInAll, call.isProven)',
+        'unknown + underWay < 1000',
       ],
     ],
   },
   {
     name: 'a pause is not recorded',
     file: run,
-    changes: [['pause,\n      backOff', 'pause: null,\n      backOff']],
+    changes: [['pause,\n      scopes', 'pause: null,\n      scopes']],
   },
   {
     name: 'a probe that fails ends the pause',
@@ -329,15 +330,15 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'sending continues while the disk is full',
     file: dispatcher,
-    changes: [['if (!(await this.#disk.hasSpace())) return false;', 'await this.#disk.hasSpace();']],
+    changes: [[' || !(await this.#disk.hasSpace())) return false;', ') return false;']],
   },
   {
     name: 'an outcome that could not be recorded stops nothing',
     file: dispatcher,
     changes: [
       [
-        '.catch((error: unknown) => this.#fail(error))\n      .finally(() => this.#wakeUp',
-        '.catch(() => undefined)\n      .finally(() => this.#wakeUp',
+        '.catch((error: unknown) => this.#fail(error))\n      .finally(() => {\n        this.#underWay',
+        '.catch(() => undefined)\n      .finally(() => {\n        this.#underWay',
       ],
     ],
   },
@@ -354,7 +355,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a scope that a person paused is sent',
     file: 'store/submission/paused-scopes.ts',
-    changes: [['operations.push(...operationsOf(scope.family))', 'operations.push()']],
+    changes: [['if (paused.all.has(family) ||', 'if (']],
   },
   {
     name: 'an order that was re-ordered can be re-ordered again',

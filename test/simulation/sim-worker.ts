@@ -115,7 +115,7 @@ export class SimWorker {
         wholesale,
         gate,
         lookups: new LookupCheck(store),
-        pauses: new Pauses({ store, clock, random: random.next, retryTimeScale: 1 }),
+        pauses: new Pauses({ store, clock, random: random.next, retryTimeScale: 1, logger }),
         clock,
         random: random.next,
         logger,

@@ -53,7 +53,7 @@ describe('a 401 that arrives after the key was changed', () => {
 });
 
 describe('an answer to another order that arrives after the key was changed', () => {
-  it('pauses the account until a person resumes it: no probe with the new value ends the pause', {
+  it('pauses its product, which no probe with the new value resumes', {
     timeout: 30_000,
   }, async () => {
     const worker = await startSubmission({
@@ -82,7 +82,9 @@ describe('an answer to another order that arrives after the key was changed', ()
       await worker.useKeys({ main: 'key-next' });
       await worker.settled();
       expect(worker.counts().needs_review).toBe(1);
-      expect(await worker.store.submission.pauses.all()).toMatchObject([{ scope: 'account', probeAtMs: null }]);
+      expect(await worker.store.submission.pauses.all()).toMatchObject([
+        { scope: 'variant:steam-usd-5', reason: 'answer_mismatch' },
+      ]);
     } finally {
       await worker.close();
     }

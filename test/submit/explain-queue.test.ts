@@ -194,8 +194,24 @@ describe('why an entry is not sent', () => {
       startsAt: null,
     },
     {
+      because: 'its product is paused',
+      given: () => pause('variant:steam-10', { reason: 'order_absent', message: '3 entries in a row' }),
+      reason: `variant:steam-10 is paused since ${at(-60)} by worker: order_absent: 3 entries in a row; probed again at ${at(120)}`,
+      startsAt: null,
+    },
+    {
+      because: 'too many outcomes of its product are unknown',
+      given: async () => {
+        for (let call = 0; call < 2; call += 1) await settleNext({});
+      },
+      reason:
+        'the outcome of 2 other entries of variant:steam-10 is unknown; nothing new of it is bought until one of them is known',
+      startsAt: null,
+    },
+    {
       because: 'too many outcomes are unknown',
       given: async () => {
+        for (const variant of ['b', 'c', 'd']) await orders(1, { orderId: variant, variant });
         for (let call = 0; call < 5; call += 1) await settleNext({});
       },
       reason: 'the outcome of 5 entries is unknown; nothing new is bought while there are 5',

@@ -1,10 +1,10 @@
+import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
 import { withoutAnswer } from '../../src/core/decision/outcome.ts';
 import type { ProbeQuestion } from '../../src/core/decision/probe.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { Pauses } from '../../src/submit/pauses.ts';
 import { probeDuePauses } from '../../src/submit/probe-pauses.ts';
-import { TrialOrders } from '../../src/submit/trial-orders.ts';
 import { attemptDeps } from '../support/attempt-deps.ts';
 import { Outbox } from '../support/outbox.ts';
 
@@ -19,11 +19,11 @@ async function pausedAccount() {
   outbox = await Outbox.open();
   const { store } = outbox;
   const clock = new SystemClock();
-  const pauses = new Pauses({ store, clock, random: () => 0.5, retryTimeScale: 1 });
+  const pauses = new Pauses({ store, clock, random: () => 0.5, retryTimeScale: 1, logger: pino({ level: 'silent' }) });
   const pause = { scope: 'account', reason: 'api_disabled', message: '', openedBy: 'worker', probeAtMs: 1, nowMs: 1 };
   await store.submission.pauses.open(pause);
   await pauses.refresh();
-  const [due] = pauses.due();
+  const [due] = pauses.toProbe();
   if (due === undefined) throw new Error('no pause is due');
   return { pauses, due, store, clock };
 }
@@ -32,7 +32,7 @@ describe('a paused scope', () => {
   it.each(['open', 'closed', 'cannot_tell'] as const)('is resumed only when its probe is open: %s', async (verdict) => {
     const { pauses, due } = await pausedAccount();
     const outcome = withoutAnswer('accepted', true, '');
-    expect(await pauses.judge(due, { outcome, verdict })).toBe(verdict === 'open');
+    expect(await pauses.judgeProbe(due, { outcome, verdict })).toBe(verdict === 'open');
     expect(pauses.isAccountPaused()).toBe(verdict !== 'open');
   });
 
@@ -52,9 +52,8 @@ describe('a paused scope', () => {
           return { outcome: withoutAnswer('accepted', true, ''), verdict: verdicts[question] };
         },
       });
-      const trials = new TrialOrders({ store, pauses });
       const { signal } = new AbortController();
-      await probeDuePauses({ ...deps, pauses }, { trials, signal, onChange: () => undefined });
+      await probeDuePauses({ ...deps, pauses }, { signal, onChange: () => undefined });
       expect(questions).toEqual(asked);
       expect((await store.submission.pauses.all()).some((pause) => pause.scope === due.scope)).toBe(!isResumed);
     },
@@ -63,8 +62,8 @@ describe('a paused scope', () => {
   it('is probed again later when the API still denies it, also after a restart', async () => {
     const { pauses, due, store, clock } = await pausedAccount();
     const before = clock.wallMs();
-    await pauses.judge(due, { outcome: withoutAnswer('api_disabled', true, ''), verdict: 'closed' });
-    expect(pauses.due()).toEqual([]);
+    await pauses.judgeProbe(due, { outcome: withoutAnswer('api_disabled', true, ''), verdict: 'closed' });
+    expect(pauses.toProbe()).toEqual([]);
     const [stored] = await store.submission.pauses.all();
     expect(stored).toMatchObject({ scope: 'account', probes: 1 });
     // The second delay: twice the first one.

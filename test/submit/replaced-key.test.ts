@@ -4,7 +4,6 @@ import { Attempt, type AttemptDeps } from '../../src/submit/attempt.ts';
 import { takeKey } from '../../src/submit/budgeted-read.ts';
 import { probeDuePauses } from '../../src/submit/probe-pauses.ts';
 import { readCatalogue } from '../../src/submit/read-catalogue.ts';
-import { TrialOrders } from '../../src/submit/trial-orders.ts';
 import type { Destination, Plan, Product } from '../../src/wholesale/catalogue/catalogue-item.ts';
 import { CatalogueWalk } from '../../src/wholesale/catalogue/catalogue-walk.ts';
 import { wireSchema } from '../../src/wholesale/connector/wire.ts';
@@ -52,7 +51,7 @@ async function probe(deps: AttemptDeps): Promise<void> {
   const pause = { scope: 'account', reason: 'api_disabled', message: '', openedBy: 'worker', probeAtMs: 1, nowMs: 1 };
   await deps.store.submission.pauses.open(pause);
   await deps.pauses.refresh();
-  await probeDuePauses(deps, { trials: new TrialOrders(deps), signal, onChange: () => undefined });
+  await probeDuePauses(deps, { signal, onChange: () => undefined });
 }
 
 async function checkLookups(deps: AttemptDeps): Promise<void> {

@@ -29,7 +29,7 @@ export function attemptDeps(store: Store, port: Partial<WholesalePort> = {}): At
     },
     gate: new BudgetGate(['main'], limits, clock),
     lookups: new LookupCheck(store),
-    pauses: new Pauses({ store, clock, random, retryTimeScale: 1 }),
+    pauses: new Pauses({ store, clock, random, retryTimeScale: 1, logger: pino({ level: 'silent' }) }),
     clock,
     random,
     logger: pino({ level: 'silent' }),

@@ -37,6 +37,7 @@ export function facts(changes: Partial<EntryFacts> = {}): EntryFacts {
     settlementDelayLeftMs: 0,
     buffered: null,
     lastRow: null,
+    attempts: 1,
     tries: 0,
     absences: 0,
     firstSentAtMs: null,

@@ -115,7 +115,7 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
         wholesale,
         gate,
         lookups: new LookupCheck(store),
-        pauses: new Pauses({ store, clock, random: systemRandom, retryTimeScale }),
+        pauses: new Pauses({ store, clock, random: systemRandom, retryTimeScale, logger }),
         clock,
         random: systemRandom,
         logger,

@@ -156,11 +156,31 @@ function originIsAbsent(input: DecisionInput): Settlement {
 
 function unknownIsAbsent(input: DecisionInput): Settlement {
   const { facts, nowMs } = input;
-  if (facts.buffered === null && !isOverdue(facts, nowMs)) {
-    // The same reference again buys it, or brings the first answer (Spec 7, retry rule 1).
-    return { ...unchanged(input, 'not_found'), counted: false };
-  }
+  if (facts.buffered === null && !isOverdue(facts, nowMs)) return sendAgain(input);
   return lookUpAfterDelay(input, 'not_found') ?? absenceBelieved(input);
+}
+
+/**
+ * The same reference again buys it, or brings the first answer (Spec 7, retry rule 1): at once after the first ambiguous
+ * attempt, because most of them are short faults of the network. After a second one the absence is proven first: then the
+ * outcome is known, and the entry holds nobody up while it waits.
+ */
+function sendAgain(input: DecisionInput): Settlement {
+  const { facts, policy } = input;
+  if (facts.attempts < 2 || !policy.trustsAbsence) return { ...unchanged(input, 'not_found'), counted: false };
+  const delayed = lookUpAfterDelay(input, 'not_found');
+  if (delayed !== null) return delayed;
+  const message =
+    'its attempts ended without a clear answer, and lookups after the settlement delay do not find it: it is sent again under the same reference';
+  return {
+    ...unchanged(input, 'not_found'),
+    ...outcomeKnown,
+    state: 'waiting',
+    counted: false,
+    tries: 0,
+    dueAtMs: nextTryAtMs(input, 'absent', facts.attempts - 2),
+    error: { code: 'order_absent', message, buffered: false },
+  };
 }
 
 /** The settlement delay is over: the absence is believed if a lookup has ever found an order. */

@@ -72,8 +72,12 @@ const triesOf = (facts: EntryFacts, row: OutcomeRow): number => (facts.lastRow =
 function reject(input: DecisionInput, base: Settlement): Settlement {
   const { facts, nowMs } = input;
   // After its deadline nothing of an order is bought, also not in another way.
-  const isSplit = base.row === 'limit_exceeded' && !isOverdue(facts, nowMs);
-  return { ...base, ...outcomeKnown, state: 'rejected', replacements: isSplit ? splitInto(facts) : [] };
+  const replacements = isOverdue(facts, nowMs)
+    ? []
+    : base.row === 'limit_exceeded'
+      ? splitInto(facts)
+      : replacementsFor(base.row, facts);
+  return { ...base, ...outcomeKnown, state: 'rejected', replacements };
 }
 
 function wait(input: DecisionInput, base: Settlement, cell: Cell): Settlement {

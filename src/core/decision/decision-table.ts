@@ -23,8 +23,11 @@ export function columnFor(facts: { readonly operation: Operation; readonly outco
  */
 export type Verdict = 'settle' | 'reject' | 'wait' | 'again' | 'unknown' | 'resolve' | 'review';
 
-/** The scope that an outcome pauses; `account` is everything that is sent. */
-export type PauseKind = 'account' | 'key' | 'balance';
+/**
+ * The scope that an outcome denies at once; `account` is everything that is sent. What several calls must show before a
+ * scope is paused is in `core/scopes/evidence.ts`.
+ */
+export type PauseKind = 'account' | 'key';
 
 export interface Cell {
   readonly verdict: Verdict;
@@ -74,12 +77,7 @@ const rejectionOfAny: Record<Column, Cell> = {
  */
 export const decisionTable: Readonly<Record<OutcomeRow, Readonly<Record<Column, Cell>>>> = {
   accepted: everywhere(settle),
-  answer_mismatch: {
-    clean: { verdict: 'review', pause: 'account' },
-    outcomeUnknown: { verdict: 'review', pause: 'account' },
-    cancelClean: review,
-    cancelOutcomeUnknown: review,
-  },
+  answer_mismatch: everywhere(review),
   unreadable_success: ambiguous,
   redirect: {
     clean: { ...unknown, pause: 'account' },
@@ -93,7 +91,7 @@ export const decisionTable: Readonly<Record<OutcomeRow, Readonly<Record<Column, 
   not_found: rejectionOfAny,
   not_found_unexpected: { clean: review, outcomeUnknown: resolve, cancelClean: review, cancelOutcomeUnknown: review },
   insufficient_balance: {
-    clean: { verdict: 'wait', schedule: 'balance', pause: 'balance' },
+    clean: { verdict: 'wait', schedule: 'balance' },
     outcomeUnknown: resolve,
     cancelClean: review,
     cancelOutcomeUnknown: review,

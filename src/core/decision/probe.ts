@@ -1,4 +1,4 @@
-import { verdictRows } from './consecutive-rejections.ts';
+import { verdictRows } from '../scopes/evidence.ts';
 import type { Outcome, OutcomeRow } from './outcome.ts';
 
 /**
@@ -50,7 +50,7 @@ export function probeVerdict(question: ProbeQuestion, outcome: Outcome, hasJsonH
   if (closedRows.includes(row)) return 'closed';
   // A denial with a code that Spec 7 does not list.
   if ((http === 401 || http === 403) && outcome.code !== null) return 'cannot_tell';
-  if (verdictRows.includes(row)) return 'open';
+  if (verdictRows.has(row)) return 'open';
   if (hasJsonHead && row !== 'unreadable_success') return 'open';
   const isFailure = failedRows.includes(row) && (http === null || http >= 500);
   return question === 'products' && isFailure ? 'closed' : 'cannot_tell';

@@ -17,6 +17,8 @@ export const schedules = {
   slow: { stepsMs: seconds(30, 45, 120, 300), spread: 0.2 },
   /** Spec 7: "Wait a few seconds, retry." */
   rate_limit: { stepsMs: seconds(5, 7.5, 11, 17, 25, 38, 60), spread: 0.2 },
+  /** An order that has failed to arrive more than once. */
+  absent: { stepsMs: seconds(60, 120, 300, 600, 900), spread: 0.2 },
   stock: { stepsMs: seconds(300), spread: 0.2 },
   balance: { stepsMs: seconds(60, 120, 240, 480, 900), spread: 0.1 },
   /** Spec 7, `not_cancellable`: worth a retry "after about a minute". */

@@ -20,6 +20,8 @@ export interface EntryFacts extends RejectedEntry, Pick<Purchase, 'operation' | 
   /** How the last attempt ended, and how many tries in a row ended like that. */
   readonly lastRow: OutcomeRow | null;
   readonly tries: number;
+  /** Attempts that count, before this one. */
+  readonly attempts: number;
   /** How many lookups in a row found nothing where that would have ended the entry. */
   readonly absences: number;
   readonly firstSentAtMs: number | null;

@@ -62,7 +62,10 @@ function fewerFor(entry: RejectedEntry): readonly Replacement[] {
   return partsOf({ ...entry, knownLimit: null }, entry.quantity);
 }
 
-/** The same order charged to the other balance (Spec 7, `insufficient_balance`), if its order names one. */
+/**
+ * The same order charged to the other balance (Spec 7, `insufficient_balance` and `currency_unavailable`: "charge the other
+ * balance"), if its order names one.
+ */
 export function fallbackFor(entry: RejectedEntry): readonly Replacement[] {
   const other = entry.rules.fallback_currency;
   if (other === undefined || other === entry.currency || entry.generation >= deepest) return [];
@@ -71,6 +74,6 @@ export function fallbackFor(entry: RejectedEntry): readonly Replacement[] {
 
 /** What the order allows instead of waiting after a rejection. */
 export function replacementsFor(row: OutcomeRow, entry: RejectedEntry): readonly Replacement[] {
-  if (row === 'insufficient_balance') return fallbackFor(entry);
+  if (row === 'insufficient_balance' || row === 'currency_unavailable') return fallbackFor(entry);
   return row === 'out_of_stock' ? fewerFor(entry) : [];
 }

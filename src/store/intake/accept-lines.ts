@@ -158,7 +158,7 @@ export class LineTable {
       fileId,
       nowMs,
     );
-    const lane = laneOf(source, currency, rules.fallback_currency);
+    const lane = laneOf(source, { variant, plan, currency }, rules.fallback_currency);
     this.#statements.insertEntry.run(
       reference,
       inserted.lastInsertRowid,

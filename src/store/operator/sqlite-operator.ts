@@ -1,11 +1,12 @@
 import { outcomeRowFrom } from '../../core/decision/outcome.ts';
-import { readPauseScope } from '../../core/decision/pause-scope.ts';
+import { readScope, scopeFrom } from '../../core/scopes/scope.ts';
 import { decideAction, type OperatorFacts } from '../../core/entry/operator-decision.ts';
 import { familyOf } from '../../core/order/operation.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
 import { unitsFrom, type EntryRow } from '../sqlite/rows.ts';
 import type { AfterLoss } from '../submission/after-loss.ts';
+import { connectorUnproven, type ConnectorCanary } from '../submission/connector-canary.ts';
 import type { EntryChanges } from '../submission/entry-changes.ts';
 import { entryOfEsim, originOf, rememberEsim } from '../submission/esim-origins.ts';
 import { pausedByPerson, readPauses } from '../submission/paused-scopes.ts';
@@ -21,17 +22,25 @@ export class SqliteOperator implements Operator {
   readonly #audit: AuditTable;
   readonly #afterLoss: AfterLoss;
   readonly #settlementDelays: SettlementDelays;
+  readonly #canary: ConnectorCanary;
   readonly #statements;
 
   constructor(
     database: Sqlite,
-    parts: { entries: EntryChanges; audit: AuditTable; afterLoss: AfterLoss; settlementDelays: SettlementDelays },
+    parts: {
+      entries: EntryChanges;
+      audit: AuditTable;
+      afterLoss: AfterLoss;
+      settlementDelays: SettlementDelays;
+      canary: ConnectorCanary;
+    },
   ) {
     this.#database = database;
     this.#entries = parts.entries;
     this.#audit = parts.audit;
     this.#afterLoss = parts.afterLoss;
     this.#settlementDelays = parts.settlementDelays;
+    this.#canary = parts.canary;
     this.#statements = {
       find: database.prepare<[string], EntryRow>('SELECT * FROM entries WHERE reference = ?'),
       openCall: database
@@ -85,7 +94,7 @@ export class SqliteOperator implements Operator {
   async pauseScope(given: AuditedRequest & { scope: string }): Promise<void> {
     const request = checkedAuditedRequest(given);
     const { scope, reason, actor, nowMs } = request;
-    readPauseScope(scope);
+    readScope(scope);
     inTransaction(this.#database, () => {
       const before = this.#pauseOf(scope);
       if (this.#statements.pause.run({ scope, reason, actor, nowMs }).changes !== 1) {
@@ -100,8 +109,8 @@ export class SqliteOperator implements Operator {
 
   async resumeScope(given: AuditedRequest & { scope: string }): Promise<void> {
     const request = checkedAuditedRequest(given);
-    const { scope } = request;
-    readPauseScope(scope);
+    const { scope, nowMs } = request;
+    readScope(scope);
     inTransaction(this.#database, () => {
       const before = this.#pauseOf(scope);
       if (this.#statements.resume.run(scope).changes !== 1) {
@@ -110,8 +119,15 @@ export class SqliteOperator implements Operator {
           hint: paused.length === 0 ? 'nothing is paused' : `paused are: ${paused.join(', ')}`,
         });
       }
+      this.#liftCanary(before, nowMs);
       this.#audit.record({ ...request, action: 'resume', subject: scope, detail: { before, after: null } });
     });
+  }
+
+  /** Who resumes a family that waits for its first delivered order takes the connector for right. */
+  #liftCanary(pause: Pause | null, nowMs: number): void {
+    const scope = pause?.reason === connectorUnproven ? scopeFrom(pause.scope) : null;
+    if (scope?.kind === 'family') this.#canary.prove(scope.family, nowMs);
   }
 
   #pauseOf(scope: string): Pause | null {

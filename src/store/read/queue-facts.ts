@@ -1,9 +1,9 @@
 import type { LaneFacts } from '../../core/budget/calls-ahead.ts';
 import type { EntryState } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
-import { sourceOfLane } from '../intake/lanes.ts';
+import { readLane } from '../intake/lanes.ts';
 import type { Sqlite } from '../sqlite/database.ts';
-import { isNotPaused, pausedLists, type PausedScopes } from '../submission/paused-scopes.ts';
+import { isLanePaused, isSendPaused, type PausedScopes } from '../submission/paused-scopes.ts';
 
 /** What decides when entries are sent, as far as the outbox knows it. */
 export interface QueueFacts {
@@ -32,9 +32,9 @@ export interface QueuedEntry {
   readonly source: string;
   readonly state: EntryState;
   readonly nextStep: 'send' | 'lookup';
-  readonly operation: string;
-  readonly currency: string | null;
   readonly lane: string;
+  /** Entries of the same product whose outcome is unknown. */
+  readonly unknownOfProduct: number;
   readonly dueAtMs: number;
   readonly notAfterMs: number | null;
   readonly reviewReason: string | null;
@@ -46,49 +46,38 @@ export interface QueuedEntry {
   readonly blockedBy: string | null;
 }
 
-/** An order that names no fallback balance waits for its own. */
-const hasBalance = `substr(e.lane, instr(e.lane, '|') + 1) NOT IN (SELECT value FROM json_each(:emptyBalances))`;
-
-/** Entries to send that share a lane and a state, and either all belong to a paused scope or none does. */
+/** Entries to send that share a lane and a state. */
 interface SendGroup {
   readonly state: EntryState;
   readonly lane: string;
-  readonly allowed: 0 | 1;
   readonly count: number;
   readonly due: number;
   readonly lastDueMs: number;
 }
 
-/**
- * Without the columns of the paused scopes, the index of the lanes answers alone: the worker that asks must not wait for
- * a scan of a large backlog. So they are only read where something is paused.
- */
-function readSendGroups(database: Sqlite, nowMs: number, paused: PausedScopes): readonly SendGroup[] {
-  const { operations, currencies, emptyBalances } = paused;
-  const isScopePaused = operations.length + currencies.length > 0;
-  const groups = (state: 'pending' | 'waiting' | 'unknown', condition: string, allowed: string): string => `
-    SELECT '${state}' AS state, e.lane, ${isScopePaused ? `(${isNotPaused} AND ${allowed})` : allowed} AS allowed,
-      count(*) AS count, count(*) FILTER (WHERE e.due_at_ms <= :nowMs) AS due, max(e.due_at_ms) AS lastDueMs
-    FROM entries e WHERE e.state = '${state}' AND ${condition} GROUP BY e.lane, allowed`;
-  const sql = [
-    groups('pending', 'true', hasBalance),
-    groups('waiting', 'true', hasBalance),
-    // An entry with an unknown outcome may have been bought already: it does not wait for a balance.
-    groups('unknown', "e.next_step = 'send'", 'true'),
-  ].join(' UNION ALL ');
-  return database.prepare<Record<string, unknown>, SendGroup>(sql).all({
-    nowMs,
-    emptyBalances: JSON.stringify(emptyBalances),
-    ...(isScopePaused ? pausedLists(paused) : {}),
-  });
+const sendGroups = (state: 'pending' | 'waiting' | 'unknown', condition: string): string => `
+  SELECT '${state}' AS state, e.lane, count(*) AS count, count(*) FILTER (WHERE e.due_at_ms <= :nowMs) AS due,
+    max(e.due_at_ms) AS lastDueMs
+  FROM entries e WHERE e.state = '${state}' AND ${condition} GROUP BY e.lane`;
+
+/** The index of the lanes answers alone: the worker that asks must not wait for a scan of a large backlog. */
+function readSendGroups(database: Sqlite, nowMs: number): readonly SendGroup[] {
+  const unknown = sendGroups('unknown', "e.next_step = 'send'");
+  const sql = [sendGroups('pending', 'true'), sendGroups('waiting', 'true'), unknown].join(' UNION ALL ');
+  return database.prepare<{ nowMs: number }, SendGroup>(sql).all({ nowMs });
+}
+
+/** An entry with an unknown outcome may have been bought already: it does not wait for a balance. */
+function isGroupPaused({ state, lane }: SendGroup, paused: PausedScopes): boolean {
+  return state === 'unknown' ? isSendPaused(readLane(lane), paused) : isLanePaused(readLane(lane), paused);
 }
 
 const total = (groups: readonly SendGroup[], field: 'count' | 'due'): number =>
   groups.reduce((sum, group) => sum + group[field], 0);
 
 export function readQueueFacts(database: Sqlite, nowMs: number, paused: PausedScopes, freeBytes: number): QueueFacts {
-  const groups = readSendGroups(database, nowMs, paused);
-  const allowed = groups.filter((group) => group.allowed === 1);
+  const groups = readSendGroups(database, nowMs);
+  const allowed = groups.filter((group) => !isGroupPaused(group, paused));
   const counts = database
     .prepare<[], Pick<QueueFacts, 'callsInFlight' | 'outcomeUnknown'>>(
       `SELECT (SELECT count(*) FROM attempts WHERE closed_at_ms IS NULL) AS callsInFlight,
@@ -105,7 +94,7 @@ export function readQueueFacts(database: Sqlite, nowMs: number, paused: PausedSc
   return {
     lanes: allowed
       .filter(({ state, due }) => state !== 'unknown' && due > 0)
-      .map(({ state, lane, due }) => ({ source: sourceOfLane(lane), name: `${state} ${lane}`, due })),
+      .map(({ state, lane, due }) => ({ source: readLane(lane).source, name: `${state} ${lane}`, due })),
     toSend: {
       count: total(groups, 'count'),
       paused: total(groups, 'count') - total(allowed, 'count'),
@@ -122,11 +111,13 @@ export function readQueueFacts(database: Sqlite, nowMs: number, paused: PausedSc
 }
 
 /** Null for a reference that is not known. */
-export function readQueuedEntry(database: Sqlite, reference: string, paused: PausedScopes): QueuedEntry | null {
+export function readQueuedEntry(database: Sqlite, reference: string): QueuedEntry | null {
   const row = database
     .prepare<[string], Omit<QueuedEntry, 'replacedBy'> & { id: number; replacedBy: string | null }>(
-      `SELECT e.id, e.reference, r.source, e.state, e.next_step AS nextStep, e.operation, e.currency, e.lane,
+      `SELECT e.id, e.reference, r.source, e.state, e.next_step AS nextStep, e.lane,
          e.due_at_ms AS dueAtMs, e.not_after_ms AS notAfterMs, e.review_reason AS reviewReason, 0 AS before,
+         (SELECT count(*) FROM entries u WHERE u.state = 'unknown' AND u.variant IS e.variant AND u.plan IS e.plan
+            AND coalesce(u.variant, u.plan) IS NOT NULL) AS unknownOfProduct,
          CASE WHEN e.replaced = 1 THEN (SELECT json_group_array(n.reference) FROM entries n WHERE n.line_id = e.line_id
             AND n.generation > e.generation) END AS replacedBy,
          (SELECT o.reference FROM entries o WHERE o.iccid = e.iccid AND o.id < e.id AND o.iccid IS NOT NULL
@@ -140,7 +131,7 @@ export function readQueuedEntry(database: Sqlite, reference: string, paused: Pau
     .prepare<Record<string, unknown>, number>(
       // The state stands in the text: then SQLite can use the index of its entries.
       `SELECT count(*) FROM entries e WHERE e.state = '${entry.state}' AND (e.state NOT IN ('pending', 'waiting') OR e.lane = :lane)
-         AND e.next_step = :nextStep AND (e.due_at_ms < :dueAtMs OR (e.due_at_ms = :dueAtMs AND e.id < :id)) AND ${isNotPaused}`,
+         AND e.next_step = :nextStep AND (e.due_at_ms < :dueAtMs OR (e.due_at_ms = :dueAtMs AND e.id < :id))`,
     )
     .pluck()
     .get({
@@ -148,7 +139,6 @@ export function readQueuedEntry(database: Sqlite, reference: string, paused: Pau
       nextStep: entry.nextStep,
       dueAtMs: entry.dueAtMs,
       id,
-      ...pausedLists(paused),
     });
   const others: unknown = JSON.parse(replacedBy ?? '[]');
   return { ...entry, before: before ?? 0, replacedBy: Array.isArray(others) ? others.map(String) : [] };

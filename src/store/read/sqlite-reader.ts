@@ -163,7 +163,7 @@ export class SqliteOutboxReader implements OutboxReader {
   }
 
   queuedEntry(reference: string): QueuedEntry | null {
-    return readQueuedEntry(this.#database, reference, readPausedScopes(this.#database));
+    return readQueuedEntry(this.#database, reference);
   }
 }
 

@@ -1,7 +1,8 @@
-import { Turns, type Queue } from '../intake/lanes.ts';
+import { scopesOf } from '../../core/scopes/scope.ts';
+import { readLane, Turns, type Lane, type Queue } from '../intake/lanes.ts';
 import type { Sqlite } from '../sqlite/database.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
-import { isNotPaused, pausedLists, type PausedScopes } from './paused-scopes.ts';
+import { isSendPaused, type PausedScopes } from './paused-scopes.ts';
 import type { AttemptClaim } from './submission.ts';
 
 /**
@@ -18,16 +19,16 @@ const iccidIsIdle = `(e.iccid IS NULL OR NOT EXISTS (
 const mayStart = `(e.not_after_ms IS NULL OR e.not_after_ms > :nowMs)`;
 const hasNoOpenCall = 'NOT EXISTS (SELECT 1 FROM attempts a WHERE a.entry_id = e.id AND a.closed_at_ms IS NULL)';
 
-interface SendParameters {
-  nowMs: number;
-  /** JSON lists; absent where nothing is paused. */
-  operations?: string;
-  currencies?: string;
-}
-
 interface FarParameters {
   nowMs: number;
   furthestMs: number;
+}
+
+/** A lane with entries of a state, and the one of them that is due first. */
+interface LaneHead {
+  readonly lane: string;
+  readonly dueAtMs: number;
+  readonly id: number;
 }
 
 /** The lanes that have entries of a state, found by going from one to the next: the cost is their number, not the backlog. */
@@ -38,22 +39,34 @@ const lanesOf = (state: Queue['state']): string => `
     SELECT (SELECT min(lane) FROM entries WHERE state = '${state}' AND lane > found.lane) FROM found WHERE found.lane IS NOT NULL)
   SELECT lane FROM found WHERE lane IS NOT NULL`;
 
-const headOf = (state: Queue['state'], allowed: string): string => `
+const headsOf = (state: Queue['state']): string => `
+  SELECT e.lane, e.due_at_ms AS dueAtMs, e.id FROM (${lanesOf(state)}) lanes
+  JOIN entries e ON e.id = (SELECT h.id FROM entries h INDEXED BY entries_${state}_lanes
+    WHERE h.state = '${state}' AND h.lane = lanes.lane ORDER BY h.due_at_ms, h.id LIMIT 1)`;
+
+const headOf = (state: Queue['state']): string => `
   SELECT e.* FROM entries e INDEXED BY entries_${state}_lanes
-  WHERE e.state = '${state}' AND e.lane = +:lane AND e.due_at_ms <= :nowMs AND ${mayStart} AND ${allowed}
-    AND ${iccidIsFree}
+  WHERE e.state = '${state}' AND e.lane = +:lane AND e.due_at_ms <= :nowMs AND ${mayStart} AND ${iccidIsFree}
   ORDER BY e.due_at_ms, e.id LIMIT 1`;
 
-/** The queries for entries to send; `allowed` is a condition on them. */
-function sendStatements(database: Sqlite, allowed: string) {
-  return {
-    unknown: database.prepare<SendParameters, EntryRow>(
-      `SELECT e.* FROM entries e WHERE e.state = 'unknown' AND e.next_step = 'send' AND e.due_at_ms <= :nowMs
-       AND ${allowed} AND ${iccidIsIdle} ORDER BY e.due_at_ms, e.id LIMIT 1`,
-    ),
-    waiting: database.prepare<SendParameters & { lane: string }, EntryRow>(headOf('waiting', allowed)),
-    pending: database.prepare<SendParameters & { lane: string }, EntryRow>(headOf('pending', allowed)),
-  };
+/** Entries of unknown outcome are few: no more than `submit.max_unknown_outcomes`, unless that was lowered. */
+const mostUnknown = 1000;
+
+const byArrival = (a: LaneHead, b: LaneHead): number => a.dueAtMs - b.dueAtMs || a.id - b.id;
+
+/** Which lanes an entry may be claimed from. */
+interface LaneChoice {
+  readonly mayClaim: (lane: Lane) => boolean;
+  /** Whether the next order of the lane is the trial of its balance: then the cheapest known one is sent. */
+  readonly isTrialOfBalance: (lane: Lane) => boolean;
+  readonly costOf: (row: EntryRow) => number;
+}
+
+/** So many lanes are compared to find the cheapest order for a trial. */
+const mostCompared = 200;
+
+function cheapestOf(rows: readonly EntryRow[], costOf: LaneChoice['costOf']): EntryRow | undefined {
+  return rows.toSorted((a, b) => costOf(a) - costOf(b))[0];
 }
 
 /** The due entries, in the order in which they are claimed: unknown outcomes first, then the shops in turn. */
@@ -65,10 +78,14 @@ export class DueEntries {
 
   constructor(database: Sqlite) {
     this.#statements = {
-      // Where nothing is paused, the query without the lists is twice as fast.
-      send: sendStatements(database, 'true'),
-      sendUnpaused: sendStatements(database, isNotPaused),
-      waitingLanes: database.prepare<[], string>(lanesOf('waiting')).pluck(),
+      unknown: database.prepare<{ nowMs: number }, EntryRow>(
+        `SELECT e.* FROM entries e WHERE e.state = 'unknown' AND e.next_step = 'send' AND e.due_at_ms <= :nowMs
+         AND ${iccidIsIdle} ORDER BY e.due_at_ms, e.id LIMIT ${mostUnknown}`,
+      ),
+      waiting: database.prepare<{ nowMs: number; lane: string }, EntryRow>(headOf('waiting')),
+      pending: database.prepare<{ nowMs: number; lane: string }, EntryRow>(headOf('pending')),
+      waitingHeads: database.prepare<[], LaneHead>(headsOf('waiting')),
+      pendingHeads: database.prepare<[], LaneHead>(headsOf('pending')),
       pendingLanes: database.prepare<[], string>(lanesOf('pending')).pluck(),
       lookUpUnknown: database.prepare<{ nowMs: number }, EntryRow>(
         `SELECT e.* FROM entries e WHERE e.state = 'unknown' AND e.next_step = 'lookup' AND e.due_at_ms <= :nowMs
@@ -78,6 +95,11 @@ export class DueEntries {
         `SELECT e.* FROM entries e WHERE e.state = 'placed' AND e.due_at_ms <= :nowMs AND ${hasNoOpenCall}
          ORDER BY e.due_at_ms, e.id LIMIT 1`,
       ),
+      isPendingDue: database
+        .prepare<{ nowMs: number }, number>(
+          `SELECT 1 FROM entries WHERE state = 'pending' AND due_at_ms <= :nowMs LIMIT 1`,
+        )
+        .pluck(),
       nextSend: database
         .prepare<[], number | null>(
           `SELECT min(at) FROM (
@@ -109,35 +131,45 @@ export class DueEntries {
       overdue: database.prepare<[number], EntryRow>(
         `SELECT * FROM entries WHERE state IN ('pending', 'waiting') AND not_after_ms IS NOT NULL AND not_after_ms <= ? LIMIT 500`,
       ),
-      countUnknown: database
-        .prepare<[], number>(
-          `SELECT (SELECT count(*) FROM entries WHERE state = 'unknown')
-                + (SELECT count(*) FROM entries WHERE state = 'sending' AND outcome_unknown = 1)`,
-        )
-        .pluck(),
     };
   }
 
-  toSend(claim: AttemptClaim, paused: Pick<PausedScopes, 'operations' | 'currencies'>): EntryRow | null {
-    const isNothingPaused = paused.operations.length === 0 && paused.currencies.length === 0;
-    const statements = isNothingPaused ? this.#statements.send : this.#statements.sendUnpaused;
-    const parameters = { nowMs: claim.nowMs, ...(isNothingPaused ? {} : pausedLists(paused)) };
-    const unknown = statements.unknown.get(parameters);
-    if (unknown !== undefined) return unknown;
-    if (!claim.allowNew) return null;
-    for (const queue of this.#turns.order(this.#queues(), claim.pausedCurrencies)) {
-      const row = statements[queue.state].get({ ...parameters, lane: queue.lane });
-      if (row === undefined) continue;
+  /** The next entry of unknown outcome to send again; null when none is due, or all of them are in a paused scope. */
+  toSendAgain(nowMs: number, paused: PausedScopes): EntryRow | null {
+    const due = this.#statements.unknown.all({ nowMs });
+    return due.find((row) => !isSendPaused(scopesOf(row), paused)) ?? null;
+  }
+
+  /** The next entry that was never sent, or that waited to be sent again; null when no lane has one that is due. */
+  toSend(nowMs: number, choice: LaneChoice): EntryRow | null {
+    const queues = this.#turns.order(this.#queues(nowMs).filter(({ lane }) => choice.mayClaim(readLane(lane))));
+    const dueIn = ({ state, lane }: Queue): EntryRow | null => this.#statements[state].get({ nowMs, lane }) ?? null;
+    for (const queue of queues) {
+      const row = dueIn(queue);
+      if (row === null) continue;
+      const own = readLane(queue.lane);
+      if (choice.isTrialOfBalance(own)) {
+        const others = queues.filter(({ lane }) => readLane(lane).balance === own.balance).slice(0, mostCompared);
+        return (
+          cheapestOf(
+            others.flatMap((other) => dueIn(other) ?? []),
+            choice.costOf,
+          ) ?? row
+        );
+      }
       this.#turns.served(queue);
       return row;
     }
     return null;
   }
 
-  #queues(): readonly Queue[] {
-    const waiting = this.#statements.waitingLanes.all().map((lane): Queue => ({ state: 'waiting', lane }));
-    const pending = this.#statements.pendingLanes.all().map((lane): Queue => ({ state: 'pending', lane }));
-    return [...waiting, ...pending];
+  /** The queues with an entry that is due. Those that were not served yet take their turns in the order of arrival. */
+  #queues(nowMs: number): readonly Queue[] {
+    const heads = (state: Queue['state'], found: readonly LaneHead[]) =>
+      found.filter(({ dueAtMs }) => dueAtMs <= nowMs).map((head) => ({ state, ...head }));
+    const waiting = heads('waiting', this.#statements.waitingHeads.all());
+    const pending = heads('pending', this.#statements.pendingHeads.all());
+    return [...waiting.toSorted(byArrival), ...pending.toSorted(byArrival)];
   }
 
   toLookUp(nowMs: number): EntryRow | null {
@@ -145,13 +177,15 @@ export class DueEntries {
     return lookUpUnknown.get({ nowMs }) ?? lookUpPlaced.get({ nowMs }) ?? null;
   }
 
-  nextAt(step: AttemptClaim['step']): number | null {
+  nextAt(step: AttemptClaim['step'], nowMs: number): number | null {
     const changes = this.#statements.changes.get() ?? 0;
     if (this.#nextAt?.changes !== changes) this.#nextAt = { changes, found: new Map() };
     const { found } = this.#nextAt;
     const known = found.get(step);
     if (known !== undefined) return known;
-    const { nextSend, nextLookup } = this.#statements;
+    const { isPendingDue, nextSend, nextLookup } = this.#statements;
+    // With many lanes this is much cheaper than to look into each.
+    if (step === 'send' && isPendingDue.get({ nowMs }) !== undefined) return nowMs;
     const at = (step === 'send' ? nextSend : nextLookup).get() ?? null;
     found.set(step, at);
     return at;
@@ -163,10 +197,6 @@ export class DueEntries {
     const pending = lanes.map((lane) => this.#statements.bringLaneForward.run({ ...at, lane }).changes);
     const others = this.#statements.bringForward.map((statement) => statement.run(at).changes);
     return [...pending, ...others].reduce((total, changes) => total + changes, 0);
-  }
-
-  countUnknownOutcomes(): number {
-    return this.#statements.countUnknown.get() ?? 0;
   }
 
   /** Entries whose deadline passed while nothing was charged for them, some at a time. */

@@ -310,7 +310,7 @@ export class EntryChanges {
   #insertReplacement(row: EntryRow, replacement: Replacement, by: { nowMs: number; byPerson: 0 | 1 }): string {
     const { generation, part, quantity, currency } = replacement;
     const reference = this.#referenceOf(row, generation, part);
-    const lane = laneOf(this.#lineOf(row).source, currency, rulesFrom(row.rules).fallback_currency);
+    const lane = laneOf(this.#lineOf(row).source, { ...row, currency }, rulesFrom(row.rules).fallback_currency);
     this.#statements.insertReplacement.run({
       id: row.id,
       reference,

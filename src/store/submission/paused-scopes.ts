@@ -1,5 +1,5 @@
-import { operationsOf, pauseScopeFrom } from '../../core/decision/pause-scope.ts';
-import type { Operation } from '../../core/order/operation.ts';
+import { scopeFrom, type EntryScopes } from '../../core/scopes/scope.ts';
+import type { Lane } from '../intake/lanes.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { Pause } from './submission.ts';
 
@@ -8,15 +8,13 @@ export interface PausedScopes {
   /** The account: no call is made at all. */
   readonly account: boolean;
   readonly keys: readonly string[];
-  /** Not sent, also when their outcome is unknown; they may still be looked up. */
-  readonly operations: readonly Operation[];
-  /** Balances that a person paused: not charged, even where the order names another one to fall back to. */
-  readonly currencies: readonly string[];
-  /** Balances that are paused for whatever reason: orders that name no other one wait for them. */
-  readonly emptyBalances: readonly string[];
+  /** The text of each paused scope, for whatever reason. */
+  readonly all: ReadonlySet<string>;
+  /** Those that a person paused: a balance is not charged then, also where the order names another one to fall back to. */
+  readonly byPerson: ReadonlySet<string>;
 }
 
-/** The reason of a pause that a person opened; the worker's pauses have an outcome there. */
+/** The reason of a pause that a person opened; the worker's pauses have another one. */
 export const pausedByPerson = 'manual';
 
 const selectPauses = statementOf<[], Pause>(
@@ -28,34 +26,31 @@ export function readPauses(database: Sqlite): readonly Pause[] {
   return selectPauses(database).all();
 }
 
-/** Read inside the transaction of a claim, so that nothing is sent after a pause was confirmed. */
-export function readPausedScopes(database: Sqlite): PausedScopes {
-  const keys: string[] = [];
-  const operations: Operation[] = [];
-  const currencies: string[] = [];
-  const emptyBalances: string[] = [];
-  let account = false;
-  for (const { scope: text, reason } of readPauses(database)) {
-    const scope = pauseScopeFrom(text);
-    if (scope === null) continue;
-    if (scope.kind === 'account') account = true;
-    else if (scope.kind === 'key') keys.push(scope.name);
-    else if (scope.kind === 'family') operations.push(...operationsOf(scope.family));
-    else {
-      emptyBalances.push(scope.currency);
-      if (reason === pausedByPerson) currencies.push(scope.currency);
-    }
-  }
-  return { account, keys, operations, currencies, emptyBalances };
+/**
+ * Read inside the transaction of a claim, so that nothing is sent after a pause was confirmed.
+ * @param trials scopes whose trial order may be sent now; a scope that a person paused has no trial
+ */
+export function readPausedScopes(database: Sqlite, trials: readonly string[] = []): PausedScopes {
+  const paused = readPauses(database).filter(
+    ({ scope, reason }) => reason === pausedByPerson || !trials.includes(scope),
+  );
+  const keys = paused.flatMap(({ scope: text }) => {
+    const scope = scopeFrom(text);
+    return scope?.kind === 'key' ? [scope.name] : [];
+  });
+  const all = new Set(paused.map((pause) => pause.scope));
+  const byPerson = new Set(paused.filter((pause) => pause.reason === pausedByPerson).map((pause) => pause.scope));
+  return { account: all.has('account'), keys, all, byPerson };
 }
 
-/** A condition on an entry `e`: neither its operation nor its balance is in the lists of `pausedLists`. */
-export const isNotPaused = `e.operation NOT IN (SELECT value FROM json_each(:operations))
-  AND (e.currency IS NULL OR e.currency NOT IN (SELECT value FROM json_each(:currencies)))`;
+/** Whether new entries of a lane wait for a paused scope. */
+export function isLanePaused({ balance, hasFallback, product, family }: Lane, paused: PausedScopes): boolean {
+  if (isSendPaused({ balance, product, family }, paused)) return true;
+  return !hasFallback && balance !== null && paused.all.has(balance);
+}
 
-export function pausedLists(paused: Pick<PausedScopes, 'operations' | 'currencies'>): {
-  operations: string;
-  currencies: string;
-} {
-  return { operations: JSON.stringify(paused.operations), currencies: JSON.stringify(paused.currencies) };
+/** Whether nothing is sent in these scopes, also not an entry of unknown outcome: it may have been charged already. */
+export function isSendPaused({ balance, product, family }: EntryScopes, paused: PausedScopes): boolean {
+  if (paused.all.has(family) || (product !== null && paused.all.has(product))) return true;
+  return balance !== null && paused.byPerson.has(balance);
 }

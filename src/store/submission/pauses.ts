@@ -1,4 +1,4 @@
-import { pauseScopeFrom } from '../../core/decision/pause-scope.ts';
+import { scopeFrom } from '../../core/scopes/scope.ts';
 import type { AuditTable } from '../operator/audit.ts';
 import { inTransaction, longestText, type Sqlite } from '../sqlite/database.ts';
 import { pausedByPerson, readPauses } from './paused-scopes.ts';
@@ -15,11 +15,8 @@ export class SqlitePauses implements StoredPauses {
     this.#audit = audit;
     this.#statements = {
       insert: database.prepare(
-        `INSERT INTO pauses (scope, reason, message, opened_by, since_ms, probe_at_ms)
-         VALUES (:scope, :reason, :message, :openedBy, :nowMs, :probeAtMs)
-         ON CONFLICT (scope) DO UPDATE SET reason = excluded.reason, message = excluded.message, since_ms = excluded.since_ms,
-           opened_by = excluded.opened_by, probe_at_ms = NULL, probes = 0
-         WHERE excluded.probe_at_ms IS NULL AND pauses.probe_at_ms IS NOT NULL`,
+        `INSERT INTO pauses (scope, reason, message, opened_by, since_ms, probe_at_ms, probes)
+         VALUES (:scope, :reason, :message, :openedBy, :nowMs, :probeAtMs, :probes) ON CONFLICT (scope) DO NOTHING`,
       ),
       postpone: database.prepare(
         'UPDATE pauses SET probe_at_ms = ?, probes = probes + 1 WHERE scope = ? AND probe_at_ms IS NOT NULL',
@@ -28,8 +25,8 @@ export class SqlitePauses implements StoredPauses {
       probeNow: database.prepare(
         'UPDATE pauses SET probe_at_ms = ?, probes = 0 WHERE scope = ? AND probe_at_ms IS NOT NULL',
       ),
-      // A probe in flight must not end a pause that a person took over meanwhile, or one that no probe can judge.
-      end: database.prepare('DELETE FROM pauses WHERE scope = :scope AND (:byWorker = 0 OR probe_at_ms IS NOT NULL)'),
+      // A probe in flight must not end a pause that a person took over meanwhile.
+      end: database.prepare(`DELETE FROM pauses WHERE scope = :scope AND reason <> '${pausedByPerson}'`),
     };
   }
 
@@ -41,19 +38,22 @@ export class SqlitePauses implements StoredPauses {
     inTransaction(this.#database, () => this.record(pause));
   }
 
-  /**
-   * A scope that is paused already keeps its first reason, unless only a person may end the new pause. Called inside a
-   * transaction.
-   */
+  /** A scope that is paused already keeps its first reason. Called inside a transaction. */
   record(pause: NewPause): void {
-    const { changes } = this.#statements.insert.run({ ...pause, message: pause.message.slice(0, longestText) });
+    const { probes = 0 } = pause;
+    const { changes } = this.#statements.insert.run({ ...pause, probes, message: pause.message.slice(0, longestText) });
     if (changes !== 1) return;
     const reason = `${pause.reason}: ${pause.message}`;
     this.#audit.record({ nowMs: pause.nowMs, actor: pause.openedBy, action: 'pause', subject: pause.scope, reason });
   }
 
   async postponeProbe(scope: string, probeAtMs: number): Promise<void> {
-    inTransaction(this.#database, () => this.#statements.postpone.run(probeAtMs, scope));
+    inTransaction(this.#database, () => this.postpone(scope, probeAtMs));
+  }
+
+  /** Called inside a transaction. */
+  postpone(scope: string, probeAtMs: number): void {
+    this.#statements.postpone.run(Math.round(probeAtMs), scope);
   }
 
   /** Makes probes due now that are due later than `furthestMs`. Called inside a transaction. */
@@ -61,12 +61,15 @@ export class SqlitePauses implements StoredPauses {
     return this.#statements.bringForward.run(at).changes;
   }
 
-  async end(scope: string, actor: string, reason: string, nowMs: number): Promise<boolean> {
-    return inTransaction(this.#database, () => {
-      const { changes } = this.#statements.end.run({ scope, byWorker: actor === 'worker' ? 1 : 0 });
-      if (changes === 1) this.#audit.record({ nowMs, actor, action: 'resume', subject: scope, reason });
-      return changes === 1;
-    });
+  async end(scope: string, reason: string, nowMs: number): Promise<boolean> {
+    return inTransaction(this.#database, () => this.endByWorker(scope, reason, nowMs));
+  }
+
+  /** Ends a pause that no person opened. Called inside a transaction. */
+  endByWorker(scope: string, reason: string, nowMs: number): boolean {
+    const { changes } = this.#statements.end.run({ scope });
+    if (changes === 1) this.#audit.record({ nowMs, actor: 'worker', action: 'resume', subject: scope, reason });
+    return changes === 1;
   }
 
   /**
@@ -76,13 +79,11 @@ export class SqlitePauses implements StoredPauses {
   keysChanged(keys: { configured: readonly string[]; changed: readonly string[]; nowMs: number }): void {
     const { configured, changed, nowMs } = keys;
     for (const { scope: text, reason } of readPauses(this.#database)) {
-      const scope = pauseScopeFrom(text);
+      const scope = scopeFrom(text);
       const mayEnd = scope?.kind === 'account' || (scope?.kind === 'key' && changed.includes(scope.name));
       if (changed.length > 0 && mayEnd) this.#statements.probeNow.run(nowMs, text);
       if (scope?.kind !== 'key' || configured.includes(scope.name) || reason === pausedByPerson) continue;
-      this.#statements.end.run({ scope: text, byWorker: 1 });
-      const why = 'the key is not configured any more';
-      this.#audit.record({ nowMs, actor: 'worker', action: 'resume', subject: text, reason: why });
+      this.endByWorker(text, 'the key is not configured any more', nowMs);
     }
   }
 }

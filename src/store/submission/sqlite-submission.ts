@@ -1,19 +1,23 @@
-import type { RecentVerdict } from '../../core/decision/consecutive-rejections.ts';
 import { canTransition, type EntryState } from '../../core/entry/states.ts';
-import type { Family } from '../../core/order/operation.ts';
+import { mayStart } from '../../core/scopes/exposure.ts';
+import { scopesJudged } from '../../core/scopes/judge-call.ts';
+import { scopesOf } from '../../core/scopes/scope.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import type { SqliteResults } from '../results/sqlite-results.ts';
 import { inTransaction, longestText, type Sqlite } from '../sqlite/database.ts';
 import { entryFrom, type EntryRow } from '../sqlite/rows.ts';
 import type { AfterLoss } from './after-loss.ts';
 import type { SqliteBudget } from './budget.ts';
+import { connectorUnproven, type ConnectorCanary } from './connector-canary.ts';
 import { DueEntries } from './due-entries.ts';
 import type { EntryChanges } from './entry-changes.ts';
 import { originOf } from './esim-origins.ts';
 import { SqliteLookupProofs } from './lookup-proofs.ts';
-import { readPausedScopes, type PausedScopes } from './paused-scopes.ts';
+import { readExposure } from './open-calls.ts';
+import { isLanePaused, readPausedScopes, readPauses, type PausedScopes } from './paused-scopes.ts';
 import type { SqlitePauses } from './pauses.ts';
-import { readRecentVerdicts } from './recent-verdicts.ts';
+import { ProductCosts } from './product-costs.ts';
+import { ScopeEvidence } from './scope-evidence.ts';
 import type { SettlementDelays } from './settlement-delays.ts';
 import { readOldestUnsent } from './unsent-entries.ts';
 import type { AttemptClaim, AttemptClose, Entry, OpenAttempt, RenderedRequest, Submission } from './submission.ts';
@@ -42,6 +46,9 @@ export class SqliteSubmission implements Submission {
   readonly #afterLoss: AfterLoss;
   readonly #settlementDelays: SettlementDelays;
   readonly #results: SqliteResults;
+  readonly #canary: ConnectorCanary;
+  readonly #evidence: ScopeEvidence;
+  readonly #costs: ProductCosts;
   readonly #statements;
 
   constructor(
@@ -53,6 +60,7 @@ export class SqliteSubmission implements Submission {
       afterLoss: AfterLoss;
       settlementDelays: SettlementDelays;
       results: SqliteResults;
+      canary: ConnectorCanary;
     },
   ) {
     this.#database = database;
@@ -64,6 +72,9 @@ export class SqliteSubmission implements Submission {
     this.#afterLoss = parts.afterLoss;
     this.#settlementDelays = parts.settlementDelays;
     this.#results = parts.results;
+    this.#canary = parts.canary;
+    this.#evidence = new ScopeEvidence(database, parts.pauses);
+    this.#costs = new ProductCosts(database);
     this.#statements = {
       insert: database.prepare(
         `INSERT INTO attempts (entry_id, number, purpose, key_name, incarnation_id, opened_at_ms)
@@ -95,7 +106,7 @@ export class SqliteSubmission implements Submission {
 
   async openAttempt(claim: AttemptClaim): Promise<OpenAttempt | null> {
     return inTransaction(this.#database, () => {
-      const paused = readPausedScopes(this.#database);
+      const paused = readPausedScopes(this.#database, this.#notHeldUp(claim));
       if (paused.account || paused.keys.includes(claim.keyName)) return null;
       const isSend = claim.step === 'send';
       const row = isSend ? this.#nextToSend(claim, paused) : this.#due.toLookUp(claim.nowMs);
@@ -122,8 +133,21 @@ export class SqliteSubmission implements Submission {
         request,
         originReference: originOf(this.#database, row),
         successorReference: isReplacement ? this.#entries.replacementReferenceOf(row) : null,
+        trialOf: this.#trialOf(row, claim),
       };
     });
+  }
+
+  /** Paused scopes that hold nothing up in this claim: a trial is due, or the canary counts the open orders itself. */
+  #notHeldUp({ trials }: AttemptClaim): readonly string[] {
+    const counted = readPauses(this.#database).filter(({ reason }) => reason === connectorUnproven);
+    return [...trials, ...counted.map(({ scope }) => scope)];
+  }
+
+  /** A lookup can be the trial of the account only: it says nothing about what a narrower scope sells. */
+  #trialOf(row: EntryRow, { step, trials }: AttemptClaim): readonly string[] {
+    const scopes = step === 'send' ? scopesJudged(scopesOf(row)) : ['account'];
+    return scopes.filter((scope) => trials.includes(scope));
   }
 
   /**
@@ -131,24 +155,42 @@ export class SqliteSubmission implements Submission {
    * have sent, and those of unknown outcome whose reference may not be sent again.
    */
   #nextToSend(claim: AttemptClaim, paused: PausedScopes): EntryRow | null {
-    let { allowNew } = claim;
-    const scopes = { ...paused, operations: [...paused.operations, ...(claim.pausedOperations ?? [])] };
+    const { nowMs } = claim;
+    let isRecovering = false;
     for (let passedOver = 0; passedOver < passedOverAtOnce; passedOver += 1) {
-      const row = this.#due.toSend({ ...claim, allowNew }, scopes);
-      if (row === null) return null;
-      if (row.state !== 'unknown') {
-        if (!this.#afterLoss.mayHaveSent(row)) return row;
-        this.#entries.recover(row, claim.nowMs);
-        // One at a time: each counts as an unknown outcome, and their number is limited.
-        allowNew = false;
+      const row = this.#due.toSendAgain(nowMs, paused);
+      if (row === null) {
+        const next = isRecovering ? null : this.#nextNew(claim, paused);
+        if (next === null || !this.#afterLoss.mayHaveSent(next)) return next;
+        // One at a time: it counts as an unknown outcome from now on, and is looked up first.
+        this.#entries.recover(next, nowMs);
+        isRecovering = true;
         continue;
       }
       const verdict = claim.judgeResend(entryFrom(row), originOf(this.#database, row));
       if (verdict.step === 'send') return row;
-      if (verdict.step === 'lookup') this.#entries.lookUpNext(row, claim.nowMs);
-      else this.#entries.flagForReview(row, verdict.reason, claim.nowMs);
+      if (verdict.step === 'lookup') this.#entries.lookUpNext(row, nowMs);
+      else this.#entries.flagForReview(row, verdict.reason, nowMs);
     }
     return null;
+  }
+
+  /** The next entry whose outcome is known, of a lane in which another call may be opened. */
+  #nextNew(claim: AttemptClaim, paused: PausedScopes): EntryRow | null {
+    const { nowMs, maxUnknownOutcomes, isProvenProduct, trials } = claim;
+    const exposure = readExposure(this.#database);
+    return this.#due.toSend(nowMs, {
+      mayClaim: (lane) => {
+        const { product, family } = lane;
+        if (isLanePaused(lane, paused)) return false;
+        const isProven = product !== null && isProvenProduct(product);
+        if (!mayStart(exposure, { product, isProven }, maxUnknownOutcomes)) return false;
+        // A cancel delivers nothing, so it does not wait for the first delivered order.
+        return product === null || this.#canary.mayOpen(family, nowMs);
+      },
+      isTrialOfBalance: ({ balance }) => balance !== null && trials.includes(balance),
+      costOf: (it) => this.#costs.of(it),
+    });
   }
 
   #startSending(row: EntryRow, request: RenderedRequest, { keyName, nowMs }: AttemptClaim): void {
@@ -161,9 +203,9 @@ export class SqliteSubmission implements Submission {
     return entryFrom(row, row.variant === null ? null : (this.#statements.knownLimit.get(row.variant) ?? null));
   }
 
-  async closeAttempt(close: AttemptClose): Promise<void> {
+  async closeAttempt(close: AttemptClose): Promise<{ pausesChanged: boolean }> {
     const { attemptId, entryId, nowMs, durationMs, outcome, settlement } = close;
-    inTransaction(this.#database, () => {
+    return inTransaction(this.#database, () => {
       const attempt = this.#statements.findAttempt.get(attemptId);
       assert(attempt !== undefined && attempt.entry_id === entryId, `attempt ${attemptId} belongs to its entry`);
       const { changes } = this.#statements.close.run({
@@ -181,17 +223,30 @@ export class SqliteSubmission implements Submission {
       this.budget.settleAttempt(attemptId, close.slotsSettledMono, close.bootId);
       if (close.backOff) this.budget.stampBackOff(close.backOff, close);
       if (close.pause !== null) this.pauses.record({ ...close.pause, nowMs });
+      const pausesChanged = this.#judgeScopes(close) || close.pause !== null;
       const row = this.#existingEntry(entryId);
       const isSubmit = attempt.purpose === 'submit';
       // A person may have held the entry while it was looked up: that decision stands.
-      if (!isSubmit && !lookedUp.includes(row.state)) return;
+      if (!isSubmit && !lookedUp.includes(row.state)) return { pausesChanged };
       this.#entries.settle(row, {
         settlement,
         now: close,
         expected: isSubmit ? ['sending'] : lookedUp,
         sentAtMs: isSubmit && outcome.sent ? attempt.opened_at_ms : null,
       });
+      if (settlement.answer?.cost) this.#costs.remember(row, settlement.answer.cost);
+      if (settlement.state === 'fulfilled') this.#canary.proveByOrder(row.operation, nowMs);
+      return { pausesChanged };
     });
+  }
+
+  #judgeScopes({ scopes, nowMs }: AttemptClose): boolean {
+    if (scopes === undefined) return false;
+    return this.#evidence.apply(scopes.judge(this.#evidence.find(scopes.judged, nowMs)), nowMs);
+  }
+
+  async adoptConnector(connector: string): Promise<void> {
+    this.#canary.adopt(connector);
   }
 
   #existingEntry(id: number): EntryRow {
@@ -211,6 +266,7 @@ export class SqliteSubmission implements Submission {
         request: null,
         originReference: originOf(this.#database, row),
         successorReference: null,
+        trialOf: [],
       };
     });
   }
@@ -219,8 +275,8 @@ export class SqliteSubmission implements Submission {
     this.#settlementDelays.restart(restart);
   }
 
-  async nextDueAt(step: AttemptClaim['step']): Promise<number | null> {
-    return this.#due.nextAt(step);
+  async nextDueAt(step: AttemptClaim['step'], nowMs: number): Promise<number | null> {
+    return this.#due.nextAt(step, nowMs);
   }
 
   async expireOverdue(nowMs: number, maxUnknownOutcomes: number): Promise<number> {
@@ -229,7 +285,7 @@ export class SqliteSubmission implements Submission {
     return inTransaction(this.#database, () => {
       // An entry that a lost outbox may have bought in time must not be reported as expired.
       const unsure = new Set(overdue.filter((row) => this.#afterLoss.mayHaveSent(row)));
-      const allowed = Math.max(0, maxUnknownOutcomes - this.#due.countUnknownOutcomes());
+      const allowed = Math.max(0, maxUnknownOutcomes - readExposure(this.#database).total);
       for (const row of [...unsure].slice(0, allowed)) this.#entries.recover(row, nowMs);
       const ended = overdue.filter((row) => !unsure.has(row));
       for (const row of ended) this.#entries.endOverdue(row, nowMs);
@@ -247,14 +303,6 @@ export class SqliteSubmission implements Submission {
   async oldestUnsent(upToEntry: number): ReturnType<Submission['oldestUnsent']> {
     const row = readOldestUnsent(this.#database, upToEntry);
     return row === null || this.#afterLoss.mayHaveSent(row) ? null : row;
-  }
-
-  async countUnknownOutcomes(): Promise<number> {
-    return this.#due.countUnknownOutcomes();
-  }
-
-  async recentVerdicts(family: Family): Promise<readonly RecentVerdict[]> {
-    return readRecentVerdicts(this.#database, family);
   }
 }
 

@@ -1,10 +1,10 @@
-import type { RecentVerdict } from '../../core/decision/consecutive-rejections.ts';
 import type { ResendVerdict } from '../../core/decision/resend.ts';
 import type { Settlement } from '../../core/decision/settlement.ts';
 import type { EntryState, RecoveryStage } from '../../core/entry/states.ts';
-import type { Family, LookedUp, Operation } from '../../core/order/operation.ts';
+import type { LookedUp, Operation } from '../../core/order/operation.ts';
 import type { OrderRules } from '../../core/order/order-request.ts';
 import type { ReferencedPurchase } from '../../core/order/purchase.ts';
+import type { Evidence, JudgedPause, ScopeChanges } from '../../core/scopes/judge-call.ts';
 
 /** Claims due entries and records what their calls led to. */
 export interface Submission {
@@ -13,8 +13,13 @@ export interface Submission {
   readonly lookups: LookupProofs;
   /** Claims the next due entry and opens its attempt, with the slots of its budget, in one transaction. */
   openAttempt(claim: AttemptClaim): Promise<OpenAttempt | null>;
-  /** Closes an attempt with its outcome, settles its slots and moves its entry, in one transaction. */
-  closeAttempt(close: AttemptClose): Promise<void>;
+  /**
+   * Closes an attempt with its outcome, settles its slots, moves its entry and changes the paused scopes, in one
+   * transaction. Returns whether a pause was opened, postponed or ended.
+   */
+  closeAttempt(close: AttemptClose): Promise<{ pausesChanged: boolean }>;
+  /** The connector of this run, by its hash: until an order was fulfilled under it, few orders of a family are open. */
+  adoptConnector(connector: string): Promise<void>;
   /** Attempts that another run of the worker left open. */
   openAttemptsOfOthers(incarnationId: number): Promise<readonly OpenAttempt[]>;
   /**
@@ -23,7 +28,7 @@ export interface Submission {
    */
   restartSettlementDelays(restart: { untilMono: number; bootId: string | null }): Promise<void>;
   /** When the next entry is due: a time, or null when none is waiting for one. */
-  nextDueAt(step: 'send' | 'lookup'): Promise<number | null>;
+  nextDueAt(step: 'send' | 'lookup', nowMs: number): Promise<number | null>;
   /**
    * Ends entries whose deadline passed while nothing was charged. Returns how many. An entry that an outbox which was
    * lost may have bought becomes `unknown` instead, while fewer than `maxUnknownOutcomes` are.
@@ -34,14 +39,11 @@ export interface Submission {
    * how many entries, pauses and deliveries.
    */
   bringForward(at: { nowMs: number; furthestMs: number }): Promise<number>;
-  countUnknownOutcomes(): Promise<number>;
   /**
    * An entry that would be among the next to be sent and for which no call was ever made, with an id of `upToEntry` at most.
    * Null if there is none, or if it is looked up before it is sent anyway.
    */
   oldestUnsent(upToEntry: number): Promise<{ reference: string; operation: Operation } | null>;
-  /** The newest calls of a family that the API judged on their own merits, newest first. */
-  recentVerdicts(family: Family): Promise<readonly RecentVerdict[]>;
 }
 
 /** The slots that calls hold, and the back-off of each key. */
@@ -72,8 +74,8 @@ export interface StoredPauses {
   all(): Promise<readonly Pause[]>;
   open(pause: NewPause): Promise<void>;
   postponeProbe(scope: string, probeAtMs: number): Promise<void>;
-  /** Ends a pause; the worker ends only those that have a probe. Returns whether it did. */
-  end(scope: string, actor: string, reason: string, nowMs: number): Promise<boolean>;
+  /** Ends a pause that no person opened. Returns whether it did. */
+  end(scope: string, reason: string, nowMs: number): Promise<boolean>;
 }
 
 /** Which lookup paths have found an order before: only then is "not found" believed. */
@@ -133,12 +135,12 @@ export interface AttemptClaim {
   readonly nowMs: number;
   readonly nowMono: number;
   readonly bootId: string | null;
-  /** False while the outcome of too many entries is unknown: then only those are claimed. */
-  readonly allowNew: boolean;
-  /** Balances that are paused. */
-  readonly pausedCurrencies: readonly string[];
-  /** Operations that are not sent at this moment, for example while a trial order is in flight. Absent: none. */
-  readonly pausedOperations?: readonly Operation[];
+  /** Unknown outcomes and spending calls under way, in all: nothing new is opened while there are so many. */
+  readonly maxUnknownOutcomes: number;
+  /** Whether the last order of a product was bought, by its scope. */
+  readonly isProvenProduct: (product: string) => boolean;
+  /** The paused scopes whose trial order may be sent now. */
+  readonly trials: readonly string[];
   /** Renders the request of an entry that was never sent; stored with the attempt. */
   readonly render: (entry: Entry) => RenderedRequest;
   /** Judges whether the reference of an entry of unknown outcome may be sent again now. Called within the claim. */
@@ -156,6 +158,20 @@ export interface OpenAttempt {
   readonly originReference: string | null;
   /** The reference of the entry's replacement, where that is what is looked up. */
   readonly successorReference: string | null;
+  /** The paused scopes whose trial order this is. */
+  readonly trialOf: readonly string[];
+}
+
+/** What is known about the scopes of a call that is over. */
+export interface ScopeFindings {
+  readonly evidence: readonly Evidence[];
+  readonly pauses: readonly JudgedPause[];
+}
+
+/** What a call that is over changes about its scopes. */
+export interface ScopeChange extends Pick<ScopeChanges, 'forget' | 'remember' | 'end'> {
+  readonly open: readonly Omit<NewPause, 'nowMs'>[];
+  readonly postpone: readonly { scope: string; probeAtMs: number }[];
 }
 
 export interface AttemptClose {
@@ -169,8 +185,10 @@ export interface AttemptClose {
   /** When the window of the slots began; null when the call surely never left, and they are free again. */
   readonly slotsSettledMono: number | null;
   readonly bootId: string | null;
-  /** A scope that is paused from now on because of this outcome, with its reason. */
-  readonly pause: Omit<Pause, 'sinceMs' | 'probes'> | null;
+  /** A key or the account, paused from now on because this outcome denies it. */
+  readonly pause: Omit<NewPause, 'nowMs'> | null;
+  /** Judges the scopes of the call. Called inside the transaction. Absent: they are not judged. */
+  readonly scopes?: { readonly judged: readonly string[]; readonly judge: (found: ScopeFindings) => ScopeChange };
   /** The back-off of the key, when the call was rate-limited. */
   readonly backOff?: KeyBackOff | null;
 }
@@ -202,7 +220,7 @@ export interface BudgetSlot {
 }
 
 export interface Pause {
-  /** `account`, `key:<name>`, `balance:<currency>` or `family:<family>`. */
+  /** The text of a scope; see `core/scopes/scope.ts`. */
   readonly scope: string;
   readonly reason: string;
   readonly message: string;
@@ -213,4 +231,8 @@ export interface Pause {
 }
 
 /** A pause that is opened now. */
-export type NewPause = Omit<Pause, 'sinceMs' | 'probes'> & { readonly nowMs: number };
+export type NewPause = Omit<Pause, 'sinceMs' | 'probes'> & {
+  readonly nowMs: number;
+  /** How often it was probed before it ended the last time; the delays continue from there. Absent: never. */
+  readonly probes?: number;
+};

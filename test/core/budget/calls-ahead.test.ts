@@ -35,11 +35,13 @@ describe('how many calls come before an entry', () => {
           const turns = new Turns();
           // Whatever was served before this moment.
           for (let i = 0; i < served; i += 1)
-            turns.served(turns.order(queues, [])[(i * 7) % queues.length] ?? { state: 'pending', lane: 's0|x' });
+            turns.served(
+              turns.order(queues)[(i * 7) % queues.length] ?? { state: 'pending', lane: 's0|USD|variant:x' },
+            );
           const left = new Map(lanes.map((each) => [each.name, each.due]));
           let calls = 0;
           for (let mine = 0; ; calls += 1) {
-            const next = turns.order(queues, []).find((each) => (left.get(each.lane) ?? 0) > 0);
+            const next = turns.order(queues).find((each) => (left.get(each.lane) ?? 0) > 0);
             if (next === undefined) throw new Error('it is served in the end');
             turns.served(next);
             left.set(next.lane, (left.get(next.lane) ?? 0) - 1);

@@ -74,7 +74,7 @@ describe('a scope that a person paused', () => {
     const box = await withLines({});
     await box.store.submission.pauses.open(worker('balance:USD'));
     await box.store.operator.pauseScope(person('balance:USD'));
-    expect(await box.store.submission.pauses.end('balance:USD', 'worker', 'tried again', 6000)).toBe(false);
+    expect(await box.store.submission.pauses.end('balance:USD', 'tried again', 6000)).toBe(false);
     await box.store.submission.pauses.postponeProbe('balance:USD', 7000);
     expect(await box.store.submission.pauses.all()).toEqual([
       {
@@ -93,23 +93,6 @@ describe('a scope that a person paused', () => {
     await expect(box.store.operator.pauseScope(person('balance:USD'))).rejects.toMatchObject({ code: 'REFUSED' });
     await box.store.operator.resumeScope(person('balance:USD'));
     await expect(box.store.operator.resumeScope(person('balance:USD'))).rejects.toMatchObject({ code: 'REFUSED' });
-    expect(await box.store.submission.pauses.all()).toEqual([]);
-  });
-});
-
-describe('a scope that the worker paused', () => {
-  it('is not resumed by a probe after an answer that only a person can judge', async () => {
-    const box = await withLines({});
-    const shut = { ...worker('account'), reason: 'api_disabled', message: 'maintenance' };
-    await box.store.submission.pauses.open(shut);
-    const mismatch = { ...shut, reason: 'answer_mismatch', message: 'another order', probeAtMs: null, nowMs: 5000 };
-    await box.store.submission.pauses.open(mismatch);
-    const left = [{ scope: 'account', reason: 'answer_mismatch', probeAtMs: null, sinceMs: 5000 }];
-    // The probe of the first pause was in flight when the next 503 arrived.
-    expect(await box.store.submission.pauses.end('account', 'worker', 'the API answers again', 6000)).toBe(false);
-    await box.store.submission.pauses.open({ ...shut, nowMs: 7000 });
-    expect(await box.store.submission.pauses.all()).toMatchObject(left);
-    await box.store.operator.resumeScope(person('account'));
     expect(await box.store.submission.pauses.all()).toEqual([]);
   });
 });

@@ -127,7 +127,7 @@ describe('the stored times', () => {
     await times.follow({ stepMs: 5 * day, nowMs: nowMs + 3 * day });
     await outbox.accept([line({ orderId: 'again' })], null, nowMs + 3 * day);
     expect(await submission.openAttempt(claimAt(nowMs + 3 * day))).toBeNull();
-    expect(await submission.countUnknownOutcomes()).toBe(2);
+    expect(outbox.store.read.counts().unknown).toBe(2);
   });
 
   it('are followed by the caller before any other code runs', async () => {

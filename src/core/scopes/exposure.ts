@@ -1,0 +1,39 @@
+/** Entries that may have been bought, or may be bought by a call under way, without anybody knowing it yet. */
+export interface Exposure {
+  /** In all: unknown outcomes, and spending calls under way. */
+  readonly total: number;
+  /** By product scope. */
+  readonly products: ReadonlyMap<string, ProductExposure>;
+}
+
+export interface ProductExposure {
+  readonly unknown: number;
+  /** Calls under way of entries whose outcome was known. */
+  readonly underWay: number;
+}
+
+/** A product with so many unknown outcomes gets no further call until one of them is known. */
+export const productUnknownLimit = 2;
+
+/** How many unknown outcomes and calls under way a product may have in all. */
+function productLimit(mostInAll: number, isProven: boolean): number {
+  // A product that has failed, or was never bought, may fail with all its calls under way. A proven one may, too, one day:
+  // it leaves a quarter of the places to the others.
+  return isProven ? Math.max(productUnknownLimit, Math.ceil((mostInAll * 3) / 4)) : productUnknownLimit;
+}
+
+/**
+ * Whether a call for a new entry may start: whatever becomes of it and of the calls under way, no more than `mostInAll`
+ * outcomes are unknown then.
+ * @param isProven whether the last order of the product was bought
+ */
+export function mayStart(
+  exposure: Exposure,
+  call: { readonly product: string | null; readonly isProven: boolean },
+  mostInAll: number,
+): boolean {
+  if (exposure.total >= mostInAll) return false;
+  if (call.product === null) return true;
+  const { unknown, underWay } = exposure.products.get(call.product) ?? { unknown: 0, underWay: 0 };
+  return unknown < productUnknownLimit && unknown + underWay < productLimit(mostInAll, call.isProven);
+}

@@ -1,0 +1,166 @@
+import type { OutcomeRow } from '../decision/outcome.ts';
+import {
+  evidenceReasons,
+  evidenceRule,
+  evidenceRules,
+  neverLeftRows,
+  unansweredRows,
+  verdictRows,
+  type ClearedBy,
+  type EvidenceReason,
+} from './evidence.ts';
+import type { EntryScopes } from './scope.ts';
+
+/** One call that is over, as far as it says something about a scope. */
+export interface EndedCall {
+  readonly entryId: number;
+  readonly purpose: 'submit' | 'lookup';
+  readonly scopes: EntryScopes;
+  readonly row: OutcomeRow;
+  readonly message: string;
+  /** Whether an HTTP answer came, from whomever. */
+  readonly isAnswered: boolean;
+  /** It showed that the API has accepted the order. */
+  readonly isAccepted: boolean;
+  /** It was the last of the lookups that prove that the order did not arrive. */
+  readonly isProvenAbsent: boolean;
+  /** The paused scopes whose trial order this was. */
+  readonly trialOf: readonly string[];
+}
+
+/** One entry that counts against a scope. */
+export interface Evidence {
+  readonly scope: string;
+  readonly reason: EvidenceReason;
+  readonly entryId: number;
+  readonly product: string | null;
+}
+
+/** A paused scope, as far as its end depends on calls. */
+export interface JudgedPause {
+  readonly scope: string;
+  readonly reason: string;
+  readonly openedBy: string;
+  readonly probes: number;
+}
+
+export interface JudgeInput {
+  readonly call: EndedCall;
+  /** What counts against the scopes of the call until now. */
+  readonly evidence: readonly Evidence[];
+  /** The pauses of these scopes. */
+  readonly pauses: readonly JudgedPause[];
+  /** How often a scope was probed before its last pause ended; 0 where that was long ago. */
+  readonly probesBefore: (scope: string) => number;
+}
+
+/** What one call changes. The store writes it in the transaction that closes the call. */
+export interface ScopeChanges {
+  readonly forget: readonly Pick<Evidence, 'scope' | 'reason'>[];
+  readonly remember: readonly Evidence[];
+  readonly open: readonly { scope: string; reason: EvidenceReason; message: string; probes: number }[];
+  /** Pauses of which this call was a trial that failed. */
+  readonly postpone: readonly JudgedPause[];
+  readonly end: readonly { scope: string; why: string }[];
+}
+
+/** What pauses a scope when it counts, and on which scopes it counts. */
+function evidenceOf(call: EndedCall): EvidenceReason | null {
+  if (call.isProvenAbsent) return 'order_absent';
+  if (call.purpose === 'lookup') return neverLeftRows.has(call.row) ? 'api_unreachable' : null;
+  return evidenceReasons.find((reason) => evidenceRule(reason)?.rows.includes(call.row)) ?? null;
+}
+
+function hasCleared(call: EndedCall, by: ClearedBy): boolean {
+  if (call.isAccepted) return true;
+  switch (by) {
+    case 'accepted':
+      return false;
+    case 'verdict':
+      return call.purpose === 'submit' && verdictRows.has(call.row);
+    case 'answer':
+      return call.isAnswered && !unansweredRows.has(call.row);
+  }
+}
+
+function scopesCounted(reason: EvidenceReason, { product, family, balance }: EntryScopes): readonly string[] {
+  const { scope, familyEntries } = evidenceRules[reason];
+  const own = scope === 'account' ? 'account' : scope === 'balance' ? balance : product;
+  return [...(own === null ? [] : [own]), ...(familyEntries === null ? [] : [family])];
+}
+
+/** Every scope that a call can say something about. */
+export function scopesJudged({ product, family, balance }: EntryScopes): readonly string[] {
+  return [...(product === null ? [] : [product]), family, ...(balance === null ? [] : [balance]), 'account'];
+}
+
+/**
+ * Judges what one call shows about its scopes. Pure. Evidence counts for the narrowest scope that explains it; the family
+ * is paused only when the evidence comes from two products at least.
+ */
+export function judgeCall(input: JudgeInput): ScopeChanges {
+  const { call, pauses } = input;
+  const reason = evidenceOf(call);
+  const cleared = evidenceReasons.filter((it) => it !== reason && hasCleared(call, evidenceRules[it].clearedBy));
+  const clears = (pause: JudgedPause): boolean =>
+    pause.openedBy === 'worker' && (cleared.some((it) => it === pause.reason) || isPassedTrial(call, pause));
+  const end = pauses.filter(clears).map(({ scope }) => ({ scope, why: whyItEnds(call) }));
+  const forget = cleared.flatMap((it) => scopesCounted(it, call.scopes).map((scope) => ({ scope, reason: it })));
+  const remember = reason === null ? [] : newEvidence(input, reason);
+  return {
+    forget,
+    remember,
+    open: reason === null ? [] : opened(input, reason, remember),
+    postpone: pauses.filter((pause) => call.trialOf.includes(pause.scope) && !clears(pause) && hasTried(call, pause)),
+    end,
+  };
+}
+
+const whyItEnds = ({ isAccepted, row }: EndedCall): string =>
+  isAccepted ? 'an order was accepted' : `the API answered (${row})`;
+
+/** Whether a trial order reached the API: if not, the next order is the trial, unless the API itself is what is tried. */
+function hasTried({ row }: EndedCall, { scope }: JudgedPause): boolean {
+  if (scope === 'account') return true;
+  return !neverLeftRows.has(row) && row !== 'rate_limited' && row !== 'local_resource' && row !== 'local_defect';
+}
+
+/** Whether the call was the trial of a scope that the API denied, and the API judged it. */
+function isPassedTrial(call: EndedCall, pause: JudgedPause): boolean {
+  if (!call.trialOf.includes(pause.scope) || evidenceRule(pause.reason) !== null) return false;
+  return call.isAccepted || verdictRows.has(call.row);
+}
+
+function newEvidence({ call, evidence }: JudgeInput, reason: EvidenceReason): readonly Evidence[] {
+  const { entryId } = call;
+  return scopesCounted(reason, call.scopes)
+    .filter((scope) => !evidence.some((it) => it.scope === scope && it.reason === reason && it.entryId === entryId))
+    .map((scope) => ({ scope, reason, entryId, product: call.scopes.product }));
+}
+
+function opened(
+  { call, evidence, pauses, probesBefore }: JudgeInput,
+  reason: EvidenceReason,
+  remember: readonly Evidence[],
+): ScopeChanges['open'] {
+  const { entries, familyEntries } = evidenceRules[reason];
+  return scopesCounted(reason, call.scopes).flatMap((scope) => {
+    const counted = [...evidence, ...remember].filter((it) => it.scope === scope && it.reason === reason);
+    const products = new Set(counted.map((it) => it.product)).size;
+    const isFamily = scope === call.scopes.family;
+    const needed = isFamily ? (familyEntries ?? Number.POSITIVE_INFINITY) : entries;
+    if (counted.length < needed || (isFamily && products < 2)) return [];
+    if (pauses.some((pause) => pause.scope === scope)) return [];
+    const of = isFamily ? ` of ${products} products` : '';
+    const message = `${counted.length} ${counted.length === 1 ? 'entry' : 'entries in a row'}${of}: ${call.message}`;
+    return [{ scope, reason, message, probes: probesBefore(scope) }];
+  });
+}
+
+/**
+ * How long until a paused scope is tried, in ms, before jitter and scale.
+ * @param probes how often it was tried
+ */
+export function trialDelayMs(rule: { firstMs: number; maxMs: number }, probes: number): number {
+  return Math.min(rule.maxMs, rule.firstMs * 2 ** Math.min(probes, 20));
+}

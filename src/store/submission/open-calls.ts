@@ -1,0 +1,27 @@
+import type { Exposure, ProductExposure } from '../../core/scopes/exposure.ts';
+import { productScope } from '../../core/scopes/scope.ts';
+import { statementOf, type Sqlite } from '../sqlite/database.ts';
+
+const selectOpen = statementOf<[], { variant: string | null; plan: string | null; unknown: 0 | 1; count: number }>(
+  `SELECT variant, plan, unknown, count(*) AS count FROM (
+     SELECT variant, plan, 1 AS unknown FROM entries WHERE state = 'unknown'
+     UNION ALL SELECT variant, plan, outcome_unknown AS unknown FROM entries WHERE state = 'sending')
+   GROUP BY variant, plan, unknown`,
+);
+
+/** The unknown outcomes and the spending calls under way. They are few, by the limit that they are counted for. */
+export function readExposure(database: Sqlite): Exposure {
+  const products = new Map<string, ProductExposure>();
+  let total = 0;
+  for (const { count, unknown, ...purchase } of selectOpen(database).all()) {
+    total += count;
+    const product = productScope(purchase);
+    if (product === null) continue;
+    const known = products.get(product) ?? { unknown: 0, underWay: 0 };
+    products.set(product, {
+      unknown: known.unknown + (unknown === 1 ? count : 0),
+      underWay: known.underWay + (unknown === 0 ? count : 0),
+    });
+  }
+  return { total, products };
+}

@@ -28,6 +28,8 @@ interface WebhookIntakeOptions {
   readonly onAccepted?: () => void;
   /** Reads a shop back when a webhook does not say which lines were refunded. Absent: the order is flagged for review. */
   readonly readBack?: ReadBack;
+  /** Hands over the requests that arrive. Default: a server that listens on `config.listen`. */
+  readonly startServer?: typeof startWebhookServer;
 }
 
 /** All that a reload of the configuration replaces. */
@@ -64,9 +66,10 @@ export class WebhookIntake {
 
   /** Throws LISTEN_FAILED when it cannot listen on the address, CONFIG_INVALID when a SKU map cannot be used. */
   static async start(options: WebhookIntakeOptions): Promise<WebhookIntake> {
+    const { startServer = startWebhookServer, config, clock } = options;
     const intake = new WebhookIntake(options);
     const answers: WebhookAnswers = (request, bindings) => intake.#answer(request, bindings);
-    intake.#server = await startWebhookServer(answers, options.config, options.clock);
+    intake.#server = await startServer(answers, config, clock);
     return intake;
   }
 

@@ -1,5 +1,12 @@
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
-import { plainIntake, type FileFormat, type FilePlan, type SentLine } from './intake-plan.ts';
+import {
+  plainIntake,
+  type FileFormat,
+  type FilePlan,
+  type RequestPlan,
+  type SentLine,
+  type ShopOrderPlan,
+} from './intake-plan.ts';
 import { carriedBy } from './order-documents.ts';
 import { plainLine, type OrderBatch, type RunPlan } from './run-plan.ts';
 import type { SeededRandom } from './seeded-random.ts';
@@ -76,32 +83,104 @@ function changedFile(random: SeededRandom, file: FilePlan, latestMs: number): Fi
   };
 }
 
-/** A quarter of the runs play the intake: some of their orders come in by file. */
+/** The lines of an order that is posted share deadline and rules. */
+function drawRequest(random: SeededRandom, batch: OrderBatch, number: number): RequestPlan {
+  const [first] = batch.lines;
+  const { notAfterMs = null, rules = {} } = first ?? {};
+  const lines = batch.lines.map((line): SentLine => ({ line: { ...line, notAfterMs, rules }, mistake: 'none' }));
+  const isForged = random.chance(0.1);
+  const isWrong = random.chance(0.15);
+  // What must be refused has lines of its own, so that none of them may be in the outbox.
+  const refused: SentLine[] = lines.map(({ line }) => ({ line: { ...line, orderId: `x${number}` }, mistake: 'none' }));
+  const wrong: SentLine = { line: { ...plainLine, orderId: `x${number}`, lineId: 'bad' }, mistake: 'quantity' };
+  return {
+    lines: isWrong ? [...refused, wrong] : isForged ? refused : lines,
+    atMs: batch.atMs,
+    againAtMs: batch.againAtMs,
+    proof: isForged ? 'forged' : random.pick('token', 'token', 'signature'),
+    inBatch: random.chance(0.3),
+    waits: random.chance(0.1),
+    cancelAtMs: random.chance(0.2) ? batch.atMs + random.int(0, 90_000) : null,
+  };
+}
+
+const isRefused = ({ lines, proof }: RequestPlan): boolean =>
+  proof === 'forged' || lines.some(({ mistake }) => mistake !== 'none');
+
+/** The same order with another content: the answer must be a conflict for one of the two. */
+function changedRequest(random: SeededRandom, request: RequestPlan, latestMs: number): RequestPlan | null {
+  const [first, ...others] = request.lines;
+  if (first === undefined || first.line.quantity === null || isRefused(request)) return null;
+  const line = { ...first.line, quantity: first.line.quantity + 1 };
+  const atMs = random.int(0, latestMs);
+  return { ...request, lines: [{ line, mistake: 'none' }, ...others], atMs, againAtMs: [], cancelAtMs: null };
+}
+
+/** An order of a shop's own platform; null: such shops do not sell all of it. */
+function drawShopOrder(random: SeededRandom, batch: OrderBatch, number: number): ShopOrderPlan | null {
+  const platform = random.pick('woocommerce', 'shopify');
+  const [first] = batch.lines;
+  const isSold = batch.lines.every(({ operation }) => operation === 'gift_card_order' || operation === 'esim_order');
+  if (first === undefined || !isSold) return null;
+  const lines = batch.lines.map((line, index): AcceptableLine => {
+    const identity = { source: platform, orderId: String(1000 + number), lineId: String(10 * number + index) };
+    return { ...line, ...identity, currency: first.currency, notAfterMs: null, rules: {} };
+  });
+  const kind = random.pick('cancelled', 'refunded', 'one_refunded', 'line_refunded', 'address');
+  return {
+    platform,
+    lines,
+    atMs: batch.atMs,
+    paidAfterMs: random.chance(0.4) ? random.int(1, 60_000) : 0,
+    change: random.chance(0.6) ? { kind, afterMs: random.pick(100, 1500, random.int(1, 120_000)) } : null,
+    delaysMs: [0, 1, 2].map(() => (random.chance(0.3) ? random.int(0, 90_000) : random.int(0, 2000))),
+    copies: random.pick(1, 1, 2, 3),
+  };
+}
+
+/** A quarter of the runs play the intake: most of their orders come in by file, over HTTP or from a shop. */
 export function withIntake(random: SeededRandom, plan: RunPlan): RunPlan {
   // After a loss the shop would have to send everything again, which it does without the intake.
   if (!random.chance(0.25) || plan.lostDiskAtMs !== null) return plan;
-  const files: FilePlan[] = [];
+  // Hours of scans of an empty inbox would take most of the time of a long run.
+  if (plan.faultsOffMs > 300_000) return plan;
+  const intake = { files: [] as FilePlan[], requests: [] as RequestPlan[], shopOrders: [] as ShopOrderPlan[] };
   const batches: OrderBatch[] = [];
+  const moved = new Set<string>();
   const short = withShortIccids(plan);
   for (const [index, batch] of short.batches.entries()) {
-    if (random.chance(0.3)) {
-      batches.push(batch);
-      continue;
-    }
-    const file = drawFile(random, batch, index + 1);
-    files.push(file);
-    const changed = random.chance(0.2) ? changedFile(random, file, plan.faultsOffMs) : null;
-    if (changed !== null) files.push(changed);
-    const lines = file.lines.filter(({ mistake }) => mistake === 'none').map(({ line }) => line);
-    batches.push({ ...batch, lines, byIntake: true });
+    const way = random.pick('folder', 'folder', 'http', 'http', 'shop', 'shop', 'direct');
+    const number = index + 1;
+    const shopOrder = way === 'shop' ? drawShopOrder(random, batch, number) : null;
+    if (shopOrder !== null) {
+      intake.shopOrders.push(shopOrder);
+      for (const { orderId } of batch.lines) moved.add(orderId);
+      batches.push({ ...batch, lines: shopOrder.lines, byIntake: true });
+    } else if (way === 'folder') {
+      const file = drawFile(random, batch, number);
+      const changed = random.chance(0.2) ? changedFile(random, file, plan.faultsOffMs) : null;
+      intake.files.push(file, ...(changed === null ? [] : [changed]));
+      const lines = file.lines.filter(({ mistake }) => mistake === 'none').map(({ line }) => line);
+      batches.push({ ...batch, lines, byIntake: true });
+    } else if (way === 'http') {
+      const request = drawRequest(random, batch, number);
+      const changed = random.chance(0.2) ? changedRequest(random, request, plan.faultsOffMs) : null;
+      intake.requests.push(request, ...(changed === null ? [] : [changed]));
+      const lines = isRefused(request) ? [] : request.lines.map(({ line }) => line);
+      if (lines.length === 0) for (const { orderId } of batch.lines) moved.add(orderId);
+      batches.push({ ...batch, lines, byIntake: true });
+    } else batches.push(batch);
   }
   return {
     ...short,
     batches,
+    // Replacements are ordered when the result of an order of the plain shop is there.
+    replacements: plan.replacements.filter(({ orderId }) => !moved.has(orderId)),
     intake: {
       ...plainIntake,
+      ...intake,
       ready: random.pick('stable', 'stable', 'done_file'),
-      files,
+      lossShare: random.pick(0, 0.1, 0.3),
       slowShare: random.pick(0, 0, 0.02, 0.1),
       fileErrors: drawFileErrors(random),
     },

@@ -26,13 +26,57 @@ export interface FilePlan {
   readonly againAtMs: readonly number[];
 }
 
+/** An order that a shop posts over HTTP. Its lines share deadline and rules. */
+export interface RequestPlan {
+  readonly lines: readonly SentLine[];
+  readonly atMs: number;
+  readonly againAtMs: readonly number[];
+  /** How it shows who sends it; `forged` must be refused. */
+  readonly proof: 'token' | 'signature' | 'forged';
+  readonly inBatch: boolean;
+  /** Whether it asks to wait for the result. */
+  readonly waits: boolean;
+  /** When the shop cancels the order; null: never. */
+  readonly cancelAtMs: number | null;
+}
+
+/** An order of a shop's own platform, whose states are delivered as webhooks. */
+export interface ShopOrderPlan {
+  readonly platform: 'woocommerce' | 'shopify';
+  readonly lines: readonly AcceptableLine[];
+  readonly atMs: number;
+  /** How long after it was placed it is paid. */
+  readonly paidAfterMs: number;
+  /** What the shop changes after the payment; null: nothing. */
+  readonly change: {
+    readonly afterMs: number;
+    readonly kind: 'cancelled' | 'refunded' | 'one_refunded' | 'line_refunded' | 'address';
+  } | null;
+  /** How late the webhook of each state comes. */
+  readonly delaysMs: readonly number[];
+  /** How many times each webhook comes. */
+  readonly copies: number;
+}
+
 /** All that comes in through the real intake in one run. */
 export interface IntakePlan {
   readonly ready: 'stable' | 'done_file';
   readonly files: readonly FilePlan[];
+  readonly requests: readonly RequestPlan[];
+  readonly shopOrders: readonly ShopOrderPlan[];
+  /** How often a connection of a sender breaks. */
+  readonly lossShare: number;
   /** How often a call to the file system takes some time. */
   readonly slowShare: number;
   readonly fileErrors: readonly FileErrorPlan[];
 }
 
-export const plainIntake: IntakePlan = { ready: 'stable', files: [], slowShare: 0, fileErrors: [] };
+export const plainIntake: IntakePlan = {
+  ready: 'stable',
+  files: [],
+  requests: [],
+  shopOrders: [],
+  lossShare: 0,
+  slowShare: 0,
+  fileErrors: [],
+};

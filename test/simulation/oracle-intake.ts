@@ -1,15 +1,8 @@
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { SimFile, SimFiles } from './sim-files.ts';
 import type { SimIntakeOptions } from './sim-intake.ts';
+import { lineName, type StoredLine, type StoredLines } from './stored-lines.ts';
 import { linesIn, type SimUploader, type Upload } from './sim-uploader.ts';
-
-/** What the outbox has of a line. */
-interface StoredLine {
-  readonly quantity: number | null;
-  readonly reference: string;
-}
-
-const nameOf = ({ source, orderId, lineId }: AcceptableLine): string => `${source}/${orderId}/${lineId}`;
 
 /** A report to the sender about a file. */
 interface ErrorReport {
@@ -23,12 +16,19 @@ interface ErrorReport {
  * told that it is not.
  */
 export class IntakeOracle {
-  readonly #options: SimIntakeOptions;
+  readonly #options: SimIntakeOptions & { readonly stored: StoredLines };
   readonly #files: SimFiles;
   readonly #uploader: SimUploader;
   readonly #acknowledged = new Set<string>();
+  readonly #takenBack = new Set<string>();
 
-  constructor(options: SimIntakeOptions & { readonly files: SimFiles; readonly uploader: SimUploader }) {
+  constructor(
+    options: SimIntakeOptions & {
+      readonly stored: StoredLines;
+      readonly files: SimFiles;
+      readonly uploader: SimUploader;
+    },
+  ) {
     this.#options = options;
     this.#files = options.files;
     this.#uploader = options.uploader;
@@ -45,30 +45,37 @@ export class IntakeOracle {
     // A late writer may have written more since the file was read.
     if (folder !== 'archive' || upload.plan.style === 'late') return;
     for (const sent of linesIn(upload, file.bytes.length)) {
-      if (this.#stored(sent.line) === undefined && !this.#isRecorded(sent.line))
-        this.#violate('I24', `${nameOf(sent.line)} is not committed, and ${from} is archived`);
+      if (this.#options.stored.find(sent.line) === undefined && !this.#options.stored.isFlagged(sent.line))
+        this.#violate('I24', `${lineName(sent.line)} is not committed, and ${from} is archived`);
     }
   }
 
-  /** Everything that is in the outbox counts as acknowledged at the end. */
+  /** The sender took it back, and was told so: it must never be bought. */
+  takenBack(reference: string): void {
+    this.#takenBack.add(reference);
+  }
+
+  /** Everything that came by file and is in the outbox counts as acknowledged at the end. */
   acknowledgeStored(): void {
     for (const { lines } of this.#options.plan.files) {
       for (const { line } of lines) {
-        const stored = this.#stored(line);
+        const stored = this.#options.stored.find(line);
         if (stored !== undefined) this.#acknowledge(line, stored);
       }
     }
   }
 
   #acknowledge(line: AcceptableLine, { quantity, reference }: StoredLine): void {
-    if (quantity !== line.quantity || this.#acknowledged.has(nameOf(line))) return;
-    this.#acknowledged.add(nameOf(line));
+    if (quantity !== line.quantity || this.#acknowledged.has(lineName(line))) return;
+    this.#acknowledged.add(lineName(line));
     this.#options.onAcknowledged(line, reference);
   }
 
   checkAtEnd(): void {
     for (const upload of this.#uploader.uploads.values()) if (upload.doneAtMs !== null) this.#checkUpload(upload);
     this.#checkForeignLines();
+    for (const reference of this.#takenBack)
+      if (this.#options.isSold(reference)) this.#violate('I26', `${reference} was taken back, and was bought`);
   }
 
   #checkUpload(upload: Upload): void {
@@ -78,25 +85,20 @@ export class IntakeOracle {
     for (const sent of plan.lines) {
       const { line, mistake } = sent;
       const isReported = whole || reports.some(({ lines }) => lines?.some((it) => isAbout(it, line)) === true);
-      const stored = this.#stored(line);
+      const stored = this.#options.stored.find(line);
       const isAccepted = mistake === 'none' && stored?.quantity === line.quantity;
       this.#options.coverage.hit(`file line ${isAccepted ? 'accepted' : 'reported'} ${mistake}`);
       if (isAccepted || isReported || upload.unwatched) continue;
       const found = stored === undefined ? 'not accepted' : `accepted with the quantity ${stored.quantity}`;
-      this.#violate('I24', `${nameOf(line)} of ${plan.name} is ${found}, and its sender is not told`);
+      this.#violate('I24', `${lineName(line)} of ${plan.name} is ${found}, and its sender is not told`);
     }
   }
 
   /** A line that nobody sent. */
   #checkForeignLines(): void {
-    const known = new Set(this.#options.sentLines().map(nameOf));
-    const rows = this.#options.disk.connection
-      .prepare<[], string>(
-        "SELECT r.source || '/' || r.order_id || '/' || l.line_id FROM lines l JOIN requests r ON r.id = l.request_id",
-      )
-      .pluck()
-      .all();
-    for (const name of rows) if (!known.has(name)) this.#violate('I24', `${name} is in the outbox, and nobody sent it`);
+    const known = new Set(this.#options.sentLines().map(lineName));
+    for (const name of this.#options.stored.all())
+      if (!known.has(name)) this.#violate('I25', `${name} is in the outbox, and nobody sent it`);
   }
 
   #reportsOf(name: string): readonly ErrorReport[] {
@@ -104,23 +106,6 @@ export class IntakeOracle {
     return reports
       .map((it): ErrorReport => JSON.parse(this.#files.get(`rejected/${it}`, 'read').bytes.toString('utf8')))
       .filter(({ file }) => file === name);
-  }
-
-  #stored({ source, orderId, lineId }: AcceptableLine): StoredLine | undefined {
-    const { connection } = this.#options.disk;
-    return connection
-      .prepare<[string, string, string], StoredLine>(
-        `SELECT l.quantity, (SELECT e.reference FROM entries e WHERE e.line_id = l.id ORDER BY e.id LIMIT 1) AS reference
-         FROM lines l JOIN requests r ON r.id = l.request_id WHERE r.source = ? AND r.order_id = ? AND l.line_id = ?`,
-      )
-      .get(source, orderId, lineId);
-  }
-
-  /** Whether the outbox knows that the line was not accepted. */
-  #isRecorded({ orderId, lineId }: AcceptableLine): boolean {
-    const { connection } = this.#options.disk;
-    const sql = 'SELECT 1 FROM rejections WHERE order_id = ? AND line_id = ?';
-    return connection.prepare<[string, string]>(sql).get(orderId, lineId) !== undefined;
   }
 
   #violate(invariant: string, sentence: string): void {

@@ -1,6 +1,13 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../../src/core/clock.ts';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
+import { WebhookIntake } from '../../src/intake/http/webhook-intake.ts';
+import { SkuFile } from '../../src/storefronts/sku-file.ts';
+import { StorefrontIntake } from '../../src/storefronts/storefront-intake.ts';
+import { SimHttp } from './sim-http.ts';
+import { SimStorefront, simulatedShops } from './sim-storefront.ts';
+import { SimWebhook, webhookCallers, type SenderOptions } from './sim-webhook.ts';
+import { StoredLines } from './stored-lines.ts';
 import { FolderIntake } from '../../src/intake/folder/folder-intake.ts';
 import type { FolderSettings } from '../../src/intake/folder/settings.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -42,6 +49,9 @@ export interface SimIntakeOptions {
   readonly trace: (what: string) => void;
   readonly violate: (invariant: string, sentence: string) => void;
   readonly onAcknowledged: (line: AcceptableLine, reference: string) => void;
+  /** The sender took this back before it was sent to the API. */
+  readonly onTakenBack: (reference: string) => void;
+  readonly isSold: (reference: string) => boolean;
   /** Every line that any sender sent, on any way. */
   readonly sentLines: () => readonly AcceptableLine[];
 }
@@ -56,6 +66,9 @@ export class SimIntake {
   readonly #files: SimFiles;
   readonly #uploader: SimUploader;
   readonly #errors: FileErrors;
+  readonly #http: SimHttp;
+  readonly #webhook: SimWebhook;
+  readonly #storefront: SimStorefront;
   /** One for each process, by its root. */
   readonly #mounts = new Map<string, SimMount>();
   #current: SimMount | null = null;
@@ -73,7 +86,24 @@ export class SimIntake {
     });
     this.#uploader = new SimUploader({ time, random: this.#random.fork(), files: this.#files, plan, trace });
     this.#errors = new FileErrors(plan.fileErrors, coverage, trace);
-    this.oracle = new IntakeOracle({ ...options, files: this.#files, uploader: this.#uploader });
+    const stored = new StoredLines(options.disk);
+    this.oracle = new IntakeOracle({ ...options, stored, files: this.#files, uploader: this.#uploader });
+    const { lossShare } = plan;
+    this.#http = new SimHttp({ time, random: this.#random.fork(), lossShare, trace, violate: options.violate });
+    const senders: SenderOptions = {
+      time,
+      http: this.#http,
+      stored,
+      violate: options.violate,
+      hit: (place) => coverage.hit(place),
+      onAcknowledged: options.onAcknowledged,
+      onTakenBack: (reference) => {
+        this.oracle.takenBack(reference);
+        options.onTakenBack(reference);
+      },
+    };
+    this.#webhook = new SimWebhook(plan.requests, senders);
+    this.#storefront = new SimStorefront(plan.shopOrders, this.#random.fork(), senders);
   }
 
   begin(): void {
@@ -85,6 +115,8 @@ export class SimIntake {
       nextTurn: () => new Promise((resolve) => void time.after(0, () => resolve())),
     });
     this.#uploader.begin();
+    this.#webhook.begin();
+    this.#storefront.begin();
   }
 
   end(): void {
@@ -125,11 +157,39 @@ export class SimIntake {
     const folder = new FolderIntake({ store, clock, logger, config, onAccepted });
     await folder.start();
     mount.failing = true;
-    return { failed: [folder.failed], stop: () => folder.stop() };
+    const shops = new StorefrontIntake({
+      shops: simulatedShops,
+      store: store.storefronts,
+      clock,
+      logger,
+      onChanged: onAccepted,
+    });
+    const webhook = await WebhookIntake.start({
+      store,
+      clock,
+      logger,
+      config: webhookCallers,
+      shops,
+      openSkuMap: (path) => new SkuFile(path, clock, logger),
+      version: '0',
+      onAccepted,
+      readBack: this.#storefront.readBack,
+      startServer: this.#http.serverOf(process),
+    });
+    this.#storefront.started(shops);
+    return {
+      failed: [folder.failed, webhook.failed],
+      stop: async () => {
+        await webhook.stop();
+        await folder.stop();
+      },
+    };
   }
 
   crash(kind: CrashKind): void {
     this.#current = null;
+    this.#http.crash();
+    this.#storefront.stopped();
     this.#files.crash(kind);
     if (kind === 'power') this.#uploader.losePower();
     this.#uploader.workerIsGone();
@@ -138,12 +198,22 @@ export class SimIntake {
   /** The worker stopped in good order. */
   stopped(): void {
     this.#current = null;
+    this.#http.crash();
+    this.#storefront.stopped();
     this.#uploader.workerIsGone();
   }
 
   /** The faults end. */
   endFaults(): void {
     this.#errors.end();
+    this.#http.lossShare = 0;
+  }
+
+  /** Everything that is in the outbox counts as acknowledged at the end. */
+  acknowledgeStored(): void {
+    this.oracle.acknowledgeStored();
+    this.#storefront.acknowledgeStored();
+    this.#webhook.tellTakenBack();
   }
 
   /** The names in each folder, for people. */
@@ -155,7 +225,7 @@ export class SimIntake {
 
   /** Whether all was sent, and taken in. */
   get done(): boolean {
-    if (!this.#uploader.done) return false;
+    if (!this.#uploader.done || !this.#webhook.done || !this.#storefront.done) return false;
     const inbox = this.#files.names('inbox');
     const work = this.#files.names('work');
     // A marker can stay alone when two uploads of one file overlap.

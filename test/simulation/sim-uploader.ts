@@ -16,6 +16,8 @@ export interface Upload {
 }
 
 const inbox = 'inbox';
+/** How long a worker watches a file that it has archived, and some scans. */
+const watchedMs = 75_000;
 
 /** The lines of an upload of which all bytes are among the first `length`. */
 export function linesIn(upload: Upload, length: number): readonly SentLine[] {
@@ -70,8 +72,11 @@ export class SimUploader {
     }
   }
 
+  /** A worker may have read the first part of a late file, and notices the rest for a while after it. */
   get done(): boolean {
-    return this.#open === 0;
+    const isFresh = ({ plan, doneAtMs }: Upload): boolean =>
+      plan.style === 'late' && doneAtMs !== null && doneAtMs > this.#time.nowMs - watchedMs;
+    return this.#open === 0 && ![...this.uploads.values()].some(isFresh);
   }
 
   losePower(): void {
@@ -81,7 +86,7 @@ export class SimUploader {
   /** A worker that starts does not know which files of the archive are still written to. */
   workerIsGone(): void {
     for (const upload of this.uploads.values())
-      if (upload.plan.style === 'late' && (upload.doneAtMs ?? this.#time.nowMs) > this.#time.nowMs - 60_000)
+      if (upload.plan.style === 'late' && (upload.doneAtMs ?? this.#time.nowMs) > this.#time.nowMs - watchedMs)
         upload.unwatched = true;
   }
 

@@ -40,6 +40,9 @@ const reads = new Set([
 ]);
 const changesEntries = new Set([
   'intake.acceptBatch',
+  'intake.acceptRequests',
+  'intake.cancelUnsent',
+  'storefronts.takeOrder',
   'submission.openAttempt',
   'submission.closeAttempt',
   'submission.expireOverdue',

@@ -31,6 +31,8 @@ const newDiskMs = 120_000;
 /** Calls of the store for a caller outside the worker, who gets their errors. */
 const externalCalls = new Set([
   'intake.acceptBatch',
+  'intake.cancelUnsent',
+  'storefronts.takeOrder',
   'operator.actOnEntry',
   'operator.pauseScope',
   'operator.resumeScope',
@@ -195,6 +197,8 @@ export class World {
       trace: (what) => this.trace.add(what),
       violate: (invariant, sentence) => this.violate(invariant, sentence),
       onAcknowledged: (line, reference) => this.#acknowledged(line, reference),
+      onTakenBack: (reference) => void this.operator.cancelled.add(reference),
+      isSold: (reference) => this.api.ledger.find(reference) !== undefined,
       sentLines: () => [
         ...plan.batches.flatMap((batch) => batch.lines),
         ...this.acknowledged.all.map(({ line }) => line),
@@ -283,7 +287,7 @@ export class World {
     this.#ended = true;
     await this.#rewriteResults();
     const connection = this.disk.connection;
-    this.intake?.oracle.acknowledgeStored();
+    this.intake?.acknowledgeStored();
     this.intake?.oracle.checkAtEnd();
     checkAtEnd(this);
     this.#process?.die();

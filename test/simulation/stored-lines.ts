@@ -1,0 +1,83 @@
+import type { AcceptableLine } from '../../src/core/order/order-request.ts';
+import type { SimDisk } from './sim-disk.ts';
+
+/** What the outbox has of a line. */
+export interface StoredLine {
+  readonly quantity: number | null;
+  /** Of its first entry. */
+  readonly reference: string;
+}
+
+export interface StoredEntry {
+  readonly reference: string;
+  readonly state: string;
+  /** How many calls that spend were begun for it. */
+  readonly attempts: number;
+}
+
+type Identity = Pick<AcceptableLine, 'source' | 'orderId' | 'lineId'>;
+
+export const lineName = ({ source, orderId, lineId }: Identity): string => `${source}/${orderId}/${lineId}`;
+
+const ofLine = `FROM lines l JOIN requests r ON r.id = l.request_id WHERE r.source = ? AND r.order_id = ? AND l.line_id = ?`;
+
+/** Reads the outbox as it is on the disk, past the worker. */
+export class StoredLines {
+  readonly #disk: SimDisk;
+
+  constructor(disk: SimDisk) {
+    this.#disk = disk;
+  }
+
+  get inTransaction(): boolean {
+    return this.#disk.connection.inTransaction;
+  }
+
+  find({ source, orderId, lineId }: Identity): StoredLine | undefined {
+    const first = '(SELECT e.reference FROM entries e WHERE e.line_id = l.id ORDER BY e.id LIMIT 1) AS reference';
+    return this.#disk.connection
+      .prepare<[string, string, string], StoredLine>(`SELECT l.quantity, ${first} ${ofLine}`)
+      .get(source, orderId, lineId);
+  }
+
+  entries({ source, orderId, lineId }: Identity): readonly StoredEntry[] {
+    return this.#disk.connection
+      .prepare<[string, string, string], StoredEntry>(
+        `SELECT e.reference, e.state,
+                (SELECT count(*) FROM attempts a WHERE a.entry_id = e.id AND a.purpose = 'submit') AS attempts
+         FROM entries e WHERE e.line_id IN (SELECT l.id ${ofLine}) ORDER BY e.id`,
+      )
+      .all(source, orderId, lineId);
+  }
+
+  /** Whether the outbox shows people that something is wrong with the line, or that it was not accepted. */
+  isFlagged({ source, orderId, lineId }: Identity): boolean {
+    return (
+      this.#disk.connection
+        .prepare<[string, string, string]>(
+          'SELECT 1 FROM rejections WHERE (source = ? OR source IS NULL) AND order_id = ? AND (line_id = ? OR line_id IS NULL)',
+        )
+        .get(source, orderId, lineId) !== undefined
+    );
+  }
+
+  /** The ids of the lines of an order. */
+  linesOf(source: string, orderId: string): readonly string[] {
+    return this.#disk.connection
+      .prepare<[string, string], string>(
+        'SELECT l.line_id FROM lines l JOIN requests r ON r.id = l.request_id WHERE r.source = ? AND r.order_id = ? ORDER BY l.id',
+      )
+      .pluck()
+      .all(source, orderId);
+  }
+
+  /** The names of all lines. */
+  all(): readonly string[] {
+    return this.#disk.connection
+      .prepare<[], string>(
+        "SELECT r.source || '/' || r.order_id || '/' || l.line_id FROM lines l JOIN requests r ON r.id = l.request_id",
+      )
+      .pluck()
+      .all();
+  }
+}

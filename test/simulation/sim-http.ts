@@ -123,12 +123,12 @@ export class SimHttp {
   }
 
   #sendBody(incoming: SimIncoming, body: Buffer, isCut: boolean): void {
-    const half = this.#random.int(0, body.length);
+    const splitAt = this.#random.int(0, body.length);
     const firstMs = this.#random.int(1, 20);
-    this.#time.after(firstMs, () => void incoming.emit('data', body.subarray(0, half)));
+    this.#time.after(firstMs, () => void incoming.emit('data', body.subarray(0, splitAt)));
     this.#time.after(firstMs + this.#random.int(1, 500), () => {
       if (!isCut) {
-        incoming.emit('data', body.subarray(half));
+        incoming.emit('data', body.subarray(splitAt));
         incoming.emit('end');
       }
       incoming.emit('close');

@@ -57,7 +57,7 @@ export const mutants: readonly Mutant[] = [
     changes: [
       [
         "if (json === undefined) return unreadable('a success whose body is not complete JSON');",
-        "if (json === undefined) return { row: 'accepted', http, message: '', answer: { orderNumber: null, reference: null, status: null, statusClass: 'none', cost: null, currency: null, units: [{}, {}, {}, {}, {}] } };",
+        "if (json === undefined) return { row: 'accepted', http, message: '', answer: { orderNumber: null, reference: null, status: null, statusClass: 'refunded', cost: null, currency: null, units: [] } };",
       ],
     ],
   },
@@ -289,8 +289,8 @@ export const mutants: readonly Mutant[] = [
     file: settlement,
     changes: [
       [
-        'return answer.units.length >= (facts.quantity ?? 1);',
-        "return answer.units.length >= (facts.quantity ?? 1) || answer.statusClass !== 'none';",
+        "(verdict === null || verdict.kind === 'complete') && answer.statusClass !== 'pending'",
+        "answer.statusClass !== 'none'",
       ],
     ],
   },

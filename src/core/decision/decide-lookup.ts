@@ -2,7 +2,7 @@ import type { Random } from '../clock.ts';
 import { absentAfterLoss, reviewIfMaybeSplit, replacementFound } from './after-loss.ts';
 import { applyCell } from './decide-submission.ts';
 import { columnFor, decisionTable } from './decision-table.ts';
-import { notOurs, type OrderAnswer } from './order-answer.ts';
+import { notOurs, unreadText, type OrderAnswer } from './order-answer.ts';
 import { withoutAnswer, type LookupOutcome, type Outcome } from './outcome.ts';
 import { isOverdue } from './resend.ts';
 import {
@@ -52,7 +52,7 @@ function found(input: DecisionInput, answer: OrderAnswer, differs: string | null
   // Another purchase has this reference: nobody gets its units.
   if (differs !== null) return { ...reviewUnknown(input, 'answer_mismatch', differs), answer: notOurs(answer) };
   const settled = settleByAnswer(input, answer);
-  return settled.state === 'placed' && facts.state === 'placed' ? stillPlaced(input, settled) : settled;
+  return settled.state === 'placed' && facts.state === 'placed' ? stillPlaced(input, settled, answer) : settled;
 }
 
 /** A lookup for a cancel with an unknown outcome found the order that the eSIM came from. */
@@ -88,7 +88,7 @@ function showsCancelled(answer: OrderAnswer, iccid: string | null): boolean {
 }
 
 /** Accepted, and not all units are there yet. */
-function stillPlaced(input: DecisionInput, settled: Settlement): Settlement {
+function stillPlaced(input: DecisionInput, settled: Settlement, answer: OrderAnswer): Settlement {
   const { facts } = input;
   // The settlement delay is the one of the acceptance, from which the deadline for the units is counted.
   const placed = { ...settled, settlementDelayEndMs: facts.settlementDelayEndMs, settlementDelayMs: null };
@@ -96,7 +96,9 @@ function stillPlaced(input: DecisionInput, settled: Settlement): Settlement {
     return {
       ...placed,
       state: 'needs_review',
-      reviewReason: 'accepted, but its units did not come before the deadline',
+      reviewReason: ['accepted, but its units did not come before the deadline', unreadText(answer) ?? []]
+        .flat()
+        .join('; '),
     };
   }
   return { ...placed, tries: facts.tries + 1, dueAtMs: nextTryAtMs(input, 'standard', facts.tries) };

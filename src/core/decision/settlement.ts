@@ -1,14 +1,19 @@
 import type { Random } from '../clock.ts';
 import type { RejectedEntry, Replacement } from '../entry/replacement.ts';
 import type { EntryState, RecoveryStage } from '../entry/states.ts';
+import type { Operation } from '../order/operation.ts';
 import type { Purchase } from '../order/purchase.ts';
+import { withDelivered } from '../result/delivered-units.ts';
 import { decisionTable, type Column, type PauseKind } from './decision-table.ts';
-import type { OrderAnswer } from './order-answer.ts';
+import { judgeUnits, type OrderOfUnits, type UnitsVerdict } from './believable-units.ts';
+import { unreadText, type OrderAnswer, type Unit } from './order-answer.ts';
 import type { Outcome, OutcomeRow } from './outcome.ts';
 import { retryDelayMs, type ScheduleName } from './retry-schedule.ts';
 
 /** What is known about an entry when the end of one of its attempts is judged. */
-export interface EntryFacts extends RejectedEntry, Pick<Purchase, 'operation' | 'iccid'> {
+export interface EntryFacts extends RejectedEntry, OrderOfUnits, Pick<Purchase, 'iccid'> {
+  /** The units that earlier answers delivered. */
+  readonly units: readonly Unit[];
   readonly state: EntryState;
   readonly outcomeUnknown: boolean;
   /** When the settlement delay of the last ambiguous attempt ends; null when there is none. */
@@ -160,38 +165,66 @@ export function lookUpAfterDelay(input: DecisionInput, row: OutcomeRow): Settlem
   return { ...lookUpAgain(input, row), dueAtMs: input.nowMs + settlementDelayLeftMs };
 }
 
-/** Believes the answer to an order: what happens next depends on the units that were delivered. */
-export function settleByAnswer(input: DecisionInput, answer: OrderAnswer): Settlement {
+/**
+ * Believes the answer to an order: what happens next depends on the units that were delivered. Only units that can be believed
+ * are kept (`judgeUnits`).
+ */
+export function settleByAnswer(input: DecisionInput, shown: OrderAnswer): Settlement {
   const { facts, policy } = input;
+  const verdict = isOrder(facts.operation)
+    ? judgeUnits(shown.units, { ...facts, orderNumber: shown.orderNumber ?? facts.orderNumber })
+    : null;
+  const answer = verdict === null ? shown : { ...shown, units: verdict.units };
   const done = { ...unchanged(input, 'accepted'), ...outcomeKnown, answer };
-  const needsReview = (reviewReason: string): Settlement => ({ ...done, state: 'needs_review', reviewReason });
-  if (facts.operation === 'esim_cancel') return { ...done, state: 'fulfilled' };
+  const needsReview = (reason: string): Settlement => {
+    const reviewReason = [reason, unreadText(answer) ?? []].flat().join('; ');
+    return { ...done, state: 'needs_review', reviewReason };
+  };
+  if (facts.operation === 'esim_cancel')
+    return answer.statusClass === 'failed' && !/^cancel/i.test(answer.status ?? '')
+      ? needsReview(`the API accepted the cancel, but its status is "${answer.status}"`)
+      : { ...done, state: 'fulfilled' };
   // Spec 7: such a response is a success; the money is back in the balance.
   if (answer.statusClass === 'refunded') return { ...done, state: 'refunded' };
   if (answer.statusClass === 'failed')
     return needsReview(`the API accepted the order, but its status is "${answer.status}"`);
-  if (isComplete(facts, answer)) return { ...done, state: 'fulfilled' };
-  if (!policy.canLookUp) return needsReview('accepted without all units, and orders cannot be looked up');
+  const problem = verdict === null ? null : problemOf(facts, verdict, answer);
+  if (problem !== null) return needsReview(problem);
+  // A word such as "processing" means that codes may still change: believable or not, they are not delivered yet.
+  const isComplete = (verdict === null || verdict.kind === 'complete') && answer.statusClass !== 'pending';
+  if (isComplete) return { ...done, state: 'fulfilled' };
+  if (!policy.canLookUp)
+    return needsReview(
+      verdict?.kind === 'complete'
+        ? `accepted with all units, but its status is "${answer.status}", and orders cannot be looked up`
+        : 'accepted without all units, and orders cannot be looked up',
+    );
   const dueAtMs = nextTryAtMs(input, 'standard', 0);
   // A lookup may not show at once what was just accepted. Until the delay is over, its absence says nothing.
   return { ...done, state: 'placed', nextStep: 'lookup', tries: 0, dueAtMs, ...settlementDelayFromNow(input) };
 }
 
-/**
- * Whether everything that was ordered is there. Decided by the units, not by a status word: suppliers use many, and the
- * spec names only `refunded` (Spec 3).
- */
-function isComplete(facts: EntryFacts, answer: OrderAnswer): boolean {
-  switch (facts.operation) {
-    case 'gift_card_order':
-    case 'esim_order':
-      return answer.units.length >= (facts.quantity ?? 1);
-    case 'esim_topup':
-      // A top-up delivers nothing but its own acceptance.
-      return answer.statusClass !== 'pending';
-    case 'esim_cancel':
-      return true;
-  }
+/** Whether the operation delivers units. A top-up delivers nothing but its own acceptance. */
+function isOrder(operation: Operation): boolean {
+  return operation === 'gift_card_order' || operation === 'esim_order';
+}
+
+/** Why a person must look at the units, without any code; null when nobody must. */
+function problemOf(
+  facts: EntryFacts,
+  { kind, units, shown, different }: UnitsVerdict,
+  answer: OrderAnswer,
+): string | null {
+  const ordered = facts.quantity ?? 1;
+  if (kind === 'more')
+    return `the API shows ${different} units, but ${ordered} ${ordered === 1 ? 'was' : 'were'} ordered`;
+  // While the order is in progress, its units may still change.
+  if (answer.statusClass === 'pending') return null;
+  if (kind === 'repeated') return `the API shows a unit more than once: ${shown} units, ${different} different`;
+  const known = withDelivered(units, facts.units).length;
+  return kind === 'complete' && known > ordered
+    ? `the API has shown ${known} different units, one answer after the other, but ${ordered} ${ordered === 1 ? 'was' : 'were'} ordered`
+    : null;
 }
 
 /**

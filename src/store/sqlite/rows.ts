@@ -81,6 +81,7 @@ export function entryFrom(row: EntryRow, knownLimit: number | null = null): Entr
     firstSentAtMs: row.first_sent_at_ms,
     keyName: row.key_name,
     orderNumber: row.order_number,
+    units: unitsFrom(row.units),
     outcomeRow: row.outcome_row,
     errorCode: row.error_code,
     errorMessage: row.error_message,

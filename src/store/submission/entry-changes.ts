@@ -1,4 +1,5 @@
 import type { Statement } from 'better-sqlite3';
+import { keptUnits } from '../../core/decision/believable-units.ts';
 import { decisionTable } from '../../core/decision/decision-table.ts';
 import { outcomeRowFrom } from '../../core/decision/outcome.ts';
 import type { Settlement } from '../../core/decision/settlement.ts';
@@ -151,7 +152,8 @@ export class EntryChanges {
     const { nowMs, nowMono, bootId } = change.now;
     const { state, answer, error, settlementDelayMs } = settlement;
     assert(expected.includes(row.state), `${row.reference} is in ${expected.join(' or ')}, found ${row.state}`);
-    const units = withDelivered(answer?.units ?? [], unitsFrom(row.units));
+    const delivered = withDelivered(answer?.units ?? [], unitsFrom(row.units));
+    const units = delivered.slice(0, keptUnits(row.quantity));
     this.#change(
       row,
       state,

@@ -1,3 +1,4 @@
+import type { Unit } from '../../core/decision/order-answer.ts';
 import type { ResendVerdict } from '../../core/decision/resend.ts';
 import type { Settlement } from '../../core/decision/settlement.ts';
 import type { EntryState, RecoveryStage } from '../../core/entry/states.ts';
@@ -114,6 +115,8 @@ export interface Entry extends ReferencedPurchase {
   readonly firstSentAtMs: number | null;
   readonly keyName: string | null;
   readonly orderNumber: string | null;
+  /** The units that its answers delivered so far. */
+  readonly units: readonly Unit[];
   readonly outcomeRow: string | null;
   readonly errorCode: string | null;
   readonly errorMessage: string | null;

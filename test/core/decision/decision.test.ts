@@ -117,7 +117,7 @@ describe('the decision about a submission', () => {
     expect(settlement).toMatchObject({ state: 'waiting', counted: false, dueAtMs: now + 30_000, pause: null });
   });
 
-  it('decides by the units that are there, not by the status word', () => {
+  it('decides by the units that are there, and believes no word that says that they are', () => {
     const ordered = facts({ quantity: 2 });
     const one = decideSubmission(
       ordered,
@@ -128,7 +128,34 @@ describe('the decision about a submission', () => {
     );
     expect(one).toMatchObject({ state: 'placed', nextStep: 'lookup' });
     const two = answer({ status: 'processing', statusClass: 'pending', units: [{ code: 'A' }, { code: 'B' }] });
-    expect(decideSubmission(ordered, outcome('accepted', { answer: two }), policy, now, noJitter).state).toBe(
+    // A word that says "not yet" is believed: the codes may still change.
+    const early = decideSubmission(ordered, outcome('accepted', { answer: two }), policy, now, noJitter);
+    expect(early).toMatchObject({ state: 'placed', nextStep: 'lookup', answer: { units: two.units } });
+    for (const statusClass of ['done', 'none'] as const) {
+      const done = outcome('accepted', { answer: { ...two, statusClass } });
+      expect(decideSubmission(ordered, done, policy, now, noJitter).state).toBe('fulfilled');
+    }
+  });
+
+  it('flags for review what no lookup can complete', () => {
+    const early = answer({ status: 'processing', statusClass: 'pending' });
+    const blind = { ...policy, canLookUp: false };
+    const settlement = decideSubmission(facts(), outcome('accepted', { answer: early }), blind, now, noJitter);
+    expect(settlement).toMatchObject({
+      state: 'needs_review',
+      reviewReason: 'accepted with all units, but its status is "processing", and orders cannot be looked up',
+      answer: { units: early.units },
+    });
+  });
+
+  it('flags a cancel for review whose answer says that it failed', () => {
+    const cancel = facts({ operation: 'esim_cancel', iccid: '8900000000000000000' });
+    const failed = answer({ status: 'failed', statusClass: 'failed', units: [] });
+    expect(decideSubmission(cancel, outcome('accepted', { answer: failed }), policy, now, noJitter).state).toBe(
+      'needs_review',
+    );
+    const cancelled = answer({ status: 'cancelled', statusClass: 'failed', units: [] });
+    expect(decideSubmission(cancel, outcome('accepted', { answer: cancelled }), policy, now, noJitter).state).toBe(
       'fulfilled',
     );
   });

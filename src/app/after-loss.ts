@@ -18,13 +18,20 @@ export async function beginAfterLoss(
   const { windowMs, transitMs } = config.wholesale.limits;
   const waitMs = Math.max(config.submit.settlementDelayMs, windowMs + transitMs);
   // Paused first: a crash between the two steps has the loss noticed again.
-  await store.submission.pauses.open({
-    scope: 'account',
-    reason: 'older_copy',
-    message: `calls that are not known here may still be on their way: nothing is called for ${Math.ceil(waitMs / 1000)} s`,
-    openedBy: request.actor,
-    probeAtMs: nowMs + waitMs,
-    nowMs,
-  });
+  await pauseAccount(store, { openedBy: request.actor, waitMs, nowMs });
   await store.operator.beginAfterLoss({ ...request, nowMs, untilMs: nowMs + afterLossMs });
+}
+
+async function pauseAccount(
+  store: Store,
+  { openedBy, waitMs, nowMs }: { openedBy: string; waitMs: number; nowMs: number },
+): Promise<void> {
+  const { pauses } = store.submission;
+  const probeAtMs = nowMs + waitMs;
+  const message = `calls that are not known here may still be on their way: nothing is called for ${Math.ceil(waitMs / 1000)} s`;
+  await pauses.open({ scope: 'account', reason: 'older_copy', message, openedBy, probeAtMs, nowMs });
+  // The copy may have been made during another pause, which keeps its reason and may end sooner.
+  const stored = (await pauses.all()).find(({ scope }) => scope === 'account');
+  if (stored !== undefined && stored.probeAtMs !== null && stored.probeAtMs < probeAtMs)
+    await pauses.postponeProbe('account', probeAtMs);
 }

@@ -59,12 +59,18 @@ async function compare(
 }
 
 /** What asks the API whether the outbox is an older copy, about the entries that are here now. */
-export async function buildOlderCopyCheck(deps: OutboxDeps, store: Store): Promise<OlderCopyCheck> {
+export async function buildOlderCopyCheck(
+  deps: OutboxDeps,
+  store: Store,
+  progress: ProgressKeeper,
+): Promise<OlderCopyCheck> {
   const { entry: upToEntry } = await store.progress();
   const logger = deps.logger.child({ component: 'outbox' });
   const onFound = async (found: string): Promise<void> => {
     const reason = `this is an older copy of the outbox: ${found}`;
     await beginAfterLoss(deps, store, { actor: 'worker', reason });
+    // At once: the file is about the database as it was before.
+    await progress.write();
     logger.error(`${reason}. ${whatFollows}`);
   };
   return new OlderCopyCheck({ upToEntry, onFound });

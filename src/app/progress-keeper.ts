@@ -21,6 +21,7 @@ export class ProgressKeeper {
   readonly #logger: Logger;
   readonly #end = new AbortController();
   #loop: Promise<void> | null = null;
+  #writing: Promise<void> = Promise.resolve();
   #written = '';
   /** When the log last said that the file cannot be written; null while it can. */
   #warnedMono: number | null = null;
@@ -59,7 +60,13 @@ export class ProgressKeeper {
   }
 
   /** Writes the file if the outbox has come further since the last time. Never rejects. */
-  async write(): Promise<void> {
+  write(): Promise<void> {
+    // One at a time: all of them use the same draft.
+    this.#writing = this.#writing.then(() => this.#writeNow());
+    return this.#writing;
+  }
+
+  async #writeNow(): Promise<void> {
     try {
       const { replaced: _, ...progress } = await this.#store.progress();
       const text = JSON.stringify(progress);

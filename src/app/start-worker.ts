@@ -90,7 +90,7 @@ async function startOutbox(deps: WorkerDeps, life: Lifecycle, clock: ContinuousC
   const watch = watchDatabase(store, clock);
   await life.push('database watch', () => watch.stop());
   await store.storefronts.adoptShops({ shops: shopIdentities(config), nowMs: clock.wallMs() });
-  const olderCopy = await buildOlderCopyCheck(deps, store);
+  const olderCopy = await buildOlderCopyCheck(deps, store, progress);
   return { store, progress, incarnationId, watch, olderCopy, apiClock: new ApiClock(clock) };
 }
 

@@ -87,6 +87,18 @@ describe('order-sync init', () => {
     expect(pauses).toMatchObject([{ scope: 'account', reason: 'older_copy', probe_at: probedAt }]);
   });
 
+  it('after a loss lengthens a pause that the copy was made in, if it would end sooner', async () => {
+    const lost = knownInstallation();
+    const store = openOutbox(lost);
+    const pause = { scope: 'account', reason: 'api_disabled', message: '', openedBy: 'worker', nowMs };
+    await store.submission.pauses.open({ ...pause, probeAtMs: nowMs + 1000 });
+    await store.close();
+    await lost.run('init', '--after-loss');
+    const { pauses } = JSON.parse((await lost.run('queue', 'status', '--json')).stdout);
+    const probedAt = new Date(nowMs + 120_000).toISOString();
+    expect(pauses).toMatchObject([{ scope: 'account', reason: 'api_disabled', probe_at: probedAt }]);
+  });
+
   it('takes two installations with one secret for two, by their instance', async () => {
     const one = installation();
     await one.run('init');

@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
 import type { Clock } from '../core/clock.ts';
-import { afterLossMs } from '../core/decision/after-loss.ts';
+import { afterLossMs, olderCopyPause } from '../core/decision/after-loss.ts';
 import type { AfterLossRequest } from '../store/operator/operator.ts';
 import type { Store } from '../store/store.ts';
 
@@ -29,7 +29,7 @@ async function pauseAccount(
   const { pauses } = store.submission;
   const probeAtMs = nowMs + waitMs;
   const message = `calls that are not known here may still be on their way: nothing is called for ${Math.ceil(waitMs / 1000)} s`;
-  await pauses.open({ scope: 'account', reason: 'older_copy', message, openedBy, probeAtMs, nowMs });
+  await pauses.open({ scope: 'account', reason: olderCopyPause, message, openedBy, probeAtMs, nowMs });
   // The copy may have been made during another pause, which keeps its reason and may end sooner.
   const stored = (await pauses.all()).find(({ scope }) => scope === 'account');
   if (stored !== undefined && stored.probeAtMs !== null && stored.probeAtMs < probeAtMs)

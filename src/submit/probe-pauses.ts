@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { olderCopyPause } from '../core/decision/after-loss.ts';
 import type { Probe, ProbeQuestion } from '../core/decision/probe.ts';
 import { scopeFrom } from '../core/scopes/scope.ts';
 import type { Pause } from '../store/submission/submission.ts';
@@ -21,6 +22,11 @@ export async function probeDuePauses(
 ): Promise<void> {
   const { pauses, logger } = deps;
   for (const pause of pauses.toProbe()) {
+    if (pause.reason === olderCopyPause) {
+      await pauses.release(pause, 'the calls of the lost outbox have come to their end');
+      options.onChange();
+      continue;
+    }
     const read = await askFor(deps, pause, options.signal);
     // An answer to the old value of a key decides nothing: the scope stays due.
     if (read === null || read.isKeyReplaced) continue;

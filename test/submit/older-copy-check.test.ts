@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { withoutAnswer, type LookupOutcome } from '../../src/core/decision/outcome.ts';
 import { Dispatcher } from '../../src/submit/dispatcher.ts';
+import { probeDuePauses } from '../../src/submit/probe-pauses.ts';
 import { OlderCopyCheck } from '../../src/submit/older-copy-check.ts';
 import { attemptDeps } from '../support/attempt-deps.ts';
 import { answer, line, Outbox } from '../support/outbox.ts';
@@ -70,6 +71,17 @@ describe('the check for an older copy', () => {
     deps.gate.giveBack('main', 'read');
     await check.run(deps, signal);
     expect({ isOver: check.isOver, asked: asked.length }).toEqual({ isOver: true, asked: 1 });
+  });
+
+  it('has the pause after a loss end by its time alone, whatever the API would answer', async () => {
+    const { deps } = checkAgainst(() => ({ kind: 'absent' }));
+    const { pauses, clock } = deps;
+    const pause = { scope: 'account', reason: 'older_copy', message: '', openedBy: 'worker', nowMs: clock.wallMs() };
+    await outbox.store.submission.pauses.open({ ...pause, probeAtMs: clock.wallMs() });
+    await pauses.refresh();
+    // The port of this test answers no probe.
+    await probeDuePauses(deps, { signal, onChange: () => undefined });
+    expect(pauses.all).toEqual([]);
   });
 
   it('is made before the first order is sent, also while the API takes its time to answer', async () => {

@@ -18,6 +18,9 @@ import {
 /** How long after a loss shops may send their orders again. */
 export const afterLossMs = 7 * 86_400_000;
 
+/** The reason of the pause that lets the calls of the lost outbox come to their end. It needs no probe: it is only a wait. */
+export const olderCopyPause = 'older_copy';
+
 type Order = Pick<EntryFacts, 'operation' | 'rules' | 'quantity' | 'currency'>;
 
 /** Only gift cards are ordered in parts: the rejections that lead to it are theirs (Spec 7). */

@@ -1,8 +1,14 @@
-import type { Config } from '../config/config.ts';
 import type { Clock } from '../core/clock.ts';
 import { afterLossMs, olderCopyPause } from '../core/decision/after-loss.ts';
 import type { AfterLossRequest } from '../store/operator/operator.ts';
 import type { Store } from '../store/store.ts';
+import type { BudgetLimits, SubmitSettings } from '../submit/settings.ts';
+
+/** The part of the configuration that says how long the calls of a lost outbox may matter. */
+export interface AfterLossSettings {
+  readonly wholesale: { readonly limits: Pick<BudgetLimits, 'windowMs' | 'transitMs'> };
+  readonly submit: Pick<SubmitSettings, 'settlementDelayMs'>;
+}
 
 /**
  * From now on what the lost outbox may have sent is looked up before it is sent. Nothing at all is called at first: calls of
@@ -10,7 +16,7 @@ import type { Store } from '../store/store.ts';
  * @throws OrderSyncError DATABASE_WRITE_FAILED
  */
 export async function beginAfterLoss(
-  { config, clock }: { readonly config: Config; readonly clock: Pick<Clock, 'wallMs'> },
+  { config, clock }: { readonly config: AfterLossSettings; readonly clock: Pick<Clock, 'wallMs'> },
   store: Store,
   request: Pick<AfterLossRequest, 'actor' | 'reason' | 'replaced'>,
 ): Promise<void> {

@@ -1,11 +1,14 @@
+import type { ProgressPort } from '../config/progress-file.ts';
 import { reasonForOlderCopy } from '../core/outbox-progress.ts';
 import type { Store } from '../store/store.ts';
 import { OlderCopyCheck } from '../submit/older-copy-check.ts';
-import { beginAfterLoss } from './after-loss.ts';
+import { beginAfterLoss, type AfterLossSettings } from './after-loss.ts';
 import { ProgressKeeper } from './progress-keeper.ts';
 import type { WorkerDeps } from './worker-deps.ts';
 
-type OutboxDeps = Pick<WorkerDeps, 'config' | 'clock' | 'logger'>;
+interface OutboxDeps extends Pick<WorkerDeps, 'clock' | 'logger'> {
+  readonly config: AfterLossSettings;
+}
 
 const whatFollows =
   'Every order is looked up before it is sent, those of the next 7 days, too. Orders that were taken in since are missing here: send them again';
@@ -18,11 +21,11 @@ const whatFollows =
  */
 export async function noticeOlderCopy(
   deps: OutboxDeps,
-  { store, progressFile }: { readonly store: Store; readonly progressFile: string },
+  { store, file }: { readonly store: Store; readonly file: ProgressPort },
   person: string | null = null,
 ): Promise<{ readonly progress: ProgressKeeper; readonly olderCopy: string | null }> {
   const logger = deps.logger.child({ component: 'outbox' });
-  const progress = new ProgressKeeper(progressFile, { store, clock: deps.clock, logger });
+  const progress = new ProgressKeeper(file, { store, clock: deps.clock, logger });
   const olderCopy = await compare({ ...deps, logger }, store, progress, person);
   await progress.write();
   return { progress, olderCopy };

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import type { Config } from '../config/config.ts';
-import { progressFilePath } from '../config/progress-file.ts';
+import { progressFile, progressFilePath, type ProgressPort } from '../config/progress-file.ts';
 import { readReferenceSecret } from '../config/reference-secret.ts';
 import { openStore } from '../store/sqlite-store.ts';
 import type { Store } from '../store/store.ts';
@@ -9,7 +9,7 @@ import type { Store } from '../store/store.ts';
  * Opens the outbox of a configuration as its only writer, and names its progress file. `noticeOlderCopy` comes next.
  * @param init whether a missing database may be created, and a missing reference secret with it
  */
-export function openOutbox(config: Config, init: Config['init']): { store: Store; progressFile: string } {
+export function openOutbox(config: Config, init: Config['init']): { store: Store; file: ProgressPort } {
   const mayCreate = init === 'if-missing' && !existsSync(config.databasePath);
   if (mayCreate) mkdirSync(config.dataDir, { recursive: true, mode: 0o750 });
   const namespace = {
@@ -25,5 +25,5 @@ export function openOutbox(config: Config, init: Config['init']): { store: Store
     upstream: config.wholesale.upstream,
     sinks: ['folder', ...(config.results.callback === null ? [] : ['callback'])],
   });
-  return { store, progressFile: progressFilePath(config, namespace) };
+  return { store, file: progressFile(progressFilePath(config, namespace)) };
 }

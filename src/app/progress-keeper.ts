@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { CheckStatus } from '../admin/health-server.ts';
-import { readProgressFile, writeProgressFile, type ProgressReading } from '../config/progress-file.ts';
+import type { ProgressPort, ProgressReading } from '../config/progress-file.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
 import type { Store } from '../store/store.ts';
 
@@ -15,8 +15,8 @@ const reminderMs = 3_600_000;
  * bought as before.
  */
 export class ProgressKeeper {
-  readonly #path: string;
-  readonly #store: Store;
+  readonly #file: ProgressPort;
+  readonly #store: Pick<Store, 'progress'>;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #end = new AbortController();
@@ -26,15 +26,15 @@ export class ProgressKeeper {
   /** When the log last said that the file cannot be written; null while it can. */
   #warnedMono: number | null = null;
 
-  constructor(path: string, deps: { store: Store; clock: Clock; logger: Logger }) {
-    this.#path = path;
+  constructor(file: ProgressPort, deps: { store: Pick<Store, 'progress'>; clock: Clock; logger: Logger }) {
+    this.#file = file;
     this.#store = deps.store;
     this.#clock = deps.clock;
     this.#logger = deps.logger;
   }
 
   read(): ProgressReading {
-    return readProgressFile(this.#path);
+    return this.#file.read();
   }
 
   health(): CheckStatus {
@@ -71,9 +71,9 @@ export class ProgressKeeper {
       const { replaced: _, ...progress } = await this.#store.progress();
       const text = JSON.stringify(progress);
       if (text === this.#written) return;
-      await writeProgressFile(this.#path, progress, isoTime(this.#clock.wallMs()));
+      await this.#file.write(progress, isoTime(this.#clock.wallMs()));
       this.#written = text;
-      if (this.#warnedMono !== null) this.#logger.info({ file: this.#path }, 'the progress file is written again');
+      if (this.#warnedMono !== null) this.#logger.info({ file: this.#file.path }, 'the progress file is written again');
       this.#warnedMono = null;
     } catch (error) {
       this.#warn(error instanceof Error ? error.message : String(error));
@@ -85,7 +85,7 @@ export class ProgressKeeper {
     if (this.#warnedMono !== null && now - this.#warnedMono < reminderMs) return;
     this.#warnedMono = now;
     this.#logger.warn(
-      { file: this.#path, error: message },
+      { file: this.#file.path, error: message },
       'the progress file cannot be written: an older copy of the database may not be noticed. Make its folder writable, or set reference.progress_folder',
     );
   }

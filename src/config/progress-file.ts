@@ -18,6 +18,22 @@ export type ProgressReading =
   | { readonly kind: 'missing' }
   | { readonly kind: 'unreadable'; readonly message: string };
 
+/** Where the progress of an outbox is kept; the simulation keeps it in memory. */
+export interface ProgressPort {
+  /** Names the place in the log. */
+  readonly path: string;
+  /** Never throws: without this file an older copy is not noticed by it, and nothing else is missing. */
+  read(): ProgressReading;
+  /** Replaces the file in one step. Rejects with the error of the disk. */
+  write(progress: OutboxProgress, writtenAt: string): Promise<void>;
+}
+
+export const progressFile = (path: string): ProgressPort => ({
+  path,
+  read: () => readProgressFile(path),
+  write: (progress, writtenAt) => writeProgressFile(path, progress, writtenAt),
+});
+
 /**
  * The progress file of an installation. Two that share a reference secret on purpose, such as a sandbox and a production
  * worker, have files of their own: the name depends on the instance, the prefix and the upstream.
@@ -28,8 +44,7 @@ export function progressFilePath({ reference, wholesale }: Config, namespace: Re
   return join(reference.progressFolder, name);
 }
 
-/** Never throws: without this file an older copy is not noticed by it, and nothing else is missing. */
-export function readProgressFile(path: string): ProgressReading {
+function readProgressFile(path: string): ProgressReading {
   try {
     const { database_id: databaseId, ...counts } = schema.parse(JSON.parse(readFileSync(path, 'utf8')));
     return { kind: 'read', progress: { databaseId, ...counts } };
@@ -41,8 +56,7 @@ export function readProgressFile(path: string): ProgressReading {
   }
 }
 
-/** Replaces the file in one step. Rejects with the error of the disk. */
-export async function writeProgressFile(path: string, progress: OutboxProgress, writtenAt: string): Promise<void> {
+async function writeProgressFile(path: string, progress: OutboxProgress, writtenAt: string): Promise<void> {
   const { databaseId, attempt, entry, decision } = progress;
   const content = { about, database_id: databaseId, attempt, entry, decision, written_at: writtenAt };
   await writeFileAtomically(path, `${JSON.stringify(content, null, 2)}\n`);

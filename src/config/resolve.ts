@@ -36,8 +36,18 @@ export function withDerivedDefaults(document: ConfigDocument, cwd: string) {
       },
       webhook: withAbsoluteSkuMaps(document.intake.webhook, absolute),
     },
+    submit: submitDefaults(document),
     results: { ...document.results, folder: absolute(document.results.folder ?? join(dataDir, 'results')) },
   };
+}
+
+/**
+ * The budget of every key can be used up while each call takes 10 s: at 20 orders a minute, a key has 3 calls under way
+ * then. The rest is for lookups, and for outcomes that are unknown.
+ */
+function submitDefaults({ submit, wholesale }: ConfigDocument) {
+  const concurrency = submit.concurrency ?? 4 + 4 * Math.max(1, wholesale.keys.length);
+  return { ...submit, concurrency, max_unknown_outcomes: submit.max_unknown_outcomes ?? concurrency };
 }
 
 function withAbsoluteSkuMaps(webhook: WebhookDocument, absolute: (path: string) => string): WebhookDocument {

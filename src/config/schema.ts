@@ -130,10 +130,15 @@ const wholesale = z
 
 const submit = z
   .strictObject({
-    concurrency: count(1, 100).default(8).describe('Calls under way at once.').meta(live),
+    concurrency: count(1, 100)
+      .optional()
+      .describe('Calls under way at once. Default: 8 with one key, and 4 more for each further key.')
+      .meta(live),
     max_unknown_outcomes: count(1, 1000)
-      .default(5)
-      .describe('Entries with an unknown outcome. While there are this many, the worker buys nothing new.')
+      .optional()
+      .describe(
+        'Entries with an unknown outcome, counted together with the spending calls under way. While there are this many, the worker buys nothing new. Default: `submit.concurrency`.',
+      )
       .meta(live),
     settlement_delay_ms: durationMs(0, 86_400_000)
       .default(120_000)

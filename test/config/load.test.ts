@@ -26,7 +26,7 @@ describe('loading a configuration', () => {
         limits: { windowMs: 60_000, requests: 60, orders: 20 },
       },
       submit: {
-        maxUnknownOutcomes: 5,
+        maxUnknownOutcomes: 8,
         settlementDelayMs: 120_000,
         referenceExpiryMs: 86_400_000,
         cancelTries: 3,

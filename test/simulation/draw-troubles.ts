@@ -78,7 +78,7 @@ function drawLookupTroubles(random: SeededRandom, endMs: number): LookupTrouble[
   return families.map((family) => ({ ...span, kind, family }));
 }
 
-/** Corrections of the wall clock, forward and back, from part a minute to two weeks. */
+/** Corrections of the wall clock, forward and back, from 30 seconds to two weeks. */
 export function drawWallJumps(random: SeededRandom, endMs: number): WallJump[] {
   const jumps: WallJump[] = [];
   while (jumps.length < 3 && random.chance(jumps.length === 0 ? 0.35 : 0.4)) {

@@ -51,13 +51,13 @@ export class MachineClock implements Clock {
     for (const sleeper of this.#sleepers) if (sleeper.untilMono <= this.#monoMs) sleeper.wake();
   }
 
-  /** Lets time pass second by second, as long as there is anything to be done in between, until the condition holds. */
-  async passUntil(isDone: () => boolean, limitMs: number): Promise<number> {
+  /** Lets time pass in steps, as long as there is anything to be done in between, until the condition holds. */
+  async passUntil(isDone: () => boolean, limitMs: number, stepMs = 1000): Promise<number> {
     const startMono = this.#monoMs;
     for (;;) {
       await this.#allAsleep();
       if (isDone() || this.#monoMs - startMono >= limitMs) return this.#monoMs - startMono;
-      this.pass(1000);
+      this.pass(stepMs);
     }
   }
 

@@ -215,7 +215,8 @@ const acceptedStates: ReadonlySet<EntryState> = new Set(['fulfilled', 'placed', 
 /** What the end of a call says about its scopes. */
 function endedCallOf(attempt: OpenAttempt, outcome: Outcome, settlement: Settlement): EndedCall {
   const { entry, purpose, trialOf } = attempt;
-  const wasUnsettled = purpose === 'submit' || entry.state === 'unknown';
+  // For its scopes an accepted order is a success, whatever becomes of the entry. A poll of a placed one is none.
+  const isFound = entry.state === 'unknown' && settlement.row === 'accepted' && acceptedStates.has(settlement.state);
   return {
     entryId: entry.id,
     purpose,
@@ -223,7 +224,7 @@ function endedCallOf(attempt: OpenAttempt, outcome: Outcome, settlement: Settlem
     row: outcome.row,
     message: outcome.message,
     isAnswered: outcome.http !== null,
-    isAccepted: wasUnsettled && settlement.row === 'accepted' && acceptedStates.has(settlement.state),
+    isAccepted: purpose === 'submit' ? outcome.row === 'accepted' : isFound,
     isProvenAbsent: purpose === 'lookup' && entry.state === 'unknown' && settlement.state === 'waiting',
     trialOf,
   };

@@ -240,6 +240,7 @@ export class Dispatcher {
       maxUnknownOutcomes: this.#options.maxUnknownOutcomes,
       isProvenProduct: (product) => this.#attempts.isProvenProduct(product),
       trials: pauses.trials(),
+      earlyTrials: pauses.earlyTrials(),
       render: (entry) => wholesale.render(entry),
       judgeResend: (entry, originReference) => {
         const verdict = this.#attempts.judgeResend(entry, originReference);

@@ -4,7 +4,7 @@ import { outcomeRowFrom, type OutcomeRow } from '../core/decision/outcome.ts';
 import type { Probe } from '../core/decision/probe.ts';
 import { evidenceRule } from '../core/scopes/evidence.ts';
 import { judgeCall, trialDelayMs, type EndedCall } from '../core/scopes/judge-call.ts';
-import { keyScope } from '../core/scopes/scope.ts';
+import { keyScope, scopeFrom } from '../core/scopes/scope.ts';
 import type { Store } from '../store/store.ts';
 import type { Pause, ScopeChange, ScopeFindings } from '../store/submission/submission.ts';
 
@@ -108,6 +108,14 @@ export class Pauses {
   trials(): readonly string[] {
     return this.#due()
       .filter((pause) => endsByTrial(pause) || this.#askedByOrder.has(pause.scope))
+      .map((pause) => pause.scope)
+      .filter((scope) => !this.#trials.has(scope));
+  }
+
+  /** The families of which an order may be sent now if it is of a product that has not failed. */
+  earlyTrials(): readonly string[] {
+    return this.#pauses
+      .filter((pause) => scopeFrom(pause.scope)?.kind === 'family' && endsByTrial(pause))
       .map((pause) => pause.scope)
       .filter((scope) => !this.#trials.has(scope));
   }

@@ -47,6 +47,22 @@ describe('orders that are rejected one after the other because of how they are w
     expect(worker.counts()).toMatchObject({ rejected: 5, pending: 2 });
   });
 
+  it('of two products pause their family until an order of another product is accepted, at once', async () => {
+    const strange = { fault: 'answer', status: 422, body: '{"error":{"code":"strange","message":"?"}}' } as const;
+    const faults = ['steam-usd-5', 'steam-usd-10'].map((item) => ({ fault: strange, match: { item } }));
+    const worker = await submission({
+      concurrency: 1,
+      retryTimeScale: 1,
+      sandbox: { limits: { enabled: false }, faults },
+    });
+    const failing = ['steam-usd-5', 'steam-usd-10', 'steam-usd-5', 'steam-usd-10', 'steam-usd-5', 'steam-usd-10'];
+    await worker.accept(failing.map((variant) => ({ variant })));
+    while (!(await pausesOf(worker)).some(({ scope }) => scope === 'family:gift_card')) await turn(worker);
+    await worker.accept(Array.from({ length: 5 }, () => ({ variant: 'steam-usd-20' })));
+    while (worker.counts().fulfilled < 5) await turn(worker);
+    expect((await pausesOf(worker)).map(({ scope }) => scope)).not.toContain('family:gift_card');
+  });
+
   it('are tried again one at a time, whatever the concurrency, later each time', async () => {
     const worker = await submission({ ...misfit, concurrency: 8, retryTimeScale: 0.0002 });
     await worker.accept(Array.from({ length: 8 }, () => ({})));

@@ -43,6 +43,12 @@ export function readPausedScopes(database: Sqlite, trials: readonly string[] = [
   return { account: all.has('account'), keys, all, byPerson };
 }
 
+/** The same scopes, without one that the worker paused. */
+export function withoutScope(paused: PausedScopes, scope: string): PausedScopes {
+  const all = new Set([...paused.all].filter((it) => it !== scope || paused.byPerson.has(it)));
+  return { ...paused, all };
+}
+
 /** Whether new entries of a lane wait for a paused scope. */
 export function isLanePaused({ balance, hasFallback, product, family }: Lane, paused: PausedScopes): boolean {
   if (isSendPaused({ balance, product, family }, paused)) return true;

@@ -27,6 +27,12 @@ export class ScopeEvidence {
         `SELECT scope, reason, entry_id AS entryId, product FROM scope_evidence
          WHERE scope IN (SELECT value FROM json_each(:scopes)) AND at_ms > :sinceMs`,
       ),
+      products: database
+        .prepare<[string], string>(
+          `SELECT DISTINCT e.product FROM scope_evidence e JOIN pauses p ON p.scope = e.scope AND p.reason = e.reason
+           WHERE e.scope = ? AND e.product IS NOT NULL`,
+        )
+        .pluck(),
       count: database
         .prepare<[string, string], number>('SELECT count(*) FROM scope_evidence WHERE scope = ? AND reason = ?')
         .pluck(),
@@ -47,6 +53,11 @@ export class ScopeEvidence {
     const pauses = readPauses(this.#database).filter((pause) => scopes.includes(pause.scope));
     const parameters = { scopes: JSON.stringify(scopes), sinceMs: nowMs - countedForMs };
     return { evidence: this.#statements.find.all(parameters), pauses: pauses satisfies readonly JudgedPause[] };
+  }
+
+  /** The products that a paused family failed with. */
+  productsAgainst(scope: string): ReadonlySet<string> {
+    return new Set(this.#statements.products.all(scope));
   }
 
   /** Returns whether a pause was opened, postponed or ended. */

@@ -1,7 +1,7 @@
 import { canTransition, type EntryState } from '../../core/entry/states.ts';
 import { mayStart } from '../../core/scopes/exposure.ts';
 import { scopesJudged } from '../../core/scopes/judge-call.ts';
-import { scopesOf } from '../../core/scopes/scope.ts';
+import { scopesOf, type EntryScopes } from '../../core/scopes/scope.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import type { SqliteResults } from '../results/sqlite-results.ts';
 import { inTransaction, longestText, type Sqlite } from '../sqlite/database.ts';
@@ -14,7 +14,7 @@ import type { EntryChanges } from './entry-changes.ts';
 import { originOf } from './esim-origins.ts';
 import { SqliteLookupProofs } from './lookup-proofs.ts';
 import { readExposure } from './open-calls.ts';
-import { isLanePaused, readPausedScopes, readPauses, type PausedScopes } from './paused-scopes.ts';
+import { isLanePaused, readPausedScopes, readPauses, withoutScope, type PausedScopes } from './paused-scopes.ts';
 import type { SqlitePauses } from './pauses.ts';
 import { ProductCosts } from './product-costs.ts';
 import { ScopeEvidence } from './scope-evidence.ts';
@@ -34,6 +34,9 @@ const lookedUp: readonly EntryState[] = ['unknown', 'placed'];
 
 /** How many entries that may not be sent one claim passes over: it must not hold the others up. */
 const passedOverAtOnce = 100;
+
+/** With more products than this the family is the better explanation: then its trials keep their distance. */
+const fewProducts = 5;
 
 /** Claims entries and opens their attempts; closes the attempts and settles their entries. */
 export class SqliteSubmission implements Submission {
@@ -144,10 +147,22 @@ export class SqliteSubmission implements Submission {
     return [...trials, ...counted.map(({ scope }) => scope)];
   }
 
+  /**
+   * Whether a lane's order may be the trial of its paused family now: its product is not one of the few that failed, so it
+   * is the question that tells a family from its products.
+   */
+  #earlyTrials({ earlyTrials = [] }: AttemptClaim): (lane: EntryScopes) => boolean {
+    const failed = new Map(earlyTrials.map((scope) => [scope, this.#evidence.productsAgainst(scope)]));
+    return ({ family, product }) => {
+      const products = failed.get(family);
+      return product !== null && products !== undefined && products.size < fewProducts && !products.has(product);
+    };
+  }
+
   /** A lookup can be the trial of the account only: it says nothing about what a narrower scope sells. */
-  #trialOf(row: EntryRow, { step, trials }: AttemptClaim): readonly string[] {
+  #trialOf(row: EntryRow, { step, trials, earlyTrials = [] }: AttemptClaim): readonly string[] {
     const scopes = step === 'send' ? scopesJudged(scopesOf(row)) : ['account'];
-    return scopes.filter((scope) => trials.includes(scope));
+    return scopes.filter((scope) => trials.includes(scope) || earlyTrials.includes(scope));
   }
 
   /**
@@ -178,11 +193,12 @@ export class SqliteSubmission implements Submission {
   /** The next entry whose outcome is known, of a lane in which another call may be opened. */
   #nextNew(claim: AttemptClaim, paused: PausedScopes): EntryRow | null {
     const { nowMs, maxUnknownOutcomes, isProvenProduct, trials } = claim;
+    const early = this.#earlyTrials(claim);
     const exposure = readExposure(this.#database);
     return this.#due.toSend(nowMs, {
       mayClaim: (lane) => {
         const { product, family } = lane;
-        if (isLanePaused(lane, paused)) return false;
+        if (isLanePaused(lane, early(lane) ? withoutScope(paused, family) : paused)) return false;
         const isProven = product !== null && isProvenProduct(product);
         if (!mayStart(exposure, { product, isProven }, maxUnknownOutcomes)) return false;
         // A cancel delivers nothing, so it does not wait for the first delivered order.

@@ -221,8 +221,9 @@ function problemOf(
   // While the order is in progress, its units may still change.
   if (answer.statusClass === 'pending') return null;
   if (kind === 'repeated') return `the API shows a unit more than once: ${shown} units, ${different} different`;
+  if (kind !== 'complete') return null;
   const known = withDelivered(units, facts.units).length;
-  return kind === 'complete' && known > ordered
+  return known > ordered
     ? `the API has shown ${known} different units, one answer after the other, but ${ordered} ${ordered === 1 ? 'was' : 'were'} ordered`
     : null;
 }

@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { judgeUnits, keptUnits, type OrderOfUnits } from '../../../src/core/decision/believable-units.ts';
 import { decideLookup } from '../../../src/core/decision/decide-lookup.ts';
@@ -178,6 +179,59 @@ describe('the units of an order', () => {
     const verdict = judgeUnits(units, card);
     expect(verdict).toMatchObject({ kind: 'more', shown: 20_000, different: 20_000 });
     expect(verdict.units).toHaveLength(keptUnits(1));
+  });
+});
+
+describe('any list of units', () => {
+  const real = fc
+    .constantFrom('AAAA-BBBB', 'CCCC-DDDD', 'EEEE-FFFF', 'GGGG-HHHH')
+    .map((text) => ({ text, isReal: true }));
+  const placeholder = fc
+    .constantFrom('PENDING', 'n/a', '****', '0000-0000', 'xxxx', 'Steam 10', 'OS-ABC234', 'gc 77', '')
+    .map((text) => ({ text, isReal: false }));
+
+  it('is complete only with exactly as many real and different codes as were ordered', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.oneof(real, placeholder), { maxLength: 8 }),
+        fc.integer({ min: 1, max: 4 }),
+        (all, quantity) => {
+          const verdict = judgeUnits(
+            all.map(({ text }) => ({ code: text })),
+            { ...card, quantity },
+          );
+          const codes = all.flatMap(({ text, isReal }) => (isReal ? [text] : []));
+          expect(verdict.units.map((unit) => unit.code)).toEqual(codes);
+          const isEach = new Set(codes).size === codes.length;
+          expect(verdict.kind === 'complete').toBe(isEach && codes.length === quantity);
+          expect(verdict.kind === 'more').toBe(new Set(codes).size > quantity);
+          expect(verdict.kind === 'fewer').toBe(isEach && codes.length < quantity);
+        },
+      ),
+    );
+  });
+
+  it('of any text is judged without a throw', () => {
+    const text = fc.option(fc.string({ unit: 'binary' }), { nil: undefined });
+    const unit = fc.record({
+      code: text,
+      pin: text,
+      url: text,
+      status: text,
+      iccid: text,
+      lpa: text,
+      matching_id: text,
+    });
+    fc.assert(
+      fc.property(fc.array(unit), fc.constantFrom(card, esim), (units, order) => {
+        const given = units.map(
+          (one): Unit => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)),
+        );
+        const verdict = judgeUnits(given, order);
+        expect(verdict.shown).toBeLessThanOrEqual(units.length);
+        expect(verdict.different).toBeLessThanOrEqual(verdict.shown);
+      }),
+    );
   });
 });
 

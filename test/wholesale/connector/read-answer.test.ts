@@ -287,6 +287,7 @@ describe('a lookup finds', () => {
     ['an order without its reference', '{"id":1,"status":"completed"}'],
     ['ours in a list', '{"data":[{"reference":"q","id":2},{"reference":"r","id":1}]}'],
     ['ours in a list of orders with numbers of their own', '{"data":[{"reference":"S-1","client_reference":"r"}]}'],
+    ['a refund, which says enough', '{"status":"refunded"}'],
     ['ours in a bare list', '[{"reference":"r","id":1}]'],
     ['ours in a list beside a status of the answer', '{"status":"success","data":[{"reference":"r","id":1}]}'],
   ])('%s', (_what, text) => {
@@ -300,6 +301,8 @@ describe('a lookup finds', () => {
     ['an object of something else', '{"ok":true}'],
     ['an empty list beside a status of the answer', '{"status":"success","data":[]}'],
     ['an answer that says that it failed', '{"success":false,"data":[{"reference":"r","id":1}]}'],
+    ['a status without an order', '{"status":"success","data":null}'],
+    ['a pending status without an order', '{"status":"processing"}'],
     ['an error of another form', '{"code":"E404","message":"no such order"}'],
     ['nothing', '{}'],
   ])('nothing in %s', (_what, text) => {

@@ -225,7 +225,7 @@ describe('any list of units', () => {
     fc.assert(
       fc.property(fc.array(unit), fc.constantFrom(card, esim), (units, order) => {
         const given = units.map(
-          (one): Unit => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)),
+          (fields): Unit => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)),
         );
         const verdict = judgeUnits(given, order);
         expect(verdict.shown).toBeLessThanOrEqual(units.length);

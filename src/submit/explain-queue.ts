@@ -8,13 +8,13 @@ import { productUnknownLimit } from '../core/scopes/exposure.ts';
 import { readLane } from '../store/intake/lanes.ts';
 import type { OutboxReader } from '../store/read/outbox-reader.ts';
 import type { QueuedEntry, QueueFacts } from '../store/read/queue-facts.ts';
-import type { Pause } from '../store/submission/submission.ts';
+import { isHeldUpBy, type PauseEffect } from '../store/read/pause-effects.ts';
 import type { BudgetGate, KeyUsage } from './budget-gate.ts';
 import { sendingReserveBytes } from './disk-guard.ts';
 
 /** Where an explanation comes from. */
 export interface QueueSources {
-  readonly read: Pick<OutboxReader, 'queueFacts' | 'queuedEntry' | 'pauses'>;
+  readonly read: Pick<OutboxReader, 'queueFacts' | 'queuedEntry'>;
   readonly nowMs: number;
   readonly maxUnknownOutcomes: number;
   /** The running worker's own gate; null when no worker runs: then there is no forecast. */
@@ -42,13 +42,14 @@ export function explain(sources: QueueSources, reference: string | null): QueueE
   });
 }
 
-export function pauseView(pause: Pause): PauseView {
-  const { scope, reason, message, openedBy, sinceMs, probeAtMs, probes } = pause;
+export function pauseView(pause: PauseEffect): PauseView {
+  const { scope, reason, message, openedBy, sinceMs, probeAtMs, probes, holdsUp } = pause;
   const probeAt = probeAtMs === null ? null : isoTime(probeAtMs);
-  return { scope, reason, message, opened_by: openedBy, since: isoTime(sinceMs), probe_at: probeAt, probes };
+  const since = isoTime(sinceMs);
+  return { scope, reason, message, opened_by: openedBy, since, probe_at: probeAt, probes, holds_up: holdsUp };
 }
 
-/** Who paused a scope, when and why, and when the worker probes it. */
+/** Who paused a scope, when and why, what it holds up, and when the worker tries it. */
 export function pauseText({
   scope,
   since,
@@ -56,9 +57,11 @@ export function pauseText({
   reason,
   message,
   probe_at: probeAt,
+  holds_up: holdsUp,
 }: PauseView): string {
-  const probe = probeAt === null ? '' : `; probed again at ${probeAt}`;
-  return `${scope} is paused since ${since} by ${openedBy}: ${reason}: ${message}${probe}`;
+  const probe = probeAt === null ? '' : `; tried again at ${probeAt}`;
+  const heldUp = `; it holds up ${holdsUp} ${holdsUp === 1 ? 'entry' : 'entries'}`;
+  return `${scope} is paused since ${since} by ${openedBy}: ${reason}: ${message}${heldUp}${probe}`;
 }
 
 /** Explains one moment: the facts of the outbox, the pauses, and the budget as the worker's gate knows it. */
@@ -72,7 +75,7 @@ class Explanation {
   constructor(sources: QueueSources) {
     this.#sources = sources;
     this.#facts = sources.read.queueFacts(sources.nowMs);
-    this.#pauses = sources.read.pauses().map(pauseView);
+    this.#pauses = this.#facts.pauses.map(pauseView);
     this.#usage = sources.worker?.gate.usage() ?? [];
     this.#keys = this.#usage.map((key) => this.#explainKey(key));
   }
@@ -173,14 +176,11 @@ class Explanation {
   }
 
   #pausesOf(entry: QueuedEntry): readonly string[] {
-    const { product, family, balance, hasFallback } = readLane(entry.lane);
-    return this.#pauses
-      .filter(({ scope, probe_at: probeAt }) => {
-        // An order with a fallback balance may be charged to that one, unless a person paused its first balance.
-        if (scope === balance) return !(hasFallback && probeAt !== null);
-        return scope === product || scope === family;
-      })
-      .map(pauseText);
+    const { state, lane } = entry;
+    if (state !== 'pending' && state !== 'waiting' && state !== 'unknown') return [];
+    return this.#facts.pauses
+      .filter((pause) => isHeldUpBy({ state, lane }, pause))
+      .map((pause) => pauseText(pauseView(pause)));
   }
 
   /** What slows everything down without stopping it. */

@@ -95,25 +95,31 @@ describe('deciding on an entry while no worker runs', () => {
 });
 
 describe('pausing a scope', () => {
-  it('lasts until somebody resumes it, and is shown with its reason', async () => {
+  // One entry of steam-10 is to be sent, and none of an eSIM.
+  const scopes: readonly [string, number][] = [
+    ['family:esim', 0],
+    ['variant:steam-10', 1],
+    [`plan:${'p'.repeat(128)}`, 0],
+  ];
+  it.each(scopes)('lasts until somebody resumes it, and is shown with what it holds up: %s', async (scope, heldUp) => {
     const outbox = await filled();
-    const stop = ['queue', 'pause', 'family:esim', ...why];
-    expect((await outbox.run(...stop)).stdout).toBe('family:esim is paused until it is resumed\n');
+    const stop = ['queue', 'pause', scope, ...why];
+    expect((await outbox.run(...stop)).stdout).toBe(`${scope} is paused until it is resumed\n`);
     expect((await outbox.run('queue', 'status')).stdout).toMatch(
-      /family:esim +2026-11-21 12:00:00Z +cli:\S+ +manual: asked by the shop/,
+      new RegExp(`${scope} +2026-11-21 12:00:00Z +cli:\\S+ +${heldUp} +manual: asked by the shop`),
     );
     expect((await outbox.run(...stop)).code).toBe(5);
-    expect(JSON.parse((await outbox.run('queue', 'resume', 'family:esim', '--json', ...why)).stdout)).toEqual({
-      scope: 'family:esim',
+    expect(JSON.parse((await outbox.run('queue', 'resume', scope, '--json', ...why)).stdout)).toEqual({
+      scope,
       paused: false,
     });
-    expect((await outbox.run('queue', 'resume', 'family:esim', ...why)).code).toBe(5);
+    expect((await outbox.run('queue', 'resume', scope, ...why)).code).toBe(5);
   });
 
   it('takes over a pause of the worker, and refuses a scope that names nothing', async () => {
     const outbox = await filled();
     expect((await outbox.run('queue', 'pause', 'balance:EUR', ...why)).code).toBe(0);
-    for (const scope of ['everything', 'family:book', 'balance:usd', 'key:nobody', 'account:']) {
+    for (const scope of ['everything', 'family:book', 'balance:usd', 'key:nobody', 'account:', 'variant:', 'plan']) {
       expect([scope, (await outbox.run('queue', 'pause', scope, ...why)).code]).toEqual([scope, 2]);
     }
   });

@@ -257,8 +257,8 @@ describe('order-sync queue status', () => {
       rejected      1
       needs_review  1
 
-      PAUSED       SINCE                 BY      REASON
-      balance:EUR  2026-11-21 11:00:00Z  worker  insufficient_balance: Balance too low
+      PAUSED       SINCE                 BY      HOLDS UP  REASON
+      balance:EUR  2026-11-21 11:00:00Z  worker  0         insufficient_balance: Balance too low
 
       ATTENTION                      SINCE                 ORDER         REASON
       os-6kaxc2lkdkxasrz3ryxnk4zzla  2026-11-21 11:00:02Z  shop1/1002/1  the reference has expired
@@ -314,6 +314,7 @@ describe('order-sync queue status', () => {
         "open": 1,
         "pauses": [
           {
+            "holds_up": 0,
             "message": "Balance too low",
             "opened_by": "worker",
             "probe_at": null,

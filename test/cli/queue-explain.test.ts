@@ -38,7 +38,7 @@ describe('order-sync queue explain, while no worker runs', () => {
     const outbox = await filled();
     expect(await explained(outbox)).toMatchInlineSnapshot(`
       "1 to send; the outcome of 0 is unknown; there is no forecast without a worker
-      balance:EUR is paused since 2026-11-21T11:00:00.000Z by worker: insufficient_balance: Balance too low
+      balance:EUR is paused since 2026-11-21T11:00:00.000Z by worker: insufficient_balance: Balance too low; it holds up 0 entries
       note: no worker answers: nothing is sent until one runs; start it with \`order-sync run\`
       "
     `);
@@ -55,6 +55,7 @@ describe('order-sync queue explain, while no worker runs', () => {
         "outcome_unknown": 0,
         "pauses": [
           {
+            "holds_up": 0,
             "message": "Balance too low",
             "opened_by": "worker",
             "probe_at": null,
@@ -123,7 +124,11 @@ describe('order-sync queue explain, while a worker runs', () => {
     expect(queue).toMatchObject({
       worker_answers: true,
       to_send: 1,
-      reasons: [expect.stringMatching(/^account is paused since \S+ by cli:\S+: manual: asked by the shop$/)],
+      reasons: [
+        expect.stringMatching(
+          /^account is paused since \S+ by cli:\S+: manual: asked by the shop; it holds up 1 entry$/,
+        ),
+      ],
       notes: [],
       keys: [{ name: 'main', state: 'ready', orders_used: 3, requests_used: 3 }],
       limits: [
@@ -135,7 +140,9 @@ describe('order-sync queue explain, while a worker runs', () => {
     const text = await explained(outbox);
     expect(text).toMatch(/^1 to send; the outcome of 0 is unknown; when all of it is sent cannot be forecast\n/);
     expect(text).toContain('nothing new is sent: account is paused');
-    expect(text).toMatch(/balance:EUR is paused since \S+ by worker: insufficient_balance: Balance too low\n/);
+    expect(text).toMatch(
+      /balance:EUR is paused since \S+ by worker: insufficient_balance: Balance too low; it holds up 0 entries\n/,
+    );
     expect(text).toMatch(/LIMIT +USED +NEXT SLOT\norders +3 of 20 +\S+ \S+\nrequests +3 of 60 +\S+ \S+\n/);
     expect(text).toMatch(/KEY +STATE +UNTIL +ORDERS +REQUESTS\nmain +ready +- +3 +3\n/);
   });

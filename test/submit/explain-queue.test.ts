@@ -97,7 +97,6 @@ const sources = ({ isWorkerRunning = true, facts = {} }: Changes) => ({
   read: {
     queueFacts: (ms: number) => ({ ...outbox.store.read.queueFacts(ms), ...facts }),
     queuedEntry: (reference: string) => outbox.store.read.queuedEntry(reference),
-    pauses: () => outbox.store.read.pauses(),
   },
   nowMs,
   maxUnknownOutcomes: 5,
@@ -166,19 +165,19 @@ describe('why an entry is not sent', () => {
         gate.excludeKeys((name) => name === 'k0');
         await pause('key:k0');
       },
-      reason: `key:k0 is paused since ${at(-60)} by worker: invalid_key: wrong key; probed again at ${at(120)}`,
+      reason: `key:k0 is paused since ${at(-60)} by worker: invalid_key: wrong key; it holds up 0 entries; tried again at ${at(120)}`,
       startsAt: null,
     },
     {
       because: 'the account is paused',
       given: () => pause('account', { reason: 'api_disabled', message: 'maintenance' }),
-      reason: `account is paused since ${at(-60)} by worker: api_disabled: maintenance; probed again at ${at(120)}`,
+      reason: `account is paused since ${at(-60)} by worker: api_disabled: maintenance; it holds up 9 entries; tried again at ${at(120)}`,
       startsAt: null,
     },
     {
       because: 'its balance is paused',
       given: () => pause('balance:USD', { reason: 'insufficient_balance', message: 'too low' }),
-      reason: `balance:USD is paused since ${at(-60)} by worker: insufficient_balance: too low; probed again at ${at(120)}`,
+      reason: `balance:USD is paused since ${at(-60)} by worker: insufficient_balance: too low; it holds up 9 entries; tried again at ${at(120)}`,
       startsAt: null,
     },
     {
@@ -190,13 +189,13 @@ describe('why an entry is not sent', () => {
           openedBy: 'cli:anna',
           probeAtMs: null,
         }),
-      reason: `family:gift_card is paused since ${at(-60)} by cli:anna: manual: stocktaking`,
+      reason: `family:gift_card is paused since ${at(-60)} by cli:anna: manual: stocktaking; it holds up 9 entries`,
       startsAt: null,
     },
     {
       because: 'its product is paused',
       given: () => pause('variant:steam-10', { reason: 'order_absent', message: '3 entries in a row' }),
-      reason: `variant:steam-10 is paused since ${at(-60)} by worker: order_absent: 3 entries in a row; probed again at ${at(120)}`,
+      reason: `variant:steam-10 is paused since ${at(-60)} by worker: order_absent: 3 entries in a row; it holds up 9 entries; tried again at ${at(120)}`,
       startsAt: null,
     },
     {

@@ -12,7 +12,8 @@ import { addQueueExplain } from './queue-explain.ts';
 
 /** How many rows of the attention list are shown; the count of all is not limited. */
 const shownAttention = 20;
-const scopes = 'account, key:<name>, balance:<currency>, family:gift_card or family:esim';
+const scopes =
+  'account, key:<name>, balance:<currency>, family:gift_card, family:esim, variant:<id> (a gift card product) or plan:<id> (an eSIM product)';
 const descriptions = {
   pause: 'stop sending for a scope until it is resumed',
   resume: 'resume a scope that is paused',
@@ -47,7 +48,7 @@ function addStatus(queue: Command, context: CliContext): void {
       const sections = [
         `${open} open${age}; ${dueDeliveries} results to be written\n`,
         states.length === 0 ? '' : renderTable(['STATE', 'ENTRIES'], states),
-        pauses.length === 0 ? '' : renderTable(['PAUSED', 'SINCE', 'BY', 'REASON'], pauses.map(pauseRow)),
+        pauses.length === 0 ? '' : renderTable(['PAUSED', 'SINCE', 'BY', 'HOLDS UP', 'REASON'], pauses.map(pauseRow)),
         attention.length === 0
           ? ''
           : renderTable(['ATTENTION', 'SINCE', 'ORDER', 'REASON'], attention.map(attentionRow)),
@@ -57,8 +58,8 @@ function addStatus(queue: Command, context: CliContext): void {
   );
 }
 
-function pauseRow({ scope, since, opened_by: openedBy, reason, message }: PauseView): string[] {
-  return [scope, shortTime(since), openedBy, message === '' ? reason : `${reason}: ${message}`];
+function pauseRow({ scope, since, opened_by: openedBy, reason, message, holds_up: holdsUp }: PauseView): string[] {
+  return [scope, shortTime(since), openedBy, String(holdsUp), message === '' ? reason : `${reason}: ${message}`];
 }
 
 function attentionRow(row: Attention): string[] {

@@ -9,6 +9,8 @@ import { iccidSchema, orderLimits, orderRulesSchema, sourceSchema } from '../ord
 
 const reference = z.string().min(1).max(36);
 const who = { actor: z.string().min(1).max(100), reason: z.string().max(500) };
+// A product scope has the product in it, which may have 128 characters.
+const scope = z.string().min(1).max(200);
 const text = (max: number) => z.string().min(1).max(max);
 
 const lineSchema = z.strictObject({
@@ -50,8 +52,8 @@ export const operatorCommandSchema = z.discriminatedUnion('action', [
     ...who,
   }),
   z.strictObject({ action: z.literal('reorder'), reference, confirm: z.string().max(100), ...who }),
-  z.strictObject({ action: z.literal('pause'), scope: text(100), ...who }),
-  z.strictObject({ action: z.literal('resume'), scope: text(100), ...who }),
+  z.strictObject({ action: z.literal('pause'), scope, ...who }),
+  z.strictObject({ action: z.literal('resume'), scope, ...who }),
   z.strictObject({
     action: z.literal('rewrite_results'),
     source: z.string().nullable(),

@@ -14,6 +14,8 @@ const pauseViewSchema = z.object({
   /** When the worker looks at it again; null: only a person resumes it. */
   probe_at: time,
   probes: z.number(),
+  /** Entries to send that it keeps from being sent. */
+  holds_up: z.number(),
 });
 export type PauseView = z.infer<typeof pauseViewSchema>;
 

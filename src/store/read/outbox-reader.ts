@@ -4,7 +4,7 @@ import type { ResultDocument } from '../../core/result/result-document.ts';
 import type { SkuSighting } from '../storefronts/storefront-skus.ts';
 import type { QueuedEntry, QueueFacts } from './queue-facts.ts';
 import type { Rejection } from '../intake/intake.ts';
-import type { Pause } from '../submission/submission.ts';
+import type { PauseEffect } from './pause-effects.ts';
 
 /** Reads the outbox for people; also while another process writes to it. */
 export interface OutboxReader {
@@ -19,7 +19,8 @@ export interface OutboxReader {
   backlog(): Backlog;
   /** The SKUs of a storefront's orders; those that the SKU map does not know come first. */
   skuSightings(source: string): readonly SkuSighting[];
-  pauses(): readonly Pause[];
+  /** The paused scopes, the oldest first, with what each holds up. */
+  pauses(): readonly PauseEffect[];
   /** What decides when entries are sent. */
   queueFacts(nowMs: number): QueueFacts;
   /** The place of one entry in its queue; null for a reference that is not known. */

@@ -3,10 +3,13 @@ import type { EntryState } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { readLane } from '../intake/lanes.ts';
 import type { Sqlite } from '../sqlite/database.ts';
-import { isLanePaused, isSendPaused, type PausedScopes } from '../submission/paused-scopes.ts';
+import { pausedScopes, readPauses } from '../submission/paused-scopes.ts';
+import { pauseEffects, type PauseEffect } from './pause-effects.ts';
+import { countOf, isGroupPaused, readSendGroups } from './send-groups.ts';
 
 /** What decides when entries are sent, as far as the outbox knows it. */
 export interface QueueFacts {
+  readonly pauses: readonly PauseEffect[];
   /** Lanes with entries that may be sent now; those of a paused scope are left out. */
   readonly lanes: readonly LaneFacts[];
   /** Everything that is to be sent, now or later. */
@@ -46,37 +49,10 @@ export interface QueuedEntry {
   readonly blockedBy: string | null;
 }
 
-/** Entries to send that share a lane and a state. */
-interface SendGroup {
-  readonly state: EntryState;
-  readonly lane: string;
-  readonly count: number;
-  readonly due: number;
-  readonly lastDueMs: number;
-}
-
-const sendGroups = (state: 'pending' | 'waiting' | 'unknown', condition: string): string => `
-  SELECT '${state}' AS state, e.lane, count(*) AS count, count(*) FILTER (WHERE e.due_at_ms <= :nowMs) AS due,
-    max(e.due_at_ms) AS lastDueMs
-  FROM entries e WHERE e.state = '${state}' AND ${condition} GROUP BY e.lane`;
-
-/** The index of the lanes answers alone: the worker that asks must not wait for a scan of a large backlog. */
-function readSendGroups(database: Sqlite, nowMs: number): readonly SendGroup[] {
-  const unknown = sendGroups('unknown', "e.next_step = 'send'");
-  const sql = [sendGroups('pending', 'true'), sendGroups('waiting', 'true'), unknown].join(' UNION ALL ');
-  return database.prepare<{ nowMs: number }, SendGroup>(sql).all({ nowMs });
-}
-
-/** An entry with an unknown outcome may have been bought already: it does not wait for a balance. */
-function isGroupPaused({ state, lane }: SendGroup, paused: PausedScopes): boolean {
-  return state === 'unknown' ? isSendPaused(readLane(lane), paused) : isLanePaused(readLane(lane), paused);
-}
-
-const total = (groups: readonly SendGroup[], field: 'count' | 'due'): number =>
-  groups.reduce((sum, group) => sum + group[field], 0);
-
-export function readQueueFacts(database: Sqlite, nowMs: number, paused: PausedScopes, freeBytes: number): QueueFacts {
+export function readQueueFacts(database: Sqlite, nowMs: number, freeBytes: number): QueueFacts {
   const groups = readSendGroups(database, nowMs);
+  const pauses = readPauses(database);
+  const paused = pausedScopes(pauses);
   const allowed = groups.filter((group) => !isGroupPaused(group, paused));
   const counts = database
     .prepare<[], Pick<QueueFacts, 'callsInFlight' | 'outcomeUnknown'>>(
@@ -92,18 +68,16 @@ export function readQueueFacts(database: Sqlite, nowMs: number, paused: PausedSc
     )
     .all();
   return {
+    pauses: pauses.length === 0 ? [] : pauseEffects(database, pauses, groups),
     lanes: allowed
       .filter(({ state, due }) => state !== 'unknown' && due > 0)
       .map(({ state, lane, due }) => ({ source: readLane(lane).source, name: `${state} ${lane}`, due })),
     toSend: {
-      count: total(groups, 'count'),
-      paused: total(groups, 'count') - total(allowed, 'count'),
+      count: countOf(groups),
+      paused: countOf(groups) - countOf(allowed),
       lastDueMs: allowed.length === 0 ? null : Math.max(...allowed.map((group) => group.lastDueMs)),
     },
-    unknownOutcomeSends: total(
-      allowed.filter(({ state }) => state === 'unknown'),
-      'due',
-    ),
+    unknownOutcomeSends: allowed.reduce((sum, { state, due }) => sum + (state === 'unknown' ? due : 0), 0),
     ...counts,
     rateLimitedAtMs: Object.fromEntries(rateLimited.map(({ keyName, atMs }) => [keyName, atMs])),
     freeBytes,

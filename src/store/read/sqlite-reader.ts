@@ -11,9 +11,8 @@ import { readQueuedEntry, readQueueFacts, type QueuedEntry, type QueueFacts } fr
 import { readResultDocument } from '../results/result-reader.ts';
 import { stateCountsFrom } from '../sqlite/rows.ts';
 import type { Attention, Backlog, OrderDetail, OrderFilter, OrderSummary, OutboxReader } from './outbox-reader.ts';
-import type { Pause } from '../submission/submission.ts';
+import { readPauseEffects, type PauseEffect } from './pause-effects.ts';
 import { readSkuSightings, type SkuSighting } from '../storefronts/storefront-skus.ts';
-import { readPausedScopes, readPauses } from '../submission/paused-scopes.ts';
 
 interface SummaryRow extends Omit<OrderSummary, 'states' | 'receivedAt' | 'updatedAt'> {
   readonly receivedAtMs: number;
@@ -153,13 +152,13 @@ export class SqliteOutboxReader implements OutboxReader {
       .all(state, limit);
   }
 
-  pauses(): readonly Pause[] {
-    return readPauses(this.#database);
+  pauses(): readonly PauseEffect[] {
+    return readPauseEffects(this.#database);
   }
 
   queueFacts(nowMs: number): QueueFacts {
     const freeBytes = freeBytesOf(dirname(this.#database.name));
-    return readQueueFacts(this.#database, nowMs, readPausedScopes(this.#database), freeBytes);
+    return readQueueFacts(this.#database, nowMs, freeBytes);
   }
 
   queuedEntry(reference: string): QueuedEntry | null {

@@ -31,9 +31,12 @@ export function readPauses(database: Sqlite): readonly Pause[] {
  * @param trials scopes whose trial order may be sent now; a scope that a person paused has no trial
  */
 export function readPausedScopes(database: Sqlite, trials: readonly string[] = []): PausedScopes {
-  const paused = readPauses(database).filter(
-    ({ scope, reason }) => reason === pausedByPerson || !trials.includes(scope),
+  return pausedScopes(
+    readPauses(database).filter(({ scope, reason }) => reason === pausedByPerson || !trials.includes(scope)),
   );
+}
+
+export function pausedScopes(paused: readonly Pause[]): PausedScopes {
   const keys = paused.flatMap(({ scope: text }) => {
     const scope = scopeFrom(text);
     return scope?.kind === 'key' ? [scope.name] : [];

@@ -8,6 +8,7 @@ const benches: Readonly<Record<string, () => Promise<{ measure(): Promise<readon
   'accept-to-send': () => import('./accept-to-send.ts'),
   'drain-rate': () => import('./drain-rate.ts'),
   'http-accepts': () => import('./http-accepts/http-accepts.ts'),
+  'slow-answers': () => import('./slow-answers.ts'),
   'csv-intake': () => import('./csv-intake.ts'),
 };
 

@@ -114,7 +114,7 @@ async function startParts(
     results.notify();
     webhook?.notify();
   };
-  const submission = await buildSubmission(deps, store, wholesale, current);
+  const submission = { ...(await buildSubmission(deps, store, wholesale, current)), apiClock };
   const dispatcher = buildDispatcher(deps, submission, outbox, onSettled);
   await life.push('dispatcher', () => dispatcher.stop());
   await dispatcher.start();
@@ -172,7 +172,7 @@ async function startClocks(
   const follower = new ClockFollower({ store, clock, logger, onStep });
   await life.push('clock follower', () => follower.stop());
   follower.start();
-  const check = new ApiClockCheck({ ...submission, apiClock });
+  const check = new ApiClockCheck(submission);
   await life.push('API clock check', () => check.stop());
   check.start();
   return [follower, check];

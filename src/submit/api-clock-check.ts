@@ -5,8 +5,8 @@ import { budgetedRead, type CallDeps } from './budgeted-read.ts';
 import type { WholesalePort } from './wholesale-port.ts';
 
 const everyMs = 1000;
-/** The API is asked for its time at most this often. */
-const askedEveryMs = 10_000;
+/** The API is asked for its time at most this often, while it is unknown and while it differs. */
+const askedEveryMs = { unknown: 10_000, wrong: 300_000 };
 
 interface CheckDeps extends CallDeps {
   readonly wholesale: Pick<WholesalePort, 'probe'>;
@@ -15,9 +15,9 @@ interface CheckDeps extends CallDeps {
 }
 
 /**
- * Says in the log when the clock of this machine is wrong, and when it is right again. While that is unknown and a deadline
- * has passed by this clock, it asks the API for its time with one small read on the budget: without other work no call would
- * tell, and the line would stay open.
+ * Says in the log when the clock of this machine is wrong, and when it is right again. While it is not right and a
+ * deadline may have passed, it asks the API for its time with one small read on the budget: without other work no call would
+ * show it, and the line would stay open.
  */
 export class ApiClockCheck {
   readonly #deps: CheckDeps;
@@ -68,16 +68,18 @@ export class ApiClockCheck {
 
   async #mustAsk(): Promise<boolean> {
     const { apiClock, clock, pauses, store } = this.#deps;
-    if (apiClock.read().verdict !== 'unknown' || clock.monoMs() < this.#askAtMono) return false;
+    const { verdict } = apiClock.read();
+    if (verdict === 'right' || clock.monoMs() < this.#askAtMono) return false;
     // While the account is paused its probes are answered, or nothing is.
     if (pauses.isAccountPaused()) return false;
     const deadlineMs = await store.times.nextDeadlineMs();
-    return deadlineMs !== null && deadlineMs <= clock.wallMs();
+    if (deadlineMs === null || deadlineMs > apiClock.present().latestMs) return false;
+    this.#askAtMono = clock.monoMs() + askedEveryMs[verdict];
+    return true;
   }
 
   async #ask(signal: AbortSignal): Promise<void> {
-    const { clock, wholesale } = this.#deps;
-    this.#askAtMono = clock.monoMs() + askedEveryMs;
+    const { wholesale } = this.#deps;
     await budgetedRead(this.#deps, {
       call: (keyValue): Promise<Probe> => wholesale.probe({ question: 'products', keyValue, signal }),
       outcomeOf: ({ outcome }) => outcome,

@@ -3,6 +3,17 @@ import { ApiTime, type ClockReading, type PresentTime } from '../core/time/api-t
 import type { ClockSample } from '../core/time/clock-steps.ts';
 import type { AnswerTimes } from '../wholesale/transport/dated-answers.ts';
 
+/** Who knows the time by which deadlines are judged. Without an API clock, that is what this machine's clock shows. */
+interface TimeSources {
+  readonly clock: Pick<Clock, 'wallMs'>;
+  readonly apiClock?: Pick<ApiClock, 'present'>;
+}
+
+export function presentTime({ clock, apiClock }: TimeSources): PresentTime {
+  const nowMs = clock.wallMs();
+  return apiClock?.present() ?? { earliestMs: nowMs, latestMs: nowMs };
+}
+
 /** The clock of this machine beside that of the API. */
 export class ApiClock {
   readonly #clock: Clock;

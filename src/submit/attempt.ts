@@ -14,6 +14,7 @@ import { settlementDelayLeftMs } from '../core/decision/settlement-delay.ts';
 import { judgeResend, type ResendVerdict } from '../core/decision/resend.ts';
 import type { DecisionPolicy, EntryFacts, Settlement } from '../core/decision/settlement.ts';
 import type { Entry, OpenAttempt } from '../store/submission/submission.ts';
+import { presentTime, type ApiClock } from './api-clock.ts';
 import type { CallKind } from './budget-gate.ts';
 import { backOffIfRateLimited, pauseIfDenied, slotSettledMono, type CallDeps, type CallKey } from './budgeted-read.ts';
 import type { LookupCheck } from './lookup-check.ts';
@@ -30,7 +31,12 @@ export interface AttemptDeps extends CallDeps {
   readonly policy: Omit<DecisionPolicy, 'canLookUp' | 'trustsAbsence'>;
   /** Called after every attempt that was closed: there may be a result to deliver. */
   readonly onSettled?: () => void;
+  /** The time of the API, for deadlines; absent: that of this machine. */
+  readonly apiClock?: Pick<ApiClock, 'present'>;
 }
+
+/** How often an entry is looked up while nobody knows whether its deadline has passed. */
+const deadlineUnknownDelayMs = 60_000;
 
 function factsOf(entry: Entry, clock: Clock): EntryFacts {
   const lastRow = outcomeRowFrom(entry.outcomeRow);
@@ -85,16 +91,31 @@ export class Attempt {
 
   decideLookup(attempt: OpenAttempt, lookup: LookupOutcome): Settlement {
     const { clock, random } = this.#deps;
-    const facts = factsOf(attempt.entry, clock);
-    return decideLookup(facts, lookup, this.#policyFor(attempt), clock.wallMs(), random);
+    const { notAfterMs } = attempt.entry;
+    const nowMs = clock.wallMs();
+    const { earliestMs, latestMs } = presentTime(this.#deps);
+    // Nothing ends because of a deadline before it has surely passed.
+    const facts = {
+      ...factsOf(attempt.entry, clock),
+      notAfterMs: notAfterMs === null ? null : notAfterMs + (nowMs - earliestMs),
+    };
+    const settlement = decideLookup(facts, lookup, this.#policyFor(attempt), nowMs, random);
+    const isSentNext = settlement.state === 'unknown' && settlement.nextStep === 'send';
+    // And nothing is sent that may be late.
+    if (!isSentNext || notAfterMs === null || latestMs < notAfterMs) return settlement;
+    return {
+      ...settlement,
+      nextStep: 'lookup',
+      dueAtMs: nowMs + deadlineUnknownDelayMs * this.#deps.policy.retryTimeScale,
+    };
   }
 
   /** Whether an entry with an unknown outcome may be sent again now. The claim asks this, inside its transaction. */
   judgeResend(entry: Entry, originReference: string | null): ResendVerdict {
-    const { policy, clock, logger } = this.#deps;
+    const { policy, logger } = this.#deps;
     const canLookUp = this.#canLookUp(entry.operation, originReference);
     const facts = { ...entry, canLookUp, mayBeElsewhere: mayBeElsewhere(entry) };
-    const verdict = judgeResend(facts, policy, clock.wallMs());
+    const verdict = judgeResend(facts, policy, presentTime(this.#deps).latestMs);
     if (verdict.step === 'review') logger.error({ reference: entry.reference, reason: verdict.reason }, 'needs review');
     return verdict;
   }

@@ -1,5 +1,6 @@
 import PQueue from 'p-queue';
 import type { AttemptClaim, OpenAttempt } from '../store/submission/submission.ts';
+import { presentTime } from './api-clock.ts';
 import { Attempt, type AttemptDeps } from './attempt.ts';
 import type { CallKind } from './budget-gate.ts';
 import { takeKey, type CallKey } from './budgeted-read.ts';
@@ -24,8 +25,6 @@ interface DispatcherOptions extends Pick<SubmitSettings, 'concurrency' | 'maxUnk
 
 const maxIdleDelayMs = 1000;
 const overdueIdleDelayMs = 100;
-/** No entry is due later than this: a `Retry-After` counts for an hour at most. */
-const longestWaitMs = 2 * 3_600_000;
 
 /**
  * How many calls of each kind may be under way. Lookups hold at most a third while something is to be sent, and sends at
@@ -173,7 +172,6 @@ export class Dispatcher {
         /* as long as there is work and budget */
       }
       if (clock.monoMs() >= forgetAtMs) {
-        await this.#bringForward();
         const { windowMs, transitMs } = this.#deps.limits;
         await store.submission.budget.forgetSlots(clock.monoMs() - windowMs - transitMs, clock.bootId ?? null);
         forgetAtMs = clock.monoMs() + windowMs;
@@ -182,21 +180,10 @@ export class Dispatcher {
     }
   }
 
-  /** If the wall clock was ahead and has been corrected, due times lie in the future: brings them back. */
-  async #bringForward(): Promise<void> {
-    const { store, clock, policy, pauses, logger } = this.#deps;
-    const nowMs = clock.wallMs();
-    const furthestMs = nowMs + Math.max(1, policy.retryTimeScale) * longestWaitMs + policy.settlementDelayMs;
-    const moved = await store.submission.bringForward({ nowMs, furthestMs });
-    if (moved === 0) return;
-    await pauses.refresh();
-    this.#wakeUp.notify();
-    logger.warn({ moved }, 'the wall clock was set back: entries that were due in the far future are due now');
-  }
-
   async #endOverdue(): Promise<void> {
     const { maxUnknownOutcomes } = this.#options;
-    const ended = await this.#deps.store.submission.expireOverdue(this.#deps.clock.wallMs(), maxUnknownOutcomes);
+    const { earliestMs } = presentTime(this.#deps);
+    const ended = await this.#deps.store.submission.expireOverdue(earliestMs, maxUnknownOutcomes);
     if (ended > 0)
       this.#deps.logger.warn({ ended }, 'orders expired: their deadline passed before they could be bought');
   }
@@ -235,6 +222,7 @@ export class Dispatcher {
       keyName: key.name,
       incarnationId: this.#options.incarnationId,
       nowMs: clock.wallMs(),
+      latestMs: presentTime(this.#deps).latestMs,
       nowMono: clock.monoMs(),
       bootId: clock.bootId ?? null,
       maxUnknownOutcomes: this.#options.maxUnknownOutcomes,

@@ -22,6 +22,22 @@ describe('a machine whose clock is wrong', () => {
     expect((await world.health()).status).toBe('warn');
   });
 
+  it('five days ahead lets no order expire; once it is right, orders are bought until their deadlines', async () => {
+    const world = await WorkerWithFakeApi.open({}, {}, { clockOffsetMs: 5 * day });
+    world.order('card', 3, { variant: 'card' });
+    await world.untilState('card', 'fulfilled', 3);
+    const inAnHour = new Date(Date.now() + 3_600_000).toISOString();
+    const anHourAgo = new Date(Date.now() - 3_600_000).toISOString();
+    world.order('timely', 1, { variant: 'card', notAfter: inAnHour });
+    world.order('late', 1, { variant: 'card', notAfter: anHourAgo });
+    // The line that is late by both clocks expires; at that moment the other one could have, too.
+    await world.untilState('late', 'expired', 1);
+    expect(world.states('timely')).toEqual({ pending: 1 });
+    world.setClock(0);
+    await world.untilState('timely', 'fulfilled', 1);
+    expect(world.api.ledger.orders).toHaveLength(4);
+  });
+
   it('is not called wrong because of one answer of a proxy with another clock', async () => {
     const world = await WorkerWithFakeApi.open({});
     world.order('card', 4, { variant: 'card' });

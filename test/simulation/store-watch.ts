@@ -32,7 +32,6 @@ const reads = new Set([
   'submission.lookups.proven',
   'submission.lookups.boughtReference',
   'submission.recentVerdicts',
-  'submission.bringForward',
   'times.lastSeenMs',
   'times.recordSeen',
   'intake.files.find',
@@ -120,8 +119,7 @@ export class StoreWatch {
           const result: unknown = await process.whileAlive(() => call(values));
           if (process.alive) this.#look(name, values[0], result);
           // Where they do change something, that is a place to die at.
-          if ((name === 'submission.expireOverdue' || name === 'submission.bringForward') && result !== 0)
-            await process.port(`store.${name}`, () => undefined);
+          if (name === 'submission.expireOverdue' && result !== 0) await process.port(`store.${name}`, () => undefined);
           return result;
         };
       }

@@ -350,26 +350,3 @@ describe('a disk that is nearly full', () => {
     expect(worker.sandbox.ledger().calls).toEqual([]);
   });
 });
-
-describe('a wall clock that was ahead and was corrected', () => {
-  it('does not delay orders for as long as it was wrong', async () => {
-    const worker = await submission();
-    const years = Date.now() + 5 * 365 * 86_400_000;
-    const pause = { scope: 'family:gift_card', reason: 'consecutive_rejections', message: 'five', openedBy: 'worker' };
-    await worker.store.submission.pauses.open({ ...pause, probeAtMs: years, nowMs: years });
-    await worker.restart();
-    const line = {
-      source: 'shop',
-      orderId: 'ahead',
-      lineId: '1',
-      operation: 'gift_card_order',
-      variant: 'steam-usd-5',
-    };
-    const none = { plan: null, iccid: null, days: null, notAfterMs: null, metadata: {}, extra: {}, lineNumber: null };
-    const lines = [{ ...line, operation: 'gift_card_order' as const, ...none, quantity: 1, currency: 'USD' }];
-    await worker.store.intake.acceptBatch({ nowMs: years, fileId: null, rejections: [], lines });
-    await worker.settled();
-    expect(worker.counts().fulfilled).toBe(1);
-    expect(await worker.store.submission.pauses.all()).toEqual([]);
-  });
-});

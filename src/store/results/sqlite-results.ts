@@ -4,8 +4,6 @@ import type { DueDelivery, Results } from './results.ts';
 
 /** Later than any time that is ever due. */
 const never = 9_000_000_000_000_000;
-/** No delivery waits this long for its next try: the longest step is a day, and the config stretches it tenfold at most. */
-const furthestRetryMs = 11 * 86_400_000;
 
 /** The deliveries of each result. A delivery is done for a version of its request. */
 export class SqliteResults implements Results {
@@ -54,10 +52,6 @@ export class SqliteResults implements Results {
       giveUp: database.prepare(
         `UPDATE deliveries SET tries = tries + 1, last_error = :error, given_up_at_ms = :nowMs, due_at_ms = ${never}
          WHERE request_id = :requestId AND sink = :sink AND done_version < due_version AND due_version = :version`,
-      ),
-      bringForward: database.prepare<{ nowMs: number; sink: string; furthestMs: number }>(
-        `UPDATE deliveries SET due_at_ms = :nowMs
-         WHERE done_version < due_version AND sink = :sink AND due_at_ms > :furthestMs AND due_at_ms < ${never}`,
       ),
       retire: database.prepare(
         `UPDATE deliveries SET last_error = 'this sink is not configured any more', given_up_at_ms = :nowMs,
@@ -113,12 +107,6 @@ export class SqliteResults implements Results {
     inTransaction(this.#database, () => {
       this.#statements.fail.run({ ...failed, error: failed.error.slice(0, longestText) });
     });
-  }
-
-  /** Makes deliveries due now that are due so late that the wall clock must have been ahead. Called inside a transaction. */
-  bringForward(nowMs: number): number {
-    const at = { nowMs, furthestMs: nowMs + furthestRetryMs };
-    return this.#sinks.reduce((moved, sink) => moved + this.#statements.bringForward.run({ ...at, sink }).changes, 0);
   }
 
   /** Does nothing when the result has changed meanwhile: the newer version is tried from the start. */

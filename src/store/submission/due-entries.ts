@@ -16,13 +16,8 @@ const iccidIsFree = `(e.iccid IS NULL OR NOT EXISTS (
 /** The same for an entry of unknown outcome, which is open already: the later ones wait for it. */
 const iccidIsIdle = `(e.iccid IS NULL OR NOT EXISTS (
   SELECT 1 FROM entries o WHERE o.iccid = e.iccid AND o.iccid IS NOT NULL AND o.state = 'sending'))`;
-const mayStart = `(e.not_after_ms IS NULL OR e.not_after_ms > :nowMs)`;
+const mayStart = `(e.not_after_ms IS NULL OR e.not_after_ms > :latestMs)`;
 const hasNoOpenCall = 'NOT EXISTS (SELECT 1 FROM attempts a WHERE a.entry_id = e.id AND a.closed_at_ms IS NULL)';
-
-interface FarParameters {
-  nowMs: number;
-  furthestMs: number;
-}
 
 /** A lane with entries of a state, and the one of them that is due first. */
 interface LaneHead {
@@ -54,8 +49,16 @@ const mostUnknown = 1000;
 
 const byArrival = (a: LaneHead, b: LaneHead): number => a.dueAtMs - b.dueAtMs || a.id - b.id;
 
-/** Which lanes an entry may be claimed from. */
+interface HeadParameters {
+  lane: string;
+  nowMs: number;
+  latestMs: number;
+}
+
+/** Which entry may be claimed, from which lanes. */
 interface LaneChoice {
+  /** An entry whose deadline is not after this is not claimed. */
+  readonly latestMs: number;
   readonly mayClaim: (lane: Lane) => boolean;
   /** Whether the next order of the lane is the trial of its balance: then the cheapest known one is sent. */
   readonly isTrialOfBalance: (lane: Lane) => boolean;
@@ -82,11 +85,10 @@ export class DueEntries {
         `SELECT e.* FROM entries e WHERE e.state = 'unknown' AND e.next_step = 'send' AND e.due_at_ms <= :nowMs
          AND ${iccidIsIdle} ORDER BY e.due_at_ms, e.id LIMIT ${mostUnknown}`,
       ),
-      waiting: database.prepare<{ nowMs: number; lane: string }, EntryRow>(headOf('waiting')),
-      pending: database.prepare<{ nowMs: number; lane: string }, EntryRow>(headOf('pending')),
+      waiting: database.prepare<HeadParameters, EntryRow>(headOf('waiting')),
+      pending: database.prepare<HeadParameters, EntryRow>(headOf('pending')),
       waitingHeads: database.prepare<[], LaneHead>(headsOf('waiting')),
       pendingHeads: database.prepare<[], LaneHead>(headsOf('pending')),
-      pendingLanes: database.prepare<[], string>(lanesOf('pending')).pluck(),
       lookUpUnknown: database.prepare<{ nowMs: number }, EntryRow>(
         `SELECT e.* FROM entries e WHERE e.state = 'unknown' AND e.next_step = 'lookup' AND e.due_at_ms <= :nowMs
          AND ${hasNoOpenCall} ORDER BY e.due_at_ms, e.id LIMIT 1`,
@@ -118,16 +120,6 @@ export class DueEntries {
         .pluck(),
       // Keeps rising when a transaction is rolled back.
       changes: database.prepare<[], number>('SELECT total_changes()').pluck(),
-      bringLaneForward: database.prepare<FarParameters & { lane: string }>(
-        `UPDATE entries INDEXED BY entries_pending_lanes SET due_at_ms = :nowMs
-         WHERE state = 'pending' AND lane = +:lane AND due_at_ms > :furthestMs`,
-      ),
-      bringForward: (['waiting', 'unknown', 'placed'] as const).map((state) =>
-        // The state is part of the text, so that SQLite uses the index of its rows.
-        database.prepare<FarParameters>(
-          `UPDATE entries SET due_at_ms = :nowMs WHERE state = '${state}' AND due_at_ms > :furthestMs`,
-        ),
-      ),
       overdue: database.prepare<[number], EntryRow>(
         `SELECT * FROM entries WHERE state IN ('pending', 'waiting') AND not_after_ms IS NOT NULL AND not_after_ms <= ? LIMIT 500`,
       ),
@@ -143,7 +135,9 @@ export class DueEntries {
   /** The next entry that was never sent, or that waited to be sent again; null when no lane has one that is due. */
   toSend(nowMs: number, choice: LaneChoice): EntryRow | null {
     const queues = this.#turns.order(this.#queues(nowMs).filter(({ lane }) => choice.mayClaim(readLane(lane))));
-    const dueIn = ({ state, lane }: Queue): EntryRow | null => this.#statements[state].get({ nowMs, lane }) ?? null;
+    const { latestMs } = choice;
+    const dueIn = ({ state, lane }: Queue): EntryRow | null =>
+      this.#statements[state].get({ nowMs, latestMs, lane }) ?? null;
     for (const queue of queues) {
       const row = dueIn(queue);
       if (row === null) continue;
@@ -189,14 +183,6 @@ export class DueEntries {
     const at = (step === 'send' ? nextSend : nextLookup).get() ?? null;
     found.set(step, at);
     return at;
-  }
-
-  /** Makes entries due now that are due later than `furthestMs`. Returns how many; called inside a transaction. */
-  bringForward(at: { nowMs: number; furthestMs: number }): number {
-    const lanes = this.#statements.pendingLanes.all();
-    const pending = lanes.map((lane) => this.#statements.bringLaneForward.run({ ...at, lane }).changes);
-    const others = this.#statements.bringForward.map((statement) => statement.run(at).changes);
-    return [...pending, ...others].reduce((total, changes) => total + changes, 0);
   }
 
   /** Entries whose deadline passed while nothing was charged for them, some at a time. */

@@ -21,7 +21,6 @@ export class SqlitePauses implements StoredPauses {
       postpone: database.prepare(
         'UPDATE pauses SET probe_at_ms = ?, probes = probes + 1 WHERE scope = ? AND probe_at_ms IS NOT NULL',
       ),
-      bringForward: database.prepare('UPDATE pauses SET probe_at_ms = :nowMs WHERE probe_at_ms > :furthestMs'),
       probeNow: database.prepare(
         'UPDATE pauses SET probe_at_ms = ?, probes = 0 WHERE scope = ? AND probe_at_ms IS NOT NULL',
       ),
@@ -54,11 +53,6 @@ export class SqlitePauses implements StoredPauses {
   /** Called inside a transaction. */
   postpone(scope: string, probeAtMs: number): void {
     this.#statements.postpone.run(Math.round(probeAtMs), scope);
-  }
-
-  /** Makes probes due now that are due later than `furthestMs`. Called inside a transaction. */
-  bringForward(at: { nowMs: number; furthestMs: number }): number {
-    return this.#statements.bringForward.run(at).changes;
   }
 
   async end(scope: string, reason: string, nowMs: number): Promise<boolean> {

@@ -3,7 +3,6 @@ import { mayStart } from '../../core/scopes/exposure.ts';
 import { scopesJudged } from '../../core/scopes/judge-call.ts';
 import { scopesOf, type EntryScopes } from '../../core/scopes/scope.ts';
 import { assert } from '../../core/order-sync-error.ts';
-import type { SqliteResults } from '../results/sqlite-results.ts';
 import { inTransaction, longestText, type Sqlite } from '../sqlite/database.ts';
 import { entryFrom, type EntryRow } from '../sqlite/rows.ts';
 import type { AfterLoss } from './after-loss.ts';
@@ -48,7 +47,6 @@ export class SqliteSubmission implements Submission {
   readonly #entries: EntryChanges;
   readonly #afterLoss: AfterLoss;
   readonly #settlementDelays: SettlementDelays;
-  readonly #results: SqliteResults;
   readonly #canary: ConnectorCanary;
   readonly #evidence: ScopeEvidence;
   readonly #costs: ProductCosts;
@@ -62,7 +60,6 @@ export class SqliteSubmission implements Submission {
       entries: EntryChanges;
       afterLoss: AfterLoss;
       settlementDelays: SettlementDelays;
-      results: SqliteResults;
       canary: ConnectorCanary;
     },
   ) {
@@ -74,7 +71,6 @@ export class SqliteSubmission implements Submission {
     this.#entries = parts.entries;
     this.#afterLoss = parts.afterLoss;
     this.#settlementDelays = parts.settlementDelays;
-    this.#results = parts.results;
     this.#canary = parts.canary;
     this.#evidence = new ScopeEvidence(database, parts.pauses);
     this.#costs = new ProductCosts(database);
@@ -196,6 +192,7 @@ export class SqliteSubmission implements Submission {
     const early = this.#earlyTrials(claim);
     const exposure = readExposure(this.#database);
     return this.#due.toSend(nowMs, {
+      latestMs: claim.latestMs ?? nowMs,
       mayClaim: (lane) => {
         const { product, family } = lane;
         if (isLanePaused(lane, early(lane) ? withoutScope(paused, family) : paused)) return false;
@@ -307,13 +304,6 @@ export class SqliteSubmission implements Submission {
       for (const row of ended) this.#entries.endOverdue(row, nowMs);
       return ended.length;
     });
-  }
-
-  async bringForward(at: { nowMs: number; furthestMs: number }): Promise<number> {
-    return inTransaction(
-      this.#database,
-      () => this.#due.bringForward(at) + this.pauses.bringForward(at) + this.#results.bringForward(at.nowMs),
-    );
   }
 
   async oldestUnsent(upToEntry: number): ReturnType<Submission['oldestUnsent']> {

@@ -31,15 +31,10 @@ export interface Submission {
   /** When the next entry is due: a time, or null when none is waiting for one. */
   nextDueAt(step: 'send' | 'lookup', nowMs: number): Promise<number | null>;
   /**
-   * Ends entries whose deadline passed while nothing was charged. Returns how many. An entry that an outbox which was
+   * Ends entries whose deadline had passed at `nowMs` while nothing was charged. Returns how many. An entry that an outbox which was
    * lost may have bought becomes `unknown` instead, while fewer than `maxUnknownOutcomes` are.
    */
   expireOverdue(nowMs: number, maxUnknownOutcomes: number): Promise<number>;
-  /**
-   * Makes due now whatever is due later than the longest delay there is: a wall clock that was ahead stamped it. Returns
-   * how many entries, pauses and deliveries.
-   */
-  bringForward(at: { nowMs: number; furthestMs: number }): Promise<number>;
   /**
    * An entry that would be among the next to be sent and for which no call was ever made, with an id of `upToEntry` at most.
    * Null if there is none, or if it is looked up before it is sent anyway.
@@ -136,6 +131,8 @@ export interface AttemptClaim {
   readonly keyName: string;
   readonly incarnationId: number;
   readonly nowMs: number;
+  /** The latest time that it may be now: nothing is sent whose deadline may have passed. Default: `nowMs`. */
+  readonly latestMs?: number;
   readonly nowMono: number;
   readonly bootId: string | null;
   /** Unknown outcomes and spending calls under way, in all: nothing new is opened while there are so many. */

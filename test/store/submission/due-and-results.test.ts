@@ -205,23 +205,6 @@ describe('the result of an order', () => {
     const [next] = await outbox.store.results.dueDeliveries('folder', 9999, 10);
     expect(next?.version).toBeGreaterThan(due?.version ?? 0);
   });
-
-  it('is written soon after a wall clock that was years ahead is corrected, unless it was given up', async () => {
-    const years = 200_000_000_000;
-    await outbox.accept([line(), line({ orderId: 'other' })]);
-    for (let count = 0; count < 2; count += 1)
-      await outbox.store.submission.closeAttempt(close(await outbox.opened(), { ...fulfilled, answer: null }));
-    const [late, given] = await outbox.store.results.dueDeliveries('folder', 9999, 10);
-    if (late === undefined || given === undefined) throw new Error('both results are due');
-    const failed = { sink: 'folder', error: 'disk full' };
-    await outbox.store.results.failDelivery({ ...failed, ...late, retryAtMs: years });
-    await outbox.store.results.giveUpDelivery({ ...failed, ...given, nowMs: years });
-    expect(await outbox.store.submission.bringForward({ nowMs: 5000, furthestMs: 900_000 })).toBe(1);
-    const due = await outbox.store.results.dueDeliveries('folder', 5000, 10);
-    expect(due.map(({ requestId }) => requestId)).toEqual([late.requestId]);
-    await outbox.store.results.failDelivery({ ...failed, ...late, retryAtMs: 5000 + 10 * 86_400_000 });
-    expect(await outbox.store.submission.bringForward({ nowMs: 5000, furthestMs: 900_000 })).toBe(0);
-  });
 });
 
 describe('pauses', () => {

@@ -14,6 +14,8 @@ interface AskedLine {
   readonly quantity?: number;
   readonly currency?: string;
   readonly fallback?: string;
+  /** Its deadline, ISO 8601. */
+  readonly notAfter?: string;
 }
 
 /**
@@ -82,7 +84,7 @@ export class WorkerWithFakeApi {
 
   /** Hands over orders of one line each, named `<name>-<number>`. */
   order(name: string, count: number, line: AskedLine): void {
-    const { variant, plan, quantity = 1, currency = 'USD', fallback } = line;
+    const { variant, plan, quantity = 1, currency = 'USD', fallback, notAfter } = line;
     const product = plan === undefined ? { type: 'gift_card_order', variant } : { type: 'esim_order', plan };
     const rules = fallback === undefined ? {} : { rules: { fallback_currency: fallback } };
     const text = Array.from({ length: count }, (_, index) =>
@@ -91,6 +93,7 @@ export class WorkerWithFakeApi {
         order_id: `${name}-${index + 1}`,
         currency,
         ...rules,
+        ...(notAfter === undefined ? {} : { not_after: notAfter }),
         lines: [{ line_id: '1', ...product, quantity }],
       }),
     );

@@ -1,7 +1,7 @@
 import type { Unit } from '../../core/decision/order-answer.ts';
 import { activationCodeIn, completeActivationCode, smdpAddressIn } from './activation-code.ts';
 import { type ExactJson, isJsonList, isJsonObject } from '../../core/exact-json.ts';
-import { addressIn, firstAt, iccidIn, listIn, pictureIn, textIn } from './answer-values.ts';
+import { addressIn, firstAt, iccidIn, listIn, pictureIn, textIn, valueAt } from './answer-values.ts';
 import { unreadFieldsOf } from './unread-fields.ts';
 import type { AnswerWire } from './wire-answer.ts';
 
@@ -142,6 +142,13 @@ export function readEsimUnits(order: ExactJson, wire: AnswerWire['esims']): Read
   const ignored = [...wire.ignored, ...wire.status];
   const listed = unitsIn(order, { ...wire, ignored }, (element) => esimUnit(element, wire));
   if (listed.units.length > 0) return listed;
-  const single = firstAt(order, wire.single, (value) => (isJsonObject(value) ? esimUnit(value, wire) : null));
-  return single === null ? listed : { units: [single], unreadFields: [] };
+  for (const path of wire.single) {
+    const element = valueAt(order, path);
+    const unit = isJsonObject(element) ? esimUnit(element, wire) : null;
+    if (element === undefined || unit === null) continue;
+    // Where the order is the eSIM, its other fields are those of the order.
+    const seen = path === '$' ? [] : [{ element, unit }];
+    return { units: [unit], unreadFields: unreadFieldsOf(seen, { ignored, candidates: [] }) };
+  }
+  return listed;
 }

@@ -2,6 +2,7 @@ import type { OrderAnswer } from '../../core/decision/order-answer.ts';
 import { type ExactJson, isJsonList, isJsonObject, type ExactJsonObject } from '../../core/exact-json.ts';
 import type { Operation } from '../../core/order/operation.ts';
 import { flagIn, valueAt } from './answer-values.ts';
+import { shownName, shownNames } from './unread-fields.ts';
 import type { AnswerWire } from './wire-answer.ts';
 
 /** Fields by which APIs report an error in another form than Spec 7 shows. */
@@ -64,6 +65,12 @@ function hasUnits({ units }: OrderAnswer, what: Operation | 'lookup'): boolean {
   return what === 'esim_cancel' ? units.some((unit) => isCancelled(unit.status)) : units.length > 0;
 }
 
+/** The names of the fields that came, so that a person can correct the mapping; never their values. */
+function fieldsOf(body: ExactJson): string {
+  const names = isJsonObject(body) ? Object.keys(body).slice(0, shownNames).map(shownName) : [];
+  return names.length === 0 ? '' : `; its fields: ${[...new Set(names)].join(', ')}`;
+}
+
 /**
  * Why nothing of the order is recognised in a success; null when something is. Recognised is an answer that shows one of
  * these: a reference, an order number, a status word that the mapping knows, or units. A cost, a currency, a message and a
@@ -80,5 +87,5 @@ export function whyUnrecognised(
   if (saysItFailed(body, wire)) return failedAnswer;
   if (answer.reference !== null || hasStatus(answer, what) || hasUnits(answer, what)) return null;
   if (objectsIn(body, wire).some(hasError)) return 'a success with an error in another form';
-  return answer.orderNumber === null ? 'a success in which nothing of an order is recognised' : null;
+  return answer.orderNumber === null ? `a success in which nothing of an order is recognised${fieldsOf(body)}` : null;
 }

@@ -2,10 +2,10 @@ import type { Unit } from '../../core/decision/order-answer.ts';
 import { type ExactJson, isJsonObject } from '../../core/exact-json.ts';
 
 /** So many names are shown at most. */
-const shownNames = 10;
+export const shownNames = 10;
 
 /** A field name, and surely no code: some APIs use codes as names. */
-const shownName = (name: string): string =>
+export const shownName = (name: string): string =>
   /^[a-z][A-Za-z]{0,39}(_[A-Za-z]{1,39}){0,5}$/.test(name) ? name : '(another)';
 
 const textOf = (value: ExactJson): string => (typeof value === 'string' ? value.trim() : JSON.stringify(value));

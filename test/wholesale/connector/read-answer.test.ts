@@ -232,6 +232,12 @@ describe('fields of units that were not read', () => {
     expect(unread(text)).toBeUndefined();
   });
 
+  it('are named of a single eSIM, too, but not of an order that is the eSIM itself', () => {
+    const fields = `"iccid":"${iccid}","lpa":"LPA:1$smdp.example.com$M","puk":"12345678"`;
+    expect(unread(`{"esim":{${fields}}}`, 'esim')).toEqual(['puk']);
+    expect(unread(`{${fields},"total":"9.50"}`, 'esim')).toBeUndefined();
+  });
+
   it('are named of eSIMs, too, and at most ten', () => {
     const extra = Object.fromEntries('abcdefghijklm'.split('').map((name) => [`${name}_puk`, '12345678']));
     const esim = JSON.stringify({ esims: [{ iccid, lpa: 'LPA:1$smdp.example.com$M', ...extra }] });

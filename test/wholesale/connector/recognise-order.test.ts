@@ -64,6 +64,13 @@ describe('a success in which nothing of an order is recognised', () => {
     expect(why(text)).not.toBeNull();
   });
 
+  it('is described by the names of its fields, without a value, and without what may be a code', () => {
+    expect(why('{"purchase_id":"AAAA-BBBB","redeemCode":"CCCC","DDDD-EEEE":1,"FFFF":2}')).toBe(
+      'a success in which nothing of an order is recognised; its fields: purchase_id, redeemCode, (another)',
+    );
+    expect(why('{}')).toBe('a success in which nothing of an order is recognised');
+  });
+
   it.each([
     ['esim_topup', `{"iccid":"${iccid}"}`],
     ['esim_topup', `{"iccid":"${iccid}","message":"plan not available"}`],

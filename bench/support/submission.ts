@@ -63,7 +63,12 @@ export async function openSubmission(options: {
       onSettled: options.onSettled,
       keyValue: () => options.keyValue,
     },
-    { incarnationId, concurrency: options.concurrency ?? 8, maxUnknownOutcomes: options.concurrency ?? 8, graceMs: 500 },
+    {
+      incarnationId,
+      concurrency: options.concurrency ?? 8,
+      maxUnknownOutcomes: options.concurrency ?? 8,
+      graceMs: 500,
+    },
   );
   return {
     store,

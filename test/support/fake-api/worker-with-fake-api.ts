@@ -115,6 +115,12 @@ export class WorkerWithFakeApi {
     return Object.fromEntries(rows.map(({ state, n }) => [state, n]));
   }
 
+  /** The reference of an order of one line. */
+  referenceOf(orderId: string): string {
+    const rows = this.installation.query<{ order_id: string; reference: string }>('SELECT * FROM outbox');
+    return rows.find((row) => row.order_id === orderId)?.reference ?? '';
+  }
+
   /** Runs a command of the command line and reads its JSON. */
   async ask(...argv: string[]): Promise<string> {
     const { configFile } = this.installation;

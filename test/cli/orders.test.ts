@@ -243,6 +243,22 @@ describe('order-sync orders show', () => {
   });
 });
 
+describe('order-sync orders list --attention', () => {
+  it('shows what belongs to no order, too, unless orders of one kind are asked for', async () => {
+    const outbox = await filled();
+    const { stdout } = await outbox.run('orders', 'list', '--attention');
+    expect(stdout).toMatch(
+      /ORDER[^]*\n2 +[^]*\nATTENTION +SINCE +CONCERNS +REASON\npause +\S+ \S+ +balance:EUR +insufficient_balance: Balance too low\n$/,
+    );
+    const listed = JSON.parse((await outbox.run('orders', 'list', '--attention', '--json')).stdout);
+    expect(listed.attention).toMatchObject([{ kind: 'pause', scope: 'balance:EUR', order_id: null }]);
+    for (const other of [[], ['--attention', '--source', 'shop1'], ['--attention', '--before', '2']]) {
+      const { stdout: text } = await outbox.run('orders', 'list', '--json', ...other);
+      expect(JSON.parse(text)).not.toHaveProperty('attention');
+    }
+  });
+});
+
 describe('order-sync queue status', () => {
   it('shows what is open, what is paused and what needs review', async () => {
     const outbox = await filled();
@@ -260,9 +276,10 @@ describe('order-sync queue status', () => {
       PAUSED       SINCE                 BY      HOLDS UP  REASON
       balance:EUR  2026-11-21 11:00:00Z  worker  0         insufficient_balance: Balance too low
 
-      ATTENTION                      SINCE                 ORDER         REASON
+      ATTENTION                      SINCE                 CONCERNS      REASON
       os-6kaxc2lkdkxasrz3ryxnk4zzla  2026-11-21 11:00:02Z  shop1/1002/1  the reference has expired
       rejection                      2026-11-21 11:00:00Z  shop1/1001/3  invalid_field: line 4, quantity: must be at least 1
+      pause                          2026-11-21 11:00:00Z  balance:EUR   insufficient_balance: Balance too low
       "
     `);
   });
@@ -280,6 +297,7 @@ describe('order-sync queue status', () => {
             "order_id": "1002",
             "reason": "the reference has expired",
             "reference": "os-6kaxc2lkdkxasrz3ryxnk4zzla",
+            "scope": null,
             "since": "2026-11-21T11:00:02.250Z",
             "source": "shop1",
             "state": "needs_review",
@@ -291,9 +309,22 @@ describe('order-sync queue status', () => {
             "order_id": "1001",
             "reason": "invalid_field",
             "reference": null,
+            "scope": null,
             "since": "2026-11-21T11:00:00.000Z",
             "source": "shop1",
             "state": "not_accepted",
+          },
+          {
+            "kind": "pause",
+            "line_id": null,
+            "message": "Balance too low",
+            "order_id": null,
+            "reason": "insufficient_balance",
+            "reference": null,
+            "scope": "balance:EUR",
+            "since": "2026-11-21T11:00:00.000Z",
+            "source": null,
+            "state": "paused",
           },
         ],
         "entries": {

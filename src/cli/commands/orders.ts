@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { entryStates, type EntryState } from '../../core/entry/states.ts';
-import type { OrderSummary } from '../../store/read/outbox-reader.ts';
+import type { Attention, OrderSummary, OutboxReader } from '../../store/read/outbox-reader.ts';
+import { attentionTable } from '../attention-table.ts';
 import { addAnswerOptions, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { jsonFields, renderTable, shortTime, writeAnswer } from '../output.ts';
@@ -50,11 +51,25 @@ function addList(orders: Command, context: CliContext): void {
       const next = found.length > limit ? (shown.at(-1)?.id ?? null) : null;
       if (!options.json && shown.length === 0) context.stderr.write('No such orders.\n');
       if (!options.json && next !== null) context.stderr.write(`There are more: --before ${next}\n`);
-      const report = { orders: shown.map(jsonFields), next_before: next };
+      const others = attentionWithoutOrder(reader, options);
+      const report = {
+        orders: shown.map(jsonFields),
+        next_before: next,
+        ...(others === null ? {} : { attention: others.map(jsonFields) }),
+      };
       const header = ['ID', 'RECEIVED', 'SOURCE', 'ORDER', 'LINES', 'STATES'];
-      writeAnswer(context.stdout, options.json, report, shown.length === 0 ? '' : renderTable(header, shown.map(row)));
+      const tables = [shown.length === 0 ? '' : renderTable(header, shown.map(row)), attentionTable(others ?? [])];
+      writeAnswer(context.stdout, options.json, report, tables.filter((table) => table !== '').join('\n'));
     }),
   );
+}
+
+/** What needs review and belongs to no order, such as a pause; null where orders of one kind are asked for, or a later page. */
+function attentionWithoutOrder(reader: OutboxReader, options: ListOptions): readonly Attention[] | null {
+  const { attention, state, source, search, before, limit } = options;
+  if (attention !== true) return null;
+  if ([state, source, search, before].some((it) => it !== undefined)) return null;
+  return reader.attention(limit, { withoutOrder: true });
 }
 
 function row(order: OrderSummary): string[] {

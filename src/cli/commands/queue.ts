@@ -2,8 +2,8 @@ import { Argument, type Command } from 'commander';
 import { isoTime } from '../../core/clock.ts';
 import { entryStates } from '../../core/entry/states.ts';
 import type { PauseView } from '../../core/entry/queue-explanation.ts';
-import type { Attention } from '../../store/read/outbox-reader.ts';
 import { pauseView } from '../../submit/explain-queue.ts';
+import { attentionTable } from '../attention-table.ts';
 import { addAnswerOptions, configFrom, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { jsonFields, renderTable, shortDuration, shortTime, writeAnswer } from '../output.ts';
@@ -49,9 +49,7 @@ function addStatus(queue: Command, context: CliContext): void {
         `${open} open${age}; ${dueDeliveries} results to be written\n`,
         states.length === 0 ? '' : renderTable(['STATE', 'ENTRIES'], states),
         pauses.length === 0 ? '' : renderTable(['PAUSED', 'SINCE', 'BY', 'HOLDS UP', 'REASON'], pauses.map(pauseRow)),
-        attention.length === 0
-          ? ''
-          : renderTable(['ATTENTION', 'SINCE', 'ORDER', 'REASON'], attention.map(attentionRow)),
+        attentionTable(attention),
       ];
       writeAnswer(context.stdout, options.json, report, sections.filter((section) => section !== '').join('\n'));
     }),
@@ -60,12 +58,6 @@ function addStatus(queue: Command, context: CliContext): void {
 
 function pauseRow({ scope, since, opened_by: openedBy, reason, message, holds_up: holdsUp }: PauseView): string[] {
   return [scope, shortTime(since), openedBy, String(holdsUp), message === '' ? reason : `${reason}: ${message}`];
-}
-
-function attentionRow(row: Attention): string[] {
-  const order = [row.source, row.orderId, row.lineId].filter((part) => part !== null).join('/');
-  const reason = [row.reason, row.message].filter((part) => part !== null && part !== '').join(': ');
-  return [row.reference ?? row.kind, shortTime(row.since), order, reason];
 }
 
 function addPauseCommand(queue: Command, action: 'pause' | 'resume', context: CliContext): void {

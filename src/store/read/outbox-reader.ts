@@ -12,7 +12,8 @@ export interface OutboxReader {
   showOrder(source: string | null, orderId: string): OrderDetail | null;
   showEntry(reference: string): OrderDetail | null;
   counts(): Readonly<Record<EntryState, number>>;
-  attention(limit: number): readonly Attention[];
+  /** What needs review, the newest first; `withoutOrder`: only what belongs to no order, such as a file or a pause. */
+  attention(limit: number, filter?: { readonly withoutOrder: boolean }): readonly Attention[];
   resultDocument(requestId: number): { version: number; document: ResultDocument };
   /** An order, and the version of its result, which rises when the result changes. */
   findOrder(source: string, orderId: string): { requestId: number; version: number } | null;
@@ -119,7 +120,7 @@ export interface OrderDetail {
 }
 
 export interface Attention {
-  readonly kind: 'entry' | 'rejection' | 'file' | 'delivery' | 'outbox';
+  readonly kind: 'entry' | 'rejection' | 'file' | 'delivery' | 'outbox' | 'pause';
   readonly reference: string | null;
   readonly source: string | null;
   readonly orderId: string | null;
@@ -128,6 +129,8 @@ export interface Attention {
   readonly reason: string | null;
   readonly message: string | null;
   readonly since: string;
+  /** What is paused. */
+  readonly scope: string | null;
 }
 
 export interface Backlog {

@@ -106,11 +106,11 @@ export class SqliteOutboxReader implements OutboxReader {
     return counts;
   }
 
-  attention(limit: number): readonly Attention[] {
+  attention(limit: number, { withoutOrder } = { withoutOrder: false }): readonly Attention[] {
     return this.#database
       .prepare<[number], Attention>(
-        `SELECT kind, reference, source, order_id AS orderId, line_id AS lineId, state, reason, message, since
-         FROM outbox_attention ORDER BY since DESC LIMIT ?`,
+        `SELECT kind, reference, source, order_id AS orderId, line_id AS lineId, state, reason, message, since, scope
+         FROM outbox_attention ${withoutOrder ? 'WHERE order_id IS NULL' : ''} ORDER BY since DESC LIMIT ?`,
       )
       .all(limit);
   }

@@ -1,0 +1,99 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { close, line, nothing, Outbox } from '../../support/outbox.ts';
+
+let outbox: Outbox;
+beforeEach(async () => {
+  outbox = await Outbox.open();
+});
+afterEach(() => outbox.close());
+
+/** The view compares with the clock of the machine that reads it. */
+const agoMs = (ms: number): number => Date.now() - ms;
+const anHour = 3_600_000;
+
+const pause = (scope: string, sinceMs = agoMs(anHour)) =>
+  outbox.store.submission.pauses.open({
+    scope,
+    reason: 'order_absent',
+    message: '3 entries in a row',
+    openedBy: 'worker',
+    probeAtMs: null,
+    nowMs: sinceMs,
+  });
+
+const pausedInAttention = () =>
+  outbox.store.read
+    .attention(100)
+    .map(({ scope }) => scope)
+    .toSorted();
+
+describe('the attention list', () => {
+  it('shows a pause with its scope, reason and message', async () => {
+    await outbox.accept([line({ variant: 'card' })]);
+    const sinceMs = agoMs(anHour);
+    await pause('variant:card', sinceMs);
+    expect(outbox.store.read.attention(100)).toEqual([
+      {
+        kind: 'pause',
+        reference: null,
+        source: null,
+        orderId: null,
+        lineId: null,
+        state: 'paused',
+        reason: 'order_absent',
+        message: '3 entries in a row',
+        since: new Date(sinceMs).toISOString(),
+        scope: 'variant:card',
+      },
+    ]);
+  });
+
+  it('shows a pause once it is older than a minute, and one that a clock opened that was set back later', async () => {
+    await pause('family:esim', agoMs(50_000));
+    await pause('family:gift_card', agoMs(61_000));
+    await pause('balance:USD', agoMs(-anHour));
+    expect(pausedInAttention()).toEqual(['balance:USD', 'family:gift_card']);
+  });
+
+  it('shows the pause of a product only while something of it is to be sent', async () => {
+    const plan = { operation: 'esim_order', variant: null, plan: 'es|7', days: 7 } as const;
+    await outbox.accept([
+      line({ orderId: '1', variant: 'unknown' }),
+      line({ orderId: '2', variant: 'waits', currency: 'EUR' }),
+      line({ orderId: '3', ...plan }),
+    ]);
+    await settleNext('unknown', { state: 'unknown', nextStep: 'send', dueAtMs: 9_000_000 });
+    await settleNext('waits', { state: 'waiting', nextStep: 'send', outcomeUnknown: false, dueAtMs: 9_000_000 });
+    for (const scope of ['variant:unknown', 'variant:waits', 'plan:es|7', 'variant:7', 'variant:gone', 'plan:7'])
+      await pause(scope);
+    for (const scope of ['account', 'key:main', 'family:esim', 'balance:JPY']) await pause(scope);
+    expect(pausedInAttention()).toEqual([
+      'account',
+      'balance:JPY',
+      'family:esim',
+      'key:main',
+      'plan:es|7',
+      'variant:unknown',
+      'variant:waits',
+    ]);
+  });
+
+  it('can be asked for what belongs to no order', async () => {
+    const rejection = { lineNumber: 1, source: 'shop1', orderId: '9', lineId: '1', code: 'invalid_field' } as const;
+    await outbox.store.intake.acceptBatch({
+      nowMs: 1000,
+      fileId: null,
+      lines: [],
+      rejections: [{ ...rejection, field: 'quantity', rule: 'must be at least 1', value: '0' }],
+    });
+    await pause('account');
+    expect(outbox.store.read.attention(100).map(({ kind }) => kind)).toEqual(['pause', 'rejection']);
+    expect(outbox.store.read.attention(100, { withoutOrder: true }).map(({ kind }) => kind)).toEqual(['pause']);
+  });
+});
+
+async function settleNext(variant: string, settlement: Partial<typeof nothing>): Promise<void> {
+  const attempt = await outbox.opened();
+  expect(attempt.entry.variant).toBe(variant);
+  await outbox.store.submission.closeAttempt(close(attempt, { ...nothing, ...settlement }, { nowMs: 2000 }));
+}

@@ -143,7 +143,7 @@ describe('order-sync check-config', () => {
     expect(stdout).toMatch(/^KEY +VALUE +SOURCE\n/);
     expect(stdout).toMatch(/^log\.level +debug +--set$/m);
     expect(stdout).toMatch(/^wholesale\.keys\.0\.value +\*\*\* +\S+:6:31$/m);
-    expect(stdout).toMatch(/^submit\.max_unknown_outcomes +5 +default$/m);
+    expect(stdout).toMatch(/^submit\.max_unknown_outcomes +8 +default$/m);
     expect(stdout).not.toContain('sandbox-key-main');
     expect(stdout.endsWith(`${configFile} is valid\n`)).toBe(true);
   });

@@ -52,8 +52,8 @@ const maxUnreadRefunds = 1000;
 /** A list that is being read, and what is known of its order. */
 interface OpenList {
   readonly list: OrderList;
-  /** By this machine's clock. Later changes may be missing in the list. */
-  readonly openedMs: number;
+  /** On the monotonic clock, because it may take several runs. Later changes may be missing in the list. */
+  readonly openedMono: number;
   isSorted: boolean;
   newestMs: number;
 }
@@ -140,11 +140,11 @@ export class ShopReader {
       await this.#takePage(page, open, signal, counts);
       // An unsorted list may show older changes on a later page.
       if (sinceMs === null && (open.isSorted || page.isLast) && counts.readToMs !== null) {
-        await this.watermark.advance(Math.min(counts.readToMs, open.openedMs));
+        await this.watermark.advance(Math.min(counts.readToMs, this.#openedMs(open)));
       }
       if (page.isLast) {
         counts.complete = true;
-        if (sinceMs === null) counts.flagged += await this.#flagUnread(open.openedMs);
+        if (sinceMs === null) counts.flagged += await this.#flagUnread(this.#openedMs(open));
         return;
       }
       if (counts.pages >= shop.rest.pagesPerRun || clock.monoMs() >= endMs) {
@@ -181,9 +181,9 @@ export class ShopReader {
       this.#unfinished = null;
       return { open: unfinished, first: await unfinished.list.nextPage(signal) };
     }
-    const openedMs = this.#deps.clock.wallMs();
+    const openedMono = this.#deps.clock.monoMs();
     const { list, first } = await this.#open(signal, sinceMs);
-    return { open: { list, openedMs, isSorted: true, newestMs: Number.NEGATIVE_INFINITY }, first };
+    return { open: { list, openedMono, isSorted: true, newestMs: Number.NEGATIVE_INFINITY }, first };
   }
 
   /** Opens a list. Its first answer tells the shop's clock; if the list began too late, an earlier one is opened. */
@@ -234,6 +234,12 @@ export class ShopReader {
       logger.error(details, 'the refunds of an order could not be read');
       return await take(shop, listed.value, 'unknown');
     }
+  }
+
+  /** When the list was opened, by what this machine's clock shows today. */
+  #openedMs({ openedMono }: OpenList): number {
+    const { clock } = this.#deps;
+    return clock.wallMs() - Math.round(clock.monoMs() - openedMono);
   }
 
   /** Flags orders that a webhook delivered long before this list was opened, and that the list does not have. */

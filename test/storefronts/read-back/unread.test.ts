@@ -14,10 +14,10 @@ class MovedClock extends SystemClock {
 }
 
 /** A shop with an order that a webhook has delivered, and whose refunds were not read yet. */
-async function withUnclearOrder() {
+async function withUnclearOrder(rest: Parameters<typeof readBackOf>[2] = {}) {
   const stub = await new StubWooCommerce().open();
   const clock = new MovedClock();
-  const shop = await readBackOf('woocommerce', stub, { clock });
+  const shop = await readBackOf('woocommerce', stub, { clock, ...rest });
   const order = stub.put({ id: '727', modifiedMs: minutesAgo(1), body: wooBody('315') });
   order.refunds = oneRefunded('315');
   const document = numbersAsText(stub.shown(order));
@@ -64,6 +64,26 @@ describe('an order whose refunds must be read back', () => {
     expect(await run()).toMatchObject({ accepted: 0, flagged: 1 });
     expect(await run()).toMatchObject({ accepted: 0, flagged: 0 });
     expect([bought(), flagged()]).toEqual([[], ['727/315 partially_refunded', '727/null partially_refunded']]);
+  });
+
+  it('is not flagged because the clock was set back while a list was read in several runs', async () => {
+    const { run, flagged, stub, clock, order, handler, outbox } = await withUnclearOrder({
+      rest: { pageSize: 1, pagesPerRun: 1 },
+    });
+    expect(await run()).toMatchObject({ complete: true });
+    clock.aheadMs = 120 * hour;
+    for (const id of ['801', '802']) stub.put({ id, modifiedMs: minutesAgo(0), body: wooBody(`${id}1`) });
+    expect(await run()).toMatchObject({ complete: false });
+    clock.aheadMs = 0;
+    await outbox.store.times.follow({ stepMs: -120 * hour, nowMs: clock.wallMs() });
+    // It comes in now, and this list was opened before.
+    order.modifiedMs = minutesAgo(0);
+    const document = numbersAsText({ ...stub.shown(order), id: 990 });
+    expect(await handler.take({ document, isTest: false, refunds: 'not_read' })).toMatchObject({
+      kind: 'needs_refunds',
+    });
+    for (let runs = 0; runs < 5; runs += 1) await run();
+    expect(flagged()).toEqual([]);
   });
 
   it('is bought and not flagged when it is read back in time', async () => {

@@ -11,9 +11,9 @@ import { outcomeRowFrom, withoutAnswer, type LookupOutcome, type Outcome } from 
 import { scopesJudged, type EndedCall } from '../core/scopes/judge-call.ts';
 import { scopesOf } from '../core/scopes/scope.ts';
 import { settlementDelayLeftMs } from '../core/decision/settlement-delay.ts';
-import { judgeResend, type ResendVerdict } from '../core/decision/resend.ts';
+import { judgeResend } from '../core/decision/resend.ts';
 import type { DecisionPolicy, EntryFacts, Settlement } from '../core/decision/settlement.ts';
-import type { Entry, OpenAttempt } from '../store/submission/submission.ts';
+import type { ClaimVerdict, Entry, OpenAttempt } from '../store/submission/submission.ts';
 import { presentTime, type ApiClock } from './api-clock.ts';
 import type { CallKind } from './budget-gate.ts';
 import { backOffIfRateLimited, pauseIfDenied, slotSettledMono, type CallDeps, type CallKey } from './budgeted-read.ts';
@@ -28,7 +28,7 @@ export interface AttemptDeps extends CallDeps {
   readonly random: Random;
   readonly logger: Logger;
   readonly limits: BudgetLimits;
-  readonly policy: Omit<DecisionPolicy, 'canLookUp' | 'trustsAbsence'>;
+  readonly policy: Omit<DecisionPolicy, 'canLookUp' | 'trustsAbsence' | 'isPaused'>;
   /** Called after every attempt that was closed: there may be a result to deliver. */
   readonly onSettled?: () => void;
   /** The time of the API, for deadlines; absent: that of this machine. */
@@ -111,13 +111,15 @@ export class Attempt {
   }
 
   /** Whether an entry with an unknown outcome may be sent again now. The claim asks this, inside its transaction. */
-  judgeResend(entry: Entry, originReference: string | null): ResendVerdict {
-    const { policy, logger } = this.#deps;
+  judgeResend(entry: Entry, originReference: string | null, isPaused: boolean): ClaimVerdict {
+    const { policy, logger, lookups, wholesale } = this.#deps;
     const canLookUp = this.#canLookUp(entry.operation, originReference);
     const facts = { ...entry, canLookUp, mayBeElsewhere: mayBeElsewhere(entry) };
     const verdict = judgeResend(facts, policy, presentTime(this.#deps).latestMs);
     if (verdict.step === 'review') logger.error({ reference: entry.reference, reason: verdict.reason }, 'needs review');
-    return verdict;
+    if (verdict.step !== 'send' || !isPaused) return verdict;
+    // It counts as unknown, and would hold up others as long as its scope is paused.
+    return { step: canLookUp && lookups.trusts(entry.operation, wholesale) ? 'lookup' : 'wait' };
   }
 
   #canLookUp(operation: Operation, originReference: string | null): boolean {
@@ -127,10 +129,11 @@ export class Attempt {
   }
 
   #policyFor(attempt: OpenAttempt): DecisionPolicy {
-    const { policy, lookups, wholesale } = this.#deps;
+    const { policy, lookups, wholesale, pauses } = this.#deps;
     const { operation } = attempt.entry;
     const canLookUp = this.#canLookUp(operation, attempt.originReference);
-    return { ...policy, canLookUp, trustsAbsence: lookups.trusts(operation, wholesale) };
+    const isPaused = pauses.holdsUp(scopesOf(attempt.entry));
+    return { ...policy, canLookUp, trustsAbsence: lookups.trusts(operation, wholesale), isPaused };
   }
 
   async #submit(attempt: OpenAttempt, key: CallKey, signal: AbortSignal): Promise<Outcome> {

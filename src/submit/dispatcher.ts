@@ -55,6 +55,7 @@ export class Dispatcher {
   readonly #abort = new AbortController();
   readonly #failure = Promise.withResolvers<never>();
   readonly #underWay: Record<AttemptClaim['step'], number> = { send: 0, lookup: 0 };
+  #lastStep: AttemptClaim['step'] = 'send';
   readonly #runningNames = new Set<string>();
   readonly #backgroundTasks = new Set<Promise<void>>();
   #stopping = false;
@@ -201,8 +202,13 @@ export class Dispatcher {
     const isSendDue = await this.#isDue('send');
     const isLookupDue = await this.#isDue('lookup');
     const { lookups, sends } = shares(concurrency, { isSendDue, isLookupDue });
-    if (isLookupDue && this.#underWay.lookup < lookups && (await this.#take('lookup'))) return true;
-    return isSendDue && this.#underWay.send < sends && (await this.#take('send'));
+    const mayStart = {
+      lookup: isLookupDue && this.#underWay.lookup < lookups,
+      send: isSendDue && this.#underWay.send < sends,
+    };
+    // By turns: with one call at a time, too, neither kind waits for the end of the other.
+    const [first, second] = this.#lastStep === 'lookup' ? (['send', 'lookup'] as const) : (['lookup', 'send'] as const);
+    return (mayStart[first] && (await this.#take(first))) || (mayStart[second] && (await this.#take(second)));
   }
 
   async #isDue(step: AttemptClaim['step']): Promise<boolean> {
@@ -230,10 +236,10 @@ export class Dispatcher {
       trials: pauses.trials(),
       earlyTrials: pauses.earlyTrials(),
       render: (entry) => wholesale.render(entry),
-      judgeResend: (entry, originReference) => {
-        const verdict = this.#attempts.judgeResend(entry, originReference);
-        // The claim moves the entry on: there may be a lookup to make, or a result to deliver.
-        if (verdict.step !== 'send') this.#wakeUp.notify();
+      judgeResend: (entry, originReference, isPaused) => {
+        const verdict = this.#attempts.judgeResend(entry, originReference, isPaused);
+        // The claim changes the entry: there may be a lookup to make, or a result to deliver.
+        if (verdict.step === 'lookup' || verdict.step === 'review') this.#wakeUp.notify();
         if (verdict.step === 'review') this.#deps.onSettled?.();
         return verdict;
       },
@@ -248,6 +254,7 @@ export class Dispatcher {
   }
 
   #start(step: AttemptClaim['step'], attempt: OpenAttempt, key: CallKey): void {
+    this.#lastStep = step;
     this.#underWay[step] += 1;
     this.#queue
       .add(() => this.#attempts.run(attempt, key, this.#abort.signal))

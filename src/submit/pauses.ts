@@ -4,7 +4,7 @@ import { outcomeRowFrom, type OutcomeRow } from '../core/decision/outcome.ts';
 import type { Probe } from '../core/decision/probe.ts';
 import { evidenceRule } from '../core/scopes/evidence.ts';
 import { judgeCall, trialDelayMs, type EndedCall } from '../core/scopes/judge-call.ts';
-import { keyScope, scopeFrom } from '../core/scopes/scope.ts';
+import { keyScope, scopeFrom, type EntryScopes } from '../core/scopes/scope.ts';
 import type { Store } from '../store/store.ts';
 import type { Pause, ScopeChange, ScopeFindings } from '../store/submission/submission.ts';
 
@@ -102,6 +102,13 @@ export class Pauses {
 
   isKeyPaused(keyName: string): boolean {
     return this.#find(keyScope(keyName)) !== undefined;
+  }
+
+  /** Whether entries of these scopes are not sent now. A paused balance may have charged them already. */
+  holdsUp({ product, family }: EntryScopes): boolean {
+    return this.#pauses.some(({ scope, reason }) =>
+      scope === family ? reason !== 'connector_unproven' : scope === product,
+    );
   }
 
   /** The scopes of which one order may be sent now, to find out whether they can be resumed. */

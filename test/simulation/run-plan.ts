@@ -183,8 +183,8 @@ export function mustBeDoneByMs(plan: RunPlan): number {
     .flatMap((batch) => batch.lines)
     .reduce((sum, line) => sum + (line.rules?.partial === true ? 15 : 2), 0);
   const lookedUpMs = plan.looksUpFirst ? (parts * 60_000) / plan.settings.maxUnknownOutcomes : 0;
-  // A product that was quarantined is tried an hour after its last failed trial at the latest; then its other lines follow.
-  const quarantineMs = 4_000_000;
+  // A product that was quarantined is tried four hours after its last failed trial at the latest; then its other lines follow.
+  const quarantineMs = 16_000_000;
   const slackMs = 1_800_000 + quarantineMs;
   return plan.faultsOffMs + slackMs + queueMs + jumpedMs + placedMs + ofOneEsim * 360_000 + lookedUpMs;
 }

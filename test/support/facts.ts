@@ -14,6 +14,7 @@ export const policy: DecisionPolicy = {
   retryTimeScale: 1,
   canLookUp: true,
   trustsAbsence: true,
+  isPaused: false,
 };
 
 /** What an entry was looked up for in vain, so that the next such answer is believed. */

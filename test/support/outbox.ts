@@ -64,7 +64,7 @@ export class Outbox {
       isProvenProduct: () => true,
       trials: [],
       render: (entry) => ({ method: 'POST', path: '/orders', body: JSON.stringify({ reference: entry.reference }) }),
-      judgeResend: () => ({ step: 'send' }),
+      judgeResend: (_entry, _originReference, isPaused) => ({ step: isPaused ? 'lookup' : 'send' }),
       ...changes,
     };
   }

@@ -164,12 +164,13 @@ function unknownIsAbsent(input: DecisionInput): Settlement {
 
 /**
  * The same reference again buys it, or brings the first answer (Spec 7, retry rule 1): at once after the first ambiguous
- * attempt, because most of them are short faults of the network. After a second one the absence is proven first: then the
- * outcome is known, and the entry holds nobody up while it waits.
+ * attempt, because most of them are short faults of the network. After a second one, or while a scope of it is paused, the
+ * absence is proven first: then the outcome is known, and the entry holds nobody up while it waits.
  */
 function sendAgain(input: DecisionInput): Settlement {
   const { facts, policy } = input;
-  if (facts.attempts < 2 || !policy.trustsAbsence) return { ...unchanged(input, 'not_found'), counted: false };
+  const isFirst = facts.attempts < 2 && !policy.isPaused;
+  if (isFirst || !policy.trustsAbsence) return { ...unchanged(input, 'not_found'), counted: false };
   const delayed = lookUpAfterDelay(input, 'not_found');
   if (delayed !== null) return delayed;
   const message =
@@ -180,7 +181,7 @@ function sendAgain(input: DecisionInput): Settlement {
     state: 'waiting',
     counted: false,
     tries: 0,
-    dueAtMs: nextTryAtMs(input, 'absent', facts.attempts - 2),
+    dueAtMs: nextTryAtMs(input, 'absent', Math.max(0, facts.attempts - 2)),
     error: { code: 'order_absent', message, buffered: false },
   };
 }

@@ -56,6 +56,8 @@ export interface DecisionPolicy {
    * is wrong, and proves nothing.
    */
   readonly trustsAbsence: boolean;
+  /** Whether a scope of this entry is paused, so that it is not sent again now. */
+  readonly isPaused: boolean;
 }
 
 /** What no deployment has a reason to change. */

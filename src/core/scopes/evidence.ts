@@ -86,7 +86,7 @@ export const evidenceRules = {
     clearedBy: 'accepted',
     endsBy: 'trial',
     firstMs: 5 * minute,
-    maxMs: 60 * minute,
+    maxMs: 240 * minute,
   },
   unreadable_success: {
     rows: ['unreadable_success'],

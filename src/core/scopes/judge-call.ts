@@ -146,7 +146,7 @@ function opened(
   const { entries, familyEntries } = evidenceRules[reason];
   return scopesCounted(reason, call.scopes).flatMap((scope) => {
     const counted = [...evidence, ...remember].filter((it) => it.scope === scope && it.reason === reason);
-    const products = new Set(counted.map((it) => it.product)).size;
+    const products = new Set(counted.flatMap((it) => it.product ?? [])).size;
     const isFamily = scope === call.scopes.family;
     const needed = isFamily ? (familyEntries ?? Number.POSITIVE_INFINITY) : entries;
     if (counted.length < needed || (isFamily && products < 2)) return [];

@@ -1,8 +1,6 @@
-import { scopesOf } from '../../core/scopes/scope.ts';
 import { readLane, Turns, type Lane, type Queue } from '../intake/lanes.ts';
 import type { Sqlite } from '../sqlite/database.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
-import { isSendPaused, type PausedScopes } from './paused-scopes.ts';
 import type { AttemptClaim } from './submission.ts';
 
 /**
@@ -60,17 +58,12 @@ interface LaneChoice {
   /** An entry whose deadline is not after this is not claimed. */
   readonly latestMs: number;
   readonly mayClaim: (lane: Lane) => boolean;
-  /** Whether the next order of the lane is the trial of its balance: then the cheapest known one is sent. */
-  readonly isTrialOfBalance: (lane: Lane) => boolean;
-  readonly costOf: (row: EntryRow) => number;
+  /** Which of its orders is the trial of a lane's balance, as an order of preference; null where none is due. */
+  readonly trialOfBalance: (lane: Lane) => ((a: EntryRow, b: EntryRow) => number) | null;
 }
 
-/** So many lanes are compared to find the cheapest order for a trial. */
+/** So many lanes are compared to choose the order for a trial. */
 const mostCompared = 200;
-
-function cheapestOf(rows: readonly EntryRow[], costOf: LaneChoice['costOf']): EntryRow | undefined {
-  return rows.toSorted((a, b) => costOf(a) - costOf(b))[0];
-}
 
 /** The due entries, in the order in which they are claimed: unknown outcomes first, then the shops in turn. */
 export class DueEntries {
@@ -126,10 +119,9 @@ export class DueEntries {
     };
   }
 
-  /** The next entry of unknown outcome to send again; null when none is due, or all of them are in a paused scope. */
-  toSendAgain(nowMs: number, paused: PausedScopes): EntryRow | null {
-    const due = this.#statements.unknown.all({ nowMs });
-    return due.find((row) => !isSendPaused(scopesOf(row), paused)) ?? null;
+  /** The entries of unknown outcome that are due to be sent again. */
+  toSendAgain(nowMs: number): readonly EntryRow[] {
+    return this.#statements.unknown.all({ nowMs });
   }
 
   /** The next entry that was never sent, or that waited to be sent again; null when no lane has one that is due. */
@@ -142,17 +134,11 @@ export class DueEntries {
       const row = dueIn(queue);
       if (row === null) continue;
       const own = readLane(queue.lane);
-      if (choice.isTrialOfBalance(own)) {
-        const others = queues.filter(({ lane }) => readLane(lane).balance === own.balance).slice(0, mostCompared);
-        return (
-          cheapestOf(
-            others.flatMap((other) => dueIn(other) ?? []),
-            choice.costOf,
-          ) ?? row
-        );
-      }
       this.#turns.served(queue);
-      return row;
+      const prefer = choice.trialOfBalance(own);
+      if (prefer === null) return row;
+      const others = queues.filter(({ lane }) => readLane(lane).balance === own.balance).slice(0, mostCompared);
+      return others.flatMap((other) => dueIn(other) ?? []).toSorted(prefer)[0] ?? row;
     }
     return null;
   }

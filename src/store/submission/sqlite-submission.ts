@@ -13,7 +13,14 @@ import type { EntryChanges } from './entry-changes.ts';
 import { originOf } from './esim-origins.ts';
 import { SqliteLookupProofs } from './lookup-proofs.ts';
 import { readExposure } from './open-calls.ts';
-import { isLanePaused, readPausedScopes, readPauses, withoutScope, type PausedScopes } from './paused-scopes.ts';
+import {
+  isLanePaused,
+  isSendPaused,
+  readPausedScopes,
+  readPauses,
+  withoutScope,
+  type PausedScopes,
+} from './paused-scopes.ts';
 import type { SqlitePauses } from './pauses.ts';
 import { ProductCosts } from './product-costs.ts';
 import { ScopeEvidence } from './scope-evidence.ts';
@@ -33,6 +40,8 @@ const lookedUp: readonly EntryState[] = ['unknown', 'placed'];
 
 /** How many entries that may not be sent one claim passes over: it must not hold the others up. */
 const passedOverAtOnce = 100;
+
+const refused = (row: EntryRow): number => (row.outcome_row === 'insufficient_balance' ? 1 : 0);
 
 /** With more products than this the family is the better explanation: then its trials keep their distance. */
 const fewProducts = 5;
@@ -155,6 +164,18 @@ export class SqliteSubmission implements Submission {
     };
   }
 
+  /**
+   * Which order is the trial of an empty balance: by turns the cheapest known one, and one that the balance has not refused
+   * yet. So neither an unknown cost nor new dear orders keep what can be afforded from its turn.
+   */
+  #preferred(balance: string): (a: EntryRow, b: EntryRow) => number {
+    const probes = readPauses(this.#database).find(({ scope }) => scope === balance)?.probes ?? 0;
+    const cost = (row: EntryRow): number => Math.min(this.#costs.of(row), Number.MAX_VALUE);
+    return probes % 2 === 0
+      ? (a, b) => cost(a) - cost(b) || refused(a) - refused(b)
+      : (a, b) => refused(a) - refused(b) || cost(a) - cost(b);
+  }
+
   /** A lookup can be the trial of the account only: it says nothing about what a narrower scope sells. */
   #trialOf(row: EntryRow, { step, trials, earlyTrials = [] }: AttemptClaim): readonly string[] {
     const scopes = step === 'send' ? scopesJudged(scopesOf(row)) : ['account'];
@@ -167,21 +188,21 @@ export class SqliteSubmission implements Submission {
    */
   #nextToSend(claim: AttemptClaim, paused: PausedScopes): EntryRow | null {
     const { nowMs } = claim;
-    let isRecovering = false;
-    for (let passedOver = 0; passedOver < passedOverAtOnce; passedOver += 1) {
-      const row = this.#due.toSendAgain(nowMs, paused);
-      if (row === null) {
-        const next = isRecovering ? null : this.#nextNew(claim, paused);
-        if (next === null || !this.#afterLoss.mayHaveSent(next)) return next;
-        // One at a time: it counts as an unknown outcome from now on, and is looked up first.
-        this.#entries.recover(next, nowMs);
-        isRecovering = true;
-        continue;
-      }
-      const verdict = claim.judgeResend(entryFrom(row), originOf(this.#database, row));
+    for (const row of this.#due.toSendAgain(nowMs)) {
+      const isPaused = isSendPaused(scopesOf(row), paused);
+      const verdict = claim.judgeResend(entryFrom(row), originOf(this.#database, row), isPaused);
       if (verdict.step === 'send') return row;
       if (verdict.step === 'lookup') this.#entries.lookUpNext(row, nowMs);
-      else this.#entries.flagForReview(row, verdict.reason, nowMs);
+      else if (verdict.step === 'review') this.#entries.flagForReview(row, verdict.reason, nowMs);
+    }
+    for (let passedOver = 0; passedOver < passedOverAtOnce; passedOver += 1) {
+      const next = this.#nextNew(claim, paused);
+      if (next === null || !this.#afterLoss.mayHaveSent(next)) return next;
+      // One at a time: it counts as an unknown outcome from now on, and is looked up first.
+      this.#entries.recover(next, nowMs);
+      const verdict = claim.judgeResend(entryFrom(this.#existingEntry(next.id)), originOf(this.#database, next), false);
+      if (verdict.step === 'lookup') this.#entries.lookUpNext(next, nowMs);
+      return null;
     }
     return null;
   }
@@ -201,8 +222,7 @@ export class SqliteSubmission implements Submission {
         // A cancel delivers nothing, so it does not wait for the first delivered order.
         return product === null || this.#canary.mayOpen(family, nowMs);
       },
-      isTrialOfBalance: ({ balance }) => balance !== null && trials.includes(balance),
-      costOf: (it) => this.#costs.of(it),
+      trialOfBalance: ({ balance }) => (balance !== null && trials.includes(balance) ? this.#preferred(balance) : null),
     });
   }
 
@@ -235,8 +255,9 @@ export class SqliteSubmission implements Submission {
       assert(changes === 1, `attempt ${attemptId} is closed once`);
       this.budget.settleAttempt(attemptId, close.slotsSettledMono, close.bootId);
       if (close.backOff) this.budget.stampBackOff(close.backOff, close);
-      if (close.pause !== null) this.pauses.record({ ...close.pause, nowMs });
+      // First what the call ends: the denial that it brings may be of the same scope.
       const pausesChanged = this.#judgeScopes(close) || close.pause !== null;
+      if (close.pause !== null) this.pauses.record({ ...close.pause, nowMs });
       const row = this.#existingEntry(entryId);
       const isSubmit = attempt.purpose === 'submit';
       // A person may have held the entry while it was looked up: that decision stands.

@@ -146,8 +146,11 @@ export interface AttemptClaim {
   /** Renders the request of an entry that was never sent; stored with the attempt. */
   readonly render: (entry: Entry) => RenderedRequest;
   /** Judges whether the reference of an entry of unknown outcome may be sent again now. Called within the claim. */
-  readonly judgeResend: (entry: Entry, originReference: string | null) => ResendVerdict;
+  readonly judgeResend: (entry: Entry, originReference: string | null, isPaused: boolean) => ClaimVerdict;
 }
+
+/** What a claim does with an entry of unknown outcome; `wait`: its scope is paused, and no lookup can settle it. */
+export type ClaimVerdict = ResendVerdict | { readonly step: 'wait' };
 
 export interface OpenAttempt {
   readonly attemptId: number;

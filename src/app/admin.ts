@@ -57,7 +57,12 @@ export async function startAdmin(deps: WorkerDeps, parts: AdminParts, current: C
   return { ...server, token };
 }
 
-function queueSources({ store, gate }: AdminParts, { clock }: WorkerDeps, { config }: CurrentConfig): QueueSources {
+function queueSources(
+  { store, gate, callers }: AdminParts,
+  { clock }: WorkerDeps,
+  { config }: CurrentConfig,
+): QueueSources {
   const { maxUnknownOutcomes, concurrency } = config.submit;
-  return { read: store.read, nowMs: clock.wallMs(), maxUnknownOutcomes, worker: { gate, concurrency } };
+  const present = callers.apiClock.present();
+  return { read: store.read, nowMs: clock.wallMs(), maxUnknownOutcomes, worker: { gate, concurrency, present } };
 }

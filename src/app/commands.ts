@@ -22,7 +22,7 @@ export function commandSettings({ wholesale, submit }: Config): CommandSettings 
 export interface Callers {
   readonly readBack: ReadBack;
   readonly catalogue: CatalogueDeps & ApiCheckDeps;
-  readonly apiClock: Pick<ApiClock, 'read'>;
+  readonly apiClock: Pick<ApiClock, 'read' | 'present'>;
   readonly signal: AbortSignal;
 }
 

@@ -5,6 +5,7 @@ import type { EntryExplanation, PauseView, QueueExplanation } from '../core/entr
 import { isFinal } from '../core/entry/states.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { productUnknownLimit } from '../core/scopes/exposure.ts';
+import type { PresentTime } from '../core/time/api-time.ts';
 import { readLane } from '../store/intake/lanes.ts';
 import type { OutboxReader } from '../store/read/outbox-reader.ts';
 import type { QueuedEntry, QueueFacts } from '../store/read/queue-facts.ts';
@@ -18,7 +19,12 @@ export interface QueueSources {
   readonly nowMs: number;
   readonly maxUnknownOutcomes: number;
   /** The running worker's own gate; null when no worker runs: then there is no forecast. */
-  readonly worker: { readonly gate: Pick<BudgetGate, 'usage' | 'startsInMs'>; readonly concurrency: number } | null;
+  readonly worker: {
+    readonly gate: Pick<BudgetGate, 'usage' | 'startsInMs'>;
+    readonly concurrency: number;
+    /** The time by which it judges deadlines; absent: `nowMs`. */
+    readonly present?: PresentTime;
+  } | null;
 }
 
 type QueueExplained = Extract<CommandResult, { kind: 'queue' | 'queued_entry' }>;
@@ -63,6 +69,9 @@ export function pauseText({
   const heldUp = `; it holds up ${holdsUp} ${holdsUp === 1 ? 'entry' : 'entries'}`;
   return `${scope} is paused since ${since} by ${openedBy}: ${reason}: ${message}${heldUp}${probe}`;
 }
+
+const deadlineUnclear =
+  "its deadline has passed by the clock of this machine or by the API's, but not by both: it waits until they agree";
 
 /** Explains one moment: the facts of the outbox, the pauses, and the budget as the worker's gate knows it. */
 class Explanation {
@@ -172,7 +181,21 @@ class Explanation {
     // The cap waits for entries with an unknown outcome, so it does not stop them; they hold their eSIM themselves.
     if (entry.state === 'unknown') return [...this.#whyNothingIsCalled(), ...this.#pausesOf(entry)];
     const blocked = entry.blockedBy === null ? [] : [`${entry.blockedBy}, for the same eSIM, comes first`];
-    return [...this.#whyNothingIsBought(), ...this.#pausesOf(entry), ...unknownOfProduct(entry), ...blocked];
+    const unclear = this.#isDeadlineUnclear(entry) ? [deadlineUnclear] : [];
+    return [
+      ...this.#whyNothingIsBought(),
+      ...this.#pausesOf(entry),
+      ...unknownOfProduct(entry),
+      ...blocked,
+      ...unclear,
+    ];
+  }
+
+  /** Whether the deadline lies between what this machine's clock and the API's show. */
+  #isDeadlineUnclear({ notAfterMs }: QueuedEntry): boolean {
+    const present = this.#sources.worker?.present;
+    if (present === undefined || notAfterMs === null) return false;
+    return present.earliestMs < notAfterMs && notAfterMs <= present.latestMs;
   }
 
   #pausesOf(entry: QueuedEntry): readonly string[] {

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { EntryExplanation, QueueExplanation } from '../../src/core/entry/queue-explanation.ts';
 import type { EntryAction } from '../../src/core/entry/operator-decision.ts';
 import type { Settlement } from '../../src/core/decision/settlement.ts';
+import type { PresentTime } from '../../src/core/time/api-time.ts';
 import type { QueueFacts } from '../../src/store/read/queue-facts.ts';
 import type { Pause } from '../../src/store/submission/submission.ts';
 import { BudgetGate } from '../../src/submit/budget-gate.ts';
@@ -91,16 +92,19 @@ function bought(keyName: string, count: number): void {
 interface Changes {
   readonly isWorkerRunning?: boolean;
   readonly facts?: Partial<QueueFacts>;
+  readonly present?: PresentTime;
 }
 
-const sources = ({ isWorkerRunning = true, facts = {} }: Changes) => ({
+const exactNow: PresentTime = { earliestMs: nowMs, latestMs: nowMs };
+
+const sources = ({ isWorkerRunning = true, facts = {}, present = exactNow }: Changes) => ({
   read: {
     queueFacts: (ms: number) => ({ ...outbox.store.read.queueFacts(ms), ...facts }),
     queuedEntry: (reference: string) => outbox.store.read.queuedEntry(reference),
   },
   nowMs,
   maxUnknownOutcomes: 5,
-  worker: isWorkerRunning ? { gate, concurrency: 8 } : null,
+  worker: isWorkerRunning ? { gate, concurrency: 8, present } : null,
 });
 
 function explainedEntry(reference: string | undefined, changes: Changes = {}): EntryExplanation {
@@ -297,6 +301,16 @@ describe('why an entry is not sent', () => {
       `the budget: 19 of 20 orders and 19 of 60 requests are used; the next call can start at ${at(0)}`,
       `its deadline is ${at(30)}; it is not bought after that`,
     ]);
+  });
+
+  it('says that two clocks disagree about its deadline, whichever of them is right', async () => {
+    const [reference] = await orders(1, { notAfterMs: nowMs + 3_600_000 });
+    const between = (earliestMs: number, latestMs: number): Changes => ({ present: { earliestMs, latestMs } });
+    const behind = explainedEntry(reference, between(nowMs, nowMs + 5 * 86_400_000));
+    expect(behind.reasons.join()).toContain('it waits until they agree');
+    expect(behind.starts_at).toBeNull();
+    expect(explainedEntry(reference, between(nowMs, nowMs)).reasons).toEqual([]);
+    expect(explainedEntry(reference, between(nowMs - 86_400_000, nowMs)).reasons).toEqual([]);
   });
 
   it('does not forecast a lookup either while nothing may be called', async () => {

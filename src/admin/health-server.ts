@@ -1,6 +1,7 @@
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
 import { listen } from '../ops/listen.ts';
+import type { ShownPauses } from './shown-pauses.ts';
 
 /** `pass`: it works; `warn`: it works, but a person should look; `fail`: it does not work. */
 export type CheckStatus = 'pass' | 'warn' | 'fail';
@@ -21,6 +22,8 @@ interface HealthServerOptions {
   readonly port: number;
   readonly version: string;
   readonly checks: readonly HealthCheck[];
+  /** What is paused, for `/healthz`. When it throws, nothing is shown: then the check of the database fails. */
+  readonly pauses?: () => ShownPauses;
   /** True once the worker is stopping: not ready any more, still alive. */
   readonly draining: () => boolean;
   /** Further routes on the same address. */
@@ -35,9 +38,9 @@ export interface HealthServer {
 
 /**
  * The routes, without a socket: `/livez` (the event loop runs; nothing else is checked), `/readyz` (the worker can accept
- * and record orders), `/healthz` (every check by name). The reason of a failure is in the log only.
+ * and record orders), `/healthz` (every check by name, and what is paused). The reason of a failure is in the log only.
  */
-export function healthRoutes(options: Pick<HealthServerOptions, 'checks' | 'draining' | 'version' | 'more'>): Hono {
+export function healthRoutes(options: Omit<HealthServerOptions, 'host' | 'port'>): Hono {
   const routes = new Hono();
   routes.use(async (context, next) => {
     await next();
@@ -56,7 +59,8 @@ export function healthRoutes(options: Pick<HealthServerOptions, 'checks' | 'drai
     const status = worstOf(Object.values(checks));
     const draining = options.draining();
     const details = detailsOf(options.checks);
-    const body = { status, draining, version: options.version, checks, ...(details === null ? {} : { details }) };
+    const shown = { ...(details === null ? {} : { details }), ...shownPauses(options.pauses) };
+    const body = { status, draining, version: options.version, checks, ...shown };
     return context.json(body, status === 'fail' ? 503 : 200);
   });
   if (options.more !== undefined) routes.route('/', options.more);
@@ -83,6 +87,14 @@ function detailsOf(checks: readonly HealthCheck[]): Record<string, unknown> | nu
     return shown === null ? [] : [[name, shown]];
   });
   return known.length === 0 ? null : Object.fromEntries(known);
+}
+
+function shownPauses(pauses: HealthServerOptions['pauses']): Partial<ShownPauses> {
+  try {
+    return pauses?.() ?? {};
+  } catch {
+    return {};
+  }
 }
 
 function worstOf(results: readonly CheckStatus[]): CheckStatus {

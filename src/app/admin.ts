@@ -1,6 +1,7 @@
 import { controlRoutes, newControlToken } from '../admin/control-routes.ts';
 import { startHealthServer, type HealthCheck, type HealthServer } from '../admin/health-server.ts';
 import { loggable, performInWorker } from '../admin/perform-command.ts';
+import { pausesShown } from '../admin/shown-pauses.ts';
 import { isCalling } from '../core/entry/operator-command.ts';
 import type { CommandCalls } from '../ops/command-calls.ts';
 import type { Store } from '../store/store.ts';
@@ -53,7 +54,8 @@ export async function startAdmin(deps: WorkerDeps, parts: AdminParts, current: C
       return result;
     },
   });
-  const server = await startHealthServer({ host, port, version, checks, draining, more: control });
+  const pauses = pausesShown(store.read, clock);
+  const server = await startHealthServer({ host, port, version, checks, pauses, draining, more: control });
   return { ...server, token };
 }
 

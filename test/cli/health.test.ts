@@ -1,11 +1,12 @@
 import { mkdirSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startHealthServer, type CheckStatus } from '../../src/admin/health-server.ts';
+import type { ShownPauses } from '../../src/admin/shown-pauses.ts';
 import { writeRunFile } from '../../src/ops/run-file.ts';
 import { installation, runProgram, sandboxConfig } from './installation.ts';
 
 /** What the health command needs of a worker: a health server, and a run file with its address. */
-async function listening(state: { check: CheckStatus; draining?: boolean }) {
+async function listening(state: { check: CheckStatus; draining?: boolean; pauses?: ShownPauses }) {
   const worker = installation();
   mkdirSync(worker.dataDir);
   const server = await startHealthServer({
@@ -14,6 +15,7 @@ async function listening(state: { check: CheckStatus; draining?: boolean }) {
     version: '1.2.3',
     checks: [{ name: 'database', readiness: true, check: () => state.check }],
     draining: () => state.draining === true,
+    ...(state.pauses === undefined ? {} : { pauses: () => state.pauses ?? { pauses: [], pauses_not_shown: 0 } }),
   });
   onTestFinished(() => server.close());
   await writeRunFile(worker.dataDir, {
@@ -45,6 +47,28 @@ describe('order-sync health', () => {
     expect(await worker.run('health')).toMatchObject({ code: 8, stdout: 'fail\n  database: fail\n' });
     expect((await worker.run('health', '--ready')).code).toBe(8);
     expect((await worker.run('health', '--live')).code).toBe(0);
+  });
+
+  it('prints what is paused; with --strict a warning ends with 8', async () => {
+    const paused = {
+      scope: 'variant:card',
+      reason: 'answer_mismatch',
+      since: '2026-11-21T12:00:00.000Z',
+      holds_up: 12,
+    };
+    const worker = await listening({ check: 'warn', pauses: { pauses: [paused], pauses_not_shown: 3 } });
+    const stdout = [
+      'warn',
+      '  database: warn',
+      '  paused: variant:card since 2026-11-21T12:00:00.000Z (answer_mismatch), holds up 12',
+      '  paused: 3 more, see `order-sync queue status`',
+      '',
+    ].join('\n');
+    expect(await worker.run('health')).toEqual({ code: 0, stdout, stderr: '' });
+    expect(await worker.run('health', '--strict')).toEqual({ code: 8, stdout, stderr: '' });
+    const { stdout: json } = await worker.run('health', '--json');
+    expect(JSON.parse(json)).toMatchObject({ pauses: [paused], pauses_not_shown: 3 });
+    expect((await (await listening({ check: 'pass' })).run('health', '--strict')).code).toBe(0);
   });
 
   it('reports a draining worker as alive and not ready', async () => {

@@ -250,8 +250,8 @@ describe('order-sync orders list --attention', () => {
     expect(stdout).toMatch(
       /ORDER[^]*\n2 +[^]*\nATTENTION +SINCE +CONCERNS +REASON\npause +\S+ \S+ +balance:EUR +insufficient_balance: Balance too low\n$/,
     );
-    const listed = JSON.parse((await outbox.run('orders', 'list', '--attention', '--json')).stdout);
-    expect(listed.attention).toMatchObject([{ kind: 'pause', scope: 'balance:EUR', order_id: null }]);
+    const report = JSON.parse((await outbox.run('orders', 'list', '--attention', '--json')).stdout);
+    expect(report.attention).toMatchObject([{ kind: 'pause', scope: 'balance:EUR', order_id: null }]);
     for (const other of [[], ['--attention', '--source', 'shop1'], ['--attention', '--before', '2']]) {
       const { stdout: text } = await outbox.run('orders', 'list', '--json', ...other);
       expect(JSON.parse(text)).not.toHaveProperty('attention');

@@ -12,21 +12,28 @@ import { loopbackAddress } from '../worker-client.ts';
 /** A check that takes longer has failed: orchestrators ask again soon. */
 const timeoutMs = 2500;
 
+interface HealthOptions extends ConfigOptions {
+  readonly live?: boolean;
+  readonly ready?: boolean;
+  readonly strict?: boolean;
+}
+
 export function addHealth(program: Command, context: CliContext): void {
   const command = program
     .command('health')
     .description('ask the running worker for its health; for people, containers and scripts')
     .addOption(new Option('--live', 'only whether it lives').conflicts('ready'))
     .addOption(new Option('--ready', 'only whether it can accept and record orders'))
+    .option('--strict', 'also end with 8 when a check warns')
     .option('--json', 'print the answer as JSON');
-  addConfigOptions(command).action(async (options: ConfigOptions & { live?: boolean; ready?: boolean }) => {
+  addConfigOptions(command).action(async (options: HealthOptions) => {
     const path = options.live ? '/livez' : options.ready ? '/readyz' : '/healthz';
     const { healthy, body } = await ask(addressOf(configFrom(options).config), path);
-    if (!healthy) context.setExitCode(exitCodes.problemsFound);
+    if (!healthy || (options.strict === true && body.status !== 'pass')) context.setExitCode(exitCodes.problemsFound);
     const checks = Object.entries(body.checks ?? {}).map(
       ([name, status]) => `  ${name}: ${status}${detailsOf(name, body)}`,
     );
-    writeAnswer(context.stdout, options.json, body, plainLines([body.status, ...checks]));
+    writeAnswer(context.stdout, options.json, body, plainLines([body.status, ...checks, ...pausesOf(body)]));
   });
 }
 
@@ -41,6 +48,10 @@ const bodySchema = z.looseObject({
   status: z.enum(['pass', 'warn', 'fail']),
   checks: z.record(z.string(), z.string()).optional(),
   details: z.record(z.string(), z.record(z.string(), z.unknown())).optional(),
+  pauses: z
+    .array(z.looseObject({ scope: z.string(), reason: z.string(), since: z.string(), holds_up: z.number() }))
+    .optional(),
+  pauses_not_shown: z.number().optional(),
 });
 type HealthBody = z.infer<typeof bodySchema>;
 
@@ -48,6 +59,13 @@ type HealthBody = z.infer<typeof bodySchema>;
 function detailsOf(name: string, { details = {} }: HealthBody): string {
   const known = Object.entries(details[name] ?? {});
   return known.length === 0 ? '' : ` (${known.map(([key, value]) => `${key} ${JSON.stringify(value)}`).join(', ')})`;
+}
+
+function pausesOf({ pauses = [], pauses_not_shown: more = 0 }: HealthBody): readonly string[] {
+  const shown = pauses.map(
+    ({ scope, reason, since, holds_up: heldUp }) => `  paused: ${scope} since ${since} (${reason}), holds up ${heldUp}`,
+  );
+  return more === 0 ? shown : [...shown, `  paused: ${more} more, see \`order-sync queue status\``];
 }
 
 async function ask(address: string, path: string): Promise<{ healthy: boolean; body: HealthBody }> {

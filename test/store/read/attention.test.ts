@@ -24,8 +24,8 @@ const pause = (scope: string, sinceMs = agoMs(anHour)) =>
 const pausedInAttention = () =>
   outbox.store.read
     .attention(100)
-    .map(({ scope }) => scope)
-    .toSorted();
+    .flatMap(({ scope }) => scope ?? [])
+    .toSorted((a, b) => a.localeCompare(b));
 
 describe('the attention list', () => {
   it('shows a pause with its scope, reason and message', async () => {

@@ -8,7 +8,8 @@ import {
   type ShopOrderPlan,
 } from './intake-plan.ts';
 import { carriedBy } from './order-documents.ts';
-import { plainLine, type OrderBatch, type RunPlan } from './run-plan.ts';
+import { intakeCrashPlaces } from './port-names.ts';
+import { plainLine, type CrashPlan, type OrderBatch, type RunPlan } from './run-plan.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { FileErrorPlan } from './sim-mount.ts';
 
@@ -28,14 +29,28 @@ function withShortIccids(plan: RunPlan): RunPlan {
   };
 }
 
+/** Calls after which it matters whether they were done. */
+const changesOfFiles = [
+  'files.rename work',
+  'files.sync work',
+  'files.sync inbox',
+  'files.rename archive',
+  'files.sync archive',
+  'files.create rejected',
+  'files.rename rejected',
+  'files.sync rejected',
+  'files.unlink work',
+] as const;
+
 function drawFileErrors(random: SeededRandom): FileErrorPlan[] {
   const errors: FileErrorPlan[] = [];
   while (random.chance(errors.length === 0 ? 0.3 : 0.5)) {
-    errors.push({
+    const drawn: FileErrorPlan = {
       afterCalls: random.chance(0.5) ? random.int(1, 40) : random.int(1, 300),
       code: random.pick('EIO', 'ENOSPC', 'EACCES'),
       times: random.pick(1, 1, 2, 8),
-    });
+    };
+    errors.push(random.chance(0.4) ? { ...drawn, afterCalls: 1, atCall: random.pick(...changesOfFiles) } : drawn);
   }
   return errors;
 }
@@ -171,9 +186,12 @@ export function withIntake(random: SeededRandom, plan: RunPlan): RunPlan {
       batches.push({ ...batch, lines, byIntake: true });
     } else batches.push(batch);
   }
+  const atPlace = intakeCrashPlaces[random.int(0, intakeCrashPlaces.length - 1)] ?? '';
+  const aimed: CrashPlan = { afterPorts: 0, atPlace, kind: random.pick('kill', 'power'), downMs: random.pick(1, 5000) };
   return {
     ...short,
     batches,
+    crashes: random.chance(0.4) ? [aimed, ...short.crashes.slice(0, 2)] : short.crashes,
     // Replacements are ordered when the result of an order of the plain shop is there.
     replacements: plan.replacements.filter(({ orderId }) => !moved.has(orderId)),
     intake: {

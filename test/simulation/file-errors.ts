@@ -21,6 +21,7 @@ export class FileErrors {
     if (error === undefined) return null;
     this.#calls += 1;
     if (this.#calls < error.afterCalls) return null;
+    if (this.#times === 0 && error.atCall !== undefined && error.atCall !== port) return null;
     this.#trace(`${error.code} at ${port}`);
     this.#coverage.hit(`file error ${port}`);
     this.#times += 1;

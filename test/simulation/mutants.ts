@@ -1,3 +1,4 @@
+import { mutantsOfIntake } from './mutants-of-intake.ts';
 import { mutantsOfLoss } from './mutants-of-loss.ts';
 import type { Mutant } from './mutant.ts';
 
@@ -398,4 +399,5 @@ export const mutants: readonly Mutant[] = [
     changes: [['key: key.name,\n      outcome', 'key: key.value,\n      outcome']],
   },
   ...mutantsOfLoss,
+  ...mutantsOfIntake,
 ];

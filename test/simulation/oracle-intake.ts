@@ -82,6 +82,8 @@ export class IntakeOracle {
     const { plan } = upload;
     const reports = this.#reportsOf(plan.name);
     const whole = reports.some(({ code }) => code !== 'lines_not_accepted');
+    if (plan.marker === 'wrong' && this.#options.plan.ready === 'done_file' && !whole)
+      this.#violate('I24', `${plan.name} differs from its marker, and its sender is not told`);
     for (const sent of plan.lines) {
       const { line, mistake } = sent;
       const isReported = whole || reports.some(({ lines }) => lines?.some((it) => isAbout(it, line)) === true);
@@ -104,8 +106,20 @@ export class IntakeOracle {
   #reportsOf(name: string): readonly ErrorReport[] {
     const reports = this.#files.names('rejected').filter((it) => it.endsWith('.error.json') && !it.startsWith('.'));
     return reports
-      .map((it): ErrorReport => JSON.parse(this.#files.get(`rejected/${it}`, 'read').bytes.toString('utf8')))
-      .filter(({ file }) => file === name);
+      .map((it) => this.#read(it))
+      .filter((report) => report?.file === name)
+      .filter((it) => it !== null);
+  }
+
+  #read(name: string): ErrorReport | null {
+    const text = this.#files.get(`rejected/${name}`, 'read').bytes.toString('utf8');
+    try {
+      const report: ErrorReport = JSON.parse(text);
+      return report;
+    } catch {
+      this.#violate('I24', `the report ${name} is damaged: ${JSON.stringify(text.slice(0, 40))}`);
+      return null;
+    }
   }
 
   #violate(invariant: string, sentence: string): void {

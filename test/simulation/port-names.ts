@@ -33,12 +33,41 @@ const portCalls = [
 const rare =
   /^store\.(operator\.\w+|submission\.pauses\.\w+|submission\.expireOverdue|results\.failDelivery|submission\.budget\.recordBackOff) /;
 
+/** Every port call of the intake. */
+const intakeCalls = [
+  'files.create inbox',
+  'files.rename work',
+  'files.sync work',
+  'files.sync inbox',
+  'store.intake.files.begin',
+  'store.intake.files.finish',
+  'store.intake.files.archive',
+  'store.intake.files.reject',
+  'files.mkdir archive',
+  'files.rename archive',
+  'files.sync archive',
+  'files.create rejected',
+  'files.write rejected',
+  'files.sync file rejected',
+  'files.rename rejected',
+  'files.sync rejected',
+  'files.unlink work',
+  'store.intake.acceptRequests',
+  'store.intake.cancelUnsent',
+  'store.storefronts.takeOrder',
+  'intake.answer',
+] as const;
+
+const placesOf = (names: readonly string[]): readonly string[] => names.flatMap((name) => [`${name} <`, `${name} >`]);
+
 /** Places of a crash, as the trace names them. */
-export const crashPlaces: readonly string[] = portCalls.flatMap((name) => [`${name} <`, `${name} >`]);
+export const crashPlaces: readonly string[] = placesOf(portCalls);
+export const intakeCrashPlaces: readonly string[] = placesOf(intakeCalls);
 
 /** The places at which a run of so many seeds must crash. */
 export function crashPlacesOf(seeds: number): readonly string[] {
-  return crashPlaces.filter(
+  const common = seeds >= 20_000 ? [...crashPlaces, ...intakeCrashPlaces] : crashPlaces;
+  return common.filter(
     (place) => !rare.test(place) || (seeds >= 100_000 && !place.includes('submission.budget.recordBackOff')),
   );
 }

@@ -2,6 +2,7 @@ import type { LineState } from '../../src/core/result/result-document.ts';
 import { plainReadings } from './api-readings.ts';
 import { noFault, type CallFault } from './call-faults.ts';
 import type { Product, Span } from './sim-account.ts';
+import { plainIntake } from './intake-plan.ts';
 import {
   cancelLine,
   esimLine,
@@ -25,6 +26,7 @@ export interface Scenario {
 }
 
 const iccid = '8944000000000000001';
+const shopLine = { ...plainLine, source: 'woocommerce', orderId: '1001', lineId: '11' };
 const from = (untilMs: number): Span => ({ fromMs: 0, untilMs });
 
 /** The first call of a path gets the fault; the others get none. */
@@ -196,5 +198,54 @@ export const scenarios: readonly Scenario[] = [
       account: withProduct({ refusals: [{ status: 422, code: 'order_refused', message: 'No.', ...from(9e9) }] }),
     }),
     ends: { 'o1/1': ['rejected', 'needs_review'] },
+  },
+  {
+    plan: plan('an order file with a mistake, a request and a shop', {
+      batches: [
+        { atMs: 10, lines: [plainLine], againAtMs: [], byIntake: true },
+        { atMs: 10, lines: [{ ...plainLine, orderId: 'o2' }], againAtMs: [], byIntake: true },
+        { atMs: 10, lines: [shopLine], againAtMs: [], byIntake: true },
+      ],
+      intake: {
+        ...plainIntake,
+        files: [
+          {
+            name: 'orders.csv',
+            format: 'csv',
+            lines: [
+              { line: plainLine, mistake: 'none' },
+              { line: { ...plainLine, orderId: 'm1' }, mistake: 'quantity' },
+            ],
+            atMs: 10,
+            style: 'renamed',
+            marker: 'empty',
+            againAtMs: [],
+          },
+        ],
+        requests: [
+          {
+            lines: [{ line: { ...plainLine, orderId: 'o2' }, mistake: 'none' }],
+            atMs: 10,
+            againAtMs: [],
+            proof: 'token',
+            inBatch: false,
+            waits: false,
+            cancelAtMs: null,
+          },
+        ],
+        shopOrders: [
+          {
+            platform: 'woocommerce',
+            lines: [shopLine],
+            atMs: 10,
+            paidAfterMs: 0,
+            change: null,
+            delaysMs: [10],
+            copies: 1,
+          },
+        ],
+      },
+    }),
+    ends: { 'o1/1': ['fulfilled'], 'o2/1': ['fulfilled'], 'm1/1': ['rejected'] },
   },
 ];

@@ -7,8 +7,10 @@ import type { SimProcess } from './sim-process.ts';
 export interface FileErrorPlan {
   readonly afterCalls: number;
   readonly code: 'EIO' | 'ENOSPC' | 'EACCES';
-  /** How many calls get the error. */
+  /** How many calls in a row get the error. */
   readonly times: number;
+  /** The first one waits for this call; absent: any call gets it. */
+  readonly atCall?: string;
 }
 
 export interface MountWorld {

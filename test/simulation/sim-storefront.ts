@@ -67,6 +67,8 @@ export class SimStorefront {
   readonly #options: SenderOptions;
   readonly #random: SeededRandom;
   readonly #orders: Order[] = [];
+  /** Lines of which the worker knew that nothing is left, before they were in the outbox. */
+  readonly #mustStayOut = new Set<string>();
   #intake: StorefrontIntake | null = null;
   #open = 0;
 
@@ -230,6 +232,7 @@ export class SimStorefront {
     if (found === undefined) {
       if (state.status === 'paid' && left > 0 && !stored.isFlagged(line))
         violate('I24', `${lineName(line)} is paid, confirmed, not in the outbox and not flagged`);
+      if (left === 0) this.#mustStayOut.add(lineName(line));
       return;
     }
     if (state.status === 'unpaid') return;
@@ -261,6 +264,8 @@ export class SimStorefront {
       for (const line of plan.lines) {
         const found = stored.find(line);
         if (found === undefined) continue;
+        if (this.#mustStayOut.has(lineName(line)))
+          violate('I26', `${lineName(line)} is in the outbox, and the shop had taken it back before`);
         const possible = states.map(({ refunded }) => (line.quantity ?? 1) - (refunded.get(line.lineId) ?? 0));
         if (!possible.includes(found.quantity ?? 1))
           violate('I25', `${lineName(line)} is in the outbox with the quantity ${found.quantity}`);

@@ -1,0 +1,199 @@
+import type { Mutant } from './mutant.ts';
+
+const claim = 'intake/folder/folder-intake.ts';
+const ingest = 'intake/folder/ingest-file.ts';
+const finish = 'intake/folder/finish-file.ts';
+const orders = 'store/storefronts/storefront-orders.ts';
+const whole = 'store/intake/whole-requests.ts';
+
+/** Bugs between what a shop sends and the outbox. */
+export const mutantsOfIntake: readonly Mutant[] = [
+  {
+    name: 'a file counts as read before its lines are accepted',
+    file: ingest,
+    changes: [
+      [
+        '    const isComplete = await acceptLines(',
+        '    const row = await store.files.finish({ id, sha256, nowMs: clock.wallMs() });\n    const isComplete = await acceptLines(',
+      ],
+      ['    const row = await store.files.finish({ id, sha256, nowMs: clock.wallMs() });\n    return', '    return'],
+    ],
+  },
+  {
+    name: 'a file is moved before its lines are accepted',
+    file: ingest,
+    changes: [
+      [
+        '  let read: ReadFile | null;\n',
+        "  let read: ReadFile | null;\n  if (row === null) await import('node:fs/promises').then(async (files) => { const to = context.config.archive + '/early'; await files.mkdir(to, { recursive: true }); await files.rename(join(context.config.work, file.workName), join(to, file.workName)); });\n",
+      ],
+    ],
+  },
+  {
+    name: 'a file that a crash interrupted is not read again',
+    file: claim,
+    changes: [['    for (const file of unknown) this.#unfinished.set(file.id, { file, dueMono: 0 });\n', '']],
+  },
+  {
+    name: 'the first line of a file that is read again is dropped',
+    file: ingest,
+    changes: [
+      [
+        "      if (checked.kind === 'line') lines.push(checked.line);",
+        "      if (checked.kind === 'line' && context.begun.size + lines.length === 0) continue;\n      if (checked.kind === 'line') lines.push(checked.line);",
+      ],
+      ['    begun.add(id);\n', '    if (starts === 1) begun.add(id);\n'],
+    ],
+  },
+  {
+    name: 'the report about lines is not written',
+    file: finish,
+    changes: [['  if (report !== null) await writeFileAtomically(', "  if (report === '') await writeFileAtomically("]],
+  },
+  {
+    name: 'the report about a rejected file is not written',
+    file: finish,
+    changes: [
+      [
+        '  await writeFileAtomically(join(config.rejected, errorReportNameOf(file.id, file.name)), documentReport(file, error));\n',
+        '',
+      ],
+    ],
+  },
+  {
+    name: 'a report is not synced before it has its name',
+    file: 'ops/atomic-file.ts',
+    changes: [['  await syncAndClose(file);\n  await rename', '  await file.close();\n  await rename']],
+  },
+  {
+    name: 'a marker is not compared with its file',
+    file: ingest,
+    changes: [
+      [
+        "if (config.ready === 'done_file') await checkMarker(",
+        "if (config.ready !== 'stable' && name === '') await checkMarker(",
+      ],
+    ],
+  },
+  {
+    name: 'what a slow writer adds to an archived file is not noticed',
+    file: 'intake/folder/archived-files.ts',
+    changes: [['signature !== null && signature !== file.signature', 'signature !== null && signature === null']],
+  },
+  {
+    name: 'a file that was moved although the move failed is forgotten',
+    file: claim,
+    changes: [['    if (!this.#mayHaveMore) return;', '    if (this.#mayHaveMore || !this.#mayHaveMore) return;']],
+  },
+  {
+    name: 'a changed line of a file counts as known',
+    file: 'store/intake/accept-lines.ts',
+    changes: [
+      [
+        'if (known.fingerprint === fingerprintOf(line)) return { ...base',
+        "if (known.fingerprint !== '') return { ...base",
+      ],
+    ],
+  },
+  {
+    name: 'a changed request counts as known',
+    file: whole,
+    changes: [['if (was.fingerprint === fingerprintOf(is)) return [];', 'return [];']],
+  },
+  {
+    name: 'a repeated request is accepted again under another line id',
+    file: whole,
+    changes: [
+      [
+        '    if (first !== undefined) {\n',
+        "    if (first !== undefined) {\n      if (known.length === order.length) this.#lines.insertNew({ ...order[0], lineId: order[0].lineId + '-again' }, nowMs);\n",
+      ],
+    ],
+  },
+  {
+    name: 'a request is answered before its commit',
+    file: 'intake/http/order-routes.ts',
+    changes: [
+      [
+        '  const outcome = await commits.submit(lines);\n',
+        "  void deps.clock.sleep(200).then(() => commits.submit(lines)).catch(() => undefined);\n  const outcome = { kind: 'accepted', orders: [] };\n",
+      ],
+    ],
+  },
+  {
+    name: 'a request with a mistake is accepted in part',
+    file: 'intake/http/read-orders.ts',
+    changes: [
+      [
+        '  if (mistakes.length > 0) throw invalid(mistakes);\n  return { lines, single };',
+        '  return { lines, single };',
+      ],
+    ],
+  },
+  {
+    name: 'any signature is accepted',
+    file: 'intake/http/authenticate.ts',
+    changes: [
+      [
+        '    if (isSignature(sent.slice(caller.prefix.length), expected, caller.encoding))\n',
+        '    if (expected.length > 0)\n',
+      ],
+    ],
+  },
+  {
+    name: 'a shop cancels an order that was sent',
+    file: 'store/intake/sqlite-intake.ts',
+    changes: [
+      [
+        'const unsent = rows.filter((row) => this.#afterLoss.isSurelyUnsent(row));',
+        "const unsent = rows.filter((row) => row.state === 'pending' || row.state === 'waiting' || row.state === 'unknown');",
+      ],
+    ],
+  },
+  {
+    name: 'a webhook of a shop is answered before its commit',
+    file: 'storefronts/storefront-intake.ts',
+    changes: [
+      [
+        '    const taken = await store.takeOrder(this.#plan(order));\n',
+        '    const plan = this.#plan(order);\n    void this.#deps.clock.sleep(200).then(() => store.takeOrder(plan)).catch(() => undefined);\n    const taken = { accepted: 1, known: 0, takenBack: 0, flagged: 0, stale: false };\n',
+      ],
+    ],
+  },
+  {
+    name: 'a webhook that comes again buys again under another line id',
+    file: 'storefronts/plan-order.ts',
+    changes: [
+      ['    line_id: line.lineId,\n', '    line_id: `${line.lineId}-${nowMsOf(shop)}`,\n'],
+      [
+        'const maxAheadMs = 86_400_000;\n',
+        'const maxAheadMs = 86_400_000;\nlet calls = 0;\nconst nowMsOf = (_shop: ShopSettings): number => (calls += 1);\n',
+      ],
+    ],
+  },
+  {
+    name: 'an order that the shop cancelled is bought',
+    file: 'storefronts/woocommerce/payload.ts',
+    changes: [["new Set(['cancelled', ", "new Set(['cancelled-by-nobody', "]],
+  },
+  {
+    name: 'an order that the shop refunded is bought',
+    file: orders,
+    changes: [['    if (isWhole) taken.takenBack += this.#cancelUnbought(order, open);\n', '']],
+  },
+  {
+    name: 'an older state of a shop order undoes a newer one',
+    file: orders,
+    changes: [['return order.modifiedMs < seen.modified_ms;', 'return false;']],
+  },
+  {
+    name: 'a unit that the shop refunded is bought',
+    file: 'storefronts/shopify/payload.ts',
+    changes: [
+      [
+        'remaining: Math.max(0, Math.min(Number(item.quantity) - refunded, Number(item.current_quantity ?? item.quantity))),',
+        'remaining: Math.max(0, refunded < 9 ? Number(item.quantity) : 0),',
+      ],
+    ],
+  },
+];

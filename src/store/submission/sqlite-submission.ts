@@ -212,6 +212,13 @@ export class SqliteSubmission implements Submission {
     const { nowMs, maxUnknownOutcomes, isProvenProduct, trials } = claim;
     const early = this.#earlyTrials(claim);
     const exposure = readExposure(this.#database);
+    // The same for every lane of a family: asked once, however many lanes there are.
+    const openable = new Map<string, boolean>();
+    const mayOpen = (family: string): boolean => {
+      const may = openable.get(family) ?? this.#canary.mayOpen(family, nowMs);
+      openable.set(family, may);
+      return may;
+    };
     return this.#due.toSend(nowMs, {
       latestMs: claim.latestMs ?? nowMs,
       mayClaim: (lane) => {
@@ -220,7 +227,7 @@ export class SqliteSubmission implements Submission {
         const isProven = product !== null && isProvenProduct(product);
         if (!mayStart(exposure, { product, isProven }, maxUnknownOutcomes)) return false;
         // A cancel delivers nothing, so it does not wait for the first delivered order.
-        return product === null || this.#canary.mayOpen(family, nowMs);
+        return product === null || mayOpen(family);
       },
       trialOfBalance: ({ balance }) => (balance !== null && trials.includes(balance) ? this.#preferred(balance) : null),
     });

@@ -55,6 +55,7 @@ export class SqliteOperator implements Operator {
          WHERE pauses.reason <> '${pausedByPerson}'`,
       ),
       resume: database.prepare('DELETE FROM pauses WHERE scope = ?'),
+      forgetEvidence: database.prepare('DELETE FROM scope_evidence WHERE scope = ?'),
     };
   }
 
@@ -119,6 +120,8 @@ export class SqliteOperator implements Operator {
           hint: paused.length === 0 ? 'nothing is paused' : `paused are: ${paused.join(', ')}`,
         });
       }
+      // Otherwise the next failure would pause it again, whatever the person has mended.
+      this.#statements.forgetEvidence.run(scope);
       this.#liftCanary(before, nowMs);
       this.#audit.record({ ...request, action: 'resume', subject: scope, detail: { before, after: null } });
     });

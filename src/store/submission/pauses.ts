@@ -25,7 +25,12 @@ export class SqlitePauses implements StoredPauses {
         'UPDATE pauses SET probe_at_ms = ?, probes = 0 WHERE scope = ? AND probe_at_ms IS NOT NULL',
       ),
       // A probe in flight must not end a pause that a person took over meanwhile.
-      end: database.prepare(`DELETE FROM pauses WHERE scope = :scope AND reason <> '${pausedByPerson}'`),
+      end: database
+        .prepare<{ scope: string }, string>(
+          `DELETE FROM pauses WHERE scope = :scope AND reason <> '${pausedByPerson}' RETURNING reason`,
+        )
+        .pluck(),
+      forgetEvidence: database.prepare('DELETE FROM scope_evidence WHERE scope = :scope AND reason = :reason'),
     };
   }
 
@@ -59,11 +64,13 @@ export class SqlitePauses implements StoredPauses {
     return inTransaction(this.#database, () => this.endByWorker(scope, reason, nowMs));
   }
 
-  /** Ends a pause that no person opened. Called inside a transaction. */
-  endByWorker(scope: string, reason: string, nowMs: number): boolean {
-    const { changes } = this.#statements.end.run({ scope });
-    if (changes === 1) this.#audit.record({ nowMs, actor: 'worker', action: 'resume', subject: scope, reason });
-    return changes === 1;
+  /** Ends a pause that no person opened, and forgets its evidence: to pause again takes new one. Called inside a transaction. */
+  endByWorker(scope: string, why: string, nowMs: number): boolean {
+    const reason = this.#statements.end.get({ scope });
+    if (reason === undefined) return false;
+    this.#statements.forgetEvidence.run({ scope, reason });
+    this.#audit.record({ nowMs, actor: 'worker', action: 'resume', subject: scope, reason: why });
+    return true;
   }
 
   /**

@@ -196,8 +196,9 @@ export class Attempt {
     if (settledMono === null) gate.giveBack(key.name, kind);
     else gate.settle(key.name, kind, settledMono);
     this.#products.record(call);
-    pauses.trialClosed(attempt.attemptId);
     if (pausesChanged) await pauses.refresh();
+    // After the refresh: until then the time of the next trial is not known, and another one would begin at once.
+    pauses.trialClosed(attempt.attemptId);
     this.#deps.onSettled?.();
     this.#log(attempt, end, durationMs);
   }
@@ -249,7 +250,12 @@ function endedCallOf(attempt: OpenAttempt, outcome: Outcome, settlement: Settlem
     message: outcome.message,
     isAnswered: outcome.http !== null,
     isAccepted: purpose === 'submit' ? outcome.row === 'accepted' : isFound,
-    isProvenAbsent: purpose === 'lookup' && entry.state === 'unknown' && settlement.state === 'waiting',
+    // A rejection that is believed because of an absence is no evidence of its own.
+    isProvenAbsent:
+      purpose === 'lookup' &&
+      entry.state === 'unknown' &&
+      settlement.state === 'waiting' &&
+      settlement.row === 'not_found',
     trialOf,
   };
 }

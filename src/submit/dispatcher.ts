@@ -163,6 +163,8 @@ export class Dispatcher {
     while (!this.#stopping) {
       const { clock, store } = this.#deps;
       await this.#endOverdue();
+      // A claim can pause a family, too, until its first order was delivered.
+      await this.#deps.pauses.refresh();
       this.#deps.pauses.remind();
       if (this.#deps.pauses.toProbe().length > 0) this.#runInBackground('probe', () => this.#probe());
       if (!this.#deps.pauses.isAccountPaused()) {

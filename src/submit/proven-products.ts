@@ -15,9 +15,11 @@ export class ProvenProducts {
     return this.#products.has(product);
   }
 
-  record({ scopes, isAccepted, row }: EndedCall): void {
+  record({ scopes, purpose, isAccepted, row }: EndedCall): void {
     const { product } = scopes;
-    if (product === null || (!isAccepted && decisionTable[row].clean.verdict !== 'unknown')) return;
+    // A lookup that fails says nothing about what orders of the product do.
+    const isFailed = purpose === 'submit' && decisionTable[row].clean.verdict === 'unknown';
+    if (product === null || (!isAccepted && !isFailed)) return;
     this.#products.delete(product);
     if (!isAccepted) return;
     this.#products.add(product);

@@ -1,0 +1,121 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { withoutAnswer, type Outcome } from '../../src/core/decision/outcome.ts';
+import { Attempt } from '../../src/submit/attempt.ts';
+import { ProvenProducts } from '../../src/submit/proven-products.ts';
+import { attemptDeps } from '../support/attempt-deps.ts';
+import { line, Outbox } from '../support/outbox.ts';
+import { wrappedStore } from '../support/wrapped-store.ts';
+
+const product = 'variant:steam-10';
+const dropped = withoutAnswer('dropped', true, 'the connection ended');
+const key = { name: 'main', value: 'key' };
+
+async function boxOf(lines: number): Promise<Outbox> {
+  const box = await Outbox.open();
+  onTestFinished(() => box.close());
+  await box.accept(Array.from({ length: lines }, (_, index) => line({ orderId: `o${index}` })));
+  return box;
+}
+
+const paused = (box: Outbox) =>
+  box.store.submission.pauses.open({
+    scope: product,
+    reason: 'unreadable_success',
+    message: 'two entries',
+    openedBy: 'worker',
+    probeAtMs: 1,
+    nowMs: 1,
+  });
+
+interface Watch {
+  /** Called while the pauses are read. */
+  readonly onRefresh?: (trials: readonly string[]) => void;
+  readonly duringCall?: () => Promise<void>;
+}
+
+/** Runs the trial order of the product to this end. */
+async function tried(box: Outbox, outcome: Outcome, { onRefresh, duringCall }: Watch = {}) {
+  const store = wrappedStore(box.store, (name, step) => {
+    if (name !== 'submission.pauses.all') return step;
+    return (...values) => {
+      onRefresh?.(deps.pauses.trials());
+      return step(...values);
+    };
+  });
+  const submit = async (): Promise<Outcome> => {
+    await duringCall?.();
+    return outcome;
+  };
+  const deps = attemptDeps(store, { submit });
+  await deps.pauses.refresh();
+  deps.gate.tryTake('spend');
+  const attempt = await box.opened({ trials: deps.pauses.trials() });
+  expect(attempt.trialOf).toEqual([product]);
+  deps.pauses.trialOpened(attempt.trialOf, attempt.attemptId);
+  expect(deps.pauses.trials()).toEqual([]);
+  await new Attempt(deps).run(attempt, key, new AbortController().signal);
+  return deps.pauses;
+}
+
+describe('a trial order', () => {
+  it('that fails is the only one until the doubled delay is over, also while its end is written', async () => {
+    const box = await boxOf(2);
+    await paused(box);
+    const seen: (readonly string[])[] = [];
+    const failed: Outcome = { ...dropped, row: 'unreadable_success', http: 200 };
+    const pauses = await tried(box, failed, { onRefresh: (trials) => void seen.push(trials) });
+    // The first reading is the one before the trial.
+    expect(seen.slice(1)).toEqual([[]]);
+    expect(pauses.trials()).toEqual([]);
+    const [pause] = pauses.all;
+    expect(pause?.probes).toBe(1);
+    expect((pause?.probeAtMs ?? 0) - Date.now()).toBeGreaterThan(100_000);
+  });
+
+  it('that no byte left for is made again, and its scope is not stuck', async () => {
+    const box = await boxOf(2);
+    await paused(box);
+    const pauses = await tried(box, withoutAnswer('local_resource', false, 'no ports left'));
+    expect(pauses.trials()).toEqual([product]);
+    expect(pauses.all).toMatchObject([{ scope: product, probes: 0 }]);
+  });
+
+  it('has a scope that a person took over meanwhile no more', async () => {
+    const box = await boxOf(2);
+    await paused(box);
+    const person = { scope: product, actor: 'cli:anna', reason: 'stocktaking', nowMs: 2 };
+    const pauses = await tried(box, dropped, { duringCall: () => box.store.operator.pauseScope(person) });
+    await pauses.refresh();
+    expect(pauses.trials()).toEqual([]);
+    expect(await box.store.submission.openAttempt(box.claim({ trials: [product] }))).toBeNull();
+    expect(pauses.all).toMatchObject([{ reason: 'manual', probeAtMs: null }]);
+  });
+});
+
+describe('a product that was bought', () => {
+  const scopes = { product, family: 'family:gift_card', balance: null };
+  const call = {
+    entryId: 1,
+    purpose: 'submit',
+    scopes,
+    row: 'accepted',
+    message: '',
+    isAnswered: true,
+    isAccepted: true,
+    isProvenAbsent: false,
+    trialOf: [],
+  } as const;
+
+  it('is proven until an order of it ends without a clear answer; a lookup that hangs says nothing about its orders', () => {
+    const products = new ProvenProducts();
+    products.record(call);
+    expect(products.has(product)).toBe(true);
+    products.record({ ...call, purpose: 'lookup', row: 'deadline', isAccepted: false });
+    products.record({ ...call, row: 'out_of_stock', isAccepted: false });
+    expect(products.has(product)).toBe(true);
+    products.record({ ...call, row: 'deadline', isAccepted: false });
+    expect(products.has(product)).toBe(false);
+    products.record({ ...call, purpose: 'lookup' });
+    expect(products.has(product)).toBe(true);
+  });
+});

@@ -1,0 +1,253 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { outcomeRows, type OutcomeRow } from '../../../src/core/decision/outcome.ts';
+import { evidenceReasons, evidenceRules, type EvidenceReason } from '../../../src/core/scopes/evidence.ts';
+import {
+  judgeCall,
+  scopesJudged,
+  trialDelayMs,
+  type EndedCall,
+  type Evidence,
+  type JudgedPause,
+  type ScopeChanges,
+} from '../../../src/core/scopes/judge-call.ts';
+
+type CallOf = Partial<Omit<EndedCall, 'scopes'>> & { product?: string | null; family?: string };
+
+let entries = 0;
+function call({ product = 'variant:a', family = 'family:gift_card', ...changes }: CallOf): EndedCall {
+  entries += 1;
+  return {
+    entryId: entries,
+    purpose: 'submit',
+    scopes: { product, family, balance: 'balance:USD' },
+    row: 'accepted',
+    message: 'the message',
+    isAnswered: true,
+    isAccepted: changes.row === undefined && changes.isProvenAbsent !== true,
+    isProvenAbsent: false,
+    trialOf: [],
+    ...changes,
+  };
+}
+
+/** What the store keeps of a series of calls. */
+class Judged {
+  evidence: Evidence[] = [];
+  pauses: JudgedPause[] = [];
+
+  judge(ended: EndedCall): ScopeChanges {
+    const scopes = scopesJudged(ended.scopes);
+    const changes = judgeCall({
+      call: ended,
+      evidence: this.evidence.filter((one) => scopes.includes(one.scope)),
+      pauses: this.pauses.filter((one) => scopes.includes(one.scope)),
+      probesBefore: () => 0,
+    });
+    this.evidence = this.evidence.filter(
+      (one) => !changes.forget.some(({ scope, reason }) => one.scope === scope && one.reason === reason),
+    );
+    this.evidence.push(...changes.remember);
+    this.pauses.push(...changes.open.map((one) => ({ ...one, openedBy: 'worker' })));
+    this.pauses = this.pauses.filter((one) => !changes.end.some(({ scope }) => scope === one.scope));
+    return changes;
+  }
+
+  run(...calls: CallOf[]): readonly string[] {
+    for (const each of calls) this.judge(call(each));
+    return this.paused;
+  }
+
+  get paused(): readonly string[] {
+    return this.pauses.map(({ scope }) => scope);
+  }
+}
+
+const mismatch = { row: 'answer_mismatch' } as const;
+const empty = { row: 'unreadable_success' } as const;
+const misread = { row: 'invalid_request' } as const;
+const tooDear = { row: 'insufficient_balance' } as const;
+const silent = { row: 'deadline', isAnswered: false } as const;
+const absent = { purpose: 'lookup', row: 'not_found', isProvenAbsent: true } as const;
+const b = { product: 'variant:b' } as const;
+
+describe('what pauses which scope', () => {
+  it.each<[string, readonly CallOf[], readonly string[]]>([
+    ['one mismatch: its product', [mismatch], ['variant:a']],
+    [
+      'mismatches of two products: the family, too',
+      [mismatch, { ...mismatch, ...b }],
+      ['variant:a', 'variant:b', 'family:gift_card'],
+    ],
+    ['one unreadable success: nothing', [empty], []],
+    ['two unreadable successes', [empty, empty], ['variant:a']],
+    ['three unreadable successes of one product: not the family', [empty, empty, empty], ['variant:a']],
+    ['three rejections of the form', [misread, { row: 'unlisted_code' }, misread], ['variant:a']],
+    ['twenty rejections of one product: not the family', Array.from({ length: 20 }, () => misread), ['variant:a']],
+    ['three proven absences', [absent, absent, absent], ['variant:a']],
+    ['three dear lines of different products', [tooDear, { ...tooDear, ...b }, tooDear], ['balance:USD']],
+    ['three silent calls', [silent, { ...silent, ...b }, silent], ['account']],
+    [
+      'lookups that never left',
+      Array.from({ length: 3 }, () => ({ purpose: 'lookup', row: 'unreachable', isAnswered: false }) as const),
+      ['account'],
+    ],
+    ['lookups that hang: nothing', Array.from({ length: 9 }, () => ({ ...silent, purpose: 'lookup' }) as const), []],
+    [
+      'lookups that find nothing yet: nothing',
+      Array.from({ length: 9 }, () => ({ purpose: 'lookup', row: 'not_found' }) as const),
+      [],
+    ],
+    [
+      'rejections of the order itself: nothing',
+      Array.from({ length: 9 }, () => ({ row: 'out_of_stock' }) as const),
+      [],
+    ],
+  ])('%s', (_what, calls, paused) => {
+    expect(new Judged().run(...calls)).toEqual(paused);
+  });
+
+  it('counts an entry once, however often it fails', () => {
+    const judged = new Judged();
+    for (let time = 0; time < 5; time += 1) judged.judge(call({ ...empty, entryId: 7 }));
+    expect(judged.paused).toEqual([]);
+  });
+
+  it.each<[string, readonly CallOf[]]>([
+    ['a success of the product between unreadable ones', [empty, {}, empty]],
+    ['a judged order between rejections of the form', [misread, misread, { row: 'out_of_stock' }, misread]],
+    ['a success between dear lines', [tooDear, tooDear, b, tooDear]],
+    [
+      'an answer between silent calls, also to a lookup',
+      [silent, silent, { purpose: 'lookup', row: 'not_found' }, silent],
+    ],
+    [
+      'a success of the same family between mismatches',
+      [{ ...empty, ...b }, empty, { product: 'variant:c' }, { ...empty, product: 'variant:d' }],
+    ],
+  ])('starts to count again after %s', (_what, calls) => {
+    expect(new Judged().run(...calls)).toEqual([]);
+  });
+
+  it('does not take a dear line or a success of another product for a success of this one', () => {
+    expect(new Judged().run(empty, tooDear, b, empty)).toEqual(['variant:a']);
+  });
+});
+
+describe('what ends a pause', () => {
+  it.each<[EvidenceReason, readonly CallOf[], CallOf]>([
+    ['answer_mismatch', [mismatch], {}],
+    ['unreadable_success', [empty, empty], { purpose: 'lookup', isAccepted: true }],
+    ['consecutive_rejections', [misread, misread, misread], { row: 'out_of_stock' }],
+    ['order_absent', [absent, absent, absent], { row: 'limit_exceeded' }],
+    ['insufficient_balance', [tooDear, tooDear, tooDear], b],
+    ['api_unreachable', [silent, silent, silent], { ...b, row: 'server_error' }],
+  ])('%s', (_reason, opens, ends) => {
+    const judged = new Judged();
+    judged.run(...opens);
+    expect(judged.paused).toHaveLength(1);
+    expect(judged.run(ends)).toEqual([]);
+  });
+
+  it.each<[string, readonly CallOf[], CallOf]>([
+    ['a judged order does not resume a balance', [tooDear, tooDear, tooDear], { row: 'out_of_stock' }],
+    ['a rejection does not show that echoes match again', [mismatch], { row: 'out_of_stock' }],
+    [
+      'a page of a proxy is no answer, also to a lookup',
+      [silent, silent, silent],
+      { purpose: 'lookup', row: 'foreign_server_error' },
+    ],
+  ])('%s', (_what, opens, other) => {
+    const judged = new Judged();
+    const before = judged.run(...opens);
+    expect(judged.run(other)).toEqual(before);
+  });
+
+  it('never ends or postpones what a person paused', () => {
+    const pause = { scope: 'variant:a', reason: 'manual', openedBy: 'cli:anna', probes: 0 };
+    const input = { evidence: [], pauses: [pause], probesBefore: () => 0 };
+    expect(judgeCall({ ...input, call: call({ trialOf: ['variant:a'] }) })).toMatchObject({ end: [], open: [] });
+    expect(judgeCall({ ...input, call: call(mismatch) })).toMatchObject({ end: [], open: [] });
+  });
+});
+
+describe('a trial', () => {
+  const pause = { scope: 'variant:a', reason: 'unreadable_success', openedBy: 'worker', probes: 2 };
+  const judged = (ended: EndedCall, paused: JudgedPause = pause) =>
+    judgeCall({ call: ended, evidence: [], pauses: [paused], probesBefore: () => 0 });
+
+  it.each<OutcomeRow>(['unreadable_success', 'server_error', 'dropped'])(
+    'that fails postpones the next one: %s',
+    (row) => {
+      expect(judged(call({ row, trialOf: ['variant:a'] })).postpone).toEqual([pause]);
+    },
+  );
+
+  it.each<OutcomeRow>(['rate_limited', 'unreachable', 'local_resource'])('that was none is repeated: %s', (row) => {
+    expect(judged(call({ row, isAnswered: false, trialOf: ['variant:a'] }))).toMatchObject({ postpone: [], end: [] });
+  });
+
+  it('ends a denial when the API judges its order', () => {
+    const denied = { scope: 'account', reason: 'api_disabled', openedBy: 'worker', probes: 3 };
+    expect(judged(call({ row: 'out_of_stock', trialOf: ['account'] }), denied).end).toHaveLength(1);
+    expect(judged(call({ row: 'out_of_stock' }), denied).end).toEqual([]);
+    expect(judged(call({ row: 'api_disabled', trialOf: ['account'] }), denied)).toMatchObject({
+      end: [],
+      postpone: [denied],
+    });
+  });
+
+  it('comes later each time, up to the maximum', () => {
+    const { firstMs, maxMs } = evidenceRules.api_unreachable;
+    const delays = [0, 1, 2, 5, 6, 1000].map((probes) => trialDelayMs({ firstMs, maxMs }, probes));
+    expect(delays).toEqual([1000, 2000, 4000, 32_000, 54_000, 54_000]);
+  });
+});
+
+const anyCall = fc.record({
+  product: fc.constantFrom('variant:a', 'variant:b', 'variant:c', null),
+  row: fc.constantFrom(...outcomeRows),
+  purpose: fc.constantFrom('submit', 'lookup'),
+  entryId: fc.integer({ min: 1, max: 12 }),
+  isProvenAbsent: fc.boolean(),
+  isAnswered: fc.boolean(),
+});
+
+describe('any series of calls', () => {
+  it('pauses nothing wider than its evidence, and a success clears what it contradicts', () => {
+    fc.assert(
+      fc.property(fc.array(anyCall, { maxLength: 60 }), (series) => {
+        const judged = new Judged();
+        for (const each of series) {
+          const isAccepted = each.row === 'accepted';
+          const ended = call({
+            ...each,
+            isAccepted,
+            isProvenAbsent: !isAccepted && each.purpose === 'lookup' && each.isProvenAbsent,
+          });
+          const changes = judged.judge(ended);
+          for (const { scope, reason } of changes.open) {
+            const { entries: needed, familyEntries } = evidenceRules[reason];
+            const counted = judged.evidence.filter((one) => one.scope === scope && one.reason === reason);
+            const isFamily = scope === ended.scopes.family;
+            const least = isFamily ? (familyEntries ?? Number.POSITIVE_INFINITY) : needed;
+            expect(new Set(counted.map((one) => one.entryId)).size).toBeGreaterThanOrEqual(least);
+            expect(new Set(counted.map((one) => one.product)).size).toBeGreaterThan(isFamily ? 1 : 0);
+            expect(counted.every((one) => scope !== ended.scopes.product || one.product === scope)).toBe(true);
+            expect(scopesJudged(ended.scopes)).toContain(scope);
+          }
+          const cleared = isAccepted ? scopesJudged(ended.scopes) : [];
+          expect(judged.evidence.filter((one) => cleared.includes(one.scope))).toEqual([]);
+          expect(judged.pauses.filter((one) => cleared.includes(one.scope))).toEqual([]);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('has a rule for each reason, of which each row belongs to one only', () => {
+    const rows = evidenceReasons.flatMap((reason): readonly OutcomeRow[] => evidenceRules[reason].rows);
+    expect(new Set(rows).size).toBe(rows.length);
+    expect(evidenceReasons.toSorted()).toEqual(Object.keys(evidenceRules).toSorted());
+  });
+});

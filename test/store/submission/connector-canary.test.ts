@@ -140,7 +140,7 @@ describe('a connector under which nothing was delivered yet', () => {
   });
 
   it('asks for the open orders once a claim, and not in the whole outbox', async () => {
-    // With a question for each product, or a scan of all entries, one claim took half a second.
+    // With a question for each product, or a scan of all entries, one claim took 500 ms.
     const box = await boxOf(...Array.from({ length: 1000 }, (_, index) => ({ variant: `v${index}` })));
     const started = performance.now();
     expect(await next(box)).not.toBeNull();

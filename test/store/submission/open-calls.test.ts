@@ -35,7 +35,7 @@ describe('unknown outcomes and calls under way', () => {
     expect(await sent(box, 2, true)).toEqual([]);
   });
 
-  it('leave no place to a product with two unknown outcomes, and all others go on', async () => {
+  it('leave no place to a product with two unknown outcomes, and all others have theirs', async () => {
     const box = await boxOf(...of('sick', 5));
     for (let time = 0; time < 2; time += 1) await box.store.submission.closeAttempt(close(await box.opened(), later));
     await box.accept([line({ orderId: 'w1', variant: 'well' }), line({ orderId: 'w2', variant: 'well' })]);

@@ -20,11 +20,13 @@ import type { WorkerDeps } from './worker-deps.ts';
 
 /**
  * Performs a command while no worker runs, as the only writer of the outbox.
+ * @param onOlderCopy called where the outbox is an older copy, before the command is performed
  * @throws OrderSyncError DATABASE_LOCKED when a worker runs; what the command refuses
  */
 export async function performWithoutWorker(
   given: WorkerDeps,
   command: Exclude<OperatorCommand, ExplainCommand>,
+  onOlderCopy: (reason: string) => void,
 ): Promise<CommandResult> {
   const clock = new ContinuousClock(given.clock);
   const deps: WorkerDeps = { ...given, clock };
@@ -32,7 +34,8 @@ export async function performWithoutWorker(
   const { store } = opened;
   try {
     await new ClockFollower({ store, clock, logger: deps.logger }).catchUp();
-    const { progress } = await noticeOlderCopy(deps, opened);
+    const { progress, olderCopy } = await noticeOlderCopy(deps, opened);
+    if (olderCopy !== null) onOlderCopy(olderCopy);
     const result = isCalling(command)
       ? await performCallsWithoutWorker(deps, store, command)
       : await performCommand(store, command, commandSettings(deps.config), deps.clock);

@@ -51,7 +51,7 @@ export async function sendCommand(
     try {
       // Loaded only here: most commands find a running worker and need neither the store nor the API client.
       const { performWithoutWorker } = await import('../app/work-without-worker.ts');
-      return await performWithoutWorker(deps, command);
+      return await performWithoutWorker(deps, command, (reason) => stderr.write(`${reason}\n`));
     } catch (error) {
       if (!hasCode(error, 'DATABASE_LOCKED')) throw error;
       if (tries < lockRetries.tries) {

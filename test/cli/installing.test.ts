@@ -64,6 +64,17 @@ describe('order-sync init', () => {
     expect((await lost.run('init')).stderr).toBe('');
   });
 
+  it('is not the only command that notices it: each that opens the outbox does', async () => {
+    const lost = knownInstallation();
+    await lost.run('init');
+    const copy = readFileSync(join(lost.dataDir, 'order-sync.db'));
+    expect((await lost.run('queue', 'pause', 'balance:USD', '--reason', 'first')).stderr).toBe('');
+    for (const end of ['-wal', '-shm']) rmSync(join(lost.dataDir, `order-sync.db${end}`), { force: true });
+    writeFileSync(join(lost.dataDir, 'order-sync.db'), copy);
+    const { code, stderr } = await lost.run('queue', 'pause', 'balance:EUR', '--reason', 'second');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('an older copy of the outbox') });
+  });
+
   it('says it once, also where the progress file cannot be written any more', async () => {
     const lost = installation();
     await lost.run('init');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { installation, knownInstallation, runProgram } from './installation.ts';
-import { fillOutbox, openOutbox } from './sample-outbox.ts';
+import { fillOutbox, line, openOutbox, settleNext, startMs } from './sample-outbox.ts';
 
 async function filled() {
   const outbox = knownInstallation();
@@ -206,11 +206,14 @@ describe('order-sync orders show', () => {
             "operation": "esim_order",
             "order_number": null,
             "outcome_unknown": true,
+            "paused_by": [],
+            "product": "plan:es-7",
             "reference": "os-6kaxc2lkdkxasrz3ryxnk4zzla",
             "replaced": false,
             "review_reason": "the reference has expired",
             "state": "needs_review",
             "unit_count": 0,
+            "unknown_of_product": 0,
           },
         ],
         "id": 2,
@@ -240,6 +243,38 @@ describe('order-sync orders show', () => {
     expect(JSON.parse(json.stderr)).toEqual({
       error: { code: 'NOT_FOUND', message: expect.stringContaining('"9999"'), hint: expect.any(String) },
     });
+  });
+});
+
+describe('order-sync orders show, of an entry that waits', () => {
+  it('says which pause keeps it from being sent, and since when', async () => {
+    const outbox = await filled();
+    await outbox.run('queue', 'pause', 'variant:steam-10', '--reason', 'wrong price');
+    const { stdout } = await outbox.run('orders', 'show', '1003');
+    expect(stdout).toContain('  paused      variant:steam-10 since 2026-11-21 12:00:00Z: manual\n');
+    const { entries } = JSON.parse((await outbox.run('orders', 'show', '1003', '--json')).stdout);
+    const since = '2026-11-21T12:00:00.000Z';
+    expect(entries[0].paused_by).toEqual([{ scope: 'variant:steam-10', reason: 'manual', since }]);
+  });
+
+  it('says that unknown outcomes hold up its product', async () => {
+    const outbox = await filled();
+    const store = openOutbox(outbox);
+    const incarnationId = await store.beginIncarnation({ bootId: null, version: '0.1.0', nowMs: startMs });
+    const lines = ['2001', '2002'].map((orderId) => line(orderId, '1', { variant: 'steam-10', quantity: 1 }));
+    await store.intake.acceptBatch({ nowMs: startMs + 4000, fileId: null, lines, rejections: [] });
+    // The order 1003 is the first of them.
+    for (const afterMs of [5000, 6000]) {
+      await settleNext(store, incarnationId, afterMs, { state: 'unknown', row: 'deadline', outcomeUnknown: true });
+    }
+    await store.close();
+    const shown = async (orderId: string) => (await outbox.run('orders', 'show', orderId)).stdout;
+    const until = 'nothing new of it is bought until one of them is known';
+    expect(await shown('2001')).toContain(
+      `  product     variant:steam-10 has 2 unknown outcomes, this one among them: ${until}\n`,
+    );
+    expect(await shown('2002')).toContain(`  product     variant:steam-10 has 2 unknown outcomes: ${until}\n`);
+    expect(await shown('1001')).not.toContain('unknown outcomes');
   });
 });
 

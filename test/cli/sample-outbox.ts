@@ -22,7 +22,7 @@ export function openOutbox(installation: Installation): Store {
   });
 }
 
-const line = (orderId: string, lineId: string, rest: Partial<AcceptableLine>) => ({
+export const line = (orderId: string, lineId: string, rest: Partial<AcceptableLine>) => ({
   source: 'shop1',
   orderId,
   lineId,
@@ -116,7 +116,8 @@ export async function fillOutbox(installation: Installation): Promise<void> {
 
 const statuses: Readonly<Record<string, number>> = { accepted: 200, invalid_variant: 404 };
 
-async function settleNext(
+/** Claims the next entry and settles it. */
+export async function settleNext(
   store: Store,
   incarnationId: number,
   afterMs: number,

@@ -3,6 +3,7 @@ import { isoTime } from '../../core/clock.ts';
 import { clientActionFor } from '../../core/decision/wholesale-errors.ts';
 import { allowedActions, type EntryActionName } from '../../core/entry/states.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
+import { productUnknownLimit } from '../../core/scopes/exposure.ts';
 import type { Rejection } from '../../store/intake/intake.ts';
 import type { AttemptDetail, EntryDetail, OrderDetail } from '../../store/read/outbox-reader.ts';
 import { addAnswerOptions, withReader, type ConfigOptions } from '../config-options.ts';
@@ -93,6 +94,11 @@ function entryAsText(entry: EntryDetail): string {
     ['state', entry.outcomeUnknown ? `${entry.state} (an attempt may have been processed)` : entry.state],
     ['review', entry.reviewReason],
     ['next', entry.nextAttemptAt === null ? null : `${entry.nextStep}, due ${shortTime(entry.nextAttemptAt)}`],
+    ...entry.pausedBy.map(({ scope, reason, since }): [string, string] => [
+      'paused',
+      `${scope} since ${shortTime(since)}: ${reason}`,
+    ]),
+    ['product', productText(entry)],
     ['supplier', entry.orderNumber === null ? null : supplierText(entry)],
     ['error', error === '' ? null : error],
     ['what to do', action],
@@ -102,6 +108,14 @@ function entryAsText(entry: EntryDetail): string {
   const lines = facts.flatMap(([name, text]) => (text === null ? [] : [`  ${name.padEnd(10)}  ${plainText(text)}`]));
   const title = plainText(`${entry.reference}  line ${entry.lineId}  ${entry.operation}`);
   return [title, ...lines, attemptsAsText(entry.attempts)].join('\n');
+}
+
+/** Whether unknown outcomes hold up the product of an entry that is open. */
+function productText({ product, state, unknownOfProduct: count }: EntryDetail): string | null {
+  if (product === null || count < productUnknownLimit) return null;
+  const until = 'nothing new of it is bought until one of them is known';
+  if (state === 'unknown') return `${product} has ${count} unknown outcomes, this one among them: ${until}`;
+  return state === 'pending' || state === 'waiting' ? `${product} has ${count} unknown outcomes: ${until}` : null;
 }
 
 function nothingAllowed(entry: EntryDetail): string {

@@ -1,10 +1,15 @@
 import { isoTime } from '../../core/clock.ts';
+import { productScope } from '../../core/scopes/scope.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { rejectionColumns } from '../intake/files.ts';
 import type { Rejection } from '../intake/intake.ts';
 import type { Sqlite } from '../sqlite/database.ts';
 import { unitsFrom, type EntryRow } from '../sqlite/rows.ts';
+import { readExposure } from '../submission/open-calls.ts';
+import { readPauses } from '../submission/paused-scopes.ts';
+import type { Pause } from '../submission/submission.ts';
 import type { AttemptDetail, AuditDetail, DeliveryDetail, EntryDetail, OrderDetail } from './outbox-reader.ts';
+import { isEveryKeyPaused, isHeldUpBy } from './pause-effects.ts';
 
 const shownDecisions = 1000;
 const shownRejections = 1000;
@@ -34,7 +39,40 @@ function askedFor({ variant, plan, quantity, days, iccid, currency }: EntryRow):
   return parts.filter((part) => part !== null).join(' ');
 }
 
-function entryFrom(database: Sqlite, row: EntryRow & { shop_line_id: string }): EntryDetail {
+type ShownRow = EntryRow & { readonly shop_line_id: string; readonly lane: string };
+
+/** What the entries of an order may wait for. */
+interface Obstacles {
+  readonly pauses: readonly Pause[];
+  readonly isEveryKeyPaused: boolean;
+  /** How many unknown outcomes a product has. */
+  readonly unknownOf: (product: string) => number;
+}
+
+function readObstacles(database: Sqlite): Obstacles {
+  const pauses = readPauses(database);
+  const { products } = readExposure(database);
+  return {
+    pauses,
+    isEveryKeyPaused: isEveryKeyPaused(database, pauses),
+    unknownOf: (product) => products.get(product)?.unknown ?? 0,
+  };
+}
+
+/** The pauses that keep the next call for an entry from being made. */
+function pausesOf(row: ShownRow, obstacles: Obstacles): readonly Pause[] {
+  const { state, next_step: nextStep, lane } = row;
+  if (!dueStates.includes(state)) return [];
+  return obstacles.pauses.filter((pause) => {
+    if (pause.scope === 'account') return true;
+    if (pause.scope.startsWith('key:')) return obstacles.isEveryKeyPaused;
+    if (state === 'placed' || nextStep === 'lookup') return false;
+    return (state === 'pending' || state === 'waiting' || state === 'unknown') && isHeldUpBy({ state, lane }, pause);
+  });
+}
+
+function entryFrom(database: Sqlite, row: ShownRow, obstacles: Obstacles): EntryDetail {
+  const product = productScope(row);
   return {
     reference: row.reference,
     lineId: row.shop_line_id,
@@ -46,6 +84,13 @@ function entryFrom(database: Sqlite, row: EntryRow & { shop_line_id: string }): 
     replaced: row.replaced === 1,
     nextAttemptAt: dueStates.includes(row.state) ? isoTime(row.due_at_ms) : null,
     nextStep: row.next_step,
+    pausedBy: pausesOf(row, obstacles).map(({ scope, reason, sinceMs }) => ({
+      scope,
+      reason,
+      since: isoTime(sinceMs),
+    })),
+    product,
+    unknownOfProduct: product === null ? 0 : obstacles.unknownOf(product),
     orderNumber: row.order_number,
     cost: row.cost,
     currency: row.charged_currency ?? row.currency,
@@ -68,11 +113,12 @@ export function readOrderDetail(database: Sqlite, requestId: number): OrderDetai
   assert(request !== undefined, `request ${requestId} exists`);
   const { source, orderId } = request;
   const entries = database
-    .prepare<[number], EntryRow & { shop_line_id: string }>(
+    .prepare<[number], ShownRow>(
       `SELECT e.*, l.line_id AS shop_line_id FROM entries e JOIN lines l ON l.id = e.line_id
        WHERE l.request_id = ? ORDER BY l.id, e.generation, e.part`,
     )
     .all(requestId);
+  const obstacles = readObstacles(database);
   const rejections = database
     .prepare<[string, string], Rejection>(
       `SELECT ${rejectionColumns} FROM rejections WHERE source = ? AND order_id = ? ORDER BY id LIMIT ${shownRejections}`,
@@ -97,7 +143,7 @@ export function readOrderDetail(database: Sqlite, requestId: number): OrderDetai
     orderId,
     receivedAt: isoTime(request.receivedAtMs),
     updatedAt: isoTime(request.updatedAtMs),
-    entries: entries.map((row) => entryFrom(database, row)),
+    entries: entries.map((row) => entryFrom(database, row, obstacles)),
     rejections,
     audit,
     deliveries: deliveries.map((delivery) => ({ ...delivery, done: delivery.done === 1 })),

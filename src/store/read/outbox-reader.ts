@@ -78,6 +78,12 @@ export interface EntryDetail {
   readonly replaced: boolean;
   readonly nextAttemptAt: string | null;
   readonly nextStep: 'send' | 'lookup';
+  /** The pauses that keep its next call from being made. */
+  readonly pausedBy: readonly { readonly scope: string; readonly reason: string; readonly since: string }[];
+  /** The product that it buys, as a scope; null for a cancel. */
+  readonly product: string | null;
+  /** How many entries of its product have an unknown outcome, itself included. */
+  readonly unknownOfProduct: number;
   readonly orderNumber: string | null;
   readonly cost: string | null;
   readonly currency: string | null;

@@ -265,7 +265,8 @@ describe('order-sync orders show, of an entry that waits', () => {
     await store.intake.acceptBatch({ nowMs: startMs + 4000, fileId: null, lines, rejections: [] });
     // The order 1003 is the first of them.
     for (const afterMs of [5000, 6000]) {
-      await settleNext(store, incarnationId, afterMs, { state: 'unknown', row: 'deadline', outcomeUnknown: true });
+      const unknown = { state: 'unknown', nextStep: 'lookup', row: 'deadline', outcomeUnknown: true } as const;
+      await settleNext(store, incarnationId, afterMs, unknown);
     }
     await store.close();
     const shown = async (orderId: string) => (await outbox.run('orders', 'show', orderId)).stdout;

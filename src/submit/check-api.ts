@@ -1,3 +1,4 @@
+import { olderCopyPause } from '../core/decision/after-loss.ts';
 import type { Probe, ProbeQuestion } from '../core/decision/probe.ts';
 import { budgetedRead, type CallDeps } from './budgeted-read.ts';
 import type { WholesalePort } from './wholesale-port.ts';
@@ -25,6 +26,10 @@ export async function checkApi(
   deps: ApiCheckDeps,
   asked: { keys: readonly string[]; withinMs: number; signal: AbortSignal },
 ): Promise<readonly KeyCheck[]> {
+  // Nobody knows what a lost outbox left of the budget.
+  const lost = (await deps.store.submission.pauses.all()).find(({ reason }) => reason === olderCopyPause);
+  if (lost !== undefined)
+    return asked.keys.map((key) => ({ key, verdict: 'no_slot', outcome: null, message: lost.message }));
   const untilMono = deps.clock.monoMs() + asked.withinMs;
   const checks: KeyCheck[] = [];
   for (const key of asked.keys) checks.push(await checkKey(deps, key, untilMono, asked.signal));

@@ -134,6 +134,18 @@ describe('order-sync doctor', () => {
     expect(api.log.all).toEqual([]);
   });
 
+  it('does not call the API while calls of a lost outbox may still be on their way', async () => {
+    const api = await FakeApi.open();
+    onTestFinished(() => api.close());
+    const place = await Installation.open({ api: api.url });
+    onTestFinished(() => place.close());
+    await cli(place, 'init', '--after-loss');
+    const { code, of } = await doctor(place);
+    expect([code, of('key:main').status]).toEqual([0, 'warn']);
+    expect(of('key:main').message).toContain('nothing is called for');
+    expect(api.log.all).toEqual([]);
+  });
+
   it('finds a database of another secret or another upstream, and a damaged one', async () => {
     const { place } = await apiFor();
     const secret = join(place.folder, 'reference.secret');

@@ -42,7 +42,8 @@ export class SqliteOutboxReader implements OutboxReader {
          WHERE (:source IS NULL OR r.source = :source) AND (:beforeId IS NULL OR r.id < :beforeId)
            AND (:state IS NULL OR EXISTS (SELECT 1 FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = r.id AND e.state = :state))
            AND (:attention = 0
-             OR EXISTS (SELECT 1 FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = r.id AND e.state IN ('needs_review', 'held'))
+             OR EXISTS (SELECT 1 FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = r.id AND (e.state IN ('needs_review', 'held')
+               OR (e.state = 'unknown' AND e.first_sent_at_ms < unixepoch('subsec') * 1000 - 900000)))
              OR EXISTS (SELECT 1 FROM rejections j WHERE j.source = r.source AND j.order_id = r.order_id)
              OR EXISTS (SELECT 1 FROM deliveries d WHERE d.request_id = r.id AND d.given_up_at_ms IS NOT NULL))
            AND (:search IS NULL OR r.order_id = :search OR EXISTS (

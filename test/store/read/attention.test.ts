@@ -48,6 +48,17 @@ describe('the attention list', () => {
     ]);
   });
 
+  it('shows an entry whose outcome has been unknown for more than a quarter of an hour', async () => {
+    await outbox.accept([line({ orderId: 'old' }), line({ orderId: 'new', variant: 'b' })], null, agoMs(anHour));
+    for (const nowMs of [agoMs(16 * 60_000), agoMs(14 * 60_000)])
+      await outbox.store.submission.closeAttempt(close(await outbox.opened({ nowMs }), nothing, { nowMs }));
+    expect(outbox.store.read.attention(100)).toMatchObject([
+      { kind: 'entry', orderId: 'old', state: 'unknown', reason: 'outcome_unknown' },
+    ]);
+    const listed = outbox.store.read.listOrders({ attention: true, limit: 10 });
+    expect(listed.map(({ orderId }) => orderId)).toEqual(['old']);
+  });
+
   it('shows a pause once it is older than a minute, and one that a clock opened that was set back later', async () => {
     await pause('family:esim', agoMs(50_000));
     await pause('family:gift_card', agoMs(61_000));

@@ -1,4 +1,4 @@
--- The attention list has pauses, too, and the column `scope`. This view takes the place of the one before.
+-- The attention list has pauses and outcomes that stay unknown, too, and the column `scope`. This view takes the place of the one before.
 DROP VIEW outbox_attention;
 
 CREATE VIEW outbox_attention AS
@@ -24,6 +24,12 @@ SELECT 'entry' AS kind, e.reference, r.source, r.order_id, l.line_id, e.state,
        strftime('%Y-%m-%dT%H:%M:%fZ', e.updated_at_ms / 1000.0, 'unixepoch') AS since, NULL AS scope
 FROM entries e JOIN lines l ON l.id = e.line_id JOIN requests r ON r.id = l.request_id
 WHERE e.state IN ('needs_review', 'held')
+UNION ALL
+-- A lookup usually tells within minutes what became of a call. Where it cannot, the entry holds up its product and others.
+SELECT 'entry', e.reference, r.source, r.order_id, l.line_id, e.state, 'outcome_unknown', e.error_message,
+       strftime('%Y-%m-%dT%H:%M:%fZ', e.first_sent_at_ms / 1000.0, 'unixepoch'), NULL
+FROM entries e JOIN lines l ON l.id = e.line_id JOIN requests r ON r.id = l.request_id
+WHERE e.state = 'unknown' AND e.first_sent_at_ms < unixepoch('subsec') * 1000 - 900000
 UNION ALL
 SELECT 'rejection', NULL, j.source, j.order_id, j.line_id, 'not_accepted', j.code,
        'line ' || coalesce(j.line_number, '?') || ', ' || coalesce(j.field, 'line') || ': ' || j.rule,

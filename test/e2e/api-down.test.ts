@@ -42,8 +42,8 @@ describe('an API that', () => {
       await waited(downMs);
       // What is looked up after a call without an answer waits, too.
       expect(attempts() - before.attempts).toBe(0);
-      // From one second on, doubled up to a minute: only the probes.
-      expect(api.log.all.length - before.calls).toBeLessThanOrEqual(20 + downMs / (60_000 * timeScale));
+      // Only probes, from one second on, doubled up to a minute; each is up to two calls.
+      expect(api.log.all.length - before.calls).toBeLessThanOrEqual(20 + (2 * downMs) / (54_000 * timeScale));
       // A reminder every five minutes, and what ends of the calls that were under way.
       expect(worker.log.length - before.lines).toBeLessThanOrEqual(8 + Math.ceil(downMs / (300_000 * timeScale)));
       expect((await world.health()).status).toBe('warn');

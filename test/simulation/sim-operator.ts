@@ -60,6 +60,7 @@ export class SimOperator {
   readonly #keys: Readonly<Record<string, string>>;
   readonly #trace: (what: string) => void;
   readonly #violate: (invariant: string, sentence: string) => void;
+  readonly #onPaused: (scope: string) => void;
   readonly #onResumed: (scope: string) => void;
   readonly #mayReorder: (line: string, hasRules: boolean) => boolean;
   readonly #isSoldElsewhere: (line: string, known: ReadonlySet<string>) => boolean;
@@ -72,6 +73,7 @@ export class SimOperator {
     keys: Readonly<Record<string, string>>;
     trace: (what: string) => void;
     violate: (invariant: string, sentence: string) => void;
+    onPaused: (scope: string) => void;
     onResumed: (scope: string) => void;
     /** Whether the oracle can still judge this line when it is re-ordered now. */
     mayReorder: (line: string, hasRules: boolean) => boolean;
@@ -85,6 +87,7 @@ export class SimOperator {
     this.#keys = options.keys;
     this.#trace = options.trace;
     this.#violate = options.violate;
+    this.#onPaused = options.onPaused;
     this.#onResumed = options.onResumed;
     this.#mayReorder = options.mayReorder;
     this.#isSoldElsewhere = options.isSoldElsewhere;
@@ -135,6 +138,7 @@ export class SimOperator {
   }
 
   #scope(worker: SimWorker, action: 'pause' | 'resume', scope: string): void {
+    if (action === 'pause') this.#onPaused(scope);
     if (action === 'resume') {
       this.#paused.delete(scope);
       this.#onResumed(scope);

@@ -1,5 +1,5 @@
 import type { RecoveryStage } from '../../src/core/entry/states.ts';
-import { lookedUpKinds, type LookedUp } from '../../src/core/order/operation.ts';
+import { lookedUpKinds, type LookedUp, type Operation } from '../../src/core/order/operation.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { AttemptClose, OpenAttempt } from '../../src/store/submission/submission.ts';
 import type { ApiCall } from './api-call.ts';
@@ -64,6 +64,7 @@ export class StoreWatch {
   readonly #freeBytes: () => number;
   /** A call that was in flight when its process died may have been processed, even if it never left. */
   readonly #onCrashedCall: (subject: string) => void;
+  readonly #onFulfilled: (operation: Operation) => void;
   /** What SQLite does to this call of the store; null for nothing. */
   readonly #faultOf: (process: SimProcess, name: string) => SqliteFault | null;
   readonly #onFault: (process: SimProcess, name: string) => void;
@@ -80,6 +81,7 @@ export class StoreWatch {
     unknownLimit: () => number;
     freeBytes: () => number;
     onCrashedCall: (subject: string) => void;
+    onFulfilled: (operation: Operation) => void;
     faultOf: (process: SimProcess, name: string) => SqliteFault | null;
     onFault: (process: SimProcess, name: string) => void;
   }) {
@@ -90,6 +92,7 @@ export class StoreWatch {
     this.#unknownLimit = options.unknownLimit;
     this.#freeBytes = options.freeBytes;
     this.#onCrashedCall = options.onCrashedCall;
+    this.#onFulfilled = options.onFulfilled;
     this.#faultOf = options.faultOf;
     this.#onFault = options.onFault;
   }
@@ -205,6 +208,7 @@ export class StoreWatch {
     if (attempt !== undefined) this.#coveredOfLoss(attempt.entry.recoveryStage, close);
     if (outcome.row === 'out_of_stock' && settlement.replacements.length > 0) this.#coverage.hit('fewer ordered');
     this.#coverage.hit(`to ${settlement.state}`);
+    if (settlement.state === 'fulfilled' && attempt !== undefined) this.#onFulfilled(attempt.entry.operation);
     this.#trace(
       `close attempt ${close.attemptId} ${outcome.row} -> ${settlement.state}${settlement.outcomeUnknown ? ' outcome unknown' : ''}` +
         ` ${settlement.nextStep}${settlement.reviewReason === null ? '' : ` (${settlement.reviewReason})`}`,

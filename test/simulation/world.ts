@@ -5,6 +5,7 @@ import { AcknowledgedLines } from './acknowledged-lines.ts';
 import { Arrivals } from './arrivals.ts';
 import { Coverage } from './coverage.ts';
 import { DiskErrors, isDiskError } from './disk-errors.ts';
+import { Liveness } from './liveness.ts';
 import { SimAccount } from './sim-account.ts';
 import { checkAtEnd, checkFile } from './oracle.ts';
 import { SimOperator } from './sim-operator.ts';
@@ -64,6 +65,7 @@ export class World {
   readonly #clocks: MachineClocks;
   readonly #diskErrors: DiskErrors;
   readonly #reloads: Reloads;
+  readonly #liveness: Liveness;
   readonly operator: SimOperator;
   readonly intake: SimIntake | null;
   #process: SimProcess | null = null;
@@ -94,6 +96,7 @@ export class World {
       wallOffsetMs: wallStartMs,
     };
     this.account = new SimAccount(plan.account);
+    this.#liveness = new Liveness(plan, nowMs);
     this.results = new ResultsDisk(random.fork(), () => undefined);
     const arrivals = new Arrivals(plan.settings.limits, nowMs, (sentence) => this.violate('I11', sentence));
     this.api = new SimApi({
@@ -140,6 +143,7 @@ export class World {
       keys: plan.settings.keys,
       trace,
       violate,
+      onPaused: (scope) => this.#liveness.pausedByPerson(scope),
       onResumed: (scope) => this.#onResumed(scope),
       // After a loss, the worker does not look up as deep as a second re-order, or a re-order of a line that may be split.
       mayReorder: (line, hasRules) =>
@@ -155,6 +159,7 @@ export class World {
       trace,
       // An entry that the operator retries can have an unknown outcome, too.
       unknownLimit: () => this.#reloads.mostUnknownOutcomes + this.operator.touched.size,
+      onFulfilled: (operation) => this.#liveness.fulfilled(operation),
       onCrashedCall: (subject) => {
         this.wire.of(subject).outcomeUnknown = true;
       },
@@ -176,6 +181,7 @@ export class World {
   }
 
   #acknowledged(line: AcceptableLine, reference: string): void {
+    this.#liveness.acknowledged(line, reference);
     const first = this.acknowledged.add(line, reference);
     const reorders = this.operator.reordersOf(line.source, line.orderId, line.lineId);
     // A line that came again before it was acknowledged may have been split or charged to another balance.
@@ -233,6 +239,7 @@ export class World {
   }
 
   #onResumed(scope: string): void {
+    this.#liveness.resumedByPerson(scope);
     const key = this.plan.settings.keys[scope.slice('key:'.length)];
     this.wire.letIn(scope.startsWith('key:') ? `Bearer ${key}` : scope);
   }
@@ -281,10 +288,12 @@ export class World {
     if (!done) {
       const minutes = Math.round((limitMs - plan.faultsOffMs) / 60_000);
       const open = this.disk.isOpen ? this.disk.describeOpen() : 'no worker';
+      this.#checkLiveness();
       this.violate('I7', `not settled ${minutes} minutes after faults ended: ${open}`);
       return;
     }
     this.#ended = true;
+    this.#checkLiveness();
     await this.#rewriteResults();
     const connection = this.disk.connection;
     this.intake?.acknowledgeStored();
@@ -297,6 +306,15 @@ export class World {
     // The slowest check, which has never found anything, so some runs are enough.
     if (plan.seed % 8 === 0) checkFile(this, connection);
     this.disk.release();
+  }
+
+  #checkLiveness(): void {
+    this.#liveness.check(
+      this.api.ledger,
+      this.wire,
+      (sentence) => this.violate('I22', sentence),
+      (reference) => this.operator.touched.has(reference),
+    );
   }
 
   /** A result that is written again has the same bytes. */
@@ -351,6 +369,7 @@ export class World {
     worker.start().then(
       () => {
         this.#storeWatch.changed = true;
+        this.#liveness.workerUp();
         this.#reloads.started(settings);
         this.shop.offer();
       },
@@ -400,6 +419,7 @@ export class World {
 
   #crash(process: SimProcess, kind: CrashKind, downMs: number): void {
     this.trace.add(`${kind}, for ${downMs} ms`);
+    this.#liveness.workerDown();
     process.die();
     this.wire.crashed(process, this.#storeWatch.openSubjects());
     this.#storeWatch.forgetOpen();
@@ -448,6 +468,7 @@ export class World {
     if (process === null || worker === null || !worker.ready || this.#stopping || this.#ended) return;
     this.#stopping = true;
     this.trace.add('SIGTERM');
+    this.#liveness.workerDown();
     const startedMs = this.time.nowMs;
     void worker.stop().then(() => {
       const tookMs = this.time.nowMs - startedMs;

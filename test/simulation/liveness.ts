@@ -1,0 +1,224 @@
+import { familyOf, type Family } from '../../src/core/order/operation.ts';
+import type { AcceptableLine } from '../../src/core/order/order-request.ts';
+import type { ApiLedger } from './api-ledger.ts';
+import type { Product, Span } from './sim-account.ts';
+import type { RunPlan } from './run-plan.ts';
+import type { WireWatch } from './wire-watch.ts';
+
+/**
+ * How long a healthy line may wait although nothing is wrong, in ms: one sleep of the loop, which a notification can miss by
+ * the length of a call, and the call itself.
+ */
+const slackMs = 150_000;
+
+/** How long after the end of a disturbance everything flows again, in ms. */
+const recoveryMs = {
+  /** The probe comes each minute at most. */
+  refused: 90_000,
+  /** Calls of the outage have unknown outcomes: the settlement delay, lookups, and a trial order of their product. */
+  ambiguous: 900_000,
+  /** A denial is probed every 5 minutes at most, and may take three probes and a trial order. */
+  denial: 700_000,
+  /** Slots of the process before come back a window and the transit time after the start; its calls are looked up. */
+  down: 420_000,
+  /** The loop notices a step of the wall clock. */
+  wallJump: 120_000,
+  /** Random faults of every call leave all that is above. */
+  randomFaults: 1_800_000,
+} as const;
+
+/** A span that delays every line, and how long its effect lasts. */
+interface Disturbance extends Span {
+  readonly why: string;
+}
+
+interface Awaited {
+  readonly line: AcceptableLine;
+  readonly reference: string;
+  readonly sinceMs: number;
+}
+
+const productName = (line: AcceptableLine): string => line.variant ?? line.plan ?? '';
+
+/** Whether nothing is ever wrong with this product in the run, and its orders have room in stock and limits. */
+function isHealthyProduct(product: Product | undefined, quantity: number): boolean {
+  if (product === undefined || product.refusals.length > 0 || product.afterSale !== null) return false;
+  return product.stock === undefined && quantity <= (product.limit ?? quantity);
+}
+
+/**
+ * The promise that one bad thing stops only itself: a line of a healthy product is bought within the time that the budget
+ * needs, plus a stated slack, whatever else is sick. Only what stops everything counts as a disturbance: an outage of the
+ * whole API, a denial of the account or of a key, a worker that does not run, a pause by a person.
+ */
+export class Liveness {
+  readonly #plan: RunPlan;
+  readonly #nowMs: () => number;
+  readonly #lines = new Map<string, Awaited>();
+  readonly #seen: Disturbance[] = [];
+  readonly #pausedByPerson = new Map<string, number>();
+  /** When the first order of each family was fulfilled: until then the worker tries its connector with two at a time. */
+  readonly #provenAtMs = new Map<Family, number>();
+  #downSinceMs: number | null = 0;
+
+  constructor(plan: RunPlan, nowMs: () => number) {
+    this.#plan = plan;
+    this.#nowMs = nowMs;
+  }
+
+  acknowledged(line: AcceptableLine, reference: string): void {
+    if (!this.#lines.has(reference)) this.#lines.set(reference, { line, reference, sinceMs: this.#nowMs() });
+  }
+
+  fulfilled(operation: AcceptableLine['operation']): void {
+    const family = familyOf(operation);
+    if (!this.#provenAtMs.has(family)) this.#provenAtMs.set(family, this.#nowMs());
+  }
+
+  workerUp(): void {
+    if (this.#downSinceMs !== null) this.#disturbed('the worker did not run', this.#downSinceMs, recoveryMs.down);
+    this.#downSinceMs = null;
+  }
+
+  workerDown(): void {
+    this.#downSinceMs ??= this.#nowMs();
+  }
+
+  pausedByPerson(scope: string): void {
+    if (!this.#pausedByPerson.has(scope)) this.#pausedByPerson.set(scope, this.#nowMs());
+  }
+
+  resumedByPerson(scope: string): void {
+    const sinceMs = this.#pausedByPerson.get(scope);
+    this.#pausedByPerson.delete(scope);
+    if (sinceMs !== undefined) this.#disturbed(`a person paused ${scope}`, sinceMs, 0);
+  }
+
+  #disturbed(why: string, fromMs: number, lastsMs: number): void {
+    this.#seen.push({ why, fromMs, untilMs: this.#nowMs() + lastsMs });
+  }
+
+  /** Everything in the run that delays all lines. */
+  #disturbances(): Disturbance[] {
+    const { account, troubles, wallJumps, diskFull, faultShare, faultsOffMs } = this.#plan;
+    const after = (why: string, { fromMs, untilMs }: Span, lastsMs: number): Disturbance => ({
+      why,
+      fromMs,
+      untilMs: untilMs + lastsMs,
+    });
+    const leavesUnknown = this.#seen.length > 1 || troubles.outages.some((it) => it.kind !== 'refused');
+    return [
+      ...this.#seen,
+      ...[...this.#pausedByPerson].map(([scope, fromMs]) => ({
+        why: `a person paused ${scope}`,
+        fromMs,
+        untilMs: Number.POSITIVE_INFINITY,
+      })),
+      ...troubles.outages.map((it) =>
+        after(`outage: ${it.kind}`, it, it.kind === 'refused' ? recoveryMs.refused : recoveryMs.ambiguous),
+      ),
+      ...account.denials.map((it) => after(`denial: ${it.code}`, it, recoveryMs.denial)),
+      ...wallJumps.map((it) => after('the wall clock', { fromMs: it.atMs, untilMs: it.atMs }, recoveryMs.wallJump)),
+      ...(diskFull.untilMs > diskFull.fromMs ? [after('the disk is full', diskFull, recoveryMs.refused)] : []),
+      ...(faultShare > 0 ? [after('random faults', { fromMs: 0, untilMs: faultsOffMs }, recoveryMs.randomFaults)] : []),
+      // Where healthy lines have unknown outcomes, too, they cannot be cleared while lookups do not work.
+      ...(leavesUnknown ? troubles.lookups.map((it) => after('lookups', it, recoveryMs.ambiguous)) : []),
+    ];
+  }
+
+  /** Lines that are not healthy: each may be called more than once, and some of their calls take long. */
+  #isHealthy(line: AcceptableLine): boolean {
+    const { account, troubles } = this.#plan;
+    const name = productName(line);
+    if (line.operation !== 'gift_card_order' && line.operation !== 'esim_order') return false;
+    if ((line.notAfterMs ?? null) !== null || troubles.products.has(name)) return false;
+    if (!isHealthyProduct(account.products.get(name), line.quantity ?? 1)) return false;
+    // Enough for every order of the run.
+    return (account.balances[line.currency ?? ''] ?? 0) >= 10_000_000;
+  }
+
+  /** Whether unknown outcomes of the products in trouble alone can reach the limit for all of them. */
+  #canFillLimit(): boolean {
+    const { settings, reloads, troubles } = this.#plan;
+    const most = Math.min(settings.maxUnknownOutcomes, ...reloads.map((it) => it.maxUnknownOutcomes));
+    const unsettled = new Set(['server_error', 'page_of_a_gateway', 'silent', 'dropped', 'sold_with_server_error']);
+    const ofProduct = [...troubles.products].map(([name, { kind }]) => {
+      const lines = [...this.#lines.values()].filter((it) => productName(it.line) === name).length;
+      return unsettled.has(kind) ? Math.min(2, lines) : 0;
+    });
+    return ofProduct.reduce<number>((sum, count) => sum + count, 0) >= most;
+  }
+
+  /** How long the calls of a line that is in trouble can occupy a place for a call, in ms. */
+  #heldMs(line: AcceptableLine): number {
+    const trouble = this.#plan.troubles.products.get(productName(line));
+    if (trouble?.kind === 'slow') return trouble.processMs;
+    return trouble?.kind === 'silent' ? 2 * 30_000 : 0;
+  }
+
+  /** The time that the budget and the places for calls need for this line and those before it, in ms. */
+  #workMs(awaited: Awaited): number {
+    const { settings, reloads, account } = this.#plan;
+    const all = [settings, ...reloads];
+    const orders = Math.min(...all.map((it) => it.limits.orders));
+    const places = Math.max(1, Math.floor((Math.min(...all.map((it) => it.concurrency)) * 2) / 3));
+    const isKeyDenied = account.denials.some((it) => it.authorization !== null);
+    const keys = isKeyDenied ? 1 : Object.keys(settings.keys).length;
+    let calls = 0;
+    let heldMs = 0;
+    for (const { line, sinceMs } of this.#lines.values()) {
+      if (sinceMs > awaited.sinceMs) continue;
+      calls += this.#isHealthy(line) ? 1 : 2;
+      heldMs += this.#heldMs(line);
+    }
+    // Calls that read share the budget, and entries that wait take turns with new ones.
+    return (2 * calls * settings.limits.windowMs) / (orders * keys) + heldMs / places;
+  }
+
+  /** Checks every healthy line. A line that the API, or a wrong answer, has judged itself is not one. */
+  check(
+    api: ApiLedger,
+    wire: WireWatch,
+    violate: (sentence: string) => void,
+    isTouched: (ref: string) => boolean,
+  ): void {
+    if (this.#plan.lostDiskAtMs !== null || this.#canFillLimit()) return;
+    const disturbances = this.#disturbances().toSorted((a, b) => a.fromMs - b.fromMs);
+    for (const awaited of this.#lines.values()) {
+      const { line, reference } = awaited;
+      const seen = wire.of(reference);
+      if (!this.#isHealthy(line) || seen.refused || seen.undecidable || isTouched(reference)) continue;
+      const startMs = Math.max(awaited.sinceMs, this.#startMs(line, awaited.sinceMs));
+      const untilMs = deadlineMs(startMs, this.#workMs(awaited) + slackMs, disturbances);
+      const soldMs = api.find(reference)?.atMs ?? this.#nowMs();
+      if (soldMs <= untilMs) continue;
+      const late = Math.round((soldMs - untilMs) / 1000);
+      const waited = Math.round((soldMs - awaited.sinceMs) / 1000);
+      violate(
+        `${line.operation} ${line.orderId}/${line.lineId} (${reference}) was bought ${waited} s after it came, ${late} s too late`,
+      );
+    }
+  }
+
+  /** Until an order of the family was fulfilled, two of them may be open at a time, whatever becomes of them. */
+  #startMs(line: AcceptableLine, sinceMs: number): number {
+    const family = familyOf(line.operation);
+    const before = [...this.#lines.values()].filter(
+      (it) => familyOf(it.line.operation) === family && it.sinceMs <= sinceMs && it.line !== line,
+    );
+    return before.length < 2 ? sinceMs : (this.#provenAtMs.get(family) ?? Number.POSITIVE_INFINITY);
+  }
+}
+
+/** When so much undisturbed time has passed since `startMs`. */
+function deadlineMs(startMs: number, neededMs: number, disturbances: readonly Span[]): number {
+  let atMs = startMs;
+  let leftMs = neededMs;
+  for (const { fromMs, untilMs } of disturbances) {
+    if (untilMs <= atMs) continue;
+    if (atMs + leftMs <= fromMs) break;
+    leftMs -= Math.max(0, fromMs - atMs);
+    atMs = untilMs;
+  }
+  return atMs + leftMs;
+}

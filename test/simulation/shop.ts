@@ -45,7 +45,7 @@ export class Shop {
   open(plan: RunPlan): void {
     for (const batch of plan.batches) {
       if (batch.byIntake === true) continue;
-      for (const atMs of [batch.atMs, ...batch.againAtMs]) this.#sendAt(atMs, batch.lines);
+      for (const atMs of [batch.atMs, ...batch.againAtMs]) this.sendAt(atMs, batch.lines);
     }
     for (const [index, follow] of plan.replacements.entries()) {
       this.#replacement({ ...follow, orderId: follow.orderId, number: index + 1 }, plan.faultsOffMs + 1_200_000);
@@ -92,7 +92,8 @@ export class Shop {
     }
   }
 
-  #sendAt(atMs: number, lines: readonly AcceptableLine[]): void {
+  /** Sends an order at a time, once or until it is acknowledged. */
+  sendAt(atMs: number, lines: readonly AcceptableLine[]): void {
     this.#expected += 1;
     this.#time.after(atMs - this.#time.nowMs, () => {
       this.#expected -= 1;
@@ -120,7 +121,7 @@ export class Shop {
       if (iccid === undefined) return;
       const what = follow.operation === 'esim_cancel' ? cancelLine : { ...topupLine, plan: 'plan1' };
       const orderId = `f${follow.number}-${follow.orderId}`;
-      this.#sendAt(this.#time.nowMs + follow.afterMs, [{ ...plainLine, orderId, ...what, iccid }]);
+      this.sendAt(this.#time.nowMs + follow.afterMs, [{ ...plainLine, orderId, ...what, iccid }]);
     };
     this.#time.after(1000, look);
   }

@@ -6,7 +6,7 @@ import type { CallFault, LostEnd } from './call-faults.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { SimApi } from './sim-api.ts';
 import type { SimProcess } from './sim-process.ts';
-import type { VirtualTime } from './virtual-time.ts';
+import { wallStartMs, type VirtualTime } from './virtual-time.ts';
 
 /** How long sent bytes can be in transit after their sender has given up. */
 export const longestTransitMs = 25_000;
@@ -20,6 +20,8 @@ export interface WireCall {
   readonly process: SimProcess;
   readonly spends: boolean;
   sent: boolean;
+  /** When its first byte was sent; Infinity before. */
+  leftAtMs: number;
 }
 
 export interface WireObserver {
@@ -71,7 +73,7 @@ export class SimNetwork {
       authorization: http.headers['authorization'] ?? '',
       body: http.body,
     };
-    const wire: WireCall = { call, process, spends, sent: false };
+    const wire: WireCall = { call, process, spends, sent: false, leftAtMs: Number.POSITIVE_INFINITY };
     const callFault = this.#faultFor(call, spends);
     const { promise, resolve } = Promise.withResolvers<CallEnd>();
     let overAtMs: number | null = null;
@@ -107,6 +109,7 @@ export class SimNetwork {
         fault(faultRowOf(error, { sent: false, headSeen: false }), error.message);
         return;
       }
+      wire.leftAtMs = this.#time.nowMs;
       this.#observer.onLeaving(wire);
       if (!process.alive) return;
       wire.sent = true;
@@ -198,7 +201,9 @@ export class SimNetwork {
     this.#observer.trace(
       `api ${wire.call.method} ${wire.call.path} ${wire.call.body ?? ''} -> ${answer.status} ${answer.body.slice(0, 1000)}`,
     );
-    then(answer);
+    // The API's own clock is right; what a proxy answers shows none.
+    const date = new Date(wallStartMs + this.#time.nowMs).toUTCString();
+    then({ ...answer, headers: { date, ...answer.headers } });
   }
 }
 

@@ -24,6 +24,17 @@ export interface SeenOfCall {
   lastMs: number;
 }
 
+/** A denial of the account or of a key, as the worker saw it. */
+interface Denied {
+  readonly atMs: number;
+  recorded: boolean;
+  /** Probes since then whose answer does not tell whether the denial is over. */
+  unclear: number;
+}
+
+/** After so many probes that cannot tell, the next order is the probe. */
+const unclearProbes = 3;
+
 /** The reference of a purchase, or the eSIM of a cancel. There must be only one call for it at a time. */
 export function subjectOf(call: { path: string; body: string | null }): string {
   const reference = /"reference":"([^"]+)"/.exec(call.body ?? '')?.[1];
@@ -50,7 +61,7 @@ export class WireWatch implements WireObserver {
   /** When each reference was last looked up. */
   readonly #looked = new Map<string, number>();
   readonly #found = new Map<string, { atMs: number; recorded: boolean }>();
-  readonly #denied = new Map<string, { atMs: number; recorded: boolean }>();
+  readonly #denied = new Map<string, Denied>();
   readonly #nowMs: () => number;
   readonly #violate: (invariant: string, sentence: string) => void;
   readonly #beforeLeaving: (wire: WireCall, subject: string) => void;
@@ -115,7 +126,9 @@ export class WireWatch implements WireObserver {
   #checkDenials(wire: WireCall): void {
     for (const scope of ['account', wire.call.authorization]) {
       const denied = this.#denied.get(scope);
-      if (denied !== undefined && this.#nowMs() - denied.atMs > 2000)
+      if (denied === undefined || this.#nowMs() - denied.atMs <= 2000) continue;
+      if (denied.unclear >= unclearProbes) denied.unclear = 0;
+      else
         this.#violate('I12', `money was sent although ${scope === 'account' ? 'the account' : 'the key'} was denied`);
     }
   }
@@ -127,14 +140,11 @@ export class WireWatch implements WireObserver {
     this.trace(
       `worker sees ${call.method} ${call.path}: ${end.kind === 'fault' ? `${end.row}${end.sent ? '' : ', not sent'}` : ''} ${http ?? ''} ${code ?? ''}`,
     );
-    if (code !== null && accountWide.has(code)) this.#denied.set('account', { atMs: this.#nowMs(), recorded: false });
-    if (code !== null && keyWide.has(code))
-      this.#denied.set(call.authorization, { atMs: this.#nowMs(), recorded: false });
+    const denies =
+      code === null ? null : accountWide.has(code) ? 'account' : keyWide.has(code) ? call.authorization : null;
+    if (denies !== null) this.#denied.set(denies, { atMs: this.#nowMs(), recorded: false, unclear: 0 });
+    if (denies === null) this.#answeredWhileDenied(wire, end, code);
     if (!spends) {
-      if (isProbe(call.path) && letIn(end, code)) {
-        this.#denied.delete('account');
-        this.#denied.delete(call.authorization);
-      }
       this.#lookedUp(call.path, end);
       return;
     }
@@ -151,6 +161,17 @@ export class WireWatch implements WireObserver {
     if (end.kind === 'fault' && end.row === 'local_defect') seen.undecidable = true;
     const outOfPlace = code !== null && end.kind === 'answer' && isOutOfPlace(end.http, code, call.path);
     if ((code !== null && unexpectedCodes.has(code)) || outOfPlace || isAboutOtherOrder(end)) seen.undecidable = true;
+  }
+
+  /** A call that left after a denial ended without another one. */
+  #answeredWhileDenied({ call, leftAtMs, spends }: WireCall, end: CallEnd, code: string | null): void {
+    if (!spends && !isProbe(call.path)) return;
+    for (const scope of ['account', call.authorization]) {
+      const denied = this.#denied.get(scope);
+      if (denied === undefined || leftAtMs < denied.atMs) continue;
+      if (letsIn(end, code)) this.#denied.delete(scope);
+      else if (!spends) denied.unclear += 1;
+    }
   }
 
   #lookedUp(path: string, end: CallEnd): void {
@@ -212,9 +233,10 @@ function isProbe(path: string): boolean {
   return path === '/products' || /^(\/esim)?\/orders\/probe-/.test(path);
 }
 
-/** Whether the API answered and did not deny the account or the key. */
-function letIn(end: CallEnd, code: string | null): boolean {
-  if (end.kind !== 'answer' || end.http === 429 || end.http >= 500) return false;
+/** Whether the API itself answered, without a denial: also with the head of a catalogue that is not read to its end. */
+function letsIn(end: CallEnd, code: string | null): boolean {
+  if (end.kind === 'fault') return end.http !== null && end.http < 300;
+  if (end.http === 429 || end.http >= 500) return false;
   return code === null ? isOrder(end) : !accountWide.has(code) && !keyWide.has(code);
 }
 

@@ -10,6 +10,7 @@ import { SimAccount } from './sim-account.ts';
 import { checkAtEnd, checkFile } from './oracle.ts';
 import { SimOperator } from './sim-operator.ts';
 import { Reloads } from './reloads.ts';
+import { mayLastMs, orderToTry, pausedScopes } from './paused-scopes.ts';
 import { ResultsDisk } from './results-disk.ts';
 import { RunFaults } from './run-faults.ts';
 import { mustBeDoneByMs, type RunPlan } from './run-plan.ts';
@@ -292,8 +293,9 @@ export class World {
       this.violate('I7', `not settled ${minutes} minutes after faults ended: ${open}`);
       return;
     }
-    this.#ended = true;
     this.#checkLiveness();
+    if (!(await this.#scopesEnd())) return;
+    this.#ended = true;
     await this.#rewriteResults();
     const connection = this.disk.connection;
     this.intake?.acknowledgeStored();
@@ -306,6 +308,32 @@ export class World {
     // The slowest check, which has never found anything, so some runs are enough.
     if (plan.seed % 8 === 0) checkFile(this, connection);
     this.disk.release();
+  }
+
+  /**
+   * Everything is settled, and nothing is wrong any more: what is still paused must resume. Scopes that only an order can
+   * try get one. Returns whether all did.
+   */
+  async #scopesEnd(): Promise<boolean> {
+    const { plan, time, shop } = this;
+    const paused = pausedScopes(this.disk).filter((it) => it.openedBy === 'worker');
+    const toEnd = paused.filter(({ scope }, index) => {
+      const line = orderToTry(plan, scope, index + 1);
+      if (line !== null) shop.sendAt(time.nowMs + 1000, [line]);
+      return line !== null || scope === 'account' || scope.startsWith('key:');
+    });
+    if (toEnd.length === 0) return true;
+    this.coverage.hit('paused when all was settled');
+    const isEnded = (): boolean => {
+      if (this.#worker?.ready !== true || this.#stopping || !this.shop.allAcknowledged) return false;
+      const left = pausedScopes(this.disk);
+      return !toEnd.some((it) => left.some((one) => one.scope === it.scope)) && this.disk.countOpen() === 0;
+    };
+    const limitMs = time.nowMs + Math.max(...toEnd.map(mayLastMs)) + plan.settings.placedDeadlineMs + 1_800_000;
+    if (await time.run(() => this.violations.length > 0 || isEnded(), limitMs)) return this.violations.length === 0;
+    const open = this.disk.isOpen ? this.disk.describeOpen() : 'no worker';
+    this.violate('I23', `${toEnd.map((it) => it.scope).join(', ')} did not resume after everything was well: ${open}`);
+    return false;
   }
 
   #checkLiveness(): void {

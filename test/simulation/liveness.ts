@@ -55,6 +55,8 @@ export class Liveness {
   readonly #plan: RunPlan;
   readonly #nowMs: () => number;
   readonly #lines = new Map<string, Awaited>();
+  /** Lines of files: when they were acknowledged shows in no answer. They count as work before others. */
+  readonly #fromFiles: readonly { readonly line: AcceptableLine; readonly sinceMs: number }[];
   readonly #seen: Disturbance[] = [];
   readonly #pausedByPerson = new Map<string, number>();
   /** When the first order of each family was fulfilled: until then the worker tries its connector with two at a time. */
@@ -64,6 +66,8 @@ export class Liveness {
   constructor(plan: RunPlan, nowMs: () => number) {
     this.#plan = plan;
     this.#nowMs = nowMs;
+    const ofFiles = plan.batches.filter((batch) => batch.byIntake === true);
+    this.#fromFiles = ofFiles.flatMap(({ lines, atMs }) => lines.map((line) => ({ line, sinceMs: atMs })));
   }
 
   acknowledged(line: AcceptableLine, reference: string): void {
@@ -166,7 +170,7 @@ export class Liveness {
     const keys = isKeyDenied ? 1 : Object.keys(settings.keys).length;
     let calls = 0;
     let heldMs = 0;
-    for (const { line, sinceMs } of this.#lines.values()) {
+    for (const { line, sinceMs } of [...this.#lines.values(), ...this.#fromFiles]) {
       if (sinceMs > awaited.sinceMs) continue;
       calls += this.#isHealthy(line) ? 1 : 2;
       heldMs += this.#heldMs(line);

@@ -27,6 +27,10 @@ const recoveryMs = {
   randomFaults: 1_800_000,
 } as const;
 
+/** So many lines that their balance does not cover pause it; the next trial order comes after so many ms at most. */
+const dearLines = 3;
+const balanceTrialMs = 1_000_000;
+
 /** A span that delays every line, and how long its effect lasts. */
 interface Disturbance extends Span {
   readonly why: string;
@@ -96,6 +100,9 @@ export class Liveness {
     const sinceMs = this.#pausedByPerson.get(scope);
     this.#pausedByPerson.delete(scope);
     if (sinceMs !== undefined) this.#disturbed(`a person paused ${scope}`, sinceMs, 0);
+    // A person may also say that the connector fits.
+    if (scope === 'family:gift_card') this.fulfilled('gift_card_order');
+    if (scope === 'family:esim') this.fulfilled('esim_order');
   }
 
   #disturbed(why: string, fromMs: number, lastsMs: number): void {
@@ -160,6 +167,17 @@ export class Liveness {
     return trouble?.kind === 'silent' ? 2 * 30_000 : 0;
   }
 
+  /** How many lines that their balance does not cover may have come before this one. */
+  #dearBefore({ line, sinceMs }: Awaited): number {
+    const { products } = this.#plan.account;
+    const isDear = (it: AcceptableLine): boolean =>
+      products.get(productName(it))?.refusals.some((refusal) => refusal.status === 402) === true;
+    const isCharged = (it: AcceptableLine): boolean =>
+      it.currency === line.currency || it.rules?.fallback_currency === line.currency;
+    const before = [...this.#lines.values(), ...this.#fromFiles].filter((it) => it.sinceMs <= sinceMs + balanceTrialMs);
+    return before.filter((it) => isDear(it.line) && isCharged(it.line)).length;
+  }
+
   /** The time that the budget and the places for calls need for this line and those before it, in ms. */
   #workMs(awaited: Awaited): number {
     const { settings, reloads, account } = this.#plan;
@@ -175,8 +193,9 @@ export class Liveness {
       calls += this.#isHealthy(line) ? 1 : 2;
       heldMs += this.#heldMs(line);
     }
+    const trialMs = this.#dearBefore(awaited) >= dearLines ? balanceTrialMs : 0;
     // Calls that read share the budget, and entries that wait take turns with new ones.
-    return (2 * calls * settings.limits.windowMs) / (orders * keys) + heldMs / places;
+    return (2 * calls * settings.limits.windowMs) / (orders * keys) + heldMs / places + trialMs;
   }
 
   /** Checks every healthy line. A line that the API, or a wrong answer, has judged itself is not one. */

@@ -317,9 +317,10 @@ export class World {
   async #scopesEnd(): Promise<boolean> {
     const { plan, time, shop } = this;
     const paused = pausedScopes(this.disk).filter((it) => it.openedBy === 'worker');
+    const wellAtMs = Math.max(time.nowMs, plan.faultsOffMs);
     const toEnd = paused.filter(({ scope }, index) => {
       const line = orderToTry(plan, scope, index + 1);
-      if (line !== null) shop.sendAt(time.nowMs + 1000, [line]);
+      if (line !== null) shop.sendAt(wellAtMs + 1000, [line]);
       return line !== null || scope === 'account' || scope.startsWith('key:');
     });
     if (toEnd.length === 0) return true;
@@ -329,7 +330,7 @@ export class World {
       const left = pausedScopes(this.disk);
       return !toEnd.some((it) => left.some((one) => one.scope === it.scope)) && this.disk.countOpen() === 0;
     };
-    const limitMs = time.nowMs + Math.max(...toEnd.map(mayLastMs)) + plan.settings.placedDeadlineMs + 1_800_000;
+    const limitMs = wellAtMs + Math.max(...toEnd.map(mayLastMs)) + plan.settings.placedDeadlineMs + 1_800_000;
     if (await time.run(() => this.violations.length > 0 || isEnded(), limitMs)) return this.violations.length === 0;
     const open = this.disk.isOpen ? this.disk.describeOpen() : 'no worker';
     this.violate('I23', `${toEnd.map((it) => it.scope).join(', ')} did not resume after everything was well: ${open}`);

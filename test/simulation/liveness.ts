@@ -226,7 +226,7 @@ export class Liveness {
   /** Until an order of the family was fulfilled, two of them may be open at a time, whatever becomes of them. */
   #startMs(line: AcceptableLine, sinceMs: number): number {
     const family = familyOf(line.operation);
-    const before = [...this.#lines.values()].filter(
+    const before = [...this.#lines.values(), ...this.#fromFiles].filter(
       (it) => familyOf(it.line.operation) === family && it.sinceMs <= sinceMs && it.line !== line,
     );
     return before.length < 2 ? sinceMs : (this.#provenAtMs.get(family) ?? Number.POSITIVE_INFINITY);

@@ -195,7 +195,12 @@ export class Liveness {
     }
     const trialMs = this.#dearBefore(awaited) >= dearLines ? balanceTrialMs : 0;
     // Calls that read share the budget, and entries that wait take turns with new ones.
-    return (2 * calls * settings.limits.windowMs) / (orders * keys) + heldMs / places + trialMs;
+    return (
+      (2 * calls * settings.limits.windowMs) / (orders * keys) +
+      heldMs / places +
+      trialMs +
+      this.#familyTrialMs(awaited.line)
+    );
   }
 
   /** Checks every healthy line. A line that the API, or a wrong answer, has judged itself is not one. */
@@ -211,7 +216,7 @@ export class Liveness {
       const { line, reference } = awaited;
       const seen = wire.of(reference);
       if (!this.#isHealthy(line) || seen.refused || seen.undecidable || isTouched(reference)) continue;
-      const startMs = Math.max(awaited.sinceMs, this.#startMs(line, awaited.sinceMs));
+      const startMs = Math.max(awaited.sinceMs, this.#startMs(line, awaited.sinceMs, wire));
       const untilMs = deadlineMs(startMs, this.#workMs(awaited) + slackMs, disturbances);
       const soldMs = api.find(reference)?.atMs ?? this.#nowMs();
       if (soldMs <= untilMs) continue;
@@ -224,14 +229,32 @@ export class Liveness {
   }
 
   /** Until an order of the family was fulfilled, two of them may be open at a time, whatever becomes of them. */
-  #startMs(line: AcceptableLine, sinceMs: number): number {
+  #startMs(line: AcceptableLine, sinceMs: number, wire: WireWatch): number {
     const family = familyOf(line.operation);
-    const before = [...this.#lines.values(), ...this.#fromFiles].filter(
-      (it) => familyOf(it.line.operation) === family && it.sinceMs <= sinceMs && it.line !== line,
-    );
-    return before.length < 2 ? sinceMs : (this.#provenAtMs.get(family) ?? Number.POSITIVE_INFINITY);
+    const provenMs = this.#provenAtMs.get(family) ?? Number.POSITIVE_INFINITY;
+    const others = [...wire.seen.values()].filter((it) => it.family === family && (it.leftAtMs ?? Infinity) < provenMs);
+    return others.length < 2 ? sinceMs : provenMs;
+  }
+
+  /**
+   * Two products of a family that are in trouble in the same way can pause the family, until an order of a healthy one is
+   * the trial.
+   */
+  #familyTrialMs(line: AcceptableLine): number {
+    const { account, troubles } = this.#plan;
+    const isPlan = line.operation !== 'gift_card_order';
+    const names = [...account.products].filter(([name, { refusals }]) => {
+      const kind = troubles.products.get(name)?.kind;
+      const isOdd = refusals.some((it) => it.code === 'some_new_code');
+      return name.includes('plan') === isPlan && (isOdd || (kind !== undefined && !delaysOnly.has(kind)));
+    });
+    if (names.length < 2) return 0;
+    return names.some(([name]) => troubles.products.get(name)?.kind === 'shows_other_product') ? 18_000_000 : 4_500_000;
   }
 }
+
+/** Troubles that no evidence against a product follows from. */
+const delaysOnly: ReadonlySet<string> = new Set(['slow', 'never_delivers']);
 
 /** When so much undisturbed time has passed since `startMs`. */
 function deadlineMs(startMs: number, neededMs: number, disturbances: readonly Span[]): number {

@@ -31,6 +31,9 @@ const recoveryMs = {
 const dearLines = 3;
 const balanceTrialMs = 1_000_000;
 
+/** The next trial order of a family comes after so many ms at most. */
+const familyTrialMs = 4_500_000;
+
 /** A span that delays every line, and how long its effect lasts. */
 interface Disturbance extends Span {
   readonly why: string;
@@ -248,8 +251,7 @@ export class Liveness {
       const isOdd = refusals.some((it) => it.code === 'some_new_code');
       return name.includes('plan') === isPlan && (isOdd || (kind !== undefined && !delaysOnly.has(kind)));
     });
-    if (names.length < 2) return 0;
-    return names.some(([name]) => troubles.products.get(name)?.kind === 'shows_other_product') ? 18_000_000 : 4_500_000;
+    return names.length < 2 ? 0 : familyTrialMs;
   }
 }
 

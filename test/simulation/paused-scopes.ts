@@ -16,9 +16,7 @@ const minuteMs = 60_000;
  * How long after its cause a pause may last, in ms, if an order of its scope comes: the longest delay until the scope is
  * tried, and what the try takes.
  */
-export function mayLastMs({ scope, reason }: PausedScope): number {
-  // Each try may be money for the wrong goods, so they are rare.
-  if (reason === 'answer_mismatch') return 300 * minuteMs;
+export function mayLastMs({ scope }: PausedScope): number {
   if (scope === 'account' || scope.startsWith('key:')) return 20 * minuteMs;
   return scope.startsWith('balance:') ? 30 * minuteMs : 90 * minuteMs;
 }

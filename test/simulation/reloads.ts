@@ -40,8 +40,7 @@ export class Reloads {
     this.settings = options.plan.settings;
     this.#atApi = options.plan.settings.limits;
     const all = [options.plan.settings, ...options.plan.reloads];
-    this.mostUnknownOutcomes =
-      Math.max(...all.map((it) => it.maxUnknownOutcomes)) + Math.max(...all.map((it) => it.concurrency));
+    this.mostUnknownOutcomes = Math.max(...all.map((it) => it.maxUnknownOutcomes));
   }
 
   begin(): void {

@@ -158,8 +158,8 @@ export class World {
       coverage: this.coverage,
       violate,
       trace,
-      // An entry that the operator retries can have an unknown outcome, too.
-      unknownLimit: () => this.#reloads.mostUnknownOutcomes + this.operator.touched.size,
+      unknownLimit: () => this.#reloads.mostUnknownOutcomes,
+      touched: this.operator.touched,
       onFulfilled: (operation) => this.#liveness.fulfilled(operation),
       onCrashedCall: (subject) => {
         this.wire.of(subject).outcomeUnknown = true;
@@ -241,6 +241,7 @@ export class World {
 
   #onResumed(scope: string): void {
     this.#liveness.resumedByPerson(scope);
+    if (scope.startsWith('family:')) this.#storeWatch.exposure.delivered(scope.slice('family:'.length));
     const key = this.plan.settings.keys[scope.slice('key:'.length)];
     this.wire.letIn(scope.startsWith('key:') ? `Bearer ${key}` : scope);
   }

@@ -1,0 +1,82 @@
+import type { Database } from 'better-sqlite3';
+import type { OpenAttempt } from '../../src/store/submission/submission.ts';
+
+/** A product with so many unknown outcomes gets no call for another entry; one that was never sold has no more under way. */
+const ofProduct = 2;
+/** So many orders of a family are open before one was delivered. */
+const ofFamily = 2;
+
+interface OpenEntry {
+  readonly reference: string;
+  readonly state: string;
+  readonly operation: string;
+  readonly product: string | null;
+}
+
+/**
+ * Counts, from outside and at each call for a new entry, what may have been bought without anybody knowing it: the promise
+ * is that no limit is overshot, whatever becomes of the calls under way.
+ */
+export class ExposureWatch {
+  readonly #violate: (invariant: string, sentence: string) => void;
+  readonly #totalLimit: () => number;
+  /** References on which a person has acted: these are not counted. */
+  readonly #isTouched: (reference: string) => boolean;
+  readonly #accepted = new Set<string>();
+  readonly #delivered = new Set<string>();
+
+  constructor(options: {
+    violate: (invariant: string, sentence: string) => void;
+    totalLimit: () => number;
+    isTouched: (reference: string) => boolean;
+  }) {
+    this.#violate = options.violate;
+    this.#totalLimit = options.totalLimit;
+    this.#isTouched = options.isTouched;
+  }
+
+  /** The API has accepted an order of this product. */
+  accepted(product: string | null): void {
+    if (product !== null) this.#accepted.add(product);
+  }
+
+  /** An order of the family was delivered, or a person lifts the limit. */
+  delivered(family: string): void {
+    this.#delivered.add(family);
+  }
+
+  /** A new outbox knows nothing of what was delivered. */
+  forget(): void {
+    this.#accepted.clear();
+    this.#delivered.clear();
+  }
+
+  /** A call for this entry begins: its attempt is on disk. */
+  opened({ entry, purpose }: OpenAttempt, database: Database): void {
+    if (purpose !== 'submit' || entry.outcomeUnknown) return;
+    const open = database
+      .prepare<[], OpenEntry>(
+        `SELECT reference, state, operation, coalesce(variant, plan) AS product FROM entries
+         WHERE state IN ('sending', 'unknown', 'placed')`,
+      )
+      .all()
+      .filter((it) => !this.#isTouched(it.reference));
+    const unsettled = open.filter((it) => it.state !== 'placed');
+    const total = this.#totalLimit();
+    if (unsettled.length > total)
+      this.#violate('I13', `${unsettled.length} outcomes are unknown or under way, the limit is ${total}`);
+    const product = entry.variant ?? entry.plan;
+    if (product === null) return;
+    const same = unsettled.filter((it) => it.product === product && it.reference !== entry.reference);
+    const unknown = same.filter((it) => it.state === 'unknown').length;
+    if (unknown >= ofProduct || (same.length >= ofProduct && !this.#accepted.has(product)))
+      this.#violate('I24', `${entry.reference} of ${product} was sent while ${same.length} of it were unsettled`);
+    const isEsim = entry.operation !== 'gift_card_order';
+    const ofSame = open.filter(
+      (it) =>
+        it.operation !== 'esim_cancel' && it.state !== 'unknown' && (it.operation !== 'gift_card_order') === isEsim,
+    );
+    if (ofSame.length > ofFamily && !this.#delivered.has(isEsim ? 'esim' : 'gift_card'))
+      this.#violate('I25', `${ofSame.length} orders are open, and none of the family was ever delivered`);
+  }
+}

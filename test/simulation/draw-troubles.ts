@@ -17,6 +17,15 @@ const minuteMs = 60_000;
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
+/** After these, nobody knows whether the call bought something. */
+const unsettling: ReadonlySet<string> = new Set([
+  'server_error',
+  'page_of_a_gateway',
+  'silent',
+  'dropped',
+  'sold_with_server_error',
+]);
+
 /** What is wrong with a product: with its calls, or only with its orders. */
 type Drawn =
   | { readonly trouble: ProductTrouble; readonly refusal: null }
@@ -30,7 +39,7 @@ const tooDear: Refusal = {
 };
 const unlisted: Refusal = { status: 422, code: 'some_new_code', message: 'Not like this.' };
 
-function drawTrouble(random: SeededRandom, span: Span): Drawn {
+function drawTrouble(random: SeededRandom, span: Span, isPlan: boolean): Drawn {
   const ofCalls = (
     kind: 'server_error' | 'page_of_a_gateway' | 'silent' | 'dropped' | 'sold_with_server_error',
   ): Drawn => ({
@@ -49,14 +58,27 @@ function drawTrouble(random: SeededRandom, span: Span): Drawn {
     () => ({ trouble: { ...span, kind: 'slow', processMs }, refusal: null }),
     () => ({ trouble: { ...span, kind: 'never_delivers', completeAtMs }, refusal: null }),
     () => ({ trouble: { ...span, kind: 'shows_other_product' }, refusal: null }),
+    () => ({ trouble: drawUnitTrouble(random, span, isPlan), refusal: null }),
+    () => ({ trouble: drawUnitTrouble(random, span, isPlan), refusal: null }),
     () => ({ trouble: null, refusal: { ...span, ...tooDear } }),
     () => ({ trouble: null, refusal: { ...span, ...tooDear } }),
     () => ({ trouble: null, refusal: { ...span, ...unlisted } }),
   )();
 }
 
-const isAmbiguous = ({ trouble }: Drawn): boolean =>
-  trouble !== null && !['slow', 'never_delivers', 'shows_other_product'].includes(trouble.kind);
+/** Gift cards only: an ICCID tells by itself whether it is one. */
+function drawUnitTrouble(random: SeededRandom, span: Span, isPlan: boolean): ProductTrouble {
+  const afterMs = random.int(10_000, 120_000);
+  const drawn = random.pick<ProductTrouble>(
+    { ...span, kind: 'shows_placeholders', afterMs },
+    { ...span, kind: 'shows_changing_units', afterMs },
+    { ...span, kind: 'shows_more_units' },
+    { ...span, kind: 'repeats_a_unit' },
+  );
+  return isPlan ? { ...span, kind: 'never_delivers', completeAtMs: span.untilMs } : drawn;
+}
+
+const isAmbiguous = ({ trouble }: Drawn): boolean => trouble !== null && unsettling.has(trouble.kind);
 
 function drawOutages(random: SeededRandom, endMs: number): Outage[] {
   const outages: Outage[] = [];
@@ -132,10 +154,14 @@ export function withTroubles(random: SeededRandom, plan: RunPlan): RunPlan {
     const name = random.chance(0.7) ? `sick${index}` : `sickplan${index}`;
     const isPlan = name.startsWith('sickplan');
     const fromMs = random.pick(0, random.int(0, Math.floor(faultsOffMs / 2)));
-    const drawn = drawTrouble(random, {
-      fromMs,
-      untilMs: random.pick(faultsOffMs, random.int(fromMs + 1, faultsOffMs)),
-    });
+    const drawn = drawTrouble(
+      random,
+      {
+        fromMs,
+        untilMs: random.pick(faultsOffMs, random.int(fromMs + 1, faultsOffMs)),
+      },
+      isPlan,
+    );
     if (isAmbiguous(drawn)) ambiguous += 1;
     products.set(name, { ...plainProduct, refusals: drawn.refusal === null ? [] : [drawn.refusal] });
     if (drawn.trouble !== null) troubles.set(name, drawn.trouble);
@@ -143,7 +169,8 @@ export function withTroubles(random: SeededRandom, plan: RunPlan): RunPlan {
     for (let line = 0; line < lines; line += 1) {
       const atMs = random.int(20_000, Math.floor(faultsOffMs / 2));
       const rules = random.chance(0.15) ? { fallback_currency: 'EUR' } : {};
-      order(atMs, [{ ...(isPlan ? { ...esimLine, plan: name } : { variant: name }), rules }]);
+      const quantity = random.pick(1, 1, 2, 3);
+      order(atMs, [{ quantity, ...(isPlan ? { ...esimLine, plan: name } : { variant: name }), rules }]);
     }
   }
   const rounds = random.int(1, 3);

@@ -256,7 +256,14 @@ export class Liveness {
 }
 
 /** Troubles that no evidence against a product follows from. */
-const delaysOnly: ReadonlySet<string> = new Set(['slow', 'never_delivers']);
+const delaysOnly: ReadonlySet<string> = new Set([
+  'slow',
+  'never_delivers',
+  'shows_placeholders',
+  'shows_changing_units',
+  'shows_more_units',
+  'repeats_a_unit',
+]);
 
 /** When so much undisturbed time has passed since `startMs`. */
 function deadlineMs(startMs: number, neededMs: number, disturbances: readonly Span[]): number {

@@ -206,8 +206,12 @@ function mayBeReviewed(world: World, line: AcceptableLine, reference: string, or
   const late = order.completeAtMs - order.atMs + (order.completeAtMs > order.atMs ? aheadMs : 0);
   const isLate =
     late >= settings.placedDeadlineMs || (late > 0 && (!readings.lookup || areLookupsInTrouble(world, order)));
-  return order.state === 'failed' || isLate;
+  const shownAs = world.plan.troubles.products.get(order.product)?.kind ?? '';
+  return order.state === 'failed' || isLate || oddUnits.has(shownAs);
 }
+
+/** Units that only a person can judge. */
+const oddUnits: ReadonlySet<string> = new Set(['shows_more_units', 'repeats_a_unit', 'shows_changing_units']);
 
 /** Whether an accepted order perhaps could not be looked up before the deadline for its units. */
 function areLookupsInTrouble({ plan }: World, order: SimOrder): boolean {

@@ -5,7 +5,7 @@ import type { ApiAnswer, ApiCall } from './api-call.ts';
 import { errorAnswer, orderAnswer } from './api-answers.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { SimAccount } from './sim-account.ts';
-import { lasts, type Troubles } from './troubles.ts';
+import { shownInTrouble, unitsComeAtMs, type Troubles } from './troubles.ts';
 
 /** Of a catalogue that is larger than any worker should read at once. */
 const largeCatalogue = `{"products":[${'{"variant":"v"},'.repeat(70_000)}{}]}`;
@@ -88,10 +88,8 @@ export class SimApi {
 
   #answerFor(order: SimOrder): ApiAnswer {
     const trouble = this.#troubles.products.get(order.product);
-    const showsOther = trouble?.kind === 'shows_other_product' && lasts(trouble, this.#nowMs());
-    const readings = showsOther ? { ...this.#readings, echo: true } : this.#readings;
-    const shown = showsOther ? { ...order, product: `not-${order.product}` } : order;
-    return orderAnswer(shown, readings, this.#nowMs(), (iccid) => this.ledger.esims.get(iccid)?.state);
+    const shown = shownInTrouble(trouble, order, this.#readings, this.#nowMs());
+    return orderAnswer(shown.order, shown.readings, this.#nowMs(), (iccid) => this.ledger.esims.get(iccid)?.state);
   }
 
   #buy(call: ApiCall): ApiAnswer {
@@ -124,7 +122,7 @@ export class SimApi {
     const later = random.chance(readings.laterShare) ? random.int(1000, readings.laterMs) : 0;
     const never = random.chance(readings.neverShare);
     const trouble = this.#troubles.products.get(asked.product);
-    const isHeld = trouble?.kind === 'never_delivers' && lasts(trouble, this.#nowMs());
+    const comesAtMs = unitsComeAtMs(trouble, this.#nowMs());
     const state = random.chance(readings.refundedShare)
       ? 'refunded'
       : random.chance(readings.failedShare)
@@ -137,7 +135,7 @@ export class SimApi {
       cost,
       state,
       atMs: this.#nowMs(),
-      completeAtMs: isHeld ? trouble.completeAtMs : never ? Number.POSITIVE_INFINITY : this.#nowMs() + later,
+      completeAtMs: comesAtMs !== null ? comesAtMs : never ? Number.POSITIVE_INFINITY : this.#nowMs() + later,
     });
     if (esim !== null) esim.state = 'topped_up';
     // The eSIMs of an order that is refunded at once cannot be refunded again (Spec 3).

@@ -1,5 +1,7 @@
 import type { ApiCall } from './api-call.ts';
 import { errorAnswer } from './api-answers.ts';
+import type { SimOrder } from './api-ledger.ts';
+import type { ApiReadings } from './api-readings.ts';
 import type { CallFault } from './call-faults.ts';
 import type { Span } from './sim-account.ts';
 
@@ -12,6 +14,10 @@ export type ProductTrouble = Span &
     | { readonly kind: 'never_delivers'; readonly completeAtMs: number }
     /** The answers show another product. */
     | { readonly kind: 'shows_other_product' }
+    /** Until its units come, an answer shows placeholders in their place, or codes that will change. */
+    | { readonly kind: 'shows_placeholders' | 'shows_changing_units'; readonly afterMs: number }
+    /** The answers show more units than were sold, or one of them twice. */
+    | { readonly kind: 'shows_more_units' | 'repeats_a_unit' }
   );
 
 /** For a while the whole API gives no answer to any call, or a wrong one. */
@@ -51,6 +57,46 @@ const serverError: CallFault = {
   answer: errorAnswer(500, 'internal', 'an error inside'),
 };
 const silence: CallFault = { kind: 'lost_request', end: 'timeout' };
+
+/** When the units of an order come that is sold now; null: as those of any other product. */
+export function unitsComeAtMs(trouble: ProductTrouble | undefined, nowMs: number): number | null {
+  if (trouble === undefined || !lasts(trouble, nowMs)) return null;
+  if (trouble.kind === 'never_delivers') return trouble.completeAtMs;
+  return 'afterMs' in trouble ? nowMs + trouble.afterMs : null;
+}
+
+/** What an answer shows of an order of a product in trouble. */
+export function shownInTrouble(
+  trouble: ProductTrouble | undefined,
+  order: SimOrder,
+  readings: ApiReadings,
+  nowMs: number,
+): { readonly order: SimOrder; readonly readings: ApiReadings } {
+  if (trouble === undefined || !lasts(trouble, order.atMs)) return { order, readings };
+  const isComplete = nowMs >= order.completeAtMs;
+  const early = { ...readings, doneWord: readings.pendingWord ?? 'processing' };
+  const placeholders = order.units.map((_, index) => [order.product, 'PENDING', order.reference][index % 3] ?? '');
+  const provisional = order.units.map((_, index) => `PROVISIONAL-${order.number}-${index}`);
+  switch (trouble.kind) {
+    case 'shows_other_product':
+      if (!lasts(trouble, nowMs)) return { order, readings };
+      return { order: { ...order, product: `not-${order.product}` }, readings: { ...readings, echo: true } };
+    case 'shows_placeholders':
+      return isComplete
+        ? { order, readings }
+        : { order: { ...order, units: placeholders, completeAtMs: 0 }, readings: { ...readings, doneWord: null } };
+    case 'shows_changing_units':
+      return isComplete
+        ? { order, readings }
+        : { order: { ...order, units: provisional, completeAtMs: 0 }, readings: early };
+    case 'shows_more_units':
+      return { order: { ...order, units: [...order.units, `EXTRA-${order.number}`] }, readings };
+    case 'repeats_a_unit':
+      return { order: { ...order, units: order.units.map(() => order.units[0] ?? '') }, readings };
+    default:
+      return { order, readings };
+  }
+}
 
 /** What the troubles of a run do to a call at this time; null for nothing. */
 export function troubleOf(troubles: Troubles, call: ApiCall, nowMs: number): CallFault | null {
@@ -95,6 +141,10 @@ function faultOfProduct(trouble: ProductTrouble): CallFault | null {
       return { kind: 'slow', processMs: trouble.processMs };
     case 'never_delivers':
     case 'shows_other_product':
+    case 'shows_placeholders':
+    case 'shows_changing_units':
+    case 'shows_more_units':
+    case 'repeats_a_unit':
       return null;
   }
 }

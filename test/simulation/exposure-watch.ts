@@ -11,6 +11,13 @@ interface OpenEntry {
   readonly state: string;
   readonly operation: string;
   readonly product: string | null;
+  readonly currency: string | null;
+}
+
+/** A pause that the worker opened and that an order of its scope is to end. */
+interface TriedPause {
+  readonly scope: string;
+  readonly probeAtMs: number | null;
 }
 
 /**
@@ -22,6 +29,8 @@ export class ExposureWatch {
   readonly #totalLimit: () => number;
   /** References on which a person has acted: these are not counted. */
   readonly #isTouched: (reference: string) => boolean;
+  /** What the wall clock shows; null where it was set in this run. */
+  readonly #wallMs: () => number | null;
   readonly #accepted = new Set<string>();
   readonly #delivered = new Set<string>();
 
@@ -29,10 +38,12 @@ export class ExposureWatch {
     violate: (invariant: string, sentence: string) => void;
     totalLimit: () => number;
     isTouched: (reference: string) => boolean;
+    wallMs: () => number | null;
   }) {
     this.#violate = options.violate;
     this.#totalLimit = options.totalLimit;
     this.#isTouched = options.isTouched;
+    this.#wallMs = options.wallMs;
   }
 
   /** The API has accepted an order of this product. */
@@ -51,12 +62,36 @@ export class ExposureWatch {
     this.#delivered.clear();
   }
 
+  /** In a paused scope one order is sent at a time, and only when the scope is due to be tried. */
+  #checkTrials(entry: OpenAttempt['entry'], sending: readonly OpenEntry[], database: Database): void {
+    const paused = database
+      .prepare<[], TriedPause>(
+        `SELECT scope, probe_at_ms AS probeAtMs FROM pauses
+         WHERE opened_by = 'worker' AND reason <> 'connector_unproven' AND scope <> 'account' AND scope NOT LIKE 'key:%'`,
+      )
+      .all();
+    const own = scopesOf({ ...entry, product: entry.variant ?? entry.plan });
+    const hasFallback = entry.rules.fallback_currency !== undefined;
+    const nowMs = this.#wallMs();
+    for (const { scope, probeAtMs } of paused) {
+      if (!own.includes(scope) || (hasFallback && scope.startsWith('balance:'))) continue;
+      const others = sending.filter((it) => it.reference !== entry.reference && scopesOf(it).includes(scope));
+      if (others.length > 0)
+        this.#violate(
+          'I30',
+          `${entry.reference} was sent in ${scope}, which is paused, beside ${others.length} others`,
+        );
+      if (nowMs !== null && (probeAtMs ?? Number.POSITIVE_INFINITY) > nowMs + 5)
+        this.#violate('I30', `${entry.reference} was sent in ${scope}, which is paused`);
+    }
+  }
+
   /** A call for this entry begins: its attempt is on disk. */
   opened({ entry, purpose }: OpenAttempt, database: Database): void {
     if (purpose !== 'submit' || entry.outcomeUnknown) return;
     const open = database
       .prepare<[], OpenEntry>(
-        `SELECT reference, state, operation, coalesce(variant, plan) AS product FROM entries
+        `SELECT reference, state, operation, coalesce(variant, plan) AS product, currency FROM entries
          WHERE state IN ('sending', 'unknown', 'placed')`,
       )
       .all()
@@ -71,6 +106,11 @@ export class ExposureWatch {
     const unknown = same.filter((it) => it.state === 'unknown').length;
     if (unknown >= ofProduct || (same.length >= ofProduct && !this.#accepted.has(product)))
       this.#violate('I24', `${entry.reference} of ${product} was sent while ${same.length} of it were unsettled`);
+    this.#checkTrials(
+      entry,
+      open.filter((it) => it.state === 'sending'),
+      database,
+    );
     const isEsim = entry.operation !== 'gift_card_order';
     const ofSame = open.filter(
       (it) =>
@@ -79,4 +119,13 @@ export class ExposureWatch {
     if (ofSame.length > ofFamily && !this.#delivered.has(isEsim ? 'esim' : 'gift_card'))
       this.#violate('I25', `${ofSame.length} orders are open, and none of the family was ever delivered`);
   }
+}
+
+function scopesOf(entry: Pick<OpenEntry, 'operation' | 'product' | 'currency'>): readonly string[] {
+  const isGiftCard = entry.operation === 'gift_card_order';
+  return [
+    `family:${isGiftCard ? 'gift_card' : 'esim'}`,
+    `balance:${entry.currency}`,
+    ...(entry.product === null ? [] : [`${isGiftCard ? 'variant' : 'plan'}:${entry.product}`]),
+  ];
 }

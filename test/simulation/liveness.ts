@@ -163,6 +163,18 @@ export class Liveness {
     return ofProduct.reduce<number>((sum, count) => sum + count, 0) >= most;
   }
 
+  /**
+   * How long unknown outcomes of the products in trouble can fill the limit for all, in ms, until lookups have proven them
+   * absent and their products are paused; without lookups, for as long as they are in trouble.
+   */
+  #clearingMs(): number {
+    if (!this.#canFillLimit()) return 0;
+    const { readings, settings, troubles } = this.#plan;
+    if (!readings.lookup || !settings.lookup || troubles.lookups.length > 0) return Number.POSITIVE_INFINITY;
+    const sick = [...this.#lines.values(), ...this.#fromFiles].filter((it) => !this.#isHealthy(it.line));
+    return 1_500_000 + sick.length * 300_000;
+  }
+
   /** How long the calls of a line that is in trouble can occupy a place for a call, in ms. */
   #heldMs(line: AcceptableLine): number {
     const trouble = this.#plan.troubles.products.get(productName(line));
@@ -213,14 +225,15 @@ export class Liveness {
     violate: (sentence: string) => void,
     isTouched: (ref: string) => boolean,
   ): void {
-    if (this.#plan.lostDiskAtMs !== null || this.#canFillLimit()) return;
+    if (this.#plan.lostDiskAtMs !== null) return;
+    const clearingMs = this.#clearingMs();
     const disturbances = this.#disturbances().toSorted((a, b) => a.fromMs - b.fromMs);
     for (const awaited of this.#lines.values()) {
       const { line, reference } = awaited;
       const seen = wire.of(reference);
       if (!this.#isHealthy(line) || seen.refused || seen.undecidable || isTouched(reference)) continue;
       const startMs = Math.max(awaited.sinceMs, this.#startMs(line, awaited.sinceMs, wire));
-      const untilMs = deadlineMs(startMs, this.#workMs(awaited) + slackMs, disturbances);
+      const untilMs = deadlineMs(startMs, this.#workMs(awaited) + clearingMs + slackMs, disturbances);
       const soldMs = api.find(reference)?.atMs ?? this.#nowMs();
       if (soldMs <= untilMs) continue;
       const late = Math.round((soldMs - untilMs) / 1000);

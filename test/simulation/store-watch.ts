@@ -67,6 +67,8 @@ export class StoreWatch {
   /** A call that was in flight when its process died may have been processed, even if it never left. */
   readonly #onCrashedCall: (subject: string) => void;
   readonly #onFulfilled: (operation: Operation) => void;
+  readonly #onUnreachable: () => void;
+  #isUnreachable = false;
   /** What SQLite does to this call of the store; null for nothing. */
   readonly #faultOf: (process: SimProcess, name: string) => SqliteFault | null;
   readonly #onFault: (process: SimProcess, name: string) => void;
@@ -85,7 +87,10 @@ export class StoreWatch {
     freeBytes: () => number;
     onCrashedCall: (subject: string) => void;
     onFulfilled: (operation: Operation) => void;
+    /** The account was paused because the API does not answer. */
+    onUnreachable: () => void;
     touched: ReadonlySet<string>;
+    wallMs: () => number | null;
     faultOf: (process: SimProcess, name: string) => SqliteFault | null;
     onFault: (process: SimProcess, name: string) => void;
   }) {
@@ -97,9 +102,15 @@ export class StoreWatch {
     this.#freeBytes = options.freeBytes;
     this.#onCrashedCall = options.onCrashedCall;
     this.#onFulfilled = options.onFulfilled;
+    this.#onUnreachable = options.onUnreachable;
     const { violate, touched, unknownLimit } = options;
     this.#touched = () => touched.size;
-    this.exposure = new ExposureWatch({ violate, isTouched: (it) => touched.has(it), totalLimit: unknownLimit });
+    this.exposure = new ExposureWatch({
+      violate,
+      isTouched: (it) => touched.has(it),
+      totalLimit: unknownLimit,
+      wallMs: options.wallMs,
+    });
     this.#faultOf = options.faultOf;
     this.#onFault = options.onFault;
   }
@@ -210,6 +221,9 @@ export class StoreWatch {
     const attempt = this.#open.get(close.attemptId);
     this.#open.delete(close.attemptId);
     const operation = attempt?.entry.operation === 'esim_cancel' ? 'cancel' : 'buy';
+    if (outcome.row === 'crashed' && !outcome.sent)
+      this.#violate('I29', `attempt ${close.attemptId} was open when the worker died, and is recorded as never sent`);
+    this.#lookForPause();
     if (outcome.row === 'crashed' && attempt?.purpose === 'submit') this.#onCrashedCall(subjectOfEntry(attempt));
     const history = attempt?.entry.outcomeUnknown === true ? 'unknown' : 'clean';
     if (attempt?.purpose === 'submit') this.#coverage.hit(`cell ${outcome.row} ${operation} ${history}`);
@@ -227,6 +241,14 @@ export class StoreWatch {
       `close attempt ${close.attemptId} ${outcome.row} -> ${settlement.state}${settlement.outcomeUnknown ? ' outcome unknown' : ''}` +
         ` ${settlement.nextStep}${settlement.reviewReason === null ? '' : ` (${settlement.reviewReason})`}`,
     );
+  }
+
+  /** Whether the call that was just closed has paused the account as unreachable. */
+  #lookForPause(): void {
+    const sql = `SELECT count(*) FROM pauses WHERE scope = 'account' AND reason = 'api_unreachable'`;
+    const isUnreachable = this.#disk.connection.prepare<[], number>(sql).pluck().get() === 1;
+    if (isUnreachable && !this.#isUnreachable) this.#onUnreachable();
+    this.#isUnreachable = isUnreachable;
   }
 
   /** Counts what an outbox that replaced a lost one found out about entries that it had not sent. */

@@ -1,5 +1,6 @@
 import type { LookedUp } from '../../src/core/order/operation.ts';
 import type { CallEnd } from '../../src/wholesale/transport/call-end.ts';
+import { CallWatch, isProbe } from './call-watch.ts';
 import type { SimProcess } from './sim-process.ts';
 import type { WireCall, WireObserver } from './sim-network.ts';
 
@@ -56,6 +57,7 @@ function codeIn(end: CallEnd): string | null {
  */
 export class WireWatch implements WireObserver {
   readonly seen = new Map<string, SeenOfCall>();
+  readonly calls: CallWatch;
   outboxLost = false;
   readonly #live = new Map<string, WireCall>();
   /** When each reference was last looked up. */
@@ -77,6 +79,7 @@ export class WireWatch implements WireObserver {
     this.#violate = options.violate;
     this.#beforeLeaving = options.beforeLeaving;
     this.trace = options.trace;
+    this.calls = new CallWatch(options);
   }
 
   of(subject: string): SeenOfCall {
@@ -100,6 +103,7 @@ export class WireWatch implements WireObserver {
 
   onLeaving(wire: WireCall): void {
     const { call, spends } = wire;
+    this.calls.onLeaving(wire);
     if (!spends) return;
     const subject = subjectOf(call);
     const seen = this.of(subject);
@@ -144,6 +148,7 @@ export class WireWatch implements WireObserver {
       code === null ? null : accountWide.has(code) ? 'account' : keyWide.has(code) ? call.authorization : null;
     if (denies !== null) this.#denied.set(denies, { atMs: this.#nowMs(), recorded: false, unclear: 0 });
     if (denies === null) this.#answeredWhileDenied(wire, end, code);
+    this.calls.onEnd(wire, end, spends ? subjectOf(call) : call.path);
     if (!spends) {
       this.#lookedUp(call.path, end);
       return;
@@ -203,6 +208,7 @@ export class WireWatch implements WireObserver {
   crashed(process: SimProcess, open: readonly string[]): void {
     for (const [name, wire] of this.#live) if (wire.process === process) this.#live.delete(name);
     for (const subject of open) this.of(subject).outcomeUnknown = true;
+    this.calls.died();
     for (const [scope, denied] of this.#denied) if (!denied.recorded) this.#denied.delete(scope);
     for (const [family, found] of this.#found) if (!found.recorded) this.#found.delete(family);
   }
@@ -218,19 +224,16 @@ export class WireWatch implements WireObserver {
     for (const [subject, seen] of this.seen) seen.mayDiffer = !sold(subject);
     this.#denied.clear();
     this.#found.clear();
+    this.calls.forget();
   }
 
   /** The worker has recorded that a lookup of this kind found an order; null: that it was denied. */
   recorded(kind: LookedUp | null): void {
+    if (kind === null) this.calls.recorded();
     const found = kind === null ? undefined : this.#found.get(kind);
     if (found !== undefined) found.recorded = true;
     if (kind === null) for (const denied of this.#denied.values()) denied.recorded = true;
   }
-}
-
-/** A probe reads `/products`, or looks up a reference that was never sold. */
-function isProbe(path: string): boolean {
-  return path === '/products' || /^(\/esim)?\/orders\/probe-/.test(path);
 }
 
 /** Whether the API itself answered, without a denial: also with the head of a catalogue that is not read to its end. */

@@ -160,6 +160,8 @@ export class World {
       trace,
       unknownLimit: () => this.#reloads.mostUnknownOutcomes,
       touched: this.operator.touched,
+      onUnreachable: () => this.wire.calls.pausedAsUnreachable(),
+      wallMs: () => (plan.wallJumps.length > 0 ? null : this.#clocks.wallOffsetMs + this.time.nowMs),
       onFulfilled: (operation) => this.#liveness.fulfilled(operation),
       onCrashedCall: (subject) => {
         this.wire.of(subject).outcomeUnknown = true;

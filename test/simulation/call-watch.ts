@@ -1,0 +1,100 @@
+import type { CallEnd } from '../../src/wholesale/transport/call-end.ts';
+import type { WireCall } from './sim-network.ts';
+import { productOf } from './troubles.ts';
+
+/** In one minute the worker asks no more questions that are only to find out whether the API answers. */
+const probesInMinute = 24;
+/** A product that showed another one gets no further order for so long, in ms: then one is tried. */
+const quarantineMs = 240_000;
+/** A call that was under way when the evidence came is sent within this time. */
+const inFlightMs = 2000;
+/** The account is paused as unreachable after calls of so many different entries that the API did not answer. */
+const unansweredEntries = 3;
+
+/**
+ * What a worker does about an API that does not answer, or answers about something else, as it can be seen on the wire
+ * alone: how many calls it takes before it pauses, how often it asks, and whether it keeps buying.
+ */
+export class CallWatch {
+  readonly #nowMs: () => number;
+  readonly #violate: (invariant: string, sentence: string) => void;
+  readonly #probes: number[] = [];
+  /** Products that showed another one, by when the worker saw it. */
+  readonly #mismatched = new Map<string, { atMs: number; recorded: boolean }>();
+  /** The entries of the last calls that the API did not answer. */
+  readonly #unanswered = new Set<string>();
+  /** A process died: what it had seen is not what the next one knows. */
+  #hasDied = false;
+
+  constructor(options: { nowMs: () => number; violate: (invariant: string, sentence: string) => void }) {
+    this.#nowMs = options.nowMs;
+    this.#violate = options.violate;
+  }
+
+  onLeaving({ call, spends }: WireCall): void {
+    const product = spends ? productOf(call) : null;
+    const mismatched = product === null ? undefined : this.#mismatched.get(product);
+    const sinceMs = mismatched === undefined ? Number.POSITIVE_INFINITY : this.#nowMs() - mismatched.atMs;
+    if (sinceMs > inFlightMs && sinceMs < quarantineMs)
+      this.#violate(
+        'I26',
+        `${product} was ordered again ${Math.round(sinceMs / 1000)} s after it showed another product`,
+      );
+  }
+
+  /** Also a question that never left counts. */
+  onEnd({ call, spends }: WireCall, end: CallEnd, subject: string): void {
+    if (!spends && isProbe(call.path)) return this.#probed();
+    const product = spends ? productOf(call) : null;
+    const text = end.kind === 'answer' ? Buffer.from(end.body).toString('utf8') : '';
+    if (product !== null && text.includes(`"not-${product}"`))
+      this.#mismatched.set(product, { atMs: this.#nowMs(), recorded: false });
+    const kind = answeredBy(end, text);
+    if (kind === 'api') this.#unanswered.clear();
+    // A lookup may hang where orders are taken; that nothing reaches the API it can show, too.
+    if (kind === 'nobody' && (spends || (end.kind === 'fault' && !end.sent))) this.#unanswered.add(subject);
+  }
+
+  #probed(): void {
+    const nowMs = this.#nowMs();
+    this.#probes.push(nowMs);
+    while ((this.#probes[0] ?? nowMs) < nowMs - 60_000) this.#probes.shift();
+    if (this.#probes.length > probesInMinute)
+      this.#violate('I27', `${this.#probes.length} probes were made within a minute`);
+  }
+
+  /** The account is paused now because the API is unreachable. */
+  pausedAsUnreachable(): void {
+    if (this.#hasDied || this.#unanswered.size >= unansweredEntries) return;
+    this.#violate('I28', `the account is paused after ${this.#unanswered.size} calls that the API did not answer`);
+  }
+
+  /** The worker has recorded what it saw. */
+  recorded(): void {
+    for (const mismatched of this.#mismatched.values()) mismatched.recorded = true;
+  }
+
+  died(): void {
+    this.#hasDied = true;
+    for (const [product, { recorded }] of this.#mismatched) if (!recorded) this.#mismatched.delete(product);
+  }
+
+  forget(): void {
+    this.#hasDied = true;
+    this.#mismatched.clear();
+  }
+}
+
+/** A probe reads `/products`, or looks up a reference that was never sold. */
+export function isProbe(path: string): boolean {
+  return path === '/products' || /^(\/esim)?\/orders\/probe-/.test(path);
+}
+
+const nobody: ReadonlySet<string> = new Set(['unreachable', 'proxy_refused', 'dropped', 'headers_timeout', 'deadline']);
+
+/** Who answered: the API, something before it, or nobody. The worker's own failures say nothing. */
+function answeredBy(end: CallEnd, text: string): 'api' | 'nobody' | 'unclear' {
+  if (end.kind === 'fault') return end.http === null ? (nobody.has(end.row) ? 'nobody' : 'unclear') : 'api';
+  const isForeign = end.http >= 400 && end.http !== 429 && !/^\{"error":\{"code":"/.test(text);
+  return isForeign ? 'nobody' : 'api';
+}

@@ -37,7 +37,7 @@ export class CallWatch {
     const sinceMs = mismatched === undefined ? Number.POSITIVE_INFINITY : this.#nowMs() - mismatched.atMs;
     if (sinceMs > inFlightMs && sinceMs < quarantineMs)
       this.#violate(
-        'I26',
+        'I33',
         `${product} was ordered again ${Math.round(sinceMs / 1000)} s after it showed another product`,
       );
   }
@@ -60,13 +60,13 @@ export class CallWatch {
     this.#probes.push(nowMs);
     while ((this.#probes[0] ?? nowMs) < nowMs - 60_000) this.#probes.shift();
     if (this.#probes.length > probesInMinute)
-      this.#violate('I27', `${this.#probes.length} probes were made within a minute`);
+      this.#violate('I34', `${this.#probes.length} probes were made within a minute`);
   }
 
   /** The account is paused now because the API is unreachable. */
   pausedAsUnreachable(): void {
     if (this.#hasDied || this.#unanswered.size >= unansweredEntries) return;
-    this.#violate('I28', `the account is paused after ${this.#unanswered.size} calls that the API did not answer`);
+    this.#violate('I35', `the account is paused after ${this.#unanswered.size} calls that the API did not answer`);
   }
 
   /** The worker has recorded what it saw. */

@@ -78,11 +78,11 @@ export class ExposureWatch {
       const others = sending.filter((it) => it.reference !== entry.reference && scopesOf(it).includes(scope));
       if (others.length > 0)
         this.#violate(
-          'I30',
+          'I37',
           `${entry.reference} was sent in ${scope}, which is paused, beside ${others.length} others`,
         );
       if (nowMs !== null && (probeAtMs ?? Number.POSITIVE_INFINITY) > nowMs + 5)
-        this.#violate('I30', `${entry.reference} was sent in ${scope}, which is paused`);
+        this.#violate('I37', `${entry.reference} was sent in ${scope}, which is paused`);
     }
   }
 
@@ -105,7 +105,7 @@ export class ExposureWatch {
     const same = unsettled.filter((it) => it.product === product && it.reference !== entry.reference);
     const unknown = same.filter((it) => it.state === 'unknown').length;
     if (unknown >= ofProduct || (same.length >= ofProduct && !this.#accepted.has(product)))
-      this.#violate('I24', `${entry.reference} of ${product} was sent while ${same.length} of it were unsettled`);
+      this.#violate('I31', `${entry.reference} of ${product} was sent while ${same.length} of it were unsettled`);
     this.#checkTrials(
       entry,
       open.filter((it) => it.state === 'sending'),
@@ -117,7 +117,7 @@ export class ExposureWatch {
         it.operation !== 'esim_cancel' && it.state !== 'unknown' && (it.operation !== 'gift_card_order') === isEsim,
     );
     if (ofSame.length > ofFamily && !this.#delivered.has(isEsim ? 'esim' : 'gift_card'))
-      this.#violate('I25', `${ofSame.length} orders are open, and none of the family was ever delivered`);
+      this.#violate('I32', `${ofSame.length} orders are open, and none of the family was ever delivered`);
   }
 }
 

@@ -1,5 +1,6 @@
 import { mutantsOfIntake } from './mutants-of-intake.ts';
 import { mutantsOfLoss } from './mutants-of-loss.ts';
+import { mutantsOfScopes, mutantsOfUnitsAndClocks } from './mutants-of-scopes.ts';
 import type { Mutant } from './mutant.ts';
 
 const table = 'core/decision/decision-table.ts';
@@ -400,4 +401,6 @@ export const mutants: readonly Mutant[] = [
   },
   ...mutantsOfLoss,
   ...mutantsOfIntake,
+  ...mutantsOfScopes,
+  ...mutantsOfUnitsAndClocks,
 ];

@@ -222,7 +222,7 @@ export class StoreWatch {
     this.#open.delete(close.attemptId);
     const operation = attempt?.entry.operation === 'esim_cancel' ? 'cancel' : 'buy';
     if (outcome.row === 'crashed' && !outcome.sent)
-      this.#violate('I29', `attempt ${close.attemptId} was open when the worker died, and is recorded as never sent`);
+      this.#violate('I36', `attempt ${close.attemptId} was open when the worker died, and is recorded as never sent`);
     this.#lookForPause();
     if (outcome.row === 'crashed' && attempt?.purpose === 'submit') this.#onCrashedCall(subjectOfEntry(attempt));
     const history = attempt?.entry.outcomeUnknown === true ? 'unknown' : 'clean';

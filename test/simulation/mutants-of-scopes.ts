@@ -1,0 +1,227 @@
+import type { Mutant } from './mutant.ts';
+
+const evidence = 'core/scopes/evidence.ts';
+const exposure = 'core/scopes/exposure.ts';
+const judge = 'core/scopes/judge-call.ts';
+const lanes = 'store/submission/paused-scopes.ts';
+const kept = 'store/submission/scope-evidence.ts';
+const canary = 'store/submission/connector-canary.ts';
+const pauses = 'submit/pauses.ts';
+
+/** Bugs that let one bad thing stop others, or let it go on. */
+export const mutantsOfScopes: readonly Mutant[] = [
+  {
+    name: 'the balance is paused at the first 402',
+    file: evidence,
+    changes: [["scope: 'balance',\n    entries: 3,", "scope: 'balance',\n    entries: 1,"]],
+  },
+  {
+    name: 'an accepted order does not resume its balance',
+    file: judge,
+    changes: [['if (call.isAccepted) return true;', "if (call.isAccepted) return by !== 'accepted';"]],
+  },
+  {
+    name: 'the trial of a balance is its dearest order',
+    file: 'store/submission/due-entries.ts',
+    changes: [['costOf(a) - costOf(b)', 'costOf(b) - costOf(a)']],
+  },
+  {
+    name: 'the unknown outcomes of one product are not limited',
+    file: exposure,
+    changes: [['unknown < productUnknownLimit && unknown + underWay < productLimit(mostInAll, call.isProven)', 'true']],
+  },
+  {
+    name: 'a product that was never bought counts as proven',
+    file: exposure,
+    changes: [['return isProven ? Math', 'return mostInAll > 0 || isProven ? Math']],
+  },
+  {
+    name: 'the limit of unknown outcomes does not count the calls under way',
+    file: 'store/submission/open-calls.ts',
+    changes: [
+      ["FROM entries WHERE state = 'sending')", "FROM entries WHERE state = 'sending' AND outcome_unknown = 1)"],
+    ],
+  },
+  {
+    name: 'a clean absence does not end an unknown outcome',
+    file: 'core/decision/decide-lookup.ts',
+    changes: [['if (facts.attempts < 2 || !policy', 'if (facts.attempts < 1e9 || !policy']],
+  },
+  {
+    name: 'a trial sends many orders at once',
+    file: pauses,
+    changes: [
+      [
+        'for (const scope of scopes) this.#trials.set(scope, attemptId);',
+        'this.#trials.delete(String([scopes, attemptId]));',
+      ],
+    ],
+  },
+  {
+    name: 'a trial that failed is repeated at once',
+    file: kept,
+    changes: [['for (const { scope, probeAtMs } of postpone) this.#pauses.postpone(scope, probeAtMs);', '']],
+  },
+  {
+    name: 'a pause that evidence asks for is not recorded',
+    file: kept,
+    changes: [['for (const pause of open) this.#pauses.record({ ...pause, nowMs });', '']],
+  },
+  {
+    name: 'a paused product is sent',
+    file: lanes,
+    changes: [
+      [
+        'if (paused.all.has(family) || (product !== null && paused.all.has(product))) return true;',
+        'if (paused.all.has(family)) return true;',
+      ],
+    ],
+  },
+  {
+    name: 'the pause of a product holds up its family',
+    file: lanes,
+    changes: [
+      [
+        '(product !== null && paused.all.has(product))',
+        "(product !== null && [...paused.all].some((it) => it.split(':')[0] === product.split(':')[0]))",
+      ],
+    ],
+  },
+  {
+    name: 'a family is paused because of one product',
+    file: judge,
+    changes: [['(isFamily && products < 2)', '(isFamily && products < 1)']],
+  },
+  {
+    name: 'a mismatch pauses the family',
+    file: evidence,
+    changes: [['entries: 1,\n    familyEntries: 2,', 'entries: 1,\n    familyEntries: 1,']],
+  },
+  {
+    name: 'a mismatch pauses nothing',
+    file: evidence,
+    changes: [['entries: 1,\n    familyEntries: 2,', 'entries: 9,\n    familyEntries: 9,']],
+  },
+  {
+    name: 'the account is paused after one call without an answer',
+    file: evidence,
+    changes: [["scope: 'account',\n    entries: 3,", "scope: 'account',\n    entries: 1,"]],
+  },
+  {
+    name: 'an account that was unreachable does not resume',
+    file: pauses,
+    changes: [["if (verdict === 'open') {", "if (verdict === 'open' && pause.reason !== 'api_unreachable') {"]],
+  },
+  {
+    name: 'a probe that failed is repeated at once',
+    file: pauses,
+    changes: [
+      ['await this.#store.submission.pauses.postponeProbe(pause.scope, this.#tryAtMs(pause.reason, probes));', ''],
+    ],
+  },
+  {
+    name: 'the delay of a probe does not grow',
+    file: judge,
+    changes: [['rule.firstMs * 2 ** Math.min(probes, 20)', 'rule.firstMs']],
+  },
+  {
+    name: 'an order is the probe after one probe that cannot tell',
+    file: pauses,
+    changes: [['const probesBeforeTrial = 3;', 'const probesBeforeTrial = 1;']],
+  },
+  {
+    name: 'a probe that cannot tell ends the pause',
+    file: 'core/decision/probe.ts',
+    changes: [["isFailure ? 'closed' : 'cannot_tell'", "isFailure ? 'closed' : 'open'"]],
+  },
+  {
+    name: 'the first orders of a family are not limited',
+    file: canary,
+    changes: [["this.#connector === '' || this.#proven.has(family)", "this.#connector !== '-'"]],
+  },
+  {
+    name: 'a delivered order does not lift the limit of its family',
+    file: 'store/submission/sqlite-submission.ts',
+    changes: [["if (settlement.state === 'fulfilled') this.#canary.proveByOrder(row.operation, nowMs);", '']],
+  },
+  {
+    name: 'lookups have no share of the places for calls',
+    file: 'submit/dispatcher.ts',
+    changes: [['lookups: isSendDue ? third : concurrency,', 'lookups: concurrency,']],
+  },
+  {
+    name: 'a call that was open when the worker died is recorded as never sent',
+    file: 'submit/recovery.ts',
+    changes: [["withoutAnswer('crashed', true,", "withoutAnswer('crashed', false,"]],
+  },
+  {
+    name: 'a reload does not lower the limit of orders',
+    file: 'submit/budget-gate.ts',
+    changes: [['key.orders.resize(limits.orders);', '']],
+  },
+  {
+    name: 'a reload does not lower the limit of requests',
+    file: 'submit/budget-gate.ts',
+    changes: [['key.requests.resize(limits.requests);', '']],
+  },
+];
+
+const units = 'core/decision/believable-units.ts';
+const settlement = 'core/decision/settlement.ts';
+const times = 'store/time/sqlite-stored-times.ts';
+
+/** Bugs of delivered units, and of clocks that are set. */
+export const mutantsOfUnitsAndClocks: readonly Mutant[] = [
+  {
+    name: 'a placeholder is delivered as a code',
+    file: units,
+    changes: [["if (relevant.some(({ kind }) => kind === 'waiting' || kind === 'name')) return null;", '']],
+  },
+  {
+    name: 'what only repeats the product is delivered as a code',
+    file: units,
+    changes: [["return names.has(word) ? 'name' : 'value';", "return 'value';"]],
+  },
+  {
+    name: 'units are delivered while their order is still pending',
+    file: settlement,
+    changes: [[" && answer.statusClass !== 'pending';", ';']],
+  },
+  {
+    name: 'more units than ordered are delivered',
+    file: units,
+    changes: [["different > ordered ? 'more'", "different > 1e9 ? 'more'"]],
+  },
+  {
+    name: 'a unit that is shown twice is delivered twice',
+    file: units,
+    changes: [["different < shown ? 'repeated'", "different < 0 ? 'repeated'"]],
+  },
+  {
+    name: 'due times do not follow the wall clock',
+    file: times,
+    changes: [['stepMs === 0 ? [] : movedColumns', 'stepMs !== 0 ? [] : movedColumns']],
+  },
+  {
+    name: 'the times of results do not follow the wall clock',
+    file: times,
+    changes: [["where: 'done_version < due_version AND given_up_at_ms IS NULL'", "where: 'false'"]],
+  },
+  {
+    name: 'the times of pauses do not follow the wall clock',
+    file: times,
+    changes: [["{ table: 'pauses', columns: ['since_ms', 'probe_at_ms'], where: 'true' },", '']],
+  },
+  {
+    name: 'new entries wait until the wall clock is where it was',
+    file: times,
+    changes: [
+      ["WHERE state = 'pending' AND due_at_ms > :nowMs`", "WHERE state = 'pending' AND due_at_ms > :nowMs + 1e15`"],
+    ],
+  },
+  {
+    name: 'a step of the wall clock between two runs is not noticed',
+    file: 'app/clock-follower.ts',
+    changes: [['behindMs >= smallestStepMs ? -behindMs : 0', '0']],
+  },
+];

@@ -81,9 +81,17 @@ export class ExposureWatch {
           'I37',
           `${entry.reference} was sent in ${scope}, which is paused, beside ${others.length} others`,
         );
-      if (nowMs !== null && (probeAtMs ?? Number.POSITIVE_INFINITY) > nowMs + 5)
+      // A product that nothing is known against may be tried at once: its order tells more than another one.
+      const isSuspected = this.#isSuspected(scope, own.at(-1) ?? '', database);
+      if (nowMs !== null && isSuspected && (probeAtMs ?? Number.POSITIVE_INFINITY) > nowMs + 5)
         this.#violate('I37', `${entry.reference} was sent in ${scope}, which is paused`);
     }
+  }
+
+  /** Whether there is evidence of this product against the scope, or the scope is the product itself. */
+  #isSuspected(scope: string, product: string, database: Database): boolean {
+    const sql = 'SELECT count(*) FROM scope_evidence WHERE scope = ? AND product = ?';
+    return scope === product || (database.prepare<[string, string], number>(sql).pluck().get(scope, product) ?? 0) > 0;
   }
 
   /** A call for this entry begins: its attempt is on disk. */

@@ -31,8 +31,8 @@ const recoveryMs = {
 const dearLines = 3;
 const balanceTrialMs = 1_000_000;
 
-/** The next trial order of a family comes after so many ms at most. */
-const familyTrialMs = 4_500_000;
+/** An order of a product that did not fail tries its family at once; others of the family follow when it was accepted. */
+const familyTrialMs = 300_000;
 
 /** A span that delays every line, and how long its effect lasts. */
 interface Disturbance extends Span {

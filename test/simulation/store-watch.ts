@@ -231,7 +231,7 @@ export class StoreWatch {
     if (attempt !== undefined) this.#coveredOfLoss(attempt.entry.recoveryStage, close);
     if (outcome.row === 'out_of_stock' && settlement.replacements.length > 0) this.#coverage.hit('fewer ordered');
     this.#coverage.hit(`to ${settlement.state}`);
-    if (attempt !== undefined && ['fulfilled', 'placed', 'refunded'].includes(settlement.state))
+    if (attempt !== undefined && (outcome.row === 'accepted' || settlement.row === 'accepted'))
       this.exposure.accepted(attempt.entry.variant ?? attempt.entry.plan);
     if (settlement.state === 'fulfilled' && attempt !== undefined && attempt.entry.operation !== 'esim_cancel') {
       this.exposure.delivered(familyOf(attempt.entry.operation));

@@ -95,6 +95,6 @@ const nobody: ReadonlySet<string> = new Set(['unreachable', 'proxy_refused', 'dr
 /** Who answered: the API, something before it, or nobody. The worker's own failures say nothing. */
 function answeredBy(end: CallEnd, text: string): 'api' | 'nobody' | 'unclear' {
   if (end.kind === 'fault') return end.http === null ? (nobody.has(end.row) ? 'nobody' : 'unclear') : 'api';
-  const isForeign = end.http >= 400 && end.http !== 429 && !/^\{"error":\{"code":"/.test(text);
+  const isForeign = end.http >= 400 && end.http !== 429 && !text.startsWith('{"error":{"code":"');
   return isForeign ? 'nobody' : 'api';
 }

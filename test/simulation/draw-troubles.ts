@@ -202,6 +202,10 @@ export function withTroubles(random: SeededRandom, plan: RunPlan): RunPlan {
       ]
     : drawOutages(random, faultsOffMs);
   const isCalm = random.chance(0.6);
+  const stop = {
+    atMs: random.int(0, faultsOffMs),
+    downMs: random.pick(random.int(1, 30_000), random.int(15_000, 60_000)),
+  };
   return {
     ...plan,
     settings,
@@ -217,8 +221,11 @@ export function withTroubles(random: SeededRandom, plan: RunPlan): RunPlan {
     batches,
     replacements: [],
     crashes: isCalm ? [] : plan.crashes,
-    stops: isCalm ? [] : [{ atMs: random.int(0, faultsOffMs), downMs: random.int(1, 30_000) }],
-    wallJumps: drawWallJumps(random, faultsOffMs),
+    stops: isCalm ? [] : [stop],
+    // Ten seconds after the stop no worker runs any more.
+    wallJumps: [...drawWallJumps(random, faultsOffMs), ...(isCalm ? [] : drawWallJumps(random, 0))].map((jump) =>
+      jump.atMs === 0 && !isCalm ? { ...jump, atMs: stop.atMs + 10_000 } : jump,
+    ),
     faultShare: 0,
     falseNotFoundShare: 0,
     faultsOffMs,

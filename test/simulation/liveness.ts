@@ -47,7 +47,7 @@ interface Awaited {
 
 const productName = (line: AcceptableLine): string => line.variant ?? line.plan ?? '';
 
-/** Whether nothing is ever wrong with this product in the run, and its orders have room in stock and limits. */
+/** Whether nothing is ever wrong with this product in the run, and its orders fit into stock and limits. */
 function isHealthyProduct(product: Product | undefined, quantity: number): boolean {
   if (product === undefined || product.refusals.length > 0 || product.afterSale !== null) return false;
   return product.stock === undefined && quantity <= (product.limit ?? quantity);

@@ -8,7 +8,7 @@ const kept = 'store/submission/scope-evidence.ts';
 const canary = 'store/submission/connector-canary.ts';
 const pauses = 'submit/pauses.ts';
 
-/** Bugs that let one bad thing stop others, or let it go on. */
+/** Bugs that let one bad thing stop others, or that end no pause. */
 export const mutantsOfScopes: readonly Mutant[] = [
   {
     name: 'the balance is paused at the first 402',

@@ -42,7 +42,8 @@ function isSound(product: Product | undefined): boolean {
 export function orderToTry(plan: RunPlan, scope: string, number: number): AcceptableLine | null {
   const names = [...plan.account.products.keys()].filter((name) => isSound(plan.account.products.get(name)));
   const isPlan = (name: string): boolean => name.includes('plan');
-  const [kind = '', id = ''] = [scope.slice(0, scope.indexOf(':')), scope.slice(scope.indexOf(':') + 1)];
+  const kind = scope.slice(0, scope.indexOf(':'));
+  const id = scope.slice(scope.indexOf(':') + 1);
   const product =
     kind === 'variant' || kind === 'plan'
       ? names.find((name) => name === id)

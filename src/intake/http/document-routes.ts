@@ -8,8 +8,12 @@ import { problemKinds } from './problem.ts';
 /** The OpenAPI document, and the same as a page that loads nothing from elsewhere. Neither needs a token. */
 export function documentRoutes(version: string): Hono<Web> {
   const routes = new Hono<Web>();
-  const document = JSON.stringify(openApiDocument(version), null, 2);
-  routes.get('/openapi.json', (context) => context.body(document, 200, { 'content-type': 'application/json' }));
+  // Made when somebody asks for it: it would take longer than all the rest of the start of the intake.
+  let document: string | null = null;
+  routes.get('/openapi.json', (context) => {
+    document ??= JSON.stringify(openApiDocument(version), null, 2);
+    return context.body(document, 200, { 'content-type': 'application/json' });
+  });
   routes.use(
     '/docs',
     secureHeaders({

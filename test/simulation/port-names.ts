@@ -60,6 +60,9 @@ const intakeCalls = [
 
 const placesOf = (names: readonly string[]): readonly string[] => names.flatMap((name) => [`${name} <`, `${name} >`]);
 
+/** Calls that a run with intake makes rarely. */
+const rareOfIntake = /^(store\.intake\.(files\.reject|cancelUnsent)|files\.(mkdir|unlink|sync file|create|write)) /;
+
 /** Places of a crash, as the trace names them. */
 export const crashPlaces: readonly string[] = placesOf(portCalls);
 export const intakeCrashPlaces: readonly string[] = placesOf(intakeCalls);
@@ -68,7 +71,9 @@ export const intakeCrashPlaces: readonly string[] = placesOf(intakeCalls);
 export function crashPlacesOf(seeds: number): readonly string[] {
   const common = seeds >= 20_000 ? [...crashPlaces, ...intakeCrashPlaces] : crashPlaces;
   return common.filter(
-    (place) => !rare.test(place) || (seeds >= 100_000 && !place.includes('submission.budget.recordBackOff')),
+    (place) =>
+      !(rare.test(place) || rareOfIntake.test(place)) ||
+      (seeds >= 100_000 && !place.includes('submission.budget.recordBackOff')),
   );
 }
 

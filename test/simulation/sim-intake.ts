@@ -158,7 +158,7 @@ export class SimIntake {
     await folder.start();
     mount.failing = true;
     const shops = new StorefrontIntake({
-      shops: simulatedShops,
+      shops: plan.shopOrders.length === 0 ? [] : simulatedShops,
       store: store.storefronts,
       clock,
       logger,

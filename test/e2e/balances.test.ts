@@ -37,6 +37,16 @@ describe('an order that its balance does not cover', () => {
     await world.until(async () => (await world.pauses()).length === 0);
     expect(api.ledger.orders).toHaveLength(41);
   });
+
+  it('lets the cheap ones of its balance through while three dear ones wait', { timeout: 90_000 }, async () => {
+    const world = await WorkerWithFakeApi.open({ variants: { card: {}, dear }, balances: { USD: 1000 } });
+    await world.prove({ variant: 'card' });
+    world.order('dear', 4, { variant: 'dear' });
+    await world.untilPaused('balance:USD', 'insufficient_balance');
+    world.order('card', 20, { variant: 'card' });
+    await world.untilState('card', 'fulfilled', 20, 30_000);
+    expect(world.states('dear')).toEqual({ waiting: 4 });
+  });
 });
 
 describe('a product without a price in the currency of the order', () => {

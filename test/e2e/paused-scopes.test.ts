@@ -3,7 +3,7 @@ import { echoes, neverDelivers } from '../support/fake-api/behaviours.ts';
 import { WorkerWithFakeApi } from '../support/fake-api/worker-with-fake-api.ts';
 
 describe('scopes that are paused', () => {
-  it('are shown by health, status and explain, with the reason, and by explain for each order that waits', async () => {
+  it('are shown by health, status, explain and the orders that wait, with the reason', async () => {
     const world = await WorkerWithFakeApi.open({
       variants: { card: {}, odd: { behaviour: echoes({ variant: 'another' }) } },
       plans: { plan: { behaviour: neverDelivers } },
@@ -37,6 +37,7 @@ describe('scopes that are paused', () => {
       ['sims-5', 'family:esim'],
     ] as const) {
       expect(await world.ask('queue', 'explain', world.referenceOf(id))).toContain(scope);
+      expect(await world.ask('orders', 'show', id)).toContain(scope);
     }
   });
 

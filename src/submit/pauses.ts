@@ -27,7 +27,8 @@ const probesBeforeTrial = 3;
 const rememberedForMs = 600_000;
 const remindAfterMs = 300_000;
 
-function delaysOf(reason: string): TrialDelays {
+/** When a scope that is paused for this reason is tried first, and how long the doubled delays may become. */
+export function delaysOf(reason: string): TrialDelays {
   const row = outcomeRowFrom(reason);
   return evidenceRule(reason) ?? (row === null ? undefined : denialDelays[row]) ?? otherDelays;
 }

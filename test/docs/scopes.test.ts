@@ -1,0 +1,79 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { expect, it } from 'vitest';
+import { decisionTable, type PauseKind } from '../../src/core/decision/decision-table.ts';
+import { outcomeRows, type OutcomeRow } from '../../src/core/decision/outcome.ts';
+import { evidenceReasons, evidenceRules, type ClearedBy, type EvidenceReason } from '../../src/core/scopes/evidence.ts';
+import { delaysOf } from '../../src/submit/pauses.ts';
+
+const page = resolve(import.meta.dirname, '../../docs/scopes.md');
+const begin = '<!-- evidence: begin -->';
+const end = '<!-- evidence: end -->';
+
+const clearedBy: Record<ClearedBy, string> = {
+  accepted: 'an order of the scope that the API accepts',
+  verdict: 'any other verdict of the API about an order of the scope',
+  answer: 'any answer of the API itself',
+};
+const endsBy = { probe: 'a probe', trial: 'a trial order' };
+
+function duration(ms: number): string {
+  return ms < 60_000 ? `${ms / 1000} s` : `${ms / 60_000} min`;
+}
+
+const delays = ({ firstMs, maxMs }: { firstMs: number; maxMs: number }): string =>
+  firstMs === maxMs ? `every ${duration(firstMs)}` : `after ${duration(firstMs)}, doubling up to ${duration(maxMs)}`;
+
+function entries(count: number): string {
+  return count === 1 ? '1 entry' : `${count} different entries in a row`;
+}
+
+function evidenceOf(rows: readonly OutcomeRow[]): string {
+  const names = rows.map((row) => `\`${row}\``).join(', ');
+  return names === '' ? 'lookups prove that the order did not arrive' : names;
+}
+
+function evidenceRow(reason: EvidenceReason): string {
+  const rule = evidenceRules[reason];
+  const family = rule.familyEntries === null ? '' : `; the family after ${rule.familyEntries} of two products`;
+  const cells = [
+    `\`${reason}\``,
+    evidenceOf(rule.rows),
+    `${rule.scope}, after ${entries(rule.entries)}${family}`,
+    clearedBy[rule.clearedBy],
+    `${endsBy[rule.endsBy]} ${delays(rule)}`,
+  ];
+  return `| ${cells.join(' | ')} |`;
+}
+
+/** The scope that an outcome denies at once; null for one that denies none. */
+function denied(row: OutcomeRow): PauseKind | null {
+  const kinds = new Set(Object.values(decisionTable[row]).map((cell) => cell.pause ?? null));
+  expect(kinds.size, `${row} denies the same scope in every column`).toBe(1);
+  return [...kinds][0] ?? null;
+}
+
+const denialRow = (row: OutcomeRow): string[] => {
+  const scope = denied(row);
+  return scope === null ? [] : [`| \`${row}\` | ${scope}, at once | a probe ${delays(delaysOf(row))} |`];
+};
+
+function render(): string {
+  return `| reason | evidence: calls that end as | scope that is paused | the run is over after | the pause ends by |
+|---|---|---|---|---|
+${evidenceReasons.map(evidenceRow).join('\n')}
+
+| reason: the API denies | scope that is paused | the pause ends by |
+|---|---|---|
+${outcomeRows.flatMap(denialRow).join('\n')}
+`;
+}
+
+it('docs/scopes.md shows the rules that the worker runs on', () => {
+  const text = readFileSync(page, 'utf8');
+  const [before, rest = ''] = text.split(begin);
+  const [, after] = rest.split(end);
+  const expected = `${before}${begin}\n${render()}${end}${after}`;
+  if (process.env['UPDATE_DOCS']) writeFileSync(page, expected);
+  expect(readFileSync(page, 'utf8')).toBe(expected);
+});

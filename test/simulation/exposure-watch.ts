@@ -12,6 +12,8 @@ interface OpenEntry {
   readonly operation: string;
   readonly product: string | null;
   readonly currency: string | null;
+  /** It may be charged to another balance, so it does not wait for its own. */
+  readonly hasFallback: 0 | 1;
 }
 
 /** A pause that the worker opened and that an order of its scope is to end. */
@@ -74,8 +76,11 @@ export class ExposureWatch {
     const hasFallback = entry.rules.fallback_currency !== undefined;
     const nowMs = this.#wallMs();
     for (const { scope, probeAtMs } of paused) {
-      if (!own.includes(scope) || (hasFallback && scope.startsWith('balance:'))) continue;
-      const others = sending.filter((it) => it.reference !== entry.reference && scopesOf(it).includes(scope));
+      const isBalance = scope.startsWith('balance:');
+      if (!own.includes(scope) || (hasFallback && isBalance)) continue;
+      const others = sending
+        .filter((it) => it.reference !== entry.reference && scopesOf(it).includes(scope))
+        .filter((it) => !isBalance || it.hasFallback === 0);
       if (others.length > 0)
         this.#violate(
           'I37',
@@ -99,7 +104,8 @@ export class ExposureWatch {
     if (purpose !== 'submit' || entry.outcomeUnknown) return;
     const open = database
       .prepare<[], OpenEntry>(
-        `SELECT reference, state, operation, coalesce(variant, plan) AS product, currency FROM entries
+        `SELECT reference, state, operation, coalesce(variant, plan) AS product, currency,
+           rules LIKE '%"fallback_currency"%' AS hasFallback FROM entries
          WHERE state IN ('sending', 'unknown', 'placed')`,
       )
       .all()

@@ -21,9 +21,12 @@ export const mutantsOfScopes: readonly Mutant[] = [
     changes: [['if (call.isAccepted) return true;', "if (call.isAccepted) return by !== 'accepted';"]],
   },
   {
-    name: 'the trial of a balance is its dearest order',
-    file: 'store/submission/due-entries.ts',
-    changes: [['costOf(a) - costOf(b)', 'costOf(b) - costOf(a)']],
+    name: 'the trial of a balance is the order that it refused most',
+    file: 'store/submission/sqlite-submission.ts',
+    changes: [
+      ['? (a, b) => cost(a) - cost(b) ||', '? (a, b) => refused(b) - refused(a) || cost(b) - cost(a) ||'],
+      [': (a, b) => refused(a) - refused(b) ||', ': (a, b) => refused(b) - refused(a) ||'],
+    ],
   },
   {
     name: 'the unknown outcomes of one product are not limited',
@@ -45,7 +48,7 @@ export const mutantsOfScopes: readonly Mutant[] = [
   {
     name: 'a clean absence does not end an unknown outcome',
     file: 'core/decision/decide-lookup.ts',
-    changes: [['if (facts.attempts < 2 || !policy', 'if (facts.attempts < 1e9 || !policy']],
+    changes: [['if (isFirst || !policy', 'if (isFirst || facts.attempts < 1e9 || !policy']],
   },
   {
     name: 'a trial sends many orders at once',

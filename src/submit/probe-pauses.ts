@@ -1,4 +1,3 @@
-import type { Logger } from 'pino';
 import { olderCopyPause } from '../core/decision/after-loss.ts';
 import type { Probe, ProbeQuestion } from '../core/decision/probe.ts';
 import { scopeFrom } from '../core/scopes/scope.ts';
@@ -9,7 +8,6 @@ import type { WholesalePort } from './wholesale-port.ts';
 /** What a probe needs. */
 interface ProbeDeps extends CallDeps {
   readonly wholesale: Pick<WholesalePort, 'probe'>;
-  readonly logger: Logger;
 }
 
 /**
@@ -20,7 +18,7 @@ export async function probeDuePauses(
   deps: ProbeDeps,
   options: { signal: AbortSignal; onChange: () => void },
 ): Promise<void> {
-  const { pauses, logger } = deps;
+  const { pauses } = deps;
   for (const pause of pauses.toProbe()) {
     if (pause.reason === olderCopyPause) {
       await pauses.release(pause, 'the calls of the lost outbox have come to their end');
@@ -30,9 +28,8 @@ export async function probeDuePauses(
     const read = await askFor(deps, pause, options.signal);
     // An answer to the old value of a key decides nothing: the scope stays due.
     if (read === null || read.isKeyReplaced) continue;
-    const isResumed = await pauses.judgeProbe(pause, read.answer);
+    await pauses.judgeProbe(pause, read.answer);
     options.onChange();
-    if (isResumed) logger.warn({ scope: pause.scope, outcome: read.answer.outcome.row }, 'scope resumed');
   }
 }
 

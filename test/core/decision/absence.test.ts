@@ -45,6 +45,25 @@ describe('an order that is not found', () => {
     expect(look(after(first, twice))).toMatchObject({ state: end, absences: 0 });
   });
 
+  it('is known not to be bought after its second ambiguous attempt, and waits to be sent again', () => {
+    const first = facts({ ...unknown, attempts: 2 });
+    const once = look(first);
+    const twice = look(after(first, once));
+    expect([once, twice].map(({ state, outcomeUnknown: isUnknown }) => [state, isUnknown])).toEqual([
+      ['unknown', true],
+      ['unknown', true],
+    ]);
+    const waits = { state: 'waiting', nextStep: 'send', outcomeUnknown: false, settlementDelayEndMs: null };
+    expect(look(after(first, twice))).toMatchObject({
+      ...waits,
+      dueAtMs: now + 60_000,
+      error: { code: 'order_absent' },
+    });
+    // While the API may still process the call, an absence counts for nothing.
+    const early = look(facts({ ...outcomeUnknown, attempts: 2, absences: 2 }));
+    expect(early).toMatchObject({ state: 'unknown', absences: 0, dueAtMs: now + 60_000 });
+  });
+
   it('is not sent after a loss before three lookups of its replacement found nothing', () => {
     const first = facts({ ...unknown, recoveryStage: 'replacement' });
     const once = look(first);

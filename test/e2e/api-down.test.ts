@@ -3,8 +3,8 @@ import type { FakeApi } from '../support/fake-api/fake-api.ts';
 import { timeScale, WorkerWithFakeApi } from '../support/fake-api/worker-with-fake-api.ts';
 
 // CI runs it with 20,000 lines for 60 s.
-const pending = Number(process.env['DOWN_LINES'] ?? 30);
-const downMs = Number(process.env['DOWN_MS'] ?? 2000);
+const pending = Number(process.env['DOWN_LINES'] ?? 15);
+const downMs = Number(process.env['DOWN_MS'] ?? 1000);
 
 const outages: readonly [string, (api: FakeApi) => void | Promise<void>][] = [
   ['refuses connections', (api) => api.close()],

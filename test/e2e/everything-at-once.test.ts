@@ -45,7 +45,10 @@ function measured(world: WorkerWithFakeApi): { share: number; others: number } {
   return { share: shareOfCeiling(sent, orders, windowMs), others };
 }
 
-describe('lookups that hang', () => {
+// What the last test has, too, is tested by itself only in full size.
+const isFull = process.env['HEALTHY_LINES'] !== undefined;
+
+describe.runIf(isFull)('lookups that hang', () => {
   it(`do not keep ${healthy} orders from being sent`, { timeout }, async () => {
     const world = await opened({ variants: { good: {}, late: { behaviour: neverDelivers } } });
     const { api } = world;
@@ -61,7 +64,7 @@ describe('lookups that hang', () => {
   });
 });
 
-describe('orders that take long', () => {
+describe.runIf(isFull)('orders that take long', () => {
   it('do not keep lookups from being made', { timeout }, async () => {
     const slow = { behaviour: after(inProportion(24_000), delivers) };
     const world = await opened({ variants: { good: {}, slow, late: { behaviour: neverDelivers } } });

@@ -147,6 +147,19 @@ describe('a pause by evidence', () => {
     expect(await box.store.submission.openAttempt(box.claim({ trials: [product] }))).toBeNull();
   });
 
+  it('gives way to the denial with which the API answers again', async () => {
+    const box = await boxOf(1);
+    const attempt = await box.opened();
+    const pause = { scope: 'account', message: '', openedBy: 'worker', probeAtMs: 9000 };
+    await box.store.submission.pauses.open({ ...pause, reason: 'api_unreachable', nowMs: 2000 });
+    const judge = (): ScopeChange => ({ ...none, end: [{ scope: 'account', why: 'the API answered (api_disabled)' }] });
+    const scopes = { judged: ['account'], judge };
+    await box.store.submission.closeAttempt(
+      close(attempt, nothing, { scopes, pause: { ...pause, reason: 'api_disabled' } }),
+    );
+    expect(await pausesOf(box)).toMatchObject([{ scope: 'account', reason: 'api_disabled' }]);
+  });
+
   it('is not there when the call could not be recorded', async () => {
     const box = await boxOf(1);
     const attempt = await box.opened();

@@ -9,7 +9,7 @@ import type { PresentTime } from '../core/time/api-time.ts';
 import { readLane } from '../store/intake/lanes.ts';
 import type { OutboxReader } from '../store/read/outbox-reader.ts';
 import type { QueuedEntry, QueueFacts } from '../store/read/queue-facts.ts';
-import { isHeldUpBy, type PauseEffect } from '../store/read/pause-effects.ts';
+import { holdUp, type PauseEffect } from '../store/read/pause-effects.ts';
 import type { BudgetGate, KeyUsage } from './budget-gate.ts';
 import { sendingReserveBytes } from './disk-guard.ts';
 
@@ -202,7 +202,7 @@ class Explanation {
     const { state, lane } = entry;
     if (state !== 'pending' && state !== 'waiting' && state !== 'unknown') return [];
     return this.#facts.pauses
-      .filter((pause) => isHeldUpBy({ state, lane }, pause))
+      .filter((pause) => holdUp([pause])({ state, lane }))
       .map((pause) => pauseText(pauseView(pause)));
   }
 

@@ -9,7 +9,7 @@ import { readExposure } from '../submission/open-calls.ts';
 import { readPauses } from '../submission/paused-scopes.ts';
 import type { Pause } from '../submission/submission.ts';
 import type { AttemptDetail, AuditDetail, DeliveryDetail, EntryDetail, OrderDetail } from './outbox-reader.ts';
-import { isEveryKeyPaused, isHeldUpBy } from './pause-effects.ts';
+import { holdUp, isEveryKeyPaused } from './pause-effects.ts';
 
 const shownDecisions = 1000;
 const shownRejections = 1000;
@@ -67,7 +67,7 @@ function pausesOf(row: ShownRow, obstacles: Obstacles): readonly Pause[] {
     if (pause.scope === 'account') return true;
     if (pause.scope.startsWith('key:')) return obstacles.isEveryKeyPaused;
     if (state === 'placed' || nextStep === 'lookup') return false;
-    return (state === 'pending' || state === 'waiting' || state === 'unknown') && isHeldUpBy({ state, lane }, pause);
+    return (state === 'pending' || state === 'waiting' || state === 'unknown') && holdUp([pause])({ state, lane });
   });
 }
 

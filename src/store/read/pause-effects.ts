@@ -1,6 +1,7 @@
 import { scopeFrom } from '../../core/scopes/scope.ts';
 import { readLane } from '../intake/lanes.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
+import { connectorUnproven } from '../submission/connector-canary.ts';
 import { pausedScopes, readPauses } from '../submission/paused-scopes.ts';
 import type { Pause } from '../submission/submission.ts';
 import { countOf, isGroupPaused, readSendCounts, type SendCount } from './send-groups.ts';
@@ -30,8 +31,7 @@ export function pauseEffects(
   return pauses.map((pause) => ({ ...pause, holdsUp: countOf(heldUp(pause)) }));
 
   function heldUp(pause: Pause): readonly SendCount[] {
-    const paused = pausedScopes([pause]);
-    const isWaiting = (group: SendCount): boolean => isGroupPaused(group, paused);
+    const isWaiting = holdUp([pause]);
     switch (scopeFrom(pause.scope)?.kind) {
       case 'account':
         return groups;
@@ -46,9 +46,18 @@ export function pauseEffects(
   }
 }
 
-/** Whether a pause of a product, a family or a balance keeps an entry from being sent. */
-export function isHeldUpBy(entry: Omit<SendCount, 'count'>, pause: Pause): boolean {
-  return isGroupPaused(entry, pausedScopes([pause]));
+/** Whether pauses of products, families and balances keep an entry from being sent, by the rule of the claim. */
+export function holdUp(pauses: readonly Pause[]): (entry: Omit<SendCount, 'count'>) => boolean {
+  const { unproven = [], others = [] } = Object.groupBy(pauses, ({ reason }) =>
+    reason === connectorUnproven ? 'unproven' : 'others',
+  );
+  const [limited, paused] = [pausedScopes(unproven), pausedScopes(others)];
+  return (entry) => isGroupPaused(entry, paused) || (isLimited(entry) && isGroupPaused(entry, limited));
+}
+
+/** A cancel delivers nothing, and what may have been bought is open already: neither waits for the first delivered order. */
+function isLimited({ state, lane }: Omit<SendCount, 'count'>): boolean {
+  return state !== 'unknown' && readLane(lane).product !== null;
 }
 
 /** While one key may be used, the others hold up nothing. */

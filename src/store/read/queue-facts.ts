@@ -3,9 +3,9 @@ import type { EntryState } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { readLane } from '../intake/lanes.ts';
 import type { Sqlite } from '../sqlite/database.ts';
-import { pausedScopes, readPauses } from '../submission/paused-scopes.ts';
-import { pauseEffects, type PauseEffect } from './pause-effects.ts';
-import { countOf, isGroupPaused, readSendGroups } from './send-groups.ts';
+import { readPauses } from '../submission/paused-scopes.ts';
+import { holdUp, pauseEffects, type PauseEffect } from './pause-effects.ts';
+import { countOf, readSendGroups } from './send-groups.ts';
 
 /** What decides when entries are sent, as far as the outbox knows it. */
 export interface QueueFacts {
@@ -52,8 +52,8 @@ export interface QueuedEntry {
 export function readQueueFacts(database: Sqlite, nowMs: number, freeBytes: number): QueueFacts {
   const groups = readSendGroups(database, nowMs);
   const pauses = readPauses(database);
-  const paused = pausedScopes(pauses);
-  const allowed = groups.filter((group) => !isGroupPaused(group, paused));
+  const isPaused = holdUp(pauses);
+  const allowed = groups.filter((group) => !isPaused(group));
   const counts = database
     .prepare<[], Pick<QueueFacts, 'callsInFlight' | 'outcomeUnknown'>>(
       `SELECT (SELECT count(*) FROM attempts WHERE closed_at_ms IS NULL) AS callsInFlight,

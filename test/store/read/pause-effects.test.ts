@@ -75,6 +75,21 @@ describe('what a pause holds up', () => {
     expect(effects()).toEqual({ 'balance:USD': 0, 'variant:card': 1 });
   });
 
+  it('leaves out cancels and unknown outcomes, which do not wait for the first delivered order', async () => {
+    await accept('1', 3, plan);
+    const attempt = await outbox.opened({ nowMs });
+    const again = { state: 'unknown', nextStep: 'send' } as const;
+    await outbox.store.submission.closeAttempt(close(attempt, { ...nothing, ...again }, { nowMs }));
+    const cancel = { operation: 'esim_cancel', variant: null, currency: null, quantity: null, iccid: '8901' } as const;
+    await accept('2', 1, cancel);
+    await pause('family:esim', 'connector_unproven');
+    expect(effects()).toEqual({ 'family:esim': 2 });
+    expect(outbox.store.read.queueFacts(nowMs).toSend).toMatchObject({ count: 4, paused: 2 });
+    await outbox.store.operator.pauseScope({ scope: 'family:esim', actor: 'cli:anna', reason: 'audit', nowMs });
+    expect(effects()).toEqual({ 'family:esim': 4 });
+    expect(outbox.store.read.queueFacts(nowMs).toSend).toMatchObject({ count: 4, paused: 4 });
+  });
+
   it('is nothing for a key while another key may be used', async () => {
     await accept('1', 2, { variant: 'card' });
     const keys = ['a', 'b'].map((name) => ({ name, value: `secret-${name}` }));

@@ -65,12 +65,15 @@ export class AfterLoss {
   }
 
   /**
-   * The wall clock has stepped. The time only moves later: a pending entry from before a step back keeps the time at which it
-   * came in, and must still be looked up. Called inside a transaction.
+   * The wall clock has stepped. Until when entries are looked up first moves with it, and so does when those came in: both are
+   * compared, and the age of a reference that the lost outbox may have sent is counted from then. Called inside a transaction.
    */
   follow(stepMs: number): void {
-    if (this.#untilMs === null || stepMs <= 0) return;
-    this.#untilMs += stepMs;
+    const untilMs = this.#untilMs;
+    if (untilMs === null || stepMs === 0) return;
+    const sql = `UPDATE entries SET created_at_ms = created_at_ms + :stepMs WHERE state IN (${openStates}) AND created_at_ms < :untilMs`;
+    this.#database.prepare(sql).run({ stepMs, untilMs });
+    this.#untilMs = untilMs + stepMs;
     writeMeta(this.#database, untilName, String(this.#untilMs));
   }
 

@@ -66,6 +66,11 @@ export const mutantsOfIntake: readonly Mutant[] = [
     changes: [['  await syncAndClose(file);\n  await rename', '  await file.close();\n  await rename']],
   },
   {
+    name: 'the name of a result is not synced',
+    file: 'ops/atomic-file.ts',
+    changes: [['  await rename(draft, path);\n  await syncFolder(dirname(path));', '  await rename(draft, path);']],
+  },
+  {
     name: 'a marker is not compared with its file',
     file: ingest,
     changes: [

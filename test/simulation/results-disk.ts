@@ -13,12 +13,19 @@ export class ResultsDisk {
   readonly #visible = new Map<string, string>();
   readonly #durable = new Map<string, string>();
   readonly #onWritten: (document: ResultDocument) => void;
+  /** The files of the worker's own sink; null: this disk plays the sink, too. */
+  #files: (() => ReadonlyMap<string, string>) | null = null;
   /** While true, writes can fail. */
   failing = false;
 
   constructor(random: SeededRandom, onWritten: (document: ResultDocument) => void) {
     this.#random = random;
     this.#onWritten = onWritten;
+  }
+
+  /** From now on the worker's own sink writes the files. */
+  readFrom(files: () => ReadonlyMap<string, string>): void {
+    this.#files = files;
   }
 
   sinkOf(process: SimProcess): Sink {
@@ -52,7 +59,8 @@ export class ResultsDisk {
   }
 
   read(source: string, orderId: string): ResultDocument | null {
-    const text = this.#visible.get(`${source}/${resultFileName(orderId)}`);
+    const files = this.#files?.() ?? this.#visible;
+    const text = files.get(`${source}/${resultFileName(orderId)}`);
     if (text === undefined) return null;
     const document: ResultDocument = JSON.parse(text);
     return document;
@@ -60,6 +68,6 @@ export class ResultsDisk {
 
   /** Every file with its bytes. */
   contents(): ReadonlyMap<string, string> {
-    return new Map(this.#visible);
+    return new Map(this.#files?.() ?? this.#visible);
   }
 }

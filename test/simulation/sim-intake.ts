@@ -1,6 +1,8 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../../src/core/clock.ts';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
+import type { Sink } from '../../src/results/delivery-loop.ts';
+import { FolderSink } from '../../src/results/folder-sink.ts';
 import { WebhookIntake } from '../../src/intake/http/webhook-intake.ts';
 import { SkuFile } from '../../src/storefronts/sku-file.ts';
 import { StorefrontIntake } from '../../src/storefronts/storefront-intake.ts';
@@ -56,7 +58,7 @@ export interface SimIntakeOptions {
   readonly sentLines: () => readonly AcceptableLine[];
 }
 
-const folders = ['inbox', 'work', 'archive', 'rejected'] as const;
+const folders = ['inbox', 'work', 'archive', 'rejected', 'results'] as const;
 
 /** Everything before the outbox: shops that send files, and the worker's intake, which takes them in. */
 export class SimIntake {
@@ -130,10 +132,12 @@ export class SimIntake {
     return mount;
   }
 
-  /** Starts the intake of a process, as the program does. */
-  async start(process: SimProcess, { store, clock, logger, onAccepted }: IntakeDeps): Promise<IntakeParts> {
+  #mountFor(process: SimProcess): SimMount {
     const { plan, freeBytes } = this.#options;
-    const mount = new SimMount(`${simulatedRoot}${process.number}`, process, {
+    const root = `${simulatedRoot}${process.number}`;
+    const known = this.#mounts.get(root);
+    if (known !== undefined) return known;
+    const mount = new SimMount(root, process, {
       files: this.#files,
       random: this.#random,
       slowShare: plan.slowShare,
@@ -141,7 +145,31 @@ export class SimIntake {
       errorOf: (port) => this.#errors.of(port),
       onMoved: (file, from, to) => this.oracle.moved(file, from, to),
     });
-    this.#mounts.set(mount.root, mount);
+    this.#mounts.set(root, mount);
+    return mount;
+  }
+
+  /** The worker's own sink, on the simulated files. */
+  sinkOf(process: SimProcess): Sink {
+    return new FolderSink(`${this.#mountFor(process).root}/results`);
+  }
+
+  /** The results as their reader sees them: `<source>/<file name>` and the text. */
+  results(): ReadonlyMap<string, string> {
+    const texts = new Map<string, string>();
+    for (const folder of this.#files.foldersOf('results')) {
+      for (const name of this.#files.names(folder).filter((it) => !it.startsWith('.'))) {
+        const path = `${folder}/${name}`;
+        texts.set(path.slice('results/'.length), this.#files.get(path, 'read').bytes.toString('utf8'));
+      }
+    }
+    return texts;
+  }
+
+  /** Starts the intake of a process, as the program does. */
+  async start(process: SimProcess, { store, clock, logger, onAccepted }: IntakeDeps): Promise<IntakeParts> {
+    const { plan } = this.#options;
+    const mount = this.#mountFor(process);
     this.#current = mount;
     const config: FolderSettings = {
       ...folderSettings,

@@ -180,7 +180,9 @@ export class World {
         if (!isDiskError(error)) this.violate('I0', `an order was answered by an error: ${String(error)}`);
       },
     });
-    this.intake = this.#createIntake();
+    const intake = this.#createIntake();
+    this.intake = intake;
+    if (intake !== null) this.results.readFrom(() => intake.results());
   }
 
   #acknowledged(line: AcceptableLine, reference: string): void {
@@ -392,7 +394,7 @@ export class World {
         return this.#storeWatch.wrap(store, caller, (kind) => this.wire.recorded(kind));
       },
       networkOf: (caller) => this.#network.portOf(caller),
-      sinkOf: (caller) => this.results.sinkOf(caller),
+      sinkOf: (caller) => this.intake?.sinkOf(caller) ?? this.results.sinkOf(caller),
       onFailure: (caller, error) => this.#onFailure(caller, error),
       startIntake: (caller, deps) => this.intake?.start(caller, deps) ?? null,
     });

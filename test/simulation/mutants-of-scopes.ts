@@ -178,7 +178,7 @@ export const mutantsOfUnitsAndClocks: readonly Mutant[] = [
   {
     name: 'a placeholder is delivered as a code',
     file: units,
-    changes: [["if (relevant.some(({ kind }) => kind === 'waiting' || kind === 'name')) return null;", '']],
+    changes: [["if (waitingWords.has(word)) return 'waiting';", '']],
   },
   {
     name: 'what only repeats the product is delivered as a code',

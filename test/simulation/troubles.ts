@@ -75,7 +75,8 @@ export function shownInTrouble(
   if (trouble === undefined || !lasts(trouble, order.atMs)) return { order, readings };
   const isComplete = nowMs >= order.completeAtMs;
   const early = { ...readings, doneWord: readings.pendingWord ?? 'processing' };
-  const placeholders = order.units.map((_, index) => [order.product, 'PENDING', order.reference][index % 3] ?? '');
+  const placeholder = [order.product, 'PENDING', order.reference][Math.floor(order.atMs) % 3] ?? '';
+  const placeholders = order.units.map(() => placeholder);
   const provisional = order.units.map((_, index) => `PROVISIONAL-${order.number}-${index}`);
   switch (trouble.kind) {
     case 'shows_other_product':

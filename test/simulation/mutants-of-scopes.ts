@@ -191,9 +191,12 @@ export const mutantsOfUnitsAndClocks: readonly Mutant[] = [
     changes: [[" && answer.statusClass !== 'pending';", ';']],
   },
   {
-    name: 'more units than ordered are delivered',
+    name: 'the first of more units than ordered are delivered',
     file: units,
-    changes: [["different > ordered ? 'more'", "different > 1e9 ? 'more'"]],
+    changes: [
+      ["different > ordered ? 'more'", "different > 1e9 ? 'more'"],
+      ['units: believable.slice(0, keptUnits(order.quantity)), shown', 'units: believable.slice(0, ordered), shown'],
+    ],
   },
   {
     name: 'a unit that is shown twice is delivered twice',

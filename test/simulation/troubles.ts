@@ -91,7 +91,7 @@ export function shownInTrouble(
         ? { order, readings }
         : { order: { ...order, units: provisional, completeAtMs: 0 }, readings: early };
     case 'shows_more_units':
-      return { order: { ...order, units: [...order.units, `EXTRA-${order.number}`] }, readings };
+      return { order: { ...order, units: [`EXTRA-${order.number}`, ...order.units] }, readings };
     case 'repeats_a_unit':
       return { order: { ...order, units: order.units.map(() => order.units[0] ?? '') }, readings };
     default:

@@ -209,11 +209,6 @@ export const mutantsOfUnitsAndClocks: readonly Mutant[] = [
     changes: [['stepMs === 0 ? [] : movedColumns', 'stepMs !== 0 ? [] : movedColumns']],
   },
   {
-    name: 'the times of results do not follow the wall clock',
-    file: times,
-    changes: [["where: 'done_version < due_version AND given_up_at_ms IS NULL'", "where: 'false'"]],
-  },
-  {
     name: 'the times of pauses do not follow the wall clock',
     file: times,
     changes: [["{ table: 'pauses', columns: ['since_ms', 'probe_at_ms'], where: 'true' },", '']],

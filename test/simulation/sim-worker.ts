@@ -70,6 +70,8 @@ export class SimWorker {
     intake: IntakeParts | null;
   } | null = null;
 
+  /** The worker's own clock: it follows the machine's after a step, as intake does. */
+  #clock: ContinuousClock | null = null;
   #stopping = false;
 
   constructor(process: SimProcess, world: WorkerWorld) {
@@ -82,6 +84,7 @@ export class SimWorker {
     const { settings, random, logger } = this.#world;
     const process = this.#process;
     const clock = new ContinuousClock(process);
+    this.#clock = clock;
     const store = await this.#world.openStore(process);
     const { maxIdleDelayMs } = settings;
     const onStep = () => dispatcher.pausesChanged();
@@ -165,7 +168,7 @@ export class SimWorker {
   async accept(batch: IntakeBatch): Promise<readonly AcceptedLine[]> {
     if (this.#parts === null) throw new Error('the worker has not started');
     const { store, dispatcher, deliveries } = this.#parts;
-    const accepted = await store.intake.acceptBatch(batch);
+    const accepted = await store.intake.acceptBatch({ ...batch, nowMs: this.#clock?.wallMs() ?? batch.nowMs });
     dispatcher.notify();
     deliveries.notify();
     return accepted;

@@ -46,6 +46,8 @@ export class Pauses {
   #pauses: readonly Pause[] = [];
   /** Scopes whose probes cannot tell, so that an order is sent as their trial. */
   readonly #askedByOrder = new Set<string>();
+  /** How many probes of a scope in a row could not tell. */
+  readonly #unclear = new Map<string, number>();
   /** The attempts that are trials of a scope, while they are under way. */
   readonly #trials = new Map<string, number>();
   readonly #ended = new Map<string, { probes: number; atMono: number }>();
@@ -120,10 +122,10 @@ export class Pauses {
       .filter((scope) => !this.#trials.has(scope));
   }
 
-  /** The families of which an order may be sent now if it is of a product that has not failed. */
+  /** The families and balances of which an order may be sent now if it is of a product that has not failed there. */
   earlyTrials(): readonly string[] {
     return this.#pauses
-      .filter((pause) => scopeFrom(pause.scope)?.kind === 'family' && endsByTrial(pause))
+      .filter((pause) => ['family', 'balance'].includes(scopeFrom(pause.scope)?.kind ?? '') && endsByTrial(pause))
       .map((pause) => pause.scope)
       .filter((scope) => !this.#trials.has(scope));
   }
@@ -138,6 +140,7 @@ export class Pauses {
       if (trial !== attemptId) continue;
       this.#trials.delete(scope);
       this.#askedByOrder.delete(scope);
+      this.#unclear.delete(scope);
     }
   }
 
@@ -212,8 +215,9 @@ export class Pauses {
       return true;
     }
     const probes = pause.probes + 1;
-    if (verdict === 'cannot_tell' && probes >= probesBeforeTrial && pause.scope === 'account')
-      this.#askedByOrder.add(pause.scope);
+    const unclear = verdict === 'cannot_tell' ? (this.#unclear.get(pause.scope) ?? 0) + 1 : 0;
+    this.#unclear.set(pause.scope, unclear);
+    if (unclear >= probesBeforeTrial && pause.scope === 'account') this.#askedByOrder.add(pause.scope);
     else this.#askedByOrder.delete(pause.scope);
     await this.#store.submission.pauses.postponeProbe(pause.scope, this.#tryAtMs(pause.reason, probes));
     await this.refresh();

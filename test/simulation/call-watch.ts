@@ -9,7 +9,8 @@ const quarantineMs = 240_000;
 /** A call that was under way when the evidence came is sent within this time. */
 const inFlightMs = 2000;
 /** The account is paused as unreachable after calls of so many different entries that the API did not answer. */
-const unansweredEntries = 3;
+// One less than the rule: an answer to a read that belongs to no entry ends no run.
+const unansweredEntries = 2;
 
 /**
  * What a worker does about an API that does not answer, or answers about something else, as it can be seen on the wire
@@ -67,6 +68,11 @@ export class CallWatch {
   pausedAsUnreachable(): void {
     if (this.#hasDied || this.#unanswered.size >= unansweredEntries) return;
     this.#violate('I35', `the account is paused after ${this.#unanswered.size} calls that the API did not answer`);
+  }
+
+  /** The wall clock was set forward, perhaps while no worker ran: what waits is due at once then. */
+  clockSetForward(): void {
+    this.#mismatched.clear();
   }
 
   /** The worker has recorded what it saw. */

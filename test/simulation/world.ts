@@ -278,6 +278,7 @@ export class World {
     for (const jump of plan.wallJumps) {
       this.time.after(jump.atMs, () => {
         this.#clocks.wallOffsetMs += jump.deltaMs;
+        if (jump.deltaMs > 0) this.wire.calls.clockSetForward();
         this.trace.add(`wall clock jumps by ${jump.deltaMs} ms`);
       });
     }

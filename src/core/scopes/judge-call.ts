@@ -1,3 +1,4 @@
+import { decisionTable } from '../decision/decision-table.ts';
 import type { OutcomeRow } from '../decision/outcome.ts';
 import {
   evidenceReasons,
@@ -111,7 +112,7 @@ export function judgeCall(input: JudgeInput): ScopeChanges {
     forget,
     remember,
     open: reason === null ? [] : opened(input, reason, remember),
-    postpone: pauses.filter((pause) => call.trialOf.includes(pause.scope) && !clears(pause) && hasTried(call, pause)),
+    postpone: pauses.filter((pause) => call.trialOf.includes(pause.scope) && !clears(pause) && hasFailed(call, pause)),
     end,
   };
 }
@@ -119,10 +120,12 @@ export function judgeCall(input: JudgeInput): ScopeChanges {
 const whyItEnds = ({ isAccepted, row }: EndedCall): string =>
   isAccepted ? 'an order was accepted' : `the API answered (${row})`;
 
-/** Whether a trial order reached the API: if not, the next order is the trial, unless the API itself is what is tried. */
-function hasTried({ row }: EndedCall, { scope }: JudgedPause): boolean {
-  if (scope === 'account') return true;
-  return !neverLeftRows.has(row) && row !== 'rate_limited' && row !== 'local_resource' && row !== 'local_defect';
+/**
+ * Whether a trial has failed: it brought the same evidence again, or nobody knows yet what became of it. After anything
+ * else, such as an order that is out of stock, nothing was bought and the next order is the trial.
+ */
+function hasFailed(call: EndedCall, { scope, reason }: JudgedPause): boolean {
+  return scope === 'account' || evidenceOf(call) === reason || decisionTable[call.row].clean.verdict === 'unknown';
 }
 
 /** Whether the call was the trial of a scope that the API denied, and the API judged it. */

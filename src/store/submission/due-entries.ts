@@ -80,6 +80,7 @@ export class DueEntries {
       ),
       waiting: database.prepare<HeadParameters, EntryRow>(headOf('waiting')),
       pending: database.prepare<HeadParameters, EntryRow>(headOf('pending')),
+      sendingLanes: database.prepare<[], string>("SELECT DISTINCT lane FROM entries WHERE state = 'sending'").pluck(),
       waitingHeads: database.prepare<[], LaneHead>(headsOf('waiting')),
       pendingHeads: database.prepare<[], LaneHead>(headsOf('pending')),
       lookUpUnknown: database.prepare<{ nowMs: number }, EntryRow>(
@@ -141,6 +142,11 @@ export class DueEntries {
       return others.flatMap((other) => dueIn(other) ?? []).toSorted(prefer)[0] ?? row;
     }
     return null;
+  }
+
+  /** The lanes of the calls under way. */
+  sendingLanes(): readonly Lane[] {
+    return this.#statements.sendingLanes.all().map((lane) => readLane(lane));
   }
 
   /** The queues with an entry that is due. Those that were not served yet take their turns in the order of arrival. */

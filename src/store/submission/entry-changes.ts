@@ -42,7 +42,9 @@ function stateStatements(database: Sqlite) {
   return {
     settle: database.prepare(
       `UPDATE entries SET state = :state, next_step = :nextStep, due_at_ms = :dueAtMs, outcome_unknown = :outcomeUnknown,
-         settlement_delay_end_ms = :settlementDelayEndMs, tries = :tries, absences = :absences, recovery_stage = :recoveryStage,
+         -- A delay that did not begin now is kept as it is: the clock may have been set while the call was under way.
+         settlement_delay_end_ms = CASE WHEN :settlementDelayEndMs IS NULL THEN NULL WHEN :settlementDelayEndMono IS NULL
+           THEN coalesce(settlement_delay_end_ms, :settlementDelayEndMs) ELSE :settlementDelayEndMs END, tries = :tries, absences = :absences, recovery_stage = :recoveryStage,
          settlement_delay_end_mono = CASE WHEN :settlementDelayEndMs IS NULL THEN NULL ELSE coalesce(:settlementDelayEndMono, settlement_delay_end_mono) END,
          settlement_delay_boot_id = CASE WHEN :settlementDelayEndMono IS NULL THEN settlement_delay_boot_id ELSE :bootId END,
          attempts = attempts + :counted, outcome_row = :row,

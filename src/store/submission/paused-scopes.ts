@@ -46,9 +46,10 @@ export function pausedScopes(paused: readonly Pause[]): PausedScopes {
   return { account: all.has('account'), keys, all, byPerson };
 }
 
-/** The same scopes, without one that the worker paused. */
-export function withoutScope(paused: PausedScopes, scope: string): PausedScopes {
-  const all = new Set([...paused.all].filter((it) => it !== scope || paused.byPerson.has(it)));
+/** The same scopes, without some that the worker paused. */
+export function withoutScopes(paused: PausedScopes, scopes: readonly string[]): PausedScopes {
+  if (scopes.length === 0) return paused;
+  const all = new Set([...paused.all].filter((it) => !scopes.includes(it) || paused.byPerson.has(it)));
   return { ...paused, all };
 }
 

@@ -29,8 +29,7 @@ export class ScopeEvidence {
       ),
       products: database
         .prepare<[string], string>(
-          `SELECT DISTINCT e.product FROM scope_evidence e JOIN pauses p ON p.scope = e.scope AND p.reason = e.reason
-           WHERE e.scope = ? AND e.product IS NOT NULL`,
+          'SELECT DISTINCT product FROM scope_evidence WHERE scope = ? AND product IS NOT NULL',
         )
         .pluck(),
       count: database
@@ -55,7 +54,7 @@ export class ScopeEvidence {
     return { evidence: this.#statements.find.all(parameters), pauses: pauses satisfies readonly JudgedPause[] };
   }
 
-  /** The products that a paused family failed with. */
+  /** The products that count against a paused scope. */
   productsAgainst(scope: string): ReadonlySet<string> {
     return new Set(this.#statements.products.all(scope));
   }

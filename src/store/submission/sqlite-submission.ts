@@ -18,7 +18,7 @@ import {
   isSendPaused,
   readPausedScopes,
   readPauses,
-  withoutScope,
+  withoutScopes,
   type PausedScopes,
 } from './paused-scopes.ts';
 import type { SqlitePauses } from './pauses.ts';
@@ -153,15 +153,21 @@ export class SqliteSubmission implements Submission {
   }
 
   /**
-   * Whether a lane's order may be the trial of its paused family now: its product is not one of the few that failed, so it
-   * is the question that tells a family from its products.
+   * The paused family and balance of a lane of which its order may be the trial now: its product is not one of the few that
+   * failed there, so it is the question that tells the scope from these products.
    */
-  #earlyTrials({ earlyTrials = [] }: AttemptClaim): (lane: EntryScopes) => boolean {
-    const failed = new Map(earlyTrials.map((scope) => [scope, this.#evidence.productsAgainst(scope)]));
-    return ({ family, product }) => {
-      const products = failed.get(family);
-      return product !== null && products !== undefined && products.size < fewProducts && !products.has(product);
-    };
+  #earlyTrials({ earlyTrials = [] }: AttemptClaim): (lane: EntryScopes) => readonly string[] {
+    // What is under way may tell it already.
+    const busy = this.#due.sendingLanes().flatMap(({ family, balance }) => [family, balance]);
+    const tried = earlyTrials.filter((scope) => !busy.includes(scope));
+    const failed = new Map(tried.map((scope) => [scope, this.#evidence.productsAgainst(scope)]));
+    return ({ family, balance, product }) =>
+      [family, balance].flatMap((scope) => {
+        const products = scope === null ? undefined : failed.get(scope);
+        const isQuestion =
+          product !== null && products !== undefined && products.size < fewProducts && !products.has(product);
+        return scope !== null && isQuestion ? [scope] : [];
+      });
   }
 
   /**
@@ -223,7 +229,7 @@ export class SqliteSubmission implements Submission {
       latestMs: claim.latestMs ?? nowMs,
       mayClaim: (lane) => {
         const { product, family } = lane;
-        if (isLanePaused(lane, early(lane) ? withoutScope(paused, family) : paused)) return false;
+        if (isLanePaused(lane, withoutScopes(paused, early(lane)))) return false;
         const isProven = product !== null && isProvenProduct(product);
         if (!mayStart(exposure, { product, isProven }, maxUnknownOutcomes)) return false;
         // A cancel delivers nothing, so it does not wait for the first delivered order.
@@ -273,7 +279,8 @@ export class SqliteSubmission implements Submission {
         settlement,
         now: close,
         expected: isSubmit ? ['sending'] : lookedUp,
-        sentAtMs: isSubmit && outcome.sent ? attempt.opened_at_ms : null,
+        // The clock may have been set back since: an entry must not seem to be sent in the future.
+        sentAtMs: isSubmit && outcome.sent ? Math.min(attempt.opened_at_ms, nowMs) : null,
       });
       if (settlement.answer?.cost) this.#costs.remember(row, settlement.answer.cost);
       if (settlement.state === 'fulfilled') this.#canary.proveByOrder(row.operation, nowMs);

@@ -141,7 +141,7 @@ export interface AttemptClaim {
   readonly isProvenProduct: (product: string) => boolean;
   /** The paused scopes whose trial order may be sent now. */
   readonly trials: readonly string[];
-  /** Paused families whose trial may be sent before its time if it is of a product that has not failed. */
+  /** Paused families and balances whose trial may be sent before its time if it is of a product that has not failed there. */
   readonly earlyTrials?: readonly string[];
   /** Renders the request of an entry that was never sent; stored with the attempt. */
   readonly render: (entry: Entry) => RenderedRequest;

@@ -199,6 +199,11 @@ export class Pauses {
     };
   }
 
+  /** How many probes of a scope in a row could not tell. */
+  unclearProbes(scope: string): number {
+    return this.#unclear.get(scope) ?? 0;
+  }
+
   /** Resumes a scope. */
   async release(pause: Pause, reason: string): Promise<void> {
     await this.#store.submission.pauses.end(pause.scope, reason, this.#clock.wallMs());

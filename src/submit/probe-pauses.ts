@@ -7,7 +7,7 @@ import type { WholesalePort } from './wholesale-port.ts';
 
 /** What a probe needs. */
 interface ProbeDeps extends CallDeps {
-  readonly wholesale: Pick<WholesalePort, 'probe'>;
+  readonly wholesale: Pick<WholesalePort, 'probe' | 'canLookUp'>;
 }
 
 /**
@@ -47,7 +47,10 @@ async function askFor(
       { call: (keyValue) => wholesale.probe({ question, keyValue, signal }), outcomeOf: ({ outcome }) => outcome },
       () => (scope?.kind === 'key' ? gate.takeForProbe(scope.name) : gate.tryTake('read')),
     );
-  const first = await ask('lookup');
-  // Without a slot for the second question, the first answer counts.
-  return (first?.answer.verdict === 'cannot_tell' ? await ask('products') : null) ?? first;
+  const canLookUp = wholesale.canLookUp('gift_card') || wholesale.canLookUp('esim');
+  // Without a slot for the second question, the first answer counts. So each question is the first one by turns.
+  const startsWithProducts = !canLookUp || deps.pauses.unclearProbes(pause.scope) % 2 === 1;
+  const first = await ask(startsWithProducts ? 'products' : 'lookup');
+  if (first?.answer.verdict !== 'cannot_tell' || !canLookUp) return first;
+  return (await ask(startsWithProducts ? 'lookup' : 'products')) ?? first;
 }

@@ -117,7 +117,8 @@ export const evidenceRules = {
     clearedBy: 'verdict',
     endsBy: 'trial',
     firstMs: 5 * minute,
-    maxMs: 60 * minute,
+    // A trial that fails costs nothing, and after a long outage every product waits for one.
+    maxMs: 10 * minute,
   },
 } as const satisfies Record<string, EvidenceRule>;
 

@@ -9,7 +9,7 @@ import type { WireWatch } from './wire-watch.ts';
  * How long a healthy line may wait although nothing is wrong, in ms: one sleep of the loop, which a notification can miss by
  * the length of a call, and the call itself.
  */
-const slackMs = 150_000;
+const slackMs = 180_000;
 
 /** How long after the end of a disturbance everything flows again, in ms. */
 const recoveryMs = {
@@ -203,11 +203,19 @@ export class Liveness {
     const keys = isKeyDenied ? 1 : Object.keys(settings.keys).length;
     let calls = 0;
     let heldMs = 0;
+    let ofOwnProduct = 0;
+    const later = new Map<string, number>();
     for (const { line, sinceMs } of [...this.#lines.values(), ...this.#fromFiles]) {
+      const product = productName(line);
+      if (sinceMs > awaited.sinceMs) later.set(product, (later.get(product) ?? 0) + 1);
       if (sinceMs > awaited.sinceMs) continue;
+      if (product === productName(awaited.line)) ofOwnProduct += 1;
       calls += this.#isHealthy(line) ? 1 : 2;
       heldMs += this.#heldMs(line);
     }
+    // Products take turns: while those of its own product come first, as many later ones of each other product are sent.
+    later.delete(productName(awaited.line));
+    for (const count of later.values()) calls += 2 * Math.min(count, ofOwnProduct);
     const trialMs = this.#dearBefore(awaited) >= dearLines ? balanceTrialMs : 0;
     // Calls that read share the budget, and entries that wait take turns with new ones.
     return (

@@ -250,9 +250,10 @@ function endedCallOf(attempt: OpenAttempt, outcome: Outcome, settlement: Settlem
     message: outcome.message,
     isAnswered: outcome.http !== null,
     isAccepted: purpose === 'submit' ? outcome.row === 'accepted' : isFound,
-    // A rejection that is believed because of an absence is no evidence of its own.
+    // A rejection that is believed because of an absence is no evidence of its own, and one lost call is none.
     isProvenAbsent:
       purpose === 'lookup' &&
+      entry.attempts >= 2 &&
       entry.state === 'unknown' &&
       settlement.state === 'waiting' &&
       settlement.row === 'not_found',

@@ -66,6 +66,12 @@ describe('the attention list', () => {
     expect(pausedInAttention()).toEqual(['balance:USD', 'family:gift_card']);
   });
 
+  it('shows at once that a family waits for the first delivered order under its connector', async () => {
+    const pausedNow = { scope: 'family:esim', message: '', openedBy: 'worker', probeAtMs: null, nowMs: Date.now() };
+    await outbox.store.submission.pauses.open({ ...pausedNow, reason: 'connector_unproven' });
+    expect(pausedInAttention()).toEqual(['family:esim']);
+  });
+
   it('shows the pause of a product only while something of it is to be sent', async () => {
     const plan = { operation: 'esim_order', variant: null, plan: 'es|7', days: 7 } as const;
     await outbox.accept([

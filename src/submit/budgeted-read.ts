@@ -2,6 +2,7 @@ import type { Clock } from '../core/clock.ts';
 import { decisionTable } from '../core/decision/decision-table.ts';
 import type { Outcome } from '../core/decision/outcome.ts';
 import type { Settlement } from '../core/decision/settlement.ts';
+import { unansweredRows } from '../core/scopes/evidence.ts';
 import { keyScope } from '../core/scopes/scope.ts';
 import { assert } from '../core/order-sync-error.ts';
 import type { Store } from '../store/store.ts';
@@ -112,6 +113,8 @@ export async function budgetedRead<T>(
   const settledMono = (outcome === null ? null : slotSettledMono(deps, outcome)) ?? clock.monoMs();
   await store.submission.budget.settleSlot(slot, settledMono);
   gate.settle(key.name, 'read', settledMono);
+  const isAnswered = outcome === null || (outcome.http !== null && !unansweredRows.has(outcome.row));
+  if (isAnswered) await store.submission.pauses.answered();
   if (outcome !== null) {
     const backOff = backOffIfRateLimited(deps, key, outcome);
     const at = { nowMono: clock.monoMs(), bootId: clock.bootId ?? null, nowMs: clock.wallMs() };

@@ -9,8 +9,7 @@ const quarantineMs = 240_000;
 /** A call that was under way when the evidence came is sent within this time. */
 const inFlightMs = 2000;
 /** The account is paused as unreachable after calls of so many different entries that the API did not answer. */
-// One less than the rule: an answer to a read that belongs to no entry ends no run.
-const unansweredEntries = 2;
+const unansweredEntries = 3;
 
 /**
  * What a worker does about an API that does not answer, or answers about something else, as it can be seen on the wire

@@ -51,6 +51,11 @@ export class SqlitePauses implements StoredPauses {
     this.#audit.record({ nowMs: pause.nowMs, actor: pause.openedBy, action: 'pause', subject: pause.scope, reason });
   }
 
+  async answered(): Promise<void> {
+    const unanswered = { scope: 'account', reason: 'api_unreachable' };
+    inTransaction(this.#database, () => this.#statements.forgetEvidence.run(unanswered));
+  }
+
   async postponeProbe(scope: string, probeAtMs: number): Promise<void> {
     inTransaction(this.#database, () => this.postpone(scope, probeAtMs));
   }

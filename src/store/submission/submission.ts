@@ -70,6 +70,8 @@ export interface StoredPauses {
   all(): Promise<readonly Pause[]>;
   open(pause: NewPause): Promise<void>;
   postponeProbe(scope: string, probeAtMs: number): Promise<void>;
+  /** The API answered a call that belongs to no attempt: earlier calls without an answer count no more. */
+  answered(): Promise<void>;
   /** Ends a pause that no person opened. Returns whether it did. */
   end(scope: string, reason: string, nowMs: number): Promise<boolean>;
 }

@@ -197,7 +197,7 @@ describe('the client and the sandbox read the same specification', () => {
     expect(await place(client, order, { keyValue: 'sandbox-key-gone' })).toMatchObject({ row: 'account_not_allowed' });
     for (const question of ['lookup', 'products'] as const) {
       const far = { question, keyValue: 'sandbox-key-far' };
-      // oxlint-disable-next-line no-await-in-loop
+      // oxlint-disable-next-line no-await-in-loop -- one call after the other
       expect(await client.probe(far)).toMatchObject({
         verdict: 'closed',
         outcome: { row: 'ip_not_allowed', http: 403 },

@@ -38,9 +38,6 @@ interface AttemptRow {
 /** States in which an entry is looked up. */
 const lookedUp: readonly EntryState[] = ['unknown', 'placed'];
 
-/** How many entries that may not be sent one claim passes over: it must not hold the others up. */
-const passedOverAtOnce = 100;
-
 const refused = (row: EntryRow): number => (row.outcome_row === 'insufficient_balance' ? 1 : 0);
 
 /** With more products than this the family is the better explanation: then its trials keep their distance. */
@@ -188,11 +185,19 @@ export class SqliteSubmission implements Submission {
     return scopes.filter((scope) => trials.includes(scope) || earlyTrials.includes(scope));
   }
 
-  /**
-   * The next entry to send. Entries that must not be sent are passed over, some at a time: those that a lost outbox may
-   * have sent, and those of unknown outcome whose reference may not be sent again.
-   */
+  /** The next entry to send: first one of unknown outcome, then a new one. */
   #nextToSend(claim: AttemptClaim, paused: PausedScopes): EntryRow | null {
+    const again = this.#nextToSendAgain(claim, paused);
+    if (again !== null) return again;
+    const next = this.#nextNew(claim, paused);
+    if (next === null || !this.#afterLoss.mayHaveSent(next)) return next;
+    // A lost outbox may have sent it: its outcome is unknown from now on. One at a time, because their number is limited.
+    this.#entries.recover(next, claim.nowMs);
+    return this.#nextToSendAgain(claim, paused);
+  }
+
+  /** The next entry of unknown outcome whose reference may be sent again; the others are looked up or flagged for review. */
+  #nextToSendAgain(claim: AttemptClaim, paused: PausedScopes): EntryRow | null {
     const { nowMs } = claim;
     for (const row of this.#due.toSendAgain(nowMs)) {
       const isPaused = isSendPaused(scopesOf(row), paused);
@@ -200,15 +205,6 @@ export class SqliteSubmission implements Submission {
       if (verdict.step === 'send') return row;
       if (verdict.step === 'lookup') this.#entries.lookUpNext(row, nowMs);
       else if (verdict.step === 'review') this.#entries.flagForReview(row, verdict.reason, nowMs);
-    }
-    for (let passedOver = 0; passedOver < passedOverAtOnce; passedOver += 1) {
-      const next = this.#nextNew(claim, paused);
-      if (next === null || !this.#afterLoss.mayHaveSent(next)) return next;
-      // One at a time: it counts as an unknown outcome from now on, and is looked up first.
-      this.#entries.recover(next, nowMs);
-      const verdict = claim.judgeResend(entryFrom(this.#existingEntry(next.id)), originOf(this.#database, next), false);
-      if (verdict.step === 'lookup') this.#entries.lookUpNext(next, nowMs);
-      return null;
     }
     return null;
   }

@@ -185,7 +185,7 @@ class Explanation {
     return [
       ...this.#whyNothingIsBought(),
       ...this.#pausesOf(entry),
-      ...unknownOfProduct(entry),
+      ...unknownOfProduct(entry, this.#sources.maxUnknownOutcomes),
       ...blocked,
       ...unclear,
     ];
@@ -267,8 +267,8 @@ class Explanation {
 }
 
 /** A product that keeps failing holds up only itself. */
-function unknownOfProduct({ lane, unknownOfProduct: count }: QueuedEntry): readonly string[] {
-  if (count < productUnknownLimit) return [];
+function unknownOfProduct({ lane, unknownOfProduct: count }: QueuedEntry, mostInAll: number): readonly string[] {
+  if (count < productUnknownLimit(mostInAll)) return [];
   return [
     `the outcome of ${count} other entries of ${readLane(lane).product} is unknown; nothing new of it is bought until one of them is known`,
   ];

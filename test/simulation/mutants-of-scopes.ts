@@ -31,7 +31,12 @@ export const mutantsOfScopes: readonly Mutant[] = [
   {
     name: 'the unknown outcomes of one product are not limited',
     file: exposure,
-    changes: [['unknown < productUnknownLimit && unknown + underWay < productLimit(mostInAll, call.isProven)', 'true']],
+    changes: [
+      [
+        'unknown < productUnknownLimit(mostInAll) && unknown + underWay < productLimit(mostInAll, call.isProven)',
+        'true',
+      ],
+    ],
   },
   {
     name: 'a product that was never bought counts as proven',

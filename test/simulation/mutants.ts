@@ -271,7 +271,7 @@ export const mutants: readonly Mutant[] = [
     changes: [
       ['exposure.total >= mostInAll', 'exposure.total >= 1000'],
       [
-        'unknown < productUnknownLimit && unknown + underWay < productLimit(mostInAll, call.isProven)',
+        'unknown < productUnknownLimit(mostInAll) && unknown + underWay < productLimit(mostInAll, call.isProven)',
         'unknown + underWay < 1000',
       ],
     ],

@@ -186,7 +186,9 @@ describe('a call without an answer', () => {
       concurrency: 1,
       timeouts: { responseMs: 100, totalMs: 200 },
     });
-    await worker.accept(Array.from({ length: 10 }, () => ({})));
+    // Of two products: one alone never takes all that are allowed.
+    const variants = ['steam-usd-5', 'steam-usd-10'];
+    await worker.accept(Array.from({ length: 10 }, (_, index) => ({ variant: variants[index % 2] ?? '' })));
     const { sandbox } = worker;
     while (worker.counts().unknown < 2)
       await Promise.race([worker.dispatcher.failed, new Promise((resolve) => void setImmediate(resolve))]);

@@ -6,7 +6,7 @@ import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { productUnknownLimit } from '../../core/scopes/exposure.ts';
 import type { Rejection } from '../../store/intake/intake.ts';
 import type { AttemptDetail, EntryDetail, OrderDetail } from '../../store/read/outbox-reader.ts';
-import { addAnswerOptions, withReader, type ConfigOptions } from '../config-options.ts';
+import { addAnswerOptions, configFrom, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { jsonFields, plainText, renderTable, shortTime, writeAnswer } from '../output.ts';
 
@@ -24,7 +24,8 @@ export function addShow(orders: Command, context: CliContext): void {
           hint: 'look for it with `order-sync orders list --search`; a line that was not accepted is in `order-sync queue status`',
         });
       }
-      writeAnswer(context.stdout, options.json, orderAsJson(order), orderAsText(order));
+      const { maxUnknownOutcomes } = configFrom(options).config.submit;
+      writeAnswer(context.stdout, options.json, orderAsJson(order), orderAsText(order, maxUnknownOutcomes));
     }),
   );
 }
@@ -56,7 +57,7 @@ function actionFor(entry: EntryDetail): string | null {
 }
 
 /** One order for people: its results, each entry with its evidence, lines that were not accepted, decisions. */
-function orderAsText(order: OrderDetail): string {
+function orderAsText(order: OrderDetail, maxUnknownOutcomes: number): string {
   const head = [
     `Order ${order.orderId} of ${order.source}`,
     `received ${shortTime(order.receivedAt)}, changed ${shortTime(order.updatedAt)}`,
@@ -66,7 +67,7 @@ function orderAsText(order: OrderDetail): string {
     if (lastError !== null) return `result (${sink}): failed, will be retried: ${lastError}`;
     return `result (${sink}): ${done && doneAt !== null ? `written ${shortTime(doneAt)}` : 'due'}`;
   });
-  const entries = order.entries.map(entryAsText);
+  const entries = order.entries.map((entry) => entryAsText(entry, maxUnknownOutcomes));
   const rejections = order.rejections.map(
     ({ lineNumber, lineId, code, field, rule, value }) =>
       `  ${[lineNumber === null ? '' : `line ${lineNumber} of the file`, lineId === null ? '' : `line_id ${lineId}`]
@@ -85,7 +86,7 @@ function orderAsText(order: OrderDetail): string {
   return `${sections.join('\n\n')}\n`;
 }
 
-function entryAsText(entry: EntryDetail): string {
+function entryAsText(entry: EntryDetail, maxUnknownOutcomes: number): string {
   const action = actionFor(entry);
   const actions = allowedActions(entry);
   const error = [entry.errorCode, entry.errorMessage].filter((part) => part !== null).join(': ');
@@ -98,7 +99,7 @@ function entryAsText(entry: EntryDetail): string {
       'paused',
       `${scope} since ${shortTime(since)}: ${reason}`,
     ]),
-    ['product', productText(entry)],
+    ['product', productText(entry, maxUnknownOutcomes)],
     ['supplier', entry.orderNumber === null ? null : supplierText(entry)],
     ['error', error === '' ? null : error],
     ['what to do', action],
@@ -111,8 +112,8 @@ function entryAsText(entry: EntryDetail): string {
 }
 
 /** Whether unknown outcomes hold up the product of an entry that is open. */
-function productText({ product, state, unknownOfProduct: count }: EntryDetail): string | null {
-  if (product === null || count < productUnknownLimit) return null;
+function productText({ product, state, unknownOfProduct: count }: EntryDetail, mostInAll: number): string | null {
+  if (product === null || count < productUnknownLimit(mostInAll)) return null;
   const until = 'nothing new of it is bought until one of them is known';
   if (state === 'unknown') return `${product} has ${count} unknown outcomes, this one among them: ${until}`;
   return state === 'pending' || state === 'waiting' ? `${product} has ${count} unknown outcomes: ${until}` : null;

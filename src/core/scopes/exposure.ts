@@ -12,14 +12,20 @@ export interface ProductExposure {
   readonly underWay: number;
 }
 
-/** A product with so many unknown outcomes gets no further call until one of them is known. */
-export const productUnknownLimit = 2;
+/**
+ * A product with so many unknown outcomes gets no further call until one of them is known: two, and never all that are
+ * allowed, because then it would stop the others.
+ */
+export function productUnknownLimit(mostInAll: number): number {
+  return Math.max(1, Math.min(2, mostInAll - 1));
+}
 
 /** How many unknown outcomes and calls under way a product may have in all. */
 function productLimit(mostInAll: number, isProven: boolean): number {
+  const unproven = productUnknownLimit(mostInAll);
   // A product that has failed, or was never bought, may fail with all its calls under way. A proven one may, too, one day:
   // it leaves a quarter of the places to the others.
-  return isProven ? Math.max(productUnknownLimit, Math.ceil((mostInAll * 3) / 4)) : productUnknownLimit;
+  return isProven ? Math.max(unproven, Math.min(mostInAll - 1, Math.ceil((mostInAll * 3) / 4))) : unproven;
 }
 
 /**
@@ -35,5 +41,5 @@ export function mayStart(
   if (exposure.total >= mostInAll) return false;
   if (call.product === null) return true;
   const { unknown, underWay } = exposure.products.get(call.product) ?? { unknown: 0, underWay: 0 };
-  return unknown < productUnknownLimit && unknown + underWay < productLimit(mostInAll, call.isProven);
+  return unknown < productUnknownLimit(mostInAll) && unknown + underWay < productLimit(mostInAll, call.isProven);
 }

@@ -71,7 +71,9 @@ describe('any series of starts and ends', () => {
           expect(orders.length).toBeLessThanOrEqual(most);
           for (const product of ['a', 'b', 'c']) {
             const own = orders.filter((one) => one.product === product);
-            expect(own.length).toBeLessThanOrEqual(Math.max(productUnknownLimit, Math.ceil((most * 3) / 4)));
+            expect(own.length).toBeLessThanOrEqual(Math.max(productUnknownLimit(most), Math.ceil((most * 3) / 4)));
+            // Where there are two places, no product has both.
+            expect(own.length).toBeLessThanOrEqual(Math.max(1, most - 1));
             const isFree = orders.length < most && own.length === 0;
             expect(!isFree || start(orders, product, false, most)).toBe(true);
           }

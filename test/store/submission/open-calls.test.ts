@@ -52,9 +52,9 @@ describe('unknown outcomes and calls under way', () => {
   it('leave a place as soon as one is known', async () => {
     const box = await boxOf(...of('a', 4));
     const first = await box.opened();
-    expect(await sent(box, 2, true)).toHaveLength(1);
+    expect(await sent(box, 3, true)).toHaveLength(1);
     await box.store.submission.closeAttempt(close(first, fulfilled));
-    expect(await sent(box, 2, true)).toHaveLength(1);
+    expect(await sent(box, 3, true)).toHaveLength(1);
   });
 
   it('do not grow when an entry of unknown outcome is sent again', async () => {
@@ -62,7 +62,12 @@ describe('unknown outcomes and calls under way', () => {
     await box.store.submission.closeAttempt(close(await box.opened(), { ...nothing, nextStep: 'send' }));
     expect(await sent(box, 1, true, 4000)).toEqual(['a']);
     expect(box.store.read.counts()).toMatchObject({ sending: 1, pending: 2 });
-    expect(await sent(box, 2, true, 4000)).toEqual(['a']);
+    expect(await sent(box, 3, true, 4000)).toEqual(['a']);
+  });
+
+  it('of one product never take every place, also where only two are allowed', async () => {
+    const box = await boxOf(...of('a', 3), ...of('b', 1));
+    expect(await sent(box, 2, true)).toEqual(['a', 'b']);
   });
 
   it('of one product delay a single order of another by one call, however large the backlog', async () => {

@@ -57,7 +57,8 @@ const product = identifier(128);
 const days = z.int().min(1).max(orderLimits.days).optional();
 const carried = { extra: z.record(z.string(), z.string()).optional() };
 const charged = { currency: currencySchema.optional(), ...carried };
-const line_id = identity(64);
+export const lineIdSchema = identity(64);
+const line_id = lineIdSchema;
 
 const giftCardLine = z.strictObject({
   line_id,

@@ -31,6 +31,11 @@ export interface Expectation extends Pick<Purchase, 'variant' | 'plan' | 'iccid'
   readonly reference: string | null;
 }
 
+/** What a purchase names to buy: a variant, a plan, or for a cancel the eSIM. */
+export function productOf({ variant, plan, iccid }: Pick<Purchase, 'variant' | 'plan' | 'iccid'>): string | null {
+  return variant ?? plan ?? iccid;
+}
+
 /** In the order in which fingerprints hash them: it must not change, or a repeated order looks like another one. */
 export const purchaseFields = [
   'operation',

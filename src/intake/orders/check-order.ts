@@ -27,18 +27,16 @@ export function* checkOrder(order: FoundOrder, defaultSource: string): Generator
   const { value, path } = order;
   if (!isObject(value)) {
     const lineNumber = order.lineNumberOf(value);
-    const identity = { lineNumber, source: null, orderId: null, lineId: null };
+    const identity = { lineNumber, source: null, orderId: null, lineId: null, product: null };
     const rule = 'must be an order: an object with order_id and lines';
     yield rejectionOf(identity, [{ code: 'not_an_order', field: jsonPointer(path), rule, value: shownValue(value) }]);
     return;
   }
   const { lines, ...head } = value;
-  // Computed at the first rejection: most orders have none.
-  let identity: LineIdentity | null = null;
-  const identify = (): LineIdentity => {
-    const read = { source: head['source'], orderId: head['order_id'], lineId: undefined };
-    identity ??= identityOf(read, order.lineNumberOf(value), defaultSource);
-    return identity;
+  const identify = (line: unknown): LineIdentity => {
+    const { line_id: lineId, variant, plan, iccid } = isObject(line) ? line : {};
+    const read = { source: head['source'], orderId: head['order_id'], lineId, product: variant ?? plan ?? iccid };
+    return identityOf(read, order.lineNumberOf(isObject(line) ? line : value), defaultSource);
   };
   const findings = findingsIn(order);
   const problems = findings.filter((finding) => lineIndexOf(finding, path.length) === null).map(problemOf);
@@ -46,7 +44,7 @@ export function* checkOrder(order: FoundOrder, defaultSource: string): Generator
   if (!checkedHead.ok) addProblems(problems, checkedHead.problems);
   if (!Array.isArray(lines) || lines.length === 0 || lines.length > orderLimits.linesPerRequest) {
     problems.push(problemOfLines(lines, jsonPointer([...path, 'lines'])));
-    yield rejectionOf(identify(), problems);
+    yield rejectionOf(identify(null), problems);
     return;
   }
   for (const [index, line] of (lines as unknown[]).entries()) {
@@ -63,8 +61,7 @@ export function* checkOrder(order: FoundOrder, defaultSource: string): Generator
       continue;
     }
     if (checked?.ok === false) addProblems(found, checked.problems);
-    const lineId = isObject(line) && typeof line['line_id'] === 'string' ? shownValue(line['line_id']) : null;
-    yield rejectionOf({ ...identify(), lineNumber, lineId }, found);
+    yield rejectionOf(identify(line), found);
   }
 }
 

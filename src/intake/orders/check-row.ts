@@ -32,12 +32,11 @@ export function rowChecker(defaultSource: string, oversized: ReadonlySet<string>
 
   return (row) => {
     const orderId = cellOf(row, 'order_id');
-    const identify = (): LineIdentity =>
-      identityOf(
-        { source: cellOf(row, 'source'), orderId, lineId: cellOf(row, 'line_id') },
-        row.lineNumber,
-        defaultSource,
-      );
+    const identify = (): LineIdentity => {
+      const product = cellOf(row, 'variant') ?? cellOf(row, 'plan') ?? cellOf(row, 'iccid');
+      const read = { source: cellOf(row, 'source'), orderId, lineId: cellOf(row, 'line_id'), product };
+      return identityOf(read, row.lineNumber, defaultSource);
+    };
     if (!isWholeRow(row)) {
       const rule = `has ${row.cells.length} cells where the header has ${row.header.width}`;
       return rejectionOf(identify(), [{ code: 'wrong_cell_count', field: null, rule, value: null }]);

@@ -1,4 +1,4 @@
-import { type AcceptableLine, orderHeadSchema, sourceSchema } from '../../core/order/order-request.ts';
+import { type AcceptableLine, lineIdSchema, orderHeadSchema, sourceSchema } from '../../core/order/order-request.ts';
 import type { Rejection } from '../../store/intake/intake.ts';
 
 /** A line that is not accepted, and why. There is one for each line: `rule` names its further problems, too. */
@@ -24,6 +24,8 @@ export interface LineIdentity {
   readonly source: string | null;
   readonly orderId: string | null;
   readonly lineId: string | null;
+  /** What it names to buy. */
+  readonly product: string | null;
 }
 
 const valueLimit = 64;
@@ -41,11 +43,11 @@ export function shownValue(value: unknown): string | null {
 }
 
 /**
- * The identity of a rejected line. A source or an order id that breaks its own rule becomes null: it names no order, and
- * must not become the name of a folder or a file.
+ * The identity of a rejected line. An id that breaks its own rule becomes null: it names no order, and must not become the
+ * name of a folder or a file; and the corrected line has another one.
  */
 export function identityOf(
-  read: { source: unknown; orderId: unknown; lineId: unknown },
+  read: { source: unknown; orderId: unknown; lineId: unknown; product: unknown },
   lineNumber: number | null,
   defaultSource: string,
 ): LineIdentity {
@@ -54,11 +56,14 @@ export function identityOf(
     lineNumber,
     source: isSource(source) ? source : null,
     orderId: isOrderId(read.orderId) ? read.orderId : null,
-    lineId: typeof read.lineId === 'string' && read.lineId !== '' ? shownValue(read.lineId) : null,
+    lineId: isLineId(read.lineId) ? read.lineId : null,
+    product: isProduct(read.product) ? read.product : null,
   };
 }
 
 const isSource = (value: unknown): value is string => sourceSchema.safeParse(value).success;
+const isLineId = (value: unknown): value is string => lineIdSchema.safeParse(value).success;
+const isProduct = (value: unknown): value is string => typeof value === 'string' && value !== '' && value.length <= 128;
 const isOrderId = (value: unknown): value is string => orderHeadSchema.shape.order_id.safeParse(value).success;
 
 /** Adds problems of fields that have none yet: of two problems of one field, the first explains the second. */

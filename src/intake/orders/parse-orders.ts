@@ -67,7 +67,7 @@ function checkNdjsonLine(line: TextLine, depth: number, source: string): readonl
     return checkWholeOrder({ value, findings, path: [], lineNumberOf: () => line.number }, source);
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
-    const identity = { lineNumber: line.number, source: null, orderId: null, lineId: null };
+    const identity = { lineNumber: line.number, source: null, orderId: null, lineId: null, product: null };
     const rule = `is not JSON: column ${error.offset + 1}: ${error.message}`;
     return [rejectionOf(identity, [{ code: error.code, field: null, rule, value: shownValue(line.text) }])];
   }

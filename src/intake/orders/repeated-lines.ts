@@ -1,4 +1,5 @@
 import { fingerprintOf } from '../../core/order/order-request.ts';
+import { productOf } from '../../core/order/purchase.ts';
 import { type CheckedLine, rejectionOf, shownValue } from './checked-line.ts';
 
 type Line = Extract<CheckedLine, { kind: 'line' }>['line'];
@@ -45,5 +46,5 @@ function repeated(line: Line, first: Line, field: string): CheckedLine {
   const { source, orderId, lineId, lineNumber } = line;
   const rule = `repeats the line_id of the same purchase on line ${first.lineNumber ?? '?'}: give each purchase its own line_id`;
   const problem = { code: 'duplicate_line', field, rule, value: shownValue(lineId) };
-  return rejectionOf({ lineNumber, source, orderId, lineId }, [problem]);
+  return rejectionOf({ lineNumber, source, orderId, lineId, product: productOf(line) }, [problem]);
 }

@@ -1,11 +1,12 @@
 import { fingerprintOf, type AcceptableLine } from '../../core/order/order-request.ts';
 import { assert } from '../../core/order-sync-error.ts';
-import { purchaseFields, type Purchase } from '../../core/order/purchase.ts';
+import { productOf, purchaseFields, type Purchase } from '../../core/order/purchase.ts';
 import { referenceFor, type ReferenceNamespace } from '../../core/order/reference.ts';
 import type { SqliteResults } from '../results/sqlite-results.ts';
 import type { Sqlite } from '../sqlite/database.ts';
 import type { AcceptedLine, IntakeBatch } from './intake.ts';
 import { laneOf } from './lanes.ts';
+import { type Arrival, RejectionTable } from './rejections.ts';
 
 interface KnownLine extends Purchase {
   readonly fingerprint: string;
@@ -15,9 +16,7 @@ interface KnownLine extends Purchase {
 
 type Line = IntakeBatch['lines'][number];
 type NewRejection = IntakeBatch['rejections'][number];
-
-/** When, and from which file, lines came in. */
-type Arrival = Pick<IntakeBatch, 'nowMs' | 'fileId'>;
+type Request = { readonly requestId: number; readonly isNew: boolean };
 
 /** The fields in which two contents of a line differ, by the names that a shop knows. */
 export function lineDifferences(was: Purchase, is: Purchase): AcceptedLine['differences'] {
@@ -30,11 +29,13 @@ export function lineDifferences(was: Purchase, is: Purchase): AcceptedLine['diff
 export class LineTable {
   readonly #namespace: ReferenceNamespace;
   readonly #results: SqliteResults;
+  readonly #rejections: RejectionTable;
   readonly #statements;
 
   constructor(database: Sqlite, namespace: ReferenceNamespace, results: SqliteResults) {
     this.#namespace = namespace;
     this.#results = results;
+    this.#rejections = new RejectionTable(database);
     this.#statements = {
       findRequest: database
         .prepare<[string, string], number>('SELECT id FROM requests WHERE source = ? AND order_id = ?')
@@ -65,15 +66,6 @@ export class LineTable {
                               state, rules, lane, due_at_ms, created_at_ms, updated_at_ms)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?)`,
       ),
-      insertRejection: database.prepare(
-        `INSERT INTO rejections (file_id, line_number, source, order_id, line_id, code, field, rule, value, created_at_ms)
-         VALUES (:fileId, :lineNumber, :source, :orderId, :lineId, :code, :field, :rule, :value, :nowMs)
-         ON CONFLICT DO NOTHING`,
-      ),
-      isFlagged: database.prepare(
-        `SELECT 1 FROM rejections WHERE file_id IS NULL AND source = :source AND order_id = :orderId AND line_id IS :lineId
-         AND code = :code AND rule = :rule`,
-      ),
       countFile: database.prepare(
         `UPDATE files SET accepted_count = accepted_count + :accepted, known_count = known_count + :known,
            conflict_count = conflict_count + :conflict, rejected_count = rejected_count + :rejected WHERE id = :fileId`,
@@ -88,14 +80,15 @@ export class LineTable {
 
   /** Accepts all lines of an order that is not known yet; as `insertNew`. */
   insertOrder(lines: readonly [Line, ...Line[]], nowMs: number): { requestId: number; references: readonly string[] } {
-    const { requestId } = this.#requestOf(lines[0], nowMs, lines[0].metadata);
+    const request = this.#requestOf(lines[0], nowMs, lines[0].metadata);
     const arrival = { nowMs, fileId: null };
-    return { requestId, references: lines.map((line) => this.#insert(line, requestId, arrival).reference) };
+    const references = lines.map((line) => this.#insert(line, request, arrival).reference);
+    return { requestId: request.requestId, references };
   }
 
   /** Flags something about an order for review, unless it is flagged already. Returns whether it was not. */
   flagOnce(rejection: NewRejection & { source: string; orderId: string }, nowMs: number): boolean {
-    if (this.#statements.isFlagged.get(rejection) !== undefined) return false;
+    if (this.#rejections.isFlagged(rejection)) return false;
     this.#reject(rejection, { nowMs, fileId: null });
     return true;
   }
@@ -104,11 +97,12 @@ export class LineTable {
     const counts = { accepted: 0, known: 0, conflict: 0, rejected: 0 };
     const repeated = new Set<number>();
     const results = batch.lines.map((line) => {
-      const { requestId, isNew } = this.#requestOf(line, batch.nowMs, line.metadata);
+      const request = this.#requestOf(line, batch.nowMs, line.metadata);
+      const { requestId, isNew } = request;
       const known = isNew ? undefined : this.#statements.findLine.get(requestId, line.lineId);
       if (known === undefined) {
         counts.accepted += 1;
-        return this.#insert(line, requestId, batch);
+        return this.#insert(line, request, batch);
       }
       const result = this.#compare(line, known, batch);
       // A file that is read again after a crash meets its own lines, which count already.
@@ -132,7 +126,7 @@ export class LineTable {
     { source, orderId }: { source: string; orderId: string },
     nowMs: number,
     metadata: AcceptableLine['metadata'] = {},
-  ): { requestId: number; isNew: boolean } {
+  ): Request {
     const text = JSON.stringify(metadata);
     const inserted = this.#statements.insertRequest.run(source, orderId, text, nowMs, nowMs);
     if (inserted.changes === 1) return { requestId: Number(inserted.lastInsertRowid), isNew: true };
@@ -142,7 +136,7 @@ export class LineTable {
     return { requestId, isNew: false };
   }
 
-  #insert(line: Line, requestId: number, { nowMs, fileId }: Arrival): AcceptedLine {
+  #insert(line: Line, { requestId, isNew }: Request, { nowMs, fileId }: Arrival): AcceptedLine {
     const { source, orderId, lineId, notAfterMs, rules = {} } = line;
     const { operation, variant, plan, iccid, quantity, days, currency } = line;
     const subject = { source, orderId, lineId, generation: 0, part: 0 };
@@ -169,38 +163,40 @@ export class LineTable {
       nowMs,
       nowMs,
     );
+    // An order that is new has no rejections yet.
+    if (!isNew) this.#rejections.correct(line, { nowMs, fileId });
     return { status: 'accepted', source, orderId, lineId, reference, differences: [] };
   }
 
   /** Records a rejection, and reports it to the shop. Returns 0 when a file that is read again brings it again. */
-  #reject(rejection: NewRejection, { nowMs, fileId }: Arrival): number {
+  #reject(rejection: NewRejection, arrival: Arrival): 0 | 1 {
+    if (!this.#rejections.record(rejection, arrival)) return 0;
     const { source, orderId } = rejection;
-    const { changes } = this.#statements.insertRejection.run({ ...rejection, fileId, nowMs });
-    if (changes === 1 && source !== null && orderId !== null) {
-      this.#results.changed(this.#requestOf({ source, orderId }, nowMs).requestId, nowMs);
+    if (source !== null && orderId !== null) {
+      this.#results.changed(this.#requestOf({ source, orderId }, arrival.nowMs).requestId, arrival.nowMs);
     }
-    return changes;
+    return 1;
   }
 
-  #compare(line: Line, known: KnownLine, { nowMs, fileId }: Arrival): AcceptedLine {
+  #compare(line: Line, known: KnownLine, arrival: Arrival): AcceptedLine {
     const { source, orderId, lineId, lineNumber } = line;
     const { reference } = known;
     const base = { source, orderId, lineId, reference };
     if (known.fingerprint === fingerprintOf(line)) return { ...base, status: 'known', differences: [] };
     const differences = lineDifferences(known, line);
     const changes = differences.map(({ field, was, is }) => `${field}: ${String(was)} then, ${String(is)} now`);
-    this.#statements.insertRejection.run({
-      fileId,
+    const conflict = {
       lineNumber,
       source,
       orderId,
       lineId,
-      nowMs,
+      product: productOf(line),
       code: 'conflict',
       field: differences.map(({ field }) => field).join(', '),
       rule: `was ordered before with other content (${changes.join('; ')}); nothing was sent for this one, and the first one keeps the reference ${reference}`,
       value: null,
-    });
+    };
+    this.#rejections.record(conflict, arrival);
     return { ...base, status: 'conflict', differences };
   }
 }

@@ -11,6 +11,7 @@ import {
 } from '../../core/result/result-document.ts';
 import { clientActionFor } from '../../core/decision/wholesale-errors.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
+import { readRejectedLines } from './rejected-lines.ts';
 import { recordFrom, textsFrom, unitsFrom } from '../sqlite/rows.ts';
 
 interface RequestRow {
@@ -38,14 +39,6 @@ interface LineEntryRow {
   readonly review_reason: string | null;
 }
 
-interface RejectedRow {
-  readonly line_id: string | null;
-  readonly code: string;
-  readonly field: string | null;
-  readonly rule: string;
-  readonly value: string | null;
-}
-
 const selectRequest = statementOf<[number], RequestRow>(
   'SELECT source, order_id, metadata, version, updated_at_ms FROM requests WHERE id = ?',
 );
@@ -53,10 +46,6 @@ const selectEntries = statementOf<[number], LineEntryRow>(`
   SELECT l.line_id, l.extra, e.reference, e.operation, e.state, e.replaced, e.order_number, e.currency, e.charged_currency, e.cost, e.units,
          e.error_code, e.error_message, e.review_reason
   FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = +? ORDER BY l.id, e.generation, e.part`);
-const selectRejected = statementOf<[string, string], RejectedRow>(`
-  SELECT line_id, code, field, rule, value FROM rejections
-  WHERE source = +? AND order_id = +? AND code <> 'conflict' ORDER BY id`);
-
 const inReview: readonly EntryState[] = ['needs_review', 'held'];
 
 function errorOf(row: LineEntryRow): ResultEntry['error'] {
@@ -86,20 +75,6 @@ function entryOf(row: LineEntryRow): ResultEntry {
   };
 }
 
-function rejectedLine(row: RejectedRow): ResultLine {
-  const value = row.value === null ? '' : `, got ${row.value}`;
-  return {
-    line_id: row.line_id,
-    state: 'rejected',
-    entries: [],
-    error: {
-      code: row.code,
-      message: `${row.field ?? 'line'}: ${row.rule}${value}`,
-      action: 'Correct the line and send it again; nothing was sent for it.',
-    },
-  };
-}
-
 /** Builds the result of an order from the database alone: neither the time nor anything else changes it. */
 export function readResultDocument(
   database: Sqlite,
@@ -109,7 +84,6 @@ export function readResultDocument(
   const request = selectRequest(database).get(requestId);
   assert(request !== undefined, `request ${requestId} exists`);
   const rows = selectEntries(database).all(requestId);
-  const rejected = selectRejected(database).all(request.source, request.order_id);
   const lines = new Map<string, { extra: string; entries: ResultEntry[]; states: EntryState[] }>();
   for (const row of rows) {
     const line = lines.get(row.line_id) ?? { extra: row.extra, entries: [], states: [] };
@@ -128,9 +102,7 @@ export function readResultDocument(
       ...(Object.keys(extra).length > 0 ? { extra } : {}),
     };
   });
-  // A line that was corrected and sent again is an accepted line: its earlier rejection is not shown any more.
-  const stillRejected = rejected.filter((row) => row.line_id === null || !lines.has(row.line_id)).map(rejectedLine);
-  const all = [...accepted, ...stillRejected];
+  const all = [...accepted, ...readRejectedLines(database, request, new Set(lines.keys()))];
   return {
     version: request.version,
     document: {

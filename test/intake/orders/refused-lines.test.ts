@@ -56,7 +56,12 @@ const rows: [string, string, Expected][] = [
   [
     'no line id',
     'o,,gift_card_order,v,,,1,,USD',
-    { code: 'missing_field', field: 'line_id', orderId: 'o', lineId: null },
+    { code: 'missing_field', field: 'line_id', orderId: 'o', lineId: null, product: 'v' },
+  ],
+  [
+    'a line id with an invisible character, which the corrected line will not have',
+    'o,1\u200b,gift_card_order,v,,,1,,USD',
+    { field: 'line_id', orderId: 'o', lineId: null, product: 'v', says: /invisible/ },
   ],
   [
     'an order id with a space at its end',
@@ -282,6 +287,15 @@ describe('a line of a JSON order with a mistake is rejected alone, and its rejec
     const { lines, rejections } = await readDocument(text, 'json');
     expect(lines.map(({ lineId }) => lineId)).toEqual(['2']);
     expect(rejections).toEqual(only({ lineId: '1', field: '/lines/0/quantity' }));
+  });
+
+  it('the product of a rejected line is kept, because the corrected line may have another id', async () => {
+    const text = `{"order_id":"o","currency":"USD","lines":[{"line_id":7,${gift},"quantity":1},"steam"]}`;
+    const { rejections } = await readDocument(text, 'json');
+    expect(rejections.map(({ orderId, lineId, product }) => [orderId, lineId, product])).toEqual([
+      ['o', null, 'v'],
+      ['o', null, null],
+    ]);
   });
 });
 

@@ -37,6 +37,7 @@ const keptColumns = [
   'incarnations.started_at_ms',
   'incarnations.stopped_at_ms',
   'lines.received_at_ms',
+  'rejections.corrected_at_ms',
   'rejections.created_at_ms',
   'requests.received_at_ms',
   'requests.updated_at_ms',

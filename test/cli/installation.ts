@@ -76,13 +76,18 @@ export async function runHere(argv: readonly string[], clock: Clock = fixedClock
 }
 
 /** Runs the program in a new process, as a shell would. */
-export function runProgram(argv: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Finished> {
+export function runProgram(
+  argv: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  input = '',
+): Promise<Finished> {
   return new Promise((done, fail) => {
     const child = spawn(process.execPath, [join(projectRoot, 'bin/order-sync.js'), ...argv], {
       cwd: projectRoot,
       env: { PATH: process.env['PATH'] ?? '', ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['pipe', 'pipe', 'pipe'],
     });
+    child.stdin.end(input);
     let stdout = '';
     let stderr = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => void (stdout += text));

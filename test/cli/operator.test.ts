@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { knownInstallation, type Installation } from './installation.ts';
+import { knownInstallation, runProgram, type Installation } from './installation.ts';
 import { fillOutbox } from './sample-outbox.ts';
 
 const rejected = 'os-kpxngmnkhaycontcxzqnrzgdxp';
@@ -53,7 +53,7 @@ describe('deciding on an entry while no worker runs', () => {
 
   it('keeps its JSON contract', async () => {
     const outbox = await filled();
-    const order = ['resolve', inReview, '--as', 'fulfilled', '--order-number', 'E-7', '--json'];
+    const order = ['resolve', inReview, '--as', 'fulfilled', '--order-number', 'E-7', '--no-units', '--json'];
     expect(JSON.parse((await outbox.run('orders', ...order, ...why)).stdout)).toEqual({
       reference: inReview,
       before: 'needs_review',
@@ -168,5 +168,58 @@ describe('order-sync submit', () => {
     expect((await outbox.run('orders', 'show', '3001')).code).toBe(4);
     expect((await outbox.run('submit', join(outbox.folder, 'none.json'))).code).toBe(4);
     expect((await outbox.run('submit', write(outbox, 'orders.txt', ''))).code).toBe(2);
+  });
+});
+
+describe('the units that a person enters', () => {
+  const order = ['orders', 'resolve', inReview, '--as', 'fulfilled', '--order-number', 'E-7', ...why];
+  const activation = 'LPA:1$smdp.example.com$ABCD-EFGH-1234';
+
+  async function unitsOf(outbox: Installation): Promise<unknown> {
+    const { stdout } = await outbox.run('orders', 'show', inReview, '--json');
+    const shown: { entries: { reference: string; unit_count: number; state: string }[] } = JSON.parse(stdout);
+    return shown.entries.flatMap((entry) => (entry.reference === inReview ? [entry.state, entry.unit_count] : []));
+  }
+
+  it('are read from a file', async () => {
+    const outbox = await filled();
+    const file = join(outbox.folder, 'units.txt');
+    writeFileSync(file, `\n  ${activation}  \r\n`);
+    expect((await outbox.run(...order, '--units', file)).stdout).toBe(`${inReview}: needs_review -> fulfilled\n`);
+    expect(await unitsOf(outbox)).toEqual(['fulfilled', 1]);
+  });
+
+  it('are read from standard input, as JSON', async () => {
+    const outbox = await filled();
+    const argv = [...order, '--units', '-', '--config', outbox.configFile];
+    const { code, stdout } = await runProgram(
+      argv,
+      {},
+      JSON.stringify([{ lpa: activation, iccid: '8988211000000000001' }]),
+    );
+    expect([code, stdout]).toEqual([0, `${inReview}: needs_review -> fulfilled\n`]);
+    expect(await unitsOf(outbox)).toEqual(['fulfilled', 1]);
+  });
+
+  it.each([
+    ['no such file', null, 4, 'There is no file'],
+    ['nothing', '\n', 2, 'no units were entered'],
+    ['an unfinished list', '[{"lpa":"SECRET"', 2, 'must be a JSON list'],
+    ['an unknown field', '[{"kode":"SECRET"}]', 2, 'unit 1 has a field that no unit has: kode'],
+    ['a number', '[{"code":12345678}]', 2, 'unit 1, code, must be text'],
+    ['no field', '[{}]', 2, 'unit 1 must have a field'],
+    ['a control character', 'SECRET\u0007', 2, 'unit 1, code, must not contain control characters'],
+    ['bytes that are no text', Buffer.from([0xff, 0xfe, 0x53]), 2, 'is not text in UTF-8'],
+    ['too much', 'SECRET\n'.repeat(80_000), 2, 'has more than'],
+    ['a code for an eSIM', 'SECRET', 5, '1 of the 1 units do not look like units of this order'],
+  ])('are refused when the file has %s, without showing them', async (_what, content, code, says) => {
+    const outbox = await filled();
+    const file = join(outbox.folder, 'units.txt');
+    if (content !== null) writeFileSync(file, content);
+    const refused = await outbox.run(...order, '--units', file);
+    expect([refused.code, refused.stdout]).toEqual([code, '']);
+    expect(refused.stderr).toContain(says);
+    expect(refused.stderr).not.toMatch(/SECRET|12345678/);
+    expect(await unitsOf(outbox)).toEqual(['needs_review', 0]);
   });
 });

@@ -123,6 +123,9 @@ function checkEntry(world: World, line: AcceptableLine, entry: ResultEntry, orde
       if (order !== undefined) world.violate('I4', `${name} is cancelled, but the API sold it`);
       if (!world.operator.cancelled.has(entry.reference)) world.violate('I4', `${name} is cancelled by nobody`);
       return;
+    case 'needs_manual_delivery':
+      if (!world.operator.resolved.has(entry.reference)) world.violate('I5', `${name} was resolved by nobody`);
+      return checkBought(world, name, entry, order);
     case 'fulfilled':
     case 'refunded':
       return checkBought(world, name, entry, order);
@@ -154,9 +157,9 @@ function checkBought(world: World, name: string, entry: ResultEntry, order: SimO
     world.violate('I5', `${name} has the cost ${entry.cost}, charged was ${moneyText(order.cost)}`);
   // A top-up has no units; its answer can name its eSIM.
   if (order.operation === 'esim_topup') return;
-  // The operator entered that it was bought, without its units.
-  if (world.operator.resolved.has(entry.reference) && entry.units.length === 0) return;
   const units = entry.units.map((unit) => unit.code ?? unit.iccid ?? '');
+  // The operator entered that it was bought, without its units.
+  if (entry.state === 'needs_manual_delivery' && units.length < order.units.length) return;
   if (units.toSorted().join() !== order.units.toSorted().join())
     world.violate('I5', `${name} has the units ${units.join()}, sold were ${order.units.join()}`);
 }

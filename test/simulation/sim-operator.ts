@@ -185,7 +185,11 @@ export class SimOperator {
     // Paid and never delivered: only the supplier can settle it.
     if (order.state === 'failed') return null;
     const isBack = order.state === 'refunded' || order.shownAsRefunded;
-    return { ...resolve, iccids, as: isBack ? 'refunded' : 'fulfilled', orderNumber: order.number };
+    if (isBack) return { ...resolve, iccids, as: 'refunded', orderNumber: order.number };
+    // Of every other order the list of the supplier shows the units.
+    const shown = /[02468]$/.test(order.number) && target.operation !== 'esim_topup' ? order.units : [];
+    const units = shown.map((unit) => (target.operation === 'esim_order' ? { iccid: unit } : { code: unit }));
+    return { ...resolve, iccids, units, as: 'fulfilled', orderNumber: order.number };
   }
 
   #command(worker: SimWorker, command: StoreCommand, onDone: () => void): void {

@@ -149,5 +149,5 @@ export const orders = (box: Outbox): Record<EntryActionName, EntryAction> => ({
   cancel: { action: 'cancel' },
   retry: { action: 'retry' },
   reorder: { action: 'reorder', confirm: referenceOf(box) },
-  resolve: { action: 'resolve', as: 'fulfilled', orderNumber: null, note: 'seen in their list' },
+  resolve: { action: 'resolve', as: 'fulfilled', orderNumber: null, note: 'seen in their list', units: [] },
 });

@@ -1,12 +1,15 @@
 import { Argument, type Command, Option } from 'commander';
 import type { StoreCommand } from '../../core/entry/operator-command.ts';
+import type { Unit } from '../../core/decision/order-answer.ts';
 import { resolutions, type Resolution } from '../../core/entry/operator-decision.ts';
+import { readEnteredUnits } from '../../core/result/entered-units.ts';
 import { iccidSchema } from '../../core/order/order-request.ts';
 import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
 import { addAnswerOptions, configFrom, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../errors.ts';
 import { plainLines, writeAnswer } from '../output.ts';
+import { readShortText } from '../short-text.ts';
 import { cliActor, sendCommand } from '../worker-client.ts';
 
 interface DecisionOptions extends ConfigOptions {
@@ -46,6 +49,8 @@ interface ResolveOptions extends DecisionOptions {
   readonly as: Resolution;
   readonly orderNumber?: string;
   readonly iccid?: readonly string[];
+  /** False: `--no-units`. */
+  readonly units?: string | false;
   readonly note?: string;
 }
 
@@ -57,12 +62,20 @@ function addResolve(orders: Command, context: CliContext): void {
     .addOption(new Option('--as <end>', 'its final state').choices(resolutions).makeOptionMandatory())
     .option('--order-number <number>', "the supplier's number of the order")
     .option('--iccid <iccid...>', 'the delivered eSIMs: a later cancel finds its order by them')
+    .option('--units <file>', 'the delivered units, one code a line or a JSON list; - is standard input')
+    .option('--no-units', 'they are not known: the result asks for delivery by hand')
     .option('--note <text>', 'a sentence for the result that the shop gets');
   addReason(command).action(async (reference: string, options: ResolveOptions) => {
     const { as, orderNumber = null, note = null, iccid = [] } = options;
-    const resolve = { action: 'resolve', reference, as, orderNumber, iccids: iccid.map(checkedIccid), note } as const;
-    await decide({ ...resolve, ...audited(options) }, options, context);
+    const given = { orderNumber, iccids: iccid.map(checkedIccid), units: await unitsOf(options), note };
+    await decide({ action: 'resolve', reference, as, ...given, ...audited(options) }, options, context);
   });
+}
+
+/** Read from a file or standard input, because every user of the machine can see the arguments of a command. */
+async function unitsOf({ units }: ResolveOptions): Promise<Unit[] | undefined> {
+  if (units === undefined) return undefined;
+  return units === false ? [] : [...readEnteredUnits(await readShortText(units))];
 }
 
 function checkedIccid(text: string): string {

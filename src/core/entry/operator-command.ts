@@ -3,6 +3,7 @@ import { entryStates } from './states.ts';
 import { operations } from '../order/operation.ts';
 import { resolutions } from './operator-decision.ts';
 import { entryExplanationSchema, queueExplanationSchema } from './queue-explanation.ts';
+import { enteredUnitsSchema } from '../result/entered-units.ts';
 import { iccidSchema, orderLimits, orderRulesSchema, sourceSchema } from '../order/order-request.ts';
 
 // What the command line asks a running worker to do. Both have the same version, so the shape is no contract.
@@ -48,6 +49,7 @@ export const operatorCommandSchema = z.discriminatedUnion('action', [
     as: z.enum(resolutions),
     orderNumber: text(128).nullable(),
     iccids: z.array(iccidSchema).max(orderLimits.esimQuantity).default([]),
+    units: enteredUnitsSchema.optional(),
     note: text(400).nullable(),
     ...who,
   }),

@@ -1,8 +1,10 @@
 import { allowedActions, type ActionSubject, type EntryActionName, type EntryState } from './states.ts';
+import type { Unit } from '../decision/order-answer.ts';
 import type { ReferencedPurchase } from '../order/purchase.ts';
 import type { OutcomeRow } from '../decision/outcome.ts';
 import { judgeResend } from '../decision/resend.ts';
 import { outcomeKnown } from '../decision/settlement.ts';
+import { unitsByPerson } from './units-by-person.ts';
 
 export const resolutions = ['fulfilled', 'rejected', 'refunded'] as const;
 export type Resolution = (typeof resolutions)[number];
@@ -16,6 +18,8 @@ export type EntryAction =
       readonly orderNumber: string | null;
       /** The eSIMs of the order: a later cancel is looked up by it. Absent: the person did not name them. */
       readonly iccids?: readonly string[];
+      /** The units that the person has from the supplier; empty: they know of none. Absent: they did not say. */
+      readonly units?: readonly Unit[] | undefined;
       /** A sentence for the result. */
       readonly note: string | null;
     }
@@ -23,7 +27,9 @@ export type EntryAction =
   | { readonly action: 'reorder'; readonly confirm: string };
 
 /** What is known about the entry when a person acts on it. */
-export interface OperatorFacts extends ActionSubject, Pick<ReferencedPurchase, 'reference' | 'operation' | 'quantity'> {
+export interface OperatorFacts
+  extends ActionSubject,
+    Pick<ReferencedPurchase, 'reference' | 'operation' | 'variant' | 'plan' | 'quantity'> {
   readonly nextStep: 'send' | 'lookup';
   readonly dueAtMs: number;
   readonly settlementDelayEndMs: number | null;
@@ -35,7 +41,7 @@ export interface OperatorFacts extends ActionSubject, Pick<ReferencedPurchase, '
   readonly notAfterMs: number | null;
   readonly orderNumber: string | null;
   readonly errorCode: string | null;
-  readonly unitCount: number;
+  readonly units: readonly Unit[];
   readonly reviewReason: string | null;
   /** A call for it is in flight; a lookup does not change the state. */
   readonly callOpen: boolean;
@@ -61,6 +67,8 @@ export interface OperatorMove {
   /** `keep`: the error of the last attempt stays. */
   readonly error: 'keep' | null | { readonly code: string; readonly message: string };
   readonly orderNumber: string | null;
+  /** All units of the entry; null: as they were. */
+  readonly units: readonly Unit[] | null;
   /** Whether the retry schedule begins again. */
   readonly restartsSchedule: boolean;
   /** Whether another entry, under a new reference, replaces it. */
@@ -78,7 +86,7 @@ const taken: ReadonlySet<OutcomeRow | null> = new Set<OutcomeRow | null>(['accep
 
 /** Whether something may have been bought under its reference. A row that this version does not know proves nothing. */
 function mayBeBought(facts: OperatorFacts): boolean {
-  if (facts.outcomeUnknown || facts.orderNumber !== null || facts.unitCount > 0 || taken.has(facts.row)) return true;
+  if (facts.outcomeUnknown || facts.orderNumber !== null || facts.units.length > 0 || taken.has(facts.row)) return true;
   return facts.row === null && facts.firstSentAtMs !== null;
 }
 
@@ -94,6 +102,7 @@ function unchanged(facts: OperatorFacts): OperatorMove {
     heldFrom,
     error: 'keep',
     orderNumber,
+    units: null,
     restartsSchedule: false,
     reorders: false,
   };
@@ -214,7 +223,9 @@ function resolve(facts: OperatorFacts, order: ResolveAction): OperatorVerdict {
       'give --order-number from the list of the supplier, or --note with what you know',
     );
   }
-  return { ok: true, move: { ...resolved(facts, order), error: null } };
+  const entered = unitsByPerson(facts, order.as, order.units);
+  if (!entered.ok) return entered;
+  return { ok: true, move: { ...resolved(facts, order), units: entered.units, error: null } };
 }
 
 function resolved(facts: OperatorFacts, order: ResolveAction): OperatorMove {
@@ -224,10 +235,12 @@ function resolved(facts: OperatorFacts, order: ResolveAction): OperatorMove {
 
 /** A person found that nothing was bought: refused while there is evidence that something was. */
 function resolveAsRejected(facts: OperatorFacts, order: ResolveAction): OperatorVerdict {
-  const { reference, orderNumber, unitCount } = facts;
-  if (unitCount > 0) {
+  const { reference, orderNumber, units } = facts;
+  const entered = unitsByPerson(facts, order.as, order.units);
+  if (!entered.ok) return entered;
+  if (units.length > 0) {
     return refuse(
-      `${unitCount} units of ${reference} were delivered, so it was bought`,
+      `${units.length} units of ${reference} were delivered, so it was bought`,
       'resolve it as fulfilled, or as refunded when the money is back',
     );
   }

@@ -3,20 +3,37 @@ import { entryStates, type EntryState } from '../entry/states.ts';
 import type { Operation } from '../order/operation.ts';
 import type { Unit } from '../decision/order-answer.ts';
 
-/** The state of a whole order. `completed`: every line was bought, or its cancel was confirmed. */
-type OrderState = 'completed' | 'partial' | 'failed' | 'needs_review' | 'in_progress';
+/**
+ * The state of a whole order. `completed`: every line was bought, or its cancel was confirmed. `needs_manual_delivery`: the
+ * worker has done its part, and units that a person found to be bought are to be delivered by hand.
+ */
+export const orderStates = [
+  'completed',
+  'partial',
+  'failed',
+  'needs_review',
+  'needs_manual_delivery',
+  'in_progress',
+] as const;
+type OrderState = (typeof orderStates)[number];
+
+/** `needs_manual_delivery`: a person found that it was bought, and units are missing. The worker does nothing more. */
+export const resultEntryStates = [...entryStates, 'needs_manual_delivery'] as const;
+export type ResultEntryState = (typeof resultEntryStates)[number];
 
 /**
  * The state of a line in a result: that of one of its entries; `partial` when all entries ended and only some were bought;
  * `rejected` for a line that was never accepted.
  */
-export const lineStates = [...entryStates, 'partial'] as const;
+export const lineStates = [...resultEntryStates, 'partial'] as const;
 export type LineState = (typeof lineStates)[number];
 
 export interface ResultEntry {
   readonly reference: string;
   readonly operation: Operation;
-  readonly state: EntryState;
+  readonly state: ResultEntryState;
+  /** Who resolved it by hand; null: the answers of the API did. */
+  readonly resolved_by: string | null;
   readonly order_number: string | null;
   readonly currency: string | null;
   readonly cost: string | null;
@@ -53,8 +70,9 @@ export interface ResultDocument {
 }
 
 /** The state of a line from those of its entries: the one that a person must see first. */
-export function lineStateOf(states: readonly EntryState[]): LineState {
+export function lineStateOf(states: readonly ResultEntryState[]): LineState {
   const haveEnded = states.every((state) => ended.includes(state));
+  if (haveEnded && states.includes('needs_manual_delivery')) return 'needs_manual_delivery';
   const successes = states.filter((state) => bought.includes(state)).length;
   // If the shop read "rejected", it would refund units that its customer has.
   if (haveEnded && successes > 0 && successes < states.length) return 'partial';
@@ -76,11 +94,20 @@ export function lineStateOf(states: readonly EntryState[]): LineState {
 }
 
 const bought: readonly LineState[] = ['fulfilled', 'refunded'];
-const ended: readonly LineState[] = ['fulfilled', 'refunded', 'rejected', 'expired', 'cancelled', 'partial'];
+const ended: readonly LineState[] = [
+  'fulfilled',
+  'needs_manual_delivery',
+  'refunded',
+  'rejected',
+  'expired',
+  'cancelled',
+  'partial',
+];
 
 export function orderStateOf(lines: readonly LineState[]): OrderState {
   if (lines.includes('needs_review')) return 'needs_review';
   if (!lines.every((state) => ended.includes(state))) return 'in_progress';
+  if (lines.includes('needs_manual_delivery')) return 'needs_manual_delivery';
   const successes = lines.filter((state) => bought.includes(state)).length;
   if (successes === lines.length) return 'completed';
   return successes === 0 && !lines.includes('partial') ? 'failed' : 'partial';

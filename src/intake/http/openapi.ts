@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { orderHeadSchema, orderLimits, orderLineSchema } from '../../core/order/order-request.ts';
 import { entryStates } from '../../core/entry/states.ts';
-import { lineStates } from '../../core/result/result-document.ts';
+import { lineStates, orderStates, resultEntryStates } from '../../core/result/result-document.ts';
 import { operations } from '../../core/order/operation.ts';
 import { type ProblemCode, problemKinds } from './problem.ts';
 
@@ -14,7 +14,6 @@ export const orderSchema = orderHeadSchema
   })
   .meta({ id: 'Order', description: 'One order of a shop. Source and order_id identify it permanently.' });
 
-const orderStates = ['completed', 'partial', 'failed', 'needs_review', 'in_progress'] as const;
 const errorSchema = z.strictObject({ code: z.string(), message: z.string(), action: z.string().nullable() });
 
 export const acknowledgementSchema = z
@@ -48,7 +47,10 @@ export const resultSchema = z
           z.strictObject({
             reference: z.string(),
             operation: z.enum(operations),
-            state: z.enum(entryStates),
+            state: z
+              .enum(resultEntryStates)
+              .describe('needs_manual_delivery: a person found that it was bought, and units are missing.'),
+            resolved_by: z.string().nullable().describe('Who resolved it by hand; null: the answers of the API did.'),
             order_number: z.string().nullable(),
             currency: z.string().nullable(),
             cost: z.string().nullable(),

@@ -1,6 +1,7 @@
+import type { Unit } from '../../core/decision/order-answer.ts';
 import { outcomeRowFrom } from '../../core/decision/outcome.ts';
 import { readScope, scopeFrom } from '../../core/scopes/scope.ts';
-import { decideAction, type OperatorFacts } from '../../core/entry/operator-decision.ts';
+import { decideAction, type EntryAction, type OperatorFacts } from '../../core/entry/operator-decision.ts';
 import { familyOf } from '../../core/order/operation.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
@@ -75,8 +76,9 @@ export class SqliteOperator implements Operator {
       // A held entry shows why it is held.
       const reviewReason = move.state === 'held' ? command.reason : move.reviewReason;
       const newReference = move.reorders ? this.#entries.reorder(row, nowMs) : null;
-      if (!move.reorders) this.#entries.applyCommand(row, { ...move, reviewReason }, nowMs);
-      if (order.action === 'resolve') this.#rememberEsims(row, order.iccids ?? []);
+      const resolvedBy = order.action === 'resolve' ? command.actor : null;
+      if (!move.reorders) this.#entries.applyCommand(row, { ...move, reviewReason, resolvedBy }, nowMs);
+      if (order.action === 'resolve') this.#rememberEsims(row, [...(order.iccids ?? []), ...iccidsOf(row, move.units)]);
       this.#audit.record({
         ...command,
         action: order.action,
@@ -84,7 +86,7 @@ export class SqliteOperator implements Operator {
         detail: {
           before: auditedFields(row),
           after: auditedFields(this.#statements.find.get(reference) ?? row),
-          ...(order.action === 'resolve' ? { as: order.as, note: order.note, iccids: order.iccids ?? [] } : {}),
+          ...(order.action === 'resolve' ? auditedResolution(order) : {}),
           ...(newReference === null ? {} : { new_reference: newReference }),
         },
       });
@@ -172,13 +174,26 @@ export class SqliteOperator implements Operator {
       notAfterMs: row.not_after_ms,
       orderNumber: row.order_number,
       errorCode: row.error_code,
-      unitCount: unitsFrom(row.units).length,
+      units: unitsFrom(row.units),
+      variant: row.variant,
+      plan: row.plan,
       quantity: row.quantity,
       reviewReason: row.review_reason,
       callOpen: this.#statements.openCall.get(row.id) !== undefined,
       canLookUp: command.lookupFamilies.includes(familyOf(row.operation)) && isOriginKnown,
     };
   }
+}
+
+/** What the audit log keeps of a resolution: never a code. */
+function auditedResolution({ as, note, iccids = [], units }: Extract<EntryAction, { action: 'resolve' }>): object {
+  return { as, note, iccids, units_entered: units?.length ?? null };
+}
+
+/** The eSIMs among the units of an order. */
+function iccidsOf(row: EntryRow, units: readonly Unit[] | null): readonly string[] {
+  if (row.operation !== 'esim_order') return [];
+  return (units ?? []).flatMap(({ iccid }) => iccid ?? []);
 }
 
 /** What the audit log keeps of an entry, before and after a command. */

@@ -1,5 +1,6 @@
 import { isoTime } from '../../core/clock.ts';
 import type { EntryState } from '../../core/entry/states.ts';
+import type { Unit } from '../../core/decision/order-answer.ts';
 import type { Operation } from '../../core/order/operation.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import {
@@ -9,6 +10,7 @@ import {
   type ResultEntry,
   type ResultLine,
 } from '../../core/result/result-document.ts';
+import { missingUnits } from '../../core/result/missing-units.ts';
 import { clientActionFor } from '../../core/decision/wholesale-errors.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import { readRejectedLines } from './rejected-lines.ts';
@@ -29,6 +31,10 @@ interface LineEntryRow {
   readonly operation: Operation;
   readonly state: EntryState;
   readonly replaced: number;
+  readonly variant: string | null;
+  readonly plan: string | null;
+  readonly quantity: number | null;
+  readonly resolved_by: string | null;
   readonly order_number: string | null;
   readonly currency: string | null;
   readonly charged_currency: string | null;
@@ -43,7 +49,7 @@ const selectRequest = statementOf<[number], RequestRow>(
   'SELECT source, order_id, metadata, version, updated_at_ms FROM requests WHERE id = ?',
 );
 const selectEntries = statementOf<[number], LineEntryRow>(`
-  SELECT l.line_id, l.extra, e.reference, e.operation, e.state, e.replaced, e.order_number, e.currency, e.charged_currency, e.cost, e.units,
+  SELECT l.line_id, l.extra, e.reference, e.operation, e.state, e.replaced, e.variant, e.plan, e.quantity, e.resolved_by, e.order_number, e.currency, e.charged_currency, e.cost, e.units,
          e.error_code, e.error_message, e.review_reason
   FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = +? ORDER BY l.id, e.generation, e.part`);
 const inReview: readonly EntryState[] = ['needs_review', 'held'];
@@ -62,15 +68,23 @@ function errorOf(row: LineEntryRow): ResultEntry['error'] {
   };
 }
 
+/** What a person found to be bought is delivered only as far as its units are known. */
+function stateOf(row: LineEntryRow, units: readonly Unit[]): ResultEntry['state'] {
+  if (row.state !== 'fulfilled' || row.resolved_by === null) return row.state;
+  return missingUnits({ ...row, orderNumber: row.order_number }, units) > 0 ? 'needs_manual_delivery' : 'fulfilled';
+}
+
 function entryOf(row: LineEntryRow): ResultEntry {
+  const units = unitsFrom(row.units);
   return {
     reference: row.reference,
     operation: row.operation,
-    state: row.state,
+    state: stateOf(row, units),
+    resolved_by: row.resolved_by,
     order_number: row.order_number,
     currency: row.charged_currency ?? row.currency,
     cost: row.cost,
-    units: unitsFrom(row.units),
+    units,
     error: errorOf(row),
   };
 }
@@ -84,12 +98,13 @@ export function readResultDocument(
   const request = selectRequest(database).get(requestId);
   assert(request !== undefined, `request ${requestId} exists`);
   const rows = selectEntries(database).all(requestId);
-  const lines = new Map<string, { extra: string; entries: ResultEntry[]; states: EntryState[] }>();
+  const lines = new Map<string, { extra: string; entries: ResultEntry[]; states: ResultEntry['state'][] }>();
   for (const row of rows) {
     const line = lines.get(row.line_id) ?? { extra: row.extra, entries: [], states: [] };
-    line.entries.push(entryOf(row));
+    const entry = entryOf(row);
+    line.entries.push(entry);
     // A replaced entry says nothing about the line any more.
-    if (row.replaced === 0) line.states.push(row.state);
+    if (row.replaced === 0) line.states.push(entry.state);
     lines.set(row.line_id, line);
   }
   const accepted = [...lines].map(([lineId, line]): ResultLine => {

@@ -61,7 +61,8 @@ function stateStatements(database: Sqlite) {
       `UPDATE entries SET state = :state, next_step = :nextStep, due_at_ms = :dueAtMs, outcome_unknown = :outcomeUnknown,
          settlement_delay_end_ms = :settlementDelayEndMs, review_reason = :reviewReason,
          settlement_delay_end_mono = CASE WHEN :settlementDelayEndMs IS NULL THEN NULL ELSE settlement_delay_end_mono END, held_from = :heldFrom,
-         order_number = coalesce(order_number, :orderNumber), tries = CASE WHEN :restartsSchedule = 1 THEN 0 ELSE tries END, absences = 0,
+         order_number = coalesce(order_number, :orderNumber), units = coalesce(:units, units),
+         resolved_by = coalesce(:resolvedBy, resolved_by), tries = CASE WHEN :restartsSchedule = 1 THEN 0 ELSE tries END, absences = 0,
          error_code = CASE WHEN :keepError = 1 THEN error_code ELSE :errorCode END,
          error_message = CASE WHEN :keepError = 1 THEN error_message ELSE :errorMessage END,
          error_buffered = CASE WHEN :keepError = 1 THEN error_buffered ELSE 0 END, updated_at_ms = :nowMs,
@@ -195,9 +196,9 @@ export class EntryChanges {
     if (reported.has(state) && (row.state !== state || answer !== null)) this.#report(row, nowMs);
   }
 
-  /** Performs what a person decided. Fails while a call for the entry is in flight. */
-  applyCommand(row: EntryRow, move: OperatorMove, nowMs: number): void {
-    const { state, error } = move;
+  /** Performs what a person decided; `resolvedBy` is who settled the entry. Fails while a call for it is in flight. */
+  applyCommand(row: EntryRow, move: OperatorMove & { readonly resolvedBy: string | null }, nowMs: number): void {
+    const { state, error, units } = move;
     this.#change(
       row,
       state,
@@ -210,6 +211,8 @@ export class EntryChanges {
         reviewReason: move.reviewReason,
         heldFrom: move.heldFrom,
         orderNumber: move.orderNumber,
+        units: units === null || units.length === 0 ? null : JSON.stringify(units),
+        resolvedBy: move.resolvedBy,
         restartsSchedule: move.restartsSchedule ? 1 : 0,
         keepError: error === 'keep' ? 1 : 0,
         errorCode: error === 'keep' ? null : (error?.code ?? null),

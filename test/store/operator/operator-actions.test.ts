@@ -23,7 +23,14 @@ const takenBack = {
   error_message: 'cancelled by a person before it was bought; nothing was charged',
   settled_at_ms: nowMs,
 };
-const done = { state: 'fulfilled', error_code: null, error_message: null, review_reason: null, settled_at_ms: nowMs };
+const done = {
+  state: 'fulfilled',
+  resolved_by: 'cli:anna',
+  error_code: null,
+  error_message: null,
+  review_reason: null,
+  settled_at_ms: nowMs,
+};
 
 /** The fields that each allowed command changes. Every pair that is not listed is refused. */
 const changes: Partial<Record<`${Situation}: ${EntryActionName}`, Row>> = {

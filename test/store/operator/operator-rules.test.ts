@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { EntryActionName } from '../../../src/core/entry/states.ts';
+import { resultSchema } from '../../../src/intake/http/openapi.ts';
 import { answer, close, fulfilled, line, nothing, Outbox } from '../../support/outbox.ts';
 import {
   act,
@@ -80,16 +81,86 @@ describe('an entry of unknown outcome', () => {
 });
 
 describe('an entry that a person resolves', () => {
+  const bought = { action: 'resolve', as: 'fulfilled', orderNumber: 'GC-77', note: null } as const;
+
   it('as bought gets the order number that the person found in the list of the supplier', async () => {
     const box = await standingIn('needs_review, outcome unknown');
-    const order = { action: 'resolve', as: 'fulfilled', orderNumber: 'GC-77', note: null } as const;
-    await expect(act(box, { ...order, orderNumber: null })).rejects.toMatchObject({ code: 'REFUSED' });
+    const order = { ...bought, units: [{ code: 'AAAA-1111' }] };
+    await expect(act(box, { ...order, orderNumber: null, units: [] })).rejects.toThrow('without an order number');
     await act(box, order);
     const [due] = await box.store.results.dueDeliveries('folder', nowMs, 1);
     expect(due?.document).toMatchObject({
       state: 'completed',
-      lines: [{ entries: [{ order_number: 'GC-77', error: null }] }],
+      lines: [{ state: 'fulfilled', entries: [{ order_number: 'GC-77', error: null, resolved_by: 'cli:anna' }] }],
     });
+    expect(due?.document.lines[0]?.entries[0]?.units).toEqual([{ code: 'AAAA-1111' }]);
+  });
+
+  it('as bought, of which nobody knows the units, is to be delivered by hand', async () => {
+    const box = await standingIn('needs_review, outcome unknown');
+    await expect(act(box, bought)).rejects.toMatchObject({
+      message: expect.stringContaining('1 of the 1 units'),
+      hint: expect.stringContaining('--no-units'),
+    });
+    await act(box, { ...bought, units: [] });
+    const [due] = await box.store.results.dueDeliveries('folder', nowMs, 1);
+    expect(due?.document).toMatchObject({
+      state: 'needs_manual_delivery',
+      lines: [
+        { state: 'needs_manual_delivery', entries: [{ state: 'needs_manual_delivery', resolved_by: 'cli:anna' }] },
+      ],
+    });
+    expect(resultSchema.parse(due?.document)).toEqual(due?.document);
+  });
+
+  it('keeps the units that the API delivered, and says when some are still missing', async () => {
+    const box = await Outbox.open();
+    onTestFinished(() => box.close());
+    await box.accept([line({ quantity: 3 })]);
+    await settle(box, review({ row: 'accepted', error: null, answer }));
+    await act(box, { ...bought, orderNumber: 'GC-1', units: [{ code: 'BBBB-2222' }] });
+    const { document } = box.store.read.resultDocument(1);
+    expect(document.state).toBe('needs_manual_delivery');
+    expect(document.lines[0]?.entries[0]?.units).toEqual([{ code: 'BBBB-2222' }, { code: 'SECRET-CODE' }]);
+  });
+
+  it('needs no word about units where all of them were delivered', async () => {
+    const box = await standingIn('pending');
+    await settle(box, review({ row: 'accepted', error: null, answer }));
+    await act(box, { ...bought, orderNumber: 'GC-1' });
+    expect(box.store.read.resultDocument(1).document).toMatchObject({ state: 'completed' });
+  });
+
+  it.each([
+    ['a placeholder', [{ code: 'PENDING' }], 'do not look like units'],
+    ['the name of the product', [{ code: 'steam-10' }], 'do not look like units'],
+    ['a serial number alone', [{ serial: 'S-1' }], 'do not look like units'],
+    ['more than were ordered', [{ code: 'AAAA-1111' }, { code: 'BBBB-2222' }], 'more than the 1'],
+    ['one of them twice', [{ code: 'AAAA-1111' }, { code: 'aaaa 1111' }], 'twice'],
+  ])('is refused with units that are %s, without showing them, and nothing changes', async (_why, units, says) => {
+    const box = await standingIn('needs_review, outcome unknown');
+    const before = everything(box);
+    const error: unknown = await act(box, { ...bought, units }).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: 'REFUSED', message: expect.stringContaining(says) });
+    expect(JSON.stringify(error)).not.toContain('1111');
+    expect(everything(box)).toEqual(before);
+  });
+
+  it('as not bought or refunded brings no units', async () => {
+    const box = await standingIn('needs_review, outcome unknown');
+    for (const as of ['rejected', 'refunded'] as const) {
+      await expect(act(box, { ...bought, as, units: [{ code: 'AAAA-1111' }] })).rejects.toThrow(`no units as ${as}`);
+    }
+    await act(box, { ...bought, as: 'refunded', units: [] });
+    const { state, lines } = box.store.read.resultDocument(1).document;
+    expect([state, lines[0]?.entries[0]?.resolved_by]).toEqual(['completed', 'cli:anna']);
+  });
+
+  it('leaves no code in the audit log', async () => {
+    const box = await standingIn('needs_review, outcome unknown');
+    await act(box, { ...bought, units: [{ code: 'AAAA-1111' }] });
+    expect(JSON.stringify(box.auditLog())).not.toContain('AAAA');
+    expect(box.auditLog().at(-1)).toMatchObject({ detail: expect.stringContaining('"units_entered":1') });
   });
 
   it('as not bought is refused when the API accepted the order', async () => {
@@ -162,7 +233,14 @@ describe('a re-order', () => {
 
 describe('the eSIMs that a person names when resolving an order', () => {
   const iccid = '8988211000000000001';
-  const order = { action: 'resolve', as: 'fulfilled', orderNumber: 'ES-7', note: null, iccids: [iccid] } as const;
+  const order = {
+    action: 'resolve',
+    as: 'fulfilled',
+    orderNumber: 'ES-7',
+    note: null,
+    iccids: [iccid],
+    units: [],
+  } as const;
   const cancelOf = (target: string) =>
     line({ orderId: 'c', operation: 'esim_cancel', variant: null, iccid: target, quantity: null, currency: null });
 

@@ -2,7 +2,7 @@ import { judgeUnits, type OrderOfUnits } from '../decision/believable-units.ts';
 import type { Unit } from '../decision/order-answer.ts';
 import { withDelivered } from '../result/delivered-units.ts';
 import { missingUnits } from '../result/missing-units.ts';
-import type { Resolution } from './operator-decision.ts';
+import type { EntryState } from './states.ts';
 
 interface Resolved extends OrderOfUnits {
   /** What the API delivered so far. */
@@ -19,7 +19,7 @@ const refuse = (why: string, hint: string): Entered => ({ ok: false, why, hint }
  * The units of an entry that a person resolves: those that they entered, and those that the API delivered. `entered` is
  * undefined where the person said nothing, and empty where they know of none. No sentence has a code in it.
  */
-export function unitsByPerson(order: Resolved, as: Resolution, entered: readonly Unit[] | undefined): Entered {
+export function unitsByPerson(order: Resolved, as: EntryState, entered: readonly Unit[] | undefined): Entered {
   const { reference, units: before } = order;
   if (as !== 'fulfilled') {
     if (entered === undefined || entered.length === 0) return { ok: true, units: before };

@@ -1,6 +1,11 @@
 import type { ClockReading } from '../core/time/api-time.ts';
-import type { CheckStatus, HealthCheck } from './health-server.ts';
+import type { Clock } from '../core/clock.ts';
 import type { Store } from '../store/store.ts';
+import type { CheckStatus, HealthCheck } from './health-server.ts';
+import { keptAnswer } from './kept-answer.ts';
+
+/** How old the counts of the attention list may be, in ms. */
+const countsKeptForMs = 1000;
 
 /** The parts that are checked. */
 interface CheckedParts {
@@ -10,10 +15,13 @@ interface CheckedParts {
   readonly webhook: { health(): CheckStatus } | null;
   readonly reloader: { health(): CheckStatus } | null;
   readonly apiClock: { read(): ClockReading };
+  readonly clock: Pick<Clock, 'monoMs'>;
 }
 
 /** The checks of `/healthz`. Only what keeps the worker from accepting and recording orders makes it unready. */
-export function healthChecks({ store, progress, intake, webhook, reloader, apiClock }: CheckedParts): HealthCheck[] {
+export function healthChecks(parts: CheckedParts): HealthCheck[] {
+  const { store, progress, intake, webhook, reloader, apiClock } = parts;
+  const attention = keptAnswer(() => store.read.attentionCounts(), countsKeptForMs, parts.clock);
   const database = async (): Promise<CheckStatus> => {
     await store.checkHealth();
     return 'pass';
@@ -28,6 +36,13 @@ export function healthChecks({ store, progress, intake, webhook, reloader, apiCl
       name: 'submission',
       readiness: false,
       check: async () => ((await store.submission.pauses.all()).length === 0 ? 'pass' : 'warn'),
+    },
+    // How many rows of the attention list there are, by kind: what they say is for those who may read the outbox.
+    {
+      name: 'attention',
+      readiness: false,
+      check: () => (Object.keys(attention()).length === 0 ? 'pass' : 'warn'),
+      details: () => (Object.keys(attention()).length === 0 ? null : attention()),
     },
     {
       name: 'clock',

@@ -83,8 +83,13 @@ async function runChecks(checks: readonly HealthCheck[]): Promise<Record<string,
 
 function detailsOf(checks: readonly HealthCheck[]): Record<string, unknown> | null {
   const known = checks.flatMap(({ name, details }): [string, unknown][] => {
-    const shown = details?.() ?? null;
-    return shown === null ? [] : [[name, shown]];
+    try {
+      const shown = details?.() ?? null;
+      return shown === null ? [] : [[name, shown]];
+    } catch {
+      // Its check fails, too.
+      return [];
+    }
   });
   return known.length === 0 ? null : Object.fromEntries(known);
 }

@@ -46,6 +46,10 @@ export async function performCommand(
       const done = await store.operator.actOnEntry({ ...request, ...at });
       return { kind: 'entry', ...done };
     }
+    case 'acknowledge': {
+      const { which, actor, reason } = command;
+      return { kind: 'acknowledged', ...(await store.operator.acknowledge({ which, actor, reason, nowMs })) };
+    }
     case 'pause': {
       const { scope, actor, reason } = command;
       checkKey(scope, settings);
@@ -105,5 +109,6 @@ export function loggable(command: StoreCommand): Record<string, unknown> {
   if (command.action === 'submit') return { action: command.action, lines: command.lines.length };
   if (command.action === 'rewrite_results') return { ...command };
   const { action, actor, reason } = command;
+  if (action === 'acknowledge') return { action, which: command.which, actor, reason };
   return { action, subject: 'scope' in command ? command.scope : command.reference, actor, reason };
 }

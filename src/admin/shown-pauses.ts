@@ -1,10 +1,11 @@
 import { isoTime, type Clock } from '../core/clock.ts';
 import type { OutboxReader } from '../store/read/outbox-reader.ts';
 import type { PauseEffect } from '../store/read/pause-effects.ts';
+import { keptAnswer } from './kept-answer.ts';
 
 /** So many are shown; the rest is counted. */
 const mostShown = 50;
-/** How old an answer may be, in ms: whoever may ask for the health must not make the worker count a large backlog all the time. */
+/** How old an answer may be, in ms. */
 const keptForMs = 1000;
 
 /** What `/healthz` shows of the pauses. Their messages are left out: they may have what the API wrote. */
@@ -20,14 +21,7 @@ export interface ShownPauses {
 
 /** Shows the pauses that hold up the most. An answer may be a second old. */
 export function pausesShown(read: Pick<OutboxReader, 'pauses'>, clock: Pick<Clock, 'monoMs'>): () => ShownPauses {
-  let kept: { readonly shown: ShownPauses; readonly untilMono: number } | null = null;
-  return () => {
-    const nowMono = clock.monoMs();
-    if (kept === null || nowMono >= kept.untilMono) {
-      kept = { shown: shownOf(read.pauses()), untilMono: nowMono + keptForMs };
-    }
-    return kept.shown;
-  };
+  return keptAnswer(() => shownOf(read.pauses()), keptForMs, clock);
 }
 
 function shownOf(all: readonly PauseEffect[]): ShownPauses {

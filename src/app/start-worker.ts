@@ -204,7 +204,7 @@ async function startAdminServer(
     if (intake.shops.some(({ rest }) => rest !== null) && !checks.includes(readBackCheck)) checks.push(readBackCheck);
   };
   const reloader = buildReloader(deps, { ...parts, gate, onUse }, current);
-  checks.push(...healthChecks({ store, progress: parts.progress, intake: folder, webhook, reloader, apiClock }));
+  checks.push(...healthChecks({ store, clock, progress: parts.progress, intake: folder, webhook, reloader, apiClock }));
   onUse(config);
 
   const admin = await startAdmin(

@@ -1,13 +1,24 @@
-import type { Attention } from '../store/read/outbox-reader.ts';
+import type { Attention, AttentionCounts } from '../store/read/attention.ts';
 import { renderTable, shortTime } from './output.ts';
 
-/** The attention list as text; nothing when it is empty. */
+/** Rows of the attention list as text, with what to do about each kind; nothing when there are none. */
 export function attentionTable(rows: readonly Attention[]): string {
-  return rows.length === 0 ? '' : renderTable(['ATTENTION', 'SINCE', 'CONCERNS', 'REASON'], rows.map(attentionRow));
+  if (rows.length === 0) return '';
+  const header = ['ATTENTION', 'ID', 'SINCE', 'CONCERNS', 'WHAT HAPPENED'];
+  const actions = new Map(rows.map(({ kind, whatToDo }) => [`${kind} ${whatToDo}`, [kind, whatToDo]]));
+  return `${renderTable(header, rows.map(attentionRow))}\n${renderTable(['WHAT TO DO', ''], [...actions.values()])}`;
 }
 
-function attentionRow(row: Attention): string[] {
-  const concerns = [row.source, row.orderId, row.lineId].filter((it) => it !== null).join('/');
-  const reason = [row.reason, row.message].filter((it) => it !== null && it !== '').join(': ');
-  return [row.reference ?? row.kind, shortTime(row.since), row.scope ?? concerns, reason];
+function attentionRow({ kind, id, since, scope, source, orderId, lineId, code, message }: Attention): string[] {
+  const concerns = [source, orderId, lineId].filter((it) => it !== null).join('/');
+  const happened = [code, message].filter((it) => it !== null && it !== '').join(': ');
+  return [kind, id, shortTime(since), scope ?? concerns, happened];
+}
+
+/** `3 need attention: 2 rejected, 1 pause`; nothing when there are none. */
+export function attentionTotal(counts: AttentionCounts): string {
+  const kinds = Object.entries(counts);
+  const total = kinds.reduce((sum, [, count]) => sum + count, 0);
+  if (total === 0) return '';
+  return `${total} need attention: ${kinds.map(([kind, count]) => `${count} ${kind}`).join(', ')}\n`;
 }

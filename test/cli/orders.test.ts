@@ -284,11 +284,13 @@ describe('order-sync orders list --attention', () => {
     const outbox = await filled();
     const { stdout } = await outbox.run('orders', 'list', '--attention');
     expect(stdout).toMatch(
-      /ORDER[^]*\n2 +[^]*\nATTENTION +SINCE +CONCERNS +REASON\npause +\S+ \S+ +balance:EUR +insufficient_balance: Balance too low\n$/,
+      /ORDER[^]*\n2 +[^]*\nATTENTION +ID[^]*\npause +pause:balance:EUR +\S+ \S+ +balance:EUR +insufficient_balance: Balance too low\n[^]*WHAT TO DO/,
     );
     const report = JSON.parse((await outbox.run('orders', 'list', '--attention', '--json')).stdout);
-    expect(report.attention).toMatchObject([{ kind: 'pause', scope: 'balance:EUR', order_id: null }]);
-    for (const other of [[], ['--attention', '--source', 'shop1'], ['--attention', '--before', '2']]) {
+    expect(report.attention).toEqual(JSON.parse((await outbox.run('queue', 'status', '--json')).stdout).attention);
+    const ofShop = await outbox.run('orders', 'list', '--attention', '--source', 'shop1', '--json');
+    expect(JSON.parse(ofShop.stdout).attention).toHaveLength(3);
+    for (const other of [[], ['--attention', '--state', 'pending'], ['--attention', '--before', '2']]) {
       const { stdout: text } = await outbox.run('orders', 'list', '--json', ...other);
       expect(JSON.parse(text)).not.toHaveProperty('attention');
     }
@@ -312,10 +314,19 @@ describe('order-sync queue status', () => {
       PAUSED       SINCE                 BY      HOLDS UP  REASON
       balance:EUR  2026-11-21 11:00:00Z  worker  0         insufficient_balance: Balance too low
 
-      ATTENTION                      SINCE                 CONCERNS      REASON
-      os-6kaxc2lkdkxasrz3ryxnk4zzla  2026-11-21 11:00:02Z  shop1/1002/1  the reference has expired
-      rejection                      2026-11-21 11:00:00Z  shop1/1001/3  invalid_field: line 4, quantity: must be at least 1
-      pause                          2026-11-21 11:00:00Z  balance:EUR   insufficient_balance: Balance too low
+      4 need attention: 1 needs_review, 1 pause, 1 refused_line, 1 rejected
+
+      ATTENTION     ID                             SINCE                 CONCERNS      WHAT HAPPENED
+      needs_review  os-6kaxc2lkdkxasrz3ryxnk4zzla  2026-11-21 11:00:02Z  shop1/1002/1  needs_review: the reference has expired
+      pause         pause:balance:EUR              2026-11-21 11:00:00Z  balance:EUR   insufficient_balance: Balance too low
+      rejected      os-kpxngmnkhaycontcxzqnrzgdxp  2026-11-21 11:00:01Z  shop1/1001/2  invalid_variant: No such �[31mproduct�here
+      refused_line  line:1                         2026-11-21 11:00:00Z  shop1/1001/3  invalid_field: line 4, quantity: must be at least 1
+
+      WHAT TO DO
+      needs_review  compare it with the supplier's list, then settle it with \`orders resolve\`, or try again with \`orders retry\`
+      pause         repair its cause: the worker tries again by itself, or at once after \`queue resume\`
+      rejected      correct its cause and order it again with \`orders reorder\`, or refund it in the shop, then end it with \`orders ack\`
+      refused_line  correct the line and send it again, or end it with \`orders ack\`
       "
     `);
   });
@@ -327,42 +338,77 @@ describe('order-sync queue status', () => {
       {
         "attention": [
           {
-            "kind": "entry",
+            "can_acknowledge": false,
+            "code": "needs_review",
+            "holds_up": "this line",
+            "id": "os-6kaxc2lkdkxasrz3ryxnk4zzla",
+            "kind": "needs_review",
             "line_id": "1",
-            "message": null,
+            "message": "the reference has expired",
             "order_id": "1002",
-            "reason": "the reference has expired",
             "reference": "os-6kaxc2lkdkxasrz3ryxnk4zzla",
             "scope": null,
             "since": "2026-11-21T11:00:02.250Z",
             "source": "shop1",
             "state": "needs_review",
+            "what_to_do": "compare it with the supplier's list, then settle it with \`orders resolve\`, or try again with \`orders retry\`",
           },
           {
-            "kind": "rejection",
-            "line_id": "3",
-            "message": "line 4, quantity: must be at least 1",
-            "order_id": "1001",
-            "reason": "invalid_field",
-            "reference": null,
-            "scope": null,
-            "since": "2026-11-21T11:00:00.000Z",
-            "source": "shop1",
-            "state": "not_accepted",
-          },
-          {
+            "can_acknowledge": false,
+            "code": "insufficient_balance",
+            "holds_up": "orders that are charged to this balance",
+            "id": "pause:balance:EUR",
             "kind": "pause",
             "line_id": null,
             "message": "Balance too low",
             "order_id": null,
-            "reason": "insufficient_balance",
             "reference": null,
             "scope": "balance:EUR",
             "since": "2026-11-21T11:00:00.000Z",
             "source": null,
             "state": "paused",
+            "what_to_do": "repair its cause: the worker tries again by itself, or at once after \`queue resume\`",
+          },
+          {
+            "can_acknowledge": true,
+            "code": "invalid_variant",
+            "holds_up": "this line: its customer gets nothing",
+            "id": "os-kpxngmnkhaycontcxzqnrzgdxp",
+            "kind": "rejected",
+            "line_id": "2",
+            "message": "No such [31mproduct
+      here",
+            "order_id": "1001",
+            "reference": "os-kpxngmnkhaycontcxzqnrzgdxp",
+            "scope": null,
+            "since": "2026-11-21T11:00:01.250Z",
+            "source": "shop1",
+            "state": "rejected",
+            "what_to_do": "correct its cause and order it again with \`orders reorder\`, or refund it in the shop, then end it with \`orders ack\`",
+          },
+          {
+            "can_acknowledge": true,
+            "code": "invalid_field",
+            "holds_up": "this line",
+            "id": "line:1",
+            "kind": "refused_line",
+            "line_id": "3",
+            "message": "line 4, quantity: must be at least 1",
+            "order_id": "1001",
+            "reference": null,
+            "scope": null,
+            "since": "2026-11-21T11:00:00.000Z",
+            "source": "shop1",
+            "state": "not_accepted",
+            "what_to_do": "correct the line and send it again, or end it with \`orders ack\`",
           },
         ],
+        "attention_counts": {
+          "needs_review": 1,
+          "pause": 1,
+          "refused_line": 1,
+          "rejected": 1,
+        },
         "entries": {
           "cancelled": 0,
           "expired": 0,

@@ -115,7 +115,13 @@ describe('the callback sink in a running worker', () => {
     const cli = async (...argv: string[]) => (await runHere([...argv, '--config', installation.configFile])).stdout;
     const attention = JSON.parse(await cli('queue', 'status', '--json'));
     expect(attention.attention).toMatchObject([
-      { kind: 'delivery', source: 'shop', order_id: '1', state: 'given_up', reason: 'callback' },
+      {
+        kind: 'delivery',
+        source: 'shop',
+        order_id: '1',
+        state: 'given_up',
+        message: 'callback: the receiver answered 503',
+      },
     ]);
     expect(JSON.parse(await cli('orders', 'list', '--attention', '--json')).orders).toHaveLength(1);
     expect(await cli('orders', 'show', '1')).toContain('result (callback): given up');

@@ -117,7 +117,7 @@ async function findsAllWithoutBuying(place: Installation, worker: WorkerProcess,
 }
 
 const outboxAttention = (place: Installation) =>
-  place.query<Record<string, unknown>>("SELECT * FROM outbox_attention WHERE kind = 'outbox'");
+  place.query<Record<string, unknown>>("SELECT * FROM outbox_attention WHERE kind = 'older_copy'");
 
 describe('an older copy of the database', { timeout: 60_000 }, () => {
   it('is noticed by the progress file: what was bought since is found by lookups, not bought again', async () => {
@@ -129,7 +129,7 @@ describe('an older copy of the database', { timeout: 60_000 }, () => {
     expect(line['level']).toBe('error');
     await worker.started();
     expect(outboxAttention(place)).toMatchObject([
-      { state: 'after_loss', reason: 'older_copy', message: expect.stringMatching(/had come to call \d+/) },
+      { state: 'after_loss', code: 'older_copy', message: expect.stringMatching(/had come to call \d+/) },
     ]);
     expect(place.query("SELECT actor, subject FROM audit_log WHERE action = 'recovery_stage'")).toEqual([
       { actor: 'worker', subject: 'outbox' },

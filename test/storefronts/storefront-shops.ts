@@ -50,7 +50,7 @@ export async function startShops(
     shopify: (body, headers = {}, secret = shopifySecret) =>
       deliver('/webhooks/shopify/main', 'X-Shopify-Hmac-Sha256', secret, body, headers),
     bought: () => boughtIn(read).map(({ lineId, text }) => `${lineId} ${text}`),
-    flagged: () => flaggedIn(read, ({ lineId, reason }) => `${lineId} ${reason}`),
+    flagged: () => flaggedIn(read, ({ lineId, code }) => `${lineId} ${code}`),
   };
 }
 

@@ -176,8 +176,8 @@ function summary(read: OutboxReader, config: Config): string {
     if (order.rejectedLines > 0) states.push(`${order.rejectedLines} not accepted`);
     return `  ${plainText(order.source)}/${plainText(order.orderId)}`.padEnd(24) + states.join(', ');
   });
-  const notes = read.attention(20).map(({ kind, orderId, reason, message }) => {
-    const parts = [orderId, reason, message].filter((part) => part !== null).join(', ');
+  const notes = read.attention(20).map(({ kind, orderId, code, message }) => {
+    const parts = [orderId, code, message].filter((part) => part !== null).join(', ');
     return `  ${kind}: ${plainText(parts)}`.slice(0, 200);
   });
   return [

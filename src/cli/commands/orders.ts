@@ -1,10 +1,12 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { entryStates, type EntryState } from '../../core/entry/states.ts';
-import type { Attention, OrderSummary, OutboxReader } from '../../store/read/outbox-reader.ts';
+import type { Attention } from '../../store/read/attention.ts';
+import type { OrderSummary, OutboxReader } from '../../store/read/outbox-reader.ts';
 import { attentionTable } from '../attention-table.ts';
 import { addAnswerOptions, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { jsonFields, renderTable, shortTime, writeAnswer } from '../output.ts';
+import { addAck } from './orders-ack.ts';
 import { addOrderDecisions } from './orders-decide.ts';
 import { addShow } from './orders-show.ts';
 
@@ -23,6 +25,7 @@ export function addOrders(program: Command, context: CliContext): void {
     .description('review the orders and decide on them; also while a worker runs');
   addList(orders, context);
   addShow(orders, context);
+  addAck(orders, context);
   addOrderDecisions(orders, context);
 }
 
@@ -33,7 +36,7 @@ function addList(orders: Command, context: CliContext): void {
     .addOption(new Option('--state <state>', 'with an entry in this state').choices(entryStates))
     .option('--source <source>', 'of this shop')
     .option('--search <text>', 'with this order id, reference, order number or ICCID')
-    .option('--attention', 'only those that need review')
+    .option('--attention', 'only those in the attention list, and its rows')
     .option('--limit <n>', 'at most this many', wholeNumber(1, 1000), 50)
     .option('--before <id>', 'continue after the order with this id', wholeNumber(1, Number.MAX_SAFE_INTEGER));
   addAnswerOptions(list).action((options: ListOptions) =>
@@ -51,25 +54,24 @@ function addList(orders: Command, context: CliContext): void {
       const next = found.length > limit ? (shown.at(-1)?.id ?? null) : null;
       if (!options.json && shown.length === 0) context.stderr.write('No such orders.\n');
       if (!options.json && next !== null) context.stderr.write(`There are more: --before ${next}\n`);
-      const others = attentionWithoutOrder(reader, options);
+      const rows = attentionRows(reader, options);
       const report = {
         orders: shown.map(jsonFields),
         next_before: next,
-        ...(others === null ? {} : { attention: others.map(jsonFields) }),
+        ...(rows === null ? {} : { attention: rows.map(jsonFields) }),
       };
       const header = ['ID', 'RECEIVED', 'SOURCE', 'ORDER', 'LINES', 'STATES'];
-      const tables = [shown.length === 0 ? '' : renderTable(header, shown.map(row)), attentionTable(others ?? [])];
+      const tables = [shown.length === 0 ? '' : renderTable(header, shown.map(row)), attentionTable(rows ?? [])];
       writeAnswer(context.stdout, options.json, report, tables.filter((table) => table !== '').join('\n'));
     }),
   );
 }
 
-/** What needs review and belongs to no order, such as a pause; null where orders of one kind are asked for, or a later page. */
-function attentionWithoutOrder(reader: OutboxReader, options: ListOptions): readonly Attention[] | null {
+/** The rows of the attention list, also those that belong to no order; null on a later page, and where states or a text are asked for. */
+function attentionRows(reader: OutboxReader, options: ListOptions): readonly Attention[] | null {
   const { attention, state, source, search, before, limit } = options;
-  if (attention !== true) return null;
-  if ([state, source, search, before].some((it) => it !== undefined)) return null;
-  return reader.attention(limit, { withoutOrder: true });
+  if (attention !== true || [state, search, before].some((it) => it !== undefined)) return null;
+  return reader.attention(limit, { source });
 }
 
 function row(order: OrderSummary): string[] {

@@ -3,7 +3,7 @@ import { isoTime } from '../../core/clock.ts';
 import { entryStates } from '../../core/entry/states.ts';
 import type { PauseView } from '../../core/entry/queue-explanation.ts';
 import { pauseView } from '../../submit/explain-queue.ts';
-import { attentionTable } from '../attention-table.ts';
+import { attentionTable, attentionTotal } from '../attention-table.ts';
 import { addAnswerOptions, configFrom, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { jsonFields, renderTable, shortDuration, shortTime, writeAnswer } from '../output.ts';
@@ -34,12 +34,14 @@ function addStatus(queue: Command, context: CliContext): void {
       const { open, oldestOpenMs, dueDeliveries } = reader.backlog();
       const pauses = reader.pauses().map(pauseView);
       const attention = reader.attention(shownAttention);
+      const counted = reader.attentionCounts();
       const report = {
         entries: counts,
         open,
         oldest_open_at: oldestOpenMs === null ? null : isoTime(oldestOpenMs),
         results_due: dueDeliveries,
         pauses,
+        attention_counts: counted,
         attention: attention.map(jsonFields),
       };
       const age =
@@ -49,6 +51,7 @@ function addStatus(queue: Command, context: CliContext): void {
         `${open} open${age}; ${dueDeliveries} results to be written\n`,
         states.length === 0 ? '' : renderTable(['STATE', 'ENTRIES'], states),
         pauses.length === 0 ? '' : renderTable(['PAUSED', 'SINCE', 'BY', 'HOLDS UP', 'REASON'], pauses.map(pauseRow)),
+        attentionTotal(counted),
         attentionTable(attention),
       ];
       writeAnswer(context.stdout, options.json, report, sections.filter((section) => section !== '').join('\n'));

@@ -54,6 +54,17 @@ export const operatorCommandSchema = z.discriminatedUnion('action', [
     ...who,
   }),
   z.strictObject({ action: z.literal('reorder'), reference, confirm: z.string().max(100), ...who }),
+  z.strictObject({
+    action: z.literal('acknowledge'),
+    /** Rows of the attention list: these, or those that fit all of the rest. */
+    which: z.strictObject({
+      ids: z.array(text(200)).min(1).max(1000).readonly().optional(),
+      code: text(128).optional(),
+      source: text(64).optional(),
+      beforeMs: z.number().optional(),
+    }),
+    ...who,
+  }),
   z.strictObject({ action: z.literal('pause'), scope, ...who }),
   z.strictObject({ action: z.literal('resume'), scope, ...who }),
   z.strictObject({
@@ -110,6 +121,11 @@ export const commandResultSchema = z.discriminatedUnion('kind', [
     before: state,
     after: state,
     newReference: z.string().nullable(),
+  }),
+  z.object({
+    kind: z.literal('acknowledged'),
+    acknowledged: z.array(z.string()).readonly(),
+    refused: listOf({ id: z.string(), code: z.enum(['REFUSED', 'NOT_FOUND']), message: z.string(), hint: z.string() }),
   }),
   z.object({ kind: z.literal('scope'), scope: z.string(), paused: z.boolean() }),
   z.object({ kind: z.literal('results'), due: z.number() }),

@@ -88,9 +88,14 @@ export class LineTable {
 
   /** Flags something about an order for review, unless it is flagged already. Returns whether it was not. */
   flagOnce(rejection: NewRejection & { source: string; orderId: string }, nowMs: number): boolean {
-    if (this.#rejections.isFlagged(rejection)) return false;
-    this.#reject(rejection, { nowMs, fileId: null });
-    return true;
+    const flag = this.#rejections.reopenFlag(rejection);
+    if (flag === 'unknown') this.#reject(rejection, { nowMs, fileId: null });
+    return flag !== 'open';
+  }
+
+  /** As `RejectionTable.takeBack`. */
+  takeBackFlags(subject: { source: string; orderId: string; lineId: string | null }): void {
+    this.#rejections.takeBack(subject);
   }
 
   accept(batch: IntakeBatch): readonly AcceptedLine[] {

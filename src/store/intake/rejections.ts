@@ -22,9 +22,16 @@ export class RejectionTable {
          VALUES (:fileId, :lineNumber, :source, :orderId, :lineId, :product, :code, :field, :rule, :value, :nowMs)
          ON CONFLICT DO NOTHING`,
       ),
-      isFlagged: database.prepare(
-        `SELECT 1 FROM rejections WHERE file_id IS NULL AND source = :source AND order_id = :orderId AND line_id IS :lineId
+      findFlag: database.prepare<unknown[], { id: number; takenBack: number }>(
+        `SELECT id, taken_back AS takenBack FROM rejections WHERE file_id IS NULL AND source = :source AND order_id = :orderId AND line_id IS :lineId
          AND code = :code AND rule = :rule`,
+      ),
+      // It happened again, so an earlier acknowledgement does not cover it.
+      reopen: database.prepare('UPDATE rejections SET taken_back = 0, acknowledged_at_ms = NULL WHERE id = ?'),
+      // Whether it was paid or closed last, nobody knows: only a person ends that.
+      takeBack: database.prepare(
+        `UPDATE rejections SET taken_back = 1 WHERE file_id IS NULL AND source = :source AND order_id = :orderId
+         AND line_id IS :lineId AND taken_back = 0 AND code <> 'conflict' AND code <> 'paid_and_closed'`,
       ),
       correctById: database
         .prepare<Record<string, unknown>, string | null>(
@@ -54,8 +61,18 @@ export class RejectionTable {
     return this.#statements.insert.run({ ...rejection, product, fileId, nowMs }).changes === 1;
   }
 
-  isFlagged(rejection: NewRejection): boolean {
-    return this.#statements.isFlagged.get(rejection) !== undefined;
+  /** Finds what is flagged about an order, and opens it again where the shop had taken it back meanwhile. */
+  reopenFlag(rejection: NewRejection): 'unknown' | 'open' | 'reopened' {
+    const flag = this.#statements.findFlag.get(rejection);
+    if (flag === undefined) return 'unknown';
+    if (flag.takenBack === 0) return 'open';
+    this.#statements.reopen.run(flag.id);
+    return 'reopened';
+  }
+
+  /** The shop took back what was flagged and not bought: nobody waits for it. A null line id: its order as a whole. */
+  takeBack(subject: { source: string; orderId: string; lineId: string | null }): void {
+    this.#statements.takeBack.run(subject);
   }
 
   /**

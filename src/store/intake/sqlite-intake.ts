@@ -107,6 +107,8 @@ export class SqliteIntake implements Intake {
         const lines = rows.map((row) => ({ lineId: row.shop_line_id, reference: row.reference, state: row.state }));
         return { kind: 'refused', requestId, lines };
       }
+      // Of its rejected lines, too, nobody expects anything any more.
+      for (const lineId of new Set(rows.map((row) => row.line_id))) this.#entries.takeBack(lineId, true);
       for (const row of unsent) this.#entries.cancel(row, `taken back before it was sent: ${reason}`, nowMs);
       if (unsent.length > 0) {
         const detail = { references: unsent.map((row) => row.reference) };

@@ -1,6 +1,7 @@
 import type { EntryState } from '../../core/entry/states.ts';
 import type { Family } from '../../core/order/operation.ts';
 import type { OutboxProgress } from '../../core/outbox-progress.ts';
+import type { AttentionFilter } from '../read/attention.ts';
 import type { EntryAction } from '../../core/entry/operator-decision.ts';
 
 /** What people decide. Each decision leaves an audit entry in the same transaction. */
@@ -10,6 +11,12 @@ export interface Operator {
    * @throws OrderSyncError NOT_FOUND, INVALID_INPUT, REFUSED (naming the state and what is allowed)
    */
   actOnEntry(command: EntryCommand): Promise<EntryCommandResult>;
+  /**
+   * Ends rows of the attention list in which nothing is open any more: those with these ids, or the next ones that a
+   * filter finds. All in one step, each with its audit entry.
+   * @throws OrderSyncError INVALID_INPUT
+   */
+  acknowledge(request: AcknowledgeRequest): Promise<Acknowledged>;
   /**
    * Pauses a scope until a person resumes it. Takes over a pause of the worker, which no probe ends then.
    * @throws OrderSyncError INVALID_INPUT, REFUSED when a person paused it already
@@ -30,6 +37,26 @@ export interface AuditedRequest {
   /** At least 3 characters. */
   readonly reason: string;
   readonly nowMs: number;
+}
+
+/** At most this many rows are acknowledged in one step. */
+export const acknowledgedAtOnce = 1000;
+
+export interface AcknowledgeRequest extends AuditedRequest {
+  readonly which: Pick<AttentionFilter, 'ids' | 'code' | 'source' | 'beforeMs'>;
+}
+
+export interface Acknowledged {
+  /** The ids of the rows that left the list. */
+  readonly acknowledged: readonly string[];
+  /** Of the ids that were named, those that cannot be acknowledged. */
+  readonly refused: readonly {
+    readonly id: string;
+    readonly code: 'REFUSED' | 'NOT_FOUND';
+    readonly message: string;
+    /** What can be done instead. */
+    readonly hint: string;
+  }[];
 }
 
 export interface AfterLossRequest extends AuditedRequest {

@@ -14,7 +14,16 @@ import { pausedByPerson, readPauses } from '../submission/paused-scopes.ts';
 import type { SettlementDelays } from '../submission/settlement-delays.ts';
 import type { Pause } from '../submission/submission.ts';
 import { checkedAuditedRequest, type AuditTable } from './audit.ts';
-import type { AfterLossRequest, AuditedRequest, EntryCommand, EntryCommandResult, Operator } from './operator.ts';
+import { Acknowledgements } from './acknowledgements.ts';
+import type {
+  Acknowledged,
+  AcknowledgeRequest,
+  AfterLossRequest,
+  AuditedRequest,
+  EntryCommand,
+  EntryCommandResult,
+  Operator,
+} from './operator.ts';
 
 /** Reads, judges, writes and records what a person decided, in one transaction. */
 export class SqliteOperator implements Operator {
@@ -24,6 +33,7 @@ export class SqliteOperator implements Operator {
   readonly #afterLoss: AfterLoss;
   readonly #settlementDelays: SettlementDelays;
   readonly #canary: ConnectorCanary;
+  readonly #acknowledgements: Acknowledgements;
   readonly #statements;
 
   constructor(
@@ -42,6 +52,7 @@ export class SqliteOperator implements Operator {
     this.#afterLoss = parts.afterLoss;
     this.#settlementDelays = parts.settlementDelays;
     this.#canary = parts.canary;
+    this.#acknowledgements = new Acknowledgements(database, parts.audit);
     this.#statements = {
       find: database.prepare<[string], EntryRow>('SELECT * FROM entries WHERE reference = ?'),
       openCall: database
@@ -92,6 +103,11 @@ export class SqliteOperator implements Operator {
       });
       return { reference, before: row.state, after: move.state, newReference };
     });
+  }
+
+  async acknowledge(given: AcknowledgeRequest): Promise<Acknowledged> {
+    const request = checkedAuditedRequest(given);
+    return inTransaction(this.#database, () => this.#acknowledgements.acknowledge(request));
   }
 
   async pauseScope(given: AuditedRequest & { scope: string }): Promise<void> {

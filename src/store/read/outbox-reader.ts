@@ -4,6 +4,7 @@ import type { ResultDocument } from '../../core/result/result-document.ts';
 import type { SkuSighting } from '../storefronts/storefront-skus.ts';
 import type { QueuedEntry, QueueFacts } from './queue-facts.ts';
 import type { Rejection } from '../intake/intake.ts';
+import type { Attention, AttentionCounts, AttentionFilter } from './attention.ts';
 import type { PauseEffect } from './pause-effects.ts';
 
 /** Reads the outbox for people; also while another process writes to it. */
@@ -12,8 +13,10 @@ export interface OutboxReader {
   showOrder(source: string | null, orderId: string): OrderDetail | null;
   showEntry(reference: string): OrderDetail | null;
   counts(): Readonly<Record<EntryState, number>>;
-  /** What needs review, the newest first; `withoutOrder`: only what belongs to no order, such as a file or a pause. */
-  attention(limit: number, filter?: { readonly withoutOrder: boolean }): readonly Attention[];
+  /** The attention list: what needs a decision or holds up others first, then the newest first. */
+  attention(limit: number, filter?: AttentionFilter): readonly Attention[];
+  /** How many rows of the attention list there are, by kind. */
+  attentionCounts(filter?: AttentionFilter): AttentionCounts;
   resultDocument(requestId: number): { version: number; document: ResultDocument };
   /** An order, and the version of its result, which rises when the result changes. */
   findOrder(source: string, orderId: string): { requestId: number; version: number } | null;
@@ -35,6 +38,7 @@ export interface OrderFilter {
   readonly source?: string;
   /** Matches an order id, a reference, an order number or an ICCID. */
   readonly search?: string;
+  /** Only orders that stand in the attention list. */
   readonly attention?: boolean;
   readonly limit: number;
   /** Continues after the order of this id (descending). */
@@ -123,20 +127,6 @@ export interface OrderDetail {
   readonly deliveries: readonly DeliveryDetail[];
   /** What people and callers decided about it, oldest first. */
   readonly audit: readonly AuditDetail[];
-}
-
-export interface Attention {
-  readonly kind: 'entry' | 'rejection' | 'file' | 'delivery' | 'outbox' | 'pause';
-  readonly reference: string | null;
-  readonly source: string | null;
-  readonly orderId: string | null;
-  readonly lineId: string | null;
-  readonly state: string;
-  readonly reason: string | null;
-  readonly message: string | null;
-  readonly since: string;
-  /** What is paused. */
-  readonly scope: string | null;
 }
 
 export interface Backlog {

@@ -10,7 +10,14 @@ import { refuseNewer, refuseOlder } from '../sqlite/migrate.ts';
 import { readQueuedEntry, readQueueFacts, type QueuedEntry, type QueueFacts } from './queue-facts.ts';
 import { readResultDocument } from '../results/result-reader.ts';
 import { stateCountsFrom } from '../sqlite/rows.ts';
-import type { Attention, Backlog, OrderDetail, OrderFilter, OrderSummary, OutboxReader } from './outbox-reader.ts';
+import {
+  readAttention,
+  readAttentionCounts,
+  type Attention,
+  type AttentionCounts,
+  type AttentionFilter,
+} from './attention.ts';
+import type { Backlog, OrderDetail, OrderFilter, OrderSummary, OutboxReader } from './outbox-reader.ts';
 import { readPauseEffects, type PauseEffect } from './pause-effects.ts';
 import { readSkuSightings, type SkuSighting } from '../storefronts/storefront-skus.ts';
 
@@ -19,6 +26,10 @@ interface SummaryRow extends Omit<OrderSummary, 'states' | 'receivedAt' | 'updat
   readonly updatedAtMs: number;
   readonly states: string;
 }
+
+/** From the list to the orders, because the list is short and the orders are many. */
+const ordersInAttention = `(SELECT DISTINCT source, order_id FROM outbox_attention WHERE order_id IS NOT NULL) a
+  CROSS JOIN requests r ON r.source = a.source AND r.order_id = a.order_id`;
 
 /** Reads the outbox for people. Writes nothing, so it may read a database that a worker is writing to. */
 export class SqliteOutboxReader implements OutboxReader {
@@ -38,14 +49,9 @@ export class SqliteOutboxReader implements OutboxReader {
            (SELECT json_group_object(state, n) FROM (SELECT e.state, count(*) AS n FROM entries e JOIN lines l ON l.id = e.line_id
               WHERE l.request_id = r.id GROUP BY e.state)) AS states,
            (SELECT count(*) FROM rejections j WHERE j.source = r.source AND j.order_id = r.order_id) AS rejectedLines
-         FROM requests r
+         FROM ${filter.attention === true ? ordersInAttention : 'requests r'}
          WHERE (:source IS NULL OR r.source = :source) AND (:beforeId IS NULL OR r.id < :beforeId)
            AND (:state IS NULL OR EXISTS (SELECT 1 FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = r.id AND e.state = :state))
-           AND (:attention = 0
-             OR EXISTS (SELECT 1 FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = r.id AND (e.state IN ('needs_review', 'held')
-               OR (e.state = 'unknown' AND e.first_sent_at_ms < unixepoch('subsec') * 1000 - 900000)))
-             OR EXISTS (SELECT 1 FROM rejections j WHERE j.source = r.source AND j.order_id = r.order_id)
-             OR EXISTS (SELECT 1 FROM deliveries d WHERE d.request_id = r.id AND d.given_up_at_ms IS NOT NULL))
            AND (:search IS NULL OR r.order_id = :search OR EXISTS (
              SELECT 1 FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = r.id
              AND (e.reference = :search OR e.order_number = :search OR e.iccid = :search
@@ -56,7 +62,6 @@ export class SqliteOutboxReader implements OutboxReader {
         source: filter.source ?? null,
         state: filter.state ?? null,
         search: filter.search ?? null,
-        attention: filter.attention === true ? 1 : 0,
         beforeId: filter.beforeId ?? null,
         limit: filter.limit,
       });
@@ -107,13 +112,12 @@ export class SqliteOutboxReader implements OutboxReader {
     return counts;
   }
 
-  attention(limit: number, { withoutOrder } = { withoutOrder: false }): readonly Attention[] {
-    return this.#database
-      .prepare<[number], Attention>(
-        `SELECT kind, reference, source, order_id AS orderId, line_id AS lineId, state, reason, message, since, scope
-         FROM outbox_attention ${withoutOrder ? 'WHERE order_id IS NULL' : ''} ORDER BY since DESC LIMIT ?`,
-      )
-      .all(limit);
+  attention(limit: number, filter: AttentionFilter = {}): readonly Attention[] {
+    return readAttention(this.#database, limit, filter);
+  }
+
+  attentionCounts(filter: AttentionFilter = {}): AttentionCounts {
+    return readAttentionCounts(this.#database, filter);
   }
 
   resultDocument(requestId: number): { version: number; document: ResultDocument } {

@@ -50,12 +50,13 @@ export class SqliteResults implements Results {
       ),
       // Never due again, until the result changes or a person asks for it.
       giveUp: database.prepare(
-        `UPDATE deliveries SET tries = tries + 1, last_error = :error, given_up_at_ms = :nowMs, due_at_ms = ${never}
+        `UPDATE deliveries SET tries = tries + 1, last_error = :error, given_up_at_ms = :nowMs, acknowledged_at_ms = NULL,
+           due_at_ms = ${never}
          WHERE request_id = :requestId AND sink = :sink AND done_version < due_version AND due_version = :version`,
       ),
       retire: database.prepare(
         `UPDATE deliveries SET last_error = 'this sink is not configured any more', given_up_at_ms = :nowMs,
-           due_at_ms = ${never}
+           acknowledged_at_ms = NULL, due_at_ms = ${never}
          WHERE done_version < due_version AND given_up_at_ms IS NULL
            AND sink NOT IN (SELECT value FROM json_each(:sinks))`,
       ),

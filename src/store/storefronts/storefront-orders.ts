@@ -100,6 +100,7 @@ export class StorefrontOrders {
     }
     for (const line of lines) this.#takeLine(order, line, taken);
     if (seen !== undefined) this.#takeRemoved(order, lines, taken);
+    if (order.closed) this.#lines.takeBackFlags({ source, orderId, lineId: null });
     return taken;
   }
 
@@ -115,8 +116,14 @@ export class StorefrontOrders {
 
   #takeLine(order: StorefrontOrder, line: StorefrontLine, taken: Counts): void {
     const known = this.#knownLine(order, line.lineId);
-    if (known === undefined) this.#takeNewLine(order, line, taken);
-    else this.#takeKnownLine(order, line, known, taken);
+    if (known !== undefined) {
+      this.#entries.takeBack(known.id, line.remaining === 0);
+      this.#takeKnownLine(order, line, known, taken);
+      return;
+    }
+    this.#takeNewLine(order, line, taken);
+    const { source, orderId } = order;
+    if (line.remaining === 0) this.#lines.takeBackFlags({ source, orderId, lineId: line.lineId });
   }
 
   #takeNewLine(order: StorefrontOrder, line: StorefrontLine, taken: Counts): void {
@@ -158,6 +165,7 @@ export class StorefrontOrders {
     const present = new Set(lines.map((line) => line.lineId));
     for (const known of this.#statements.linesOfShop.all(order.source, order.orderId)) {
       if (present.has(known.line_id)) continue;
+      this.#entries.takeBack(known.id, true);
       const was = factsFrom(known.extra);
       const removed = { lineId: known.line_id, sku: was.sku, isMapped: true, remaining: 0, buy: null, hold: null };
       this.#refund(order, removed, { known, was: was.quantity }, taken);

@@ -86,6 +86,9 @@ function stateStatements(database: Sqlite) {
       `UPDATE entries SET state = 'unknown', outcome_unknown = 1, next_step = 'send', recovery_stage = 1, absences = 0, due_at_ms = :nowMs,
          updated_at_ms = :nowMs WHERE id = :id AND state = :from`,
     ),
+    takeBack: database.prepare(
+      'UPDATE entries SET taken_back = :takenBack WHERE line_id = :lineId AND taken_back <> :takenBack',
+    ),
     lowerQuantity: database.prepare(
       `UPDATE entries SET quantity = :quantity, updated_at_ms = :nowMs WHERE id = :id AND quantity > :quantity
        AND state IN ('pending', 'held') AND attempts = 0 AND request_body IS NULL AND outcome_unknown = 0 AND generation = 0`,
@@ -98,11 +101,13 @@ function replacementStatements(database: Sqlite) {
   return {
     insertReplacement: database.prepare(
       `INSERT INTO entries (reference, line_id, generation, part, operation, variant, plan, iccid, quantity, days, currency,
-                            not_after_ms, rules, state, lane, due_at_ms, created_at_ms, updated_at_ms)
+                            not_after_ms, rules, taken_back, state, lane, due_at_ms, created_at_ms, updated_at_ms)
        SELECT :reference, line_id, :generation, :part, operation, variant, plan, iccid, :quantity, days, :currency,
               -- A replacement that the worker orders by itself keeps the deadline. One that a person orders drops a
               -- deadline that has passed: it would expire at once.
-              CASE WHEN :byPerson = 0 OR not_after_ms > :nowMs THEN not_after_ms END, rules, 'pending', :lane, :nowMs,
+              CASE WHEN :byPerson = 0 OR not_after_ms > :nowMs THEN not_after_ms END, rules,
+              -- Who orders it again waits for it again.
+              CASE WHEN :byPerson = 0 THEN taken_back ELSE 0 END, 'pending', :lane, :nowMs,
               -- After a loss a replacement is looked up first, too, if its original was: however long that took.
               CASE WHEN :byPerson = 0 AND recovery_stage <> 0 THEN created_at_ms ELSE :nowMs END, :nowMs
        FROM entries WHERE id = :id`,
@@ -244,6 +249,11 @@ export class EntryChanges {
       errorCode: 'taken_back',
       errorMessage: message.slice(0, longestText),
     });
+  }
+
+  /** Records whether the shop refunded the line, or cancelled its order: then nobody waits for what was not bought. */
+  takeBack(lineId: number, isTakenBack: boolean): void {
+    this.#statements.takeBack.run({ lineId, takenBack: isTakenBack ? 1 : 0 });
   }
 
   #end(

@@ -30,7 +30,9 @@ describe('accepting lines', () => {
       ],
     });
     expect(outbox.store.read.counts().pending).toBe(1);
-    expect(outbox.store.read.attention(10)).toMatchObject([{ kind: 'rejection', orderId: '1001', reason: 'conflict' }]);
+    expect(outbox.store.read.attention(10)).toMatchObject([
+      { kind: 'refused_line', orderId: '1001', code: 'conflict' },
+    ]);
   });
 
   it('counts a line once when its file is read again after a crash', async () => {

@@ -35,15 +35,19 @@ describe('the attention list', () => {
     expect(outbox.store.read.attention(100)).toEqual([
       {
         kind: 'pause',
+        id: 'pause:variant:card',
         reference: null,
         source: null,
         orderId: null,
         lineId: null,
         state: 'paused',
-        reason: 'order_absent',
+        code: 'order_absent',
         message: '3 entries in a row',
         since: new Date(sinceMs).toISOString(),
         scope: 'variant:card',
+        holdsUp: 'orders of this product',
+        whatToDo: 'repair its cause: the worker tries again by itself, or at once after `queue resume`',
+        canAcknowledge: false,
       },
     ]);
   });
@@ -53,7 +57,7 @@ describe('the attention list', () => {
     for (const nowMs of [agoMs(16 * 60_000), agoMs(14 * 60_000)])
       await outbox.store.submission.closeAttempt(close(await outbox.opened({ nowMs }), nothing, { nowMs }));
     expect(outbox.store.read.attention(100)).toMatchObject([
-      { kind: 'entry', orderId: 'old', state: 'unknown', reason: 'outcome_unknown' },
+      { kind: 'unknown', orderId: 'old', state: 'unknown', code: 'outcome_unknown' },
     ]);
     const listed = outbox.store.read.listOrders({ attention: true, limit: 10 });
     expect(listed.map(({ orderId }) => orderId)).toEqual(['old']);
@@ -93,19 +97,6 @@ describe('the attention list', () => {
       'variant:unknown',
       'variant:waits',
     ]);
-  });
-
-  it('can be asked for what belongs to no order', async () => {
-    const rejection = { lineNumber: 1, source: 'shop1', orderId: '9', lineId: '1', code: 'invalid_field' } as const;
-    await outbox.store.intake.acceptBatch({
-      nowMs: 1000,
-      fileId: null,
-      lines: [],
-      rejections: [{ ...rejection, field: 'quantity', rule: 'must be at least 1', value: '0' }],
-    });
-    await pause('account');
-    expect(outbox.store.read.attention(100).map(({ kind }) => kind)).toEqual(['pause', 'rejection']);
-    expect(outbox.store.read.attention(100, { withoutOrder: true }).map(({ kind }) => kind)).toEqual(['pause']);
   });
 });
 

@@ -171,7 +171,7 @@ describe('a flag on an order as a whole', () => {
       lines: null,
     });
     await flag(6000);
-    expect(outbox.store.read.attention(10)).toMatchObject([{ reason: 'partially_refunded', orderId: '1001' }]);
+    expect(outbox.store.read.attention(10)).toMatchObject([{ code: 'partially_refunded', orderId: '1001' }]);
     expect(shown()).toEqual(['completed', '1 fulfilled']);
   });
 });

@@ -23,6 +23,10 @@ function read(sql: string): readonly Readonly<Record<string, unknown>>[] {
 /** Times that tell what happened, and times of others: they stay as they were written. */
 const keptColumns = [
   'attempts.closed_at_ms',
+  'deliveries.acknowledged_at_ms',
+  'entries.acknowledged_at_ms',
+  'files.acknowledged_at_ms',
+  'rejections.acknowledged_at_ms',
   'attempts.opened_at_ms',
   'audit.at_ms',
   'deliveries.done_at_ms',

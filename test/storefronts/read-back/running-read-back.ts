@@ -77,7 +77,7 @@ export async function readBackOf(
     },
     watermark: () => store.watermark('main'),
     bought: () => boughtIn(read).map(({ orderId, lineId, text }) => `${orderId}/${lineId} ${text}`),
-    flagged: () => flaggedIn(read, ({ orderId, lineId, reason }) => `${orderId}/${lineId} ${reason}`),
+    flagged: () => flaggedIn(read, ({ orderId, lineId, code }) => `${orderId}/${lineId} ${code}`),
     log: () => lines,
   };
 }

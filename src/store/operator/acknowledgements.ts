@@ -1,0 +1,88 @@
+import { allowedActions } from '../../core/entry/states.ts';
+import { assert } from '../../core/order-sync-error.ts';
+import type { Sqlite } from '../sqlite/database.ts';
+import type { EntryRow } from '../sqlite/rows.ts';
+import { readAttention, type Attention } from '../read/attention.ts';
+import type { AuditTable } from './audit.ts';
+import { acknowledgedAtOnce, type Acknowledged, type AcknowledgeRequest } from './operator.ts';
+
+type Refusal = Acknowledged['refused'][number];
+
+/** Ends rows of the attention list. Every method is called inside a transaction. */
+export class Acknowledgements {
+  readonly #database: Sqlite;
+  readonly #audit: AuditTable;
+  readonly #entry;
+  readonly #updates;
+
+  constructor(database: Sqlite, audit: AuditTable) {
+    this.#database = database;
+    this.#audit = audit;
+    this.#entry = database.prepare<[string], EntryRow>('SELECT * FROM entries WHERE reference = ?');
+    const prepare = (table: string, key: string) =>
+      database.prepare<{ nowMs: number; key: string }>(`UPDATE ${table} SET acknowledged_at_ms = :nowMs WHERE ${key}`);
+    this.#updates = new Map([
+      ['entry', prepare('entries', 'reference = :key')],
+      ['line', prepare('rejections', 'id = CAST(:key AS INTEGER)')],
+      ['file', prepare('files', 'id = :key')],
+      [
+        'delivery',
+        prepare('deliveries', "request_id = CAST(:key AS INTEGER) AND sink = substr(:key, instr(:key, ':') + 1)"),
+      ],
+    ]);
+  }
+
+  acknowledge(request: AcknowledgeRequest): Acknowledged {
+    const { which } = request;
+    const found = readAttention(this.#database, acknowledgedAtOnce, {
+      ...which,
+      ...(which.ids === undefined ? { canAcknowledge: true } : {}),
+    });
+    const rows = found.filter((row) => row.canAcknowledge);
+    for (const row of rows) this.#end(row, request);
+    const ended = new Set(rows.map(({ id }) => id));
+    const others = (which.ids ?? []).filter((id) => !ended.has(id));
+    return { acknowledged: [...ended], refused: others.map((id) => this.#refusalOf(id, found)) };
+  }
+
+  #end(row: Attention, request: AcknowledgeRequest): void {
+    const { id, kind, code, source, orderId, lineId, since } = row;
+    // The id of a row that is no entry is its kind and its key.
+    const colon = id.indexOf(':');
+    const [table, key] = row.reference === null ? [id.slice(0, colon), id.slice(colon + 1)] : ['entry', id];
+    const update = this.#updates.get(table);
+    assert(update !== undefined, `${id} is of a kind that can be acknowledged`);
+    assert(update.run({ key, nowMs: request.nowMs }).changes === 1, `${id} is one row`);
+    // The decisions about an order are found by its id.
+    const subject = row.reference ?? (source === null || orderId === null ? id : `${source}/${orderId}`);
+    this.#audit.record({
+      ...request,
+      action: 'acknowledge',
+      subject,
+      detail: { id, kind, code, line_id: lineId, since },
+    });
+  }
+
+  #refusalOf(id: string, found: readonly Attention[]): Refusal {
+    const row = found.find((it) => it.id === id);
+    const entry = this.#entry.get(id);
+    if (entry !== undefined) {
+      const { state } = entry;
+      const outcomeUnknown = entry.outcome_unknown === 1;
+      const actions = allowedActions({
+        state,
+        outcomeUnknown,
+        heldFrom: entry.held_from,
+        replaced: entry.replaced === 1,
+      });
+      const why = row === undefined ? 'is not in the attention list' : 'needs a decision';
+      const hint = actions.length === 0 ? 'nothing can be done to it' : `what can be done: ${actions.join(', ')}`;
+      return { id, code: 'REFUSED', message: `${id} is ${state} and ${why}: it cannot be acknowledged`, hint };
+    }
+    if (row !== undefined) {
+      return { id, code: 'REFUSED', message: `${id} needs a decision: it cannot be acknowledged`, hint: row.whatToDo };
+    }
+    const hint = '`order-sync queue status` shows what is in it, each with its id';
+    return { id, code: 'NOT_FOUND', message: `Nothing in the attention list is called "${id}"`, hint };
+  }
+}

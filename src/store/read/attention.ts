@@ -1,0 +1,98 @@
+import { isoTime } from '../../core/clock.ts';
+import type { Sqlite } from '../sqlite/database.ts';
+
+/** What a row of the attention list is about. The view `outbox_attention` says when each stands in it. */
+export type AttentionKind =
+  | 'needs_review'
+  | 'held'
+  | 'unknown'
+  | 'waiting'
+  | 'rejected'
+  | 'expired'
+  | 'refused_line'
+  | 'storefront'
+  | 'refused_file'
+  | 'delivery'
+  | 'older_copy'
+  | 'pause';
+
+/** A row of the attention list: see the view `outbox_attention`. */
+export interface Attention {
+  readonly kind: AttentionKind;
+  /** Names the row for `orders ack`: the reference of an entry, else for example `line:17`. */
+  readonly id: string;
+  readonly reference: string | null;
+  readonly source: string | null;
+  readonly orderId: string | null;
+  readonly lineId: string | null;
+  readonly state: string;
+  /** What happened: a stable name, and for an entry the code that its result has, too. */
+  readonly code: string;
+  readonly message: string | null;
+  readonly since: string;
+  /** What is paused. */
+  readonly scope: string | null;
+  readonly holdsUp: string;
+  readonly whatToDo: string;
+  /** Nothing is open any more: a person may acknowledge it. Anything else needs a decision. */
+  readonly canAcknowledge: boolean;
+}
+
+/** Which rows of the attention list: those that fit everything that is given. */
+export interface AttentionFilter {
+  readonly ids?: readonly string[] | undefined;
+  readonly code?: string | undefined;
+  readonly source?: string | undefined;
+  /** Rows since before this time. */
+  readonly beforeMs?: number | undefined;
+  readonly canAcknowledge?: boolean | undefined;
+}
+
+type Row = Omit<Attention, 'canAcknowledge'> & { readonly canAcknowledge: number };
+
+/** The rows, at most so many: what needs a decision or holds up others first, then the newest first. */
+export function readAttention(database: Sqlite, limit: number, filter: AttentionFilter = {}): readonly Attention[] {
+  const { where, values } = conditionsOf(filter);
+  return database
+    .prepare<[Record<string, unknown>], Row>(
+      `SELECT kind, id, reference, source, order_id AS orderId, line_id AS lineId, state, code, message, since, scope,
+         holds_up AS holdsUp, what_to_do AS whatToDo, can_acknowledge AS canAcknowledge
+       FROM outbox_attention ${where} ORDER BY kind = 'waiting', can_acknowledge, since DESC, id LIMIT :limit`,
+    )
+    .all({ ...values, limit })
+    .map((row) => ({ ...row, canAcknowledge: row.canAcknowledge === 1 }));
+}
+
+export const attentionCountsSql = 'SELECT kind, count(*) AS count FROM outbox_attention';
+
+/** How many rows there are of each kind; kinds without a row are left out. */
+export function readAttentionCounts(database: Sqlite, filter: AttentionFilter = {}): AttentionCounts {
+  const { where, values } = conditionsOf(filter);
+  const rows = database
+    .prepare<[Record<string, unknown>], { kind: AttentionKind; count: number }>(
+      `${attentionCountsSql} ${where} GROUP BY kind`,
+    )
+    .all(values);
+  return Object.fromEntries(rows.map(({ kind, count }) => [kind, count]));
+}
+
+export type AttentionCounts = Readonly<Partial<Record<AttentionKind, number>>>;
+
+/** The text holds only the conditions that are asked for: then SQLite looks at what they need. */
+function conditionsOf(filter: AttentionFilter): { where: string; values: Record<string, unknown> } {
+  const { ids, code, source, beforeMs, canAcknowledge } = filter;
+  const asked: readonly (readonly [sql: string, name: string, value: unknown])[] = [
+    ['id IN (SELECT value FROM json_each(:ids))', 'ids', ids === undefined ? undefined : JSON.stringify(ids)],
+    ['code = :code', 'code', code],
+    ['source = :source', 'source', source],
+    ['since < :before', 'before', beforeMs === undefined ? undefined : isoTime(beforeMs)],
+    [
+      'can_acknowledge = :canAcknowledge',
+      'canAcknowledge',
+      canAcknowledge === undefined ? undefined : Number(canAcknowledge),
+    ],
+  ];
+  const given = asked.filter(([, , value]) => value !== undefined);
+  const where = given.length === 0 ? '' : `WHERE ${given.map(([sql]) => sql).join(' AND ')}`;
+  return { where, values: Object.fromEntries(given.map(([, name, value]) => [name, value])) };
+}

@@ -101,9 +101,9 @@ export const mutantsOfScopes: readonly Mutant[] = [
     changes: [['(isFamily && products < 2)', '(isFamily && products < 1)']],
   },
   {
-    name: 'a mismatch pauses the family',
+    name: 'a mismatch pauses the account',
     file: evidence,
-    changes: [['entries: 1,\n    familyEntries: 2,', 'entries: 1,\n    familyEntries: 1,']],
+    changes: [["rows: ['answer_mismatch'],\n    scope: 'product',", "rows: ['answer_mismatch'],\n    scope: 'account',"]],
   },
   {
     name: 'a mismatch pauses nothing',

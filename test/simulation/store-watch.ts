@@ -4,6 +4,7 @@ import type { Store } from '../../src/store/store.ts';
 import type { AttemptClose, OpenAttempt } from '../../src/store/submission/submission.ts';
 import type { ApiCall } from './api-call.ts';
 import type { Coverage } from './coverage.ts';
+import { EvidenceWatch } from './evidence-watch.ts';
 import { ExposureWatch } from './exposure-watch.ts';
 import { wrappedStore } from '../support/wrapped-store.ts';
 import type { SimDisk } from './sim-disk.ts';
@@ -73,6 +74,7 @@ export class StoreWatch {
   readonly #faultOf: (process: SimProcess, name: string) => SqliteFault | null;
   readonly #onFault: (process: SimProcess, name: string) => void;
   readonly exposure: ExposureWatch;
+  readonly #evidence: EvidenceWatch;
   readonly #states = new Map<string, string>();
   readonly #open = new Map<number, OpenAttempt>();
   /** Something changed since the last check, so everything may be done now. */
@@ -111,6 +113,7 @@ export class StoreWatch {
       totalLimit: unknownLimit,
       wallMs: options.wallMs,
     });
+    this.#evidence = new EvidenceWatch({ violate, isTouched: (it) => touched.has(it) });
     this.#faultOf = options.faultOf;
     this.#onFault = options.onFault;
   }
@@ -173,6 +176,7 @@ export class StoreWatch {
     if (name === 'submission.openAttempt' && isOpenAttempt(result)) {
       this.#open.set(result.attemptId, result);
       this.exposure.opened(result, this.#disk.connection);
+      this.#evidence.opened(result, this.#disk.connection);
       this.#trace(
         `open attempt ${result.attemptId} ${result.purpose} ${result.entry.operation} ${result.entry.reference}`,
       );
@@ -181,6 +185,8 @@ export class StoreWatch {
       for (const attempt of result) if (isOpenAttempt(attempt)) this.#open.set(attempt.attemptId, attempt);
     }
     if (name === 'submission.closeAttempt' && isClose(argument)) this.#closed(argument);
+    const proven = name === 'submission.lookups.prove' ? kindOf(argument) : null;
+    if (proven !== null) this.#evidence.proved(proven);
     if (name === 'results.closeDelivery') this.changed = true;
     if (changesEntries.has(name) && result !== 0) this.#entriesChanged();
   }
@@ -214,6 +220,7 @@ export class StoreWatch {
     this.#open.clear();
     this.#states.clear();
     this.exposure.forget();
+    this.#evidence.forget();
   }
 
   #closed(close: AttemptClose): void {
@@ -224,6 +231,7 @@ export class StoreWatch {
     if (outcome.row === 'crashed' && !outcome.sent)
       this.#violate('I36', `attempt ${close.attemptId} was open when the worker died, and is recorded as never sent`);
     this.#lookForPause();
+    this.#evidence.closed(close, this.#disk.connection);
     if (outcome.row === 'crashed' && attempt?.purpose === 'submit') this.#onCrashedCall(subjectOfEntry(attempt));
     const history = attempt?.entry.outcomeUnknown === true ? 'unknown' : 'clean';
     if (attempt?.purpose === 'submit') this.#coverage.hit(`cell ${outcome.row} ${operation} ${history}`);

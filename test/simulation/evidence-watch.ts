@@ -1,0 +1,184 @@
+import type { Database } from 'better-sqlite3';
+import { lookedUpAs, type LookedUp } from '../../src/core/order/operation.ts';
+import type { AttemptClose, OpenAttempt } from '../../src/store/submission/submission.ts';
+
+/** How many entries must have shown what, before a scope is paused because of it. Written down a second time. */
+const needed: Readonly<Record<string, { rows: readonly string[]; entries: number; ofFamily: number }>> = {
+  insufficient_balance: { rows: ['insufficient_balance'], entries: 3, ofFamily: Number.POSITIVE_INFINITY },
+  answer_mismatch: { rows: ['answer_mismatch'], entries: 1, ofFamily: 2 },
+  unreadable_success: { rows: ['unreadable_success'], entries: 2, ofFamily: 3 },
+  consecutive_rejections: {
+    rows: ['invalid_request', 'not_found_unexpected', 'unlisted_code', 'code_out_of_place'],
+    entries: 3,
+    ofFamily: 5,
+  },
+  order_absent: { rows: ['not_found'], entries: 3, ofFamily: 4 },
+};
+
+/** So many probes of the account cannot tell before an order is the question. */
+const probesBeforeTrial = 3;
+/** After so many calls of unknown outcome the absence is proven before the reference is sent again. */
+const callsBeforeProof = 3;
+
+interface WatchedPause {
+  readonly scope: string;
+  readonly reason: string;
+  readonly sinceMs: number;
+  readonly probeAtMs: number | null;
+  readonly probes: number;
+}
+
+interface Candidate {
+  readonly reference: string;
+  readonly lane: string;
+  /** Infinity where it is not known. */
+  readonly cost: number;
+  readonly refused: 0 | 1;
+}
+
+/** Reads on what evidence a scope is paused, and which order is the trial of it, from the attempts on disk. */
+export class EvidenceWatch {
+  readonly #violate: (invariant: string, sentence: string) => void;
+  readonly #isTouched: (reference: string) => boolean;
+  readonly #known = new Set<string>();
+  /** The kinds of which a lookup has found an order, as the worker recorded it. */
+  readonly #proven = new Set<LookedUp>();
+  /** Lookups of kinds that were proven before they were made. */
+  readonly #trusted = new Set<number>();
+  /** Entries that a trusted lookup did not find since they were sent. */
+  readonly #absent = new Set<number>();
+
+  constructor(options: {
+    violate: (invariant: string, sentence: string) => void;
+    isTouched: (reference: string) => boolean;
+  }) {
+    this.#violate = options.violate;
+    this.#isTouched = options.isTouched;
+  }
+
+  /** The outbox is a new one. */
+  forget(): void {
+    this.#known.clear();
+    this.#proven.clear();
+    this.#trusted.clear();
+    this.#absent.clear();
+  }
+
+  proved(kind: LookedUp): void {
+    this.#proven.add(kind);
+  }
+
+  /** A call has ended, and is on disk. */
+  closed({ attemptId, entryId, outcome }: AttemptClose, database: Database): void {
+    if (this.#trusted.delete(attemptId) && outcome.row === 'not_found') this.#absent.add(entryId);
+    for (const pause of pausesOf(database)) {
+      const name = `${pause.scope} ${pause.sinceMs}`;
+      if (this.#known.has(name)) continue;
+      this.#known.add(name);
+      this.#checkEvidence(pause, database);
+    }
+  }
+
+  #checkEvidence({ scope, reason }: WatchedPause, database: Database): void {
+    const rule = needed[reason];
+    if (rule === undefined) return;
+    if (scope === 'account') return this.#violate('I38', `the account is paused because of some orders (${reason})`);
+    const isFamily = scope.startsWith('family:');
+    const { entries, products } = database
+      .prepare<[string, string, string], { entries: number; products: number }>(
+        `SELECT count(DISTINCT e.id) AS entries, count(DISTINCT coalesce(e.variant, e.plan)) AS products
+         FROM attempts a JOIN entries e ON e.id = a.entry_id
+         WHERE a.purpose = ? AND a.outcome IN (SELECT value FROM json_each(?))
+           AND ? IN ('variant:' || e.variant, 'plan:' || e.plan, 'balance:' || e.currency,
+             CASE WHEN e.operation = 'gift_card_order' THEN 'family:gift_card' ELSE 'family:esim' END)`,
+      )
+      .get(reason === 'order_absent' ? 'lookup' : 'submit', JSON.stringify(rule.rows), scope) ?? {
+      entries: 0,
+      products: 0,
+    };
+    if (entries < (isFamily ? rule.ofFamily : rule.entries) || (isFamily && products < 2))
+      this.#violate(
+        'I38',
+        `${scope} is paused (${reason}) because of ${entries} entries of ${products} products: too few`,
+      );
+  }
+
+  /** A call begins: its attempt is on disk. */
+  opened(attempt: OpenAttempt, database: Database): void {
+    const { attemptId, purpose, entry } = attempt;
+    this.#checkTrial(attempt, database);
+    if (purpose === 'lookup') {
+      if (this.#proven.has(lookedUpAs(entry.operation))) this.#trusted.add(attemptId);
+      return;
+    }
+    const wasAbsent = this.#absent.delete(entry.id);
+    if (!wasAbsent || !entry.outcomeUnknown || entry.operation === 'esim_cancel' || entry.recoveryStage !== 'none')
+      return;
+    const sent = database
+      .prepare<[number], number>(
+        "SELECT count(*) FROM attempts WHERE entry_id = ? AND purpose = 'submit' AND sent = 1 AND closed_at_ms IS NOT NULL",
+      )
+      .pluck()
+      .get(entry.id);
+    if ((sent ?? 0) >= callsBeforeProof && !this.#isTouched(entry.reference))
+      this.#violate(
+        'I39',
+        `${entry.reference} is sent again with an unknown outcome, although a lookup proves it absent`,
+      );
+  }
+
+  #checkTrial({ trialOf, entry, openedAtMs, purpose }: OpenAttempt, database: Database): void {
+    if (trialOf.length === 0) return;
+    for (const pause of pausesOf(database).filter(({ scope }) => trialOf.includes(scope))) {
+      if (pause.scope === 'account' && pause.probes < probesBeforeTrial)
+        this.#violate('I37', `${entry.reference} is the trial of the account after ${pause.probes} probes`);
+      const isDue = pause.probeAtMs !== null && pause.probeAtMs <= openedAtMs;
+      if (pause.scope.startsWith('balance:') && isDue && purpose === 'submit' && !entry.outcomeUnknown)
+        this.#checkChoice(entry.reference, pause.scope, openedAtMs, database);
+    }
+  }
+
+  /** The trial of a balance is the cheapest known order, or one that was not refused: no other one is better in both. */
+  #checkChoice(reference: string, scope: string, openedAtMs: number, database: Database): void {
+    const candidates = database
+      .prepare<[{ reference: string; currency: string; openedAtMs: number }], Candidate>(choicesSql)
+      .all({ reference, currency: scope.slice('balance:'.length), openedAtMs });
+    const chosen = candidates.find((it) => it.reference === reference);
+    if (chosen === undefined) return;
+    const better = candidates.find(
+      (it) =>
+        it.cost <= chosen.cost &&
+        it.refused <= chosen.refused &&
+        (it.cost < chosen.cost || it.refused < chosen.refused),
+    );
+    if (better !== undefined)
+      this.#violate('I37', `${reference} is the trial of ${scope}, although ${better.reference} is cheaper or newer`);
+  }
+}
+
+/**
+ * The order that is sent, as it was before, and the first due one of each other lane of its balance, if nothing else can
+ * hold that up: no pause of its own, and no open entry of its product.
+ */
+const choicesSql = `
+  SELECT e.reference, e.lane, coalesce(c.unit_cost * coalesce(e.quantity, 1), 9e999) AS cost,
+    e.outcome_row IS 'insufficient_balance' AS refused
+  FROM entries e
+  LEFT JOIN product_costs c ON c.currency = e.currency AND c.product = coalesce('variant:' || e.variant, 'plan:' || e.plan)
+  WHERE e.currency = :currency AND e.iccid IS NULL AND e.not_after_ms IS NULL AND e.rules NOT LIKE '%fallback_currency%'
+    AND (e.reference = :reference OR (
+      e.state IN ('pending', 'waiting') AND e.due_at_ms <= :openedAtMs AND e.updated_at_ms < :openedAtMs
+      AND NOT EXISTS (SELECT 1 FROM entries h WHERE h.lane = e.lane AND h.state = e.state AND h.id <> e.id
+        AND (h.due_at_ms, h.id) < (e.due_at_ms, e.id))
+      AND NOT EXISTS (SELECT 1 FROM entries o WHERE coalesce(o.variant, o.plan) = coalesce(e.variant, e.plan)
+        AND o.state IN ('sending', 'unknown', 'placed'))
+      AND NOT EXISTS (SELECT 1 FROM pauses p WHERE p.scope IN ('variant:' || e.variant, 'plan:' || e.plan,
+        CASE WHEN e.operation = 'gift_card_order' THEN 'family:gift_card' ELSE 'family:esim' END))))`;
+
+function pausesOf(database: Database): readonly WatchedPause[] {
+  return database
+    .prepare<[], WatchedPause>(
+      `SELECT scope, reason, since_ms AS sinceMs, probe_at_ms AS probeAtMs, probes FROM pauses WHERE opened_by = 'worker'`,
+    )
+    .all();
+}

@@ -8,6 +8,8 @@ import type { WorkerDeps } from './worker-deps.ts';
 
 interface OutboxDeps extends Pick<WorkerDeps, 'clock' | 'logger'> {
   readonly config: AfterLossSettings;
+  /** How often the progress file is written at most, in ms. Default 1000. */
+  readonly progressEveryMs?: number;
 }
 
 const whatFollows =
@@ -25,7 +27,7 @@ export async function noticeOlderCopy(
   person: string | null = null,
 ): Promise<{ readonly progress: ProgressKeeper; readonly olderCopy: string | null }> {
   const logger = deps.logger.child({ component: 'outbox' });
-  const progress = new ProgressKeeper(file, { store, clock: deps.clock, logger });
+  const progress = new ProgressKeeper(file, { ...deps, store, logger });
   const olderCopy = await compare({ ...deps, logger }, store, progress, person);
   await progress.write();
   return { progress, olderCopy };

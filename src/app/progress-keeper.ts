@@ -4,7 +4,7 @@ import type { ProgressPort, ProgressReading } from '../config/progress-file.ts';
 import { isoTime, type Clock } from '../core/clock.ts';
 import type { Store } from '../store/store.ts';
 
-/** How often the file is written at most, in ms. */
+/** How often the file is written at most, in ms, unless told otherwise. */
 const everyMs = 1000;
 /** How often the log repeats that the file cannot be written, in ms. */
 const reminderMs = 3_600_000;
@@ -19,6 +19,7 @@ export class ProgressKeeper {
   readonly #store: Pick<Store, 'progress'>;
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #everyMs: number;
   readonly #end = new AbortController();
   #loop: Promise<void> | null = null;
   #writing: Promise<void> = Promise.resolve();
@@ -26,7 +27,11 @@ export class ProgressKeeper {
   /** When the log last said that the file cannot be written; null while it can. */
   #warnedMono: number | null = null;
 
-  constructor(file: ProgressPort, deps: { store: Pick<Store, 'progress'>; clock: Clock; logger: Logger }) {
+  constructor(
+    file: ProgressPort,
+    deps: { store: Pick<Store, 'progress'>; clock: Clock; logger: Logger; progressEveryMs?: number },
+  ) {
+    this.#everyMs = deps.progressEveryMs ?? everyMs;
     this.#file = file;
     this.#store = deps.store;
     this.#clock = deps.clock;
@@ -54,7 +59,7 @@ export class ProgressKeeper {
 
   async #run(): Promise<void> {
     while (!this.#end.signal.aborted) {
-      await this.#clock.sleep(everyMs, this.#end.signal);
+      await this.#clock.sleep(this.#everyMs, this.#end.signal);
       if (!this.#end.signal.aborted) await this.write();
     }
   }

@@ -62,8 +62,18 @@ export function withLossLookedUp(random: SeededRandom, plan: RunPlan): RunPlan {
   }
   const account = { ...plan.account, ...money, products };
   const lost: RunPlan = { ...plan, batches, account, lostDiskAtMs, looksUpFirst: true };
-  if (random.chance(0.35)) return withPartsBeforeLoss(random, lost);
-  return random.chance(0.4) ? withScarceStock(random, lost) : lost;
+  const scarce = random.chance(0.35)
+    ? withPartsBeforeLoss(random, lost)
+    : random.chance(0.4)
+      ? withScarceStock(random, lost)
+      : lost;
+  return random.chance(0.4) ? withOlderCopy(random, scarce) : scarce;
+}
+
+/** In the place of the lost outbox comes a copy of it that was made before, and the worker must notice that. */
+function withOlderCopy(random: SeededRandom, plan: RunPlan): RunPlan {
+  const copyAtMs = random.int(0, plan.lostDiskAtMs ?? 0);
+  return { ...plan, copyAtMs, ownFiles: true, operatorActions: [] };
 }
 
 const rulesOfParts = [

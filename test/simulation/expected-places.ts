@@ -34,6 +34,7 @@ export const expectedPlaces: readonly string[] = [
   ].map((act) => `act ${act}`),
   'lost disk',
   'lost disk, looked up',
+  'older copy',
   'fewer ordered',
   'end partial',
   ...[

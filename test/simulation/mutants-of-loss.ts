@@ -52,4 +52,19 @@ export const mutantsOfLoss: readonly Mutant[] = [
       ],
     ],
   },
+  {
+    name: 'an older copy of the outbox is not noticed',
+    file: 'core/outbox-progress.ts',
+    changes: [['if (isSameDatabase && counters', 'if (isSameDatabase || counters']],
+  },
+  {
+    name: 'an older copy calls the API at once',
+    file: 'app/after-loss.ts',
+    changes: [['const probeAtMs = nowMs + waitMs;', 'const probeAtMs = nowMs;']],
+  },
+  {
+    name: 'an older copy believes what it knew of unknown outcomes',
+    file: 'store/submission/after-loss.ts',
+    changes: [['this.#database.exec(restartRecovery);', '']],
+  },
 ];

@@ -48,7 +48,8 @@ export function mayNeedReviewAfterLoss(
   if (mayBeCharged(line) && mayBeIn(line, 'partial')) return true;
   // Only the first part is looked up; the others are found when the API refuses the whole quantity again.
   if (mayBeIn(line, 'split') && (refused || isOverdue)) return true;
-  const seenMs = world.wire.lastSeenMs(entry.possible);
+  // In a copy it may be in parts already, each of which is looked up for itself.
+  const seenMs = world.wire.lastSeenMs(world.plan.copyAtMs === null ? entry.possible : [entry.reference]);
   if (world.wire.foundBefore(lookedUpAs(line.operation), seenMs)) return false;
   return refused || isOverdue || elsewhere;
 }

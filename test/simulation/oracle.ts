@@ -57,15 +57,16 @@ function checkEnded(world: World, name: string, line: AcceptableLine, entry: Res
   const kind = lookedUpAs(entry.operation);
   // After an unknown outcome only a lookup proves that nothing was bought, and only once lookups have found an order.
   // After a loss every outcome is unknown.
-  const outcomeUnknown = seen.outcomeUnknown || looksUpFirst(world);
-  const lastMs = looksUpFirst(world) ? world.wire.lastSeenMs(possible) : seen.lastMs;
+  const isAfterLoss = looksUpFirst(world) && !world.endedInCopy(entry.reference);
+  const outcomeUnknown = seen.outcomeUnknown || isAfterLoss;
+  const lastMs = isAfterLoss ? world.wire.lastSeenMs(possible) : seen.lastMs;
   if (entry.state === 'expired' && outcomeUnknown && !world.wire.foundBefore(kind, lastMs))
     world.violate('I4', `${name} is expired, but it may have been bought`);
   const deadline = entry.error?.code === 'not_after_passed';
   if (entry.state !== 'rejected' || world.operator.resolved.has(entry.reference)) return;
   if (!seen.refused && !deadline) world.violate('I4', `${name} is rejected, but the API never refused it`);
   // The refusal can be caused by a purchase before the loss.
-  if (looksUpFirst(world) && !world.wire.foundBefore(kind, lastMs))
+  if (isAfterLoss && !world.wire.foundBefore(kind, lastMs))
     world.violate('I4', `${name} is rejected after a loss, and no lookup has ever found an order`);
 }
 

@@ -86,7 +86,9 @@ export interface RunPlan {
   readonly ownFiles: boolean;
   /** When the disk of the outbox is lost and replaced by an empty one, with the same secret. */
   readonly lostDiskAtMs: number | null;
-  /** Whether the new outbox is made with `init --after-loss`. */
+  /** When the copy of the outbox was made that takes the place of the lost one; null: an empty outbox does. */
+  readonly copyAtMs: number | null;
+  /** Whether the new outbox is made with `init --after-loss`, or notices itself that it is an older copy. */
   readonly looksUpFirst: boolean;
   /** What the operator does. */
   readonly operatorActions: readonly OperatorActionPlan[];
@@ -138,6 +140,7 @@ export const plainPlan: RunPlan = {
   resultsFail: false,
   ownFiles: true,
   lostDiskAtMs: null,
+  copyAtMs: null,
   looksUpFirst: false,
   operatorActions: [],
   diskErrors: [],

@@ -81,6 +81,7 @@ export class SimDisk {
   readonly #template: string;
   readonly #shared: string;
   readonly #emptied: readonly string[];
+  readonly #copy: string;
   #generation = 0;
   #path = '';
   #store: Store | null = null;
@@ -93,6 +94,7 @@ export class SimDisk {
     void openStore(options(this.#template)).close();
     writeFileSync(this.#template, readFileSync(this.#template));
     this.#shared = join(this.#folder, 'shared.db');
+    this.#copy = join(this.#folder, 'copy.db');
     copyFileSync(this.#template, this.#shared);
     this.#emptied = this.#share();
   }
@@ -134,6 +136,25 @@ export class SimDisk {
       })
       .immediate();
     connection.pragma('wal_checkpoint(TRUNCATE)');
+  }
+
+  /** Copies the outbox as it is now: each transaction is in it as a whole, or not at all. */
+  copy(): void {
+    this.#copyFiles(this.#path, this.#copy);
+  }
+
+  /** The last copy takes the place of the outbox. */
+  restore(): void {
+    this.release();
+    if (this.#path !== this.#shared) this.#remove(this.#path);
+    this.#path = this.#next();
+    this.#copyFiles(this.#copy, this.#path);
+  }
+
+  #copyFiles(from: string, to: string): void {
+    rmSync(`${to}-wal`, { force: true });
+    copyFileSync(from, to);
+    if (existsSync(`${from}-wal`)) copyFileSync(`${from}-wal`, `${to}-wal`);
   }
 
   #next(): string {
@@ -199,12 +220,8 @@ export class SimDisk {
     const synchronous = connection?.open ? synchronousOf(connection) : 2;
     if (old === this.#shared && (kind === 'kill' || synchronous === 2)) return this.#dropShared();
     const path = this.#next();
-    copyFileSync(old, path);
-    const wal = `${old}-wal`;
-    if (existsSync(wal)) {
-      copyFileSync(wal, `${path}-wal`);
-      if (kind === 'power' && synchronous < 2) loseFrames(`${path}-wal`, random);
-    }
+    this.#copyFiles(old, path);
+    if (existsSync(`${path}-wal`) && kind === 'power' && synchronous < 2) loseFrames(`${path}-wal`, random);
     this.release();
     if (old !== this.#shared) this.#remove(old);
     this.#path = path;

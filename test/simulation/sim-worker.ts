@@ -2,6 +2,9 @@ import type { Logger } from 'pino';
 import { performInWorker } from '../../src/admin/perform-command.ts';
 import type { StoreCommand } from '../../src/core/entry/operator-command.ts';
 import { ClockFollower } from '../../src/app/clock-follower.ts';
+import { buildOlderCopyCheck, noticeOlderCopy } from '../../src/app/older-copy.ts';
+import type { ProgressKeeper } from '../../src/app/progress-keeper.ts';
+import type { ProgressPort } from '../../src/config/progress-file.ts';
 import { usualTries } from '../../src/core/decision/settlement.ts';
 import { ContinuousClock } from '../../src/ops/continuous-clock.ts';
 import { DeliveryLoop, type Sink } from '../../src/results/delivery-loop.ts';
@@ -52,6 +55,8 @@ export interface WorkerWorld {
   openStore(process: SimProcess): Promise<Store>;
   networkOf(process: SimProcess): HttpPort;
   sinkOf(process: SimProcess): Sink;
+  /** Null: no older copy is played. */
+  readonly progress: ProgressPort | null;
   onFailure(process: SimProcess, error: unknown): void;
   /** Null: no intake is played. */
   startIntake(process: SimProcess, deps: IntakeDeps): Promise<IntakeParts> | null;
@@ -68,6 +73,7 @@ export class SimWorker {
     follower: ClockFollower;
     gate: BudgetGate;
     intake: IntakeParts | null;
+    progress: ProgressKeeper | null;
   } | null = null;
 
   /** The worker's own clock: it follows the machine's after a step, as intake does. */
@@ -87,6 +93,15 @@ export class SimWorker {
     this.#clock = clock;
     const store = await this.#world.openStore(process);
     const { maxIdleDelayMs } = settings;
+    const outbox = {
+      config: { wholesale: { limits: settings.limits }, submit: settings },
+      clock,
+      logger,
+      progressEveryMs: 10_000,
+    };
+    const file = this.#world.progress;
+    const progress = file === null ? null : (await noticeOlderCopy(outbox, { store, file })).progress;
+    progress?.start();
     const onStep = () => dispatcher.pausesChanged();
     const follower = new ClockFollower({ store, clock, logger, onStep, everyMs: maxIdleDelayMs });
     await follower.catchUp();
@@ -95,6 +110,7 @@ export class SimWorker {
       version: '0',
       nowMs: clock.wallMs(),
     });
+    const olderCopy = progress === null ? {} : { olderCopy: await buildOlderCopyCheck(outbox, store, progress) };
     const wholesale = createWholesaleClient({
       baseUrl: 'https://api.example',
       clock,
@@ -133,6 +149,7 @@ export class SimWorker {
         maxUnknownOutcomes: settings.maxUnknownOutcomes,
         graceMs: settings.graceMs,
         maxIdleDelayMs,
+        ...olderCopy,
       },
     );
     for (const failed of [dispatcher.failed, deliveries.failed, follower.failed]) this.#report(failed);
@@ -146,7 +163,7 @@ export class SimWorker {
     const starting = this.#world.startIntake(process, { store, clock, logger, onAccepted });
     const intake = starting === null ? null : await starting;
     for (const failed of intake?.failed ?? []) this.#report(failed);
-    this.#parts = { store, dispatcher, deliveries, follower, gate, intake };
+    this.#parts = { store, dispatcher, deliveries, follower, gate, intake, progress };
   }
 
   #report(failed: Promise<never>): void {
@@ -220,5 +237,6 @@ export class SimWorker {
     await parts.follower.stop();
     await parts.dispatcher.stop();
     await parts.deliveries.stop();
+    await parts.progress?.stop();
   }
 }

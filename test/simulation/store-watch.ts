@@ -36,6 +36,8 @@ const reads = new Set([
   'submission.recentVerdicts',
   'times.lastSeenMs',
   'times.recordSeen',
+  'progress',
+  'submission.oldestUnsent',
   'intake.files.find',
   'intake.files.rejections',
 ]);
@@ -77,6 +79,8 @@ export class StoreWatch {
   readonly #evidence: EvidenceWatch;
   readonly #states = new Map<string, string>();
   readonly #open = new Map<number, OpenAttempt>();
+  /** The states of its entries were not seen before. */
+  #isOtherOutbox = false;
   /** Something changed since the last check, so everything may be done now. */
   changed = true;
 
@@ -215,6 +219,14 @@ export class StoreWatch {
     this.#open.clear();
   }
 
+  /** The outbox is an older copy: its entries have the states of then. */
+  forgetSinceCopy(): void {
+    this.#open.clear();
+    this.#states.clear();
+    this.#evidence.forget();
+    this.#isOtherOutbox = true;
+  }
+
   /** The outbox is a new one: its entries have no earlier states. */
   forgetAll(): void {
     this.#open.clear();
@@ -276,10 +288,15 @@ export class StoreWatch {
       const before = this.#states.get(reference) ?? 'pending';
       if (state === 'unknown') unknown += 1;
       if (before === state) continue;
+      if (this.#isOtherOutbox) {
+        this.#states.set(reference, state);
+        continue;
+      }
       if (!(legal[before] ?? '').split(' ').includes(state))
         this.#violate('I15', `${reference} went from ${before} to ${state}`);
       this.#states.set(reference, state);
     }
+    this.#isOtherOutbox = false;
     // An entry that the operator retries can have an unknown outcome, too.
     const limit = this.#unknownLimit() + this.#touched();
     if (unknown > limit) this.#violate('I13', `the outcome of ${unknown} entries is unknown, the limit is ${limit}`);

@@ -63,6 +63,7 @@ export class WireWatch implements WireObserver {
   /** When each reference was last looked up. */
   readonly #looked = new Map<string, number>();
   readonly #found = new Map<string, { atMs: number; recorded: boolean }>();
+  #foundInCopy: ReadonlySet<string> = new Set();
   readonly #denied = new Map<string, Denied>();
   readonly #nowMs: () => number;
   readonly #violate: (invariant: string, sentence: string) => void;
@@ -218,12 +219,18 @@ export class WireWatch implements WireObserver {
     this.#denied.delete(scope);
   }
 
+  /** A copy of the outbox was made: what is recorded now is in it. */
+  copied(): void {
+    this.#foundInCopy = new Set([...this.#found].filter(([, { recorded }]) => recorded).map(([kind]) => kind));
+  }
+
   /** The outbox is lost. What is not `sold` by now may be sent with another body. */
   forgotten(sold: (subject: string) => boolean): void {
     this.outboxLost = true;
+    const known = this.#foundInCopy;
     for (const [subject, seen] of this.seen) seen.mayDiffer = !sold(subject);
     this.#denied.clear();
-    this.#found.clear();
+    for (const kind of this.#found.keys()) if (!known.has(kind)) this.#found.delete(kind);
     this.calls.forget();
   }
 

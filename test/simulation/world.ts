@@ -11,6 +11,7 @@ import { checkAtEnd, checkFile } from './oracle.ts';
 import { SimOperator } from './sim-operator.ts';
 import { Reloads } from './reloads.ts';
 import { mayLastMs, orderToTry, pausedScopes } from './paused-scopes.ts';
+import { OutboxCopies } from './outbox-copies.ts';
 import { ResultsDisk } from './results-disk.ts';
 import { RunFaults } from './run-faults.ts';
 import { mustBeDoneByMs, type RunPlan } from './run-plan.ts';
@@ -30,7 +31,7 @@ import { WireWatch } from './wire-watch.ts';
 /** How long it takes to replace a disk: longer than a window of the budget, which the new outbox does not know. */
 const newDiskMs = 120_000;
 
-/** Calls of the store for a caller outside the worker, who gets their errors. */
+/** Calls of the store for a caller outside the worker, who gets their errors, or after which the worker only warns. */
 const externalCalls = new Set([
   'intake.acceptBatch',
   'intake.cancelUnsent',
@@ -38,6 +39,7 @@ const externalCalls = new Set([
   'operator.actOnEntry',
   'operator.pauseScope',
   'operator.resumeScope',
+  'progress',
 ]);
 
 export interface Violation {
@@ -63,6 +65,7 @@ export class World {
   readonly #random: SeededRandom;
   readonly #network: SimNetwork;
   readonly #storeWatch: StoreWatch;
+  readonly #copies: OutboxCopies | null;
   readonly #clocks: MachineClocks;
   readonly #diskErrors: DiskErrors;
   readonly #reloads: Reloads;
@@ -180,6 +183,7 @@ export class World {
         if (!isDiskError(error)) this.violate('I0', `an order was answered by an error: ${String(error)}`);
       },
     });
+    this.#copies = plan.copyAtMs === null ? null : new OutboxCopies(disk, () => this.wire.copied());
     const intake = this.#createIntake();
     this.intake = intake;
     if (intake !== null) this.results.readFrom(() => intake.results());
@@ -284,6 +288,7 @@ export class World {
     }
     for (const act of plan.operatorActions)
       this.time.after(act.atMs, () => this.#withWorker((worker) => this.operator.act(worker, act)));
+    if (plan.copyAtMs !== null) this.time.after(plan.copyAtMs, () => this.#withWorker(() => this.#copies?.make()));
     if (plan.lostDiskAtMs !== null) this.time.after(plan.lostDiskAtMs, () => this.#withWorker(() => this.#loseDisk()));
     this.#reloads.begin();
     this.shop.open(plan);
@@ -397,6 +402,7 @@ export class World {
       networkOf: (caller) => this.#network.portOf(caller),
       sinkOf: (caller) => this.intake?.sinkOf(caller) ?? this.results.sinkOf(caller),
       onFailure: (caller, error) => this.#onFailure(caller, error),
+      progress: this.#copies?.file ?? null,
       startIntake: (caller, deps) => this.intake?.start(caller, deps) ?? null,
     });
     this.#process = process;
@@ -474,6 +480,7 @@ export class World {
   /** The machine loses power and comes back with an empty disk for the outbox. */
   #loseDisk(): void {
     if (this.#process === null) return;
+    if (this.plan.copyAtMs !== null) return this.#restoreCopy(this.#process);
     this.coverage.hit(this.plan.looksUpFirst ? 'lost disk, looked up' : 'lost disk');
     this.#crash(this.#process, 'power', newDiskMs + 1000);
     this.trace.add('the disk of the outbox is lost');
@@ -484,6 +491,25 @@ export class World {
     this.acknowledged.forget();
     this.shop.sendAllAgain();
     if (this.plan.looksUpFirst) this.time.after(newDiskMs, () => this.#initAfterLoss());
+  }
+
+  /** A copy of the outbox takes its place. It must have come further, or the copy is no older one. */
+  #restoreCopy(process: SimProcess): void {
+    if (this.#copies?.isBehind !== true) return void this.time.after(5000, () => this.#withWorker(() => this.#loseDisk()));
+    this.coverage.hit('older copy');
+    // Often so soon that calls of the lost outbox are still on their way.
+    this.#crash(process, 'power', this.#random.pick(1000, 20_000, newDiskMs));
+    this.trace.add('an older copy takes the place of the outbox');
+    this.disk.restore();
+    this.#storeWatch.forgetSinceCopy();
+    this.wire.forgotten((subject) => this.api.ledger.find(subject) !== undefined);
+    this.acknowledged.forget();
+    this.shop.sendAllAgain();
+  }
+
+  /** Whether the entry had ended in the copy that took the place of the outbox. */
+  endedInCopy(reference: string): boolean {
+    return this.#copies?.ended.has(reference) === true;
   }
 
   /** What `order-sync init --after-loss` does to a new outbox, before the worker is started. */

@@ -113,7 +113,9 @@ export function reviewIfMaybeSplit(input: DecisionInput, settlement: Settlement)
   const { facts } = input;
   const { state, row, error, pause, replacements } = settlement;
   if (facts.recoveryStage === 'none' || !mayHaveParts(facts, 'split') || settlement.outcomeUnknown) return settlement;
-  const endsOrWaits = state === 'rejected' || state === 'expired' || state === 'waiting';
+  // What was proven absent is sent again under its own reference, and waits only because its attempts had no clear answer.
+  const isRefused = state === 'waiting' && row !== 'not_found';
+  const endsOrWaits = state === 'rejected' || state === 'expired' || isRefused;
   if (!endsOrWaits || (replacements.length > 0 && fallbackFor(facts).length === 0)) return settlement;
   const reason = `the outbox was lost, and its order may have been bought in parts, about which its own rejection says nothing (${error?.code}: ${error?.message})`;
   return { ...reviewUnknown(input, row, reason), pause };

@@ -45,6 +45,10 @@ describe('an order above a per-order limit, after the loss of the outbox,', () =
     expect(settlement.reviewReason).toContain('may have been bought in parts');
   });
 
+  it('is sent again later when its attempts had no clear answer and nothing has refused it', () => {
+    expect(sought({ attempts: 2 })).toMatchObject({ state: 'waiting', error: { code: 'order_absent' } });
+  });
+
   it('is split again by the same limit, and each part is looked up', () => {
     const settlement = sought({ buffered: refused('limit_exceeded') });
     expect(settlement).toMatchObject({ state: 'rejected' });

@@ -1,5 +1,6 @@
 import type { Clock } from '../core/clock.ts';
 import { afterLossMs, olderCopyPause } from '../core/decision/after-loss.ts';
+import { scopeFrom } from '../core/scopes/scope.ts';
 import type { AfterLossRequest } from '../store/operator/operator.ts';
 import type { Store } from '../store/store.ts';
 import type { BudgetLimits, SubmitSettings } from '../submit/settings.ts';
@@ -36,8 +37,11 @@ async function pauseAccount(
   const probeAtMs = nowMs + waitMs;
   const message = `calls that are not known here may still be on their way: nothing is called for ${Math.ceil(waitMs / 1000)} s`;
   await pauses.open({ scope: 'account', reason: olderCopyPause, message, openedBy, probeAtMs, nowMs });
-  // The copy may have been made during another pause, which keeps its reason and may end sooner.
-  const stored = (await pauses.all()).find(({ scope }) => scope === 'account');
-  if (stored !== undefined && stored.probeAtMs !== null && stored.probeAtMs < probeAtMs)
-    await pauses.postponeProbe('account', probeAtMs);
+  // The copy may have been made during another pause of the account, which keeps its reason and may end sooner, or of a
+  // key, which would be probed meanwhile.
+  for (const stored of await pauses.all()) {
+    const isProbed = stored.scope === 'account' || scopeFrom(stored.scope)?.kind === 'key';
+    if (isProbed && stored.probeAtMs !== null && stored.probeAtMs < probeAtMs)
+      await pauses.postponeProbe(stored.scope, probeAtMs);
+  }
 }

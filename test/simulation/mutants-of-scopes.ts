@@ -103,7 +103,9 @@ export const mutantsOfScopes: readonly Mutant[] = [
   {
     name: 'a mismatch pauses the account',
     file: evidence,
-    changes: [["rows: ['answer_mismatch'],\n    scope: 'product',", "rows: ['answer_mismatch'],\n    scope: 'account',"]],
+    changes: [
+      ["rows: ['answer_mismatch'],\n    scope: 'product',", "rows: ['answer_mismatch'],\n    scope: 'account',"],
+    ],
   },
   {
     name: 'a mismatch pauses nothing',

@@ -23,7 +23,9 @@ function mayBeCharged(line: AcceptableLine): boolean {
 export function isReplaced(world: World, line: AcceptableLine, entry: ResultEntry, shown: ResultLine): boolean {
   if (!looksUpFirst(world) || entry.state !== 'rejected' || shown.entries.length < 2) return false;
   const message = entry.error?.message ?? '';
-  if (message.startsWith('the outbox was lost')) return line.rules?.partial === true && !mayBeCharged(line);
+  // In a copy it may be charged to its other balance already: then nothing but its parts is left to look up.
+  const hasOtherBalance = mayBeCharged(line) && world.plan.copyAtMs === null;
+  if (message.startsWith('the outbox was lost')) return line.rules?.partial === true && !hasOtherBalance;
   return message.startsWith('charged to the other balance before the outbox was lost') && mayBeCharged(line);
 }
 

@@ -93,6 +93,9 @@ export class SimWorker {
     this.#clock = clock;
     const store = await this.#world.openStore(process);
     const { maxIdleDelayMs } = settings;
+    const onStep = () => dispatcher.pausesChanged();
+    const follower = new ClockFollower({ store, clock, logger, onStep, everyMs: maxIdleDelayMs });
+    await follower.catchUp();
     const outbox = {
       config: { wholesale: { limits: settings.limits }, submit: settings },
       clock,
@@ -102,9 +105,6 @@ export class SimWorker {
     const file = this.#world.progress;
     const progress = file === null ? null : (await noticeOlderCopy(outbox, { store, file })).progress;
     progress?.start();
-    const onStep = () => dispatcher.pausesChanged();
-    const follower = new ClockFollower({ store, clock, logger, onStep, everyMs: maxIdleDelayMs });
-    await follower.catchUp();
     const incarnationId = await store.beginIncarnation({
       bootId: clock.bootId ?? null,
       version: '0',

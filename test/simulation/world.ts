@@ -495,7 +495,8 @@ export class World {
 
   /** A copy of the outbox takes its place. It must have come further, or the copy is no older one. */
   #restoreCopy(process: SimProcess): void {
-    if (this.#copies?.isBehind !== true) return void this.time.after(5000, () => this.#withWorker(() => this.#loseDisk()));
+    if (this.#copies?.isBehind !== true)
+      return void this.time.after(5000, () => this.#withWorker(() => this.#loseDisk()));
     this.coverage.hit('older copy');
     // Often so soon that calls of the lost outbox are still on their way.
     this.#crash(process, 'power', this.#random.pick(1000, 20_000, newDiskMs));

@@ -45,6 +45,8 @@ export class EvidenceWatch {
   readonly #proven = new Set<LookedUp>();
   /** Lookups of kinds that were proven before they were made. */
   readonly #trusted = new Set<number>();
+  /** How many calls of each entry ended without a clear answer. */
+  readonly #unclear = new Map<number, number>();
   /** Entries that a trusted lookup did not find since they were sent. */
   readonly #absent = new Set<number>();
 
@@ -62,6 +64,7 @@ export class EvidenceWatch {
     this.#proven.clear();
     this.#trusted.clear();
     this.#absent.clear();
+    this.#unclear.clear();
   }
 
   proved(kind: LookedUp): void {
@@ -69,7 +72,10 @@ export class EvidenceWatch {
   }
 
   /** A call has ended, and is on disk. */
-  closed({ attemptId, entryId, outcome }: AttemptClose, database: Database): void {
+  closed(close: AttemptClose, purpose: OpenAttempt['purpose'] | null, database: Database): void {
+    const { attemptId, entryId, outcome, settlement } = close;
+    if (purpose === 'submit' && settlement.state === 'unknown')
+      this.#unclear.set(entryId, (this.#unclear.get(entryId) ?? 0) + 1);
     if (this.#trusted.delete(attemptId) && outcome.row === 'not_found') this.#absent.add(entryId);
     for (const pause of pausesOf(database)) {
       const name = `${pause.scope} ${pause.sinceMs}`;
@@ -114,13 +120,7 @@ export class EvidenceWatch {
     const wasAbsent = this.#absent.delete(entry.id);
     if (!wasAbsent || !entry.outcomeUnknown || entry.operation === 'esim_cancel' || entry.recoveryStage !== 'none')
       return;
-    const sent = database
-      .prepare<[number], number>(
-        "SELECT count(*) FROM attempts WHERE entry_id = ? AND purpose = 'submit' AND sent = 1 AND closed_at_ms IS NOT NULL",
-      )
-      .pluck()
-      .get(entry.id);
-    if ((sent ?? 0) >= callsBeforeProof && !this.#isTouched(entry.reference))
+    if ((this.#unclear.get(entry.id) ?? 0) >= callsBeforeProof && !this.#isTouched(entry.reference))
       this.#violate(
         'I39',
         `${entry.reference} is sent again with an unknown outcome, although a lookup proves it absent`,

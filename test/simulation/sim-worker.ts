@@ -212,7 +212,7 @@ export class SimWorker {
         referenceExpiryMs: settings.referenceExpiryMs,
         lookupFamilies: settings.lookup ? ['gift_card', 'esim'] : [],
       },
-      this.#process,
+      this.#clock ?? this.#process,
     );
   }
 

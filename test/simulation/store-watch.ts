@@ -243,7 +243,7 @@ export class StoreWatch {
     if (outcome.row === 'crashed' && !outcome.sent)
       this.#violate('I36', `attempt ${close.attemptId} was open when the worker died, and is recorded as never sent`);
     this.#lookForPause();
-    this.#evidence.closed(close, this.#disk.connection);
+    this.#evidence.closed(close, attempt?.purpose ?? null, this.#disk.connection);
     if (outcome.row === 'crashed' && attempt?.purpose === 'submit') this.#onCrashedCall(subjectOfEntry(attempt));
     const history = attempt?.entry.outcomeUnknown === true ? 'unknown' : 'clean';
     if (attempt?.purpose === 'submit') this.#coverage.hit(`cell ${outcome.row} ${operation} ${history}`);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type Clock, isoTime } from '../../core/clock.ts';
 import { syncFolder, writeFileAtomically } from '../../ops/atomic-file.ts';
 import type { FileRow, Intake } from '../../store/intake/intake.ts';
+import type { ArchivedFile } from './archived-files.ts';
 import type { DocumentError } from '../orders/document-error.ts';
 import { type ClaimedFile, reclaimFile } from './claim-file.ts';
 import { documentReport, lineReport } from './error-report.ts';
@@ -18,8 +19,6 @@ export type FileOutcome =
       readonly row: FileRow;
       /** The name of the report about rejected lines; null: there are none. */
       readonly report: string | null;
-      /** Where the file is now, and its signature when it was read; null when somebody removed it. */
-      readonly archived: { readonly path: string; readonly signature: string } | null;
     }
   | { readonly kind: 'rejected'; readonly file: ClaimedFile; readonly code: string; readonly message: string }
   /** The file was written to after it was claimed; all of it must be read again, as `next`. */
@@ -31,6 +30,8 @@ export interface FileContext {
   readonly clock: Clock;
   readonly config: FolderSettings;
   readonly onAccepted: () => void;
+  /** Called before a file is moved into the archive: its writer may continue there. */
+  readonly onArchiving: (file: ArchivedFile) => void;
   /** Ids of the files whose start this process has counted. */
   readonly begun: Set<string>;
   /** Aborts between two batches. */
@@ -65,9 +66,11 @@ export async function finishFile(
   const day = join(config.archive, isoTime(nowMs).slice(0, 10));
   if ((await mkdir(day, { recursive: true })) !== undefined) await syncFolder(config.archive);
   const to = join(day, file.workName);
+  // Before the move, which may be done although it fails: the next try does not find the file any more.
+  if (present !== null) context.onArchiving({ name: file.name, path: to, signature: present });
   await moveIfPresent(path, config.work, to);
   await removeMarker(context, file);
-  return { kind: 'ingested', file, row, report, archived: present === null ? null : { path: to, signature: present } };
+  return { kind: 'ingested', file, row, report };
 }
 
 /** Finishes a file of which nothing more is accepted: writes its report, records the rejection, moves the file. */

@@ -324,7 +324,9 @@ export class FolderIntake {
   async #ingest(file: ClaimedFile, report: ScanReport): Promise<void> {
     const { config, clock, store, onAccepted = () => undefined } = this.#options;
     const { signal } = this.#stopping;
-    const context: FileContext = { store: store.intake, clock, config, onAccepted, begun: this.#begun, signal };
+    const onArchiving = (archived: ArchivedFile): void => this.#archived.watch(archived, clock.monoMs());
+    const begun = this.#begun;
+    const context: FileContext = { store: store.intake, clock, config, onAccepted, onArchiving, begun, signal };
     const topic = `file ${file.id}`;
     try {
       const outcome = await ingestFile(context, file);
@@ -336,9 +338,6 @@ export class FolderIntake {
       // Its writer may still be writing, so it gets the same time to become stable as a file in the inbox.
       if (outcome.kind === 'changed') {
         this.#unfinished.set(outcome.next.id, { file: outcome.next, dueMono: clock.monoMs() + config.stableMs });
-      }
-      if (outcome.kind === 'ingested' && outcome.archived !== null) {
-        this.#archived.watch({ ...outcome.archived, name: file.name }, clock.monoMs());
       }
       report.add(outcome);
     } catch (error) {

@@ -11,6 +11,9 @@ import type { WireWatch } from './wire-watch.ts';
  */
 const slackMs = 180_000;
 
+/** A call that never left is repeated a little later: lines that came within this time, in ms, may be sent before it. */
+const aheadMs = 120_000;
+
 /** How long after the end of a disturbance everything flows again, in ms. */
 const recoveryMs = {
   /** The probe comes each minute at most. */
@@ -207,8 +210,8 @@ export class Liveness {
     const later = new Map<string, number>();
     for (const { line, sinceMs } of [...this.#lines.values(), ...this.#fromFiles]) {
       const product = productName(line);
-      if (sinceMs > awaited.sinceMs) later.set(product, (later.get(product) ?? 0) + 1);
-      if (sinceMs > awaited.sinceMs) continue;
+      if (sinceMs > awaited.sinceMs + aheadMs) later.set(product, (later.get(product) ?? 0) + 1);
+      if (sinceMs > awaited.sinceMs + aheadMs) continue;
       if (product === productName(awaited.line)) ofOwnProduct += 1;
       calls += this.#isHealthy(line) ? 1 : 2;
       heldMs += this.#heldMs(line);

@@ -343,6 +343,10 @@ export class World {
     };
     const limitMs = wellAtMs + Math.max(...toEnd.map(mayLastMs)) + plan.settings.placedDeadlineMs + 1_800_000;
     if (await time.run(() => this.violations.length > 0 || isEnded(), limitMs)) return this.violations.length === 0;
+    // A person may have taken back the order that was to try the scope.
+    const isTry = (orderId: string): boolean => /^try\d+$/.test(orderId);
+    if (this.acknowledged.all.some((it) => isTry(it.line.orderId) && this.operator.touched.has(it.reference)))
+      return true;
     const open = this.disk.isOpen ? this.disk.describeOpen() : 'no worker';
     this.violate('I23', `${toEnd.map((it) => it.scope).join(', ')} did not resume after everything was well: ${open}`);
     return false;
@@ -534,7 +538,9 @@ export class World {
     const startedMs = this.time.nowMs;
     void worker.stop().then(() => {
       const tookMs = this.time.nowMs - startedMs;
-      if (tookMs > 9000) this.violate('I19', `the stop took ${tookMs} ms`);
+      // Each part ends what it has begun: a file on a slow disk takes its time, too.
+      const mostMs = this.plan.intake === null ? 9000 : 13_000;
+      if (tookMs > mostMs) this.violate('I19', `the stop took ${tookMs} ms`);
       process.die();
       this.disk.release();
       this.intake?.stopped();

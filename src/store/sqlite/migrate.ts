@@ -62,14 +62,28 @@ export function refuseOlder(database: Sqlite): void {
   });
 }
 
-/** Brings the schema up to date. Each migration is a transaction of its own, so a crash leaves whole migrations. */
+/**
+ * Brings the schema up to date. Each migration is a transaction of its own, so a crash leaves whole migrations. The last one
+ * also makes the views of `views/`: their text changes often, and so it stands in one place. Who changes one adds a
+ * migration, be it empty, so that nobody reads a database with the view before.
+ */
 export function migrate(database: Sqlite): void {
   refuseNewer(database);
   for (const { version, sql } of migrations()) {
     if (version <= schemaVersion(database)) continue;
     inTransaction(database, () => {
       database.exec(sql);
+      if (version === migrations().length) makeViews(database);
       database.pragma(`user_version = ${version}`);
     });
+  }
+}
+
+/** Each file is called as its view. */
+function makeViews(database: Sqlite): void {
+  const folder = join(import.meta.dirname, 'views');
+  for (const name of readdirSync(folder).filter((file) => file.endsWith('.sql'))) {
+    database.exec(`DROP VIEW IF EXISTS ${name.replace('.sql', '')}`);
+    database.exec(readFileSync(join(folder, name), 'utf8'));
   }
 }

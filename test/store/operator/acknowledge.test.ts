@@ -185,6 +185,27 @@ describe('what was not bought leaves the attention list by itself', () => {
     expect(kinds(box)).toEqual(['rejected']);
   });
 
+  it('when a later file brings the same mistake of the same line: that is one thing to do', async () => {
+    const refused = { lineNumber: 2, source: 'shop1', orderId: '1001', code: 'invalid_field' } as const;
+    const ofLine = (lineId: string | null, rule = 'must be at least 1') => ({
+      ...refused,
+      lineId,
+      field: 'quantity',
+      rule,
+      value: '0',
+    });
+    const take = async (fileId: string, rejections: readonly ReturnType<typeof ofLine>[]) => {
+      await box.store.intake.files.begin({ id: fileId, name: 'orders.csv', sizeBytes: 1, nowMs: 1 });
+      await box.store.intake.acceptBatch({ nowMs: 1, fileId, lines: [], rejections });
+    };
+    await take('F1', [ofLine('1'), ofLine('2'), ofLine(null)]);
+    await take('F2', [ofLine('1'), ofLine('2', 'must be at most 100'), ofLine(null)]);
+    const ids = () => box.store.read.attention(9).map(({ id }) => id);
+    expect(ids().toSorted()).toEqual(['line:2', 'line:3', 'line:4', 'line:5', 'line:6']);
+    await ack(box, { ids: ['line:4'] });
+    expect(ids()).not.toContain('line:1');
+  });
+
   it('when the shop takes back what was flagged and not bought; and stands there again when it is flagged again', async () => {
     const hold = { code: 'unknown_sku', field: null, rule: 'is not in the SKU map', value: null };
     const flagged = { ...shopLine, isMapped: false, remaining: 1, buy: null, hold };

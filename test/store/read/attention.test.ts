@@ -1,4 +1,6 @@
+import SqliteDatabase from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { attentionCountsSql } from '../../../src/store/read/attention.ts';
 import { close, line, nothing, Outbox } from '../../support/outbox.ts';
 
 let outbox: Outbox;
@@ -57,7 +59,7 @@ describe('the attention list', () => {
     for (const nowMs of [agoMs(16 * 60_000), agoMs(14 * 60_000)])
       await outbox.store.submission.closeAttempt(close(await outbox.opened({ nowMs }), nothing, { nowMs }));
     expect(outbox.store.read.attention(100)).toMatchObject([
-      { kind: 'unknown', orderId: 'old', state: 'unknown', code: 'outcome_unknown' },
+      { kind: 'unknown', orderId: 'old', state: 'unknown', code: 'dropped' },
     ]);
     const listed = outbox.store.read.listOrders({ attention: true, limit: 10 });
     expect(listed.map(({ orderId }) => orderId)).toEqual(['old']);
@@ -97,6 +99,30 @@ describe('the attention list', () => {
       'variant:unknown',
       'variant:waits',
     ]);
+  });
+});
+
+describe('counting the attention list', () => {
+  it('reads only what stands in it, each part by its own index, and joins nothing', () => {
+    const database = new SqliteDatabase(outbox.path, { readonly: true });
+    const plan = database.prepare<[], { detail: string }>(`EXPLAIN QUERY PLAN ${attentionCountsSql} GROUP BY kind`);
+    const steps = plan.all().map((step) => step.detail);
+    database.close();
+    // `p`: of pauses there are a few.
+    const tables = steps.flatMap((step) => /^(?:SCAN|SEARCH) ([a-z]) (.*)/.exec(step)?.slice(1, 3).join(' ') ?? []);
+    expect(tables).toEqual([
+      'e USING INDEX entries_attention',
+      'e USING INDEX entries_unknown',
+      'e USING INDEX entries_waiting_age (created_at_ms<?)',
+      'e USING INDEX entries_unbought (state=?)',
+      'j USING INDEX rejections_attention',
+      'n USING INDEX rejections_by_order (source=? AND order_id=? AND rowid>?)',
+      'o USING COVERING INDEX storefront_orders_awaiting',
+      'f USING INDEX files_attention',
+      'd USING INDEX deliveries_given_up (given_up_at_ms>?)',
+      'a USING INDEX audit_by_subject (subject=?)',
+    ]);
+    expect(steps.filter((step) => /\b(?:lines|requests|l|r)\b/.test(step))).toEqual([]);
   });
 });
 

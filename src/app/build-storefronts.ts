@@ -46,7 +46,7 @@ export function buildReadBack(
     take: async ({ platform, shop }, document, refunds) => {
       const handler = current.intake.handlerFor(platform, shop);
       assert(handler !== null, `a shop that is read back has a webhook: ${platform} ${shop}`);
-      return await handler.take({ document, isTest: false, refunds });
+      return await handler.take({ document, isTest: false, topic: null, isListed: true, refunds });
     },
   });
 }

@@ -1,11 +1,72 @@
-import { z } from 'zod';
+import { messageText } from '../core/message-text.ts';
 
-/** An id as exact text: a shop's ids may be larger than a JavaScript number can hold. */
-export const shopId = z.string().regex(/^\d{1,20}$/);
+/** What a field must be and is not, for people. Places are paths as in `line_items[2].quantity`. */
+export interface FieldProblem {
+  readonly field: string;
+  readonly rule: string;
+}
+
+/** An object of a document. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+export function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Nothing, as shops write it: PHP code often has `false`, an empty text or an empty list for it. */
+export function isNothing(value: unknown): boolean {
+  if (value === undefined || value === null || value === false || value === '') return true;
+  return typeof value === 'object' && Object.keys(value).length === 0;
+}
+
+/**
+ * A list. PHP writes a list whose keys have gaps as an object: `{"0": …, "2": …}`. Null for anything else that is not
+ * nothing.
+ */
+export function listOf(value: unknown): readonly unknown[] | null {
+  if (Array.isArray(value)) return value;
+  if (isNothing(value)) return [];
+  return isObject(value) && Object.keys(value).every((key) => /^\d+$/.test(key)) ? Object.values(value) : null;
+}
+
+/**
+ * An id as exact text: a shop's ids may be larger than a JavaScript number can hold. Null when it is none, as the 0 of
+ * what was not saved yet.
+ */
+export function idOf(value: unknown): string | null {
+  return typeof value === 'string' && /^[1-9]\d{0,19}$/.test(value) ? value : null;
+}
+
+/** A whole number of pieces, also as `2.0`; null for anything else, for example a negative number or a weight. */
+export function piecesOf(value: unknown): number | null {
+  return typeof value === 'string' && /^\d{1,9}(?:\.0{1,20})?$/.test(value) ? Number(value) : null;
+}
 
 /** ISO 8601 as shops write it, in UTC where it has no zone. Null when it is no time. */
 export function shopTime(text: unknown): number | null {
   if (typeof text !== 'string' || text === '') return null;
   const ms = Date.parse(/(?:Z|[+-]\d{2}:?\d{2})$/.test(text) ? text : `${text}Z`);
   return Number.isFinite(ms) ? ms : null;
+}
+
+/** A value from a shop inside a sentence: enough to find it, never a full copy. */
+export function shown(value: unknown): string {
+  if (value === undefined) return 'missing';
+  // Its beginning is enough, and a value may be as long as a document.
+  return messageText((JSON.stringify(value) ?? '').slice(0, 256), 64);
+}
+
+/**
+ * What a customer typed into a field of a line: every different text under that name, in capitals or not. Entries in
+ * another form are of other plugins and are passed over.
+ * @param entries a list of `{ <nameKey>, value }`, or an object of names and values
+ */
+export function customTexts(entries: unknown, nameKey: 'key' | 'name', wanted: string): readonly string[] {
+  const list: object = Array.isArray(entries) || isObject(entries) ? entries : {};
+  const texts = Object.entries(list).flatMap(([key, entry]: [string, unknown]): string[] => {
+    const [name, value] = isObject(entry) ? [entry[nameKey], entry['value']] : [key, entry];
+    const isWanted = typeof name === 'string' && name.toLowerCase() === wanted.toLowerCase();
+    return isWanted && typeof value === 'string' && value.trim() !== '' ? [value.trim()] : [];
+  });
+  return [...new Set(texts)];
 }

@@ -1,9 +1,10 @@
 import { isoTime } from '../core/clock.ts';
+import { quoted } from '../core/message-text.ts';
 import { type AcceptableLine, joinLine, orderLineSchema } from '../core/order/order-request.ts';
 import type { Sku, SkuMap } from '../core/order/sku.ts';
-import type { StorefrontLine, StorefrontOrder } from '../store/storefronts/storefronts.ts';
+import type { StorefrontLine, StorefrontOrder, UnreadableLine } from '../store/storefronts/storefronts.ts';
 import type { ShopSettings } from './shop-settings.ts';
-import type { ShopOrder, ShopOrderLine } from './shop-order.ts';
+import type { ShopOrder, ShopOrderLine, UnreadableShopLine } from './shop-order.ts';
 
 /** If this machine's clock were so far behind, no order would ever be too old. */
 const maxAheadMs = 86_400_000;
@@ -15,6 +16,8 @@ export function planOrder(
   skus: SkuMap,
   context: { readonly actor: string; readonly nowMs: number },
 ): StorefrontOrder {
+  const skusOfLines = new Map<string | null, string>(order.lines.map(({ lineId, sku }) => [lineId, sku]));
+  const { nowMs } = context;
   return {
     source: shop.source,
     orderId: order.orderId,
@@ -23,18 +26,26 @@ export function planOrder(
     refundUnclear: order.refundUnclear,
     onRefund: shop.onRefund,
     actor: context.actor,
-    nowMs: context.nowMs,
-    lines: order.lines.map((line) => planLine(order, line, shop, skus, context.nowMs)),
+    nowMs,
+    lines: order.lines.map((line) =>
+      planLine(order, line, { shop, skus, nowMs, parentSku: skusOfLines.get(line.parentId) ?? null }),
+    ),
+    unreadable: order.unreadable.map((line) => planUnreadable(order, line, shop, skus)),
   };
+}
+
+/** A line with a readable SKU that is not in the map is not ours, whatever its other fields are. */
+function planUnreadable(order: ShopOrder, line: UnreadableShopLine, shop: ShopSettings, skus: SkuMap): UnreadableLine {
+  const isOurs = line.sku === null || skus.has(line.sku) || shop.unmatched === 'review';
+  return { ...line, isDue: isOurs && order.state === 'paid' };
 }
 
 function planLine(
   order: ShopOrder,
   line: ShopOrderLine,
-  shop: ShopSettings,
-  skus: SkuMap,
-  nowMs: number,
+  context: { shop: ShopSettings; skus: SkuMap; nowMs: number; parentSku: string | null },
 ): StorefrontLine {
+  const { shop, skus, nowMs, parentSku } = context;
   const { lineId, remaining } = line;
   const sku = skus.get(line.sku);
   const nothing = { lineId, sku: line.sku, isMapped: sku !== undefined, remaining, buy: null, hold: null };
@@ -45,7 +56,7 @@ function planLine(
   if (order.state !== 'paid' || remaining === 0) return nothing;
   if (sku === undefined) {
     if (shop.unmatched === 'ignore') return nothing;
-    return hold('unknown_sku', `has the SKU "${line.sku}", which is not in the SKU map; nothing was bought`);
+    return hold('unknown_sku', `has the SKU ${quoted(line.sku)}, which is not in the SKU map; nothing was bought`);
   }
   if (order.refundUnclear) {
     const rule = 'belongs to an order with a partial refund that does not say which lines; nothing was bought';
@@ -60,6 +71,16 @@ function planLine(
   }
   if (!Number.isInteger(remaining)) {
     return hold('invalid_line', `has the quantity ${remaining}, which is not a whole number; nothing was bought`);
+  }
+  if (line.isShopsOwn) {
+    return hold(
+      'own_gift_card',
+      `is a gift card of the shop itself, and its SKU "${line.sku}" is in the SKU map; nothing was bought`,
+    );
+  }
+  if (parentSku !== null && skus.has(parentSku)) {
+    const rule = `is a part of the bundle in line ${line.parentId}, whose SKU "${parentSku}" is in the SKU map, too`;
+    return hold('bundled_line', `${rule}; nothing was bought for this line: one of both SKUs must leave the map`);
   }
   if (sku.type === 'esim_topup' && remaining > 1) {
     return hold('repeated_topup', `would top up the same eSIM ${remaining} times; nothing was bought`);
@@ -82,7 +103,10 @@ function toOrderLine(
       ? { variant: sku.variant, quantity: sku.quantity * line.remaining }
       : sku.type === 'esim_order'
         ? { plan: sku.plan, days: sku.days, quantity: sku.quantity * line.remaining }
-        : { plan: sku.plan, days: sku.days, iccid: line.iccid ?? undefined };
+        : { plan: sku.plan, days: sku.days, iccid: line.iccids[0] };
+  if (sku.type === 'esim_topup' && line.iccids.length > 1) {
+    return { problem: `the field "${shop.iccidField}" of the order line has ${line.iccids.length} different values` };
+  }
   const parsed = orderLineSchema.safeParse({
     line_id: line.lineId,
     type,
@@ -93,7 +117,7 @@ function toOrderLine(
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const field = String(issue?.path[0] ?? 'line');
-    const isMissing = field === 'iccid' && line.iccid === null;
+    const isMissing = field === 'iccid' && line.iccids.length === 0;
     const problem = isMissing ? `the field "${shop.iccidField}" of the order line is missing` : issue?.message;
     return { problem: `${field}: ${problem}` };
   }

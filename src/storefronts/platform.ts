@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.ts';
 import type { ShopApi } from './read-back/shop-api.ts';
-import type { OrderReading } from './shop-order.ts';
+import type { OrderReading, ReadContext } from './shop-order.ts';
 import type { ShopSettings } from './shop-settings.ts';
 
 /** One kind of shop. All that the worker knows of it is in the folder of its name; `platforms.ts` lists them. */
@@ -10,13 +10,6 @@ export interface Platform<Shop extends ShopSettings> {
   readOrder(document: unknown, shop: Shop, context: ReadContext): OrderReading;
   /** The API of a shop; opens no connection yet. */
   connect(rest: NonNullable<Shop['rest']>, context: ApiContext): ShopApi;
-}
-
-interface ReadContext {
-  /** A header says that it is a test order. */
-  readonly isTest: boolean;
-  /** The refunds of the order, as the platform's API shows them; null: they were not read. */
-  readonly refunds: readonly unknown[] | null;
 }
 
 export interface ApiContext {
@@ -31,6 +24,8 @@ export interface WebhookFormat {
   readonly signatureHeader: string;
   /** Marks a test order with any value but `false`; null: the platform has no such header. */
   readonly testHeader: string | null;
+  /** Says what a webhook is about. In lower case. */
+  readonly topicHeader: string;
   /** The body of the ping that it sends without a signature when a webhook is created; null: it sends none. */
   readonly unsignedPing: RegExp | null;
 }

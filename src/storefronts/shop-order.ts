@@ -1,4 +1,4 @@
-import { messageText } from '../core/message-text.ts';
+import { type Fields, type FieldProblem, idOf, isObject, shown } from './payload-values.ts';
 
 /** The state of an order as a shop shows it, in one form for all platforms. */
 export interface ShopOrder {
@@ -16,29 +16,79 @@ export interface ShopOrder {
   /** It has a refund, and nothing says which lines were refunded. */
   readonly refundUnclear: boolean;
   readonly lines: readonly ShopOrderLine[];
+  /** Lines that cannot be read: nobody knows what is to be bought for them. */
+  readonly unreadable: readonly UnreadableShopLine[];
 }
 
 export interface ShopOrderLine {
   readonly lineId: string;
+  /** Empty: the line has none. */
   readonly sku: string;
   /** The quantity that the customer keeps: ordered, less refunded. */
   readonly remaining: number;
-  /** The eSIM that a top-up is for, as the customer typed it. */
-  readonly iccid: string | null;
+  /** The eSIM that a top-up is for, as the customer typed it: every different text of that field. */
+  readonly iccids: readonly string[];
+  /** The line of the bundle that this line is a part of. */
+  readonly parentId: string | null;
+  /** The shop delivers it by itself, for example a gift card for this very shop. */
+  readonly isShopsOwn: boolean;
 }
 
-/** `unreadable`: an order in an unknown form. `other`: no order, for example a product. */
+export interface UnreadableShopLine extends FieldProblem {
+  /** Null: it cannot be read. */
+  readonly lineId: string | null;
+  /** Null: it cannot be read; empty: the line has none. */
+  readonly sku: string | null;
+}
+
+/** `unreadable`: an order of which not even the state can be read. `other`: no order, for example a product. */
 export type OrderReading =
   | { readonly kind: 'order'; readonly order: ShopOrder }
-  | { readonly kind: 'unreadable'; readonly orderId: string }
+  | UnreadableOrder
   | { readonly kind: 'other' };
 
+export interface UnreadableOrder extends FieldProblem {
+  readonly kind: 'unreadable';
+  /** Null: it cannot be read. */
+  readonly orderId: string | null;
+  /** By the shop's clock; null: it cannot be read. */
+  readonly modifiedMs: number | null;
+}
+
+/** Where a document comes from, and what is known beside it. */
+export interface ReadContext {
+  /** A header says that it is a test order. */
+  readonly isTest: boolean;
+  /** The refunds of the order, as the platform's API shows them; null: they were not read. */
+  readonly refunds: readonly unknown[] | null;
+  /** What the webhook says it is about. It is not signed. Null: it says nothing. */
+  readonly topic: string | null;
+  /** It comes from the shop's list of orders. */
+  readonly isListed: boolean;
+}
+
 /**
- * What a document is that does not have the form of an order.
- * @param paymentFields the fields that tell an order from everything else that has lines: drafts and checkouts
+ * Whether a document is about an order. Other documents have lines, too: drafts, carts, checkouts, fulfillments.
+ * @param fields the fields that only orders have
  */
-export function notAnOrder(document: unknown, paymentFields: readonly string[]): OrderReading {
-  if (typeof document !== 'object' || document === null) return { kind: 'other' };
-  const looksLikeOrder = 'id' in document && 'line_items' in document && paymentFields.some((it) => it in document);
-  return looksLikeOrder ? { kind: 'unreadable', orderId: messageText(String(document.id), 20) } : { kind: 'other' };
+export function looksLikeOrder(
+  document: unknown,
+  context: Pick<ReadContext, 'topic' | 'isListed'>,
+  fields: readonly string[],
+): document is Fields {
+  if (!isObject(document)) return false;
+  if (context.isListed) return true;
+  const isAboutOrders = /^orders?[./]/.test(context.topic ?? '');
+  return 'line_items' in document && (isAboutOrders || fields.some((field) => field in document));
+}
+
+/** An order of which one field, without which nothing can be said about any of its lines, cannot be read. */
+export function unreadableOrder(
+  document: Fields,
+  field: string,
+  must: string,
+  modifiedMs: number | null = null,
+): UnreadableOrder {
+  const rule = `${must}, but is ${shown(document[field])}`;
+  return { kind: 'unreadable', orderId: idOf(document['id']), modifiedMs, field, rule };
 }

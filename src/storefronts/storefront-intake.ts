@@ -1,11 +1,13 @@
+import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
+import { messageText } from '../core/message-text.ts';
 import type { Storefronts, StorefrontTaken } from '../store/storefronts/storefronts.ts';
 import { planOrder } from './plan-order.ts';
 import type { WebhookFormat } from './platform.ts';
 import { platformOf } from './platforms.ts';
 import type { Shop } from './settings.ts';
-import type { OrderReading, ShopOrder } from './shop-order.ts';
+import type { OrderReading, ShopOrder, UnreadableOrder } from './shop-order.ts';
 import { SkuFile } from './sku-file.ts';
 
 interface StorefrontIntakeDeps {
@@ -23,17 +25,22 @@ interface OrderSnapshot {
   readonly document: unknown;
   /** A header says that it is a test order. */
   readonly isTest: boolean;
+  /** What the webhook says it is about; null for an order of the shop's list. */
+  readonly topic: string | null;
+  /** It comes from the shop's list of orders. */
+  readonly isListed: boolean;
   /** The refunds of the order; `not_read`: they can be read when they are needed; `unknown`: they cannot. */
   readonly refunds: readonly unknown[] | 'not_read' | 'unknown';
 }
 
 /**
- * What became of it. `other` and `unreadable`: see `OrderReading`; nothing is stored. `needs_refunds`: the order has a
+ * What became of it. `other`: no order, nothing is stored. `unreadable`: it is flagged. `needs_refunds`: the order has a
  * partial refund that names no line. It is recorded, so older states are ignored, and nothing is bought or cancelled
  * until its refunds are read.
  */
 type StorefrontAnswer =
-  | Exclude<OrderReading, { readonly kind: 'order' }>
+  | Exclude<OrderReading, { readonly kind: 'order' | 'unreadable' }>
+  | { readonly kind: 'unreadable'; readonly orderId: string | null; readonly flagged: number }
   | { readonly kind: 'test' | 'needs_refunds'; readonly order: ShopOrder }
   | { readonly kind: 'taken'; readonly order: ShopOrder; readonly taken: StorefrontTaken };
 
@@ -83,10 +90,11 @@ export class ShopHandler {
   /** Takes in one state of an order. Its consequences are on disk when this resolves. */
   async take(snapshot: OrderSnapshot): Promise<StorefrontAnswer> {
     const { store, logger, onChanged } = this.#deps;
-    const { document, isTest, refunds } = snapshot;
-    const readRefunds = typeof refunds === 'string' ? null : refunds;
-    const reading = platformOf(this.shop).readOrder(document, this.shop, { isTest, refunds: readRefunds });
-    if (reading.kind !== 'order') return reading;
+    const { document, refunds } = snapshot;
+    const context = { ...snapshot, refunds: typeof refunds === 'string' ? null : refunds };
+    const reading = platformOf(this.shop).readOrder(document, this.shop, context);
+    if (reading.kind === 'other') return reading;
+    if (reading.kind === 'unreadable') return await this.#flagUnreadable(reading, snapshot);
     const { order } = reading;
     if (order.state === 'test') return { kind: 'test', order };
     if (order.refundUnclear && refunds === 'not_read') {
@@ -100,6 +108,22 @@ export class ShopHandler {
       onChanged();
     }
     return { kind: 'taken', order, taken };
+  }
+
+  async #flagUnreadable(reading: UnreadableOrder, { document, topic }: OrderSnapshot): Promise<StorefrontAnswer> {
+    const { store, logger, clock, onChanged } = this.#deps;
+    const { platform, shop, source } = this.shop;
+    const { orderId, modifiedMs, field, rule } = reading;
+    const content = hash('sha256', JSON.stringify(document), 'hex').slice(0, 16);
+    const about = topic === null ? 'read back from its list of orders' : `webhook ${messageText(topic, 64)}`;
+    const order = { source, orderId, modifiedMs, field, rule, nowMs: clock.wallMs() };
+    const flagged = await store.flagUnreadableOrder({ ...order, origin: `${about}, content ${content}` });
+    if (flagged > 0) {
+      const details = { platform, shop, order_id: orderId, field, rule, topic, content };
+      logger.error(details, 'an order of the shop cannot be read and was not bought: review it in the shop');
+      onChanged();
+    }
+    return { kind: 'unreadable', orderId, flagged };
   }
 
   #plan(order: ShopOrder) {

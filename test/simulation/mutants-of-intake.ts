@@ -195,10 +195,7 @@ export const mutantsOfIntake: readonly Mutant[] = [
     name: 'a unit that the shop refunded is bought',
     file: 'storefronts/shopify/payload.ts',
     changes: [
-      [
-        'remaining: Math.max(0, Math.min(Number(item.quantity) - refunded, Number(item.current_quantity ?? item.quantity))),',
-        'remaining: Math.max(0, refunded < 9 ? Number(item.quantity) : 0),',
-      ],
+      ['remaining: Math.max(0, Math.min((pieces ?? 0) - (refunded ?? 0), current)),', 'remaining: pieces ?? 0,'],
     ],
   },
 ];

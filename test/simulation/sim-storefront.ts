@@ -204,14 +204,16 @@ export class SimStorefront {
       const refunds = parseExactJsonBytes(Buffer.from(JSON.stringify(wooRefunds(state))));
       const isNewest = order.sentS <= state.modifiedS;
       order.sentS = Math.max(order.sentS, state.modifiedS);
-      handler.take({ document, isTest: false, refunds: Array.isArray(refunds) ? refunds : [] }).then(
-        () => {
-          this.#options.hit(`read back ${state.status}`);
-          this.#check(order, state, isNewest && order.sentS <= state.modifiedS);
-        },
-        // The next run reads it again.
-        () => undefined,
-      );
+      handler
+        .take({ document, isTest: false, topic: null, isListed: true, refunds: Array.isArray(refunds) ? refunds : [] })
+        .then(
+          () => {
+            this.#options.hit(`read back ${state.status}`);
+            this.#check(order, state, isNewest && order.sentS <= state.modifiedS);
+          },
+          // The next run reads it again.
+          () => undefined,
+        );
     }
   }
 

@@ -256,7 +256,7 @@ describe('a line of a WooCommerce shop that is sold by weight', () => {
     const shops = await startShops();
     const line_items = [piece(11, 'STEAM-20', 1), piece(12, 'CHEESE', 0.25), piece(13, 'FR-7D', 1.5)];
     await shops.woo(wooOrder({ line_items }));
-    expect([shops.bought(), shops.flagged()]).toEqual([['11 1 x steam-usd-20 pending'], ['13 invalid_line']]);
+    expect([shops.bought(), shops.flagged()]).toEqual([['11 1 x steam-usd-20 pending'], ['13 unreadable_line']]);
   });
 });
 

@@ -42,7 +42,7 @@ function asText(report: Report, isSince: boolean): string {
   const { platform, shop, complete, orders, accepted, takenBack, flagged, unreadable, readToMs, error } = report;
   const readTo = readToMs === null ? '' : `, up to ${isoTime(readToMs)}`;
   const counts = `${accepted} lines taken in, ${takenBack} taken back, ${flagged} flagged for review`;
-  const odd = unreadable === 0 ? '' : `; ${unreadable} orders in an unknown form`;
+  const odd = unreadable === 0 ? '' : `; ${unreadable} orders that cannot be read`;
   // With the same time again it would read the same pages.
   const again = isSince && readToMs !== null ? `run it again with --since ${isoTime(readToMs)}` : 'run it again';
   const end = error === null ? (complete ? '' : `; there is more: ${again}`) : `; then: ${error.message}`;

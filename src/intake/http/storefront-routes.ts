@@ -26,6 +26,8 @@ export interface ShopHandler {
     readonly signatureHeader: string;
     /** Marks a test order with any value but `false`; null: the platform has no such header. */
     readonly testHeader: string | null;
+    /** Says what a webhook is about; it is not signed. In lower case. */
+    readonly topicHeader: string;
     /** The body of a ping that is not signed; null: the platform sends none. */
     readonly unsignedPing: RegExp | null;
   };
@@ -37,12 +39,15 @@ interface ShopDelivery {
   /** The JSON of the body, with every number as text. */
   readonly document: unknown;
   readonly isTest: boolean;
+  /** What the webhook says it is about. */
+  readonly topic: string | null;
+  readonly isListed: false;
 }
 
-/** `other`: no order. `unreadable`: an order in an unknown form. `needs_refunds`: its refunds must be read first. */
+/** `other`: no order. `unreadable`: an order that cannot be read, which is flagged. `needs_refunds`: its refunds must be read first. */
 type ShopAnswer =
   | { readonly kind: 'other' }
-  | { readonly kind: 'unreadable'; readonly orderId: string }
+  | { readonly kind: 'unreadable'; readonly orderId: string | null; readonly flagged: number }
   | { readonly kind: 'test' | 'needs_refunds'; readonly order: AnsweredOrder }
   | { readonly kind: 'taken'; readonly order: AnsweredOrder; readonly taken: StorefrontTaken };
 
@@ -89,7 +94,7 @@ export function storefrontRoutes(deps: StorefrontDeps): Hono<Web> {
     const handler = deps.shops.handlerFor(context.req.param('platform'), context.req.param('shop'));
     if (handler === null) throw new Refusal('not_found', 'There is no such shop.');
     const { headers } = context.env.incoming;
-    const { signatureHeader, unsignedPing, testHeader } = handler.webhook;
+    const { signatureHeader, unsignedPing, testHeader, topicHeader } = handler.webhook;
     const body = await readRawBody(context.env.incoming, deps.bodyBytes);
     const signature = headers[signatureHeader];
     if (signature === undefined && unsignedPing?.test(body.subarray(0, 64).toString('latin1'))) {
@@ -99,7 +104,9 @@ export function storefrontRoutes(deps: StorefrontDeps): Hono<Web> {
     const document = parseExactJsonBytes(body);
     if (document === undefined) throw new Refusal('invalid_json', 'The body is not JSON in UTF-8.');
     const test = testHeader === null ? undefined : headers[testHeader];
-    return await takeIn(deps, handler, { document, isTest: test !== undefined && test !== 'false' }, context);
+    const isTest = test !== undefined && test !== 'false';
+    const topic = headers[topicHeader]?.toString() ?? null;
+    return await takeIn(deps, handler, { document, isTest, topic, isListed: false }, context);
   });
   return routes;
 }
@@ -116,7 +123,7 @@ function refuseSignature(deps: StorefrontDeps, handler: ShopHandler, warnedAtMs:
 }
 
 async function takeIn(
-  { readBack, logger }: StorefrontDeps,
+  { readBack }: StorefrontDeps,
   handler: ShopHandler,
   delivery: ShopDelivery,
   context: Context<Web>,
@@ -125,10 +132,6 @@ async function takeIn(
   const name = { platform, shop };
   const canRead = readBack?.isReady(name) ?? false;
   const answer = await handler.take({ ...delivery, refunds: canRead ? 'not_read' : 'unknown' });
-  if (answer.kind === 'unreadable') {
-    const message = 'a delivered order has an unknown form and was not bought: review it in the shop';
-    logger.error({ ...name, order_id: answer.orderId }, message);
-  }
   if (answer.kind !== 'needs_refunds') return context.json(answerBody(answer));
   if (await readBack?.willRead(name, answer.order.modifiedMs)) {
     readBack?.notify(name);
@@ -141,8 +144,11 @@ async function takeIn(
 function answerBody(answer: ShopAnswer): Record<string, string | number> {
   switch (answer.kind) {
     case 'other':
-    case 'unreadable':
       return { result: 'not_an_order' };
+    case 'unreadable': {
+      const { orderId, flagged } = answer;
+      return { result: 'unreadable', ...(orderId === null ? {} : { order_id: orderId }), flagged };
+    }
     case 'test':
       return { result: 'test_order', order_id: answer.order.orderId };
     case 'needs_refunds':

@@ -14,6 +14,9 @@ interface KnownLine extends Purchase {
   readonly reference: string;
 }
 
+/** At most this many flags are kept for one order of a shop. */
+const flagsPerOrder = 100;
+
 type Line = IntakeBatch['lines'][number];
 type NewRejection = IntakeBatch['rejections'][number];
 type Request = { readonly requestId: number; readonly isNew: boolean };
@@ -24,6 +27,16 @@ export function lineDifferences(was: Purchase, is: Purchase): AcceptedLine['diff
     .filter((field) => was[field] !== is[field])
     .map((field) => ({ field: field === 'operation' ? 'type' : field, was: was[field], is: is[field] }));
 }
+
+/** Stands for the flags of an order that are not listed any more. */
+export const tooManyFlags = {
+  lineNumber: null,
+  lineId: null,
+  code: 'too_many_flags',
+  field: null,
+  rule: `has more than ${flagsPerOrder} flags, so further ones are not listed: compare the whole order with the shop`,
+  value: null,
+} as const;
 
 /** Accepts lines with their references, and records rejections. Every method is called inside a transaction. */
 export class LineTable {
@@ -89,13 +102,24 @@ export class LineTable {
   /** Flags something about an order for review, unless it is flagged already. Returns whether it was not. */
   flagOnce(rejection: NewRejection & { source: string; orderId: string }, nowMs: number): boolean {
     const flag = this.#rejections.reopenFlag(rejection);
-    if (flag === 'unknown') this.#reject(rejection, { nowMs, fileId: null });
-    return flag !== 'open';
+    if (flag !== 'unknown') return flag === 'reopened';
+    const { source, orderId, code } = rejection;
+    if (code !== tooManyFlags.code && this.#rejections.countFlags(source, orderId) >= flagsPerOrder) {
+      return this.flagOnce({ ...tooManyFlags, source, orderId }, nowMs);
+    }
+    this.#reject(rejection, { nowMs, fileId: null });
+    return true;
   }
 
   /** As `RejectionTable.takeBack`. */
   takeBackFlags(subject: { source: string; orderId: string; lineId: string | null }): void {
     this.#rejections.takeBack(subject);
+  }
+
+  /** Removes flags of an order that is correct now. */
+  withdrawFlags(order: { source: string; orderId: string; nowMs: number }, ids: readonly number[]): void {
+    for (const id of ids) this.#rejections.remove(id);
+    if (ids.length > 0) this.#results.changed(this.#requestOf(order, order.nowMs).requestId, order.nowMs);
   }
 
   accept(batch: IntakeBatch): readonly AcceptedLine[] {

@@ -33,6 +33,13 @@ export class RejectionTable {
         `UPDATE rejections SET taken_back = 1 WHERE file_id IS NULL AND source = :source AND order_id = :orderId
          AND line_id IS :lineId AND taken_back = 0 AND code <> 'conflict' AND code <> 'paid_and_closed'`,
       ),
+      countFlags: database
+        .prepare<[string, string], number>(
+          `SELECT count(*) FROM rejections WHERE file_id IS NULL AND source = ? AND order_id = ?
+           AND corrected_at_ms IS NULL AND taken_back = 0 AND acknowledged_at_ms IS NULL`,
+        )
+        .pluck(),
+      remove: database.prepare<[number]>('DELETE FROM rejections WHERE id = ?'),
       correctById: database
         .prepare<Record<string, unknown>, string | null>(
           `UPDATE rejections SET corrected_at_ms = :nowMs
@@ -73,6 +80,16 @@ export class RejectionTable {
   /** The shop took back what was flagged and not bought: nobody waits for it. A null line id: its order as a whole. */
   takeBack(subject: { source: string; orderId: string; lineId: string | null }): void {
     this.#statements.takeBack.run(subject);
+  }
+
+  /** How many flags of a shop's order stand in the attention list. */
+  countFlags(source: string, orderId: string): number {
+    return this.#statements.countFlags.get(source, orderId) ?? 0;
+  }
+
+  /** Removes a flag whose cause the shop has corrected. */
+  remove(id: number): void {
+    this.#statements.remove.run(id);
   }
 
   /**

@@ -38,7 +38,9 @@ export function readRejectedLines(
   return [...lines, ...flags].slice(0, shownLines).map(rejectedLine);
 }
 
-const isFlagOfOrder = (row: RejectedRow): boolean => row.file_id === null && row.line_id === null;
+/** A line of a shop's order whose id cannot be read is a line all the same. */
+const isFlagOfOrder = (row: RejectedRow): boolean =>
+  row.file_id === null && row.line_id === null && row.code !== 'unreadable_line';
 
 /** A line without an id, or with that of another line, is told apart only by what is wrong with it. */
 const hasOwnId = (row: RejectedRow): row is RejectedRow & { line_id: string } =>

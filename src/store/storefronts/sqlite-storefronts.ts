@@ -7,7 +7,7 @@ import type { AfterLoss } from '../submission/after-loss.ts';
 import type { EntryChanges } from '../submission/entry-changes.ts';
 import { adoptShops } from './shop-fingerprints.ts';
 import { StorefrontOrders } from './storefront-orders.ts';
-import type { StorefrontOrder, StorefrontTaken, Storefronts } from './storefronts.ts';
+import type { StorefrontOrder, StorefrontTaken, Storefronts, UnreadableStorefrontOrder } from './storefronts.ts';
 
 interface UnreadRow {
   readonly source: string;
@@ -68,6 +68,10 @@ export class SqliteStorefronts implements Storefronts {
 
   async takeOrder(order: StorefrontOrder): Promise<StorefrontTaken> {
     return inTransaction(this.#database, () => this.#orders.take(order));
+  }
+
+  async flagUnreadableOrder(order: UnreadableStorefrontOrder): Promise<number> {
+    return inTransaction(this.#database, () => this.#orders.takeUnreadable(order));
   }
 
   async adoptShops(shops: { shops: readonly ShopIdentity[]; nowMs: number }): Promise<void> {

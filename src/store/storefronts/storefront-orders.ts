@@ -8,7 +8,8 @@ import { textsFrom, type EntryRow } from '../sqlite/rows.ts';
 import type { AfterLoss } from '../submission/after-loss.ts';
 import { endedUnbought, type EntryChanges } from '../submission/entry-changes.ts';
 import { UnmappedSkus } from './storefront-skus.ts';
-import type { StorefrontLine, StorefrontOrder, StorefrontTaken } from './storefronts.ts';
+import type { StorefrontLine, StorefrontOrder, StorefrontTaken, UnreadableStorefrontOrder } from './storefronts.ts';
+import { UnreadableFlags } from './unreadable-flags.ts';
 
 interface KnownLine {
   readonly id: number;
@@ -32,6 +33,7 @@ export class StorefrontOrders {
   readonly #audit: AuditTable;
   readonly #afterLoss: AfterLoss;
   readonly #unmapped: UnmappedSkus;
+  readonly #unreadable: UnreadableFlags;
   readonly #statements;
 
   constructor(
@@ -43,6 +45,7 @@ export class StorefrontOrders {
     this.#audit = parts.audit;
     this.#afterLoss = parts.afterLoss;
     this.#unmapped = new UnmappedSkus(database);
+    this.#unreadable = new UnreadableFlags(database, parts.lines);
     this.#statements = {
       seen: database.prepare<[string, string], { modified_ms: number; closed: number }>(
         'SELECT modified_ms, closed FROM storefront_orders WHERE source = ? AND order_id = ?',
@@ -52,6 +55,10 @@ export class StorefrontOrders {
          VALUES (:source, :orderId, :modifiedMs, :closed, :nowMs, :awaitsReadBack)
          ON CONFLICT (source, order_id) DO UPDATE SET modified_ms = :modifiedMs, closed = :closed, seen_at_ms = :nowMs,
            awaits_read_back = :awaitsReadBack`,
+      ),
+      rememberUnread: database.prepare(
+        `INSERT INTO storefront_orders (source, order_id, modified_ms, closed, seen_at_ms) VALUES (:source, :orderId, :modifiedMs, 0, :nowMs)
+         ON CONFLICT (source, order_id) DO UPDATE SET modified_ms = :modifiedMs, seen_at_ms = :nowMs`,
       ),
       line: database.prepare<[string, string, string], KnownLine>(
         `SELECT l.id, l.line_id, l.extra FROM lines l JOIN requests r ON r.id = l.request_id
@@ -98,10 +105,45 @@ export class StorefrontOrders {
       const skus = lines.filter((line) => !line.isMapped).map((line) => line.sku);
       this.#unmapped.seen(order, skus);
     }
+    taken.flagged += this.#flagUnreadable(order);
     for (const line of lines) this.#takeLine(order, line, taken);
     if (seen !== undefined) this.#takeRemoved(order, lines, taken);
     if (order.closed) this.#lines.takeBackFlags({ source, orderId, lineId: null });
     return taken;
+  }
+
+  /** Flags an order that cannot be read, unless a newer state was seen before. Returns how many flags are new. */
+  takeUnreadable({ orderId, ...order }: UnreadableStorefrontOrder): number {
+    const { source, modifiedMs, nowMs } = order;
+    if (orderId === null) return this.#unreadable.addWithoutId({ orderId, ...order });
+    if (modifiedMs !== null) {
+      if (modifiedMs < (this.#statements.seen.get(source, orderId)?.modified_ms ?? 0)) return 0;
+      this.#statements.rememberUnread.run({ source, orderId, modifiedMs, nowMs });
+    }
+    return this.#unreadable.setOrder({ ...order, orderId });
+  }
+
+  /**
+   * Flags the lines that cannot be read, and withdraws the flags of those that were corrected. What is known of such a
+   * line stays as it is.
+   */
+  #flagUnreadable(order: StorefrontOrder): number {
+    const lines = order.unreadable.flatMap(({ lineId, field, rule, isDue }) => {
+      const known = lineId === null ? undefined : this.#knownLine(order, lineId);
+      if (known !== undefined && this.#openEntries(known).length > 0) {
+        const why = 'what changed after it was ordered is not applied';
+        return [{ lineId, field, rule: `${rule}; ${why}: ${correctIt}` }];
+      }
+      return isDue ? [{ lineId, field, rule: `${rule}; nothing was bought for it: ${correctIt}` }] : [];
+    });
+    return this.#unreadable.setLines(order, lines);
+  }
+
+  /** Whether the order still has this line, perhaps in a form that cannot be read. */
+  #mayBePresent(order: StorefrontOrder, { line_id: lineId, extra }: KnownLine): boolean {
+    return order.unreadable.some((line) =>
+      line.lineId === null ? line.sku === null || line.sku === factsFrom(extra).sku : line.lineId === lineId,
+    );
   }
 
   /** Paid and closed in the same second: nobody knows which came last, so it is not bought, and it is flagged. */
@@ -164,7 +206,7 @@ export class StorefrontOrders {
   #takeRemoved(order: StorefrontOrder, lines: readonly StorefrontLine[], taken: Counts): void {
     const present = new Set(lines.map((line) => line.lineId));
     for (const known of this.#statements.linesOfShop.all(order.source, order.orderId)) {
-      if (present.has(known.line_id)) continue;
+      if (present.has(known.line_id) || this.#mayBePresent(order, known)) continue;
       this.#entries.takeBack(known.id, true);
       const was = factsFrom(known.extra);
       const removed = { lineId: known.line_id, sku: was.sku, isMapped: true, remaining: 0, buy: null, hold: null };
@@ -273,6 +315,8 @@ const nothing: Counts = { accepted: 0, known: 0, flagged: 0, takenBack: 0, stale
 function flagOf(code: string, rule: string): Flag {
   return { code, field: null, rule, value: null };
 }
+
+const correctIt = 'correct the line in the shop, and it is taken in by itself';
 
 const unclearRefund = flagOf(
   'refunded_in_storefront',

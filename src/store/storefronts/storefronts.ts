@@ -6,6 +6,8 @@ import type { Rejection } from '../intake/intake.ts';
 export interface Storefronts {
   /** Takes in the state of a storefront's order as it was delivered: see `StorefrontOrder`. One transaction. */
   takeOrder(order: StorefrontOrder): Promise<StorefrontTaken>;
+  /** Flags an order that cannot be read. Returns how many flags are new. */
+  flagUnreadableOrder(order: UnreadableStorefrontOrder): Promise<number>;
   /**
    * The shops that are configured now. Called before any of their orders is taken in.
    * @throws OrderSyncError CONFIG_INVALID when a shop comes under another source than before; then nothing is remembered
@@ -45,6 +47,34 @@ export interface StorefrontOrder {
   readonly nowMs: number;
   /** Null: the state is recorded, so that older states are ignored, and nothing else changes. */
   readonly lines: readonly StorefrontLine[] | null;
+  readonly unreadable: readonly UnreadableLine[];
+}
+
+/** A line of an order that cannot be read: it is flagged, and everything else of the order is taken in. */
+export interface UnreadableLine {
+  /** Null: it cannot be read, so the line may be any line. */
+  readonly lineId: string | null;
+  /** Null: it cannot be read. */
+  readonly sku: string | null;
+  /** It is paid for, and perhaps ours: nothing is bought for it, so it is flagged. */
+  readonly isDue: boolean;
+  readonly field: string;
+  /** What the field must be, and what it is. */
+  readonly rule: string;
+}
+
+/** An order of which not even the state can be read: nothing of it is bought, and nothing of it is cancelled. */
+export interface UnreadableStorefrontOrder {
+  readonly source: string;
+  /** Null: it cannot be read; `origin` tells such orders apart. */
+  readonly orderId: string | null;
+  /** Null: it cannot be read. If not, older states are ignored from now on. */
+  readonly modifiedMs: number | null;
+  readonly field: string;
+  readonly rule: string;
+  /** By what a person finds it in the shop. */
+  readonly origin: string;
+  readonly nowMs: number;
 }
 
 export interface StorefrontLine {

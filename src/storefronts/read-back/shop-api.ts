@@ -1,5 +1,4 @@
-import { z } from 'zod';
-import { shopId, shopTime } from '../payload-values.ts';
+import { idOf, isObject, shopTime } from '../payload-values.ts';
 
 /** The REST API of one shop, as far as reading it back needs it. Its calls throw ShopApiError. */
 export interface ShopApi {
@@ -65,14 +64,11 @@ export class ShopApiError extends Error {
   }
 }
 
-const listedSchema = z.looseObject({ id: shopId });
-
 /** @param timeFields the fields that may have the time of the last change, the best one first */
 export function listedOrder(value: unknown, timeFields: readonly string[]): ListedOrder {
-  const parsed = listedSchema.safeParse(value);
-  if (!parsed.success) return { id: null, modifiedMs: null, value };
-  const times = timeFields.map((field) => shopTime(parsed.data[field]));
-  return { id: parsed.data.id, modifiedMs: times.find((ms) => ms !== null) ?? null, value };
+  if (!isObject(value)) return { id: null, modifiedMs: null, value };
+  const times = timeFields.map((field) => shopTime(value[field]));
+  return { id: idOf(value['id']), modifiedMs: times.find((ms) => ms !== null) ?? null, value };
 }
 
 /** The largest difference between two time zones: an order that is older than this was surely not asked for. */

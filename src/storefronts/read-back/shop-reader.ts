@@ -12,7 +12,8 @@ export type TakeOrder = (
 ) => Promise<Taken>;
 
 type Taken =
-  | { readonly kind: 'other' | 'unreadable' | 'test' | 'needs_refunds' }
+  | { readonly kind: 'other' | 'test' | 'needs_refunds' }
+  | { readonly kind: 'unreadable'; readonly flagged: number }
   | { readonly kind: 'taken'; readonly taken: StorefrontTaken };
 
 /** What one run did. */
@@ -28,7 +29,7 @@ export interface ReadBackReport {
   readonly takenBack: number;
   /** Orders and lines that this run flagged for review. */
   readonly flagged: number;
-  /** Orders in an unknown form. The log names them. */
+  /** Orders that cannot be read. */
   readonly unreadable: number;
   /** The newest change that was read, by the shop's clock; null when nothing was read. */
   readonly readToMs: number | null;
@@ -207,9 +208,12 @@ export class ShopReader {
       counts.accepted += final.taken.accepted;
       counts.takenBack += final.taken.takenBack;
       counts.flagged += final.taken.flagged;
-    } else if (final.kind === 'other' || final.kind === 'unreadable') {
+    } else if (final.kind === 'unreadable') {
       counts.unreadable += 1;
-      const message = 'an order of the shop has an unknown form and was not bought: review it in the shop';
+      counts.flagged += final.flagged;
+    } else if (final.kind === 'other') {
+      counts.unreadable += 1;
+      const message = 'the list of orders has something that is no order: review it in the shop';
       logger.error({ ...nameOf(shop), order_id: listed.id }, message);
     }
   }

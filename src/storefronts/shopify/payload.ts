@@ -1,89 +1,103 @@
-import { z } from 'zod';
-import { shopId, shopTime } from '../payload-values.ts';
-import { notAnOrder, type OrderReading, type ShopOrder, type ShopOrderLine } from '../shop-order.ts';
-
-const quantity = z.string().regex(/^\d{1,9}$/);
-
-/** What the worker reads of an order of the Shopify REST Admin API. Its webhooks deliver the same form. */
-const orderSchema = z.looseObject({
-  id: shopId,
-  name: z.string().nullish(),
-  currency: z.string(),
-  financial_status: z.string().nullish(),
-  cancelled_at: z.string().nullish(),
-  test: z.boolean().nullish(),
-  created_at: z.string().nullish(),
-  processed_at: z.string().nullish(),
-  updated_at: z.string().nullish(),
-  line_items: z.array(
-    z.looseObject({
-      id: shopId,
-      sku: z.string().nullish(),
-      quantity,
-      /** After items were removed; since API version 2024-01. */
-      current_quantity: quantity.nullish(),
-      properties: z.array(z.looseObject({ name: z.string(), value: z.unknown() })).nullish(),
-    }),
-  ),
-  refunds: z
-    .array(z.looseObject({ refund_line_items: z.array(z.looseObject({ line_item_id: shopId, quantity })).nullish() }))
-    .nullish(),
-});
-type Order = z.infer<typeof orderSchema>;
+import { customTexts, type Fields, idOf, isNothing, isObject, listOf, piecesOf, shopTime } from '../payload-values.ts';
+import { type LineReading, problemOf, readLines } from '../read-lines.ts';
+import { looksLikeOrder, type OrderReading, type ReadContext, type ShopOrder, unreadableOrder } from '../shop-order.ts';
 
 /** Of a partially refunded order, the rest is paid. */
 const paidStatuses = new Set(['paid', 'partially_refunded']);
 const closedStatuses = new Set(['refunded', 'voided']);
 
 /**
- * Reads an order of Shopify. Only the body is signed, so `isTest`, which comes from a header, may turn an order into a
- * test order, and no header does the opposite.
+ * Reads an order of the Shopify REST Admin API; its webhooks deliver the same form. Only the body is signed, so
+ * `isTest`, which comes from a header, may turn an order into a test order, and no header does the opposite.
  */
 export function readShopifyOrder(
   document: unknown,
   shop: { readonly iccidField: string },
-  isTest: boolean,
+  context: ReadContext,
 ): OrderReading {
-  const parsed = orderSchema.safeParse(document);
-  if (!parsed.success) return notAnOrder(document, ['financial_status']);
-  const order = parsed.data;
-  const state = stateOf(order, isTest);
-  const refunded = new Map<string, number>();
-  for (const item of order.refunds?.flatMap((refund) => refund.refund_line_items ?? []) ?? []) {
-    refunded.set(item.line_item_id, (refunded.get(item.line_item_id) ?? 0) + Number(item.quantity));
+  if (!looksLikeOrder(document, context, ['financial_status'])) return { kind: 'other' };
+  const orderId = idOf(document['id']);
+  const status = document['financial_status'];
+  const modifiedMs = shopTime(document['updated_at']);
+  if (orderId === null) return unreadableOrder(document, 'id', 'must be the id of the order', modifiedMs);
+  const paidMs = shopTime(document['processed_at']) ?? shopTime(document['created_at']);
+  if (context.isTest || document['test'] === true || document['test'] === 'true') {
+    const head = { orderId, modifiedMs: modifiedMs ?? 0, paidMs, state: 'test' } as const;
+    return { kind: 'order', order: readOrder(document, head, shop.iccidField) };
   }
-  return {
-    kind: 'order',
-    order: {
-      orderId: order.id,
-      number: order.name ?? null,
-      currency: order.currency,
-      modifiedMs: shopTime(order.updated_at) ?? 0,
-      paidMs: shopTime(order.processed_at) ?? shopTime(order.created_at),
-      state,
-      // An amount that is refunded without a line, for example for shipping, takes no line away.
-      refundUnclear: false,
-      lines: order.line_items.map((item) =>
-        readLine(item, state === 'closed' ? Number(item.quantity) : (refunded.get(item.id) ?? 0), shop.iccidField),
-      ),
-    },
-  };
+  if (typeof status !== 'string' && status !== null) {
+    return unreadableOrder(document, 'financial_status', 'must be a text', modifiedMs);
+  }
+  if (modifiedMs === null) return unreadableOrder(document, 'updated_at', 'must be a time');
+  const state = stateOf(document, status ?? '');
+  if (paidMs === null && state === 'paid') {
+    return unreadableOrder(document, 'processed_at', 'must be a time', modifiedMs);
+  }
+  return { kind: 'order', order: readOrder(document, { orderId, modifiedMs, paidMs, state }, shop.iccidField) };
 }
 
-function stateOf(order: Order, isTest: boolean): ShopOrder['state'] {
-  if (order.test === true || isTest) return 'test';
-  const status = order.financial_status ?? '';
-  if ((order.cancelled_at ?? null) !== null || closedStatuses.has(status)) return 'closed';
+function stateOf(document: Fields, status: string): ShopOrder['state'] {
+  if (!isNothing(document['cancelled_at']) || closedStatuses.has(status)) return 'closed';
   return paidStatuses.has(status) ? 'paid' : 'unpaid';
 }
 
-function readLine(item: Order['line_items'][number], refunded: number, iccidField: string): ShopOrderLine {
-  const iccid = item.properties?.find(({ name }) => name.toLowerCase() === iccidField.toLowerCase())?.value;
+function readOrder(
+  document: Fields,
+  head: Pick<ShopOrder, 'orderId' | 'modifiedMs' | 'paidMs' | 'state'>,
+  iccidField: string,
+): ShopOrder {
+  const { name, currency } = document;
+  const isClosed = head.state === 'closed';
+  const refunded = readRefunds(document['refunds']);
   return {
-    lineId: item.id,
-    sku: item.sku ?? '',
-    // An edit lowers only the current quantity, a refund both; old API versions show no current quantity.
-    remaining: Math.max(0, Math.min(Number(item.quantity) - refunded, Number(item.current_quantity ?? item.quantity))),
-    iccid: typeof iccid === 'string' ? iccid.trim() : null,
+    ...head,
+    number: typeof name === 'string' ? name.slice(0, 64) : null,
+    currency: typeof currency === 'string' ? currency : '',
+    // An amount that is refunded without a line, for example for shipping, takes no line away.
+    refundUnclear: false,
+    ...readLines(document['line_items'], isClosed, (item, lineId) => readLine(item, refunded(lineId), iccidField)),
+  };
+}
+
+/** How many pieces of a line were refunded; null: a refund of it, or one that may be of any line, cannot be read. */
+function readRefunds(refunds: unknown): (lineId: string) => number | null {
+  const refunded = new Map<string, number>();
+  const unclear = new Set<string>();
+  const list = listOf(refunds);
+  let isUnclear = list === null;
+  for (const refund of list ?? []) {
+    const items = isObject(refund) ? listOf(refund['refund_line_items']) : null;
+    isUnclear ||= items === null;
+    for (const item of items ?? []) {
+      const lineId = isObject(item) ? idOf(item['line_item_id']) : null;
+      const pieces = isObject(item) ? piecesOf(item['quantity']) : null;
+      if (lineId === null) isUnclear = true;
+      else if (pieces === null) unclear.add(lineId);
+      else refunded.set(lineId, (refunded.get(lineId) ?? 0) + pieces);
+    }
+  }
+  return (lineId) => (isUnclear || unclear.has(lineId) ? null : (refunded.get(lineId) ?? 0));
+}
+
+/** @param refunded null: it may have a refund, and nobody can read of how many */
+function readLine(item: Fields, refunded: number | null, iccidField: string): LineReading {
+  const pieces = piecesOf(item['quantity']);
+  // Since API version 2024-01. It counts edits and refunds; only refunds are listed, too.
+  const hasCurrent = !isNothing(item['current_quantity']);
+  const current = hasCurrent ? piecesOf(item['current_quantity']) : pieces;
+  const isRemoved = hasCurrent && current === 0;
+  if ((pieces === null || pieces === 0) && !isRemoved) {
+    return problemOf('quantity', 'must be a positive whole number', item['quantity']);
+  }
+  if (current === null) return problemOf('current_quantity', 'must be a whole number', item['current_quantity']);
+  if (refunded === null && !hasCurrent) {
+    return { field: 'current_quantity', rule: 'is missing, and a refund of the order cannot be read' };
+  }
+  return {
+    remaining: Math.max(0, Math.min((pieces ?? 0) - (refunded ?? 0), current)),
+    iccids: customTexts(item['properties'], 'name', iccidField),
+    // The parts of a bundle are lines of their own, and the bundle itself is none.
+    parentId: null,
+    isShopsOwn: item['gift_card'] === true || item['gift_card'] === 'true',
   };
 }

@@ -7,8 +7,9 @@ export const shopify: Platform<ShopifyShop> = {
   webhook: {
     signatureHeader: 'x-shopify-hmac-sha256',
     testHeader: 'x-shopify-test',
+    topicHeader: 'x-shopify-topic',
     unsignedPing: null,
   },
-  readOrder: (document, shop, { isTest }) => readShopifyOrder(document, shop, isTest),
+  readOrder: readShopifyOrder,
   connect: (rest, context) => new ShopifyApi(rest, context),
 };

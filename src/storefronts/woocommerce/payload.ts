@@ -1,85 +1,104 @@
-import { z } from 'zod';
-import { shopId, shopTime } from '../payload-values.ts';
-import { notAnOrder, type OrderReading, type ShopOrderLine } from '../shop-order.ts';
+import { customTexts, type Fields, idOf, isNothing, isObject, listOf, piecesOf, shopTime } from '../payload-values.ts';
+import { type LineReading, problemOf, readLines } from '../read-lines.ts';
+import { looksLikeOrder, type OrderReading, type ReadContext, type ShopOrder, unreadableOrder } from '../shop-order.ts';
 import { refundedQuantities } from './refunds.ts';
 import type { WooCommerceShop } from './settings.ts';
 
-const time = z.string().nullish();
-
-/** What the worker reads of an order of the WooCommerce REST API v3. Its webhooks deliver the same form. */
-const orderSchema = z.looseObject({
-  id: shopId,
-  number: z.string().nullish(),
-  status: z.string(),
-  currency: z.string(),
-  date_paid: time,
-  date_paid_gmt: time,
-  date_modified: time,
-  date_modified_gmt: time,
-  line_items: z.array(
-    z.looseObject({
-      id: shopId,
-      sku: z.string().nullish(),
-      /** Has a fraction where a shop sells by weight. */
-      quantity: z.string().regex(/^\d{1,9}(?:\.\d{1,20})?$/),
-      meta_data: z.array(z.looseObject({ key: z.string(), value: z.unknown() })).nullish(),
-    }),
-  ),
-  refunds: z.array(z.looseObject({ id: shopId })).nullish(),
-});
-type Order = z.infer<typeof orderSchema>;
+type Shop = Pick<WooCommerceShop, 'paidStatuses' | 'iccidField'>;
+type Refunded = ReadonlyMap<string, number>;
 
 /** Statuses after which the customer is not delivered anything more. */
 const closedStatuses = new Set(['cancelled', 'refunded', 'failed', 'trash']);
 
-const nothingRefunded: ReadonlyMap<string, number> = new Map();
+const nothingRefunded: Refunded = new Map();
 
 /**
- * Reads an order of WooCommerce from its body alone. Topic and delivery id are not signed, and the id repeats for
- * different orders within a second. An order that is paid on delivery is `processing` without a date of payment, so both
- * a paid status and a date are needed.
- * @param refunds the refunds of the order as the API shows them, because the order does not say which lines they are
- *   for; null: they were not read
+ * Reads an order of the WooCommerce REST API v3 from its body alone; its webhooks deliver the same form. Topic and
+ * delivery id are not signed, and the id repeats for different orders within a second. An order that is paid on delivery
+ * is `processing` without a date of payment, so both a paid status and a date are needed. The refunds are read apart,
+ * because the order does not say which lines they are for.
  */
-export function readWooCommerceOrder(
-  document: unknown,
-  shop: Pick<WooCommerceShop, 'paidStatuses' | 'iccidField'>,
+export function readWooCommerceOrder(document: unknown, shop: Shop, context: ReadContext): OrderReading {
+  const legacy = legacyOrder(document);
+  if (legacy !== null) {
+    const must =
+      'must be an order of the REST API v3: set the API version of the webhook to "WP REST API Integration v3"';
+    return { ...unreadableOrder(legacy, 'id', must), field: 'order', rule: `${must}. It is one of the legacy API` };
+  }
+  if (!looksLikeOrder(document, context, ['status', 'date_paid', 'date_paid_gmt']) || isSubscription(document)) {
+    return { kind: 'other' };
+  }
+  const orderId = idOf(document['id']);
+  const { status } = document;
+  const modifiedMs = shopTime(document['date_modified_gmt']) ?? shopTime(document['date_modified']);
+  if (orderId === null) return unreadableOrder(document, 'id', 'must be the id of the order', modifiedMs);
+  if (typeof status !== 'string') return unreadableOrder(document, 'status', 'must be a text', modifiedMs);
+  if (modifiedMs === null) return unreadableOrder(document, 'date_modified_gmt', 'must be a time');
+  const paidField = ['date_paid_gmt', 'date_paid'].find((field) => !isNoTime(document[field])) ?? 'date_paid_gmt';
+  const paidMs = shopTime(document[paidField]);
+  const isClosed = closedStatuses.has(status);
+  if (paidMs === null && !isNoTime(document[paidField]) && !isClosed) {
+    return unreadableOrder(document, paidField, 'must be a time', modifiedMs);
+  }
+  const isPaid = shop.paidStatuses.includes(status) && paidMs !== null;
+  const state = isClosed ? 'closed' : isPaid ? 'paid' : 'unpaid';
+  const head = { orderId, modifiedMs, paidMs, state } as const;
+  return { kind: 'order', order: readOrder(document, head, shop, context.refunds) };
+}
+
+function readOrder(
+  document: Fields,
+  head: Pick<ShopOrder, 'orderId' | 'modifiedMs' | 'paidMs' | 'state'>,
+  shop: Shop,
   refunds: readonly unknown[] | null,
-): OrderReading {
-  const parsed = orderSchema.safeParse(document);
-  if (!parsed.success) return notAnOrder(document, ['date_paid', 'date_paid_gmt']);
-  const order = parsed.data;
-  const paidMs = shopTime(order.date_paid_gmt) ?? shopTime(order.date_paid);
-  const isPaid = shop.paidStatuses.includes(order.status) && paidMs !== null;
-  const state = closedStatuses.has(order.status) ? 'closed' : isPaid ? 'paid' : 'unpaid';
-  const refundIds = (order.refunds ?? []).map((refund) => refund.id);
-  const refunded =
-    refundIds.length === 0 ? nothingRefunded : refunds === null ? null : refundedQuantities(refunds, refundIds);
+): ShopOrder {
+  const { number, currency } = document;
+  const isClosed = head.state === 'closed';
+  const refunded = refundedOf(document['refunds'], refunds);
   return {
-    kind: 'order',
-    order: {
-      orderId: order.id,
-      number: order.number ?? null,
-      currency: order.currency,
-      modifiedMs: shopTime(order.date_modified_gmt) ?? shopTime(order.date_modified) ?? 0,
-      paidMs,
-      state,
-      // A refund does not lower the quantities of the order, and only the refund names its lines.
-      refundUnclear: state !== 'closed' && refunded === null,
-      lines: order.line_items.map((item) => {
-        const quantity = state === 'closed' ? Number(item.quantity) : (refunded?.get(item.id) ?? 0);
-        return readLine(item, quantity, shop.iccidField);
-      }),
-    },
+    ...head,
+    number: typeof number === 'string' ? number.slice(0, 64) : null,
+    currency: typeof currency === 'string' ? currency : '',
+    // A refund does not lower the quantities of the order, and only the refund names its lines.
+    refundUnclear: !isClosed && refunded === null,
+    ...readLines(document['line_items'], isClosed, (item, lineId) =>
+      readLine(item, refunded?.get(lineId) ?? 0, shop.iccidField),
+    ),
   };
 }
 
-function readLine(item: Order['line_items'][number], refunded: number, iccidField: string): ShopOrderLine {
-  const iccid = item.meta_data?.find(({ key }) => key.toLowerCase() === iccidField.toLowerCase())?.value;
+/** Null: nobody knows which lines were refunded. */
+function refundedOf(named: unknown, refunds: readonly unknown[] | null): Refunded | null {
+  const list = listOf(named);
+  if (list?.length === 0) return nothingRefunded;
+  const ids = list?.flatMap((refund) => (isObject(refund) ? (idOf(refund['id']) ?? []) : []));
+  if (refunds === null || list === null || ids?.length !== list.length) return null;
+  return refundedQuantities(refunds, ids);
+}
+
+function readLine(item: Fields, refunded: number, iccidField: string): LineReading {
+  const pieces = piecesOf(item['quantity']);
+  // WooCommerce deletes a line whose quantity is set to 0.
+  if (pieces === null || pieces === 0)
+    return problemOf('quantity', 'must be a positive whole number', item['quantity']);
   return {
-    lineId: item.id,
-    sku: item.sku ?? '',
-    remaining: Math.max(0, Number(item.quantity) - refunded),
-    iccid: typeof iccid === 'string' ? iccid.trim() : null,
+    remaining: Math.max(0, pieces - refunded),
+    iccids: customTexts(item['meta_data'], 'key', iccidField),
+    // Product Bundles and Composite Products name the line of the bundle.
+    parentId: idOf(item['bundled_by']) ?? idOf(item['composite_parent']),
+    isShopsOwn: false,
   };
+}
+
+/** WordPress shows a time that was never set as one of the year 0. */
+const isNoTime = (value: unknown): boolean =>
+  isNothing(value) || (typeof value === 'string' && value.startsWith('0000-00-00'));
+
+/** A subscription has the form of an order and is none: each of its renewals is an order of its own. */
+const isSubscription = (document: Fields): boolean => 'billing_period' in document && 'billing_interval' in document;
+
+/** The order within a body of the legacy API; null: it is none. */
+function legacyOrder(document: unknown): Fields | null {
+  const order = isObject(document) && !('id' in document) ? document['order'] : null;
+  return isObject(order) && 'line_items' in order ? order : null;
 }

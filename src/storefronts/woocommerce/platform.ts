@@ -7,8 +7,9 @@ export const woocommerce: Platform<WooCommerceShop> = {
   webhook: {
     signatureHeader: 'x-wc-webhook-signature',
     testHeader: null,
+    topicHeader: 'x-wc-webhook-topic',
     unsignedPing: /^webhook_id=\d{1,20}$/,
   },
-  readOrder: (document, shop, { refunds }) => readWooCommerceOrder(document, shop, refunds),
+  readOrder: readWooCommerceOrder,
   connect: (rest, context) => new WooCommerceApi(rest, context),
 };

@@ -110,6 +110,7 @@ describe('what was not bought leaves the attention list by itself', () => {
     actor: 'woocommerce:main',
     nowMs: 1000,
     lines: [],
+    unreadable: [],
     ...changes,
   });
   const buy = line({ source: 'main', orderId: '9', extra: { sku: 'CARD', shop_quantity: '1' } });

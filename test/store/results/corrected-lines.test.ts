@@ -169,6 +169,7 @@ describe('a flag on an order as a whole', () => {
       onRefund: 'review',
       refundUnclear: true,
       lines: null,
+      unreadable: [],
     });
     await flag(6000);
     expect(outbox.store.read.attention(10)).toMatchObject([{ code: 'partially_refunded', orderId: '1001' }]);

@@ -58,7 +58,8 @@ export async function readBackOf(
     clock,
     logger,
     version: '0.0.0',
-    take: async (_, document, refunds) => await handler.take({ document, isTest: false, refunds }),
+    take: async (_, document, refunds) =>
+      await handler.take({ document, isTest: false, topic: null, isListed: true, refunds }),
   });
   onTestFinished(async () => {
     await readBack.stop();

@@ -21,7 +21,13 @@ async function withUnclearOrder(rest: Parameters<typeof readBackOf>[2] = {}) {
   const order = stub.put({ id: '727', modifiedMs: minutesAgo(1), body: wooBody('315') });
   order.refunds = oneRefunded('315');
   const document = numbersAsText(stub.shown(order));
-  const answer = await shop.handler.take({ document, isTest: false, refunds: 'not_read' });
+  const answer = await shop.handler.take({
+    document,
+    isTest: false,
+    topic: null,
+    isListed: false,
+    refunds: 'not_read',
+  });
   expect(answer).toMatchObject({ kind: 'needs_refunds' });
   return { ...shop, stub, clock, order };
 }
@@ -79,7 +85,9 @@ describe('an order whose refunds must be read back', () => {
     // It comes in now, and this list was opened before.
     order.modifiedMs = minutesAgo(0);
     const document = numbersAsText({ ...stub.shown(order), id: 990 });
-    expect(await handler.take({ document, isTest: false, refunds: 'not_read' })).toMatchObject({
+    expect(
+      await handler.take({ document, isTest: false, topic: null, isListed: false, refunds: 'not_read' }),
+    ).toMatchObject({
       kind: 'needs_refunds',
     });
     for (let runs = 0; runs < 5; runs += 1) await run();

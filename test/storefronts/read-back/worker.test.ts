@@ -86,7 +86,7 @@ describe('a worker that reads a shop back', () => {
     await worker.end('SIGTERM');
   });
 
-  it('logs an error for a webhook with an order in an unknown form, and none for a product', async () => {
+  it('logs an error for a webhook with an order that it cannot read, and none for a product', async () => {
     const stub = await new StubWooCommerce().open();
     const installation = await installationFor(stub);
     const worker = installation.start();
@@ -94,13 +94,15 @@ describe('a worker that reads a shop back', () => {
     const order = stub.shown(stub.put({ id: '727', modifiedMs: minutesAgo(1), body: wooBody('315') }));
     stub.orders.length = 0;
     expect(await deliver(worker, { id: '9', name: 'Steam 20', sku: 'STEAM-20' })).toEqual({ result: 'not_an_order' });
-    const odd = { ...order, line_items: [{ id: '315', sku: 'STEAM-20', quantity: 'two' }] };
-    expect(await deliver(worker, odd)).toEqual({ result: 'not_an_order' });
+    const odd = { ...order, status: { name: 'processing' } };
+    expect(await deliver(worker, odd)).toEqual({ result: 'unreadable', order_id: '727', flagged: 1 });
+    expect(await deliver(worker, odd)).toEqual({ result: 'unreadable', order_id: '727', flagged: 0 });
     const line = await worker.line(({ level, component }) => level === 'error' && component === 'webhook');
     expect(line).toMatchObject({
       shop: 'main',
       order_id: '727',
-      msg: expect.stringContaining('unknown form'),
+      field: 'status',
+      msg: expect.stringContaining('cannot be read'),
     });
     expect(worker.log.filter(({ level }) => level === 'error')).toHaveLength(1);
     await worker.end('SIGTERM');

@@ -256,15 +256,30 @@ describe('read-back of a WooCommerce shop', () => {
     expect((await run()).error).toMatchObject({ kind: 'unreadable', message: expect.stringContaining('5.8') });
   });
 
-  it('skips an order in an unknown form, and logs an error', async () => {
+  it('flags a line and an order that it cannot read, and takes in everything else', async () => {
     const stub = await open();
-    const odd = wooBody('11', { line_items: [{ id: '11', sku: 'STEAM-20', quantity: -1 }] });
-    stub.put({ id: '1', modifiedMs: minutesAgo(9), body: odd });
-    stub.put({ id: '2', modifiedMs: minutesAgo(8), body: wooBody('21') });
-    const { run, bought, log } = await readBackOf('woocommerce', stub);
-    expect(await run()).toMatchObject({ complete: true, unreadable: 1, accepted: 1 });
-    expect(bought()).toHaveLength(1);
-    expect(log().filter(({ level }) => level === 50)).toMatchObject([{ order_id: '1' }]);
+    const odd = [
+      { id: '11', sku: 'STEAM-20', quantity: -1 },
+      { id: '12', sku: 'STEAM-20', quantity: 1 },
+    ];
+    stub.put({ id: '1', modifiedMs: minutesAgo(9), body: wooBody('11', { line_items: odd }) });
+    stub.put({ id: '2', modifiedMs: minutesAgo(8), body: wooBody('21', { status: null }) });
+    stub.put({ id: '3', modifiedMs: minutesAgo(7), body: wooBody('31') });
+    const { run, bought, flagged, log } = await readBackOf('woocommerce', stub);
+    expect(await run()).toMatchObject({ complete: true, accepted: 2, flagged: 2, unreadable: 1 });
+    expect(bought()).toEqual(['1/12 1 x steam-usd-20 pending', '3/31 2 x steam-usd-20 pending']);
+    const expected = ['1/11 unreadable_line', '2/null unreadable_order'];
+    expect(flagged()).toEqual(expected);
+    expect(log().filter(({ level }) => level === 50)).toMatchObject([{ order_id: '2', field: 'status' }]);
+    // Each run reads the last minutes again: nothing is flagged or logged again.
+    expect(await run(minutesAgo(60))).toMatchObject({ complete: true, accepted: 0, flagged: 0 });
+    expect(flagged()).toEqual(expected);
+    expect(log().filter(({ level }) => level === 50)).toHaveLength(1);
+    // Corrected in the shop.
+    stub.put({ id: '1', modifiedMs: minutesAgo(6), body: wooBody('11') });
+    stub.put({ id: '2', modifiedMs: minutesAgo(5), body: wooBody('21') });
+    expect(await run()).toMatchObject({ complete: true, accepted: 2, unreadable: 0 });
+    expect(flagged()).toEqual([]);
   });
 });
 
@@ -377,7 +392,13 @@ describe('refunds of a WooCommerce shop', () => {
     const order = stub.put({ id: '1', modifiedMs: minutesAgo(9), body: wooBody('11'), refunds: [refund('901', [])] });
     const { handler, bought, flagged } = await readBackOf('woocommerce', stub);
     const take = async (shown: Record<string, unknown>, refunds: 'not_read' | unknown[]) =>
-      await handler.take({ document: numbersAsText(shown), isTest: false, refunds: numbersAsText(refunds) });
+      await handler.take({
+        document: numbersAsText(shown),
+        isTest: false,
+        topic: null,
+        isListed: true,
+        refunds: numbersAsText(refunds),
+      });
     const newest = stub.shown(order);
     expect(await take(newest, 'not_read')).toMatchObject({ kind: 'needs_refunds' });
     const older = { ...newest, refunds: [], date_modified_gmt: new Date(minutesAgo(20)).toISOString().slice(0, 19) };

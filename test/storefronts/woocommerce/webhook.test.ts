@@ -186,7 +186,7 @@ describe('a webhook of WooCommerce', () => {
 
   it('is answered 200 and does nothing when it is not an order', async () => {
     const { woo, bought } = await startShops();
-    for (const body of [{ id: 7, name: 'a product' }, [], 'null', '7', wooOrder({ line_items: 'none' })]) {
+    for (const body of [{ id: 7, name: 'a product' }, [], 'null', '7']) {
       const answer = await woo(body);
       expect([answer.status, answer.json.result]).toEqual([200, 'not_an_order']);
     }

@@ -1,0 +1,79 @@
+import { type Fields, type FieldProblem, idOf, isNothing, isObject, listOf, shown } from './payload-values.ts';
+import type { ShopOrderLine, UnreadableShopLine } from './shop-order.ts';
+
+/** What only the platform knows how to read; a problem has the name of the field in the line. */
+export type LineReading = Omit<ShopOrderLine, 'lineId' | 'sku'> | FieldProblem;
+
+type ReadLine = (item: Fields, lineId: string) => LineReading;
+type OneLine = { readonly line: ShopOrderLine } | { readonly unreadable: UnreadableShopLine };
+
+/** A SKU map has no longer ones. */
+const longestSku = 128;
+
+/**
+ * Reads each line of an order by itself, so a line that cannot be read disturbs no other line.
+ * @param closed nothing of a closed order is left, so nothing of its lines has to be read but their ids
+ */
+export function readLines(
+  lineItems: unknown,
+  closed: boolean,
+  readLine: ReadLine,
+): { lines: readonly ShopOrderLine[]; unreadable: readonly UnreadableShopLine[] } {
+  const items = listOf(lineItems);
+  if (closed) return { lines: (items ?? []).flatMap(closedLine), unreadable: [] };
+  if (items === null || lineItems === undefined || lineItems === null) {
+    return {
+      lines: [],
+      unreadable: [{ lineId: null, sku: null, ...problemOf('line_items', 'must be a list', lineItems) }],
+    };
+  }
+  const lines: ShopOrderLine[] = [];
+  const unreadable: UnreadableShopLine[] = [];
+  const ids = new Set<string>();
+  for (const [index, item] of items.entries()) {
+    const read = readOne(item, `line_items[${index}]`, ids, readLine);
+    if ('line' in read) lines.push(read.line);
+    else unreadable.push(read.unreadable);
+  }
+  return { lines, unreadable };
+}
+
+function readOne(item: unknown, place: string, ids: Set<string>, readLine: ReadLine): OneLine {
+  if (!isObject(item)) return notRead(null, null, problemOf(place, 'must be an object', item));
+  const sku = skuOf(item['sku']);
+  const lineId = idOf(item['id']);
+  if (lineId === null) return notRead(null, sku, problemOf(`${place}.id`, 'must be the id of the line', item['id']));
+  // Two lines with one id would be taken for one line, and the second never bought.
+  if (ids.has(lineId)) {
+    return notRead(null, sku, {
+      field: `${place}.id`,
+      rule: `must be the id of one line only, but ${lineId} stands twice`,
+    });
+  }
+  ids.add(lineId);
+  if (sku === null) return notRead(lineId, null, problemOf(`${place}.sku`, 'must be a text', item['sku']));
+  const read = readLine(item, lineId);
+  if ('rule' in read) return notRead(lineId, sku, { field: `${place}.${read.field}`, rule: read.rule });
+  return { line: { lineId, sku, ...read } };
+}
+
+function closedLine(item: unknown): readonly ShopOrderLine[] {
+  const lineId = isObject(item) ? idOf(item['id']) : null;
+  if (!isObject(item) || lineId === null) return [];
+  return [{ lineId, sku: skuOf(item['sku']) ?? '', remaining: 0, iccids: [], parentId: null, isShopsOwn: false }];
+}
+
+function skuOf(value: unknown): string | null {
+  if (isNothing(value)) return '';
+  if (typeof value !== 'string') return null;
+  return value.length > longestSku ? `${value.slice(0, longestSku).toWellFormed()}…` : value;
+}
+
+function notRead(lineId: string | null, sku: string | null, problem: FieldProblem): OneLine {
+  return { unreadable: { lineId, sku, ...problem } };
+}
+
+/** What is wrong with a field. */
+export function problemOf(field: string, must: string, value: unknown): FieldProblem {
+  return { field, rule: `${must}, but is ${shown(value)}` };
+}

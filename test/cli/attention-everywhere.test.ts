@@ -85,6 +85,7 @@ const takeShopOrder = (store: Store, modifiedMs: number, lines: readonly Storefr
     actor: 'woocommerce:main',
     nowMs: agoMs(2 * anHour),
     lines,
+    unreadable: [],
   });
 const shopLine = { lineId: '1', sku: 'CARD', isMapped: true, remaining: 1, buy: null, hold: null };
 const unknownSku = {

@@ -138,24 +138,37 @@ export function fingerprintOf(line: Purchase): string {
   return hash('sha256', JSON.stringify(purchaseFields.map((field) => line[field])), 'hex').slice(0, 32);
 }
 
-/**
- * Joins a line with the head of its request. Fails with field and rule when neither names the balance to charge
- * (Spec 1: the balance is named per request); a cancel needs none.
- */
+/** What the receiver of orders adds to those that do not say it. */
+export interface OrderDefaults {
+  readonly source: string;
+  /** The balance to charge; null or absent: each order must name one. */
+  readonly currency?: string | null;
+}
+
+/** The rule that a line breaks when nothing names the balance to charge (Spec 1); null: it is named, or none is charged. */
+export function currencyRule(
+  head: Pick<OrderHead, 'currency'>,
+  line: { readonly type?: unknown; readonly currency?: unknown },
+  defaults: OrderDefaults,
+): string | null {
+  if (line.type === 'esim_cancel' || line.currency !== undefined) return null;
+  if (head.currency !== undefined || typeof defaults.currency === 'string') return null;
+  return 'is required, on the line or on its order: it names the balance to charge';
+}
+
+/** Joins a line with the head of its request. Fails with field and rule when neither names the balance to charge. */
 export function joinLine(
   head: OrderHead,
   line: OrderLine,
-  defaultSource: string,
+  defaults: OrderDefaults,
 ): { ok: true; line: AcceptableLine } | { ok: false; field: string; rule: string } {
-  const currency = line.type === 'esim_cancel' ? null : (line.currency ?? head.currency ?? null);
-  if (line.type !== 'esim_cancel' && currency === null) {
-    const rule = 'is required, on the line or on its order: it names the balance to charge';
-    return { ok: false, field: 'currency', rule };
-  }
+  const rule = currencyRule(head, line, defaults);
+  if (rule !== null) return { ok: false, field: 'currency', rule };
+  const currency = line.type === 'esim_cancel' ? null : (line.currency ?? head.currency ?? defaults.currency ?? null);
   return {
     ok: true,
     line: {
-      source: head.source ?? defaultSource,
+      source: head.source ?? defaults.source,
       orderId: head.order_id,
       lineId: line.line_id,
       operation: line.type,

@@ -1,5 +1,5 @@
 import type { Sku, SkuMap } from '../../core/order/sku.ts';
-import { isObject, valueAt } from '../orders/check-line.ts';
+import { impliedType, isObject, valueAt } from '../orders/check-line.ts';
 import { type JsonFinding, jsonPointer } from '../orders/strict-json.ts';
 import type { FieldPointers, ShopForm } from './settings.ts';
 
@@ -75,7 +75,7 @@ function mapLine(item: unknown, index: number, { fields, skus, unmatched }: Mapp
   const line = readFields(item, fields, lineFields);
   // Without line ids the position identifies a line: the shop must always send its lines in the same order.
   if (fields.line_id === undefined) line['line_id'] = String(index + 1);
-  if (skus === null) return { line: { type: typeOf(line), ...line } };
+  if (skus === null) return { line: { type: impliedType(line), ...line } };
   const { sku: named } = readFields(item, fields, ['sku']);
   const sku = typeof named === 'string' ? skus.get(named) : undefined;
   if (sku !== undefined && typeof named === 'string') return withSku(line, named, sku, fields);
@@ -97,13 +97,6 @@ function withSku(line: Record<string, unknown>, named: string, sku: Sku, fields:
     return { pointer: fields.quantity, code: 'repeated_topup', rule, value: quantity };
   }
   return { line: { line_id, ...sku, iccid, extra } };
-}
-
-/** The type of a line that does not state it, from the product that it names. A cancel is never assumed. */
-function typeOf(line: Readonly<Record<string, unknown>>): string | undefined {
-  if (line['variant'] !== undefined) return 'gift_card_order';
-  if (line['plan'] === undefined) return undefined;
-  return line['iccid'] === undefined ? 'esim_order' : 'esim_topup';
 }
 
 /** The named fields of an order or a line; those that are missing, null or empty are left out. */

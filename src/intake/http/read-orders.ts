@@ -2,7 +2,7 @@ import type { Buffer } from 'node:buffer';
 import type { WholeRequest } from '../../store/intake/intake.ts';
 import { isObject } from '../orders/check-line.ts';
 import { type FoundOrder, checkOrder } from '../orders/check-order.ts';
-import { type LineRejection, shownValue } from '../orders/checked-line.ts';
+import { type Problem, shownValue } from '../orders/checked-line.ts';
 import { DocumentError } from '../orders/document-error.ts';
 import { syntaxMessage } from '../orders/json-document.ts';
 import {
@@ -44,7 +44,8 @@ export function readOrders(
   const lines: WholeRequest['lines'][number][] = [];
   const seen = new Map<string, string>();
   for (const order of orders) {
-    mistakes.push(...readLines(order, defaultSource, lines), ...repeatedOrder(order, defaultSource, seen));
+    for (const mistake of readLines(order, defaultSource, lines)) mistakes.push(mistake);
+    mistakes.push(...repeatedOrder(order, defaultSource, seen));
   }
   if (mistakes.length > 0) throw invalid(mistakes);
   return { lines, single };
@@ -56,13 +57,13 @@ export function readLines(
   defaultSource: string,
   lines: WholeRequest['lines'][number][],
 ): DocumentMistake[] {
-  const mistakes: DocumentMistake[] = [];
-  for (const checked of checkOrder(order, defaultSource)) {
+  const problems = new Set<Problem>();
+  for (const checked of checkOrder(order, { source: defaultSource })) {
     if (checked.kind === 'line') lines.push({ ...checked.line, lineNumber: null });
-    else mistakes.push(mistakeOf(checked.rejection));
+    // Each line of an order has the problems of the order itself, too: they are kept once.
+    else for (const problem of checked.problems) problems.add(problem);
   }
-  mistakes.push(...repeatedLines(order));
-  return mistakes;
+  return [...Array.from(problems, mistakeOf), ...repeatedLines(order)];
 }
 
 /** Reads a body with the strict JSON reader. Throws Refusal when it is not JSON in UTF-8. */
@@ -161,7 +162,7 @@ function repeatedLines({ value, path }: FoundOrder): DocumentMistake[] {
   return mistakes;
 }
 
-function mistakeOf({ field, code, rule, value }: LineRejection): DocumentMistake {
+function mistakeOf({ field, code, rule, value }: Problem): DocumentMistake {
   return { pointer: fragment(field ?? ''), code, detail: rule, ...(value === null ? {} : { value }) };
 }
 

@@ -1,14 +1,16 @@
 import type { z } from 'zod';
 import { nearestName } from '../../core/nearest-name.ts';
-import { operations } from '../../core/order/operation.ts';
+import { type Operation, operations } from '../../core/order/operation.ts';
 import {
   type AcceptableLine,
+  currencyRule,
+  type OrderDefaults,
   type OrderHead,
   joinLine,
   orderHeadSchema,
   orderLineSchema,
 } from '../../core/order/order-request.ts';
-import { type Problem, shownValue } from './checked-line.ts';
+import { addProblems, type Problem, shownValue } from './checked-line.ts';
 
 /** Names the field at a path within a line or a head as the sender knows it: by a JSON pointer or a column. */
 export type FieldNames = (path: readonly PropertyKey[]) => string;
@@ -25,6 +27,11 @@ const lineFields: Readonly<Record<string, readonly string[]>> = {
   esim_cancel: ['line_id', 'type', 'iccid', 'extra'],
 };
 
+/** Stands for a head with problems, so that the lines of its order are checked, too: the sender sees all problems at once. */
+export function standInFor({ currency }: Readonly<Record<string, unknown>>): OrderHead {
+  return { order_id: '-', ...(currency === undefined ? {} : { currency: 'XXX' }) };
+}
+
 /** Checks the fields of an order that concern all its lines; `value` is the order without its lines. */
 export function checkHead(value: Readonly<Record<string, unknown>>, nameOf: FieldNames): Checked<OrderHead> {
   const parsed = orderHeadSchema.safeParse(value);
@@ -32,23 +39,52 @@ export function checkHead(value: Readonly<Record<string, unknown>>, nameOf: Fiel
   return { ok: false, problems: problemsOf(parsed.error.issues, value, headFields, 'an order', nameOf) };
 }
 
-/** Checks one line and joins it with its head. */
+/** Checks one line and joins it with its head. Finds all of its problems. */
 export function checkLine(
   head: OrderHead,
   value: unknown,
   nameOf: FieldNames,
-  defaultSource: string,
+  defaults: OrderDefaults,
 ): Checked<AcceptableLine> {
   const parsed = orderLineSchema.safeParse(value);
-  if (!parsed.success) {
-    const type = isObject(value) && typeof value['type'] === 'string' ? value['type'] : '';
-    const known = Object.hasOwn(lineFields, type) ? (lineFields[type] ?? []) : [];
-    return { ok: false, problems: problemsOf(parsed.error.issues, value, known, type, nameOf) };
+  if (parsed.success) {
+    const joined = joinLine(head, parsed.data, defaults);
+    if (joined.ok) return { ok: true, value: joined.line };
+    return { ok: false, problems: [missingCurrency(joined.rule, nameOf)] };
   }
-  const joined = joinLine(head, parsed.data, defaultSource);
-  if (joined.ok) return { ok: true, value: joined.line };
-  const problem = { code: 'missing_field', field: nameOf([joined.field]), rule: joined.rule, value: null };
-  return { ok: false, problems: [problem] };
+  const problems = problemsOfLine(parsed.error.issues, value, nameOf);
+  if (!isObject(value)) return { ok: false, problems };
+  const type = value['type'];
+  const implied = operations.some((known) => known === type) ? undefined : impliedType(value);
+  if (implied !== undefined) {
+    const line = { ...value, type: implied };
+    const checked = orderLineSchema.safeParse(line);
+    if (!checked.success) addProblems(problems, problemsOfLine(checked.error.issues, line, nameOf));
+  }
+  const known = implied ?? type;
+  const rule = operations.some((one) => one === known) ? currencyRule(head, { ...value, type: known }, defaults) : null;
+  if (rule !== null) addProblems(problems, [missingCurrency(rule, nameOf)]);
+  return { ok: false, problems };
+}
+
+/**
+ * The type of a line that does not state it, or states an unknown one, from what it names; undefined: nothing says it. A
+ * cancel is never assumed.
+ */
+export function impliedType(line: Readonly<Record<string, unknown>>): Operation | undefined {
+  if (line['variant'] !== undefined) return 'gift_card_order';
+  if (line['plan'] === undefined) return undefined;
+  return line['iccid'] === undefined ? 'esim_order' : 'esim_topup';
+}
+
+function problemsOfLine(issues: readonly z.core.$ZodIssue[], value: unknown, nameOf: FieldNames): Problem[] {
+  const type = isObject(value) && typeof value['type'] === 'string' ? value['type'] : '';
+  const known = Object.hasOwn(lineFields, type) ? (lineFields[type] ?? []) : [];
+  return problemsOf(issues, value, known, type, nameOf);
+}
+
+function missingCurrency(rule: string, nameOf: FieldNames): Problem {
+  return { code: 'missing_field', field: nameOf(['currency']), rule, value: null };
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {

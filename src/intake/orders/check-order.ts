@@ -1,5 +1,5 @@
-import { orderLimits } from '../../core/order/order-request.ts';
-import { checkHead, checkLine, isObject } from './check-line.ts';
+import { type OrderDefaults, orderLimits } from '../../core/order/order-request.ts';
+import { checkHead, checkLine, isObject, standInFor } from './check-line.ts';
 import {
   addProblems,
   type CheckedLine,
@@ -22,8 +22,11 @@ export interface FoundOrder {
   lineNumberOf(value: unknown): number;
 }
 
-/** Checks the lines of one order, each for itself. A problem of the order itself rejects each of its lines. */
-export function* checkOrder(order: FoundOrder, defaultSource: string): Generator<CheckedLine> {
+/**
+ * Checks the lines of one order, each for itself. A problem of the order itself rejects each of its lines, and is the first
+ * of their problems.
+ */
+export function* checkOrder(order: FoundOrder, defaults: OrderDefaults): Generator<CheckedLine> {
   const { value, path } = order;
   if (!isObject(value)) {
     const lineNumber = order.lineNumberOf(value);
@@ -36,7 +39,7 @@ export function* checkOrder(order: FoundOrder, defaultSource: string): Generator
   const identify = (line: unknown): LineIdentity => {
     const { line_id: lineId, variant, plan, iccid } = isObject(line) ? line : {};
     const read = { source: head['source'], orderId: head['order_id'], lineId, product: variant ?? plan ?? iccid };
-    return identityOf(read, order.lineNumberOf(isObject(line) ? line : value), defaultSource);
+    return identityOf(read, order.lineNumberOf(isObject(line) ? line : value), defaults.source);
   };
   const findings = findingsIn(order);
   const problems = findings.filter((finding) => lineIndexOf(finding, path.length) === null).map(problemOf);
@@ -47,20 +50,18 @@ export function* checkOrder(order: FoundOrder, defaultSource: string): Generator
     yield rejectionOf(identify(null), problems);
     return;
   }
+  const joinedHead = checkedHead.ok ? checkedHead.value : standInFor(head);
   for (const [index, line] of (lines as unknown[]).entries()) {
     const lineNumber = order.lineNumberOf(isObject(line) ? line : value);
     const nameOf = (at: readonly PropertyKey[]): string => jsonPointer([...path, 'lines', index, ...at]);
-    const checked =
-      checkedHead.ok && problems.length === 0 ? checkLine(checkedHead.value, line, nameOf, defaultSource) : null;
-    const found =
-      checked === null
-        ? problems
-        : findings.filter((finding) => lineIndexOf(finding, path.length) === index).map(problemOf);
-    if (checked?.ok === true && found.length === 0) {
+    const checked = checkLine(joinedHead, line, nameOf, defaults);
+    const inLine = findings.filter((finding) => lineIndexOf(finding, path.length) === index);
+    if (checked.ok && problems.length + inLine.length === 0) {
       yield { kind: 'line', line: { ...checked.value, lineNumber } };
       continue;
     }
-    if (checked?.ok === false) addProblems(found, checked.problems);
+    const found = [...problems, ...inLine.map(problemOf)];
+    if (!checked.ok) addProblems(found, checked.problems);
     yield rejectionOf(identify(line), found);
   }
 }

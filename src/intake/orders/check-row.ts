@@ -1,5 +1,5 @@
 import { type OrderHead, orderLimits } from '../../core/order/order-request.ts';
-import { type Checked, type FieldNames, checkHead, checkLine } from './check-line.ts';
+import { type Checked, type FieldNames, checkHead, checkLine, standInFor } from './check-line.ts';
 import {
   addProblems,
   type CheckedLine,
@@ -58,8 +58,8 @@ export function rowChecker(defaultSource: string, oversized: ReadonlySet<string>
     const problems: Problem[] = head.ok ? [] : [...head.problems];
     addUnnamedCells(row, problems);
     const line = lineOf(row, nameOf, problems);
-    // A line whose order has problems is checked, too, so that the sender sees all problems at once.
-    const checked = checkLine(head.ok ? head.value : { order_id: '-', currency: 'XXX' }, line, nameOf, defaultSource);
+    const joinedHead = head.ok ? head.value : standInFor(filledCells(row, headColumns));
+    const checked = checkLine(joinedHead, line, nameOf, { source: defaultSource });
     if (!checked.ok) addProblems(problems, checked.problems);
     if (problems.length > 0 || !checked.ok) return rejectionOf(identify(), problems);
     return { kind: 'line', line: { ...checked.value, lineNumber: row.lineNumber } };

@@ -1,13 +1,13 @@
 import { type AcceptableLine, lineIdSchema, orderHeadSchema, sourceSchema } from '../../core/order/order-request.ts';
 import type { Rejection } from '../../store/intake/intake.ts';
 
-/** A line that is not accepted, and why. There is one for each line: `rule` names its further problems, too. */
+/** A line that is not accepted, and why. There is one for each line: `rule` names its further problems, as far as they fit. */
 export type LineRejection = Omit<Rejection, 'createdAtMs'>;
 
 /** The result of checking one line of a document. */
 export type CheckedLine =
   | { readonly kind: 'line'; readonly line: AcceptableLine & { readonly lineNumber: number | null } }
-  | { readonly kind: 'rejection'; readonly rejection: LineRejection };
+  | { readonly kind: 'rejection'; readonly rejection: LineRejection; readonly problems: readonly Problem[] };
 
 /** One thing that is wrong with a line or with the head of its order. */
 export interface Problem {
@@ -29,6 +29,7 @@ export interface LineIdentity {
 }
 
 const valueLimit = 64;
+const ruleLimit = 1000;
 
 /** Cuts text that comes from outside and may be as long as a document. */
 function shortened<T extends string | null>(text: T, limit: number): T | string {
@@ -68,24 +69,32 @@ const isOrderId = (value: unknown): value is string => orderHeadSchema.shape.ord
 
 /** Adds problems of fields that have none yet: of two problems of one field, the first explains the second. */
 export function addProblems(problems: Problem[], more: readonly Problem[]): void {
-  problems.push(...more.filter(({ field }) => !problems.some((known) => known.field === field)));
+  const known = new Set(problems.map(({ field }) => field));
+  for (const problem of more) if (!known.has(problem.field)) problems.push(problem);
 }
 
 /** Makes one rejection of all problems of a line: the first one in full, the others named after it. */
 export function rejectionOf(identity: LineIdentity, problems: readonly Problem[]): CheckedLine {
   const [first, ...others] = problems;
   if (first === undefined) throw new RangeError('a rejection needs a problem');
-  const named = others.slice(0, 4).map((other) => `${shortened(other.field, 100) ?? 'line'} ${other.rule}`);
-  if (others.length > named.length) named.push(`and ${others.length - named.length} more`);
-  const rule = named.length === 0 ? first.rule : `${first.rule}; also: ${named.join('; ')}`;
+  let rule = first.rule;
+  for (const [index, other] of others.entries()) {
+    const named = `${shortened(other.field, 100) ?? 'line'} ${other.rule}`;
+    if (rule.length + named.length > ruleLimit - 50) {
+      rule += `; and ${others.length - index} more`;
+      break;
+    }
+    rule += `${index === 0 ? '; also: ' : '; '}${named}`;
+  }
   return {
     kind: 'rejection',
     rejection: {
       ...identity,
       code: first.code,
       field: shortened(first.field, 200),
-      rule: shortened(rule, 1000),
+      rule: shortened(rule, ruleLimit),
       value: first.value,
     },
+    problems,
   };
 }

@@ -52,7 +52,7 @@ export async function* parseOrders(
 
 /** An order may occur twice in a document: it is the same order, sent again. The line ids of one order must differ. */
 function checkWholeOrder(order: FoundOrder, source: string): readonly CheckedLine[] {
-  const lines = [...checkOrder(order, source)];
+  const lines = [...checkOrder(order, { source })];
   if (lines.length < 2) return lines;
   const repeated = new RepeatedLines({ inRows: false });
   return lines.map((line, index) =>

@@ -84,6 +84,21 @@ describe('a bad request body', () => {
     expect(head.json.errors).toHaveLength(1);
   });
 
+  it('is answered with every mistake of a line, and with those of a line beside those of its order', async () => {
+    const { post } = await startIntake();
+    const line = { line_id: '1', type: 'gift_card_order', quantity: 0 };
+    const { json: problem } = await post(
+      order({ currency: 'usd', lines: [line, { ...line, line_id: '2', variant: 'v' }] }),
+    );
+    expect(problem.detail).toContain('There are 4 mistakes');
+    expect(problem.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual([
+      '#/currency',
+      '#/lines/0/variant',
+      '#/lines/0/quantity',
+      '#/lines/1/quantity',
+    ]);
+  });
+
   it('with one wrong line among correct ones is refused as a whole, because the caller can correct it', async () => {
     const { post, outbox } = await startIntake();
     expect((await post([order(), { ...lineWith({ quantity: -1 }), order_id: '1002' }])).status).toBe(422);

@@ -122,6 +122,8 @@ function toOrderLine(
     return { problem: `${field}: ${problem}` };
   }
   const metadata = { storefront_order: order.number ?? order.orderId };
-  const joined = joinLine({ order_id: order.orderId, source: shop.source, metadata }, parsed.data, { source: shop.source });
+  const joined = joinLine({ order_id: order.orderId, source: shop.source, metadata }, parsed.data, {
+    source: shop.source,
+  });
   return joined.ok ? { line: joined.line } : { problem: `${joined.field} ${joined.rule}` };
 }

@@ -1,5 +1,6 @@
-import type { Sku, SkuMap } from '../../core/order/sku.ts';
+import type { SkuMap } from '../../core/order/sku.ts';
 import { impliedType, isObject, valueAt } from '../orders/check-line.ts';
+import { withSku } from '../orders/sku-source.ts';
 import { type JsonFinding, jsonPointer } from '../orders/strict-json.ts';
 import type { FieldPointers, ShopForm } from './settings.ts';
 
@@ -78,25 +79,14 @@ function mapLine(item: unknown, index: number, { fields, skus, unmatched }: Mapp
   if (skus === null) return { line: { type: impliedType(line), ...line } };
   const { sku: named } = readFields(item, fields, ['sku']);
   const sku = typeof named === 'string' ? skus.get(named) : undefined;
-  if (sku !== undefined && typeof named === 'string') return withSku(line, named, sku, fields);
+  if (sku !== undefined && typeof named === 'string') {
+    const { line_id, iccid, quantity } = line;
+    const bought = withSku(named, sku, { iccid, quantity });
+    if ('fields' in bought) return { line: { line_id, ...bought.fields } };
+    return { pointer: fields.quantity, code: bought.code, rule: bought.rule, value: quantity };
+  }
   if (unmatched === 'ignore' && (named === undefined || typeof named === 'string')) return 'ignored';
   return { pointer: fields.sku ?? '', code: 'unknown_sku', rule: 'is not in the SKU map', value: named };
-}
-
-/** Adds what the SKU map says. One item in the cart may stand for several units; a top-up is for one eSIM, once. */
-function withSku(line: Record<string, unknown>, named: string, sku: Sku, fields: FieldPointers): MappedLine {
-  const { line_id, iccid, quantity } = line;
-  const extra = { sku: named, shop_quantity: String(quantity) };
-  if (sku.type !== 'esim_topup') {
-    const { quantity: perItem, ...product } = sku;
-    const units = typeof quantity === 'number' ? quantity * perItem : quantity;
-    return { line: { line_id, ...product, quantity: units, extra } };
-  }
-  if (quantity !== 1) {
-    const rule = 'must be 1 for a top-up: a person must decide about several top-ups of one eSIM';
-    return { pointer: fields.quantity, code: 'repeated_topup', rule, value: quantity };
-  }
-  return { line: { line_id, ...sku, iccid, extra } };
 }
 
 /** The named fields of an order or a line; those that are missing, null or empty are left out. */

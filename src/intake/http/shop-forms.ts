@@ -1,7 +1,7 @@
 import type { Buffer } from 'node:buffer';
-import type { SkuMap } from '../../core/order/sku.ts';
 import type { WholeRequest } from '../../store/intake/intake.ts';
 import { isObject } from '../orders/check-line.ts';
+import type { OpenSkuMap, SkuSource } from '../orders/sku-source.ts';
 import { concerns, type MappingRules, mapOrder } from './field-mapping.ts';
 import type { DocumentMistake } from './problem.ts';
 import {
@@ -17,16 +17,6 @@ import {
   shownAs,
 } from './read-orders.ts';
 import type { ShopForm, WebhookLimits, WebhookSettings } from './settings.ts';
-
-/** A SKU map that follows the changes of its file. */
-interface SkuSource {
-  current(): SkuMap;
-  /** Why the newest version of the file is not in use; null when it is. */
-  readonly problem: string | null;
-}
-
-/** Throws CONFIG_INVALID when the file cannot be used. */
-export type OpenSkuMap = (path: string) => SkuSource;
 
 /** Reads request bodies, in the worker's format or that of a home-made shop. */
 export class ShopForms {

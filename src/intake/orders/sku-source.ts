@@ -1,0 +1,35 @@
+import type { Sku, SkuMap } from '../../core/order/sku.ts';
+
+/** A SKU map that follows the changes of its file. */
+export interface SkuSource {
+  current(): SkuMap;
+  /** Why the newest version of the file is not in use; null when it is. */
+  readonly problem: string | null;
+}
+
+/** Throws CONFIG_INVALID when the file cannot be used. */
+export type OpenSkuMap = (path: string) => SkuSource;
+
+/** What a line with a SKU buys, as fields of a line in the worker's format; or the rule that its quantity breaks. */
+type SkuLine =
+  | { readonly fields: Readonly<Record<string, unknown>> }
+  | { readonly field: 'quantity'; readonly code: string; readonly rule: string };
+
+/**
+ * Adds what the SKU map says. One item in the cart may stand for several units; a top-up is for one eSIM, once.
+ * @param line its ICCID, and its quantity as a number, or as what stands there instead
+ */
+export function withSku(named: string, sku: Sku, line: { iccid?: unknown; quantity: unknown }): SkuLine {
+  const { iccid, quantity } = line;
+  const extra = { sku: named, shop_quantity: String(quantity) };
+  if (sku.type !== 'esim_topup') {
+    const { quantity: perItem, ...product } = sku;
+    const units = typeof quantity === 'number' ? quantity * perItem : quantity;
+    return { fields: { ...product, quantity: units, extra } };
+  }
+  if (quantity !== 1) {
+    const rule = 'must be 1 for a top-up: a person must decide about several top-ups of one eSIM';
+    return { field: 'quantity', code: 'repeated_topup', rule };
+  }
+  return { fields: { ...sku, iccid, extra } };
+}

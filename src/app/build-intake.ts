@@ -10,7 +10,8 @@ import type { WorkerDeps } from './worker-deps.ts';
 export function buildFolderIntake(deps: WorkerDeps, store: Store, onAccepted: () => void): FolderIntake {
   const { config, clock } = deps;
   const logger = deps.logger.child({ component: 'intake' });
-  return new FolderIntake({ store, clock, logger, config: config.intake.folder, onAccepted });
+  const openSkuMap = (path: string): SkuFile => new SkuFile(path, clock, logger);
+  return new FolderIntake({ store, clock, logger, config: config.intake.folder, openSkuMap, onAccepted });
 }
 
 /** Starts the intake over HTTP. Null when it is not configured. */

@@ -49,6 +49,7 @@ function prepareConfig(
   const { logger, clock } = deps;
   const { store, gate, dispatcher, folder, webhook, storefronts, readBack, notify, onUse } = parts;
   const useShops = readBack.prepare(next.intake.shops);
+  const useFolder = folder.prepare(next.intake.folder);
   // Endpoints that stay the same keep their counts of requests, and the last good version of a broken SKU map.
   const isSame = next.intake.webhook === null || hasSameEndpoints(next, current.config);
   const intake = isSame ? storefronts.intake : buildStorefronts(deps, store, next, notify);
@@ -68,7 +69,7 @@ function prepareConfig(
     useEndpoints?.();
     useShops();
     onUse(next);
-    folder.reload(next.intake.folder);
+    useFolder();
     setLogLevel(logger, next.log.level);
     await dispatcher.reload(next.submit);
     await readBack.flagStranded();

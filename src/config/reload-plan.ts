@@ -96,7 +96,7 @@ function keptSections(running: Config, next: Config): readonly string[] {
 }
 
 function liveConfig(running: Config, next: Config, kept: readonly string[]): Config {
-  const { scanIntervalMs, columns, limits } = next.intake.folder;
+  const { scanIntervalMs, columns, currency, skuMap, limits } = next.intake.folder;
   const { concurrency, maxUnknownOutcomes } = next.submit;
   const { keys, limits: budget } = next.wholesale;
   const wholesale = kept.includes('wholesale')
@@ -109,7 +109,7 @@ function liveConfig(running: Config, next: Config, kept: readonly string[]): Con
   return {
     ...running,
     intake: {
-      folder: { ...running.intake.folder, scanIntervalMs, columns, limits },
+      folder: { ...running.intake.folder, scanIntervalMs, columns, currency, skuMap, limits },
       webhook: liveWebhook(running.intake.webhook, next.intake.webhook),
       shops: kept.includes('intake.webhook') ? running.intake.shops : next.intake.shops,
     },

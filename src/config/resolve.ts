@@ -13,7 +13,7 @@ type WebhookDocument = ConfigDocument['intake']['webhook'];
 export function withDerivedDefaults(document: ConfigDocument, cwd: string) {
   const absolute = (path: string) => resolve(cwd, path);
   const dataDir = absolute(document.data_dir);
-  const { inbox: givenInbox, work, archive, rejected, ...folder } = document.intake.folder;
+  const { inbox: givenInbox, work, archive, rejected, sku_map: skuMap, ...folder } = document.intake.folder;
   const secretFile = absolute(document.reference.secret_file ?? join(dataDir, 'reference.secret'));
   const inbox = absolute(givenInbox ?? join(dataDir, 'inbox'));
   return {
@@ -33,6 +33,7 @@ export function withDerivedDefaults(document: ConfigDocument, cwd: string) {
         archive: absolute(archive ?? join(dataDir, 'archive')),
         rejected: absolute(rejected ?? join(dataDir, 'rejected')),
         ...folder,
+        ...(skuMap === undefined ? {} : { sku_map: absolute(skuMap) }),
       },
       webhook: withAbsoluteSkuMaps(document.intake.webhook, absolute),
     },
@@ -64,14 +65,14 @@ export type ResolvedDocument = ReturnType<typeof withDerivedDefaults>;
 export function toConfig(document: ResolvedDocument, secrets: Secrets): Config {
   const { intake, wholesale, results, admin, sandbox, ...others } = document;
   const { webhook } = intake;
-  const { columns, ...folder } = intake.folder;
+  const { columns, currency = null, sku_map: skuMap = null, ...folder } = intake.folder;
   const { base_url, keys, wire, ...upstream } = wholesale;
   const baseUrl = base_url.replace(/\/+$/, '');
   return {
     ...camelKeys(others),
     databasePath: join(document.data_dir, 'order-sync.db'),
     intake: {
-      folder: { ...camelKeys(folder), columns },
+      folder: { ...camelKeys(folder), columns, currency, skuMap },
       webhook: toWebhookSettings(webhook, secrets),
       shops: webhook === undefined ? [] : resolveShops(webhook, (path) => secrets.get(`intake.webhook.${path}`)),
     },

@@ -13,6 +13,7 @@ export function checkRules(tree: unknown, origins: Origins, secrets: Secrets): C
     ...checkLimits(tree, origins),
     ...checkTimeouts(tree, origins),
     ...checkKeys(tree, origins, secrets),
+    ...checkSkuColumn(tree, origins),
   ];
 }
 
@@ -73,6 +74,13 @@ function checkKeys(tree: unknown, origins: Origins, secrets: Secrets): ConfigIss
     values.set(value, first ?? index);
   }
   return issues;
+}
+
+function checkSkuColumn(tree: unknown, origins: Origins): ConfigIssue[] {
+  const folder = ['intake', 'folder'];
+  const column = [...folder, 'columns', 'sku'];
+  if (typeof valueAt(tree, column) !== 'string' || valueAt(tree, [...folder, 'sku_map']) !== undefined) return [];
+  return [origins.issueAt(column, 'needs `intake.folder.sku_map`, which says what each SKU stands for')];
 }
 
 function numberAt(tree: unknown, path: readonly string[], otherwise: number): number {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { sourceSchema } from '../core/order/order-request.ts';
+import { currencySchema, sourceSchema } from '../core/order/order-request.ts';
 import {
   count,
   durationMs,
@@ -38,11 +38,24 @@ const folderIntake = z
     source: sourceSchema
       .default('folder')
       .describe('The source of orders in files that name none. Part of the identity of each line.'),
+    currency: currencySchema
+      .optional()
+      .describe('The balance to charge for orders in files that name none. Unset: each must name one.')
+      .meta(live),
+    sku_map: z
+      .string()
+      .min(1)
+      .max(4096)
+      .optional()
+      .describe(
+        'The file (YAML or CSV) that says what the SKUs in the column `sku` of CSV files stand for, as for a shop. Unset: that column is carried through.',
+      )
+      .meta(live),
     columns: z
       .partialRecord(z.enum(csvColumns), z.string().min(1).max(200).nullable())
       .default({})
       .describe(
-        'CSV columns with another name in the file: our column, then its name, or null where the file does not have it.',
+        'CSV columns with another name in the file: our column, then its name, or null where the file does not have it, although a column is called like it.',
       )
       .meta(live),
     limits: z

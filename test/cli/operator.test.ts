@@ -150,6 +150,23 @@ describe('order-sync submit', () => {
     expect(first.stdout).toContain(again.lines[0].reference);
   });
 
+  it('reads CSV as the watched folder does: by the rows of the whole file, the columns that are there, and the SKU map', async () => {
+    const outbox = await filled();
+    const several = write(outbox, 'several.csv', 'order_id,variant,currency\n1,v,USD\n2,v,USD\n1,v,USD\n');
+    const refusal = await outbox.run('submit', several);
+    expect([refusal.code, refusal.stderr]).toEqual([5, expect.stringMatching(/line 2.*line_id.*line 4.*line_id/s)]);
+    const mistyped = await outbox.run('submit', write(outbox, 'mistyped.csv', 'order_id;varaint;curency\n1;v;USD\n'));
+    expect([mistyped.code, mistyped.stderr]).toEqual([
+      5,
+      expect.stringMatching(/did you mean variant.*did you mean currency/s),
+    ]);
+    const map = write(outbox, 'skus.yaml', 'skus: { S20: { type: gift_card_order, variant: steam-usd-20 } }');
+    const settings = ['--set', `intake.folder.sku_map=${map}`, '--set', 'intake.folder.currency=USD'];
+    const skus = write(outbox, 'skus.csv', 'order_id,sku\n7,S20\n');
+    const { stdout } = await outbox.run('submit', skus, '--json', ...settings);
+    expect(JSON.parse(stdout)).toMatchObject({ lines: [{ status: 'accepted', order_id: '7', line_id: '1' }] });
+  });
+
   it('ends with 5 for a known line with other content, and for lines that cannot be accepted', async () => {
     const outbox = await filled();
     await outbox.run('submit', write(outbox, 'orders.json', order(2)));

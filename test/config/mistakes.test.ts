@@ -41,6 +41,13 @@ log: { level: loud }
     ]);
   });
 
+  it('include a column of SKUs without the map that says what they stand for', () => {
+    const text = `${minimal}intake: { folder: { columns: { sku: Article } } }\n`;
+    const rule = 'needs `intake.folder.sku_map`, which says what each SKU stands for';
+    expect(mistakesOf(text)[1]).toMatch(`intake.folder.columns.sku ${rule}`);
+    expect(mistakesOf(text.replace('columns:', 'sku_map: skus.yaml, columns:'))).toEqual([]);
+  });
+
   it('describe each required key that is missing', () => {
     expect(mistakesOf('wholesale: {}')).toEqual([
       'c.yaml has 3 mistakes:',

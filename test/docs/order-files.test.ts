@@ -1,7 +1,10 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { orderHeadSchema, orderLineSchema } from '../../src/core/order/order-request.ts';
 import { csvColumns } from '../../src/intake/orders/settings.ts';
-import { examplesIn } from './shell-commands.ts';
+import { readDocument } from '../intake/orders/read-document.ts';
+import { examplesIn, projectRoot } from './shell-commands.ts';
 
 describe('the order files in the README', () => {
   it('show a valid order with a line of each operation', () => {
@@ -13,11 +16,16 @@ describe('the order files in the README', () => {
     expect(operations).toEqual(['gift_card_order', 'esim_order', 'esim_topup', 'esim_cancel']);
   });
 
-  it('show a CSV file with the columns of the intake, in their order', () => {
+  it('show first a CSV file of three columns: a sample, of which each row is accepted', async () => {
     const [csv = ''] = examplesIn('README.md', 'csv');
-    const [header = '', ...rows] = csv.trim().split('\n');
-    const columns = header.split(',');
-    expect(csvColumns.slice(0, columns.length)).toEqual(columns);
-    for (const row of rows) expect(row.split(',')).toHaveLength(columns.length);
+    expect(csv.split('\n')[0]?.split(',')).toHaveLength(3);
+    expect(csv.trim()).toBe(readFileSync(join(projectRoot, 'data/samples/7-three-columns.csv'), 'utf8').trim());
+    const { lines, rejections } = await readDocument(csv, 'csv');
+    expect([lines.length, rejections]).toEqual([csv.trim().split('\n').length - 1, []]);
+  });
+
+  it('name every column that a CSV file may have', () => {
+    const readme = readFileSync(join(projectRoot, 'README.md'), 'utf8');
+    expect(csvColumns.filter((column) => !readme.includes(`\`${column}\``))).toEqual([]);
   });
 });

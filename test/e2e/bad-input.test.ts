@@ -94,6 +94,25 @@ const inputs: readonly BadInput[] = [
     refused: 'suspicious_quote',
   },
   {
+    what: 'three columns',
+    file: 'three.csv',
+    content: 'order_id,variant,currency\nthree,steam-usd-5,USD\n',
+    bought: ['three'],
+  },
+  {
+    what: 'semicolons, and names of columns as people write them',
+    file: 'semicolons.csv',
+    content: 'Order ID;Variant;CURRENCY\r\nsemicolons;steam-usd-5;USD\r\n',
+    bought: ['semicolons'],
+  },
+  {
+    what: 'several rows of one order without line ids',
+    file: 'several.csv',
+    content: 'order_id,variant,currency\nseveral,steam-usd-5,USD\none,steam-usd-5,USD\nseveral,steam-usd-5,USD\n',
+    refused: ['missing_field', 'missing_field'],
+    bought: ['one'],
+  },
+  {
     what: 'a column that is missing',
     file: 'column.csv',
     content: 'order_id,type\n1,gift_card_order\n',

@@ -14,6 +14,8 @@ export const parseLimits: ParseLimits = {
 /** The settings of a folder intake, without its folders, of a configuration that sets none. */
 export const folderSettings = {
   source: 'folder',
+  currency: null,
+  skuMap: null,
   scanIntervalMs: 1000,
   stableObservations: 3,
   stableMs: 2000,

@@ -13,7 +13,7 @@ import { sendCommand } from '../worker-client.ts';
 import { plainLines, writeAnswer } from '../output.ts';
 
 interface CheckedShop {
-  /** Or `hmac`: a shop with its own order form. */
+  /** Or `hmac`: a shop with its own order form; `folder`: the order files. */
   readonly platform: string;
   readonly shop: string;
   readonly currency: string | null;
@@ -70,7 +70,7 @@ const notRead: CatalogueFacts = { products: [], plans: [], productsProblem: offl
 
 /** @throws OrderSyncError CONFIG_INVALID when a map cannot be used, NOT_FOUND when no shop has one */
 function shopsOf(config: Config, { clock, stderr }: CliContext): CheckedShop[] {
-  const { shops, webhook } = config.intake;
+  const { shops, webhook, folder } = config.intake;
   const logger = loggerFor(config, stderr, 'silent');
   const all = [
     ...shops.map(({ platform, shop, source, skuMap, currency = null, unmatched }) => {
@@ -82,9 +82,21 @@ function shopsOf(config: Config, { clock, stderr }: CliContext): CheckedShop[] {
       // A line of such a shop that is not in the map is rejected or ignored, never flagged.
       return [{ platform: 'hmac', shop: name, source, skuMap, currency, flagsUnmatched: false }];
     }),
+    ...(folder.skuMap === null
+      ? []
+      : [
+          {
+            platform: 'folder',
+            shop: folder.source,
+            source: folder.source,
+            skuMap: folder.skuMap,
+            currency: folder.currency,
+            flagsUnmatched: false,
+          },
+        ]),
   ];
   if (all.length === 0) {
-    throw new OrderSyncError('NOT_FOUND', 'No shop with a SKU map is configured', {
+    throw new OrderSyncError('NOT_FOUND', 'No SKU map is configured', {
       hint: 'see docs/storefronts.md',
     });
   }

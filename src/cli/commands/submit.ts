@@ -1,14 +1,19 @@
 import { createReadStream } from 'node:fs';
+import { Readable } from 'node:stream';
 import { Argument, type Command, Option } from 'commander';
 import type { Config } from '../../config/config.ts';
 import { submitCommandSchema, type CommandResult } from '../../core/entry/operator-command.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { formatOf } from '../../intake/folder/file-names.ts';
+import { checkDocument, tooLarge } from '../../intake/orders/check-document.ts';
 import { DocumentError } from '../../intake/orders/document-error.ts';
-import { type OrderFormat, parseOrders } from '../../intake/orders/parse-orders.ts';
+import type { OrderFormat } from '../../intake/orders/parse-options.ts';
+import { parseOrders } from '../../intake/orders/parse-orders.ts';
 import type { LineRejection, CheckedLine } from '../../intake/orders/checked-line.ts';
+import type { ParseLimits } from '../../intake/orders/settings.ts';
+import { SkuFile } from '../../storefronts/sku-file.ts';
 import { addAnswerOptions, configFrom, type ConfigOptions } from '../config-options.ts';
-import type { CliContext } from '../context.ts';
+import { type CliContext, loggerFor } from '../context.ts';
 import { exitCodes } from '../errors.ts';
 import { sendCommand } from '../worker-client.ts';
 import { jsonFields, plainLines, renderTable, writeAnswer } from '../output.ts';
@@ -37,7 +42,7 @@ export function addSubmit(program: Command, context: CliContext): void {
         hint: 'name it with --format json, ndjson or csv',
       });
     }
-    const lines = await readLines(file, format, config);
+    const lines = await readLines(file, format, config, context);
     const submitted: Submitted[] = [];
     for (const batch of batches(lines)) {
       const command = submitCommandSchema.parse({ action: 'submit', lines: batch });
@@ -50,13 +55,22 @@ export function addSubmit(program: Command, context: CliContext): void {
 }
 
 /** All lines of a document, or an error with its mistakes: the caller corrects them, so nothing is submitted in part. */
-async function readLines(file: string, format: OrderFormat, config: Config): Promise<readonly Line[]> {
-  const { source, limits, columns } = config.intake.folder;
-  const content: AsyncIterable<Uint8Array> = file === '-' ? process.stdin : createReadStream(file);
+async function readLines(
+  file: string,
+  format: OrderFormat,
+  config: Config,
+  { clock, stderr }: CliContext,
+): Promise<readonly Line[]> {
+  const { source, currency, limits, columns, skuMap } = config.intake.folder;
+  const skus = skuMap === null ? null : new SkuFile(skuMap, clock, loggerFor(config, stderr, 'silent')).current();
+  const options = { source, currency, limits, columns, skus };
   const lines: Line[] = [];
   const rejections: LineRejection[] = [];
   try {
-    for await (const items of parseOrders(content, format, { source, limits, columns })) {
+    // It is read twice, as in the watched folder: rows say what they mean only together with the others of their order.
+    const parts = await partsOf(file === '-' ? process.stdin : createReadStream(file), limits);
+    const { counted } = await checkDocument(Readable.from(parts), format, options);
+    for await (const items of parseOrders(Readable.from(parts), format, options, counted)) {
       for (const item of items) {
         if (item.kind === 'line') lines.push(item.line);
         else rejections.push(item.rejection);
@@ -64,7 +78,9 @@ async function readLines(file: string, format: OrderFormat, config: Config): Pro
     }
   } catch (error) {
     if (error instanceof DocumentError) {
-      throw new OrderSyncError('REFUSED', error.message, error.hint === undefined ? {} : { hint: error.hint });
+      const mistakes = error.mistakes.slice(0, shownMistakes).map(({ message }) => `  ${message}`);
+      const message = [error.message, ...mistakes].join('\n');
+      throw new OrderSyncError('REFUSED', message, error.hint === undefined ? {} : { hint: error.hint });
     }
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
       throw new OrderSyncError('NOT_FOUND', `There is no file ${file}`, { hint: 'check its name', cause: error });
@@ -80,6 +96,18 @@ async function readLines(file: string, format: OrderFormat, config: Config): Pro
   }
   if (lines.length === 0) throw new OrderSyncError('REFUSED', `${file} holds no orders`);
   return lines;
+}
+
+/** All of a document, within the limit of its size. */
+async function partsOf(content: AsyncIterable<Uint8Array>, limits: ParseLimits): Promise<readonly Uint8Array[]> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of content) {
+    bytes += part.length;
+    if (bytes > limits.documentBytes) throw tooLarge(limits);
+    parts.push(part);
+  }
+  return parts;
 }
 
 function mistake({ lineNumber, orderId, lineId, field, rule, value }: LineRejection): string {

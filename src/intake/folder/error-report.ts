@@ -11,6 +11,7 @@ const nextSteps: Readonly<Record<string, string>> = {
   iccid_mangled: 'Format the column as text before the export, and send the line again.',
   unsafe_number: 'Write the number as a string, in quotes, and send the line again.',
   duplicate_key: 'Remove one of the two and send the line again.',
+  unknown_sku: 'Add the SKU to the SKU map, or correct it, and send the line again.',
   too_many_lines: 'Split the order and send each part under an order id of its own.',
   wrong_cell_count: 'Look for a missing or extra separator or quote in the line, and send the line again.',
   invalid_json: 'Correct the line and send it again.',
@@ -49,6 +50,9 @@ export function documentReport(file: { id: string; name: string }, error: Docume
     message: error.message,
     line: error.line,
     byte: error.byte,
+    ...(error.mistakes.length < 2
+      ? {}
+      : { mistakes: error.mistakes, mistakes_not_shown: error.mistakeCount - error.mistakes.length }),
     next_step: error.hint ?? 'Correct the file and send it again.',
   });
 }

@@ -1,7 +1,7 @@
 import type { Buffer } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
-import type { OrderFormat } from '../orders/parse-orders.ts';
+import type { OrderFormat } from '../orders/parse-options.ts';
 
 const unfinished = /^[.~]|\.(?:tmp|part|partial|filepart|writing|crdownload|swp)$/i;
 const extension = /\.[A-Za-z0-9]{1,8}$/;

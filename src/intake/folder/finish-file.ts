@@ -6,6 +6,7 @@ import { syncFolder, writeFileAtomically } from '../../ops/atomic-file.ts';
 import type { FileRow, Intake } from '../../store/intake/intake.ts';
 import type { ArchivedFile } from './archived-files.ts';
 import type { DocumentError } from '../orders/document-error.ts';
+import type { SkuSource } from '../orders/sku-source.ts';
 import { type ClaimedFile, reclaimFile } from './claim-file.ts';
 import { documentReport, lineReport } from './error-report.ts';
 import { errorReportNameOf, markerSuffix, newFileId, rejectedNameOf } from './file-names.ts';
@@ -29,6 +30,8 @@ export interface FileContext {
   readonly store: Intake;
   readonly clock: Clock;
   readonly config: FolderSettings;
+  /** Null: no SKU map is configured. */
+  readonly skus: SkuSource | null;
   readonly onAccepted: () => void;
   /** Called before a file is moved into the archive: its writer may continue there. */
   readonly onArchiving: (file: ArchivedFile) => void;

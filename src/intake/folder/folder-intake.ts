@@ -1,8 +1,10 @@
 import { statfs } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
+import { assert } from '../../core/order-sync-error.ts';
 import { WakeUp } from '../../ops/wake-up.ts';
 import type { Store } from '../../store/store.ts';
+import type { OpenSkuMap, SkuSource } from '../orders/sku-source.ts';
 import { type ArchivedFile, ArchivedFiles } from './archived-files.ts';
 import { checkFolders } from './check-folders.ts';
 import { type ClaimedFile, claimFile, findUnfinishedFiles, reclaimFile } from './claim-file.ts';
@@ -56,6 +58,8 @@ interface FolderIntakeOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly config: FolderSettings;
+  /** Needed only where `config.skuMap` is set. */
+  readonly openSkuMap?: OpenSkuMap;
   /** The outbox has new lines. */
   readonly onAccepted?: () => void;
 }
@@ -69,6 +73,7 @@ const shortestPauseMs = 100;
  */
 export class FolderIntake {
   #options: FolderIntakeOptions;
+  #skus: SkuSource | null;
   readonly #log: FolderLog;
   readonly #stable: StableFiles;
   readonly #watcher: InboxWatcher;
@@ -89,9 +94,11 @@ export class FolderIntake {
   #waiting = 0;
   #failed = false;
 
+  /** @throws OrderSyncError CONFIG_INVALID when the SKU map cannot be used */
   constructor(options: FolderIntakeOptions) {
     const { config, clock, logger } = options;
     this.#options = options;
+    this.#skus = openSkus(options, config);
     this.#log = new FolderLog(logger);
     this.#stable = new StableFiles(config.stableObservations, config.stableMs);
     this.#wakeUp = new WakeUp(clock);
@@ -136,14 +143,26 @@ export class FolderIntake {
     return this.#failure.promise;
   }
 
-  /** Uses another scan interval, limits and columns from the next file on. The folders stay the same. */
-  reload(config: FolderSettings): void {
-    this.#options = { ...this.#options, config };
-    this.#wakeUp.notify();
+  /**
+   * Prepares another scan interval, limits, columns, balance and SKU map, and returns a function that uses them from the next
+   * file on. The folders stay the same. Throws CONFIG_INVALID when the SKU map cannot be used.
+   */
+  prepare(config: FolderSettings): () => void {
+    const isSame = config.skuMap === this.#options.config.skuMap;
+    const skus = isSame ? this.#skus : openSkus(this.#options, config);
+    return () => {
+      this.#options = { ...this.#options, config };
+      this.#skus = skus;
+      this.#wakeUp.notify();
+    };
   }
 
   status(): FolderIntakeStatus {
-    const problems = this.#log.problems();
+    const skuProblem = this.#skus?.problem ?? null;
+    const problems = [
+      ...this.#log.problems(),
+      ...(skuProblem === null ? [] : [`The changed SKU map is not in use: ${skuProblem}`]),
+    ];
     const degraded = problems.length === 0 ? null : problems.slice(0, 5).join(' ');
     const running = this.#looping === null ? 'stopped' : degraded === null ? 'running' : 'degraded';
     return {
@@ -325,8 +344,16 @@ export class FolderIntake {
     const { config, clock, store, onAccepted = () => undefined } = this.#options;
     const { signal } = this.#stopping;
     const onArchiving = (archived: ArchivedFile): void => this.#archived.watch(archived, clock.monoMs());
-    const begun = this.#begun;
-    const context: FileContext = { store: store.intake, clock, config, onAccepted, onArchiving, begun, signal };
+    const context: FileContext = {
+      store: store.intake,
+      clock,
+      config,
+      skus: this.#skus,
+      onAccepted,
+      onArchiving,
+      begun: this.#begun,
+      signal,
+    };
     const topic = `file ${file.id}`;
     try {
       const outcome = await ingestFile(context, file);
@@ -348,6 +375,12 @@ export class FolderIntake {
       this.#log.problem(topic, `The file ${file.name} (${file.id}) cannot be processed: ${error.message}`);
     }
   }
+}
+
+function openSkus({ openSkuMap }: FolderIntakeOptions, { skuMap }: FolderSettings): SkuSource | null {
+  if (skuMap === null) return null;
+  assert(openSkuMap !== undefined, 'a folder intake with a SKU map can open it');
+  return openSkuMap(skuMap);
 }
 
 async function freeBytes(folder: string): Promise<number | null> {

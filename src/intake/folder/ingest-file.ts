@@ -5,7 +5,8 @@ import type { FileRow, IntakeBatch } from '../../store/intake/intake.ts';
 import { checkDocument, tooLarge } from '../orders/check-document.ts';
 import { DocumentError } from '../orders/document-error.ts';
 import { tooLargeForJson } from '../orders/json-document.ts';
-import { type OrderFormat, type ParseOptions, parseOrders } from '../orders/parse-orders.ts';
+import type { CountedOrders, OrderFormat, ParseOptions } from '../orders/parse-options.ts';
+import { parseOrders } from '../orders/parse-orders.ts';
 import type { ClaimedFile } from './claim-file.ts';
 import { checkMarker } from './done-marker.ts';
 import { formatOf, markerSuffix } from './file-names.ts';
@@ -62,11 +63,13 @@ async function acceptFile(context: FileContext, { id, name, workName }: ClaimedF
     const opened = await handle.stat({ bigint: true });
     const sizeBytes = Number(opened.size);
     const format = formatToRead(name, sizeBytes, config);
-    const options = { source: config.source, limits: config.limits, columns: config.columns };
+    const { source, currency, limits, columns } = config;
+    // One version of the SKU map for both readings of the file.
+    const options = { source, currency, limits, columns, skus: context.skus?.current() ?? null };
     const summary = await checkDocument(readPrefix(handle, sizeBytes), format, options);
     if (config.ready === 'done_file') await checkMarker(`${path}${markerSuffix}`, summary);
-    const { sha256, oversized } = summary;
-    const isComplete = await acceptLines(context, id, { handle, sizeBytes, format }, { ...options, oversized });
+    const { sha256, counted } = summary;
+    const isComplete = await acceptLines(context, id, { handle, sizeBytes, format, counted }, options);
     if (!isComplete) {
       // An orderly stop is not the fault of the file, so this start does not count.
       await store.files.postpone(id);
@@ -97,7 +100,7 @@ function formatToRead(name: string, sizeBytes: number, config: FolderSettings): 
 async function acceptLines(
   context: FileContext,
   fileId: string,
-  source: { handle: FileHandle; sizeBytes: number; format: OrderFormat },
+  source: { handle: FileHandle; sizeBytes: number; format: OrderFormat; counted: CountedOrders },
   options: ParseOptions,
 ): Promise<boolean> {
   let lines: IntakeBatch['lines'][number][] = [];
@@ -111,7 +114,8 @@ async function acceptLines(
     context.onAccepted();
     await nextTurn();
   };
-  for await (const some of parseOrders(readPrefix(source.handle, source.sizeBytes), source.format, options)) {
+  const { handle, sizeBytes, format, counted } = source;
+  for await (const some of parseOrders(readPrefix(handle, sizeBytes), format, options, counted)) {
     for (const checked of some) {
       if (checked.kind === 'line') lines.push(checked.line);
       else rejections.push(checked.rejection);

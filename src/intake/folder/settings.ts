@@ -13,6 +13,10 @@ export interface FolderSettings {
   readonly rejected: string;
   /** The source of orders that name none. */
   readonly source: string;
+  /** The balance to charge for orders that name none; null: each must name one. */
+  readonly currency: string | null;
+  /** The absolute path of the SKU map of CSV files; null: a column `sku` is carried through. */
+  readonly skuMap: string | null;
   readonly scanIntervalMs: number;
   /** A file is ready when it looked the same in this many scans … */
   readonly stableObservations: number;

@@ -1,11 +1,19 @@
 import { createHash } from 'node:crypto';
 import { orderLimits } from '../../core/order/order-request.ts';
-import { orderKeyOf } from './check-row.ts';
+import { cellOf, orderKeyOf } from './check-row.ts';
+import type { CsvHeader } from './csv-columns.ts';
 import { type CsvRow, csvRows, isWholeRow } from './csv-rows.ts';
 import { DocumentError } from './document-error.ts';
 import { emptyDocument, noOrders, readJsonDocument } from './json-document.ts';
 import { ndjsonLines } from './ndjson-lines.ts';
-import type { OrderFormat, ParseOptions } from './parse-orders.ts';
+import { MistakenDocument } from './mistaken-document.ts';
+import {
+  columnRules,
+  type CountedOrders,
+  nothingCounted,
+  type OrderFormat,
+  type ParseOptions,
+} from './parse-options.ts';
 import type { ParseLimits } from './settings.ts';
 import { utf8Pieces } from './utf8-text.ts';
 
@@ -15,8 +23,8 @@ export interface DocumentSummary {
   readonly sizeBytes: number;
   /** Order lines, including those that `parseOrders` will reject. */
   readonly rows: number;
-  /** Orders of a CSV document with more lines than an order may have, for `parseOrders`. */
-  readonly oversized: ReadonlySet<string>;
+  /** Orders of a CSV document that `parseOrders` needs to know about. */
+  readonly counted: CountedOrders;
 }
 
 /**
@@ -54,29 +62,66 @@ export function tooLarge(limits: ParseLimits): DocumentError {
   });
 }
 
-type Counted = Pick<DocumentSummary, 'rows' | 'oversized'>;
+type Counted = Pick<DocumentSummary, 'rows' | 'counted'>;
 
 async function countCsv(
   parts: AsyncIterable<Uint8Array>,
-  { limits, columns }: ParseOptions,
+  options: ParseOptions,
   endsWithNewline: () => boolean,
 ): Promise<Counted> {
-  const linesOfOrder = new Map<string, number>();
-  const oversized = new Set<string>();
+  const { limits } = options;
+  const orders = new OrderCounts(options.source);
+  const mistaken = new MistakenDocument(options);
   let rows = 0;
   let last: CsvRow | null = null;
-  for await (const some of csvRows(utf8Pieces(parts), limits, columns)) {
-    rows = countedRows(rows + some.length, limits);
-    for (const row of some) {
-      const key = orderKeyOf(row);
-      const lines = (linesOfOrder.get(key) ?? 0) + 1;
-      linesOfOrder.set(key, lines);
-      if (lines > orderLimits.linesPerRequest) oversized.add(key);
+  try {
+    const onHeader = (header: CsvHeader): void => mistaken.begin(header);
+    for await (const some of csvRows(utf8Pieces(parts), limits, columnRules(options), onHeader)) {
+      rows = countedRows(rows + some.length, limits);
+      for (const row of some) {
+        orders.add(row);
+        mistaken.check(row);
+      }
+      last = some.at(-1) ?? last;
     }
-    last = some.at(-1) ?? last;
+    if (last !== null && !endsWithNewline() && mayBeCutOff(last)) throw truncatedTail(last.lineNumber);
+  } catch (error) {
+    throw (error instanceof DocumentError ? mistaken.rejection(error) : null) ?? error;
   }
-  if (last !== null && !endsWithNewline() && !isWholeRow(last)) throw truncatedTail(last.lineNumber);
-  return { rows, oversized };
+  const rejection = mistaken.rejection(null);
+  if (rejection !== null) throw rejection;
+  return { rows, counted: orders.counted() };
+}
+
+/** Counts the rows of each order. */
+class OrderCounts {
+  readonly #defaultSource: string;
+  readonly #rows = new Map<string, number>();
+  readonly #oversized = new Set<string>();
+  readonly #withoutLineId = new Set<string>();
+
+  constructor(defaultSource: string) {
+    this.#defaultSource = defaultSource;
+  }
+
+  add(row: CsvRow): void {
+    const key = orderKeyOf(row, this.#defaultSource);
+    const rows = (this.#rows.get(key) ?? 0) + 1;
+    this.#rows.set(key, rows);
+    if (rows > orderLimits.linesPerRequest) this.#oversized.add(key);
+    if (cellOf(row, 'line_id') === undefined) this.#withoutLineId.add(key);
+  }
+
+  counted(): CountedOrders {
+    const several = [...this.#withoutLineId].filter((key) => (this.#rows.get(key) ?? 0) > 1);
+    return { oversized: this.#oversized, severalRows: new Set(several) };
+  }
+}
+
+/** A last row without a newline that is not whole, or whose last known cell is empty: that would change what is bought. */
+function mayBeCutOff(row: CsvRow): boolean {
+  if (!isWholeRow(row)) return true;
+  return row.cells.at(-1) === '' && [...row.header.known.values()].includes(row.header.width - 1);
 }
 
 async function countNdjson(parts: AsyncIterable<Uint8Array>, { limits }: ParseOptions): Promise<Counted> {
@@ -87,13 +132,13 @@ async function countNdjson(parts: AsyncIterable<Uint8Array>, { limits }: ParseOp
     rows = countedRows(rows + linesIn(value), limits);
   }
   if (rows === 0) throw emptyDocument();
-  return { rows, oversized: new Set() };
+  return { rows, counted: nothingCounted };
 }
 
 async function countJson(parts: AsyncIterable<Uint8Array>, { limits }: ParseOptions): Promise<Counted> {
   let rows = 0;
   for (const order of await readJsonDocument(parts, limits)) rows += linesIn(order.value);
-  return { rows: countedRows(rows, limits), oversized: new Set() };
+  return { rows: countedRows(rows, limits), counted: nothingCounted };
 }
 
 /** Only tells whether the line is complete; `parseOrders` reads it strictly. */

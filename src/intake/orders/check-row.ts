@@ -1,5 +1,14 @@
 import { type OrderHead, orderLimits } from '../../core/order/order-request.ts';
-import { type Checked, type FieldNames, checkHead, checkLine, standInFor } from './check-line.ts';
+import type { SkuMap } from '../../core/order/sku.ts';
+import {
+  type Checked,
+  type FieldNames,
+  checkHead,
+  checkLine,
+  impliedType,
+  isObject,
+  standInFor,
+} from './check-line.ts';
 import {
   addProblems,
   type CheckedLine,
@@ -11,37 +20,51 @@ import {
 } from './checked-line.ts';
 import type { CsvHeader } from './csv-columns.ts';
 import { type CsvRow, isWholeRow } from './csv-rows.ts';
+import type { CountedOrders, ParseOptions } from './parse-options.ts';
 import { type CsvColumn, csvColumns } from './settings.ts';
+import { withSku } from './sku-source.ts';
 
-/** Rows with the same key are lines of one order. */
-export function orderKeyOf(row: CsvRow): string {
-  return `${cellOf(row, 'source') ?? ''}\u0000${cellOf(row, 'order_id') ?? ''}`;
+/** Rows with the same key are lines of one order, also where only some of them name the source that the others have. */
+export function orderKeyOf(row: CsvRow, defaultSource: string): string {
+  return `${cellOf(row, 'source') ?? defaultSource}\u0000${cellOf(row, 'order_id') ?? ''}`;
 }
 
 const headColumns = ['source', 'order_id', 'currency', 'not_after'] as const;
 const textColumns = ['line_id', 'type', 'variant', 'plan', 'iccid'] as const;
+/** The id of the only row of an order. It must never change: under another id the row would be bought again. */
+const onlyLineId = '1';
 
 /**
  * Returns a check for the rows of one document. Successive rows mostly belong to one order, so the fields of the order
  * are checked again only when they change.
  */
-export function rowChecker(defaultSource: string, oversized: ReadonlySet<string>): (row: CsvRow) => CheckedLine {
+export function rowChecker(
+  options: ParseOptions,
+  { oversized, severalRows }: CountedOrders,
+): (row: CsvRow) => CheckedLine {
+  const { source: defaultSource, skus } = options;
   let headKey = '';
   let head: Checked<OrderHead> | null = null;
   let names: { header: CsvHeader; nameOf: FieldNames } | null = null;
+  const isIn = (orders: ReadonlySet<string>, row: CsvRow): boolean =>
+    orders.size > 0 && orders.has(orderKeyOf(row, defaultSource));
 
   return (row) => {
     const orderId = cellOf(row, 'order_id');
+    const isOneOfSeveral = isIn(severalRows, row);
     const identify = (): LineIdentity => {
-      const product = cellOf(row, 'variant') ?? cellOf(row, 'plan') ?? cellOf(row, 'iccid');
-      const read = { source: cellOf(row, 'source'), orderId, lineId: cellOf(row, 'line_id'), product };
+      const lineId = cellOf(row, 'line_id') ?? (isOneOfSeveral ? undefined : onlyLineId);
+      const sku = skus?.get(cellOf(row, 'sku') ?? '');
+      const ofSku = sku === undefined ? undefined : 'variant' in sku ? sku.variant : sku.plan;
+      const product = cellOf(row, 'variant') ?? cellOf(row, 'plan') ?? ofSku ?? cellOf(row, 'iccid');
+      const read = { source: cellOf(row, 'source'), orderId, lineId, product };
       return identityOf(read, row.lineNumber, defaultSource);
     };
     if (!isWholeRow(row)) {
       const rule = `has ${row.cells.length} cells where the header has ${row.header.width}`;
       return rejectionOf(identify(), [{ code: 'wrong_cell_count', field: null, rule, value: null }]);
     }
-    if (oversized.size > 0 && oversized.has(orderKeyOf(row))) {
+    if (isIn(oversized, row)) {
       const rule = `belongs to an order with more than ${orderLimits.linesPerRequest} lines: split the order`;
       const field = row.header.nameOf('order_id');
       return rejectionOf(identify(), [{ code: 'too_many_lines', field, rule, value: shownValue(orderId) }]);
@@ -57,17 +80,23 @@ export function rowChecker(defaultSource: string, oversized: ReadonlySet<string>
     }
     const problems: Problem[] = head.ok ? [] : [...head.problems];
     addUnnamedCells(row, problems);
-    const line = lineOf(row, nameOf, problems);
+    const line = lineOf(row, { isOneOfSeveral, nameOf, skus }, problems);
     const joinedHead = head.ok ? head.value : standInFor(filledCells(row, headColumns));
-    const checked = checkLine(joinedHead, line, nameOf, { source: defaultSource });
-    if (!checked.ok) addProblems(problems, checked.problems);
+    const checked = checkLine(joinedHead, line, nameOf, options);
+    // Of an unknown SKU nothing says the type: that it lacks one would only mislead.
+    const known = problems.some(({ code }) => code === 'unknown_sku') ? nameOf(['type']) : null;
+    if (!checked.ok)
+      addProblems(
+        problems,
+        checked.problems.filter(({ field }) => field !== known),
+      );
     if (problems.length > 0 || !checked.ok) return rejectionOf(identify(), problems);
     return { kind: 'line', line: { ...checked.value, lineNumber: row.lineNumber } };
   };
 }
 
 /** The text of a cell; undefined when the cell is empty or there is no such column. */
-function cellOf(row: CsvRow, column: CsvColumn): string | undefined {
+export function cellOf(row: CsvRow, column: CsvColumn): string | undefined {
   const index = row.header.known.get(column);
   const cell = index === undefined ? undefined : row.cells[index];
   return cell === '' ? undefined : cell;
@@ -91,8 +120,23 @@ function addUnnamedCells(row: CsvRow, problems: Problem[]): void {
   }
 }
 
-function lineOf(row: CsvRow, nameOf: FieldNames, problems: Problem[]): Record<string, unknown> {
+interface RowContext {
+  /** Whether the order has other rows, so that this one needs a line id. */
+  readonly isOneOfSeveral: boolean;
+  readonly nameOf: FieldNames;
+  readonly skus: SkuMap | null;
+}
+
+/** The line of a row, with what the row need not say. */
+function lineOf(row: CsvRow, context: RowContext, problems: Problem[]): Record<string, unknown> {
+  const { isOneOfSeveral, nameOf, skus } = context;
   const line = filledCells(row, textColumns);
+  if (!isOneOfSeveral) line['line_id'] ??= onlyLineId;
+  else if (line['line_id'] === undefined) {
+    const rule =
+      'is required in an order of several rows: give each row an id of its own, and the same one when the order is sent again';
+    problems.push({ code: 'missing_field', field: nameOf(['line_id']), rule, value: null });
+  }
   for (const column of ['quantity', 'days'] as const) {
     const cell = cellOf(row, column);
     if (cell === undefined) continue;
@@ -107,8 +151,60 @@ function lineOf(row: CsvRow, nameOf: FieldNames, problems: Problem[]): Record<st
   const extra = row.header.extra.filter(({ index }) => (row.cells[index] ?? '') !== '');
   if (extra.length > 0)
     line['extra'] = Object.fromEntries(extra.map(({ name, index }) => [name, row.cells[index] ?? '']));
+  const named = cellOf(row, 'sku');
+  // An empty cell in a column of quantities is a mistake: what is bought would be guessed.
+  const otherwise = row.header.known.has('quantity') ? undefined : 1;
+  if (named !== undefined && skus !== null) addSku(line, named, { nameOf, skus, otherwise }, problems);
+  line['type'] ??= impliedType(line);
+  const { type } = line;
+  if (otherwise !== undefined && (type === 'gift_card_order' || type === 'esim_order')) line['quantity'] ??= otherwise;
+  if (type === undefined && named === undefined) problems.push(nothingNamed(line, nameOf, skus !== null));
   return line;
 }
+
+/** Adds what the SKU map says about a row. A cancel buys nothing, so its SKU is only carried. */
+function addSku(
+  line: Record<string, unknown>,
+  named: string,
+  { nameOf, skus, otherwise }: { nameOf: FieldNames; skus: SkuMap; otherwise: number | undefined },
+  problems: Problem[],
+): void {
+  const problem = (field: string, rule: string, code = 'invalid_field', value: unknown = line[field]): void => {
+    problems.push({ code, field: nameOf([field]), rule, value: shownValue(value) });
+  };
+  if (line['type'] === 'esim_cancel') {
+    line['extra'] = { ...recordOf(line['extra']), sku: named };
+    return;
+  }
+  const twice = ['variant', 'plan'].find((column) => line[column] !== undefined);
+  if (twice !== undefined)
+    problem('sku', `names a product, and so does ${nameOf([twice])}: fill one of them`, undefined, named);
+  const sku = skus.get(named);
+  if (sku === undefined) {
+    problem('sku', 'is not in the SKU map', 'unknown_sku', named);
+    return;
+  }
+  const { type = sku.type, quantity = sku.type === 'esim_topup' ? 1 : otherwise, days, iccid, extra } = line;
+  if (type !== sku.type) problem('type', `is not that of the SKU, which is ${sku.type}`);
+  const bought = withSku(named, sku, { iccid, quantity });
+  if ('rule' in bought) problem(bought.field, bought.rule, bought.code);
+  const fields = 'fields' in bought ? bought.fields : { ...sku, iccid };
+  if (days !== undefined && 'days' in sku && sku.days !== days)
+    problem('days', `is not that of the SKU, which has ${sku.days}`);
+  delete line['quantity'];
+  Object.assign(line, { ...fields, extra: { ...recordOf(extra), ...recordOf(fields['extra']) } });
+}
+
+function nothingNamed(line: Readonly<Record<string, unknown>>, nameOf: FieldNames, bySku: boolean): Problem {
+  const products = ['variant', 'plan', ...(bySku ? ['sku'] : [])].map((column) => nameOf([column])).join(' or ');
+  const rule =
+    line['iccid'] === undefined
+      ? `is required, or ${products}, which says it`
+      : `is required where only an ICCID is given: esim_cancel cancels the eSIM; with ${nameOf(['plan'])} it is topped up`;
+  return { code: 'missing_field', field: nameOf(['type']), rule, value: null };
+}
+
+const recordOf = (value: unknown): Record<string, unknown> => (isObject(value) ? value : {});
 
 function columnNames(header: CsvHeader): FieldNames {
   return (path) => {

@@ -1,8 +1,6 @@
 import { nearestName } from '../../core/nearest-name.ts';
-import { DocumentError } from './document-error.ts';
+import { DocumentError, type DocumentErrorCode, type DocumentMistake } from './document-error.ts';
 import { type ColumnMapping, type CsvColumn, csvColumns } from './settings.ts';
-
-const optionalColumns: readonly CsvColumn[] = ['source', 'not_after'];
 
 export interface CsvHeader {
   readonly width: number;
@@ -14,95 +12,212 @@ export interface CsvHeader {
   readonly unnamed: readonly number[];
   /** The shop's name for a column. */
   nameOf(column: CsvColumn): string;
+  /** With any mistake the document is rejected. Then `known` has the columns that were probably meant, too. */
+  readonly mistakes: readonly HeaderMistake[];
 }
 
-/** Finds the columns of a header. Throws DocumentError when one is missing, named twice or probably mistyped. */
-export function readCsvHeader(cells: readonly string[], mapping: ColumnMapping, line: number): CsvHeader {
-  const nameOf = (column: CsvColumn): string => mapping[column] ?? column;
+export interface HeaderMistake extends DocumentMistake {
+  readonly line: number;
+  readonly code: DocumentErrorCode;
+  readonly hint: string;
+}
+
+/** What the configuration says about the columns of CSV files. */
+export interface ColumnRules {
+  readonly mapping: ColumnMapping;
+  /** Whether there is a SKU map; without one a column `sku` is carried through. */
+  readonly bySku: boolean;
+  /** Whether a balance is named for rows that name none. */
+  readonly hasCurrency: boolean;
+}
+
+/**
+ * Finds the columns of a header, and every mistake in it. Names are compared without case, spaces, underscores and hyphens.
+ * Throws DocumentError when there are too many columns to look at.
+ */
+export function readCsvHeader(cells: readonly string[], rules: ColumnRules, line: number): CsvHeader {
   const names = cells.map((cell) => cell.trim());
-  if (!csvColumns.some((column) => mapping[column] !== null && names.includes(nameOf(column)))) {
-    throw missingColumns(csvColumns.filter((column) => !optionalColumns.includes(column)).map(nameOf), [], names, line);
+  if (names.length > columnLimit) {
+    const message = `The header names ${names.length} columns; at most ${columnLimit} are allowed.`;
+    throw new DocumentError('too_many_columns', message, { line, hint: 'Export fewer columns.' });
   }
-  rejectUnusableNames(names, line);
-  const known = new Map<CsvColumn, number>();
-  for (const column of csvColumns) {
-    const index = names.indexOf(nameOf(column));
-    if (mapping[column] !== null && index >= 0) known.set(column, index);
-  }
-  const knownIndexes = new Set(known.values());
-  const missing = csvColumns.filter(
-    (column) =>
-      !known.has(column) && mapping[column] !== null && (!optionalColumns.includes(column) || column in mapping),
-  );
-  const others = names.filter((name, index) => name !== '' && !knownIndexes.has(index));
-  if (missing.length > 0) throw missingColumns(missing.map(nameOf), others, names, line);
-  rejectMistypedNames(others, known, mapping, nameOf, line);
+  const found = new FoundColumns(names, rules, line);
   return {
     width: cells.length,
-    known,
-    extra: names.flatMap((name, index) => (name === '' || knownIndexes.has(index) ? [] : [{ name, index }])),
+    known: found.known,
+    extra: names.flatMap((name, index) => (name === '' || found.isKnown(index) ? [] : [{ name, index }])),
     unnamed: names.flatMap((name, index) => (name === '' ? [index] : [])),
-    nameOf,
+    nameOf: (column) => nameIn(rules.mapping, column),
+    mistakes: found.mistakes,
   };
+}
+
+/** A message is one line of a log; all mistakes are listed beside it. */
+const messageLimit = 260;
+
+/** The rejection of a document for the mistakes of its header, with those that were found after it. */
+export function mistakenHeader(
+  mistakes: readonly HeaderMistake[],
+  more: readonly DocumentMistake[],
+  mistakeCount: number,
+): DocumentError {
+  const [first] = mistakes;
+  if (first === undefined) throw new RangeError('a header with mistakes has at least one');
+  const all = mistakes.map(({ message }) => message).join(' ');
+  const isShort = all.length <= messageLimit;
+  const untold = mistakeCount - (isShort ? mistakes.length : 1);
+  const message = isShort ? all : first.message.slice(0, messageLimit);
+  const others = untold === 0 ? '' : ` There ${untold === 1 ? 'is 1 more mistake' : `are ${untold} more mistakes`}.`;
+  const { line, code, hint: whatToDo } = first;
+  return new DocumentError(code, message + others, {
+    line,
+    hint: whatToDo,
+    mistakes: [...mistakes, ...more],
+    mistakeCount,
+  });
+}
+
+/** How many of these names are known: by it the separator of a file is found. */
+export function countKnownNames(names: readonly string[], rules: ColumnRules): number {
+  const known = knownNames(rules);
+  return names.filter((name) => known.has(plain(name))).length;
 }
 
 const columnLimit = 500;
 const hint = 'Correct the header and send the file again.';
 const shown = (name: string): string => JSON.stringify(name.slice(0, 64));
-const meantName = (name: string, known: readonly string[]): string | null =>
-  name.length > 64 ? null : (nearestName(name, known) ?? null);
+const plain = (name: string): string => name.toLowerCase().replace(/[\s_-]+/g, '') || name;
+const nameIn = (mapping: ColumnMapping, column: CsvColumn): string => mapping[column] ?? column;
 
-function rejectUnusableNames(names: readonly string[], line: number): void {
-  if (names.length > columnLimit) {
-    const message = `The header names ${names.length} columns; at most ${columnLimit} are allowed.`;
-    throw new DocumentError('too_many_columns', message, { line, hint: 'Export fewer columns.' });
+/** A row names its product in one of these; an ICCID alone is enough for a cancel. */
+const productColumns: readonly CsvColumn[] = ['variant', 'plan', 'sku', 'iccid'];
+
+/** What people call a column when they shorten its name; no rule about single letters finds these. */
+const abbreviations: Readonly<Record<string, CsvColumn>> = {
+  order: 'order_id',
+  orderno: 'order_id',
+  ordernr: 'order_id',
+  ordernumber: 'order_id',
+  qty: 'quantity',
+  qnty: 'quantity',
+  pcs: 'quantity',
+  ccy: 'currency',
+  cur: 'currency',
+};
+
+/** The columns that a file may have, by the plain form of their names. A name that the configuration gives comes first. */
+function knownNames({ mapping, bySku }: ColumnRules): ReadonlyMap<string, CsvColumn> {
+  const usable = csvColumns.filter((column) => mapping[column] !== null && (column !== 'sku' || bySku));
+  const given = usable.filter((column) => mapping[column] !== undefined);
+  return new Map(
+    [...usable.filter((column) => mapping[column] === undefined), ...given].map(
+      (column) => [plain(nameIn(mapping, column)), column] as const,
+    ),
+  );
+}
+
+class FoundColumns {
+  readonly known = new Map<CsvColumn, number>();
+  readonly mistakes: HeaderMistake[] = [];
+  readonly #names: readonly string[];
+  readonly #rules: ColumnRules;
+  readonly #line: number;
+
+  constructor(names: readonly string[], rules: ColumnRules, line: number) {
+    this.#names = names;
+    this.#rules = rules;
+    this.#line = line;
+    const columns = knownNames(rules);
+    for (const [index, name] of names.entries()) this.#place(index, columns.get(plain(name)));
+    for (const [index, name] of names.entries())
+      if (name !== '' && !this.isKnown(index)) this.#checkOther(index, columns);
+    // Then it is no header, and its cells say nothing about one.
+    if (this.known.size === 0) this.mistakes.length = 0;
+    this.#checkMissing();
   }
-  for (const [index, name] of names.entries()) {
-    if (name !== '' && names.indexOf(name) !== index) {
-      throw new DocumentError('duplicate_column', `The header names ${shown(name)} twice.`, { line, hint });
+
+  isKnown(index: number): boolean {
+    return [...this.known.values()].includes(index);
+  }
+
+  #add(code: HeaderMistake['code'], message: string, whatToDo = hint): void {
+    this.mistakes.push({ line: this.#line, code, message, hint: whatToDo });
+  }
+
+  #place(index: number, column: CsvColumn | undefined): void {
+    if (column === undefined) return;
+    const first = this.known.get(column);
+    if (first === undefined) {
+      this.known.set(column, index);
+      return;
+    }
+    const [one = '', other = ''] = [this.#names[first], this.#names[index]];
+    const both = one === other ? `${shown(one)} twice` : `${shown(one)} and ${shown(other)}, which are the same column`;
+    this.#add('duplicate_column', `The header names ${both}.`);
+  }
+
+  /** A mistyped column would otherwise be carried through as an unknown one, and its cells would have no effect. */
+  #checkOther(index: number, columns: ReadonlyMap<string, CsvColumn>): void {
+    const name = this.#names[index] ?? '';
+    if (columns.has(plain(name))) return;
+    if (this.#names.indexOf(name) !== index) {
+      this.#add('duplicate_column', `The header names ${shown(name)} twice.`);
+      return;
     }
     if (name === '__proto__' || /\p{Cc}/u.test(name)) {
-      throw new DocumentError('bad_column_name', `${shown(name)} cannot be the name of a column.`, { line, hint });
+      this.#add('bad_column_name', `${shown(name)} cannot be the name of a column.`);
+      return;
     }
+    const { mapping } = this.#rules;
+    const replaced = csvColumns.find((column) => plain(column) === plain(name) && mapping[column] !== undefined);
+    if (replaced !== undefined) {
+      const named = mapping[replaced];
+      const instead = typeof named === 'string' ? `is called ${shown(named)}` : 'does not exist';
+      const message = `The header has ${shown(name)}, but the configuration says that the column ${replaced} ${instead}.`;
+      this.#add('unknown_column', message, 'Correct the header, or intake.folder.columns in the configuration.');
+      return;
+    }
+    const meant = this.#meant(name, columns);
+    if (meant === undefined) return;
+    this.known.set(meant, index);
+    const whatToDo = `Correct the header. If it is another column, set intake.folder.columns to { ${meant}: null }: then it is carried through.`;
+    this.#add(
+      'unknown_column',
+      `${shown(name)} is not a known column: did you mean ${nameIn(mapping, meant)}?`,
+      whatToDo,
+    );
   }
-}
 
-function missingColumns(
-  missing: readonly string[],
-  others: readonly string[],
-  names: readonly string[],
-  line: number,
-): DocumentError {
-  const near = others.flatMap((name) => {
-    const meant = meantName(name, missing);
-    return meant === null ? [] : [`${shown(name)}: did you mean ${meant}?`];
-  });
-  const hasOtherSeparator = names.length === 1 && /[;\t|]/.test(names[0] ?? '');
-  return new DocumentError('missing_column', `The header lacks ${missing.join(', ')}. ${near.join(' ')}`.trim(), {
-    line,
-    hint: hasOtherSeparator
-      ? 'The separator seems not to be a comma: add a first line "sep=;" with the separator that the file uses.'
-      : 'Add the column (its cells may be empty), or name it in the configuration under intake.folder.columns.',
-  });
-}
+  #meant(name: string, columns: ReadonlyMap<string, CsvColumn>): CsvColumn | undefined {
+    const simple = plain(name);
+    const absent = new Map([...columns].filter(([, column]) => !this.known.has(column)));
+    const abbreviated = Object.hasOwn(abbreviations, simple) ? abbreviations[simple] : undefined;
+    if (abbreviated !== undefined && [...absent.values()].includes(abbreviated)) return abbreviated;
+    const nearest = simple.length > 64 ? undefined : nearestName(simple, [...absent.keys()]);
+    return nearest === undefined ? undefined : absent.get(nearest);
+  }
 
-/** A mistyped optional column would otherwise be carried through as an unknown one, and its cells have no effect. */
-function rejectMistypedNames(
-  others: readonly string[],
-  known: ReadonlyMap<CsvColumn, number>,
-  mapping: ColumnMapping,
-  nameOf: (column: CsvColumn) => string,
-  line: number,
-): void {
-  const absent = csvColumns.filter((column) => !known.has(column) && mapping[column] !== null);
-  for (const name of others) {
-    const mapped = csvColumns.find((column) => column === name && mapping[column] !== undefined);
-    const meant = mapped ?? meantName(name, absent.map(nameOf));
-    if (meant !== null) {
-      throw new DocumentError('unknown_column', `${shown(name)} is not a known column: did you mean ${meant}?`, {
-        line,
-        hint: 'Correct the header, or map the column in the configuration under intake.folder.columns.',
-      });
+  /** Only columns without which no row can be bought are missed here: `checkRow` asks for what a row lacks. */
+  #checkMissing(): void {
+    const { mapping, bySku, hasCurrency } = this.#rules;
+    const has = (column: CsvColumn): boolean => this.known.has(column);
+    const given = csvColumns.filter((column) => typeof mapping[column] === 'string' && !has(column));
+    const missing = given.map((column) => nameIn(mapping, column));
+    if (!has('order_id') && !given.includes('order_id')) missing.push('order_id');
+    if (!productColumns.some(has)) {
+      missing.push(
+        bySku ? 'a product (variant, plan or sku)' : 'a product (variant or plan; sku needs intake.folder.sku_map)',
+      );
     }
+    // A cancel charges no balance, and the SKU map may name one.
+    if (!has('currency') && !hasCurrency && !has('sku') && !has('type') && !given.includes('currency')) {
+      missing.push('currency (or set intake.folder.currency)');
+    }
+    if (missing.length === 0) return;
+    const isPiped = this.#names.length === 1 && this.#names[0]?.includes('|') === true;
+    const whatToDo = isPiped
+      ? 'The separator seems to be "|": add a first line "sep=|".'
+      : 'Add the column, or name it in the configuration under intake.folder.columns.';
+    this.#add('missing_column', `The header lacks ${missing.map((name) => name.slice(0, 100)).join(', ')}.`, whatToDo);
   }
 }

@@ -1,8 +1,8 @@
 import { Buffer } from 'node:buffer';
-import { type CsvHeader, readCsvHeader } from './csv-columns.ts';
+import { type ColumnRules, countKnownNames, type CsvHeader, readCsvHeader } from './csv-columns.ts';
 import { csvRecords, piecesFrom } from './csv-records.ts';
 import { DocumentError } from './document-error.ts';
-import type { ColumnMapping, ParseLimits } from './settings.ts';
+import type { ParseLimits } from './settings.ts';
 
 export interface CsvRow {
   readonly cells: readonly string[];
@@ -13,18 +13,18 @@ export interface CsvRow {
 
 /**
  * Reads the rows of a CSV document and yields several at a time: a header, then one order line in each row. The
- * separator is a comma, or the character that a first line `sep=;` names; lines end in LF, CRLF or CR. Rows of empty
- * cells are skipped: spreadsheets leave them behind. Throws DocumentError when quotes, header or row lengths show that
+ * separator is the character that a first line `sep=;` names, else it is found by the header; lines end in LF, CRLF or CR.
+ * Rows of empty cells are skipped: spreadsheets leave them behind. Throws DocumentError when quotes or row lengths show that
  * the rows may have been split at the wrong places.
+ * @param onHeader called with the header, before its rows are yielded
  */
 export async function* csvRows(
   pieces: AsyncIterable<Buffer>,
   limits: ParseLimits,
-  mapping: ColumnMapping,
+  rules: ColumnRules,
+  onHeader: (header: CsvHeader) => void,
 ): AsyncGenerator<readonly CsvRow[]> {
-  const { separator, rest } = await readSeparator(pieces);
-  const delimiter = separator ?? ',';
-  const firstLine = separator === null ? 0 : 1;
+  const { delimiter, firstLine, rest } = await readDialect(pieces, limits, rules);
   let header: CsvHeader | null = null;
   // A record is one line, plus one for each line break in its cells.
   let nextLine = firstLine + 1;
@@ -35,7 +35,8 @@ export async function* csvRows(
       nextLine += quoted ? 1 + lineBreaksIn(record) : 1;
       if (record.every(isBlank)) continue;
       if (header === null) {
-        header = readCsvHeader(record, mapping, lineNumber);
+        header = readCsvHeader(record, rules, lineNumber);
+        onHeader(header);
         continue;
       }
       if (quoted) rejectSwallowedRows(record, header, delimiter, lineNumber);
@@ -46,7 +47,7 @@ export async function* csvRows(
   if (header === null) {
     throw new DocumentError('missing_column', 'There is no header line.', {
       line: 1,
-      hint: 'The first line names the columns: order_id,line_id,type,variant,plan,iccid,quantity,days,currency',
+      hint: 'The first line names the columns, for example: order_id,variant,currency',
     });
   }
 }
@@ -79,24 +80,58 @@ function rejectSwallowedRows(cells: readonly string[], header: CsvHeader, delimi
   }
 }
 
-/** Reads a spreadsheet's `sep=;` line, if there is one; `rest` is the document after it. */
-async function readSeparator(
+const separators = [',', ';', '\t'] as const;
+/** A line that has more in it than separators, spaces and empty quotes. */
+const filledLine = /[^\s,;"][^\n\r]*(?=[\n\r])/;
+
+/**
+ * Finds the separator: a spreadsheet's first line `sep=;` names it, else it is the one that splits the header into most known
+ * names. `rest` is the document without the line `sep=;`.
+ */
+async function readDialect(
   pieces: AsyncIterable<Buffer>,
-): Promise<{ separator: string | null; rest: AsyncIterable<Buffer> }> {
+  limits: ParseLimits,
+  rules: ColumnRules,
+): Promise<{ delimiter: string; firstLine: number; rest: AsyncIterable<Buffer> }> {
   const iterator = pieces[Symbol.asyncIterator]();
   let begin: Buffer = Buffer.alloc(0);
-  while (begin.length < 8) {
+  let text = '';
+  while (begin.length < limits.rowBytes && (begin.length < 8 || !filledLine.test(text))) {
     const next = await iterator.next();
     if (next.done === true) break;
     begin = Buffer.concat([begin, next.value]);
+    // How long the pieces are must make no difference.
+    text = begin.subarray(0, limits.rowBytes).toString('utf8');
   }
-  const text = begin.subarray(0, 8).toString('latin1');
   const match = /^sep=([,;\t|])(\r\n|\n|\r|$)/i.exec(text);
-  if (match === null && /^sep=/i.test(text)) {
+  if (match?.[1] !== undefined) {
+    return { delimiter: match[1], firstLine: 1, rest: piecesFrom(begin.subarray(match[0].length), iterator) };
+  }
+  if (/^sep=/i.test(text)) {
     throw new DocumentError('bad_separator', 'The first line begins with "sep=" but names no known separator.', {
       line: 1,
       hint: 'Use a comma, a semicolon, a tab or "|", alone on that line.',
     });
   }
-  return { separator: match?.[1] ?? null, rest: piecesFrom(begin.subarray(match?.[0].length ?? 0), iterator) };
+  return { delimiter: separatorOf(headerIn(text), rules), firstLine: 0, rest: piecesFrom(begin, iterator) };
+}
+
+/** The line of the first character that is neither a space, a separator nor a quote: the header, in most files the first line. */
+function headerIn(text: string): string {
+  const filled = text.search(/[^\s,;"]/);
+  const start = Math.max(text.lastIndexOf('\n', filled), text.lastIndexOf('\r', filled)) + 1;
+  return /^[^\n\r]*/.exec(text.slice(start))?.[0] ?? '';
+}
+
+function separatorOf(header: string, rules: ColumnRules): string {
+  let best = { separator: ',', known: 0, cells: 0 };
+  for (const separator of separators) {
+    const names = header.split(separator).map((cell) => cell.trim().replace(/^"(.*)"$/, '$1'));
+    const known = countKnownNames(names, rules);
+    // Of names that are all mistyped, the number tells: then the header gets suggestions.
+    if (known > best.known || (known === best.known && names.length > best.cells)) {
+      best = { separator, known, cells: names.length };
+    }
+  }
+  return best.separator;
 }

@@ -30,21 +30,41 @@ export type DocumentErrorCode =
   | 'bad_marker'
   | 'vanished';
 
+/** One of the mistakes for which a document is rejected. */
+export interface DocumentMistake {
+  readonly line: number | null;
+  /** A code of a document, or of a line of it. */
+  readonly code: string;
+  readonly message: string;
+}
+
 /** Shown to the developer of the shop: the message says what is wrong and where, `hint` what to do. */
 export class DocumentError extends OrderSyncError {
   readonly documentCode: DocumentErrorCode;
   readonly line: number | null;
   readonly byte: number | null;
+  /** The first mistakes; empty where the message names the only one. */
+  readonly mistakes: readonly DocumentMistake[];
+  /** How many mistakes were found in all. */
+  readonly mistakeCount: number;
 
   constructor(
     documentCode: DocumentErrorCode,
     message: string,
-    place: { line?: number; byte?: number; hint?: string } = {},
+    place: {
+      line?: number;
+      byte?: number;
+      hint?: string;
+      mistakes?: readonly DocumentMistake[];
+      mistakeCount?: number;
+    } = {},
   ) {
     super('INVALID_INPUT', message, place.hint === undefined ? {} : { hint: place.hint });
     this.name = 'DocumentError';
     this.documentCode = documentCode;
     this.line = place.line ?? null;
     this.byte = place.byte ?? null;
+    this.mistakes = place.mistakes ?? [];
+    this.mistakeCount = place.mistakeCount ?? Math.max(1, this.mistakes.length);
   }
 }

@@ -1,25 +1,15 @@
+import type { OrderDefaults } from '../../core/order/order-request.ts';
 import { checkOrder, type FoundOrder } from './check-order.ts';
 import { rowChecker } from './check-row.ts';
 import { type CheckedLine, rejectionOf, shownValue } from './checked-line.ts';
+import { type CsvHeader, mistakenHeader } from './csv-columns.ts';
 import { csvRows } from './csv-rows.ts';
 import { readJsonDocument } from './json-document.ts';
 import { ndjsonLines, type TextLine } from './ndjson-lines.ts';
+import { columnRules, type CountedOrders, type OrderFormat, type ParseOptions } from './parse-options.ts';
 import { RepeatedLines } from './repeated-lines.ts';
-import type { ColumnMapping, ParseLimits } from './settings.ts';
 import { JsonSyntaxError, jsonPointer, parseStrictJson } from './strict-json.ts';
 import { utf8Pieces } from './utf8-text.ts';
-
-export type OrderFormat = 'json' | 'ndjson' | 'csv';
-
-export interface ParseOptions {
-  /** The source of orders that name none. */
-  readonly source: string;
-  readonly limits: ParseLimits;
-  /** The names of the columns in a CSV document. */
-  readonly columns: ColumnMapping;
-  /** Orders of a CSV document with too many lines, as `checkDocument` found them. */
-  readonly oversized?: ReadonlySet<string>;
-}
 
 /**
  * Reads a document of orders and yields its lines in their order, several at a time, each accepted or rejected. Memory is
@@ -30,29 +20,35 @@ export async function* parseOrders(
   parts: AsyncIterable<Uint8Array>,
   format: OrderFormat,
   options: ParseOptions,
+  counted: CountedOrders,
 ): AsyncGenerator<readonly CheckedLine[]> {
-  const { source, limits, columns, oversized = new Set() } = options;
+  const { limits } = options;
   switch (format) {
     case 'json':
-      for (const order of await readJsonDocument(parts, limits)) yield checkWholeOrder(order, source);
+      for (const order of await readJsonDocument(parts, limits)) yield checkWholeOrder(order, options);
       return;
     case 'ndjson':
       for await (const line of ndjsonLines(utf8Pieces(parts), limits.orderBytes)) {
-        yield checkNdjsonLine(line, limits.depth, source);
+        yield checkNdjsonLine(line, options);
       }
       return;
     case 'csv': {
-      const check = rowChecker(source, oversized);
+      const check = rowChecker(options, counted);
       const repeated = new RepeatedLines({ inRows: true });
-      for await (const rows of csvRows(utf8Pieces(parts), limits, columns))
+      for await (const rows of csvRows(utf8Pieces(parts), limits, columnRules(options), rejectMistakes))
         yield rows.map((row) => repeated.check(check(row), () => row.header.nameOf('line_id')));
     }
   }
 }
 
+/** Throws DocumentError. `checkDocument` has found these mistakes before, and those of the rows, too. */
+function rejectMistakes({ mistakes }: CsvHeader): void {
+  if (mistakes.length > 0) throw mistakenHeader(mistakes, [], mistakes.length);
+}
+
 /** An order may occur twice in a document: it is the same order, sent again. The line ids of one order must differ. */
-function checkWholeOrder(order: FoundOrder, source: string): readonly CheckedLine[] {
-  const lines = [...checkOrder(order, { source })];
+function checkWholeOrder(order: FoundOrder, defaults: OrderDefaults): readonly CheckedLine[] {
+  const lines = [...checkOrder(order, defaults)];
   if (lines.length < 2) return lines;
   const repeated = new RepeatedLines({ inRows: false });
   return lines.map((line, index) =>
@@ -61,10 +57,10 @@ function checkWholeOrder(order: FoundOrder, source: string): readonly CheckedLin
 }
 
 /** A line of NDJSON is one order. A line that is not JSON is rejected alone: the next one is independent of it. */
-function checkNdjsonLine(line: TextLine, depth: number, source: string): readonly CheckedLine[] {
+function checkNdjsonLine(line: TextLine, options: ParseOptions): readonly CheckedLine[] {
   try {
-    const { value, findings } = parseStrictJson(line.text, depth);
-    return checkWholeOrder({ value, findings, path: [], lineNumberOf: () => line.number }, source);
+    const { value, findings } = parseStrictJson(line.text, options.limits.depth);
+    return checkWholeOrder({ value, findings, path: [], lineNumberOf: () => line.number }, options);
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     const identity = { lineNumber: line.number, source: null, orderId: null, lineId: null, product: null };

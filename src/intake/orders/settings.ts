@@ -5,6 +5,7 @@ export const csvColumns = [
   'type',
   'variant',
   'plan',
+  'sku',
   'iccid',
   'quantity',
   'days',
@@ -15,8 +16,8 @@ export const csvColumns = [
 export type CsvColumn = (typeof csvColumns)[number];
 
 /**
- * The shop's names for these columns: `{ order_id: 'Order No.' }`. A column that the shop does not have must be set to
- * `null`: a `days` column that is missing by mistake would change what is bought.
+ * The shop's names for these columns: `{ order_id: 'Order No.' }`. A file must have every column that is named here. `null`:
+ * its files do not have the column, whatever looks like it.
  */
 export type ColumnMapping = Readonly<Partial<Record<CsvColumn, string | null>>>;
 

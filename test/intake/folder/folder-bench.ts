@@ -7,6 +7,7 @@ import type { Clock } from '../../../src/core/clock.ts';
 import type { FolderSettings } from '../../../src/intake/folder/settings.ts';
 import { folderSettings } from '../../support/intake-settings.ts';
 import { FolderIntake } from '../../../src/intake/folder/folder-intake.ts';
+import { SkuFile } from '../../../src/storefronts/sku-file.ts';
 import { openStore } from '../../../src/store/sqlite-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 
@@ -74,11 +75,13 @@ export class FolderBench {
 
   newIntake(changes: Partial<FolderSettings> = {}, store: Store = this.store): FolderIntake {
     const sink = { write: (line: string) => this.log.push(JSON.parse(line)) };
+    const logger = pino({ level: 'trace' }, sink);
     return new FolderIntake({
       store,
       clock: this.clock,
-      logger: pino({ level: 'trace' }, sink),
+      logger,
       config: { ...this.config, ...changes },
+      openSkuMap: (path) => new SkuFile(path, this.clock, logger),
       onAccepted: () => {
         this.accepted += 1;
         this.#acceptance.resolve();

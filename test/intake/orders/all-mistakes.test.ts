@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { FolderBench } from '../folder/folder-bench.ts';
 import { readDocument } from './read-document.ts';
 
 const order = (head: string, ...lines: string[]) => `{${head},"lines":[${lines.join(',')}]}`;
@@ -31,9 +32,59 @@ describe('all mistakes of a JSON order are told at once', () => {
     expect(rejections[0]?.rule).toMatch(/^is given twice.*quantity must be at most 30.*currency is required/);
   });
 
-  it('also hundreds of thousands of them: the first ones and the number of the others', async () => {
-    const fields = Array.from({ length: 200_000 }, (_, index) => `"x${index}":1`).join(',');
+  it('also a hundred thousand of them: the first ones and the number of the others', async () => {
+    const fields = Array.from({ length: 150_000 }, (_, index) => `"x${index}":1`).join(',');
     const { rejections } = await readDocument(order('"order_id":"1"', `{"type":"gift_card_order",${fields}}`), 'json');
-    expect(rejections[0]?.rule).toMatch(/; and 199\d\d\d more$/);
+    expect(rejections[0]?.rule).toMatch(/; and 149\d\d\d more$/);
+  });
+});
+
+describe('all mistakes of a CSV file are told at once', () => {
+  it('those of a header and, with the columns that were probably meant, those of the rows', async () => {
+    const content = 'order_id,varaint,qty,curency\n1,v,0,USD\n2,v,1,dollars\n3,v,1,USD\n';
+    const { error } = await readDocument(content, 'csv');
+    expect(error?.mistakes.map(({ line, code }) => [line, code])).toEqual([
+      [1, 'unknown_column'],
+      [1, 'unknown_column'],
+      [1, 'unknown_column'],
+      [2, 'invalid_field'],
+      [3, 'invalid_field'],
+    ]);
+    expect(error?.mistakes.map(({ message }) => message).join(' ')).toMatch(
+      /varaint.*qty.*curency.*quantity must be at least 1.*currency must be three/s,
+    );
+  });
+
+  it('of a file with thousands, the first hundred and the number of all', async () => {
+    const rows = Array.from({ length: 5000 }, (_, index) => `${index},v,0,USD\n`).join('');
+    const { error } = await readDocument(`order_id,varaint,quantity,currency\n${rows}`, 'csv');
+    expect([error?.mistakes.length, error?.mistakeCount]).toEqual([100, 5001]);
+    expect(error?.message.length).toBeLessThan(300);
+  });
+
+  it('a damaged end of a file with a mistaken header', async () => {
+    const { error } = await readDocument('order_id,varaint,currency\n1,v,USD\n2,v', 'csv');
+    expect(error?.mistakes.map(({ line, code }) => [line, code])).toEqual([
+      [1, 'unknown_column'],
+      [3, 'wrong_cell_count'],
+      [3, 'truncated_tail'],
+    ]);
+  });
+
+  it('the report of a rejected file lists them', async () => {
+    const bench = new FolderBench();
+    await bench.intake.scanOnce();
+    bench.drop('orders.csv', 'order_id,varaint,qty,currency\n1,v,0,USD\n');
+    await bench.intake.scanOnce();
+    expect(bench.report()).toMatchObject({
+      code: 'unknown_column',
+      mistakes: [
+        { line: 1, code: 'unknown_column' },
+        { line: 1, code: 'unknown_column' },
+        { line: 2, code: 'invalid_field' },
+      ],
+      mistakes_not_shown: 0,
+    });
+    await bench.close();
   });
 });

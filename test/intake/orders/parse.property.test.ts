@@ -161,6 +161,43 @@ describe('a document', () => {
     }
   });
 
+  it('of three columns that is cut off at any byte never has such a line either', async () => {
+    const text = 'order_id,variant,currency\norder-1,gift-1,USD\norder-2,gift-2,USD\n';
+    const whole = await readDocument(text, 'csv');
+    expect(whole.lines).toHaveLength(2);
+    for (let end = 0; end < text.length; end += 1) {
+      const cut = await readDocument(text.slice(0, end), 'csv');
+      expect(cut.lines).toEqual(whole.lines.slice(0, cut.lines.length));
+    }
+  });
+
+  it('gives the same lines and ids whatever the order of its rows', async () => {
+    const row = fc.tuple(
+      fc.constantFrom('1', '2', '3'),
+      fc.constantFrom('', '', '1', 'a', 'b'),
+      fc.constantFrom('v', 'w'),
+    );
+    const rows = fc.uniqueArray(row, {
+      maxLength: 8,
+      selector: ([orderId, lineId]) => `${orderId}/${lineId === '' ? Math.random() : lineId}`,
+    });
+    const shuffled = rows.chain((some) =>
+      fc.tuple(fc.constant(some), fc.shuffledSubarray(some, { minLength: some.length })),
+    );
+    const read = async (some: readonly (readonly string[])[]): Promise<unknown> => {
+      const text = ['order_id,line_id,variant,currency', ...some.map((cells) => `${cells.join(',')},USD`)].join('\n');
+      const { lines, rejections } = await readDocument(`${text}\n`, 'csv');
+      expect(lines.length + rejections.length).toBe(some.length);
+      return lines.map(({ orderId, lineId, variant }) => `${orderId}/${lineId}: ${variant}`).toSorted();
+    };
+    await fc.assert(
+      fc.asyncProperty(shuffled, async ([some, other]) => {
+        expect(await read(other)).toEqual(await read(some));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
   it('of any bytes is accepted or rejected with a reason, and the size of its pieces makes no difference', async () => {
     const spoilt = fc
       .tuple(format, fc.array(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })), { maxLength: 4 }))

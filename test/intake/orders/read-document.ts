@@ -1,8 +1,10 @@
+import type { SkuMap } from '../../../src/core/order/sku.ts';
 import { DocumentError } from '../../../src/intake/orders/document-error.ts';
 import { type DocumentSummary, checkDocument } from '../../../src/intake/orders/check-document.ts';
 import type { ParseLimits } from '../../../src/intake/orders/settings.ts';
 import { parseLimits } from '../../support/intake-settings.ts';
-import { type OrderFormat, type ParseOptions, parseOrders } from '../../../src/intake/orders/parse-orders.ts';
+import type { OrderFormat, ParseOptions } from '../../../src/intake/orders/parse-options.ts';
+import { parseOrders } from '../../../src/intake/orders/parse-orders.ts';
 import type { CheckedLine } from '../../../src/intake/orders/checked-line.ts';
 
 export type Line = Extract<CheckedLine, { kind: 'line' }>['line'];
@@ -18,6 +20,8 @@ export interface Reading {
 
 export interface ReadingChanges {
   readonly source?: string;
+  readonly currency?: string;
+  readonly skus?: SkuMap;
   readonly columns?: ParseOptions['columns'];
   readonly limits?: Partial<ParseLimits>;
   /** Bytes of each piece in which the document arrives. */
@@ -35,14 +39,13 @@ export async function readDocument(
   changes: ReadingChanges = {},
 ): Promise<Reading> {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content;
-  const { source = 'folder', columns = {}, pieceBytes = 65_536 } = changes;
-  const options = { source, columns, limits: { ...parseLimits, ...changes.limits } };
+  const { source = 'folder', currency = null, skus = null, columns = {}, pieceBytes = 65_536 } = changes;
+  const options = { source, currency, skus, columns, limits: { ...parseLimits, ...changes.limits } };
   const lines: Line[] = [];
   const rejections: Refused[] = [];
   try {
     const inspection = await checkDocument(inPieces(bytes, pieceBytes), format, options);
-    const withOversized = { ...options, oversized: inspection.oversized };
-    for await (const items of parseOrders(inPieces(bytes, pieceBytes), format, withOversized)) {
+    for await (const items of parseOrders(inPieces(bytes, pieceBytes), format, options, inspection.counted)) {
       for (const item of items) {
         if (item.kind === 'line') lines.push(item.line);
         else rejections.push(item.rejection);

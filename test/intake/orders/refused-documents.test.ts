@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { DocumentErrorCode } from '../../../src/intake/orders/document-error.ts';
-import type { OrderFormat } from '../../../src/intake/orders/parse-orders.ts';
+import type { OrderFormat } from '../../../src/intake/orders/parse-options.ts';
 import { csvHeader } from '../folder/folder-bench.ts';
 import { type ReadingChanges, readDocument } from './read-document.ts';
 
@@ -216,17 +216,17 @@ const cases: Case[] = [
     line: 2,
   },
   {
-    name: 'a header with a missing column',
+    name: 'a header without a column that every row needs',
     format: 'csv',
-    content: 'order_id,line_id,type,variant,plan,iccid,days,currency\n1,1,gift_card_order,v,,,,USD\n',
+    content: 'line_id,type,variant,currency\n1,gift_card_order,v,USD\n',
     code: 'missing_column',
-    says: /quantity/,
+    says: /order_id/,
   },
   {
     name: 'a header with a slip in a column',
     format: 'csv',
     content: goodCsv.replace('quantity', 'quanity'),
-    code: 'missing_column',
+    code: 'unknown_column',
     says: /did you mean quantity/,
   },
   {
@@ -270,11 +270,18 @@ const cases: Case[] = [
   },
   { name: 'rows without a header', format: 'csv', content: `${row('1')}\n${row('2')}\n`, code: 'missing_column' },
   {
-    name: 'semicolons where commas were expected',
+    name: 'a separator that is not found by itself',
     format: 'csv',
-    content: goodCsv.replaceAll(',', ';'),
+    content: goodCsv.replaceAll(',', '|'),
     code: 'missing_column',
     says: /sep=/,
+  },
+  {
+    name: 'a last row that is cut off before the cell that says how many, and so would buy one',
+    format: 'csv',
+    content: 'order_id,variant,currency,quantity\n1,v,USD,3\n2,v,USD,',
+    code: 'truncated_tail',
+    line: 3,
   },
   {
     name: 'a sep= line without a separator we know',
@@ -285,9 +292,17 @@ const cases: Case[] = [
   {
     name: 'a mapped column that is not there',
     format: 'csv',
-    content: goodCsv,
+    content: goodCsv.replace('order_id', 'note'),
     code: 'missing_column',
     says: /Order No/,
+    changes: { columns: { order_id: 'Order No' } },
+  },
+  {
+    name: 'our name of a column that is mapped to another one',
+    format: 'csv',
+    content: goodCsv,
+    code: 'unknown_column',
+    says: /order_id is called "Order No"/,
     changes: { columns: { order_id: 'Order No' } },
   },
 ];

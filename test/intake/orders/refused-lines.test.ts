@@ -35,7 +35,7 @@ const rows: [string, string, Expected][] = [
   ['a quantity in other digits', 'o,1,gift_card_order,v,,,٢,,USD', { field: 'quantity' }],
   ['an absurd quantity', 'o,1,gift_card_order,v,,,99999999999999999999,,USD', { field: 'quantity' }],
   [
-    'no quantity',
+    'no quantity in a column of quantities',
     'o,1,gift_card_order,v,,,,,USD',
     { code: 'missing_field', field: 'quantity', value: null, says: /required/ },
   ],
@@ -51,13 +51,8 @@ const rows: [string, string, Expected][] = [
     { code: 'unknown_field', field: 'days', says: /not a field of gift_card_order/ },
   ],
   ['an unknown type', 'o,1,giftcard_order,v,,,1,,USD', { field: 'type', says: /did you mean gift_card_order/ }],
-  ['no type', 'o,1,,v,,,1,,USD', { code: 'missing_field', field: 'type' }],
+  ['no type and no product', 'o,1,,,,,1,,USD', { code: 'missing_field', field: 'type', says: /variant or plan/ }],
   ['no order id', ',1,gift_card_order,v,,,1,,USD', { code: 'missing_field', field: 'order_id', orderId: null }],
-  [
-    'no line id',
-    'o,,gift_card_order,v,,,1,,USD',
-    { code: 'missing_field', field: 'line_id', orderId: 'o', lineId: null, product: 'v' },
-  ],
   [
     'a line id with an invisible character, which the corrected line will not have',
     'o,1\u200b,gift_card_order,v,,,1,,USD',

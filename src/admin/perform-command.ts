@@ -109,6 +109,9 @@ export function loggable(command: StoreCommand): Record<string, unknown> {
   if (command.action === 'submit') return { action: command.action, lines: command.lines.length };
   if (command.action === 'rewrite_results') return { ...command };
   const { action, actor, reason } = command;
-  if (action === 'acknowledge') return { action, which: command.which, actor, reason };
+  if (action === 'acknowledge') {
+    const { ids, ...filter } = command.which;
+    return { action, ...(ids === undefined ? filter : { ids: ids.length }), actor, reason };
+  }
   return { action, subject: 'scope' in command ? command.scope : command.reference, actor, reason };
 }

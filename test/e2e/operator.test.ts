@@ -265,3 +265,37 @@ async function statusLine(request: {
   await once(socket, 'close');
   return text.split('\r\n')[0] ?? '';
 }
+
+describe('the attention list of a running worker', () => {
+  it('has a paid order that was rejected, in health, too, until somebody acknowledges it', {
+    timeout: 60_000,
+  }, async () => {
+    const worker = await running();
+    installation.drop(
+      'refused.json',
+      JSON.stringify({ ...order('9'), lines: [{ ...order('9').lines[0], variant: 'nope' }] }),
+    );
+    await until(() => stateOf('9') === 'rejected');
+    const health = async () => JSON.parse((await cli('health', '--json')).stdout);
+    expect(await health()).toMatchObject({
+      status: 'warn',
+      checks: { attention: 'warn' },
+      details: { attention: { rejected: 1 } },
+    });
+    expect((await cli('health')).stdout).toContain('  attention: warn (rejected 1)\n');
+    expect((await cli('health', '--strict')).code).toBe(8);
+    expect((await cli('orders', 'list', '--attention')).stdout).toContain('invalid_variant');
+
+    expect((await decide('orders', 'ack', '--source', 'shop')).stdout).toContain(
+      '1 (1 rejected) would be acknowledged',
+    );
+    expect((await decide('orders', 'ack', '--source', 'shop', '--yes')).stdout).toBe('1 are acknowledged\n');
+    await worker.line(({ msg, action }) => msg === 'operator command performed' && action === 'acknowledge');
+    expect((await decide('orders', 'ack', referenceOf('9'))).code).toBe(5);
+    expect(installation.query("SELECT subject FROM audit_log WHERE action = 'acknowledge'")).toEqual([
+      { subject: referenceOf('9') },
+    ]);
+    // The counts that health shows are up to a second old.
+    while ((await health()).status !== 'pass') await delay(100);
+  });
+});

@@ -2,7 +2,7 @@ import { allowedActions } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import type { Sqlite } from '../sqlite/database.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
-import { readAttention, type Attention } from '../read/attention.ts';
+import { readSomeAttention, type Attention } from '../read/attention.ts';
 import type { AuditTable } from './audit.ts';
 import { acknowledgedAtOnce, type Acknowledged, type AcknowledgeRequest } from './operator.ts';
 
@@ -34,7 +34,7 @@ export class Acknowledgements {
 
   acknowledge(request: AcknowledgeRequest): Acknowledged {
     const { which } = request;
-    const found = readAttention(this.#database, acknowledgedAtOnce, {
+    const found = readSomeAttention(this.#database, acknowledgedAtOnce, {
       ...which,
       ...(which.ids === undefined ? { canAcknowledge: true } : {}),
     });

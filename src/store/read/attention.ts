@@ -52,12 +52,21 @@ type Row = Omit<Attention, 'canAcknowledge'> & { readonly canAcknowledge: number
 
 /** The rows, at most so many: what needs a decision or holds up others first, then the newest first. */
 export function readAttention(database: Sqlite, limit: number, filter: AttentionFilter = {}): readonly Attention[] {
+  return select(database, limit, filter, "ORDER BY kind = 'waiting', can_acknowledge, since DESC, id");
+}
+
+/** The same in no order: the cost is that of the rows that are returned, however many there are. */
+export function readSomeAttention(database: Sqlite, limit: number, filter: AttentionFilter): readonly Attention[] {
+  return select(database, limit, filter, '');
+}
+
+function select(database: Sqlite, limit: number, filter: AttentionFilter, order: string): readonly Attention[] {
   const { where, values } = conditionsOf(filter);
   return database
     .prepare<[Record<string, unknown>], Row>(
       `SELECT kind, id, reference, source, order_id AS orderId, line_id AS lineId, state, code, message, since, scope,
          holds_up AS holdsUp, what_to_do AS whatToDo, can_acknowledge AS canAcknowledge
-       FROM outbox_attention ${where} ORDER BY kind = 'waiting', can_acknowledge, since DESC, id LIMIT :limit`,
+       FROM outbox_attention ${where} ${order} LIMIT :limit`,
     )
     .all({ ...values, limit })
     .map((row) => ({ ...row, canAcknowledge: row.canAcknowledge === 1 }));

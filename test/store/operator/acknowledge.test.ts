@@ -92,6 +92,26 @@ describe('acknowledging what stands in the attention list', () => {
   });
 });
 
+describe('a result that was given up', () => {
+  it('leaves the list when it is acknowledged or due again, and stands there again when it is given up again', async () => {
+    const box = await standingIn('fulfilled');
+    const giveUp = async (at: number) => {
+      const [due] = await box.store.results.dueDeliveries('folder', at, 1);
+      if (due === undefined) throw new Error('a result is due');
+      const { requestId, version } = due;
+      await box.store.results.giveUpDelivery({ requestId, sink: 'folder', version, error: 'refused', nowMs: at });
+    };
+    await giveUp(9_000_000);
+    expect((await ack(box, { ids: ['delivery:1:folder'] })).acknowledged).toEqual(['delivery:1:folder']);
+    expect(kinds(box)).toEqual([]);
+    await box.store.results.redeliver({}, 9_000_000);
+    await giveUp(9_000_001);
+    expect(kinds(box)).toEqual(['delivery']);
+    await box.store.results.redeliver({}, 9_000_001);
+    expect(kinds(box)).toEqual([]);
+  });
+});
+
 describe('what was not bought leaves the attention list by itself', () => {
   let box: Outbox;
   beforeEach(async () => {

@@ -2,6 +2,7 @@ import { isoTime } from '../core/clock.ts';
 import { quoted } from '../core/message-text.ts';
 import { type AcceptableLine, joinLine, orderLineSchema } from '../core/order/order-request.ts';
 import type { Sku, SkuMap } from '../core/order/sku.ts';
+import { rulesOfLine, type SkuRules } from '../core/order/sku-rules.ts';
 import type { StorefrontLine, StorefrontOrder, UnreadableLine } from '../store/storefronts/storefronts.ts';
 import type { ShopSettings } from './shop-settings.ts';
 import type { ShopOrder, ShopOrderLine, UnreadableShopLine } from './shop-order.ts';
@@ -88,7 +89,11 @@ function planLine(
   const result = toOrderLine(order, line, shop, sku);
   return 'problem' in result
     ? hold('invalid_line', `cannot be bought: ${result.problem}`)
-    : { ...nothing, buy: result.line };
+    : { ...nothing, buy: { ...result.line, ...rulesOfLine(sku, rulesOfShop(shop), order.paidMs) } };
+}
+
+function rulesOfShop({ split, partial, fallbackCurrency, waitH, notAfter }: ShopSettings): SkuRules {
+  return { split, partial, fallback_currency: fallbackCurrency, wait_h: waitH, not_after: notAfter };
 }
 
 function toOrderLine(

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { currencySchema, sourceSchema } from '../core/order/order-request.ts';
+import { skuRuleKeys } from '../core/order/sku-rules.ts';
 import { camelKeys, type CamelKeys } from '../core/settings/camel-keys.ts';
 import { count, durationMs, httpUrl, keyName, live, secretFile, secretText } from '../core/settings/schema-values.ts';
 import { isCronExpression } from '../ops/schedule.ts';
@@ -47,6 +48,7 @@ export const shopKeys = {
     .max(64)
     .default('iccid')
     .describe('The field of a line in which the customer names the eSIM to top up, in capitals or not.'),
+  ...skuRuleKeys,
 };
 
 export const restKeys = {

@@ -7,8 +7,8 @@ import { OrderSyncError } from '../core/order-sync-error.ts';
 const fileSchema = z.strictObject({ skus: z.record(z.string().min(1).max(128), skuSchema) });
 
 /**
- * Reads a SKU map: YAML `skus: { <sku>: { type, variant | plan, days, quantity, currency } }`, or CSV with these columns
- * and `sku`. A map with any mistake is refused as a whole.
+ * Reads a SKU map: YAML `skus: { <sku>: { type, variant | plan, days, quantity, currency } }`, with rules where needed, or
+ * CSV with these columns and `sku`. A map with any mistake is refused as a whole.
  * @throws OrderSyncError INVALID_INPUT with its mistakes
  */
 export function readSkuMap(content: string, format: 'yaml' | 'csv'): SkuMap {
@@ -40,9 +40,7 @@ function fromCsv(content: string): unknown {
       throw new OrderSyncError('INVALID_INPUT', `The SKU map has the SKU "${sku}" twice`);
     }
     const filled = Object.entries(cells).filter(([, cell]) => cell !== '');
-    skus[sku] = Object.fromEntries(
-      filled.map(([name, cell]) => [name, ['days', 'quantity'].includes(name) ? wholeNumber(cell) : cell]),
-    );
+    skus[sku] = Object.fromEntries(filled.map(([name, cell]) => [name, typed(name, cell)]));
   }
   return { skus };
 }
@@ -52,6 +50,11 @@ function notReadable(format: string, cause: unknown): OrderSyncError {
   return new OrderSyncError('INVALID_INPUT', `The SKU map is not ${format}: ${message}`, { cause });
 }
 
-function wholeNumber(cell: string): number | string {
-  return /^\d{1,9}$/.test(cell) ? Number(cell) : cell;
+const numbers: ReadonlySet<string> = new Set(['days', 'quantity', 'wait_h']);
+const flags: ReadonlySet<string> = new Set(['split', 'partial']);
+
+/** A cell as the value of its column; text that cannot be one stays text, which the schema refuses with its place. */
+function typed(name: string, cell: string): number | boolean | string {
+  if (numbers.has(name) && /^\d{1,9}$/.test(cell)) return Number(cell);
+  return flags.has(name) && /^(true|false)$/i.test(cell) ? cell.toLowerCase() === 'true' : cell;
 }

@@ -46,6 +46,8 @@ const others: Record<string, string> = {
   header: 'X-Other',
   prefix: 'other',
   currency: 'EUR',
+  fallback_currency: 'GBP',
+  not_after: '2030-01-01T00:00:00Z',
   paid_statuses: '[completed]',
   columns: '{ order_id: Order }',
   schedule: '0 * * * *',

@@ -14,6 +14,7 @@ export const skuMap = `skus:
   STEAM-3PACK: { type: gift_card_order, variant: steam-usd-20, quantity: 3, currency: EUR }
   FR-7D: { type: esim_order, plan: fr-daily-1gb, days: 7 }
   TOPUP: { type: esim_topup, plan: fr-topup }
+  STEAM-50: { type: gift_card_order, variant: steam-usd-50, split: false, partial: true, wait_h: 2 }
 `;
 
 /** Writes the SKU map into a folder of its own, for the time of the test. */

@@ -15,6 +15,19 @@ describe('a SKU map', () => {
     expect([...yaml.keys()]).toEqual(['A-1', '0012']);
   });
 
+  it('has the rules of a SKU in both forms', () => {
+    const yaml = readSkuMap(
+      'skus:\n  A: { type: gift_card_order, variant: v, split: true, partial: false, fallback_currency: EUR, wait_h: 48, not_after: 2026-12-31T23:59:59Z }\n',
+      'yaml',
+    );
+    const csv = readSkuMap(
+      'sku,type,variant,split,partial,fallback_currency,wait_h,not_after\nA,gift_card_order,v,true,FALSE,EUR,48,2026-12-31T23:59:59Z\n',
+      'csv',
+    );
+    expect(csv).toEqual(yaml);
+    expect(yaml.get('A')).toMatchObject({ split: true, partial: false, wait_h: 48 });
+  });
+
   it.each([
     ['an unknown type', 'yaml', 'skus: { A: { type: card, variant: v } }', 'skus.A'],
     ['a mistyped field', 'yaml', 'skus: { A: { type: gift_card_order, varient: v } }', 'skus.A'],
@@ -28,6 +41,13 @@ describe('a SKU map', () => {
     ['a SKU twice', 'yaml', 'skus:\n  A: { type: esim_order, plan: p }\n  A: { type: esim_order, plan: q }', 'unique'],
     ['a SKU twice', 'csv', 'sku,type,plan\nA,esim_order,p\nA,esim_order,q\n', '"A" twice'],
     ['an incomplete row', 'csv', 'sku,type,plan\nA,esim_order\n', 'not CSV'],
+    ['a rule in words', 'csv', 'sku,type,plan,split\nA,esim_order,p,maybe\n', 'skus.A.split'],
+    [
+      'a date for a time',
+      'yaml',
+      'skus: { A: { type: esim_order, plan: p, not_after: 2026-12-31 } }',
+      'skus.A.not_after',
+    ],
     ['days in words', 'csv', 'sku,type,plan,days\nA,esim_order,p,seven\n', 'skus.A.days'],
     ['a list in place of a map', 'yaml', '- A\n', 'mistakes'],
     ['a syntax error', 'yaml', 'skus: {', 'not YAML'],

@@ -9,6 +9,7 @@ import type { CountedOrders, OrderFormat, ParseOptions } from '../orders/parse-o
 import { parseOrders } from '../orders/parse-orders.ts';
 import type { ClaimedFile } from './claim-file.ts';
 import { checkMarker } from './done-marker.ts';
+import { withSkuRules } from '../orders/sku-source.ts';
 import { formatOf, markerSuffix } from './file-names.ts';
 import { hasErrno, openRegularFile, readPrefix, signatureAt, signatureOf } from './filesystem.ts';
 import { type FileContext, type FileOutcome, finishFile, moveToRejected, rejectFile } from './finish-file.ts';
@@ -117,7 +118,7 @@ async function acceptLines(
   const { handle, sizeBytes, format, counted } = source;
   for await (const some of parseOrders(readPrefix(handle, sizeBytes), format, options, counted)) {
     for (const checked of some) {
-      if (checked.kind === 'line') lines.push(checked.line);
+      if (checked.kind === 'line') lines.push(withSkuRules(checked.line, options.skus, context.clock.wallMs()));
       else rejections.push(checked.rejection);
       if (lines.length + rejections.length < batchLines) continue;
       await commit();

@@ -1,7 +1,8 @@
 import type { Buffer } from 'node:buffer';
+import type { Clock } from '../../core/clock.ts';
 import type { WholeRequest } from '../../store/intake/intake.ts';
 import { isObject } from '../orders/check-line.ts';
-import type { OpenSkuMap, SkuSource } from '../orders/sku-source.ts';
+import { type OpenSkuMap, type SkuSource, withSkuRules } from '../orders/sku-source.ts';
 import { concerns, type MappingRules, mapOrder } from './field-mapping.ts';
 import type { DocumentMistake } from './problem.ts';
 import {
@@ -22,10 +23,12 @@ import type { ShopForm, WebhookLimits, WebhookSettings } from './settings.ts';
 export class ShopForms {
   readonly #limits: WebhookLimits;
   readonly #skus = new Map<ShopForm, SkuSource>();
+  readonly #clock: Pick<Clock, 'wallMs'>;
 
   /** Throws CONFIG_INVALID when a SKU map cannot be used. */
-  constructor({ limits, hmac }: WebhookSettings, openSkuMap: OpenSkuMap) {
+  constructor({ limits, hmac }: WebhookSettings, openSkuMap: OpenSkuMap, clock: Pick<Clock, 'wallMs'>) {
     this.#limits = limits;
+    this.#clock = clock;
     for (const { form } of hmac) {
       if (form !== null && form.skuMap !== null) this.#skus.set(form, openSkuMap(form.skuMap));
     }
@@ -41,7 +44,8 @@ export class ShopForms {
     if (form === null) return readOrders(body, this.#limits, source);
     const { fields, currency, unmatched } = form;
     const skus = this.#skus.get(form)?.current() ?? null;
-    return readShopOrder(body, this.#limits, source, { fields, currency, unmatched, skus });
+    const read = readShopOrder(body, this.#limits, source, { fields, currency, unmatched, skus });
+    return { ...read, lines: read.lines.map((line) => withSkuRules(line, skus, this.#clock.wallMs())) };
   }
 }
 

@@ -119,7 +119,7 @@ export class WebhookIntake {
 
   #createEndpoints(config: WebhookSettings, shops: ShopHandlers): Endpoints {
     const { store, clock, logger, version, openSkuMap, onAccepted, readBack = null } = this.#options;
-    const forms = new ShopForms(config, openSkuMap);
+    const forms = new ShopForms(config, openSkuMap, clock);
     const orders = {
       config,
       store,

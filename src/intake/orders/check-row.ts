@@ -1,5 +1,5 @@
 import { type OrderHead, orderLimits } from '../../core/order/order-request.ts';
-import type { SkuMap } from '../../core/order/sku.ts';
+import { productOfSku, type SkuMap } from '../../core/order/sku.ts';
 import {
   type Checked,
   type FieldNames,
@@ -188,7 +188,7 @@ function addSku(
   if (type !== sku.type) problem('type', `is not that of the SKU, which is ${sku.type}`);
   const bought = withSku(named, sku, { iccid, quantity });
   if ('rule' in bought) problem(bought.field, bought.rule, bought.code);
-  const fields = 'fields' in bought ? bought.fields : { ...sku, iccid };
+  const fields = 'fields' in bought ? bought.fields : { ...productOfSku(sku), iccid };
   if (days !== undefined && 'days' in sku && sku.days !== days)
     problem('days', `is not that of the SKU, which has ${sku.days}`);
   delete line['quantity'];

@@ -1,4 +1,6 @@
-import type { Sku, SkuMap } from '../../core/order/sku.ts';
+import type { AcceptableLine } from '../../core/order/order-request.ts';
+import { productOfSku, type Sku, type SkuMap } from '../../core/order/sku.ts';
+import { rulesOfLine } from '../../core/order/sku-rules.ts';
 
 /** A SKU map that follows the changes of its file. */
 export interface SkuSource {
@@ -22,8 +24,9 @@ type SkuLine =
 export function withSku(named: string, sku: Sku, line: { iccid?: unknown; quantity: unknown }): SkuLine {
   const { iccid, quantity } = line;
   const extra = { sku: named, shop_quantity: String(quantity) };
-  if (sku.type !== 'esim_topup') {
-    const { quantity: perItem, ...product } = sku;
+  const bought = productOfSku(sku);
+  if (bought.type !== 'esim_topup') {
+    const { quantity: perItem, ...product } = bought;
     const units = typeof quantity === 'number' ? quantity * perItem : quantity;
     return { fields: { ...product, quantity: units, extra } };
   }
@@ -31,5 +34,18 @@ export function withSku(named: string, sku: Sku, line: { iccid?: unknown; quanti
     const rule = 'must be 1 for a top-up: a person must decide about several top-ups of one eSIM';
     return { field: 'quantity', code: 'repeated_topup', rule };
   }
-  return { fields: { ...sku, iccid, extra } };
+  return { fields: { ...bought, iccid, extra } };
+}
+
+/**
+ * Adds the rules and the deadline of its SKU to a line; what the order says itself counts before them.
+ * @param nowMs when the line came in, by the wall clock, in ms: its `wait_h` counts from then
+ */
+export function withSkuRules<Line extends AcceptableLine>(line: Line, skus: SkuMap | null, nowMs: number): Line {
+  const sku = skus?.get(line.extra['sku'] ?? '');
+  // A line in the worker's own format may carry the SKU of another thing.
+  if (sku?.type !== line.operation) return line;
+  if (('variant' in sku ? sku.variant : sku.plan) !== (line.variant ?? line.plan)) return line;
+  const { rules, notAfterMs } = rulesOfLine(sku, {}, nowMs);
+  return { ...line, rules: { ...rules, ...line.rules }, notAfterMs: line.notAfterMs ?? notAfterMs };
 }

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { storedRules } from '../../support/stored-rules.ts';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { FolderSettings } from '../../../src/intake/folder/settings.ts';
 import { FolderBench } from './folder-bench.ts';
@@ -86,6 +87,19 @@ describe('a CSV file of SKUs in the inbox', () => {
     bench.drop('again.csv', 'order_id,sku\n1,S20\n2,S10\n');
     expect((await bench.intake.scanOnce()).lines).toMatchObject({ accepted: 1, known: 1, rejected: 0 });
     expect(bench.store.read.showOrder('folder', '2')?.entries).toMatchObject([{ product: 'variant:steam-usd-10' }]);
+  });
+
+  it('has the rules and the deadline of the SKU, unless the order has a deadline of its own', async () => {
+    const map = skuFile('sku,type,variant,split,fallback_currency,wait_h\nS20,gift_card_order,v,true,EUR,2\n');
+    const bench = await benchWith({ skuMap: map.path, currency: 'USD' });
+    const ownMs = bench.clock.wallMs() + 60_000;
+    const untilMs = bench.clock.wallMs() + 2 * 3_600_000;
+    bench.drop('orders.csv', `order_id,sku,not_after\n1,S20,\n2,S20,${new Date(ownMs).toISOString()}\n`);
+    await bench.intake.scanOnce();
+    expect(storedRules(join(bench.root, 'order-sync.db'))).toEqual([
+      { rules: { split: true, fallback_currency: 'EUR' }, notAfterMs: untilMs },
+      { rules: { split: true, fallback_currency: 'EUR' }, notAfterMs: ownMs },
+    ]);
   });
 
   it('that is sent again after its SKU stands for something else is a conflict', async () => {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { FieldPointers, ShopForm } from '../../../src/intake/http/settings.ts';
+import { storedRules } from '../../support/stored-rules.ts';
 import { openReadOnly } from '../../../src/store/sqlite/database.ts';
 import { load, minimal, mistakesOf } from '../../config/config-file.ts';
 import { type RunningIntake, startIntake } from './running-intake.ts';
@@ -25,6 +26,7 @@ const skus = `skus:
   STEAM-3PACK: { type: gift_card_order, variant: steam-usd-20, quantity: 3, currency: EUR }
   FR-7D: { type: esim_order, plan: fr-daily-1gb, days: 7 }
   TOPUP: { type: esim_topup, plan: fr-topup-1gb }
+  XBOX-50: { type: gift_card_order, variant: xbox-usd-50, partial: true, not_after: 2030-01-01T00:00:00Z }
 `;
 const item = (sku: string, changes: object = {}) => ({
   id: 1,
@@ -68,6 +70,15 @@ function bought({ outbox }: RunningIntake): unknown[] {
 }
 
 describe('the orders of a home-made shop in its own JSON', () => {
+  it('have the rules and the deadline of their SKU', async () => {
+    const { running, send: post } = await startTill();
+    expect((await post(sale([item('STEAM-20'), item('XBOX-50', { id: 2 })]))).status).toBe(202);
+    expect(storedRules(running.outbox.path)).toEqual([
+      { rules: {}, notAfterMs: null },
+      { rules: { partial: true }, notAfterMs: Date.parse('2030-01-01T00:00:00Z') },
+    ]);
+  });
+
   it('are bought according to its SKU map, under its own order and line ids', async () => {
     const { running, send: post } = await startTill();
     const answer = await post(

@@ -198,7 +198,7 @@ describe.each(both.map((platform) => [platform.source, platform] as const))(
       await deliver(shops, order({ line_items: items({ 11: 2 }), ...refunded }, 1));
       expect([shops.bought(), shops.flagged()]).toEqual([
         ['11 2 x steam-usd-20 unknown'],
-        ['11 outcome_unknown', '11 refunded_in_storefront'],
+        ['11 dropped', '11 refunded_in_storefront'],
       ]);
     });
 

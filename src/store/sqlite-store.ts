@@ -21,6 +21,7 @@ import { makeDatabaseIdOnce, readProgress } from './sqlite/progress.ts';
 import { takeWriterLock, type WriterLock } from './sqlite/writer-lock.ts';
 import type { Store } from './store.ts';
 import { SqliteStorefronts } from './storefronts/sqlite-storefronts.ts';
+import { ShopHolds } from './storefronts/shop-holds.ts';
 import { AfterLoss } from './submission/after-loss.ts';
 import { SqliteSubmission } from './submission/sqlite-submission.ts';
 import { SqliteBudget } from './submission/budget.ts';
@@ -65,12 +66,14 @@ class SqliteStore implements Store {
     this.read = new SqliteOutboxReader(database, sandbox);
     const audit = new AuditTable(database);
     const pauses = new SqlitePauses(database, audit);
+    const entries = new EntryChanges(database, namespace, this.results);
     const parts = {
       namespace,
       audit,
       results: this.results,
       afterLoss: new AfterLoss(database, audit),
-      entries: new EntryChanges(database, namespace, this.results),
+      entries,
+      shopHolds: new ShopHolds(database, entries),
       lines: new LineTable(database, namespace, this.results),
       pauses,
       canary: new ConnectorCanary(database, pauses),

@@ -1,18 +1,35 @@
 import { isoTime } from '../core/clock.ts';
-import { quoted } from '../core/message-text.ts';
+import { messageText, quoted } from '../core/message-text.ts';
 import { type AcceptableLine, joinLine, orderLineSchema } from '../core/order/order-request.ts';
 import type { Sku, SkuMap } from '../core/order/sku.ts';
 import { rulesOfLine, type SkuRules } from '../core/order/sku-rules.ts';
 import type { StorefrontLine, StorefrontOrder, UnreadableLine } from '../store/storefronts/storefronts.ts';
 import type { ShopSettings } from './shop-settings.ts';
-import type { ShopOrder, ShopOrderLine, UnreadableShopLine } from './shop-order.ts';
+import type { ShopOrder, ShopOrderLine, ShopOrderState, UnreadableShopLine } from './shop-order.ts';
+
+/** An order that is no test. */
+type RealOrder = ShopOrder & { readonly state: ShopOrderState };
 
 /** If this machine's clock were so far behind, no order would ever be too old. */
 const maxAheadMs = 86_400_000;
 
+/**
+ * The shop deleted an order, and says only which. The time is this machine's: states that the shop changed before are older.
+ */
+export function planDeletion(
+  orderId: string,
+  shop: ShopSettings,
+  context: { readonly actor: string; readonly nowMs: number },
+): StorefrontOrder {
+  const { source, onRefund } = shop;
+  const { nowMs } = context;
+  const order = { source, orderId, onRefund, ...context, refundCount: 0, refundUnclear: false };
+  return { ...order, modifiedMs: nowMs, state: 'deleted', status: 'deleted', lines: [], unreadable: [] };
+}
+
 /** What an order asks to buy, by the SKU map and the rules of its shop. Pure: only the store knows what was bought. */
 export function planOrder(
-  order: ShopOrder,
+  order: RealOrder,
   shop: ShopSettings,
   skus: SkuMap,
   context: { readonly actor: string; readonly nowMs: number },
@@ -23,7 +40,9 @@ export function planOrder(
     source: shop.source,
     orderId: order.orderId,
     modifiedMs: order.modifiedMs,
-    closed: order.state === 'closed',
+    state: order.state,
+    status: messageText(order.status, 40),
+    refundCount: order.refundCount,
     refundUnclear: order.refundUnclear,
     onRefund: shop.onRefund,
     actor: context.actor,
@@ -38,7 +57,7 @@ export function planOrder(
 /** A line with a readable SKU that is not in the map is not ours, whatever its other fields are. */
 function planUnreadable(order: ShopOrder, line: UnreadableShopLine, shop: ShopSettings, skus: SkuMap): UnreadableLine {
   const isOurs = line.sku === null || skus.has(line.sku) || shop.unmatched === 'review';
-  return { ...line, isDue: isOurs && order.state === 'paid' };
+  return { ...line, isDue: isOurs && (order.state === 'paid' || order.state === 'unknown_status') };
 }
 
 function planLine(
@@ -54,7 +73,8 @@ function planLine(
     ...nothing,
     hold: { code, field: null, rule, value: null },
   });
-  if (order.state !== 'paid' || remaining === 0) return nothing;
+  // With an unknown status the store holds what would be bought.
+  if ((order.state !== 'paid' && order.state !== 'unknown_status') || remaining === 0) return nothing;
   if (sku === undefined) {
     if (shop.unmatched === 'ignore') return nothing;
     return hold('unknown_sku', `has the SKU ${quoted(line.sku)}, which is not in the SKU map; nothing was bought`);

@@ -26,6 +26,8 @@ export interface WebhookFormat {
   readonly testHeader: string | null;
   /** Says what a webhook is about. In lower case. */
   readonly topicHeader: string;
+  /** The topic of a deleted order, whose body has only its id. */
+  readonly deletedTopic: string;
   /** The body of the ping that it sends without a signature when a webhook is created; null: it sends none. */
   readonly unsignedPing: RegExp | null;
 }

@@ -1,4 +1,8 @@
+import type { StorefrontOrder } from '../store/storefronts/storefronts.ts';
 import { type Fields, type FieldProblem, idOf, isObject, shown } from './payload-values.ts';
+
+/** What the state of an order says about buying it. */
+export type ShopOrderState = StorefrontOrder['state'];
 
 /** The state of an order as a shop shows it, in one form for all platforms. */
 export interface ShopOrder {
@@ -11,8 +15,12 @@ export interface ShopOrder {
   readonly modifiedMs: number;
   /** When it was paid, or placed where the platform has no time of payment; null: the order shows neither. */
   readonly paidMs: number | null;
-  /** `closed`: cancelled, or refunded as a whole. `test`: a test order, which is never bought. */
-  readonly state: 'paid' | 'unpaid' | 'closed' | 'test';
+  /** `test`: a test order, which is never bought. */
+  readonly state: ShopOrderState | 'test';
+  /** The shop's own word for the state. */
+  readonly status: string;
+  /** How many refunds it has: within one second of the shop's clock, the state with more of them is the newer one. */
+  readonly refundCount: number;
   /** It has a refund, and nothing says which lines were refunded. */
   readonly refundUnclear: boolean;
   readonly lines: readonly ShopOrderLine[];

@@ -2,8 +2,9 @@ import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
 import { messageText } from '../core/message-text.ts';
-import type { Storefronts, StorefrontTaken } from '../store/storefronts/storefronts.ts';
-import { planOrder } from './plan-order.ts';
+import type { StorefrontOrder, Storefronts, StorefrontTaken } from '../store/storefronts/storefronts.ts';
+import { idOf, isObject } from './payload-values.ts';
+import { planDeletion, planOrder } from './plan-order.ts';
 import type { WebhookFormat } from './platform.ts';
 import { platformOf } from './platforms.ts';
 import type { Shop } from './settings.ts';
@@ -41,8 +42,10 @@ interface OrderSnapshot {
 type StorefrontAnswer =
   | Exclude<OrderReading, { readonly kind: 'order' | 'unreadable' }>
   | { readonly kind: 'unreadable'; readonly orderId: string | null; readonly flagged: number }
-  | { readonly kind: 'test' | 'needs_refunds'; readonly order: ShopOrder }
-  | { readonly kind: 'taken'; readonly order: ShopOrder; readonly taken: StorefrontTaken };
+  | { readonly kind: 'test' | 'needs_refunds'; readonly order: AnsweredOrder }
+  | { readonly kind: 'taken'; readonly order: AnsweredOrder; readonly taken: StorefrontTaken };
+
+type AnsweredOrder = Pick<ShopOrder, 'orderId' | 'modifiedMs' | 'state'>;
 
 /**
  * Takes in the orders of all shops. An order in one state is the same thing whether a webhook delivered it or it was
@@ -89,20 +92,26 @@ export class ShopHandler {
 
   /** Takes in one state of an order. Its consequences are on disk when this resolves. */
   async take(snapshot: OrderSnapshot): Promise<StorefrontAnswer> {
-    const { store, logger, onChanged } = this.#deps;
-    const { document, refunds } = snapshot;
+    const { document, refunds, topic } = snapshot;
+    const deleted = topic === this.webhook.deletedTopic ? deletedOrderId(document) : null;
+    if (deleted !== null) return await this.#take(planDeletion(deleted, this.shop, this.#context()));
     const context = { ...snapshot, refunds: typeof refunds === 'string' ? null : refunds };
     const reading = platformOf(this.shop).readOrder(document, this.shop, context);
     if (reading.kind === 'other') return reading;
     if (reading.kind === 'unreadable') return await this.#flagUnreadable(reading, snapshot);
     const { order } = reading;
-    if (order.state === 'test') return { kind: 'test', order };
-    if (order.refundUnclear && refunds === 'not_read') {
-      const { stale } = await store.takeOrder({ ...this.#plan(order), lines: null });
-      return stale ? { kind: 'taken', order, taken: staleState } : { kind: 'needs_refunds', order };
-    }
-    const taken = await store.takeOrder(this.#plan(order));
-    if (taken.accepted + taken.takenBack + taken.flagged > 0) {
+    const { state } = order;
+    if (state === 'test') return { kind: 'test', order };
+    const plan = planOrder({ ...order, state }, this.shop, this.#skus.current(), this.#context());
+    if (!order.refundUnclear || refunds !== 'not_read') return await this.#take(plan);
+    const { stale } = await this.#deps.store.takeOrder({ ...plan, lines: null });
+    return stale ? { kind: 'taken', order, taken: staleState } : { kind: 'needs_refunds', order };
+  }
+
+  async #take(order: StorefrontOrder): Promise<StorefrontAnswer> {
+    const { store, logger, onChanged } = this.#deps;
+    const taken = await store.takeOrder(order);
+    if (taken.accepted + taken.takenBack + taken.flagged + taken.released > 0) {
       const { platform, shop } = this.shop;
       logger.info({ platform, shop, order_id: order.orderId, ...taken }, 'storefront order taken in');
       onChanged();
@@ -126,11 +135,15 @@ export class ShopHandler {
     return { kind: 'unreadable', orderId, flagged };
   }
 
-  #plan(order: ShopOrder) {
+  #context(): { actor: string; nowMs: number } {
     const { platform, shop } = this.shop;
-    const context = { actor: `${platform}:${shop}`, nowMs: this.#deps.clock.wallMs() };
-    return planOrder(order, this.shop, this.#skus.current(), context);
+    return { actor: `${platform}:${shop}`, nowMs: this.#deps.clock.wallMs() };
   }
 }
 
-const staleState: StorefrontTaken = { accepted: 0, known: 0, takenBack: 0, flagged: 0, stale: true };
+/** The id of a deleted order. Null when the document has more: it is read as an order then, whatever its headers say. */
+function deletedOrderId(document: unknown): string | null {
+  return isObject(document) && Object.keys(document).length === 1 ? idOf(document['id']) : null;
+}
+
+const staleState: StorefrontTaken = { accepted: 0, known: 0, takenBack: 0, flagged: 0, released: 0, stale: true };

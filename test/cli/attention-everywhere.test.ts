@@ -79,7 +79,9 @@ const takeShopOrder = (store: Store, modifiedMs: number, lines: readonly Storefr
   store.storefronts.takeOrder({
     ...order,
     modifiedMs,
-    closed: false,
+    state: 'paid',
+    status: 'processing',
+    refundCount: 0,
     refundUnclear: lines === null,
     onRefund: 'review',
     actor: 'woocommerce:main',

@@ -160,8 +160,8 @@ export const mutantsOfIntake: readonly Mutant[] = [
     file: 'storefronts/storefront-intake.ts',
     changes: [
       [
-        '    const taken = await store.takeOrder(this.#plan(order));\n',
-        '    const plan = this.#plan(order);\n    void this.#deps.clock.sleep(200).then(() => store.takeOrder(plan)).catch(() => undefined);\n    const taken = { accepted: 1, known: 0, takenBack: 0, flagged: 0, stale: false };\n',
+        '    const taken = await store.takeOrder(order);\n',
+        '    void this.#deps.clock.sleep(200).then(() => store.takeOrder(order)).catch(() => undefined);\n    const taken = { accepted: 1, known: 0, takenBack: 0, flagged: 0, released: 0, stale: false };\n',
       ],
     ],
   },
@@ -178,8 +178,8 @@ export const mutantsOfIntake: readonly Mutant[] = [
   },
   {
     name: 'an order that the shop cancelled is bought',
-    file: 'storefronts/woocommerce/payload.ts',
-    changes: [["new Set(['cancelled', ", "new Set(['cancelled-by-nobody', "]],
+    file: 'storefronts/woocommerce/order-status.ts',
+    changes: [["['cancelled', 'closed']", "['cancelled-by-nobody', 'closed']"]],
   },
   {
     name: 'an order that the shop refunded is bought',
@@ -188,8 +188,13 @@ export const mutantsOfIntake: readonly Mutant[] = [
   },
   {
     name: 'an older state of a shop order undoes a newer one',
-    file: orders,
-    changes: [['return order.modifiedMs < seen.modified_ms;', 'return false;']],
+    file: 'store/storefronts/newest-states.ts',
+    changes: [
+      [
+        '  if (order.modifiedMs !== seen.modifiedMs) return order.modifiedMs < seen.modifiedMs;\n',
+        '  if (order.modifiedMs !== seen.modifiedMs) return false;\n',
+      ],
+    ],
   },
   {
     name: 'a unit that the shop refunded is bought',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Settlement } from '../../src/core/decision/settlement.ts';
-import { answer as delivered, close, fulfilled, nothing } from '../support/outbox.ts';
+import { answer as delivered, close, emptyBalance, fulfilled, nothing } from '../support/outbox.ts';
 import { shopifyOrder, type Shops, startShops, wooOrder, writeLongAgo } from './storefront-shops.ts';
 
 const iccid = '8999901000000000013';
@@ -106,15 +106,18 @@ describe.each(both.flatMap(cases))('an order of %s, with on_refund %s, that is %
 describe.each(both.flatMap((platform) => modes.map((mode) => [platform.source, mode, platform] as const)))(
   'an edited order of %s, with on_refund %s,',
   (_, mode, { deliver, order }) => {
-    it('buys an added line, and flags a line whose quantity was raised or whose SKU was changed', async () => {
+    it('buys an added line, flags a line whose quantity was raised, and holds one whose SKU was changed', async () => {
       const shops = await start(mode);
       await deliver(shops, order({ line_items: items({ 11: 2 }) }));
       await deliver(shops, order({ line_items: items({ 11: 3, 12: 1 }) }, 1));
       const other = [{ ...items({ 11: 3 })[0], sku: 'STEAM-3PACK' }, ...items({ 12: 1 })];
       await deliver(shops, order({ line_items: other }, 2));
       await deliver(shops, order({ line_items: other }, 3));
-      expect(shops.bought()).toEqual(['11 2 x steam-usd-20 pending', '12 1 x fr-daily-1gb for 7 days pending']);
-      expect(shops.flagged()).toEqual(['11 changed_after_purchase', '11 changed_after_purchase']);
+      expect(shops.bought()).toEqual(['11 2 x steam-usd-20 held', '12 1 x fr-daily-1gb for 7 days pending']);
+      expect(shops.flagged()).toEqual(['11 changed_after_purchase', '11 held']);
+      expect(shops.reasons()[0]).toBe(
+        '11 it was ordered as "STEAM-20", and the storefront\'s order has "STEAM-3PACK" there now',
+      );
     });
 
     it('takes back a removed line that was not sent yet, and flags one that was sent, once', async () => {
@@ -153,13 +156,14 @@ describe.each(modes)('a WooCommerce order with a partial refund that names no li
     expect([shops.bought(), shops.flagged()]).toEqual([[], ['11 partially_refunded', '12 partially_refunded']]);
   });
 
-  it('is flagged when it was bought, unless refunds are ignored', async () => {
+  it('is flagged when it was bought, and held when it was not sent yet, unless refunds are ignored', async () => {
     const shops = await start(mode);
     await shops.woo(platforms.woocommerce.order());
+    await shops.outbox.opened({ nowMs: Date.now() });
     await shops.woo(partly(1));
     await shops.woo(partly(2));
-    expect(shops.bought()).toHaveLength(2);
-    const lines = ['11 refunded_in_storefront', '12 refunded_in_storefront'];
+    expect(shops.bought()[1]).toBe(`12 1 x fr-daily-1gb for 7 days ${mode === 'ignore' ? 'pending' : 'held'}`);
+    const lines = ['11 refunded_in_storefront', '12 held'];
     expect(shops.flagged()).toEqual(mode === 'ignore' ? [] : lines);
   });
 });
@@ -167,22 +171,11 @@ describe.each(modes)('a WooCommerce order with a partial refund that names no li
 describe.each(both.map((platform) => [platform.source, platform] as const))(
   'an order of %s that is waiting, unknown or split',
   (_, { deliver, order, refunded }) => {
-    const refused: Settlement = {
-      ...nothing,
-      state: 'waiting',
-      nextStep: 'send',
-      outcomeUnknown: false,
-      settlementDelayEndMs: null,
-      settlementDelayMs: null,
-      row: 'insufficient_balance',
-      error: { code: 'insufficient_balance', message: 'no money', buffered: false },
-    };
-
     it.each(modes)('is taken back when it is refunded while it waits for balance, with on_refund %s', async (mode) => {
       const shops = await start(mode);
       await deliver(shops, order({ line_items: items({ 11: 2 }) }));
       await shops.outbox.store.submission.closeAttempt(
-        close(await shops.outbox.opened({ nowMs: Date.now() }), refused),
+        close(await shops.outbox.opened({ nowMs: Date.now() }), emptyBalance),
       );
       await deliver(shops, order({ line_items: items({ 11: 2 }), ...refunded }, 1));
       const state = mode === 'ignore' ? 'waiting' : 'cancelled';
@@ -207,7 +200,7 @@ describe.each(both.map((platform) => [platform.source, platform] as const))(
       await deliver(shops, order({ line_items: items({ 11: 3 }) }));
       const part = (number: number) => ({ generation: 1, part: number, quantity: 1, currency: 'USD' });
       const replacements = [part(0), part(1), part(2)];
-      const split: Settlement = { ...refused, state: 'rejected', row: 'limit_exceeded', replacements };
+      const split: Settlement = { ...emptyBalance, state: 'rejected', row: 'limit_exceeded', replacements };
       await shops.outbox.store.submission.closeAttempt(close(await shops.outbox.opened({ nowMs: Date.now() }), split));
       await shops.outbox.store.submission.closeAttempt(
         close(await shops.outbox.opened({ nowMs: Date.now() }), fulfilled),
@@ -261,13 +254,14 @@ describe('a line of a WooCommerce shop that is sold by weight', () => {
 });
 
 describe('a line that is lowered before it was sent', () => {
-  it('is flagged when its SKU stands for another product now', async () => {
+  it('is held when its SKU stands for another product now', async () => {
     const shops = await startShops();
     await shops.shopify(shopifyOrder({ line_items: items({ 11: 2 }) }));
     await new Promise((resolve) => void setTimeout(resolve, 1050));
     writeLongAgo(shops.skuFile, 'skus: { STEAM-20: { type: gift_card_order, variant: steam-usd-50 } }');
     await shops.shopify(shopifyOrder({ line_items: items({ 11: 1 }) }, 1));
-    expect([shops.bought(), shops.flagged()]).toEqual([['11 2 x steam-usd-20 pending'], ['11 refunded_in_storefront']]);
+    const why = '11 1 of 2 were refunded or removed in the storefront after it was ordered';
+    expect([shops.bought(), shops.reasons()]).toEqual([['11 2 x steam-usd-20 held'], [why]]);
   });
 
   it('is lowered by an edit of a Shopify order, which has no refund', async () => {

@@ -24,6 +24,8 @@ export interface Shops extends RunningIntake {
   readonly bought: () => readonly string[];
   /** `line code` of everything that is flagged for review. */
   readonly flagged: () => readonly string[];
+  /** `line message` of the same. */
+  readonly reasons: () => readonly string[];
 }
 
 export async function startShops(
@@ -51,6 +53,7 @@ export async function startShops(
       deliver('/webhooks/shopify/main', 'X-Shopify-Hmac-Sha256', secret, body, headers),
     bought: () => boughtIn(read).map(({ lineId, text }) => `${lineId} ${text}`),
     flagged: () => flaggedIn(read, ({ lineId, code }) => `${lineId} ${code}`),
+    reasons: () => flaggedIn(read, ({ lineId, message }) => `${lineId} ${message}`),
   };
 }
 

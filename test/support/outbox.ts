@@ -135,6 +135,18 @@ export const nothing: Settlement = {
   replacements: [],
 };
 
+/** Refused for want of money: nothing was charged, and it is sent again later. */
+export const emptyBalance: Settlement = {
+  ...nothing,
+  state: 'waiting',
+  nextStep: 'send',
+  outcomeUnknown: false,
+  settlementDelayEndMs: null,
+  settlementDelayMs: null,
+  row: 'insufficient_balance',
+  error: { code: 'insufficient_balance', message: 'no money', buffered: false },
+};
+
 export const answer: OrderAnswer = {
   orderNumber: 'GC-1',
   reference: null,

@@ -15,7 +15,7 @@ export const entryStates = [
   'expired', // final: its deadline passed before it was sent, or before a call that surely did not arrive could be repeated
   'cancelled', // final: cancelled by a person before it was ever sent
   'needs_review', // a person must decide, with the evidence and the actions that are allowed
-  'held', // kept from being sent by a person; goes back to where it was
+  'held', // kept from being sent by a person, or by the state of the shop's order; goes back to where it was
 ] as const;
 export type EntryState = (typeof entryStates)[number];
 

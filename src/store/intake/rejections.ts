@@ -31,7 +31,8 @@ export class RejectionTable {
       // Whether it was paid or closed last, nobody knows: only a person ends that.
       takeBack: database.prepare(
         `UPDATE rejections SET taken_back = 1 WHERE file_id IS NULL AND source = :source AND order_id = :orderId
-         AND line_id IS :lineId AND taken_back = 0 AND code <> 'conflict' AND code <> 'paid_and_closed'`,
+         AND line_id IS :lineId AND taken_back = 0
+         AND code NOT IN ('conflict', 'paid_and_closed', 'paid_and_deleted', 'two_states_in_one_second')`,
       ),
       countFlags: database
         .prepare<[string, string], number>(

@@ -6,6 +6,7 @@ import { familyOf } from '../../core/order/operation.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
 import { unitsFrom, type EntryRow } from '../sqlite/rows.ts';
+import type { ShopHolds } from '../storefronts/shop-holds.ts';
 import type { AfterLoss } from '../submission/after-loss.ts';
 import { connectorUnproven, type ConnectorCanary } from '../submission/connector-canary.ts';
 import type { EntryChanges } from '../submission/entry-changes.ts';
@@ -34,6 +35,7 @@ export class SqliteOperator implements Operator {
   readonly #settlementDelays: SettlementDelays;
   readonly #canary: ConnectorCanary;
   readonly #acknowledgements: Acknowledgements;
+  readonly #shopHolds: ShopHolds;
   readonly #statements;
 
   constructor(
@@ -44,6 +46,7 @@ export class SqliteOperator implements Operator {
       afterLoss: AfterLoss;
       settlementDelays: SettlementDelays;
       canary: ConnectorCanary;
+      shopHolds: ShopHolds;
     },
   ) {
     this.#database = database;
@@ -53,6 +56,7 @@ export class SqliteOperator implements Operator {
     this.#settlementDelays = parts.settlementDelays;
     this.#canary = parts.canary;
     this.#acknowledgements = new Acknowledgements(database, parts.audit);
+    this.#shopHolds = parts.shopHolds;
     this.#statements = {
       find: database.prepare<[string], EntryRow>('SELECT * FROM entries WHERE reference = ?'),
       openCall: database
@@ -89,6 +93,7 @@ export class SqliteOperator implements Operator {
       const newReference = move.reorders ? this.#entries.reorder(row, nowMs) : null;
       const resolvedBy = order.action === 'resolve' ? command.actor : null;
       if (!move.reorders) this.#entries.applyCommand(row, { ...move, reviewReason, resolvedBy }, nowMs);
+      if (order.action === 'release') this.#shopHolds.lift(row);
       if (order.action === 'resolve') this.#rememberEsims(row, [...(order.iccids ?? []), ...iccidsOf(row, move.units)]);
       this.#audit.record({
         ...command,

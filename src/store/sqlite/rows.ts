@@ -41,6 +41,7 @@ export interface EntryRow extends ReferencedPurchase {
   readonly error_buffered: number;
   readonly review_reason: string | null;
   readonly held_from: EntryState | null;
+  readonly held_by: 'shop' | null;
   readonly replaced: number;
   readonly created_at_ms: number;
   readonly updated_at_ms: number;

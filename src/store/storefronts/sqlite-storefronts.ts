@@ -6,6 +6,7 @@ import { inTransaction, type Sqlite } from '../sqlite/database.ts';
 import type { AfterLoss } from '../submission/after-loss.ts';
 import type { EntryChanges } from '../submission/entry-changes.ts';
 import { adoptShops } from './shop-fingerprints.ts';
+import type { ShopHolds } from './shop-holds.ts';
 import { StorefrontOrders } from './storefront-orders.ts';
 import type { StorefrontOrder, StorefrontTaken, Storefronts, UnreadableStorefrontOrder } from './storefronts.ts';
 
@@ -33,6 +34,7 @@ export class SqliteStorefronts implements Storefronts {
       entries: EntryChanges;
       audit: AuditTable;
       afterLoss: AfterLoss;
+      shopHolds: ShopHolds;
     },
   ) {
     this.#database = database;

@@ -1,4 +1,5 @@
 import type { EntryState } from '../../core/entry/states.ts';
+import { assert } from '../../core/order-sync-error.ts';
 import { fingerprintOf, type AcceptableLine } from '../../core/order/order-request.ts';
 import { purchaseFields } from '../../core/order/purchase.ts';
 import type { LineTable } from '../intake/accept-lines.ts';
@@ -7,6 +8,8 @@ import type { Sqlite } from '../sqlite/database.ts';
 import { textsFrom, type EntryRow } from '../sqlite/rows.ts';
 import type { AfterLoss } from '../submission/after-loss.ts';
 import { endedUnbought, type EntryChanges } from '../submission/entry-changes.ts';
+import { isOlder, leastLines, NewestStates, type SeenState } from './newest-states.ts';
+import type { ShopHolds } from './shop-holds.ts';
 import { UnmappedSkus } from './storefront-skus.ts';
 import type { StorefrontLine, StorefrontOrder, StorefrontTaken, UnreadableStorefrontOrder } from './storefronts.ts';
 import { UnreadableFlags } from './unreadable-flags.ts';
@@ -34,11 +37,13 @@ export class StorefrontOrders {
   readonly #afterLoss: AfterLoss;
   readonly #unmapped: UnmappedSkus;
   readonly #unreadable: UnreadableFlags;
+  readonly #newest: NewestStates;
+  readonly #holds: ShopHolds;
   readonly #statements;
 
   constructor(
     database: Sqlite,
-    parts: { lines: LineTable; entries: EntryChanges; audit: AuditTable; afterLoss: AfterLoss },
+    parts: { lines: LineTable; entries: EntryChanges; audit: AuditTable; afterLoss: AfterLoss; shopHolds: ShopHolds },
   ) {
     this.#lines = parts.lines;
     this.#entries = parts.entries;
@@ -46,20 +51,9 @@ export class StorefrontOrders {
     this.#afterLoss = parts.afterLoss;
     this.#unmapped = new UnmappedSkus(database);
     this.#unreadable = new UnreadableFlags(database, parts.lines);
+    this.#newest = new NewestStates(database);
+    this.#holds = parts.shopHolds;
     this.#statements = {
-      seen: database.prepare<[string, string], { modified_ms: number; closed: number }>(
-        'SELECT modified_ms, closed FROM storefront_orders WHERE source = ? AND order_id = ?',
-      ),
-      remember: database.prepare(
-        `INSERT INTO storefront_orders (source, order_id, modified_ms, closed, seen_at_ms, awaits_read_back)
-         VALUES (:source, :orderId, :modifiedMs, :closed, :nowMs, :awaitsReadBack)
-         ON CONFLICT (source, order_id) DO UPDATE SET modified_ms = :modifiedMs, closed = :closed, seen_at_ms = :nowMs,
-           awaits_read_back = :awaitsReadBack`,
-      ),
-      rememberUnread: database.prepare(
-        `INSERT INTO storefront_orders (source, order_id, modified_ms, closed, seen_at_ms) VALUES (:source, :orderId, :modifiedMs, 0, :nowMs)
-         ON CONFLICT (source, order_id) DO UPDATE SET modified_ms = :modifiedMs, seen_at_ms = :nowMs`,
-      ),
       line: database.prepare<[string, string, string], KnownLine>(
         `SELECT l.id, l.line_id, l.extra FROM lines l JOIN requests r ON r.id = l.request_id
          WHERE r.source = ? AND r.order_id = ? AND l.line_id = ?`,
@@ -68,9 +62,10 @@ export class StorefrontOrders {
         `SELECT l.id, l.line_id, l.extra FROM lines l JOIN requests r ON r.id = l.request_id
          WHERE r.source = ? AND r.order_id = ? AND json_extract(l.extra, '$.sku') IS NOT NULL`,
       ),
-      flaggedRefund: database.prepare<[string, string, string], { line_id: string | null }>(
-        `SELECT line_id FROM rejections WHERE file_id IS NULL AND source = ? AND order_id = ?
-         AND (line_id = ? OR line_id IS NULL) AND code = 'partially_refunded' ORDER BY line_id IS NULL LIMIT 1`,
+      flag: database.prepare<[string, string, string], { line_id: string | null; code: string }>(
+        `SELECT line_id, code FROM rejections WHERE file_id IS NULL AND source = ? AND order_id = ?
+         AND (line_id = ? OR line_id IS NULL) AND code NOT IN ('paid_and_closed', 'two_states_in_one_second', 'unreadable_line', 'unreadable_order', 'too_many_flags')
+         ORDER BY line_id IS NULL LIMIT 1`,
       ),
       lowerLine: database.prepare(
         'UPDATE lines SET quantity = :quantity, extra = :extra, fingerprint = :fingerprint WHERE id = :id',
@@ -84,31 +79,23 @@ export class StorefrontOrders {
     };
   }
 
-  take(order: StorefrontOrder): StorefrontTaken {
-    const { source, orderId, modifiedMs, nowMs, lines } = order;
-    const seen = this.#statements.seen.get(source, orderId);
-    if (seen !== undefined && isOlder(order, seen)) {
-      return { ...nothing, stale: true, flagged: modifiedMs === seen.modified_ms ? this.#flagTie(order) : 0 };
-    }
-    const closed = order.closed ? 1 : 0;
-    this.#statements.remember.run({
-      source,
-      orderId,
-      modifiedMs,
-      closed,
-      nowMs,
-      awaitsReadBack: lines === null ? 1 : 0,
-    });
+  take(given: StorefrontOrder): StorefrontTaken {
+    const seen = this.#newest.find(given);
+    if (seen !== null && isOlder(given, seen)) return { ...nothing, stale: true, flagged: this.#flagTie(given, seen) };
+    const order = { ...given, lines: leastLines(given, seen) };
+    this.#newest.remember(order, seen);
     const taken = { ...nothing };
-    if (lines === null) return taken;
-    if (seen === undefined) {
+    const lines = order.lines ?? [];
+    if (seen === null) {
       const skus = lines.filter((line) => !line.isMapped).map((line) => line.sku);
       this.#unmapped.seen(order, skus);
     }
     taken.flagged += this.#flagUnreadable(order);
     for (const line of lines) this.#takeLine(order, line, taken);
-    if (seen !== undefined) this.#takeRemoved(order, lines, taken);
-    if (order.closed) this.#lines.takeBackFlags({ source, orderId, lineId: null });
+    if (seen !== null && order.lines !== null) this.#takeRemoved(order, lines, taken);
+    const { source, orderId, state } = order;
+    if (state === 'closed' || state === 'deleted') this.#lines.takeBackFlags({ source, orderId, lineId: null });
+    this.#applyHolds(order, taken);
     return taken;
   }
 
@@ -117,8 +104,8 @@ export class StorefrontOrders {
     const { source, modifiedMs, nowMs } = order;
     if (orderId === null) return this.#unreadable.addWithoutId({ orderId, ...order });
     if (modifiedMs !== null) {
-      if (modifiedMs < (this.#statements.seen.get(source, orderId)?.modified_ms ?? 0)) return 0;
-      this.#statements.rememberUnread.run({ source, orderId, modifiedMs, nowMs });
+      if (modifiedMs < (this.#newest.find({ source, orderId })?.modifiedMs ?? 0)) return 0;
+      this.#newest.rememberUnread({ source, orderId, modifiedMs, nowMs });
     }
     return this.#unreadable.setOrder({ ...order, orderId });
   }
@@ -146,14 +133,39 @@ export class StorefrontOrders {
     );
   }
 
-  /** Paid and closed in the same second: nobody knows which came last, so it is not bought, and it is flagged. */
-  #flagTie(order: StorefrontOrder): number {
+  /**
+   * An older state shows the order as paid, and it is not bought: within the same second nobody knows which state came last,
+   * and for a deleted order the time of the deletion is not exact. Each line is flagged once.
+   */
+  #flagTie(order: StorefrontOrder, seen: SeenState): number {
+    const isUnsure = order.modifiedMs === seen.modifiedMs || seen.state === 'deleted';
+    // An order that is read back in a moment is bought or flagged then.
+    if (!isUnsure || seen.awaitsReadBack) return 0;
+    const flag = seen.state === 'deleted' ? paidAndDeleted : seen.state === 'closed' ? paidAndClosed : paidAndNot;
     const flagged = (order.lines ?? []).filter((line) => {
       if (line.buy === null) return false;
       const known = this.#knownLine(order, line.lineId);
-      return (known === undefined || this.#wasCancelledByShop(known)) && this.#flag(order, line.lineId, paidAndClosed);
+      return (known === undefined || this.#wasCancelledByShop(known)) && this.#flag(order, line.lineId, flag);
     });
     return flagged.length;
+  }
+
+  /** Holds what is unsent of lines that the newest state does not allow to buy, and releases what it allows again. */
+  #applyHolds(order: StorefrontOrder, taken: Counts): void {
+    const { source, orderId, nowMs, lines } = order;
+    const ofOrder = whyOrderIsNotBought(order);
+    const present = new Map((lines ?? []).map((line) => [line.lineId, line]));
+    for (const known of this.#statements.linesOfShop.all(source, orderId)) {
+      const line = present.get(known.line_id);
+      // A line that cannot be read now is flagged, and nobody knows what changed about it.
+      const isUnknown = line === undefined && this.#mayBePresent(order, known);
+      const why = ofOrder ?? (isUnknown ? null : whyLineIsNotBought(order, line, factsFrom(known.extra)));
+      const { held, released } = this.#holds.apply(known.id, { why, stillWhy: line?.hold?.rule ?? null }, nowMs);
+      taken.flagged += held.length;
+      taken.released += released.length;
+      if (held.length > 0) this.#record(order, 'hold', held, why ?? '');
+      if (released.length > 0) this.#record(order, 'release', released, 'the storefront shows the order as paid again');
+    }
   }
 
   #takeLine(order: StorefrontOrder, line: StorefrontLine, taken: Counts): void {
@@ -170,16 +182,25 @@ export class StorefrontOrders {
 
   #takeNewLine(order: StorefrontOrder, line: StorefrontLine, taken: Counts): void {
     const { lineId, buy, hold } = line;
-    // A person who was told that the line was not bought may have bought it elsewhere since.
-    const flagged = this.#statements.flaggedRefund.get(order.source, order.orderId, lineId);
-    if (buy !== null && flagged === undefined) {
-      this.#lines.insertNew({ ...buy, lineNumber: null }, order.nowMs);
-      taken.accepted += 1;
+    if (buy === null) {
+      if (hold !== null && this.#flag(order, lineId, hold)) taken.flagged += 1;
       return;
     }
-    // The flag may be on the order as a whole, from a time when it did not have this line.
-    const flag = buy !== null && flagged?.line_id === null ? orderWasFlagged : hold;
-    if (flag !== null && this.#flag(order, lineId, flag)) taken.flagged += 1;
+    this.#lines.insertNew({ ...buy, lineNumber: null }, order.nowMs);
+    // A person who was told that the line was not bought may have bought it elsewhere since.
+    const told = this.#statements.flag.get(order.source, order.orderId, lineId);
+    if (told === undefined) taken.accepted += 1;
+    else this.#holdNewLine(order, lineId, whyFlagged(told.code), taken);
+  }
+
+  /** A line that could be bought now, and that a person must release. */
+  #holdNewLine(order: StorefrontOrder, lineId: string, why: string, taken: Counts): void {
+    const known = this.#knownLine(order, lineId);
+    assert(known !== undefined, `the line ${lineId} was inserted`);
+    for (const row of this.#statements.entries.all(known.id)) {
+      this.#entries.hold(row, { why, by: null }, order.nowMs);
+      taken.flagged += 1;
+    }
   }
 
   #takeKnownLine(order: StorefrontOrder, line: StorefrontLine, known: KnownLine, taken: Counts): void {
@@ -194,9 +215,9 @@ export class StorefrontOrders {
     } else if (was.sku === sku && remaining < was.quantity) {
       this.#refund(order, line, { known, was: was.quantity }, taken);
     } else if (order.refundUnclear) {
-      const isOpen = order.onRefund !== 'ignore' && this.#openEntries(known).length > 0;
-      if (isOpen && this.#flag(order, lineId, unclearRefund)) taken.flagged += 1;
-    } else {
+      const open = order.onRefund === 'ignore' ? [] : this.#openEntries(known);
+      if (open.length > 0 && !areUnsent(open) && this.#flag(order, lineId, unclearRefund)) taken.flagged += 1;
+    } else if (was.sku === sku || !areUnsent(this.#openEntries(known))) {
       const rule = `was bought as ${was.quantity} of "${was.sku}", and the shop's order now has ${remaining} of "${sku}": nothing more was bought`;
       if (this.#flag(order, lineId, flagOf('changed_after_purchase', rule))) taken.flagged += 1;
     }
@@ -243,6 +264,8 @@ export class StorefrontOrders {
       taken.takenBack += 1;
       return;
     }
+    // It is held instead, which flags it.
+    if (!isWhole && areUnsent(open)) return;
     const references = left.map((row) => row.reference).join(', ');
     const rule = `${was - line.remaining} of ${was} were refunded or removed in the storefront after it was ordered under ${references}: decide what becomes of it`;
     if (this.#flag(order, line.lineId, flagOf('refunded_in_storefront', rule))) taken.flagged += 1;
@@ -308,9 +331,14 @@ export class StorefrontOrders {
   }
 }
 
+/** Whether there are entries, and all of them can be held, or are: that flags them. */
+function areUnsent(open: readonly EntryRow[]): boolean {
+  return open.length > 0 && open.every(({ state }) => state === 'pending' || state === 'waiting' || state === 'held');
+}
+
 type Counts = { -readonly [Key in keyof StorefrontTaken]: StorefrontTaken[Key] };
 
-const nothing: Counts = { accepted: 0, known: 0, flagged: 0, takenBack: 0, stale: false };
+const nothing: Counts = { accepted: 0, known: 0, flagged: 0, takenBack: 0, released: 0, stale: false };
 
 function flagOf(code: string, rule: string): Flag {
   return { code, field: null, rule, value: null };
@@ -323,20 +351,58 @@ const unclearRefund = flagOf(
   'the order was refunded in part after it was bought, and the storefront does not say which line: decide what becomes of it',
 );
 
-const orderWasFlagged = flagOf(
-  'partially_refunded',
-  'belongs to an order that was flagged for review, because its partial refund named no line; nothing was bought for this line',
-);
-
 const paidAndClosed = flagOf(
   'paid_and_closed',
   'the order was paid and closed within the same second of the storefront, so nothing was bought: look at it there. It is bought when the storefront shows it as paid again',
 );
 
-/** Within the same second a closed order stays closed: what was not bought can be bought later, but not the reverse. */
-function isOlder(order: StorefrontOrder, seen: { modified_ms: number; closed: number }): boolean {
-  if (order.modifiedMs !== seen.modified_ms) return order.modifiedMs < seen.modified_ms;
-  return seen.closed === 1 && !order.closed;
+const paidAndDeleted = flagOf(
+  'paid_and_deleted',
+  'the storefront deleted the order, and a state that may be older shows it as paid: nothing was bought. Look at it there',
+);
+
+const paidAndNot = flagOf(
+  'two_states_in_one_second',
+  'the storefront showed the order as paid and as not paid, or with other lines, within the same second, so nothing more was bought: look at it there. It is bought when a later state shows it as paid',
+);
+
+function whyFlagged(code: string): string {
+  return `it was flagged before as ${code}, and nothing was bought: somebody may have delivered it since. Release it to buy it, or cancel it`;
+}
+
+/** Why nothing of an order may be bought in its newest state; null: it is paid. */
+function whyOrderIsNotBought({ state, status, onRefund, lines }: StorefrontOrder): string | null {
+  const until = 'it is bought when the storefront shows the order as paid again';
+  switch (state) {
+    case 'paid':
+      if (lines !== null || onRefund === 'ignore') return null;
+      return 'the order was refunded in part, and the storefront was not asked yet which lines: it waits for that';
+    case 'unknown_status':
+      return `the storefront's order has the status "${status}", and nobody has said that this means paid: ${until}`;
+    case 'unpaid':
+    case 'on_hold':
+      return `the storefront's order is "${status}", not paid: ${until}`;
+    case 'closed':
+    case 'deleted':
+      return onRefund === 'ignore' ? null : `the storefront's order is "${status}": nothing more of it is bought`;
+  }
+}
+
+/** Why a known line of a paid order may not be bought: what is left of it there is not what was ordered here. */
+function whyLineIsNotBought(
+  order: StorefrontOrder,
+  line: StorefrontLine | undefined,
+  was: { sku: string; quantity: number },
+): string | null {
+  if (line !== undefined && line.sku !== was.sku) {
+    return `it was ordered as "${was.sku}", and the storefront's order has "${line.sku}" there now`;
+  }
+  if (order.onRefund === 'ignore') return null;
+  const left = line?.remaining ?? 0;
+  if (left < was.quantity) {
+    return `${was.quantity - left} of ${was.quantity} were refunded or removed in the storefront after it was ordered`;
+  }
+  return order.refundUnclear ? unclearRefund.rule : null;
 }
 
 function factsFrom(extra: string): { sku: string; quantity: number } {

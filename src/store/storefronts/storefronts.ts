@@ -37,8 +37,15 @@ export interface StorefrontOrder {
   readonly orderId: string;
   /** When the shop last changed it, by the shop's clock. An older state than the newest one seen changes nothing. */
   readonly modifiedMs: number;
-  /** Cancelled or refunded as a whole. */
-  readonly closed: boolean;
+  /**
+   * Only `paid` is bought. `unpaid`: not paid yet. `on_hold`: it was paid, and the shop has not released it, or not any
+   * more. `unknown_status`: the same, with a status that nobody has explained. `closed`: cancelled, refunded as a whole, or
+   * in the trash. `deleted`: the shop has it no more.
+   */
+  readonly state: 'unpaid' | 'paid' | 'on_hold' | 'unknown_status' | 'closed' | 'deleted';
+  /** The shop's own word for the state, for people. */
+  readonly status: string;
+  readonly refundCount: number;
   /** Refunded in part, and the delivery does not say which lines. */
   readonly refundUnclear: boolean;
   /** What a refund of a bought line leads to. Unsent lines are cancelled, unless refunds are ignored. */
@@ -84,18 +91,23 @@ export interface StorefrontLine {
   readonly isMapped: boolean;
   /** How many the customer keeps: ordered, less refunded. */
   readonly remaining: number;
-  /** Bought if the line is not known yet; null: not paid, or nothing of ours. Its `extra` has `sku` and `shop_quantity`. */
+  /**
+   * Bought if the line is not known yet, or held where the status is unknown; null: not paid, or nothing of ours. Its `extra`
+   * has `sku` and `shop_quantity`.
+   */
   readonly buy: AcceptableLine | null;
   /** Flagged for review if the line is not known yet; null: nothing to flag. */
   readonly hold: Pick<Rejection, 'code' | 'field' | 'rule' | 'value'> | null;
 }
 
-/** What a delivery led to: lines that are new, known, cancelled in whole or in part, and things flagged for review. */
+/** What a delivery led to: lines that are new, known, cancelled in whole or in part, and things flagged for review or held. */
 export interface StorefrontTaken {
   readonly accepted: number;
   readonly known: number;
   readonly takenBack: number;
   readonly flagged: number;
+  /** Entries that the shop's state held before, and holds no more. */
+  readonly released: number;
   /** A newer state was seen before: nothing was changed. */
   readonly stale: boolean;
 }

@@ -61,6 +61,7 @@ function stateStatements(database: Sqlite) {
       `UPDATE entries SET state = :state, next_step = :nextStep, due_at_ms = :dueAtMs, outcome_unknown = :outcomeUnknown,
          settlement_delay_end_ms = :settlementDelayEndMs, review_reason = :reviewReason,
          settlement_delay_end_mono = CASE WHEN :settlementDelayEndMs IS NULL THEN NULL ELSE settlement_delay_end_mono END, held_from = :heldFrom,
+         held_by = NULL,
          order_number = coalesce(order_number, :orderNumber), units = coalesce(:units, units),
          resolved_by = coalesce(:resolvedBy, resolved_by), tries = CASE WHEN :restartsSchedule = 1 THEN 0 ELSE tries END, absences = 0,
          error_code = CASE WHEN :keepError = 1 THEN error_code ELSE :errorCode END,
@@ -92,6 +93,20 @@ function stateStatements(database: Sqlite) {
     lowerQuantity: database.prepare(
       `UPDATE entries SET quantity = :quantity, updated_at_ms = :nowMs WHERE id = :id AND quantity > :quantity
        AND state IN ('pending', 'held') AND attempts = 0 AND request_body IS NULL AND outcome_unknown = 0 AND generation = 0`,
+    ),
+  };
+}
+
+/** What the state of a shop's order holds and releases. */
+function holdStatements(database: Sqlite) {
+  return {
+    hold: database.prepare(
+      `UPDATE entries SET state = 'held', held_from = coalesce(held_from, :from), held_by = :by, review_reason = :why, updated_at_ms = :nowMs
+       WHERE id = :id AND state = :from`,
+    ),
+    release: database.prepare(
+      `UPDATE entries SET state = :state, held_from = NULL, held_by = NULL, review_reason = NULL, updated_at_ms = :nowMs
+       WHERE id = :id AND state = 'held'`,
     ),
   };
 }
@@ -143,7 +158,11 @@ export class EntryChanges {
     this.#database = database;
     this.#namespace = namespace;
     this.#results = results;
-    this.#statements = { ...stateStatements(database), ...replacementStatements(database) };
+    this.#statements = {
+      ...stateStatements(database),
+      ...holdStatements(database),
+      ...replacementStatements(database),
+    };
   }
 
   /** Records what a call led to. */
@@ -269,6 +288,19 @@ export class EntryChanges {
   /** Flags an entry that the worker cannot settle by itself. */
   flagForReview(row: EntryRow, reason: string, nowMs: number): void {
     this.#change(row, 'needs_review', this.#statements.flag, { nowMs, reason });
+    this.#report(row, nowMs);
+  }
+
+  /** Holds an entry that is not sent now; of one that is held, changes why. `by`: null for a person, who must release it. */
+  hold(row: EntryRow, hold: { why: string; by: 'shop' | null }, nowMs: number): void {
+    this.#change(row, 'held', this.#statements.hold, { ...hold, nowMs }, true);
+    this.#report(row, nowMs);
+  }
+
+  /** Releases a held entry to the state that it had. */
+  release(row: EntryRow, nowMs: number): void {
+    assert(row.held_from !== null, `${row.reference} is held`);
+    this.#change(row, row.held_from, this.#statements.release, { nowMs });
     this.#report(row, nowMs);
   }
 

@@ -3,6 +3,7 @@ import { mayStart } from '../../core/scopes/exposure.ts';
 import { scopesJudged } from '../../core/scopes/judge-call.ts';
 import { scopesOf, type EntryScopes } from '../../core/scopes/scope.ts';
 import { assert } from '../../core/order-sync-error.ts';
+import type { ShopHolds } from '../storefronts/shop-holds.ts';
 import { inTransaction, longestText, type Sqlite } from '../sqlite/database.ts';
 import { entryFrom, type EntryRow } from '../sqlite/rows.ts';
 import type { AfterLoss } from './after-loss.ts';
@@ -56,6 +57,7 @@ export class SqliteSubmission implements Submission {
   readonly #canary: ConnectorCanary;
   readonly #evidence: ScopeEvidence;
   readonly #costs: ProductCosts;
+  readonly #shopHolds: ShopHolds;
   readonly #statements;
 
   constructor(
@@ -67,9 +69,11 @@ export class SqliteSubmission implements Submission {
       afterLoss: AfterLoss;
       settlementDelays: SettlementDelays;
       canary: ConnectorCanary;
+      shopHolds: ShopHolds;
     },
   ) {
     this.#database = database;
+    this.#shopHolds = parts.shopHolds;
     this.budget = parts.budget;
     this.pauses = parts.pauses;
     this.lookups = new SqliteLookupProofs(database);
@@ -190,7 +194,8 @@ export class SqliteSubmission implements Submission {
     const again = this.#nextToSendAgain(claim, paused);
     if (again !== null) return again;
     const next = this.#nextNew(claim, paused);
-    if (next === null || !this.#afterLoss.mayHaveSent(next)) return next;
+    if (next === null || this.#isHeldByShop(next, claim)) return null;
+    if (!this.#afterLoss.mayHaveSent(next)) return next;
     // A lost outbox may have sent it: its outcome is unknown from now on. One at a time, because their number is limited.
     this.#entries.recover(next, claim.nowMs);
     return this.#nextToSendAgain(claim, paused);
@@ -202,11 +207,18 @@ export class SqliteSubmission implements Submission {
     for (const row of this.#due.toSendAgain(nowMs)) {
       const isPaused = isSendPaused(scopesOf(row), paused);
       const verdict = claim.judgeResend(entryFrom(row), originOf(this.#database, row), isPaused);
-      if (verdict.step === 'send') return row;
+      if (verdict.step === 'send' && !this.#isHeldByShop(row, claim)) return row;
       if (verdict.step === 'lookup') this.#entries.lookUpNext(row, nowMs);
       else if (verdict.step === 'review') this.#entries.flagForReview(row, verdict.reason, nowMs);
     }
     return null;
+  }
+
+  /** The state of a shop's order counts at the moment of the claim, too: otherwise it is held, and not sent. */
+  #isHeldByShop(row: EntryRow, { nowMs }: AttemptClaim): boolean {
+    const why = this.#shopHolds.whyNot(row);
+    if (why !== null) this.#shopHolds.hold(row, why, nowMs);
+    return why !== null;
   }
 
   /** The next entry whose outcome is known, of a lane in which another call may be opened. */

@@ -1,10 +1,7 @@
 import { customTexts, type Fields, idOf, isNothing, isObject, listOf, piecesOf, shopTime } from '../payload-values.ts';
 import { type LineReading, problemOf, readLines } from '../read-lines.ts';
 import { looksLikeOrder, type OrderReading, type ReadContext, type ShopOrder, unreadableOrder } from '../shop-order.ts';
-
-/** Of a partially refunded order, the rest is paid. */
-const paidStatuses = new Set(['paid', 'partially_refunded']);
-const closedStatuses = new Set(['refunded', 'voided']);
+import { shopifyState } from './order-status.ts';
 
 /**
  * Reads an order of the Shopify REST Admin API; its webhooks deliver the same form. Only the body is signed, so
@@ -22,28 +19,31 @@ export function readShopifyOrder(
   if (orderId === null) return unreadableOrder(document, 'id', 'must be the id of the order', modifiedMs);
   const paidMs = shopTime(document['processed_at']) ?? shopTime(document['created_at']);
   if (context.isTest || document['test'] === true || document['test'] === 'true') {
-    const head = { orderId, modifiedMs: modifiedMs ?? 0, paidMs, state: 'test' } as const;
+    const head = { orderId, modifiedMs: modifiedMs ?? 0, paidMs, state: 'test', status: 'test' } as const;
     return { kind: 'order', order: readOrder(document, head, shop.iccidField) };
   }
   if (typeof status !== 'string' && status !== null) {
     return unreadableOrder(document, 'financial_status', 'must be a text', modifiedMs);
   }
   if (modifiedMs === null) return unreadableOrder(document, 'updated_at', 'must be a time');
-  const state = stateOf(document, status ?? '');
-  if (paidMs === null && state === 'paid') {
+  const isCancelled = !isNothing(document['cancelled_at']);
+  const state = shopifyState(status, isCancelled);
+  if (paidMs === null && (state === 'paid' || state === 'unknown_status')) {
     return unreadableOrder(document, 'processed_at', 'must be a time', modifiedMs);
   }
-  return { kind: 'order', order: readOrder(document, { orderId, modifiedMs, paidMs, state }, shop.iccidField) };
-}
-
-function stateOf(document: Fields, status: string): ShopOrder['state'] {
-  if (!isNothing(document['cancelled_at']) || closedStatuses.has(status)) return 'closed';
-  return paidStatuses.has(status) ? 'paid' : 'unpaid';
+  const head = {
+    orderId,
+    modifiedMs,
+    paidMs,
+    state,
+    status: isCancelled ? 'cancelled' : (status ?? 'without a status'),
+  };
+  return { kind: 'order', order: readOrder(document, head, shop.iccidField) };
 }
 
 function readOrder(
   document: Fields,
-  head: Pick<ShopOrder, 'orderId' | 'modifiedMs' | 'paidMs' | 'state'>,
+  head: Pick<ShopOrder, 'orderId' | 'modifiedMs' | 'paidMs' | 'state' | 'status'>,
   iccidField: string,
 ): ShopOrder {
   const { name, currency } = document;
@@ -53,6 +53,7 @@ function readOrder(
     ...head,
     number: typeof name === 'string' ? name.slice(0, 64) : null,
     currency: typeof currency === 'string' ? currency : '',
+    refundCount: listOf(document['refunds'])?.length ?? 0,
     // An amount that is refunded without a line, for example for shipping, takes no line away.
     refundUnclear: false,
     ...readLines(document['line_items'], isClosed, (item, lineId) => readLine(item, refunded(lineId), iccidField)),

@@ -8,6 +8,7 @@ export const shopify: Platform<ShopifyShop> = {
     signatureHeader: 'x-shopify-hmac-sha256',
     testHeader: 'x-shopify-test',
     topicHeader: 'x-shopify-topic',
+    deletedTopic: 'orders/delete',
     unsignedPing: null,
   },
   readOrder: readShopifyOrder,

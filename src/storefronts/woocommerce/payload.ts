@@ -1,22 +1,18 @@
 import { customTexts, type Fields, idOf, isNothing, isObject, listOf, piecesOf, shopTime } from '../payload-values.ts';
 import { type LineReading, problemOf, readLines } from '../read-lines.ts';
 import { looksLikeOrder, type OrderReading, type ReadContext, type ShopOrder, unreadableOrder } from '../shop-order.ts';
+import { wooCommerceState } from './order-status.ts';
 import { refundedQuantities } from './refunds.ts';
 import type { WooCommerceShop } from './settings.ts';
 
 type Shop = Pick<WooCommerceShop, 'paidStatuses' | 'iccidField'>;
 type Refunded = ReadonlyMap<string, number>;
 
-/** Statuses after which the customer is not delivered anything more. */
-const closedStatuses = new Set(['cancelled', 'refunded', 'failed', 'trash']);
-
 const nothingRefunded: Refunded = new Map();
 
 /**
  * Reads an order of the WooCommerce REST API v3 from its body alone; its webhooks deliver the same form. Topic and
- * delivery id are not signed, and the id repeats for different orders within a second. An order that is paid on delivery
- * is `processing` without a date of payment, so both a paid status and a date are needed. The refunds are read apart,
- * because the order does not say which lines they are for.
+ * delivery id are not signed, and the id repeats for different orders within a second. The refunds are read apart, because the order does not say which lines they are for.
  */
 export function readWooCommerceOrder(document: unknown, shop: Shop, context: ReadContext): OrderReading {
   const legacy = legacyOrder(document);
@@ -36,19 +32,17 @@ export function readWooCommerceOrder(document: unknown, shop: Shop, context: Rea
   if (modifiedMs === null) return unreadableOrder(document, 'date_modified_gmt', 'must be a time');
   const paidField = ['date_paid_gmt', 'date_paid'].find((field) => !isNoTime(document[field])) ?? 'date_paid_gmt';
   const paidMs = shopTime(document[paidField]);
-  const isClosed = closedStatuses.has(status);
-  if (paidMs === null && !isNoTime(document[paidField]) && !isClosed) {
+  const state = wooCommerceState(status, { paidMs, paidStatuses: shop.paidStatuses });
+  if (paidMs === null && !isNoTime(document[paidField]) && state !== 'closed') {
     return unreadableOrder(document, paidField, 'must be a time', modifiedMs);
   }
-  const isPaid = shop.paidStatuses.includes(status) && paidMs !== null;
-  const state = isClosed ? 'closed' : isPaid ? 'paid' : 'unpaid';
-  const head = { orderId, modifiedMs, paidMs, state } as const;
+  const head = { orderId, modifiedMs, paidMs, state, status } as const;
   return { kind: 'order', order: readOrder(document, head, shop, context.refunds) };
 }
 
 function readOrder(
   document: Fields,
-  head: Pick<ShopOrder, 'orderId' | 'modifiedMs' | 'paidMs' | 'state'>,
+  head: Pick<ShopOrder, 'orderId' | 'modifiedMs' | 'paidMs' | 'state' | 'status'>,
   shop: Shop,
   refunds: readonly unknown[] | null,
 ): ShopOrder {
@@ -59,6 +53,7 @@ function readOrder(
     ...head,
     number: typeof number === 'string' ? number.slice(0, 64) : null,
     currency: typeof currency === 'string' ? currency : '',
+    refundCount: listOf(document['refunds'])?.length ?? 0,
     // A refund does not lower the quantities of the order, and only the refund names its lines.
     refundUnclear: !isClosed && refunded === null,
     ...readLines(document['line_items'], isClosed, (item, lineId) =>

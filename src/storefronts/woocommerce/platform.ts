@@ -8,6 +8,7 @@ export const woocommerce: Platform<WooCommerceShop> = {
     signatureHeader: 'x-wc-webhook-signature',
     testHeader: null,
     topicHeader: 'x-wc-webhook-topic',
+    deletedTopic: 'order.deleted',
     unsignedPing: /^webhook_id=\d{1,20}$/,
   },
   readOrder: readWooCommerceOrder,

@@ -38,7 +38,9 @@ const section = z.strictObject({
     .min(1)
     .max(20)
     .default(['processing', 'completed'])
-    .describe('Statuses in which an order that has a date of payment is bought.'),
+    .describe(
+      'Statuses in which an order that has a date of payment is bought. In any other, what is not sent yet is held.',
+    ),
 });
 
 export const wooCommerceSettings = {

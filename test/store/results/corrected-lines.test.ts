@@ -165,7 +165,9 @@ describe('a flag on an order as a whole', () => {
     expect(shown()).toEqual(['completed', '1 fulfilled']);
     await outbox.store.storefronts.takeOrder({
       ...unread,
-      closed: false,
+      state: 'paid',
+      status: 'processing',
+      refundCount: 1,
       onRefund: 'review',
       refundUnclear: true,
       lines: null,

@@ -33,6 +33,25 @@ async function withUnclearOrder(rest: Parameters<typeof readBackOf>[2] = {}) {
 }
 
 describe('an order whose refunds must be read back', () => {
+  it('sends nothing until they are read', async () => {
+    const stub = await new StubWooCommerce().open();
+    const { handler, outbox, run, bought, flagged } = await readBackOf('woocommerce', stub);
+    const order = stub.put({ id: '727', modifiedMs: minutesAgo(2), body: wooBody('315') });
+    expect(await run()).toMatchObject({ accepted: 1 });
+    order.modifiedMs = minutesAgo(1);
+    order.refunds = oneRefunded('315');
+    const document = numbersAsText(stub.shown(order));
+    expect(
+      await handler.take({ document, isTest: false, topic: null, isListed: false, refunds: 'not_read' }),
+    ).toMatchObject({
+      kind: 'needs_refunds',
+    });
+    expect(bought()).toEqual(['727/315 2 x steam-usd-20 held']);
+    expect(await outbox.store.submission.openAttempt(outbox.claim({ nowMs: Date.now() }))).toBeNull();
+    expect(await run()).toMatchObject({ takenBack: 1 });
+    expect([bought(), flagged()]).toEqual([['727/315 1 x steam-usd-20 pending'], []]);
+  });
+
   it('is flagged once when the shop is no longer read back', async () => {
     const { stub, installation, worker } = await workerThatHasRead();
     const order = stub.put({ id: '727', modifiedMs: minutesAgo(1), body: wooBody('315') });
@@ -69,7 +88,8 @@ describe('an order whose refunds must be read back', () => {
     // It may have other lines now: each is flagged, once.
     expect(await run()).toMatchObject({ accepted: 0, flagged: 1 });
     expect(await run()).toMatchObject({ accepted: 0, flagged: 0 });
-    expect([bought(), flagged()]).toEqual([[], ['727/315 partially_refunded', '727/null partially_refunded']]);
+    expect(bought()).toEqual(['727/315 1 x steam-usd-20 held']);
+    expect(flagged()).toEqual(['727/315 held', '727/null partially_refunded']);
   });
 
   it('is not flagged because the clock was set back while a list was read in several runs', async () => {

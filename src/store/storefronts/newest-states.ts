@@ -1,0 +1,125 @@
+import type { Sqlite } from '../sqlite/database.ts';
+import type { StorefrontLine, StorefrontOrder } from './storefronts.ts';
+
+type State = StorefrontOrder['state'];
+
+/** The newest state of an order that was seen. */
+export interface SeenState {
+  readonly modifiedMs: number;
+  readonly state: State;
+  readonly refundCount: number;
+  /** How many of each line the customer keeps, by line id; null: that was not read. */
+  readonly left: Readonly<Record<string, number>> | null;
+  readonly awaitsReadBack: boolean;
+}
+
+interface SeenRow {
+  readonly modified_ms: number;
+  readonly state: State;
+  readonly refund_count: number;
+  readonly lines_left: string | null;
+  readonly awaits_read_back: number;
+}
+
+/**
+ * Which state of an order can only come after which. Within the same second of the shop a higher one stays: what was not
+ * bought can be bought later, but not the reverse.
+ */
+const ranks: Record<State, number> = { unpaid: 0, paid: 1, on_hold: 2, unknown_status: 2, closed: 3, deleted: 4 };
+
+/** The newest state of each order of a shop. Every method is called inside a transaction. */
+export class NewestStates {
+  readonly #statements;
+
+  constructor(database: Sqlite) {
+    this.#statements = {
+      find: database.prepare<[string, string], SeenRow>(
+        `SELECT modified_ms, state, refund_count, lines_left, awaits_read_back FROM storefront_orders
+         WHERE source = ? AND order_id = ?`,
+      ),
+      remember: database.prepare(
+        `INSERT INTO storefront_orders (source, order_id, modified_ms, state, refund_count, lines_left, seen_at_ms, awaits_read_back)
+         VALUES (:source, :orderId, :modifiedMs, :state, :refundCount, :left, :nowMs, :awaitsReadBack)
+         ON CONFLICT (source, order_id) DO UPDATE SET modified_ms = :modifiedMs, state = :state, refund_count = :refundCount,
+           lines_left = :left, seen_at_ms = :nowMs, awaits_read_back = :awaitsReadBack`,
+      ),
+      rememberUnread: database.prepare(
+        `INSERT INTO storefront_orders (source, order_id, modified_ms, seen_at_ms) VALUES (:source, :orderId, :modifiedMs, :nowMs)
+         ON CONFLICT (source, order_id) DO UPDATE SET modified_ms = :modifiedMs, seen_at_ms = :nowMs`,
+      ),
+    };
+  }
+
+  find({ source, orderId }: Pick<StorefrontOrder, 'source' | 'orderId'>): SeenState | null {
+    const row = this.#statements.find.get(source, orderId);
+    if (row === undefined) return null;
+    const left: SeenState['left'] = row.lines_left === null ? null : JSON.parse(row.lines_left);
+    return {
+      modifiedMs: row.modified_ms,
+      state: row.state,
+      refundCount: row.refund_count,
+      left,
+      awaitsReadBack: row.awaits_read_back === 1,
+    };
+  }
+
+  /** Older states than one that cannot be read are ignored. What it says about buying stays as it was. */
+  rememberUnread(order: Pick<StorefrontOrder, 'source' | 'orderId' | 'modifiedMs' | 'nowMs'>): void {
+    this.#statements.rememberUnread.run(order);
+  }
+
+  /** @param seen the state before */
+  remember(order: StorefrontOrder, seen: SeenState | null): void {
+    const { source, orderId, state, refundCount, lines, nowMs } = order;
+    const isTie = seen !== null && seen.modifiedMs === order.modifiedMs;
+    const left = lines === null ? (isTie ? seen.left : null) : leftOf(lines, isTie ? seen.left : null);
+    this.#statements.remember.run({
+      source,
+      orderId,
+      // The shop does not say when an order was deleted: this machine's clock stands in for its own.
+      modifiedMs: Math.max(order.modifiedMs, seen?.modifiedMs ?? 0),
+      state,
+      refundCount,
+      left: left === null ? null : JSON.stringify(left),
+      nowMs,
+      awaitsReadBack: lines === null ? 1 : 0,
+    });
+  }
+}
+
+/** Whether a newer state was seen before. Nothing comes after the deletion but a state that the shop changed later. */
+export function isOlder(order: StorefrontOrder, seen: SeenState): boolean {
+  if (order.state === 'deleted') return false;
+  if (order.modifiedMs !== seen.modifiedMs) return order.modifiedMs < seen.modifiedMs;
+  if (ranks[order.state] !== ranks[seen.state]) return ranks[order.state] < ranks[seen.state];
+  return order.refundCount < seen.refundCount;
+}
+
+const twoStates = {
+  code: 'two_states_in_one_second',
+  field: null,
+  rule: 'the storefront showed the order in two states within the same second, and in one of them less of this line was left: nothing more was bought. It is bought when a later state shows it',
+  value: null,
+} as const;
+
+/**
+ * The lines of an order, where two states of it have the same second: nobody knows which came last, so the customer keeps
+ * the smaller quantity, and a line that one of the states does not have is not bought.
+ */
+export function leastLines(order: StorefrontOrder, seen: SeenState | null): StorefrontOrder['lines'] {
+  const { lines } = order;
+  const left = seen !== null && seen.modifiedMs === order.modifiedMs ? seen.left : null;
+  if (lines === null || left === null) return lines;
+  return lines.map((line) => {
+    const remaining = Math.min(line.remaining, left[line.lineId] ?? 0);
+    if (remaining === line.remaining) return line;
+    return { ...line, remaining, buy: null, hold: (line.buy ?? line.hold) === null ? null : twoStates };
+  });
+}
+
+function leftOf(lines: readonly StorefrontLine[], before: SeenState['left']): Record<string, number> {
+  const ids = lines.map((line): [string, number] => [line.lineId, line.remaining]);
+  // A line that an earlier state of the same second had is not here: it may have been removed.
+  const missing = Object.keys(before ?? {}).filter((id) => !ids.some(([present]) => present === id));
+  return Object.fromEntries([...ids, ...missing.map((id): [string, number] => [id, 0])]);
+}

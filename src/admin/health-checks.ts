@@ -6,6 +6,8 @@ import { keptAnswer } from './kept-answer.ts';
 
 /** How old the counts of the attention list may be, in ms. */
 const countsKeptForMs = 1000;
+/** So many rows of the attention list are counted: the worker does nothing else meanwhile. */
+const mostCounted = 10_000;
 
 /** The parts that are checked. */
 interface CheckedParts {
@@ -21,7 +23,7 @@ interface CheckedParts {
 /** The checks of `/healthz`. Only what keeps the worker from accepting and recording orders makes it unready. */
 export function healthChecks(parts: CheckedParts): HealthCheck[] {
   const { store, progress, intake, webhook, reloader, apiClock } = parts;
-  const attention = keptAnswer(() => store.read.attentionCounts(), countsKeptForMs, parts.clock);
+  const attention = keptAnswer(() => shownCounts(store), countsKeptForMs, parts.clock);
   const database = async (): Promise<CheckStatus> => {
     await store.checkHealth();
     return 'pass';
@@ -41,8 +43,8 @@ export function healthChecks(parts: CheckedParts): HealthCheck[] {
     {
       name: 'attention',
       readiness: false,
-      check: () => (Object.keys(attention()).length === 0 ? 'pass' : 'warn'),
-      details: () => (Object.keys(attention()).length === 0 ? null : attention()),
+      check: () => (attention() === null ? 'pass' : 'warn'),
+      details: attention,
     },
     {
       name: 'clock',
@@ -55,4 +57,12 @@ export function healthChecks(parts: CheckedParts): HealthCheck[] {
     },
     ...(reloader === null ? [] : [{ name: 'config', readiness: false, check: () => reloader.health() }]),
   ];
+}
+
+/** Null when the list is empty; `more`: there are others that were not counted. */
+function shownCounts({ read }: Store): Readonly<Record<string, unknown>> | null {
+  const counts = read.attentionCounts({}, mostCounted + 1);
+  const counted = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  if (counted === 0) return null;
+  return counted > mostCounted ? { ...counts, more: true } : counts;
 }

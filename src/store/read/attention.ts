@@ -72,16 +72,19 @@ function select(database: Sqlite, limit: number, filter: AttentionFilter, order:
     .map((row) => ({ ...row, canAcknowledge: row.canAcknowledge === 1 }));
 }
 
-export const attentionCountsSql = 'SELECT kind, count(*) AS count FROM outbox_attention';
+/** The rows that are counted; negative: all of them. */
+export const attentionCountsSql = (where: string): string =>
+  `SELECT kind, count(*) AS count FROM (SELECT kind FROM outbox_attention ${where} LIMIT :atMost) GROUP BY kind`;
 
-/** How many rows there are of each kind; kinds without a row are left out. */
-export function readAttentionCounts(database: Sqlite, filter: AttentionFilter = {}): AttentionCounts {
+/**
+ * How many rows there are of each kind; kinds without a row are left out.
+ * @param atMost so many rows are looked at, those that matter most before the others
+ */
+export function readAttentionCounts(database: Sqlite, filter: AttentionFilter = {}, atMost = -1): AttentionCounts {
   const { where, values } = conditionsOf(filter);
   const rows = database
-    .prepare<[Record<string, unknown>], { kind: AttentionKind; count: number }>(
-      `${attentionCountsSql} ${where} GROUP BY kind`,
-    )
-    .all(values);
+    .prepare<[Record<string, unknown>], { kind: AttentionKind; count: number }>(attentionCountsSql(where))
+    .all({ ...values, atMost });
   return Object.fromEntries(rows.map(({ kind, count }) => [kind, count]));
 }
 

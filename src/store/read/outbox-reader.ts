@@ -15,8 +15,8 @@ export interface OutboxReader {
   counts(): Readonly<Record<EntryState, number>>;
   /** The attention list: what needs a decision or holds up others first, then the newest first. */
   attention(limit: number, filter?: AttentionFilter): readonly Attention[];
-  /** How many rows of the attention list there are, by kind. */
-  attentionCounts(filter?: AttentionFilter): AttentionCounts;
+  /** How many rows of the attention list there are, by kind; of the first `atMost`, those that matter most before the others. */
+  attentionCounts(filter?: AttentionFilter, atMost?: number): AttentionCounts;
   resultDocument(requestId: number): { version: number; document: ResultDocument };
   /** An order, and the version of its result, which rises when the result changes. */
   findOrder(source: string, orderId: string): { requestId: number; version: number } | null;

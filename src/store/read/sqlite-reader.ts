@@ -116,8 +116,8 @@ export class SqliteOutboxReader implements OutboxReader {
     return readAttention(this.#database, limit, filter);
   }
 
-  attentionCounts(filter: AttentionFilter = {}): AttentionCounts {
-    return readAttentionCounts(this.#database, filter);
+  attentionCounts(filter: AttentionFilter = {}, atMost?: number): AttentionCounts {
+    return readAttentionCounts(this.#database, filter, atMost);
   }
 
   resultDocument(requestId: number): { version: number; document: ResultDocument } {

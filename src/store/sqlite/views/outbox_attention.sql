@@ -2,7 +2,8 @@
 -- of its own with its own index. The joins are LEFT JOINs, because SQLite leaves out those that a count does not need.
 --
 -- `id` names a row for `orders ack`: the reference of an entry, else the kind of thing and its key. `can_acknowledge`: nothing
--- is open any more, so a person may end it without a decision.
+-- is open any more, so a person may end it without a decision. What is short, or matters most, comes first: who looks at a
+-- part of the list only sees that.
 CREATE VIEW outbox_attention AS
 WITH RECURSIVE
   -- The lanes that have entries to send, found by going from one to the next: the cost is their number, not the backlog.
@@ -26,7 +27,8 @@ SELECT e.state AS kind, e.reference AS id, e.reference, r.source, r.order_id, l.
        coalesce(e.review_reason, e.error_message) AS message,
        strftime('%Y-%m-%dT%H:%M:%fZ', e.updated_at_ms / 1000.0, 'unixepoch') AS since, NULL AS scope,
        'this line' AS holds_up,
-       CASE e.state WHEN 'held' THEN 'release it with `orders release`, or end it with `orders cancel`'
+       CASE WHEN e.held_by = 'shop' THEN 'it is released when the shop shows its order as paid again; `orders release` buys it without that'
+         WHEN e.state = 'held' THEN 'release it with `orders release`, or end it with `orders cancel`'
          ELSE 'compare it with the supplier''s list, then settle it with `orders resolve`, or try again with `orders retry`' END AS what_to_do,
        0 AS can_acknowledge
 FROM entries e LEFT JOIN lines l ON l.id = e.line_id LEFT JOIN requests r ON r.id = l.request_id
@@ -40,12 +42,50 @@ SELECT 'unknown', e.reference, e.reference, r.source, r.order_id, l.line_id, e.s
 FROM entries e LEFT JOIN lines l ON l.id = e.line_id LEFT JOIN requests r ON r.id = l.request_id
 WHERE e.state = 'unknown' AND e.first_sent_at_ms < unixepoch('subsec') * 1000 - 900000
 UNION ALL
--- Nothing was charged, and the worker tries again; but a customer has waited for an hour.
-SELECT 'waiting', e.reference, e.reference, r.source, r.order_id, l.line_id, e.state, coalesce(e.error_code, 'waiting'), e.error_message,
-       strftime('%Y-%m-%dT%H:%M:%fZ', e.created_at_ms / 1000.0, 'unixepoch'), NULL,
-       'this line', 'the worker tries it again by itself; if nobody wants it any more, end it with `orders cancel`', 0
-FROM entries e LEFT JOIN lines l ON l.id = e.line_id LEFT JOIN requests r ON r.id = l.request_id
-WHERE e.state = 'waiting' AND e.created_at_ms < unixepoch('subsec') * 1000 - 3600000
+-- The worker noticed that the database is an older copy: what was taken in since is missing.
+SELECT 'older_copy', 'older_copy:' || a.id, NULL, NULL, NULL, NULL, 'after_loss', 'older_copy', a.reason,
+       strftime('%Y-%m-%dT%H:%M:%fZ', a.at_ms / 1000.0, 'unixepoch'), NULL,
+       'what was taken in after the copy was made: it is missing',
+       'have the shops send it again, as docs/operating.md says under Restore; the row ends by itself', 0
+FROM audit a WHERE a.subject = 'outbox' AND a.action = 'recovery_stage' AND a.actor = 'worker'
+  AND json_extract(a.detail, '$.until_ms') > unixepoch() * 1000
+UNION ALL
+-- Pauses that are older than a minute, because most end before; one for an unproven connector at once. That of a product
+-- only while it holds something up: whatever nobody orders any more waits for its trial for ever. The clock is that of the
+-- machine that reads; a start that lies in the future comes from a clock that was set, and hides nothing.
+SELECT 'pause', 'pause:' || p.scope, NULL, NULL, NULL, NULL, 'paused', p.reason, p.message,
+       strftime('%Y-%m-%dT%H:%M:%fZ', p.since_ms / 1000.0, 'unixepoch'), p.scope,
+       CASE WHEN p.scope = 'account' THEN 'everything that is to be sent'
+            WHEN p.scope LIKE 'key:%' THEN 'what is sent with this key; with every key paused, everything'
+            WHEN p.scope LIKE 'balance:%' THEN 'orders that are charged to this balance'
+            WHEN p.scope = 'family:gift_card' THEN 'gift card orders'
+            WHEN p.scope = 'family:esim' THEN 'eSIM orders'
+            ELSE 'orders of this product' END,
+       CASE WHEN p.reason = 'manual' THEN 'resume it with `queue resume`'
+            WHEN p.reason = 'connector_unproven' THEN 'compare `wire` with the answers in `orders show`; if the mapping is right, `queue resume`'
+            ELSE 'repair its cause: the worker tries again by itself, or at once after `queue resume`' END, 0
+FROM pauses p
+WHERE (p.since_ms NOT BETWEEN unixepoch('subsec') * 1000 - 60000 AND unixepoch('subsec') * 1000 OR p.reason = 'connector_unproven')
+  AND ((p.scope NOT LIKE 'variant:%' AND p.scope NOT LIKE 'plan:%') OR p.scope IN (SELECT product FROM to_send))
+UNION ALL
+-- Reading the shop back tells within minutes which lines were refunded, unless the shop cannot be read.
+SELECT 'storefront', 'order:' || o.source || '/' || o.order_id, NULL, o.source, o.order_id, NULL, 'awaits_read_back', 'awaits_read_back',
+       'was refunded in part, and the delivery did not say which line: nothing of it is bought or cancelled until the shop is read back',
+       strftime('%Y-%m-%dT%H:%M:%fZ', o.seen_at_ms / 1000.0, 'unixepoch'), NULL,
+       'this order', 'check the keys of the shop''s API, then read it back with `reconcile`', 0
+FROM storefront_orders o WHERE o.awaits_read_back = 1 AND o.seen_at_ms < unixepoch('subsec') * 1000 - 3600000
+UNION ALL
+SELECT 'refused_file', 'file:' || f.id, NULL, NULL, NULL, NULL, f.state, f.error_code, f.name || ': ' || coalesce(f.error_message, ''),
+       strftime('%Y-%m-%dT%H:%M:%fZ', coalesce(f.finished_at_ms, f.claimed_at_ms) / 1000.0, 'unixepoch'), NULL,
+       'every line of the file', 'correct the file and send it again, then end it with `orders ack`', 1
+FROM files f WHERE f.state = 'rejected' AND f.acknowledged_at_ms IS NULL
+UNION ALL
+SELECT 'delivery', 'delivery:' || d.request_id || ':' || d.sink, NULL, r.source, r.order_id, NULL, 'given_up', 'given_up',
+       d.sink || ': ' || coalesce(d.last_error, ''),
+       strftime('%Y-%m-%dT%H:%M:%fZ', d.given_up_at_ms / 1000.0, 'unixepoch'), NULL,
+       'the result of this order: the shop does not have it',
+       'repair the receiver and write it again with `results rewrite`, or end it with `orders ack`', 1
+FROM deliveries d LEFT JOIN requests r ON r.id = d.request_id WHERE d.given_up_at_ms IS NOT NULL AND d.acknowledged_at_ms IS NULL
 UNION ALL
 -- A paid line that was not bought. Where another entry took its place, that one answers for the line.
 SELECT e.state, e.reference, e.reference, r.source, r.order_id, l.line_id, e.state, coalesce(e.error_code, e.state), e.error_message,
@@ -72,47 +112,9 @@ FROM rejections j WHERE j.corrected_at_ms IS NULL AND j.taken_back = 0 AND j.ack
   AND (j.file_id IS NULL OR NOT EXISTS (SELECT 1 FROM rejections n WHERE n.source = j.source AND n.order_id = j.order_id AND n.line_id = j.line_id
     AND n.code = j.code AND n.code <> 'duplicate_line' AND n.rule = j.rule AND n.file_id <> j.file_id AND n.id > j.id))
 UNION ALL
--- Reading the shop back tells within minutes which lines were refunded, unless the shop cannot be read.
-SELECT 'storefront', 'order:' || o.source || '/' || o.order_id, NULL, o.source, o.order_id, NULL, 'awaits_read_back', 'awaits_read_back',
-       'was refunded in part, and the delivery did not say which line: nothing of it is bought or cancelled until the shop is read back',
-       strftime('%Y-%m-%dT%H:%M:%fZ', o.seen_at_ms / 1000.0, 'unixepoch'), NULL,
-       'this order', 'check the keys of the shop''s API, then read it back with `reconcile`', 0
-FROM storefront_orders o WHERE o.awaits_read_back = 1 AND o.seen_at_ms < unixepoch('subsec') * 1000 - 3600000
-UNION ALL
-SELECT 'refused_file', 'file:' || f.id, NULL, NULL, NULL, NULL, f.state, f.error_code, f.name || ': ' || coalesce(f.error_message, ''),
-       strftime('%Y-%m-%dT%H:%M:%fZ', coalesce(f.finished_at_ms, f.claimed_at_ms) / 1000.0, 'unixepoch'), NULL,
-       'every line of the file', 'correct the file and send it again, then end it with `orders ack`', 1
-FROM files f WHERE f.state = 'rejected' AND f.acknowledged_at_ms IS NULL
-UNION ALL
-SELECT 'delivery', 'delivery:' || d.request_id || ':' || d.sink, NULL, r.source, r.order_id, NULL, 'given_up', 'given_up',
-       d.sink || ': ' || coalesce(d.last_error, ''),
-       strftime('%Y-%m-%dT%H:%M:%fZ', d.given_up_at_ms / 1000.0, 'unixepoch'), NULL,
-       'the result of this order: the shop does not have it',
-       'repair the receiver and write it again with `results rewrite`, or end it with `orders ack`', 1
-FROM deliveries d LEFT JOIN requests r ON r.id = d.request_id WHERE d.given_up_at_ms IS NOT NULL AND d.acknowledged_at_ms IS NULL
-UNION ALL
--- The worker noticed that the database is an older copy: what was taken in since is missing.
-SELECT 'older_copy', 'older_copy:' || a.id, NULL, NULL, NULL, NULL, 'after_loss', 'older_copy', a.reason,
-       strftime('%Y-%m-%dT%H:%M:%fZ', a.at_ms / 1000.0, 'unixepoch'), NULL,
-       'what was taken in after the copy was made: it is missing',
-       'have the shops send it again, as docs/operating.md says under Restore; the row ends by itself', 0
-FROM audit a WHERE a.subject = 'outbox' AND a.action = 'recovery_stage' AND a.actor = 'worker'
-  AND json_extract(a.detail, '$.until_ms') > unixepoch() * 1000
-UNION ALL
--- Pauses that are older than a minute, because most end before; one for an unproven connector at once. That of a product
--- only while it holds something up: whatever nobody orders any more waits for its trial for ever. The clock is that of the
--- machine that reads; a start that lies in the future comes from a clock that was set, and hides nothing.
-SELECT 'pause', 'pause:' || p.scope, NULL, NULL, NULL, NULL, 'paused', p.reason, p.message,
-       strftime('%Y-%m-%dT%H:%M:%fZ', p.since_ms / 1000.0, 'unixepoch'), p.scope,
-       CASE WHEN p.scope = 'account' THEN 'everything that is to be sent'
-            WHEN p.scope LIKE 'key:%' THEN 'what is sent with this key; with every key paused, everything'
-            WHEN p.scope LIKE 'balance:%' THEN 'orders that are charged to this balance'
-            WHEN p.scope = 'family:gift_card' THEN 'gift card orders'
-            WHEN p.scope = 'family:esim' THEN 'eSIM orders'
-            ELSE 'orders of this product' END,
-       CASE WHEN p.reason = 'manual' THEN 'resume it with `queue resume`'
-            WHEN p.reason = 'connector_unproven' THEN 'compare `wire` with the answers in `orders show`; if the mapping is right, `queue resume`'
-            ELSE 'repair its cause: the worker tries again by itself, or at once after `queue resume`' END, 0
-FROM pauses p
-WHERE (p.since_ms NOT BETWEEN unixepoch('subsec') * 1000 - 60000 AND unixepoch('subsec') * 1000 OR p.reason = 'connector_unproven')
-  AND ((p.scope NOT LIKE 'variant:%' AND p.scope NOT LIKE 'plan:%') OR p.scope IN (SELECT product FROM to_send));
+-- Nothing was charged, and the worker tries again; but a customer has waited for an hour.
+SELECT 'waiting', e.reference, e.reference, r.source, r.order_id, l.line_id, e.state, coalesce(e.error_code, 'waiting'), e.error_message,
+       strftime('%Y-%m-%dT%H:%M:%fZ', e.created_at_ms / 1000.0, 'unixepoch'), NULL,
+       'this line', 'the worker tries it again by itself; if nobody wants it any more, end it with `orders cancel`', 0
+FROM entries e LEFT JOIN lines l ON l.id = e.line_id LEFT JOIN requests r ON r.id = l.request_id
+WHERE e.state = 'waiting' AND e.created_at_ms < unixepoch('subsec') * 1000 - 3600000;

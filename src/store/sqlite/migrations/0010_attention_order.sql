@@ -1,0 +1,1 @@
+-- views/outbox_attention.sql has what is short, or matters most, first.

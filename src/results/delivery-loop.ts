@@ -25,6 +25,8 @@ export interface Sink {
 export interface Delivery {
   /** Rises with each change of the result. */
   readonly version: number;
+  /** Whether an earlier order has the same source and order id but for capital letters. */
+  readonly sharesName: boolean;
   /** Aborts when the worker stops: an unfinished delivery stays due. */
   readonly signal: AbortSignal;
 }
@@ -107,12 +109,12 @@ export class DeliveryLoop {
 
   async #deliver(delivery: DueDelivery): Promise<void> {
     const { store, sink, clock, logger } = this.#deps;
-    const { requestId, version, document, tries } = delivery;
+    const { requestId, version, document, sharesName, tries } = delivery;
     const { signal } = this.#graceOver;
     if (signal.aborted) return;
     const subject = { sink: sink.name, source: document.source, order_id: document.order_id };
     try {
-      await sink.deliver(document, { version, signal });
+      await sink.deliver(document, { version, sharesName, signal });
     } catch (error) {
       // Aborted by the stop of the worker: the delivery is due again at the next start.
       if (signal.aborted) return;

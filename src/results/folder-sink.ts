@@ -2,10 +2,10 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { renderResultDocument, resultFileName, type ResultDocument } from '../core/result/result-document.ts';
 import { syncFolder, writeFileAtomically } from '../ops/atomic-file.ts';
-import type { Sink } from './delivery-loop.ts';
+import type { Delivery, Sink } from './delivery-loop.ts';
 
 /**
- * Writes `<folder>/<source>/<order_id>.json`. Only the owner may read it, because results contain codes that anybody
+ * Writes `<folder>/<source>/<order_id>.json`; see `resultFileName` for ids that are no safe names. Only the owner may read it, because results contain codes that anybody
  * can redeem. Atomic: a reader sees a complete result or none.
  */
 export class FolderSink implements Sink {
@@ -17,12 +17,12 @@ export class FolderSink implements Sink {
     this.#folder = folder;
   }
 
-  async deliver(document: ResultDocument): Promise<void> {
+  async deliver(document: ResultDocument, { sharesName }: Pick<Delivery, 'sharesName'>): Promise<void> {
     // The schema of a source allows only safe file names.
     const folder = join(this.#folder, document.source);
     await this.#ensure(folder);
     try {
-      await writeFileAtomically(join(folder, resultFileName(document.order_id)), renderResultDocument(document));
+      await writeFileAtomically(join(folder, resultFileName(document, sharesName)), renderResultDocument(document));
     } catch (error) {
       // The folder may have been deleted: create it again at the next try.
       this.#ready.delete(folder);

@@ -31,8 +31,8 @@ export class ResultsDisk {
   sinkOf(process: SimProcess): Sink {
     return {
       name: 'folder',
-      deliver: async (document) => {
-        const path = `${document.source}/${resultFileName(document.order_id)}`;
+      deliver: async (document, { sharesName }) => {
+        const path = `${document.source}/${resultFileName(document, sharesName)}`;
         const text = renderResultDocument(document);
         await process.port('results.draft', () => {
           if (this.failing && this.#random.chance(0.2)) throw new Error('ENOSPC: no space left on device');
@@ -60,7 +60,8 @@ export class ResultsDisk {
 
   read(source: string, orderId: string): ResultDocument | null {
     const files = this.#files?.() ?? this.#visible;
-    const text = files.get(`${source}/${resultFileName(orderId)}`);
+    // No two orders of a run have ids that differ in capital letters only.
+    const text = files.get(`${source}/${resultFileName({ source, order_id: orderId }, false)}`);
     if (text === undefined) return null;
     const document: ResultDocument = JSON.parse(text);
     return document;

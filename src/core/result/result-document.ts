@@ -120,10 +120,19 @@ export function renderResultDocument(document: ResultDocument): string {
 /**
  * The file name of an order's result: the order id if it is safe as a name, else a readable part of it and a hash. No order
  * id can name a file outside its folder or that of another order.
+ * @param sharesName whether an earlier order has the same source and id but for capital letters: on disks that take these
+ * for the same, the two would be one file
  */
-export function resultFileName(orderId: string): string {
-  if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$/.test(orderId)) return `${orderId}.json`;
+export function resultFileName(
+  order: { readonly source: string; readonly order_id: string },
+  sharesName: boolean,
+): string {
+  const { source, order_id: orderId } = order;
+  if (!sharesName && /^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$/.test(orderId)) return `${orderId}.json`;
   const readable = orderId.replace(/[^A-Za-z0-9_-]+/g, '_').slice(0, 40);
-  const hash = createHash('sha256').update(orderId).digest('hex').slice(0, 16);
+  const hash = createHash('sha256')
+    .update(sharesName ? `${source}/${orderId}` : orderId)
+    .digest('hex')
+    .slice(0, 16);
   return `${readable}~${hash}.json`;
 }

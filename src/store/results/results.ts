@@ -31,4 +31,6 @@ export interface DueDelivery {
   readonly version: number;
   readonly tries: number;
   readonly document: ResultDocument;
+  /** Whether an earlier order has the same source and order id but for capital letters. */
+  readonly sharesName: boolean;
 }

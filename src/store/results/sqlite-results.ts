@@ -60,6 +60,14 @@ export class SqliteResults implements Results {
          WHERE done_version < due_version AND given_up_at_ms IS NULL
            AND sink NOT IN (SELECT value FROM json_each(:sinks))`,
       ),
+      // Of two ids that differ in capital letters only, at least one has some: the index has only those.
+      sharesName: database.prepare<{ id: number; source: string; orderId: string }>(
+        `SELECT 1 FROM requests WHERE source = lower(:source) AND order_id = lower(:orderId) AND id < :id
+         UNION ALL
+         SELECT 1 FROM requests WHERE lower(source) = lower(:source) AND lower(order_id) = lower(:orderId)
+           AND (source GLOB '*[A-Z]*' OR order_id GLOB '*[A-Z]*') AND id < :id
+         LIMIT 1`,
+      ),
       hasDelivery: database.prepare('SELECT 1 FROM deliveries WHERE request_id = ? LIMIT 1').pluck(),
     };
   }
@@ -82,9 +90,12 @@ export class SqliteResults implements Results {
   }
 
   async dueDeliveries(sink: string, nowMs: number, limit: number): Promise<readonly DueDelivery[]> {
-    return this.#statements.dueNow
-      .all(sink, nowMs, limit)
-      .map((due) => ({ ...due, ...readResultDocument(this.#database, due.requestId, this.#sandbox) }));
+    return this.#statements.dueNow.all(sink, nowMs, limit).map((due) => {
+      const result = readResultDocument(this.#database, due.requestId, this.#sandbox);
+      const { source, order_id: orderId } = result.document;
+      const sharesName = this.#statements.sharesName.get({ id: due.requestId, source, orderId }) !== undefined;
+      return { ...due, ...result, sharesName };
+    });
   }
 
   async nextDeliveryAt(sink: string): Promise<number | null> {

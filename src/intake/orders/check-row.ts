@@ -133,8 +133,7 @@ function lineOf(row: CsvRow, context: RowContext, problems: Problem[]): Record<s
   const line = filledCells(row, textColumns);
   if (!isOneOfSeveral) line['line_id'] ??= onlyLineId;
   else if (line['line_id'] === undefined) {
-    const rule =
-      'is required in an order of several rows: give each row an id of its own, and the same one when the order is sent again';
+    const rule = `is required in an order of several rows: give each row an id of its own, and never change it. A row that was bought alone before has the id ${onlyLineId}`;
     problems.push({ code: 'missing_field', field: nameOf(['line_id']), rule, value: null });
   }
   for (const column of ['quantity', 'days'] as const) {

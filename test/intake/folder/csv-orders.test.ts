@@ -56,7 +56,19 @@ describe('a CSV file of three columns in the inbox', () => {
     expect(bench.entryCount()).toBe(3);
   });
 
-  it('that adds another row to a known order is a conflict or is rejected, and never takes the place of the first row', async () => {
+  it('says which id a row has that was bought alone, when the order is sent again with another row', async () => {
+    const bench = await benchWith();
+    bench.drop('first.csv', 'order_id,variant,currency\n1,v,USD\n');
+    await bench.intake.scanOnce();
+    bench.drop('second.csv', 'order_id,variant,currency\n1,v,USD\n1,w,USD\n');
+    expect((await bench.intake.scanOnce()).lines).toMatchObject({ accepted: 0, rejected: 2 });
+    expect(bench.report().lines?.[0]?.rule).toContain('A row that was bought alone before has the id 1');
+    bench.drop('third.csv', 'order_id,line_id,variant,currency\n1,1,v,USD\n1,2,w,USD\n');
+    expect((await bench.intake.scanOnce()).lines).toMatchObject({ accepted: 1, known: 1 });
+    expect(bench.entryCount()).toBe(2);
+  });
+
+  it('that has another row for a known order is a conflict, and the first row keeps its place', async () => {
     const bench = await benchWith();
     bench.drop('first.csv', 'order_id,variant,currency\n1,v,USD\n');
     await bench.intake.scanOnce();

@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
-import { knownInstallation, runProgram, type Installation } from './installation.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openReadOnly } from '../../src/store/sqlite/database.ts';
+import { knownInstallation, nowMs, runProgram, type Installation } from './installation.ts';
 import { fillOutbox } from './sample-outbox.ts';
 
 const rejected = 'os-kpxngmnkhaycontcxzqnrzgdxp';
@@ -160,11 +161,19 @@ describe('order-sync submit', () => {
       5,
       expect.stringMatching(/did you mean variant.*did you mean currency/s),
     ]);
-    const map = write(outbox, 'skus.yaml', 'skus: { S20: { type: gift_card_order, variant: steam-usd-20 } }');
+    const map = write(
+      outbox,
+      'skus.yaml',
+      'skus: { S20: { type: gift_card_order, variant: steam-usd-20, wait_h: 2 } }',
+    );
     const settings = ['--set', `intake.folder.sku_map=${map}`, '--set', 'intake.folder.currency=USD'];
     const skus = write(outbox, 'skus.csv', 'order_id,sku\n7,S20\n');
     const { stdout } = await outbox.run('submit', skus, '--json', ...settings);
     expect(JSON.parse(stdout)).toMatchObject({ lines: [{ status: 'accepted', order_id: '7', line_id: '1' }] });
+    const database = openReadOnly(join(outbox.dataDir, 'order-sync.db'));
+    onTestFinished(() => void database.close());
+    const deadline = database.prepare<[], number>("SELECT not_after_ms FROM entries WHERE variant = 'steam-usd-20'");
+    expect(deadline.pluck().all()).toContain(nowMs + 2 * 3_600_000);
   });
 
   it('ends with 5 for a known line with other content, and for lines that cannot be accepted', async () => {

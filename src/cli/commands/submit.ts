@@ -11,6 +11,7 @@ import type { OrderFormat } from '../../intake/orders/parse-options.ts';
 import { parseOrders } from '../../intake/orders/parse-orders.ts';
 import type { LineRejection, CheckedLine } from '../../intake/orders/checked-line.ts';
 import type { ParseLimits } from '../../intake/orders/settings.ts';
+import { withSkuRules } from '../../intake/orders/sku-source.ts';
 import { SkuFile } from '../../storefronts/sku-file.ts';
 import { addAnswerOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import { type CliContext, loggerFor } from '../context.ts';
@@ -72,7 +73,7 @@ async function readLines(
     const { counted } = await checkDocument(Readable.from(parts), format, options);
     for await (const items of parseOrders(Readable.from(parts), format, options, counted)) {
       for (const item of items) {
-        if (item.kind === 'line') lines.push(item.line);
+        if (item.kind === 'line') lines.push(withSkuRules(item.line, skus, clock.wallMs()));
         else rejections.push(item.rejection);
       }
     }

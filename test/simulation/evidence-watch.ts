@@ -45,7 +45,7 @@ export class EvidenceWatch {
   readonly #proven = new Set<LookedUp>();
   /** Lookups of kinds that were proven before they were made. */
   readonly #trusted = new Set<number>();
-  /** How many calls of each entry ended without a clear answer. */
+  /** How many calls of each entry left and ended without a clear answer. */
   readonly #unclear = new Map<number, number>();
   /** Entries that a trusted lookup did not find since they were sent. */
   readonly #absent = new Set<number>();
@@ -74,7 +74,7 @@ export class EvidenceWatch {
   /** A call has ended, and is on disk. */
   closed(close: AttemptClose, purpose: OpenAttempt['purpose'] | null, database: Database): void {
     const { attemptId, entryId, outcome, settlement } = close;
-    if (purpose === 'submit' && settlement.state === 'unknown')
+    if (purpose === 'submit' && outcome.sent && settlement.state === 'unknown')
       this.#unclear.set(entryId, (this.#unclear.get(entryId) ?? 0) + 1);
     if (this.#trusted.delete(attemptId) && outcome.row === 'not_found') this.#absent.add(entryId);
     for (const pause of pausesOf(database)) {

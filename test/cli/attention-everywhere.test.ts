@@ -75,11 +75,16 @@ async function refusedFile(store: Store): Promise<void> {
   await store.intake.files.reject({ ...file, sha256: null, code: 'not_utf8', message: 'is not UTF-8' });
 }
 
-const takeShopOrder = (store: Store, modifiedMs: number, lines: readonly StorefrontLine[] | null) =>
+const takeShopOrder = (
+  store: Store,
+  modifiedMs: number,
+  lines: readonly StorefrontLine[] | null,
+  state: 'paid' | 'on_hold' = 'paid',
+) =>
   store.storefronts.takeOrder({
     ...order,
     modifiedMs,
-    state: 'paid',
+    state,
     status: 'processing',
     refundCount: 0,
     refundUnclear: lines === null,
@@ -97,9 +102,15 @@ const unknownSku = {
   value: null,
 };
 
+const paidLine = { ...shopLine, buy: line({ extra: { sku: 'CARD', shop_quantity: '1' } }) };
+
+async function putOnHold(store: Store): Promise<void> {
+  await takeShopOrder(store, 1000, [paidLine]);
+  await takeShopOrder(store, 2000, [shopLine], 'on_hold');
+}
+
 async function refundedAfterPurchase(store: Store): Promise<void> {
-  const extra = { sku: 'CARD', shop_quantity: '1' };
-  await takeShopOrder(store, 1000, [{ ...shopLine, buy: line({ extra }) }]);
+  await takeShopOrder(store, 1000, [paidLine]);
   const bought = await settled(store, { ...fulfilled });
   expect(bought).not.toBe('');
   await takeShopOrder(store, 2000, [{ ...shopLine, remaining: 0 }]);
@@ -162,6 +173,14 @@ const ways: readonly Way[] = [
   {
     name: 'held by a person',
     fail: async (store) => hold(store, await accept(store)),
+    kind: 'held',
+    code: 'held',
+    result: ['held', 'held'],
+    refusal: 'what can be done: release, cancel',
+  },
+  {
+    name: 'an order that its shop put on hold before it was bought',
+    fail: putOnHold,
     kind: 'held',
     code: 'held',
     result: ['held', 'held'],

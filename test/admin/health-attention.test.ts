@@ -1,0 +1,41 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { healthChecks } from '../../src/admin/health-checks.ts';
+import { Outbox } from '../support/outbox.ts';
+
+it('counts the first rows of a long attention list, and says that there are more', async () => {
+  const outbox = await Outbox.open();
+  onTestFinished(() => outbox.close());
+  let nowMono = 0;
+  const checks = healthChecks({
+    store: outbox.store,
+    progress: { health: () => 'pass' },
+    intake: { status: () => ({ degraded: null }) },
+    webhook: null,
+    reloader: null,
+    apiClock: { read: () => ({ verdict: 'unknown', aheadMs: null }) },
+    clock: { monoMs: () => nowMono },
+  });
+  const check = checks.find(({ name }) => name === 'attention');
+  const refuse = async (from: number, count: number) => {
+    const rejections = Array.from({ length: count }, (_, index) => ({
+      lineNumber: index,
+      source: 'shop1',
+      orderId: String(from + index),
+      lineId: '1',
+      code: 'invalid_field',
+      field: 'quantity',
+      rule: 'must be at least 1',
+      value: '0',
+    }));
+    await outbox.store.intake.acceptBatch({ nowMs: 1000, fileId: null, lines: [], rejections });
+  };
+  expect([await check?.check(), check?.details?.()]).toEqual(['pass', null]);
+  await refuse(0, 10_000);
+  // What was read last is shown for a second.
+  expect(check?.details?.()).toBeNull();
+  nowMono = 1000;
+  expect([await check?.check(), check?.details?.()]).toEqual(['warn', { refused_line: 10_000 }]);
+  await refuse(10_000, 5);
+  nowMono = 2000;
+  expect(check?.details?.()).toEqual({ refused_line: 10_001, more: true });
+});

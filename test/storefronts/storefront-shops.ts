@@ -107,8 +107,8 @@ export function shopifyOrder(changes: Record<string, unknown> = {}, minute = 0):
     processed_at: `${minutesAgo(60)}+00:00`,
     updated_at: `${minutesAgo(60 - minute)}+00:00`,
     line_items: [
-      { id: 11, sku: 'STEAM-20', quantity: 3, fulfillable_quantity: 3, gift_card: false, properties: [] },
-      { id: 12, sku: 'FR-7D', quantity: 1, fulfillable_quantity: 1, gift_card: false, properties: [] },
+      { id: 11, sku: 'STEAM-20', quantity: 3, current_quantity: 3, gift_card: false, properties: [] },
+      { id: 12, sku: 'FR-7D', quantity: 1, current_quantity: 1, gift_card: false, properties: [] },
     ],
     refunds: [],
     ...changes,

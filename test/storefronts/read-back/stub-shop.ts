@@ -137,15 +137,8 @@ export class StubWooCommerce extends StubShop {
     }
     const [, refundsOf] = /^\/wp-json\/wc\/v3\/orders\/(\d+)\/refunds$/.exec(url.pathname) ?? [];
     if (refundsOf !== undefined) {
-      const order = this.orders.find(({ id }) => id === refundsOf);
-      if (order === undefined) {
-        return void send(response, 404, {
-          code: 'woocommerce_rest_shop_order_invalid_id',
-          message: 'Invalid ID.',
-          data: {},
-        });
-      }
-      return this.#list(call, response, order.refunds);
+      // It lists by the parent, whatever that is: an unknown order has no refunds.
+      return this.#list(call, response, this.orders.find(({ id }) => id === refundsOf)?.refunds ?? []);
     }
     if (url.pathname !== '/wp-json/wc/v3/orders') {
       return void send(response, 404, { code: 'rest_no_route', message: 'No route was found.', data: { status: 404 } });
@@ -188,6 +181,13 @@ export class StubWooCommerce extends StubShop {
 }
 
 const secondsOf = (ms: number): number => Math.floor(ms / 1000);
+
+const listIn = (value: unknown): Record<string, unknown>[] => (Array.isArray(value) ? value : []);
+
+function refundedOf({ refunds }: StubOrder, lineId: unknown): number {
+  const items = refunds.flatMap((refund) => listIn(refund['refund_line_items']));
+  return items.reduce((sum, item) => sum + (item['line_item_id'] === lineId ? Number(item['quantity']) : 0), 0);
+}
 
 export const shopifyApp = {
   token: 'shpat_0123456789abcdef',
@@ -266,6 +266,11 @@ export class StubShopify extends StubShop {
 
   shown(order: StubOrder): Record<string, unknown> {
     const updated = `${new Date(order.modifiedMs - 4 * 3_600_000).toISOString().slice(0, 19)}-04:00`;
-    return { id: order.id, ...order.body, updated_at: updated, refunds: order.refunds };
+    const line_items = listIn(order.body['line_items']).map((line) => ({
+      gift_card: false,
+      current_quantity: Number(line['quantity']) - refundedOf(order, line['id']),
+      ...line,
+    }));
+    return { id: order.id, ...order.body, line_items, updated_at: updated, refunds: order.refunds };
   }
 }

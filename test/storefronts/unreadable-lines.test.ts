@@ -63,16 +63,17 @@ describe('a line that cannot be read', () => {
     expect([shops.flagged(), shops.bought()]).toEqual([[], ['315 1 x steam-usd-20 cancelled']]);
   });
 
-  it('that was ordered before stays as it was, and is flagged', async () => {
+  it('that was ordered before is held until it is corrected, and flagged', async () => {
     const shops = await startShops();
     await shops.woo(order([card(315, 2), card(316, 2)]));
     expect((await shops.woo(order([card(315, 2), card(316, -2)], 1))).json).toMatchObject({
       known: 1,
       taken_back: 0,
-      flagged: 1,
+      flagged: 2,
     });
-    expect(shops.bought()).toEqual(['315 2 x steam-usd-20 pending', '316 2 x steam-usd-20 pending']);
+    expect(shops.bought()).toEqual(['315 2 x steam-usd-20 pending', '316 2 x steam-usd-20 held']);
     expect(attentionOf(shops)).toMatchObject([
+      { lineId: '316', code: 'held', message: expect.stringContaining('cannot be read in the newest state') },
       { lineId: '316', message: expect.stringContaining('what changed after it was ordered is not applied') },
     ]);
     await shops.woo(order([card(315, 2), card(316, 1)], 2));
@@ -87,8 +88,8 @@ describe('a line that cannot be read', () => {
     await shops.woo(order([card(315)]));
     await shops.woo(order([card(315, -1), card(316, -1)], 1));
     expect([shops.bought(), shops.flagged()]).toEqual([
-      ['315 1 x steam-usd-20 pending'],
-      ['315 unreadable_line', '316 unreadable_line'],
+      ['315 1 x steam-usd-20 held'],
+      ['315 held', '315 unreadable_line', '316 unreadable_line'],
     ]);
   });
 
@@ -97,14 +98,14 @@ describe('a line that cannot be read', () => {
     const esim = card(316, 1, 'FR-7D');
     await shops.woo(order([card(315), esim]));
     await shops.woo(order([card(null)], 1));
-    expect(shops.bought()).toEqual(['315 1 x steam-usd-20 pending', '316 1 x fr-daily-1gb for 7 days cancelled']);
-    expect(shops.flagged()).toEqual(['null unreadable_line']);
+    expect(shops.bought()).toEqual(['315 1 x steam-usd-20 held', '316 1 x fr-daily-1gb for 7 days cancelled']);
+    expect(shops.flagged()).toEqual(['315 held', 'null unreadable_line']);
     // No line can be read: nothing is taken for removed.
     const others = await startShops();
     await others.woo(order([card(315), esim]));
     await others.woo(order([], 1, { line_items: 'Array' }));
-    expect(others.bought()).toEqual(['315 1 x steam-usd-20 pending', '316 1 x fr-daily-1gb for 7 days pending']);
-    expect(others.flagged()).toEqual(['null unreadable_line']);
+    expect(others.bought()).toEqual(['315 1 x steam-usd-20 held', '316 1 x fr-daily-1gb for 7 days held']);
+    expect(others.flagged()).toEqual(['315 held', '316 held', 'null unreadable_line']);
     // An odd line of another product hides no removal.
     const shirts = await startShops();
     await shirts.woo(order([card(315), esim]));
@@ -117,6 +118,17 @@ describe('a line that cannot be read', () => {
     const shops = await startShops({ woo: { unmatched: 'review' } });
     await shops.woo(order([card(315), card(316, null, 'SHIRT'), card(317, 1, 'SHIRT')]));
     expect(shops.flagged()).toEqual(['316 unreadable_line', '317 unknown_sku']);
+  });
+
+  it('that is corrected within the same second is bought, and one that was ordered is not taken for removed', async () => {
+    const shops = await startShops();
+    await shops.woo(order([card(315, 2)]));
+    await shops.woo(order([card(315, 'two'), card(316, 'one')], 1));
+    await shops.woo(order([card(315, 2), card(316, 1)], 1));
+    expect([shops.bought(), shops.flagged()]).toEqual([
+      ['315 2 x steam-usd-20 pending', '316 1 x steam-usd-20 pending'],
+      [],
+    ]);
   });
 
   it('in an older state changes nothing', async () => {
@@ -151,11 +163,20 @@ describe('an order that cannot be read', () => {
     expect(shops.flagged()).toEqual([]);
   });
 
-  it('changes nothing of what was bought before', async () => {
+  it('holds what is unsent until a state can be read, and changes nothing of what was sent', async () => {
     const shops = await startShops();
-    await shops.woo(order([card(315)]));
-    await shops.woo(order([card(315)], 1, { status: null }));
-    expect([shops.bought(), shops.flagged()]).toEqual([['315 1 x steam-usd-20 pending'], ['null unreadable_order']]);
+    await shops.woo(order([card(315), card(316)]));
+    await shops.outbox.opened({ nowMs: Date.now() });
+    await shops.woo(order([card(315), card(316)], 1, { status: null }));
+    expect([shops.bought(), shops.flagged()]).toEqual([
+      ['315 1 x steam-usd-20 sending', '316 1 x steam-usd-20 held'],
+      ['316 held', 'null unreadable_order'],
+    ]);
+    await shops.woo(order([card(315), card(316)], 2));
+    expect([shops.bought(), shops.flagged()]).toEqual([
+      ['315 1 x steam-usd-20 sending', '316 1 x steam-usd-20 pending'],
+      [],
+    ]);
   });
 
   it('without an id is flagged under the name of its shop, with the topic and a hash; only the newest are kept', async () => {

@@ -72,7 +72,7 @@ export class NewestStates {
   remember(order: StorefrontOrder, seen: SeenState | null): void {
     const { source, orderId, state, refundCount, lines, nowMs } = order;
     const isTie = seen !== null && seen.modifiedMs === order.modifiedMs;
-    const left = lines === null ? (isTie ? seen.left : null) : leftOf(lines, isTie ? seen.left : null);
+    const left = lines === null ? (isTie ? seen.left : null) : leftOf({ ...order, lines }, isTie ? seen.left : null);
     this.#statements.remember.run({
       source,
       orderId,
@@ -117,8 +117,18 @@ export function leastLines(order: StorefrontOrder, seen: SeenState | null): Stor
   });
 }
 
-function leftOf(lines: readonly StorefrontLine[], before: SeenState['left']): Record<string, number> {
-  const ids = lines.map((line): [string, number] => [line.lineId, line.remaining]);
+/** Of a line that cannot be read, the shop may have any number: such a state says nothing about it. */
+const unknownLeft = Number.MAX_SAFE_INTEGER;
+
+function leftOf(
+  { lines, unreadable }: Pick<StorefrontOrder, 'unreadable'> & { readonly lines: readonly StorefrontLine[] },
+  before: SeenState['left'],
+): SeenState['left'] {
+  if (unreadable.some(({ lineId }) => lineId === null)) return before;
+  const ids = [
+    ...lines.map((line): [string, number] => [line.lineId, line.remaining]),
+    ...unreadable.map(({ lineId }): [string, number] => [lineId ?? '', before?.[lineId ?? ''] ?? unknownLeft]),
+  ];
   // A line that an earlier state of the same second had is not here: it may have been removed.
   const missing = Object.keys(before ?? {}).filter((id) => !ids.some(([present]) => present === id));
   return Object.fromEntries([...ids, ...missing.map((id): [string, number] => [id, 0])]);

@@ -107,12 +107,16 @@ export class StorefrontOrders {
       if (modifiedMs < (this.#newest.find({ source, orderId })?.modifiedMs ?? 0)) return 0;
       this.#newest.rememberUnread({ source, orderId, modifiedMs, nowMs });
     }
+    // The next state that can be read releases them, or says why not.
+    for (const known of this.#statements.linesOfShop.all(source, orderId)) {
+      this.#holds.apply(known.id, { why: whyUnreadOrder, stillWhy: null }, nowMs);
+    }
     return this.#unreadable.setOrder({ ...order, orderId });
   }
 
   /**
-   * Flags the lines that cannot be read, and withdraws the flags of those that were corrected. What is known of such a
-   * line stays as it is.
+   * Flags the lines that cannot be read, and withdraws the flags of those that were corrected. What is unsent of such a
+   * line is held.
    */
   #flagUnreadable(order: StorefrontOrder): number {
     const lines = order.unreadable.flatMap(({ lineId, field, rule, isDue }) => {
@@ -157,9 +161,8 @@ export class StorefrontOrders {
     const present = new Map((lines ?? []).map((line) => [line.lineId, line]));
     for (const known of this.#statements.linesOfShop.all(source, orderId)) {
       const line = present.get(known.line_id);
-      // A line that cannot be read now is flagged, and nobody knows what changed about it.
       const isUnknown = line === undefined && this.#mayBePresent(order, known);
-      const why = ofOrder ?? (isUnknown ? null : whyLineIsNotBought(order, line, factsFrom(known.extra)));
+      const why = ofOrder ?? (isUnknown ? whyUnreadLine : whyLineIsNotBought(order, line, factsFrom(known.extra)));
       const { held, released } = this.#holds.apply(known.id, { why, stillWhy: line?.hold?.rule ?? null }, nowMs);
       taken.flagged += held.length;
       taken.released += released.length;
@@ -365,6 +368,10 @@ const paidAndNot = flagOf(
   'two_states_in_one_second',
   'the storefront showed the order as paid and as not paid, or with other lines, within the same second, so nothing more was bought: look at it there. It is bought when a later state shows it as paid',
 );
+
+const untilCorrected = 'it is bought when the storefront shows it corrected';
+const whyUnreadLine = `the line cannot be read in the newest state of the storefront's order, so nobody knows what changed: ${untilCorrected}`;
+const whyUnreadOrder = `the newest state of the storefront's order cannot be read: ${untilCorrected}`;
 
 function whyFlagged(code: string): string {
   return `it was flagged before as ${code}, and nothing was bought: somebody may have delivered it since. Release it to buy it, or cancel it`;

@@ -39,6 +39,7 @@ export function planOrder(
   return {
     source: shop.source,
     orderId: order.orderId,
+    metadata: metadataOf(order),
     modifiedMs: order.modifiedMs,
     state: order.state,
     status: messageText(order.status, 40),
@@ -146,9 +147,11 @@ function toOrderLine(
     const problem = isMissing ? `the field "${shop.iccidField}" of the order line is missing` : issue?.message;
     return { problem: `${field}: ${problem}` };
   }
-  const metadata = { storefront_order: order.number ?? order.orderId };
+  const metadata = metadataOf(order);
   const joined = joinLine({ order_id: order.orderId, source: shop.source, metadata }, parsed.data, {
     source: shop.source,
   });
   return joined.ok ? { line: joined.line } : { problem: `${joined.field} ${joined.rule}` };
 }
+
+const metadataOf = (order: ShopOrder) => ({ storefront_order: order.number ?? order.orderId });

@@ -37,6 +37,8 @@ const options = (path: string): StoreOptions => ({
 /** The triggers that forbid deleting rows. They allow it while the simulation empties an outbox. */
 const guards = ['attempts_are_kept', 'entries_are_kept', 'audit_is_kept'] as const;
 const emptying = 'simulation_empties';
+/** The index of words keeps its rows in tables of its own, and is emptied by a command of its own. */
+const words = 'search_words';
 
 /** Changes the triggers to allow it. */
 function letBeEmptied(database: Database): void {
@@ -54,7 +56,7 @@ function childrenFirst(database: Database): readonly string[] {
   const rows = database
     .prepare<[], { name: string; parent: string | null }>(
       `SELECT s.name, f."table" AS parent FROM sqlite_schema s LEFT JOIN pragma_foreign_key_list(s.name) f
-       WHERE s.type = 'table' AND s.name NOT LIKE 'sqlite_%' AND s.name <> 'meta'`,
+       WHERE s.type = 'table' AND s.name NOT LIKE 'sqlite_%' AND s.name NOT LIKE '${words}%' AND s.name <> 'meta'`,
     )
     .all();
   const left = new Set(rows.map((row) => row.name));
@@ -113,6 +115,7 @@ export class SimDisk {
     return [
       `INSERT INTO meta (name, value) VALUES ('${emptying}', 'yes')`,
       ...childrenFirst(database).map((name) => `DELETE FROM ${name}`),
+      `INSERT INTO ${words} (${words}) VALUES ('delete-all')`,
       `DELETE FROM meta WHERE name NOT IN (${stamps.map((name) => `'${name}'`).join(', ')})`,
     ];
   }

@@ -35,7 +35,10 @@ function addList(orders: Command, context: CliContext): void {
     .description('list orders, newest first')
     .addOption(new Option('--state <state>', 'with an entry in this state').choices(entryStates))
     .option('--source <source>', 'of this shop')
-    .option('--search <text>', 'with this order id, reference, order number or ICCID')
+    .option(
+      '--search <text>',
+      'by what people know of it: an order id, a number, a SKU, an e-mail address, the end of a code',
+    )
     .option('--attention', 'only those in the attention list, and its rows')
     .option('--limit <n>', 'at most this many', wholeNumber(1, 1000), 50)
     .option('--before <id>', 'continue after the order with this id', wholeNumber(1, Number.MAX_SAFE_INTEGER));

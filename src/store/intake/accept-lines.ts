@@ -6,6 +6,7 @@ import type { SqliteResults } from '../results/sqlite-results.ts';
 import type { Sqlite } from '../sqlite/database.ts';
 import type { AcceptedLine, IntakeBatch } from './intake.ts';
 import { laneOf } from './lanes.ts';
+import { indexLine, indexOrder } from '../search/record-words.ts';
 import { type Arrival, RejectionTable } from './rejections.ts';
 
 interface KnownLine extends Purchase {
@@ -19,7 +20,12 @@ const flagsPerOrder = 100;
 
 type Line = IntakeBatch['lines'][number];
 type NewRejection = IntakeBatch['rejections'][number];
-type Request = { readonly requestId: number; readonly isNew: boolean };
+interface Request {
+  readonly requestId: number;
+  readonly isNew: boolean;
+  /** Metadata that the order did not have before. */
+  readonly newMetadata: AcceptableLine['metadata'] | null;
+}
 
 /** The fields in which two contents of a line differ, by the names that a shop knows. */
 export function lineDifferences(was: Purchase, is: Purchase): AcceptedLine['differences'] {
@@ -40,12 +46,14 @@ export const tooManyFlags = {
 
 /** Accepts lines with their references, and records rejections. Every method is called inside a transaction. */
 export class LineTable {
+  readonly #database: Sqlite;
   readonly #namespace: ReferenceNamespace;
   readonly #results: SqliteResults;
   readonly #rejections: RejectionTable;
   readonly #statements;
 
   constructor(database: Sqlite, namespace: ReferenceNamespace, results: SqliteResults) {
+    this.#database = database;
     this.#namespace = namespace;
     this.#results = results;
     this.#rejections = new RejectionTable(database);
@@ -95,19 +103,29 @@ export class LineTable {
   insertOrder(lines: readonly [Line, ...Line[]], nowMs: number): { requestId: number; references: readonly string[] } {
     const request = this.#requestOf(lines[0], nowMs, lines[0].metadata);
     const arrival = { nowMs, fileId: null };
-    const references = lines.map((line) => this.#insert(line, request, arrival).reference);
+    const references = lines.map((line, index) => {
+      const newMetadata = index === 0 ? request.newMetadata : null;
+      return this.#insert(line, { ...request, newMetadata }, arrival).reference;
+    });
     return { requestId: request.requestId, references };
   }
 
-  /** Flags something about an order for review, unless it is flagged already. Returns whether it was not. */
-  flagOnce(rejection: NewRejection & { source: string; orderId: string }, nowMs: number): boolean {
-    const flag = this.#rejections.reopenFlag(rejection);
+  /**
+   * Flags something about an order for review, unless it is flagged already. An order that was not known gets the metadata,
+   * by which people find it. Returns whether it was not flagged.
+   */
+  flagOnce(
+    flagged: NewRejection & { source: string; orderId: string },
+    nowMs: number,
+    metadata: AcceptableLine['metadata'] = {},
+  ): boolean {
+    const flag = this.#rejections.reopenFlag(flagged);
     if (flag !== 'unknown') return flag === 'reopened';
-    const { source, orderId, code } = rejection;
+    const { source, orderId, code } = flagged;
     if (code !== tooManyFlags.code && this.#rejections.countFlags(source, orderId) >= flagsPerOrder) {
       return this.flagOnce({ ...tooManyFlags, source, orderId }, nowMs);
     }
-    this.#reject(rejection, { nowMs, fileId: null });
+    this.#reject(flagged, { nowMs, fileId: null }, metadata);
     return true;
   }
 
@@ -158,14 +176,16 @@ export class LineTable {
   ): Request {
     const text = JSON.stringify(metadata);
     const inserted = this.#statements.insertRequest.run(source, orderId, text, nowMs, nowMs);
-    if (inserted.changes === 1) return { requestId: Number(inserted.lastInsertRowid), isNew: true };
+    if (inserted.changes === 1) {
+      return { requestId: Number(inserted.lastInsertRowid), isNew: true, newMetadata: text === '{}' ? null : metadata };
+    }
     const requestId = this.#statements.findRequest.get(source, orderId);
     assert(requestId !== undefined, `an order that cannot be inserted is known: ${source} ${orderId}`);
-    if (text !== '{}') this.#statements.adoptMetadata.run(text, requestId);
-    return { requestId, isNew: false };
+    const isAdopted = text !== '{}' && this.#statements.adoptMetadata.run(text, requestId).changes === 1;
+    return { requestId, isNew: false, newMetadata: isAdopted ? metadata : null };
   }
 
-  #insert(line: Line, { requestId, isNew }: Request, { nowMs, fileId }: Arrival): AcceptedLine {
+  #insert(line: Line, { requestId, isNew, newMetadata }: Request, { nowMs, fileId }: Arrival): AcceptedLine {
     const { source, orderId, lineId, notAfterMs, rules = {} } = line;
     const { operation, variant, plan, iccid, quantity, days, currency } = line;
     const subject = { source, orderId, lineId, generation: 0, part: 0 };
@@ -192,17 +212,20 @@ export class LineTable {
       nowMs,
       nowMs,
     );
+    indexLine(this.#database, Number(inserted.lastInsertRowid), productOf(line), line.extra, newMetadata);
     // An order that is new has no rejections yet.
     if (!isNew) this.#rejections.correct(line, { nowMs, fileId });
     return { status: 'accepted', source, orderId, lineId, reference, differences: [] };
   }
 
   /** Records a rejection, and reports it to the shop. Returns 0 when a file that is read again brings it again. */
-  #reject(rejection: NewRejection, arrival: Arrival): 0 | 1 {
+  #reject(rejection: NewRejection, arrival: Arrival, metadata: AcceptableLine['metadata'] = {}): 0 | 1 {
     if (!this.#rejections.record(rejection, arrival)) return 0;
     const { source, orderId } = rejection;
     if (source !== null && orderId !== null) {
-      this.#results.changed(this.#requestOf({ source, orderId }, arrival.nowMs).requestId, arrival.nowMs);
+      const { requestId, newMetadata } = this.#requestOf({ source, orderId }, arrival.nowMs, metadata);
+      if (newMetadata !== null) indexOrder(this.#database, requestId, newMetadata);
+      this.#results.changed(requestId, arrival.nowMs);
     }
     return 1;
   }

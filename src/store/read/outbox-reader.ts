@@ -36,7 +36,7 @@ export interface OutboxReader {
 export interface OrderFilter {
   readonly state?: EntryState;
   readonly source?: string;
-  /** Matches an order id, a reference, an order number or an ICCID. */
+  /** See `findOrders`. */
   readonly search?: string;
   /** Only orders that stand in the attention list. */
   readonly attention?: boolean;

@@ -9,6 +9,7 @@ import { readMeta } from '../sqlite/meta.ts';
 import { refuseNewer, refuseOlder } from '../sqlite/migrate.ts';
 import { readQueuedEntry, readQueueFacts, type QueuedEntry, type QueueFacts } from './queue-facts.ts';
 import { readResultDocument } from '../results/result-reader.ts';
+import { findOrders } from '../search/find-orders.ts';
 import { stateCountsFrom } from '../sqlite/rows.ts';
 import {
   readAttention,
@@ -52,16 +53,13 @@ export class SqliteOutboxReader implements OutboxReader {
          FROM ${filter.attention === true ? ordersInAttention : 'requests r'}
          WHERE (:source IS NULL OR r.source = :source) AND (:beforeId IS NULL OR r.id < :beforeId)
            AND (:state IS NULL OR EXISTS (SELECT 1 FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = r.id AND e.state = :state))
-           AND (:search IS NULL OR r.order_id = :search OR EXISTS (
-             SELECT 1 FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = r.id
-             AND (e.reference = :search OR e.order_number = :search OR e.iccid = :search
-               OR EXISTS (SELECT 1 FROM esims s WHERE s.entry_id = e.id AND s.iccid = :search))))
+           ${filter.search === undefined ? '' : 'AND r.id IN (SELECT value FROM json_each(:found))'}
          ORDER BY r.id DESC LIMIT :limit`,
       )
       .all({
         source: filter.source ?? null,
         state: filter.state ?? null,
-        search: filter.search ?? null,
+        ...(filter.search === undefined ? {} : { found: JSON.stringify(findOrders(this.#database, filter.search)) }),
         beforeId: filter.beforeId ?? null,
         limit: filter.limit,
       });

@@ -324,7 +324,7 @@ export class StorefrontOrders {
   /** Flags a line for review, once. Returns whether it is new. */
   #flag(order: StorefrontOrder, lineId: string, flag: Flag): boolean {
     const { source, orderId, nowMs } = order;
-    return this.#lines.flagOnce({ ...flag, lineNumber: null, source, orderId, lineId }, nowMs);
+    return this.#lines.flagOnce({ ...flag, lineNumber: null, source, orderId, lineId }, nowMs, order.metadata);
   }
 
   #record(order: StorefrontOrder, action: string, rows: readonly EntryRow[], reason: string): void {

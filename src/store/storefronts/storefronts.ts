@@ -35,6 +35,8 @@ export interface Storefronts {
 export interface StorefrontOrder {
   readonly source: string;
   readonly orderId: string;
+  /** What people call the order: it is found by that, also when nothing of it is bought. */
+  readonly metadata?: AcceptableLine['metadata'];
   /** When the shop last changed it, by the shop's clock. An older state than the newest one seen changes nothing. */
   readonly modifiedMs: number;
   /**

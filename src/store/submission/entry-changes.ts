@@ -11,6 +11,7 @@ import { referenceFor, type ReferenceNamespace } from '../../core/order/referenc
 import { withDelivered } from '../../core/result/delivered-units.ts';
 import { laneOf } from '../intake/lanes.ts';
 import type { SqliteResults } from '../results/sqlite-results.ts';
+import { indexUnits } from '../search/record-words.ts';
 import { longestText, type Sqlite } from '../sqlite/database.ts';
 import { recoveryStageNumber, rulesFrom, unitsFrom, type EntryRow } from '../sqlite/rows.ts';
 import { rememberEsim } from './esim-origins.ts';
@@ -212,6 +213,7 @@ export class EntryChanges {
       },
       true,
     );
+    indexUnits(this.#database, row.id, answer?.units ?? []);
     if (row.operation === 'esim_order') {
       for (const { iccid } of answer?.units ?? []) if (iccid !== undefined) rememberEsim(this.#database, iccid, row.id);
     }
@@ -246,6 +248,7 @@ export class EntryChanges {
       },
       true,
     );
+    indexUnits(this.#database, row.id, units ?? []);
     if (row.state !== state) this.#report(row, nowMs);
   }
 

@@ -1,0 +1,64 @@
+import { wordsOf } from '../../core/order/search-words.ts';
+import { statementOf, type Sqlite } from '../sqlite/database.ts';
+
+/** So many matches of each kind are looked at, the newest first where that is known. */
+const mostMatches = 10_000;
+/** A beginning of fewer characters matches too much to be of use. */
+const shortestBeginning = 3;
+
+type Matches = (database: Sqlite) => { all(...values: (string | number)[]): unknown[] };
+const matches = (sql: string): Matches => {
+  const statement = statementOf<(string | number)[], number>(`${sql} LIMIT ${mostMatches}`);
+  return (database) => statement(database).pluck();
+};
+
+// From one source to the next by the index of orders: their number is small, and no other index knows an order id alone.
+const byOrderId = matches(`
+  WITH RECURSIVE sources (source) AS (
+    SELECT min(source) FROM requests
+    UNION ALL SELECT (SELECT min(source) FROM requests WHERE source > sources.source) FROM sources WHERE source IS NOT NULL)
+  SELECT r.id FROM sources s JOIN requests r ON r.source = s.source AND r.order_id >= ? AND r.order_id < ?`);
+const ofLine = 'JOIN lines l ON l.id = e.line_id';
+const byReference = matches(`SELECT l.request_id FROM entries e ${ofLine} WHERE e.reference >= ? AND e.reference < ?`);
+const byOrderNumber = matches(
+  `SELECT l.request_id FROM entries e ${ofLine} WHERE e.order_number >= ? AND e.order_number < ?`,
+);
+const byIccid = matches(`SELECT l.request_id FROM entries e ${ofLine} WHERE e.iccid >= ? AND e.iccid < ?`);
+const byEsim = matches(
+  `SELECT l.request_id FROM esims s JOIN entries e ON e.id = s.entry_id ${ofLine} WHERE s.iccid >= ? AND s.iccid < ?`,
+);
+const byEnding = matches(
+  `SELECT l.request_id FROM unit_endings u JOIN entries e ON e.id = u.entry_id ${ofLine} WHERE u.ending = ? ORDER BY e.id DESC`,
+);
+const byWords = matches(`
+  SELECT CASE WHEN w.row < 0 THEN -w.row ELSE (SELECT request_id FROM lines WHERE id = w.row) END
+  FROM (SELECT rowid AS row FROM search_words WHERE search_words MATCH ? ORDER BY rowid DESC) w`);
+
+/**
+ * The ids of the orders that a text finds: by order id, reference, number of the supplier or ICCID, or its beginning from
+ * three characters on; by words of the metadata, of the product and of what the shop carried with a line; and by the last
+ * four characters of a code.
+ */
+export function findOrders(database: Sqlite, text: string): readonly number[] {
+  const wanted = text.trim();
+  const [from, to] = rangeOf(wanted);
+  const ids = [byOrderId, byReference, byOrderNumber, byIccid, byEsim].flatMap((found) =>
+    found(database).all(from, to),
+  );
+  const words = wordsOf(wanted);
+  if (words.length > 0) ids.push(...byWords(database).all(matchOf(words)));
+  if (/^[\p{L}\p{N}]{4}$/u.test(wanted)) ids.push(...byEnding(database).all(wanted.toUpperCase()));
+  return [...new Set(ids.map(Number))];
+}
+
+/** Everything that begins with the text, or the text alone when it is short. */
+function rangeOf(text: string): [string, string] {
+  return [text, `${text}${text.length < shortestBeginning ? '\u0000' : '\u{10ffff}'}`];
+}
+
+/** Every word must be there; the last one may be the beginning of a word. A quote is no part of a word. */
+function matchOf(words: readonly string[]): string {
+  const last = words.at(-1) ?? '';
+  const quoted = words.slice(0, 20).map((word) => `"${word}"`);
+  return `${quoted.join(' AND ')}${words.length <= 20 && last.length >= shortestBeginning ? ' *' : ''}`;
+}

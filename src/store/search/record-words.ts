@@ -1,0 +1,49 @@
+import { endingOf, searchWords } from '../../core/order/search-words.ts';
+import type { Unit } from '../../core/decision/order-answer.ts';
+import { statementOf, type Sqlite } from '../sqlite/database.ts';
+
+/** Facts about a line that are no words of the shop. */
+const unsearched: ReadonlySet<string> = new Set(['shop_quantity']);
+
+const insertWords = statementOf<[number, string], never>('INSERT INTO search_words (rowid, words) VALUES (?, ?)');
+const insertEnding = statementOf<[string, number], never>(
+  'INSERT INTO unit_endings (ending, entry_id) VALUES (?, ?) ON CONFLICT DO NOTHING',
+);
+
+// A line has its id as its number in the index of words. An order of which nothing was accepted has its own id, negative.
+// Numbers should rise within a commit: for one that does not, SQLite writes a segment of its own.
+
+/** An order without lines is found by what its metadata says. Called inside a transaction, once for an order. */
+export function indexOrder(database: Sqlite, requestId: number, metadata: Readonly<Record<string, unknown>>): void {
+  add(database, -requestId, [metadata]);
+}
+
+/**
+ * A line is found by its product and by what the shop carried with it; the first line of an order by the metadata of the
+ * order, too. Called inside a transaction, once for a line.
+ */
+export function indexLine(
+  database: Sqlite,
+  lineId: number,
+  product: string | null,
+  extra: Readonly<Record<string, string>>,
+  metadata: Readonly<Record<string, unknown>> | null,
+): void {
+  const values: unknown[] = [product];
+  for (const name in extra) if (!unsearched.has(name)) values.push(extra[name]);
+  if (metadata !== null) values.push(metadata);
+  add(database, lineId, values);
+}
+
+/** The entry is found by the last four characters of its codes; more of them is not stored. Called inside a transaction. */
+export function indexUnits(database: Sqlite, entryId: number, units: readonly Unit[]): void {
+  for (const unit of units) {
+    const ending = endingOf(unit);
+    if (ending !== null) insertEnding(database).run(ending, entryId);
+  }
+}
+
+function add(database: Sqlite, row: number, values: readonly unknown[]): void {
+  const words = searchWords(values);
+  if (words !== '') insertWords(database).run(row, words);
+}

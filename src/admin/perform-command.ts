@@ -38,6 +38,7 @@ export async function performCommand(
     case 'cancel':
     case 'retry':
     case 'resolve':
+    case 'decide_change':
     case 'reorder': {
       const { reference, actor, reason, ...order } = command;
       const { referenceExpiryMs, lookupFamilies } = settings;

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { EntryAction } from '../../src/core/entry/operator-decision.ts';
 import type { Settlement } from '../../src/core/decision/settlement.ts';
 import { close, emptyBalance, nothing } from '../support/outbox.ts';
-import { type Shops, startShops, wooOrder, writeLongAgo } from './storefront-shops.ts';
+import { actOn, type Shops, startShops, wooOrder, writeLongAgo } from './storefront-shops.ts';
 
 const toSendAgain: Settlement = { ...nothing, nextStep: 'send', settlementDelayEndMs: null, settlementDelayMs: null };
 
@@ -11,22 +10,7 @@ const deleted = { 'X-WC-Webhook-Topic': 'order.deleted' };
 const open = ({ outbox }: Shops) => outbox.opened({ nowMs: Date.now() });
 const tryToSend = ({ outbox }: Shops) =>
   outbox.store.submission.openAttempt(outbox.claim({ nowMs: Date.now() + 1000 }));
-const onlyEntry = ({ outbox }: Shops) => outbox.store.read.showOrder('woo', '727')?.entries[0];
 const states = (shops: Shops) => shops.bought().map((text) => text.split(' ').at(-1));
-
-async function act(shops: Shops, order: EntryAction): Promise<void> {
-  await shops.outbox.store.operator.actOnEntry({
-    reference: onlyEntry(shops)?.reference ?? '',
-    order,
-    actor: 'test',
-    reason: 'for the test',
-    nowMs: Date.now(),
-    nowMono: 1000,
-    bootId: 'boot',
-    referenceExpiryMs: 86_400_000,
-    lookupFamilies: ['gift_card', 'esim'],
-  });
-}
 
 describe('an unsent line whose order is not paid any more', () => {
   it('is released to the state that it had when the order is paid again, and leaves an audit entry', async () => {
@@ -56,12 +40,12 @@ describe('an unsent line whose order is not paid any more', () => {
   it('stays held when a person held it, and is held for the shop when the person releases it', async () => {
     const shops = await startShops();
     await shops.woo(wooOrder());
-    await act(shops, { action: 'hold' });
+    await actOn(shops, '315', { action: 'hold' });
     await shops.woo(wooOrder(onHold, 1));
     await shops.woo(wooOrder({}, 2));
     expect(shops.reasons()).toEqual(['315 for the test']);
     await shops.woo(wooOrder(onHold, 3));
-    await act(shops, { action: 'release' });
+    await actOn(shops, '315', { action: 'release' });
     expect(await tryToSend(shops)).toBeNull();
     expect(shops.reasons()).toEqual([expect.stringContaining('"on-hold"')]);
     await shops.woo(wooOrder({}, 4));
@@ -72,12 +56,12 @@ describe('an unsent line whose order is not paid any more', () => {
     const shops = await startShops();
     await shops.woo(wooOrder());
     await shops.woo(wooOrder(onHold, 1));
-    await act(shops, { action: 'release' });
+    await actOn(shops, '315', { action: 'release' });
     await shops.woo(wooOrder({ ...onHold, note: 'another address' }, 2));
     expect(states(shops)).toEqual(['pending']);
     await shops.woo(wooOrder({ status: 'fraud-check' }, 3));
     expect(states(shops)).toEqual(['held']);
-    await act(shops, { action: 'release' });
+    await actOn(shops, '315', { action: 'release' });
     expect((await tryToSend(shops))?.purpose).toBe('submit');
   });
 
@@ -230,7 +214,7 @@ describe('a line that was flagged, and of which nothing was bought', () => {
       ['held'],
       [expect.stringContaining('flagged before as unknown_sku')],
     ]);
-    await act(shops, { action: 'release' });
+    await actOn(shops, '315', { action: 'release' });
     expect((await tryToSend(shops))?.entry.variant).toBe('new-50');
   });
 });

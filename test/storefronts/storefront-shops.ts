@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { utimesSync, writeFileSync } from 'node:fs';
+import type { EntryAction } from '../../src/core/entry/operator-decision.ts';
 import type { ShopifyShop } from '../../src/storefronts/shopify/settings.ts';
 import type { WooCommerceShop } from '../../src/storefronts/woocommerce/settings.ts';
 import { type Answer, type RunningIntake, startIntake } from '../intake/http/running-intake.ts';
@@ -55,6 +56,22 @@ export async function startShops(
     flagged: () => flaggedIn(read, ({ lineId, code }) => `${lineId} ${code}`),
     reasons: () => flaggedIn(read, ({ lineId, message }) => `${lineId} ${message}`),
   };
+}
+
+/** A person acts on the entry of a line of WooCommerce order 727. */
+export async function actOn({ outbox }: Shops, lineId: string, order: EntryAction): Promise<void> {
+  const entries = outbox.store.read.showOrder('woo', '727')?.entries ?? [];
+  await outbox.store.operator.actOnEntry({
+    reference: entries.find((entry) => entry.lineId === lineId)?.reference ?? '',
+    order,
+    actor: 'test',
+    reason: 'for the test',
+    nowMs: Date.now(),
+    nowMono: 1000,
+    bootId: 'boot',
+    referenceExpiryMs: 86_400_000,
+    lookupFamilies: ['gift_card', 'esim'],
+  });
 }
 
 /** The same for the whole run, because shops tell times in seconds and some tests need "the same second". */

@@ -46,7 +46,9 @@ function addReason(command: Command): Command {
 }
 
 interface ResolveOptions extends DecisionOptions {
-  readonly as: Resolution;
+  readonly as?: Resolution;
+  readonly same?: boolean;
+  readonly another?: boolean;
   readonly orderNumber?: string;
   readonly iccid?: readonly string[];
   /** False: `--no-units`. */
@@ -57,16 +59,27 @@ interface ResolveOptions extends DecisionOptions {
 function addResolve(orders: Command, context: CliContext): void {
   const command = orders
     .command('resolve')
-    .description('settle an entry that needs review, as a person found it')
+    .description('settle an entry that needs review, or a line that came in the place of another, as a person found it')
     .addArgument(referenceArgument())
-    .addOption(new Option('--as <end>', 'its final state').choices(resolutions).makeOptionMandatory())
+    .addOption(new Option('--as <end>', 'its final state').choices(resolutions))
+    .option('--same', 'the line is the same purchase as the one that vanished: nothing is bought for it')
+    .option('--another', 'the line is a purchase of its own: it is bought, too')
     .option('--order-number <number>', "the supplier's number of the order")
     .option('--iccid <iccid...>', 'the delivered eSIMs: a later cancel finds its order by them')
     .option('--units <file>', 'the delivered units, one code a line or a JSON list; - is standard input')
     .option('--no-units', 'they are not known: the result asks for delivery by hand')
     .option('--note <text>', 'a sentence for the result that the shop gets');
   addReason(command).action(async (reference: string, options: ResolveOptions) => {
-    const { as, orderNumber = null, note = null, iccid = [] } = options;
+    const { as, same = false, another = false, orderNumber = null, note = null, iccid = [] } = options;
+    if ([as !== undefined, same, another].filter((isGiven) => isGiven).length !== 1) {
+      throw new OrderSyncError('USAGE', 'Say what you found: one of --as, --same and --another', {
+        hint: '--as settles an entry in needs_review; --same and --another decide on a line that came in the place of another',
+      });
+    }
+    if (as === undefined) {
+      const change = { action: 'decide_change', reference, isAnother: another } as const;
+      return await decide({ ...change, ...audited(options) }, options, context);
+    }
     const given = { orderNumber, iccids: iccid.map(checkedIccid), units: await unitsOf(options), note };
     await decide({ action: 'resolve', reference, as, ...given, ...audited(options) }, options, context);
   });

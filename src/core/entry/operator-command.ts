@@ -53,6 +53,7 @@ export const operatorCommandSchema = z.discriminatedUnion('action', [
     note: text(400).nullable(),
     ...who,
   }),
+  z.strictObject({ action: z.literal('decide_change'), reference, isAnother: z.boolean(), ...who }),
   z.strictObject({ action: z.literal('reorder'), reference, confirm: z.string().max(100), ...who }),
   z.strictObject({
     action: z.literal('acknowledge'),

@@ -23,6 +23,8 @@ export type EntryAction =
       /** A sentence for the result. */
       readonly note: string | null;
     }
+  /** Of a shop's line that came in the place of another one: whether it is a purchase of its own. */
+  | { readonly action: 'decide_change'; readonly isAnother: boolean }
   /** `confirm` repeats the old reference, so that nobody re-orders by mistake. */
   | { readonly action: 'reorder'; readonly confirm: string };
 
@@ -45,6 +47,8 @@ export interface OperatorFacts
   readonly reviewReason: string | null;
   /** A call for it is in flight; a lookup does not change the state. */
   readonly callOpen: boolean;
+  /** Its line came in the place of another line of the shop's order, and nobody has decided whether both are one. */
+  readonly hasOtherId: boolean;
   /** Whether a lookup can tell what became of it. */
   readonly canLookUp: boolean;
 }
@@ -110,6 +114,8 @@ function unchanged(facts: OperatorFacts): OperatorMove {
 
 type ResolveAction = Extract<EntryAction, { action: 'resolve' }>;
 
+/** The error of a line that a person found to be the same purchase as another one. */
+export const samePurchase = 'same_purchase';
 const rejectedByPerson = 'rejected_by_person';
 
 /**
@@ -132,6 +138,7 @@ export function decideAction(facts: OperatorFacts, order: EntryAction, policy: O
   if (facts.callOpen && facts.state !== 'sending') {
     return refuse(`a call for ${facts.reference} is in flight`, 'try again when the call is over');
   }
+  if (order.action === 'decide_change') return decideChange(facts, order.isAnother, policy);
   if (!allowed.includes(order.action)) {
     const unknown = facts.outcomeUnknown ? ' and may have been bought' : '';
     const instead = facts.replaced ? ', and another reference took its place' : '';
@@ -167,6 +174,20 @@ export function decideAction(facts: OperatorFacts, order: EntryAction, policy: O
       }
       return { ok: true, move: { ...move, reorders: true } };
   }
+}
+
+function decideChange(facts: OperatorFacts, isAnother: boolean, policy: OperatorPolicy): OperatorVerdict {
+  const { reference } = facts;
+  if (facts.state !== 'held' || !facts.hasOtherId) {
+    const why = `${reference} does not wait for the decision whether it is the same as another line`;
+    return refuse(why, '`order-sync orders show` has what can be done with it');
+  }
+  if (isAnother) return release(facts, policy);
+  if (mayBeBought(facts)) return refuse(`${reference} may have been bought`, 'compare with the list of the supplier');
+  const message = "it is the same purchase as another line of the shop's order; nothing was charged for this one";
+  const error = { code: samePurchase, message };
+  const move = unchanged(facts);
+  return { ok: true, move: { ...move, state: 'cancelled', heldFrom: null, reviewReason: null, error } };
 }
 
 function release(facts: OperatorFacts, policy: OperatorPolicy): OperatorVerdict {

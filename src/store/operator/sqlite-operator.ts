@@ -70,6 +70,10 @@ export class SqliteOperator implements Operator {
            opened_by = excluded.opened_by, probe_at_ms = NULL, probes = 0
          WHERE pauses.reason <> '${pausedByPerson}'`,
       ),
+      hasOtherId: database
+        .prepare<[number], number>('SELECT 1 FROM lines WHERE id = ? AND same_as IS NOT NULL')
+        .pluck(),
+      isOwnPurchase: database.prepare('UPDATE lines SET same_as = NULL WHERE id = ? AND same_as IS NOT NULL'),
       resume: database.prepare('DELETE FROM pauses WHERE scope = ?'),
       forgetEvidence: database.prepare('DELETE FROM scope_evidence WHERE scope = ?'),
     };
@@ -94,6 +98,8 @@ export class SqliteOperator implements Operator {
       const resolvedBy = order.action === 'resolve' ? command.actor : null;
       if (!move.reorders) this.#entries.applyCommand(row, { ...move, reviewReason, resolvedBy }, nowMs);
       if (order.action === 'release') this.#shopHolds.lift(row);
+      const isOwn = order.action === 'release' || (order.action === 'decide_change' && order.isAnother);
+      if (isOwn) this.#statements.isOwnPurchase.run(row.line_id);
       if (order.action === 'resolve') this.#rememberEsims(row, [...(order.iccids ?? []), ...iccidsOf(row, move.units)]);
       this.#audit.record({
         ...command,
@@ -200,6 +206,7 @@ export class SqliteOperator implements Operator {
       plan: row.plan,
       quantity: row.quantity,
       reviewReason: row.review_reason,
+      hasOtherId: this.#statements.hasOtherId.get(row.line_id) !== undefined,
       callOpen: this.#statements.openCall.get(row.id) !== undefined,
       canLookUp: command.lookupFamilies.includes(familyOf(row.operation)) && isOriginKnown,
     };

@@ -8,18 +8,15 @@ import type { Sqlite } from '../sqlite/database.ts';
 import { textsFrom, type EntryRow } from '../sqlite/rows.ts';
 import type { AfterLoss } from '../submission/after-loss.ts';
 import { endedUnbought, type EntryChanges } from '../submission/entry-changes.ts';
+import { ChangedLines, type KnownLine } from './changed-lines.ts';
+import { samePurchase } from '../../core/entry/operator-decision.ts';
 import { isOlder, leastLines, NewestStates, type SeenState } from './newest-states.ts';
 import type { ShopHolds } from './shop-holds.ts';
 import { UnmappedSkus } from './storefront-skus.ts';
 import type { StorefrontLine, StorefrontOrder, StorefrontTaken, UnreadableStorefrontOrder } from './storefronts.ts';
 import { UnreadableFlags } from './unreadable-flags.ts';
 
-interface KnownLine {
-  readonly id: number;
-  readonly line_id: string;
-  readonly extra: string;
-}
-
+type Vanished = { readonly known: KnownLine; readonly rows: readonly EntryRow[] };
 type Flag = NonNullable<StorefrontLine['hold']>;
 
 /** Final states of which no refund asks for anything more. */
@@ -39,6 +36,7 @@ export class StorefrontOrders {
   readonly #unreadable: UnreadableFlags;
   readonly #newest: NewestStates;
   readonly #holds: ShopHolds;
+  readonly #changed: ChangedLines;
   readonly #statements;
 
   constructor(
@@ -53,14 +51,11 @@ export class StorefrontOrders {
     this.#unreadable = new UnreadableFlags(database, parts.lines);
     this.#newest = new NewestStates(database);
     this.#holds = parts.shopHolds;
+    this.#changed = new ChangedLines(database, parts.afterLoss);
     this.#statements = {
       line: database.prepare<[string, string, string], KnownLine>(
-        `SELECT l.id, l.line_id, l.extra FROM lines l JOIN requests r ON r.id = l.request_id
+        `SELECT l.id, l.line_id, l.extra, l.same_as FROM lines l JOIN requests r ON r.id = l.request_id
          WHERE r.source = ? AND r.order_id = ? AND l.line_id = ?`,
-      ),
-      linesOfShop: database.prepare<[string, string], KnownLine>(
-        `SELECT l.id, l.line_id, l.extra FROM lines l JOIN requests r ON r.id = l.request_id
-         WHERE r.source = ? AND r.order_id = ? AND json_extract(l.extra, '$.sku') IS NOT NULL`,
       ),
       flag: database.prepare<[string, string, string], { line_id: string | null; code: string }>(
         `SELECT line_id, code FROM rejections WHERE file_id IS NULL AND source = ? AND order_id = ?
@@ -91,7 +86,11 @@ export class StorefrontOrders {
       this.#unmapped.seen(order, skus);
     }
     taken.flagged += this.#flagUnreadable(order);
-    for (const line of lines) this.#takeLine(order, line, taken);
+    // New lines first: one of them may stand for a line that has vanished, of which nothing is refunded then.
+    const isKnown = new Map(lines.map((line) => [line, this.#knownLine(order, line.lineId) !== undefined]));
+    for (const line of lines.toSorted((a, b) => Number(isKnown.get(a)) - Number(isKnown.get(b)))) {
+      this.#takeLine(order, line, taken);
+    }
     if (seen !== null && order.lines !== null) this.#takeRemoved(order, lines, taken);
     const { source, orderId, state } = order;
     if (state === 'closed' || state === 'deleted') this.#lines.takeBackFlags({ source, orderId, lineId: null });
@@ -108,7 +107,7 @@ export class StorefrontOrders {
       this.#newest.rememberUnread({ source, orderId, modifiedMs, nowMs });
     }
     // The next state that can be read releases them, or says why not.
-    for (const known of this.#statements.linesOfShop.all(source, orderId)) {
+    for (const known of this.#changed.linesOf({ source, orderId })) {
       this.#holds.apply(known.id, { why: whyUnreadOrder, stillWhy: null }, nowMs);
     }
     return this.#unreadable.setOrder({ ...order, orderId });
@@ -156,11 +155,10 @@ export class StorefrontOrders {
 
   /** Holds what is unsent of lines that the newest state does not allow to buy, and releases what it allows again. */
   #applyHolds(order: StorefrontOrder, taken: Counts): void {
-    const { source, orderId, nowMs, lines } = order;
+    const { nowMs } = order;
     const ofOrder = whyOrderIsNotBought(order);
-    const present = new Map((lines ?? []).map((line) => [line.lineId, line]));
-    for (const known of this.#statements.linesOfShop.all(source, orderId)) {
-      const line = present.get(known.line_id);
+    for (const known of this.#changed.linesOf(order)) {
+      const line = this.#changed.lineNow(order, known);
       const isUnknown = line === undefined && this.#mayBePresent(order, known);
       const why = ofOrder ?? (isUnknown ? whyUnreadLine : whyLineIsNotBought(order, line, factsFrom(known.extra)));
       const { held, released } = this.#holds.apply(known.id, { why, stillWhy: line?.hold?.rule ?? null }, nowMs);
@@ -174,6 +172,7 @@ export class StorefrontOrders {
   #takeLine(order: StorefrontOrder, line: StorefrontLine, taken: Counts): void {
     const known = this.#knownLine(order, line.lineId);
     if (known !== undefined) {
+      if (line.remaining === 0 && this.#changed.lineNow(order, known) !== line) return;
       this.#entries.takeBack(known.id, line.remaining === 0);
       this.#takeKnownLine(order, line, known, taken);
       return;
@@ -189,17 +188,36 @@ export class StorefrontOrders {
       if (hold !== null && this.#flag(order, lineId, hold)) taken.flagged += 1;
       return;
     }
+    const old = this.#vanished(order, line, taken);
     this.#lines.insertNew({ ...buy, lineNumber: null }, order.nowMs);
     // A person who was told that the line was not bought may have bought it elsewhere since.
     const told = this.#statements.flag.get(order.source, order.orderId, lineId);
-    if (told === undefined) taken.accepted += 1;
+    if (old !== null) this.#holdNewLine(order, lineId, whyChanged(old), taken, old.known);
+    else if (told === undefined) taken.accepted += 1;
     else this.#holdNewLine(order, lineId, whyFlagged(told.code), taken);
   }
 
+  /**
+   * The line that vanished and that a new one may stand for. A line of which nothing was bought yet is cancelled, because
+   * the new one takes its place; then there is none.
+   */
+  #vanished(order: StorefrontOrder, line: StorefrontLine, taken: Counts): Vanished | null {
+    const found = this.#changed.vanishedFor(order, line).filter(({ known }) => !this.#mayBePresent(order, known));
+    const bought = found.find(({ rows }) => !this.#changed.canBeReplaced(rows));
+    const [old] = found;
+    if (bought !== undefined || old === undefined) return bought ?? null;
+    const why = `the storefront's order has the line ${line.lineId} in its place`;
+    for (const row of old.rows) this.#entries.cancel(row, why, order.nowMs);
+    this.#record(order, 'cancel', old.rows, why);
+    taken.takenBack += old.rows.length;
+    return null;
+  }
+
   /** A line that could be bought now, and that a person must release. */
-  #holdNewLine(order: StorefrontOrder, lineId: string, why: string, taken: Counts): void {
+  #holdNewLine(order: StorefrontOrder, lineId: string, why: string, taken: Counts, old?: KnownLine): void {
     const known = this.#knownLine(order, lineId);
     assert(known !== undefined, `the line ${lineId} was inserted`);
+    if (old !== undefined) this.#changed.markSame(known, old);
     for (const row of this.#statements.entries.all(known.id)) {
       this.#entries.hold(row, { why, by: null }, order.nowMs);
       taken.flagged += 1;
@@ -209,6 +227,9 @@ export class StorefrontOrders {
   #takeKnownLine(order: StorefrontOrder, line: StorefrontLine, known: KnownLine, taken: Counts): void {
     const { lineId, sku, remaining, buy, hold } = line;
     const was = factsFrom(known.extra);
+    const boughtAs = this.#changed.boughtAs(known);
+    // A person said that it is the same purchase: it speaks for the line that was bought.
+    if (boughtAs !== null) return this.#takeKnownLine(order, { ...line, lineId: boughtAs.line_id }, boughtAs, taken);
     if ((buy ?? hold) !== null && this.#wasCancelledByShop(known)) {
       const rule = `was taken back before it was bought, and the shop's order is paid for ${remaining} of "${sku}" now: nothing was bought`;
       if (this.#flag(order, lineId, hold ?? flagOf('paid_after_taken_back', rule))) taken.flagged += 1;
@@ -229,8 +250,9 @@ export class StorefrontOrders {
   /** A line that was removed from the shop's order is treated as refunded. */
   #takeRemoved(order: StorefrontOrder, lines: readonly StorefrontLine[], taken: Counts): void {
     const present = new Set(lines.map((line) => line.lineId));
-    for (const known of this.#statements.linesOfShop.all(order.source, order.orderId)) {
+    for (const known of this.#changed.linesOf(order)) {
       if (present.has(known.line_id) || this.#mayBePresent(order, known)) continue;
+      if (this.#changed.lineNow(order, known) !== undefined) continue;
       this.#entries.takeBack(known.id, true);
       const was = factsFrom(known.extra);
       const removed = { lineId: known.line_id, sku: was.sku, isMapped: true, remaining: 0, buy: null, hold: null };
@@ -289,7 +311,8 @@ export class StorefrontOrders {
   /** Whether nothing of the line was bought because the shop, or its caller, took all of it back. */
   #wasCancelledByShop(known: KnownLine): boolean {
     const rows = this.#statements.entries.all(known.id).filter((row) => row.replaced === 0);
-    return rows.every((row) => row.state === 'cancelled' && row.error_code !== 'cancelled_by_person');
+    const byPerson = ['cancelled_by_person', samePurchase];
+    return rows.every((row) => row.state === 'cancelled' && !byPerson.includes(row.error_code ?? ''));
   }
 
   /** Lowers an entry that was surely not sent yet to what is left. False when it cannot be lowered. */
@@ -372,6 +395,11 @@ const paidAndNot = flagOf(
 const untilCorrected = 'it is bought when the storefront shows it corrected';
 const whyUnreadLine = `the line cannot be read in the newest state of the storefront's order, so nobody knows what changed: ${untilCorrected}`;
 const whyUnreadOrder = `the newest state of the storefront's order cannot be read: ${untilCorrected}`;
+
+function whyChanged({ known, rows }: Vanished): string {
+  const references = rows.map((row) => row.reference).join(', ');
+  return `the line ${known.line_id} with the same SKU vanished from the order, and was ordered under ${references}: is it one purchase? \`orders resolve --same\` buys nothing for this line, \`--another\` buys it, too`;
+}
 
 function whyFlagged(code: string): string {
   return `it was flagged before as ${code}, and nothing was bought: somebody may have delivered it since. Release it to buy it, or cancel it`;

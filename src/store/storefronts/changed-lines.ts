@@ -1,0 +1,91 @@
+import type { Sqlite } from '../sqlite/database.ts';
+import type { EntryRow } from '../sqlite/rows.ts';
+import type { AfterLoss } from '../submission/after-loss.ts';
+import { samePurchase } from '../../core/entry/operator-decision.ts';
+import type { StorefrontLine, StorefrontOrder } from './storefronts.ts';
+
+/** A line of a shop's order that is in the outbox. */
+export interface KnownLine {
+  readonly id: number;
+  readonly line_id: string;
+  readonly extra: string;
+  readonly same_as: number | null;
+}
+
+/**
+ * Lines that vanished from a shop's order, and new ones with the same SKU. Staff who remove a line and add it again mean one
+ * purchase, and the shop gives it another id. Every method is called inside a transaction.
+ */
+export class ChangedLines {
+  readonly #afterLoss: AfterLoss;
+  readonly #statements;
+
+  constructor(database: Sqlite, afterLoss: AfterLoss) {
+    this.#afterLoss = afterLoss;
+    this.#statements = {
+      ofShop: database.prepare<[string, string], KnownLine>(
+        `SELECT l.id, l.line_id, l.extra, l.same_as FROM lines l JOIN requests r ON r.id = l.request_id
+         WHERE r.source = ? AND r.order_id = ? AND json_extract(l.extra, '$.sku') IS NOT NULL`,
+      ),
+      byId: database.prepare<[number], KnownLine>('SELECT id, line_id, extra, same_as FROM lines WHERE id = ?'),
+      standIns: database.prepare<[number], string>('SELECT line_id FROM lines WHERE same_as = ?').pluck(),
+      markSame: database.prepare('UPDATE lines SET same_as = :oldId WHERE id = :newId'),
+      entries: database.prepare<[number], EntryRow>(
+        'SELECT * FROM entries WHERE line_id = ? AND replaced = 0 ORDER BY id',
+      ),
+    };
+  }
+
+  /** The lines of an order that were taken in for its shop. */
+  linesOf({ source, orderId }: Pick<StorefrontOrder, 'source' | 'orderId'>): readonly KnownLine[] {
+    return this.#statements.ofShop.all(source, orderId);
+  }
+
+  /** The line of the newest state that stands for a known one: its own, or one that came in its place. */
+  lineNow(order: StorefrontOrder, known: KnownLine): StorefrontLine | undefined {
+    const own = order.lines?.find(({ lineId }) => lineId === known.line_id);
+    if (own !== undefined && own.remaining > 0) return own;
+    const ids = this.#statements.standIns.all(known.id);
+    return order.lines?.find(({ lineId, remaining }) => remaining > 0 && ids.includes(lineId)) ?? own;
+  }
+
+  /** The line that was bought in the place of this one, as a person said; null: it is a purchase of its own. */
+  boughtAs(known: KnownLine): KnownLine | null {
+    if (known.same_as === null) return null;
+    const isSame = this.#statements.entries.all(known.id).every(({ error_code }) => error_code === samePurchase);
+    return isSame ? (this.#statements.byId.get(known.same_as) ?? null) : null;
+  }
+
+  /** The lines with the SKU of a new one of which the customer keeps nothing any more, and for which no other line stands. */
+  vanishedFor(
+    order: StorefrontOrder,
+    line: StorefrontLine,
+  ): readonly { known: KnownLine; rows: readonly EntryRow[] }[] {
+    return this.linesOf(order)
+      .filter((known) => skuOf(known) === line.sku && (this.lineNow(order, known)?.remaining ?? 0) === 0)
+      .map((known) => ({ known, rows: this.#statements.entries.all(known.id).filter((row) => !endedByItself(row)) }))
+      .filter(({ rows }) => rows.length > 0);
+  }
+
+  /** Whether nothing of a line is bought yet, and nobody held it: then the new line can take its place. */
+  canBeReplaced(rows: readonly EntryRow[]): boolean {
+    return rows.every(
+      (row) => !(row.state === 'held' && row.held_by === null) && this.#afterLoss.isSurelyUnbought(row),
+    );
+  }
+
+  markSame(newLine: KnownLine, old: KnownLine): void {
+    this.#statements.markSame.run({ newId: newLine.id, oldId: old.id });
+  }
+}
+
+function skuOf(known: KnownLine): string {
+  const facts: { sku?: string } = JSON.parse(known.extra);
+  return facts.sku ?? '';
+}
+
+/** Ended without a purchase that still counts, and not because a person wanted that: the new line is bought on its own. */
+function endedByItself(row: EntryRow): boolean {
+  if (row.state === 'cancelled') return row.error_code !== 'cancelled_by_person';
+  return row.state === 'rejected' || row.state === 'expired' || row.state === 'refunded';
+}

@@ -73,7 +73,8 @@ describe('any request body', () => {
       }),
       { numRuns: Math.ceil(runs / 2) },
     );
-    expect(bought()).toEqual([]);
+    // What has a state that nobody knows is held for a person.
+    expect(bought().filter((entry) => !entry.endsWith(' held'))).toEqual([]);
     await fc.assert(
       fc.asyncProperty(input(shops), ([shop, body]) => deliver(shop, body)),
       { numRuns: Math.ceil(runs / 2) },

@@ -8,7 +8,7 @@ import { mutants } from './mutants.ts';
 
 const { values } = parseArgs({
   options: {
-    seeds: { type: 'string', default: '1000' },
+    seeds: { type: 'string', default: '10000' },
     only: { type: 'string' },
     workers: { type: 'string', default: '2' },
     /** Writes the table into docs/reliability.md. */

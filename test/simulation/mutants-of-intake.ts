@@ -39,8 +39,8 @@ export const mutantsOfIntake: readonly Mutant[] = [
     file: ingest,
     changes: [
       [
-        "      if (checked.kind === 'line') lines.push(checked.line);",
-        "      if (checked.kind === 'line' && context.begun.size + lines.length === 0) continue;\n      if (checked.kind === 'line') lines.push(checked.line);",
+        "      if (checked.kind === 'line') lines.push(withSkuRules(",
+        "      if (checked.kind === 'line' && context.begun.size + lines.length === 0) continue;\n      if (checked.kind === 'line') lines.push(withSkuRules(",
       ],
       ['    begun.add(id);\n', '    if (starts === 1) begun.add(id);\n'],
     ],

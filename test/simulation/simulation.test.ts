@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { sweep } from './crash-sweep.ts';
+import { mutants } from './mutants.ts';
 import { runSeed } from './run-seed.ts';
 import { scenarios } from './scenarios.ts';
 import { SimDisk } from './sim-disk.ts';
@@ -29,6 +32,14 @@ describe('the whole worker on simulated time, against an API with random reading
       const { runs, failures } = await sweep(scenario, disk, false);
       expect(failures).toEqual([]);
       expect(runs).toBeGreaterThan(50);
+    },
+  );
+
+  it.each(mutants.map((mutant) => [mutant.name, mutant] as const))(
+    'the planted bug changes what is in the program: %s',
+    (_name, mutant) => {
+      const text = readFileSync(join(import.meta.dirname, '../../src', mutant.file), 'utf8');
+      expect(mutant.changes.filter(([found]) => !text.includes(found))).toEqual([]);
     },
   );
 

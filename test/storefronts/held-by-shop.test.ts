@@ -78,6 +78,18 @@ describe('an unsent line whose order is not paid any more', () => {
     expect((await tryToSend(shops))?.purpose).toBe('submit');
   });
 
+  it('does not make the line behind it wait for another claim', async () => {
+    const shops = await startShops();
+    await shops.woo(wooOrder());
+    const attempt = await open(shops);
+    await shops.woo(wooOrder(onHold, 1));
+    // Its call ended without a purchase, so it is due again; an order of another customer comes after it.
+    await shops.outbox.store.submission.closeAttempt(close(attempt, { ...emptyBalance, dueAtMs: 0 }));
+    await shops.woo(wooOrder({ id: 728, number: '728', line_items: [{ id: 316, sku: 'STEAM-20', quantity: 1 }] }));
+    const next = await tryToSend(shops);
+    expect([next?.entry.quantity, states(shops)]).toEqual([1, ['held', 'sending']]);
+  });
+
   it('is not sent in parts either, nor under its own reference after an unknown outcome', async () => {
     const shops = await startShops();
     await shops.woo(wooOrder());

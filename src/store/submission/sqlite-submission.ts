@@ -193,9 +193,10 @@ export class SqliteSubmission implements Submission {
   #nextToSend(claim: AttemptClaim, paused: PausedScopes): EntryRow | null {
     const again = this.#nextToSendAgain(claim, paused);
     if (again !== null) return again;
-    const next = this.#nextNew(claim, paused);
-    if (next === null || this.#isHeldByShop(next, claim)) return null;
-    if (!this.#afterLoss.mayHaveSent(next)) return next;
+    let next = this.#nextNew(claim, paused);
+    // Each is held and leaves the queue: those behind it do not wait for the next claim.
+    while (next !== null && this.#isHeldByShop(next, claim)) next = this.#nextNew(claim, paused);
+    if (next === null || !this.#afterLoss.mayHaveSent(next)) return next;
     // A lost outbox may have sent it: its outcome is unknown from now on. One at a time, because their number is limited.
     this.#entries.recover(next, claim.nowMs);
     return this.#nextToSendAgain(claim, paused);

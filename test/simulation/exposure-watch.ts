@@ -5,6 +5,8 @@ import type { OpenAttempt } from '../../src/store/submission/submission.ts';
 const ofProduct = 2;
 /** So many orders of a family are open before one was delivered. */
 const ofFamily = 2;
+/** A worker that begins a call knows what was due so long ago. */
+const knownMs = 5;
 
 interface OpenEntry {
   readonly reference: string;
@@ -29,6 +31,7 @@ interface TriedPause {
 export class ExposureWatch {
   readonly #violate: (invariant: string, sentence: string) => void;
   readonly #totalLimit: () => number;
+  readonly #mostCalls: () => number;
   /** References on which a person has acted: these are not counted. */
   readonly #isTouched: (reference: string) => boolean;
   /** What the wall clock shows; null where it was set in this run. */
@@ -39,11 +42,14 @@ export class ExposureWatch {
   constructor(options: {
     violate: (invariant: string, sentence: string) => void;
     totalLimit: () => number;
+    /** The most calls that the worker may make at a time in this run. */
+    mostCalls: () => number;
     isTouched: (reference: string) => boolean;
     wallMs: () => number | null;
   }) {
     this.#violate = options.violate;
     this.#totalLimit = options.totalLimit;
+    this.#mostCalls = options.mostCalls;
     this.#isTouched = options.isTouched;
     this.#wallMs = options.wallMs;
   }
@@ -99,8 +105,25 @@ export class ExposureWatch {
     return scope === product || (database.prepare<[string, string], number>(sql).pluck().get(scope, product) ?? 0) > 0;
   }
 
+  /** Beside an order that was due before, lookups have a third of the calls. */
+  #checkShareOfLookups(openedAtMs: number, database: Database): void {
+    const share = Math.max(1, Math.floor(this.#mostCalls() / 3));
+    const sql = `SELECT count(*) FROM attempts WHERE closed_at_ms IS NULL AND purpose = 'lookup'`;
+    const lookups = database.prepare<[], number>(sql).pluck().get() ?? 0;
+    if (lookups <= share || this.#wallMs() === null) return;
+    const due = database
+      .prepare<[number, number], string>(
+        `SELECT reference FROM entries WHERE state IN ('pending', 'waiting') AND due_at_ms < ? AND updated_at_ms < ?`,
+      )
+      .pluck()
+      .get(openedAtMs - knownMs, openedAtMs - knownMs);
+    if (due !== undefined)
+      this.#violate('I40', `${lookups} lookups are under way although ${due} is due: their share is ${share}`);
+  }
+
   /** A call for this entry begins: its attempt is on disk. */
-  opened({ entry, purpose }: OpenAttempt, database: Database): void {
+  opened({ entry, purpose, openedAtMs }: OpenAttempt, database: Database): void {
+    if (purpose === 'lookup') this.#checkShareOfLookups(openedAtMs, database);
     if (purpose !== 'submit' || entry.outcomeUnknown) return;
     const open = database
       .prepare<[], OpenEntry>(

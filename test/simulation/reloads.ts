@@ -13,6 +13,7 @@ export class Reloads {
   settings: WorkerSettings;
   /** No more outcomes are unknown than that, at any time. */
   mostUnknownOutcomes: number;
+  readonly mostCalls: number;
   readonly #plan: RunPlan;
   readonly #time: VirtualTime;
   readonly #arrivals: Arrivals;
@@ -41,6 +42,7 @@ export class Reloads {
     this.#atApi = options.plan.settings.limits;
     const all = [options.plan.settings, ...options.plan.reloads];
     this.mostUnknownOutcomes = Math.max(...all.map((it) => it.maxUnknownOutcomes));
+    this.mostCalls = Math.max(...all.map((it) => it.concurrency));
   }
 
   begin(): void {

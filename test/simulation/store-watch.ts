@@ -90,6 +90,7 @@ export class StoreWatch {
     violate: (invariant: string, sentence: string) => void;
     trace: (what: string) => void;
     unknownLimit: () => number;
+    mostCalls: () => number;
     freeBytes: () => number;
     onCrashedCall: (subject: string) => void;
     onFulfilled: (operation: Operation) => void;
@@ -115,6 +116,7 @@ export class StoreWatch {
       violate,
       isTouched: (it) => touched.has(it),
       totalLimit: unknownLimit,
+      mostCalls: options.mostCalls,
       wallMs: options.wallMs,
     });
     this.#evidence = new EvidenceWatch({ violate, isTouched: (it) => touched.has(it) });

@@ -162,6 +162,7 @@ export class World {
       violate,
       trace,
       unknownLimit: () => this.#reloads.mostUnknownOutcomes,
+      mostCalls: () => this.#reloads.mostCalls,
       touched: this.operator.touched,
       onUnreachable: () => this.wire.calls.pausedAsUnreachable(),
       wallMs: () => (plan.wallJumps.length > 0 ? null : this.#clocks.wallOffsetMs + this.time.nowMs),

@@ -77,11 +77,11 @@ describe('read-back of a shop that fails', () => {
         return true;
       },
     ],
-    ['does not answer', 'unreachable', /no complete answer within 300 ms/, () => true],
+    ['does not answer', 'unreachable', /no complete answer within 1500 ms/, () => true],
     [
       'never ends its answer',
       'unreachable',
-      /no complete answer within 300 ms/,
+      /no complete answer within 1500 ms/,
       (_, r) => {
         r.writeHead(200).write('[');
         return true;
@@ -93,7 +93,7 @@ describe('read-back of a shop that fails', () => {
       const stub = await shopWith(25);
       stub.misbehave = nth(2, fault);
       const { run, bought, watermark, log, readBack } = await readBackOf('woocommerce', stub, {
-        rest: { timeouts: { connectMs: 2000, totalMs: 300 } },
+        rest: { timeouts: { connectMs: 2000, totalMs: 1500 } },
       });
       const failed = await run();
       expect(failed).toMatchObject({ complete: false, pages: 1, accepted: 10 });

@@ -154,6 +154,19 @@ describe('a deleted order of a shop', () => {
     expect([states(shops), shops.flagged()]).toEqual([['cancelled'], ['315 paid_after_taken_back']]);
   });
 
+  it('is flagged again when what was flagged and corrected happens again', async () => {
+    const shops = await startShops();
+    const closed = { status: 'cancelled' };
+    await shops.woo(wooOrder(closed, 1));
+    await shops.woo(wooOrder({}, 1));
+    expect([states(shops), shops.flagged()]).toEqual([[], ['315 paid_and_closed']]);
+    await shops.woo(wooOrder({}, 2));
+    expect([states(shops), shops.flagged()]).toEqual([['pending'], []]);
+    await shops.woo(wooOrder(closed, 3));
+    expect((await shops.woo(wooOrder({}, 3))).json).toMatchObject({ result: 'older_than_known', flagged: 1 });
+    expect([states(shops), shops.flagged()]).toEqual([['cancelled'], ['315 paid_and_closed']]);
+  });
+
   it('needs its topic, and a body with nothing but its id', async () => {
     const shops = await startShops();
     await shops.woo(wooOrder());

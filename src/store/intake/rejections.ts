@@ -22,12 +22,14 @@ export class RejectionTable {
          VALUES (:fileId, :lineNumber, :source, :orderId, :lineId, :product, :code, :field, :rule, :value, :nowMs)
          ON CONFLICT DO NOTHING`,
       ),
-      findFlag: database.prepare<unknown[], { id: number; takenBack: number }>(
-        `SELECT id, taken_back AS takenBack FROM rejections WHERE file_id IS NULL AND source = :source AND order_id = :orderId AND line_id IS :lineId
+      findFlag: database.prepare<unknown[], { id: number; isOver: number }>(
+        `SELECT id, taken_back = 1 OR corrected_at_ms IS NOT NULL AS isOver FROM rejections WHERE file_id IS NULL AND source = :source AND order_id = :orderId AND line_id IS :lineId
          AND code = :code AND rule = :rule`,
       ),
       // It happened again, so an earlier acknowledgement does not cover it.
-      reopen: database.prepare('UPDATE rejections SET taken_back = 0, acknowledged_at_ms = NULL WHERE id = ?'),
+      reopen: database.prepare(
+        'UPDATE rejections SET taken_back = 0, corrected_at_ms = NULL, acknowledged_at_ms = NULL WHERE id = ?',
+      ),
       // Whether it was paid or closed last, nobody knows: only a person ends that.
       takeBack: database.prepare(
         `UPDATE rejections SET taken_back = 1 WHERE file_id IS NULL AND source = :source AND order_id = :orderId
@@ -69,11 +71,11 @@ export class RejectionTable {
     return this.#statements.insert.run({ ...rejection, product, fileId, nowMs }).changes === 1;
   }
 
-  /** Finds what is flagged about an order, and opens it again where the shop had taken it back meanwhile. */
+  /** Finds what is flagged about an order, and opens it again where the shop had taken it back or corrected it meanwhile. */
   reopenFlag(rejection: NewRejection): 'unknown' | 'open' | 'reopened' {
     const flag = this.#statements.findFlag.get(rejection);
     if (flag === undefined) return 'unknown';
-    if (flag.takenBack === 0) return 'open';
+    if (flag.isOver === 0) return 'open';
     this.#statements.reopen.run(flag.id);
     return 'reopened';
   }

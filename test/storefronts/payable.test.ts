@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { close, emptyBalance, fulfilled } from '../support/outbox.ts';
-import { shopifyOrder, type Shops, startShops, wooOrder } from './storefront-shops.ts';
+import { type OpenShops, openShops, shopifyOrder, wooOrder } from './storefront-shops.ts';
 
 type Changes = Record<string, unknown>;
 /** What a status means: see `StorefrontOrder.state`. */
@@ -8,22 +8,20 @@ type Meaning = 'unpaid' | 'on_hold' | 'unknown_status' | 'paid' | 'closed' | 'de
 
 const line = (id: number, quantity = 2) => ({ id, sku: 'STEAM-20', quantity, properties: [], meta_data: [] });
 
-const deletion = { woo: { 'X-WC-Webhook-Topic': 'order.deleted' }, shopify: { 'X-Shopify-Topic': 'orders/delete' } };
-
 /** Each platform with one line (11) of two gift cards. */
 const platforms = {
   woocommerce: {
     source: 'woo',
-    deliver: (shops: Shops, changes: Changes, minute: number) =>
+    deliver: (shops: OpenShops, changes: Changes, minute: number) =>
       shops.woo(wooOrder({ line_items: [line(11)], ...changes }, minute)),
-    remove: (shops: Shops) => shops.woo({ id: 727 }, deletion.woo),
+    remove: (shops: OpenShops) => shops.woo({ id: 727 }, 'order.deleted'),
     orderId: '727',
   },
   shopify: {
     source: 'shopify',
-    deliver: (shops: Shops, changes: Changes, minute: number) =>
+    deliver: (shops: OpenShops, changes: Changes, minute: number) =>
       shops.shopify(shopifyOrder({ line_items: [line(11)], ...changes }, minute)),
-    remove: (shops: Shops) => shops.shopify({ id: 5_678_901_234_567 }, deletion.shopify),
+    remove: (shops: OpenShops) => shops.shopify({ id: 5_678_901_234_567 }, 'orders/delete'),
     orderId: '5678901234567',
   },
 } as const;
@@ -75,26 +73,26 @@ const shopifyStatuses = financialStatuses.flatMap(([financial_status, meaning]):
 /** When the status comes, and what brings a paid order there. */
 const moments = {
   before: async () => undefined,
-  pending: async (shops: Shops, platform: Platform) => void (await platform.deliver(shops, {}, 0)),
-  waiting: async (shops: Shops, platform: Platform) => {
+  pending: async (shops: OpenShops, platform: Platform) => void (await platform.deliver(shops, {}, 0)),
+  waiting: async (shops: OpenShops, platform: Platform) => {
     await platform.deliver(shops, {}, 0);
     await shops.outbox.store.submission.closeAttempt(close(await open(shops), emptyBalance));
   },
-  sent: async (shops: Shops, platform: Platform) => {
+  sent: async (shops: OpenShops, platform: Platform) => {
     await platform.deliver(shops, {}, 0);
     await open(shops);
   },
-  delivered: async (shops: Shops, platform: Platform) => {
+  delivered: async (shops: OpenShops, platform: Platform) => {
     await platform.deliver(shops, {}, 0);
     await shops.outbox.store.submission.closeAttempt(close(await open(shops), fulfilled));
   },
 };
 type Moment = keyof typeof moments;
 
-const open = ({ outbox }: Shops) => outbox.opened({ nowMs: Date.now() });
-const nextToSend = ({ outbox }: Shops) =>
+const open = ({ outbox }: OpenShops) => outbox.opened({ nowMs: Date.now() });
+const nextToSend = ({ outbox }: OpenShops) =>
   outbox.store.submission.openAttempt(outbox.claim({ nowMs: Date.now() + 1000 }));
-const states = (shops: Shops) => shops.bought().map((text) => text.split(' ').at(-1));
+const states = (shops: OpenShops) => shops.bought().map((text) => text.split(' ').at(-1));
 
 const whyHeld = /^11 the storefront's order (?:is|has the status) "/;
 const told = '11 refunded_in_storefront';
@@ -126,11 +124,11 @@ describe('an order of a shop', () => {
   it.each([...casesOf(platforms.woocommerce, wooStatuses), ...casesOf(platforms.shopify, shopifyStatuses)])(
     'of %s that is %s when its line is: %s',
     async (_source, _name, moment, platform, changes, meaning) => {
-      const shops = await startShops();
+      const shops = await openShops();
       await moments[moment](shops, platform);
       const deliver = () => (changes === null ? platform.remove(shops) : platform.deliver(shops, changes, 1));
       const answer = await deliver();
-      expect([answer.status, answer.json.result]).toEqual([200, meaning]);
+      expect(answer).toMatchObject({ kind: 'taken', order: { state: meaning }, taken: { stale: false } });
       expect([states(shops), shops.flagged()]).toEqual(expected(meaning, moment));
       const reasons = states(shops).includes('held') ? shops.reasons() : [];
       expect(reasons.filter((text) => !whyHeld.test(text))).toEqual([]);

@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { Settlement } from '../../src/core/decision/settlement.ts';
 import { answer as delivered, close, emptyBalance, fulfilled, nothing } from '../support/outbox.ts';
-import { shopifyOrder, type Shops, startShops, wooOrder, writeLongAgo } from './storefront-shops.ts';
+import {
+  type OpenShops,
+  openShops,
+  type Shops,
+  shopifyOrder,
+  startShops,
+  wooOrder,
+  writeLongAgo,
+} from './storefront-shops.ts';
 
 const iccid = '8999901000000000013';
 const modes = ['review', 'cancel_esim', 'ignore'] as const;
@@ -11,7 +19,7 @@ type Mode = (typeof modes)[number];
 const platforms = {
   woocommerce: {
     source: 'woo',
-    deliver: (shops: Shops, body: Record<string, unknown>) => shops.woo(body),
+    deliver: (shops: OpenShops, body: Record<string, unknown>) => shops.woo(body),
     order: (changes: Record<string, unknown> = {}, minute = 0) =>
       wooOrder({ line_items: items({ 11: 2, 12: 1 }), ...changes }, minute),
     refunded: { status: 'refunded' },
@@ -19,7 +27,7 @@ const platforms = {
   },
   shopify: {
     source: 'shopify',
-    deliver: (shops: Shops, body: Record<string, unknown>) => shops.shopify(body),
+    deliver: (shops: OpenShops, body: Record<string, unknown>) => shops.shopify(body),
     order: (changes: Record<string, unknown> = {}, minute = 0) =>
       shopifyOrder({ line_items: items({ 11: 2, 12: 1 }), ...changes }, minute),
     refunded: { financial_status: 'refunded' },
@@ -39,10 +47,10 @@ function items(quantities: Record<number, number>): object[] {
   }));
 }
 
-const start = (onRefund: Mode): Promise<Shops> => startShops({ woo: { onRefund }, shopify: { onRefund } });
+const start = (onRefund: Mode): Promise<OpenShops> => openShops({ woo: { onRefund }, shopify: { onRefund } });
 
 /** Delivers the gift card and the eSIM. */
-async function deliverBoth({ outbox }: Shops): Promise<void> {
+async function deliverBoth({ outbox }: OpenShops): Promise<void> {
   const card = await outbox.opened({ nowMs: Date.now() });
   await outbox.store.submission.closeAttempt(close(card, fulfilled));
   const esim = await outbox.opened({ nowMs: Date.now() });
@@ -206,8 +214,8 @@ describe.each(both.map((platform) => [platform.source, platform] as const))(
         close(await shops.outbox.opened({ nowMs: Date.now() }), fulfilled),
       );
       const closed = order({ line_items: items({ 11: 3 }), ...refunded }, 1);
-      expect((await deliver(shops, closed)).json).toMatchObject({ taken_back: 2, flagged: 1 });
-      expect((await deliver(shops, closed)).json).toMatchObject({ taken_back: 0, flagged: 0 });
+      expect(await deliver(shops, closed)).toMatchObject({ taken: { takenBack: 2, flagged: 1 } });
+      expect(await deliver(shops, closed)).toMatchObject({ taken: { takenBack: 0, flagged: 0 } });
       expect(shops.bought().map((text) => text.split(' ').at(-1))).toEqual([
         'rejected',
         'fulfilled',

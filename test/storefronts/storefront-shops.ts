@@ -1,9 +1,15 @@
 import { createHmac } from 'node:crypto';
 import { utimesSync, writeFileSync } from 'node:fs';
+import { pino } from 'pino';
+import { onTestFinished } from 'vitest';
 import type { EntryAction } from '../../src/core/entry/operator-decision.ts';
+import { parseExactJson } from '../../src/core/exact-json.ts';
+import { SystemClock } from '../../src/ops/system-clock.ts';
+import { type ShopHandler, StorefrontIntake } from '../../src/storefronts/storefront-intake.ts';
 import type { ShopifyShop } from '../../src/storefronts/shopify/settings.ts';
 import type { WooCommerceShop } from '../../src/storefronts/woocommerce/settings.ts';
 import { type Answer, type RunningIntake, startIntake } from '../intake/http/running-intake.ts';
+import { Outbox } from '../support/outbox.ts';
 import { boughtIn, flaggedIn, shopifyShop, wooCommerceShop, writeSkuMap } from './shop-settings.ts';
 
 export const wooSecret = 'woo-secret-of-this-year';
@@ -16,11 +22,10 @@ export function writeLongAgo(path: string, content: string): void {
   utimesSync(path, Date.now() / 1000 - 60, Date.now() / 1000 - 60);
 }
 
-export interface Shops extends RunningIntake {
+/** An outbox that takes in the orders of two shops. */
+export interface ShopOutbox {
+  readonly outbox: Outbox;
   readonly skuFile: string;
-  /** Delivers to the WooCommerce shop, signed as WooCommerce documents it: base64 of HMAC-SHA256 of the raw body. */
-  readonly woo: (body: unknown, headers?: Record<string, string>, secret?: string) => Promise<Answer>;
-  readonly shopify: (body: unknown, headers?: Record<string, string>, secret?: string) => Promise<Answer>;
   /** `line quantity product state` of each entry in the outbox. */
   readonly bought: () => readonly string[];
   /** `line code` of everything that is flagged for review. */
@@ -29,37 +34,87 @@ export interface Shops extends RunningIntake {
   readonly reasons: () => readonly string[];
 }
 
-export async function startShops(
-  changes: { woo?: Partial<WooCommerceShop>; shopify?: Partial<ShopifyShop> } = {},
-): Promise<Shops> {
-  const skuFile = writeSkuMap();
-  const running = await startIntake({
-    shops: [
-      wooCommerceShop({ skuMap: skuFile, source: 'woo', secrets: [wooOldSecret, wooSecret], ...changes.woo }),
-      shopifyShop({ skuMap: skuFile, source: 'shopify', secrets: [shopifySecret], ...changes.shopify }),
-    ],
-  });
-  const deliver = async (path: string, header: string, secret: string, body: unknown, more: Record<string, string>) => {
-    const text = typeof body === 'string' ? body : JSON.stringify(body);
-    const signature = createHmac('sha256', secret).update(Buffer.from(text)).digest('base64');
-    return await running.call('POST', path, { 'content-type': 'application/json', [header]: signature, ...more }, text);
-  };
-  const { read } = running.outbox.store;
+export interface Shops extends RunningIntake, ShopOutbox {
+  /** Delivers to the WooCommerce shop, signed as WooCommerce documents it: base64 of HMAC-SHA256 of the raw body. */
+  readonly woo: (body: unknown, headers?: Record<string, string>, secret?: string) => Promise<Answer>;
+  readonly shopify: (body: unknown, headers?: Record<string, string>, secret?: string) => Promise<Answer>;
+}
+
+type Taken = Awaited<ReturnType<ShopHandler['take']>>;
+
+export interface OpenShops extends ShopOutbox {
+  /** Takes in an order as the webhook of the WooCommerce shop does, once it has checked the signature. */
+  readonly woo: (body: unknown, topic?: string) => Promise<Taken>;
+  readonly shopify: (body: unknown, topic?: string) => Promise<Taken>;
+}
+
+interface ShopChanges {
+  readonly woo?: Partial<WooCommerceShop>;
+  readonly shopify?: Partial<ShopifyShop>;
+}
+
+const bothShops = (skuFile: string, changes: ShopChanges) => [
+  wooCommerceShop({ skuMap: skuFile, source: 'woo', secrets: [wooOldSecret, wooSecret], ...changes.woo }),
+  shopifyShop({ skuMap: skuFile, source: 'shopify', secrets: [shopifySecret], ...changes.shopify }),
+];
+
+function shopOutbox(outbox: Outbox, skuFile: string): ShopOutbox {
+  const { read } = outbox.store;
   return {
-    ...running,
+    outbox,
     skuFile,
-    woo: (body, headers = {}, secret = wooSecret) =>
-      deliver('/webhooks/woocommerce/main', 'X-WC-Webhook-Signature', secret, body, headers),
-    shopify: (body, headers = {}, secret = shopifySecret) =>
-      deliver('/webhooks/shopify/main', 'X-Shopify-Hmac-Sha256', secret, body, headers),
     bought: () => boughtIn(read).map(({ lineId, text }) => `${lineId} ${text}`),
     flagged: () => flaggedIn(read, ({ lineId, code }) => `${lineId} ${code}`),
     reasons: () => flaggedIn(read, ({ lineId, message }) => `${lineId} ${message}`),
   };
 }
 
+/** Both shops, whose webhooks arrive on a real socket. */
+export async function startShops(changes: ShopChanges = {}): Promise<Shops> {
+  const skuFile = writeSkuMap();
+  const running = await startIntake({ shops: bothShops(skuFile, changes) });
+  const deliver = async (path: string, header: string, secret: string, body: unknown, more: Record<string, string>) => {
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    const signature = createHmac('sha256', secret).update(Buffer.from(text)).digest('base64');
+    return await running.call('POST', path, { 'content-type': 'application/json', [header]: signature, ...more }, text);
+  };
+  return {
+    ...running,
+    ...shopOutbox(running.outbox, skuFile),
+    woo: (body, headers = {}, secret = wooSecret) =>
+      deliver('/webhooks/woocommerce/main', 'X-WC-Webhook-Signature', secret, body, headers),
+    shopify: (body, headers = {}, secret = shopifySecret) =>
+      deliver('/webhooks/shopify/main', 'X-Shopify-Hmac-Sha256', secret, body, headers),
+  };
+}
+
+/** Both shops without a server, for the many cases in which the way of an order to the intake does not matter. */
+export async function openShops(changes: ShopChanges = {}): Promise<OpenShops> {
+  const skuFile = writeSkuMap();
+  const outbox = await Outbox.open();
+  onTestFinished(() => outbox.close());
+  const intake = new StorefrontIntake({
+    shops: bothShops(skuFile, changes),
+    store: outbox.store.storefronts,
+    clock: new SystemClock(),
+    logger: pino({ level: 'silent' }),
+    onChanged: () => undefined,
+  });
+  const deliver = async (platform: string, body: unknown, topic: string): Promise<Taken> => {
+    const handler = intake.handlerFor(platform, 'main');
+    if (handler === null) throw new Error(`there is a shop of ${platform}`);
+    const document = parseExactJson(JSON.stringify(body));
+    return await handler.take({ document, isTest: false, topic, isListed: false, refunds: 'unknown' });
+  };
+  return {
+    ...shopOutbox(outbox, skuFile),
+    woo: (body, topic = 'order.updated') => deliver('woocommerce', body, topic),
+    shopify: (body, topic = 'orders/updated') => deliver('shopify', body, topic),
+  };
+}
+
 /** A person acts on the entry of a line of WooCommerce order 727. */
-export async function actOn({ outbox }: Shops, lineId: string, order: EntryAction): Promise<void> {
+export async function actOn({ outbox }: ShopOutbox, lineId: string, order: EntryAction): Promise<void> {
   const entries = outbox.store.read.showOrder('woo', '727')?.entries ?? [];
   await outbox.store.operator.actOnEntry({
     reference: entries.find((entry) => entry.lineId === lineId)?.reference ?? '',

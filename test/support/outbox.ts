@@ -8,6 +8,7 @@ import type { Settlement } from '../../src/core/decision/settlement.ts';
 import { openStore } from '../../src/store/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { AttemptClaim, AttemptClose, OpenAttempt } from '../../src/store/submission/submission.ts';
+import { writeNewDatabase } from './new-database.ts';
 
 /** A store on a real file, with the steps that most tests need. */
 export class Outbox {
@@ -19,6 +20,7 @@ export class Outbox {
   private constructor() {
     this.#folder = mkdtempSync(join(tmpdir(), 'order-sync-outbox-'));
     this.path = join(this.#folder, 'order-sync.db');
+    writeNewDatabase(this.path);
     this.store = this.#open();
   }
 

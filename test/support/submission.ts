@@ -17,6 +17,7 @@ import { LookupCheck } from '../../src/submit/lookup-check.ts';
 import { Pauses } from '../../src/submit/pauses.ts';
 import { createWholesaleClient } from '../../src/wholesale/client.ts';
 import type { WireOverrides } from '../../src/wholesale/connector/wire.ts';
+import { writeNewDatabase } from './new-database.ts';
 
 export interface SubmissionOptions {
   readonly sandbox?: SandboxConfig;
@@ -61,6 +62,7 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
     config: { limits: { enabled: false }, ...options.sandbox },
   });
   const databasePath = join(folder, 'order-sync.db');
+  writeNewDatabase(databasePath);
   const clock = new SystemClock();
   let keys: Readonly<Record<string, string>> = options.keys ?? { main: 'sandbox-key-main' };
   const limits: BudgetLimits = { windowMs: 50, requests: 6000, orders: 2000, transitMs: 100, ...options.limits };

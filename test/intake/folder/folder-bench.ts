@@ -6,6 +6,7 @@ import { pino } from 'pino';
 import type { Clock } from '../../../src/core/clock.ts';
 import type { FolderSettings } from '../../../src/intake/folder/settings.ts';
 import { folderSettings } from '../../support/intake-settings.ts';
+import { writeNewDatabase } from '../../support/new-database.ts';
 import { FolderIntake } from '../../../src/intake/folder/folder-intake.ts';
 import { SkuFile } from '../../../src/storefronts/sku-file.ts';
 import { openStore } from '../../../src/store/sqlite-store.ts';
@@ -59,6 +60,7 @@ export class FolderBench {
       stableMs: 0,
       ...changes,
     };
+    writeNewDatabase(join(this.root, 'order-sync.db'));
     this.store = this.openStore();
     this.intake = this.newIntake();
   }

@@ -12,6 +12,7 @@ import { scopesJudged, type EndedCall } from '../core/scopes/judge-call.ts';
 import { scopesOf } from '../core/scopes/scope.ts';
 import { settlementDelayLeftMs } from '../core/decision/settlement-delay.ts';
 import { judgeResend } from '../core/decision/resend.ts';
+import { stepBetween, type ClockSample } from '../core/time/clock-steps.ts';
 import type { DecisionPolicy, EntryFacts, Settlement } from '../core/decision/settlement.ts';
 import type { ClaimVerdict, Entry, OpenAttempt } from '../store/submission/submission.ts';
 import { presentTime, type ApiClock } from './api-clock.ts';
@@ -38,7 +39,20 @@ export interface AttemptDeps extends CallDeps {
 /** How often an entry is looked up while nobody knows whether its deadline has passed. */
 const deadlineUnknownDelayMs = 60_000;
 
-function factsOf(entry: Entry, clock: Clock): EntryFacts {
+/** An entry as it was when its attempt was opened, with times that follow a set clock as the stored ones do. */
+function timedEntry({ entry, openedAtMs, openedMono }: OpenAttempt, now: ClockSample): Entry {
+  const stepMs = openedMono === null ? 0 : stepBetween({ wallMs: openedAtMs, monoMs: openedMono }, now);
+  const { firstSentAtMs, settlementDelayEndMs } = entry;
+  return {
+    ...entry,
+    firstSentAtMs: firstSentAtMs === null ? null : firstSentAtMs + stepMs,
+    settlementDelayEndMs: settlementDelayEndMs === null ? null : settlementDelayEndMs + stepMs,
+  };
+}
+
+function factsOf(attempt: OpenAttempt, clock: Clock): EntryFacts {
+  const now = { wallMs: clock.wallMs(), monoMs: clock.monoMs() };
+  const entry = timedEntry(attempt, now);
   const lastRow = outcomeRowFrom(entry.outcomeRow);
   const rejection =
     lastRow === null ? null : { row: lastRow, code: entry.errorCode, message: entry.errorMessage ?? '' };
@@ -46,7 +60,7 @@ function factsOf(entry: Entry, clock: Clock): EntryFacts {
     ...entry,
     lastRow,
     buffered: entry.errorBuffered ? rejection : null,
-    settlementDelayLeftMs: settlementDelayLeftMs(entry, { wallMs: clock.wallMs(), monoMs: clock.monoMs() }),
+    settlementDelayLeftMs: settlementDelayLeftMs(entry, now),
   };
 }
 
@@ -85,7 +99,7 @@ export class Attempt {
 
   decideSubmission(attempt: OpenAttempt, outcome: Outcome): Settlement {
     const { clock, random } = this.#deps;
-    const facts = factsOf(attempt.entry, clock);
+    const facts = factsOf(attempt, clock);
     return decideSubmission(facts, outcome, this.#policyFor(attempt), clock.wallMs(), random);
   }
 
@@ -96,7 +110,7 @@ export class Attempt {
     const { earliestMs, latestMs } = presentTime(this.#deps);
     // Nothing ends because of a deadline before it has surely passed.
     const facts = {
-      ...factsOf(attempt.entry, clock),
+      ...factsOf(attempt, clock),
       notAfterMs: notAfterMs === null ? null : notAfterMs + (nowMs - earliestMs),
     };
     const settlement = decideLookup(facts, lookup, this.#policyFor(attempt), nowMs, random);

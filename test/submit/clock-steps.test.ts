@@ -110,6 +110,29 @@ describe('when the clock of the machine is set', () => {
     await worker.stop();
   });
 
+  it.each(steps)('a call that is under way looks no older than it is: %s', async (_, stepMs) => {
+    const noAnswer = withoutAnswer('dropped', true, 'the connection ended');
+    let end = (): void => undefined;
+    let lookups = 0;
+    const worker = await startSending({
+      lookUp: async () => {
+        lookups += 1;
+        await new Promise<void>((resolve) => (end = resolve));
+        return { kind: 'failed', outcome: noAnswer };
+      },
+    });
+    await outbox.accept([line()], null, machine.wallMs());
+    await machine.passUntil(() => lookups === 1, 10 * minute);
+    machine.step(stepMs);
+    // The worker follows the step, and then the lookup ends without an answer.
+    await machine.passUntil(() => false, 5000);
+    end();
+    await machine.passUntil(() => lookups === 2, 10 * minute);
+    expect([lookups, outbox.store.read.counts()]).toMatchObject([2, { unknown: 1, needs_review: 0 }]);
+    end();
+    await worker.stop();
+  });
+
   it.each(steps)('a paused account is probed when it would have been: %s', async (_, stepMs) => {
     let probes = 0;
     const worker = await startSending({

@@ -9,6 +9,12 @@ export interface ClockSample {
 /** A smaller difference is followed at once: clocks are corrected by seconds all the time. */
 export const smallestStepMs = 5000;
 
+/** By how much the wall clock was set between two moments, in ms; 0 where that cannot be told from a correction. */
+export function stepBetween(first: ClockSample, second: ClockSample): number {
+  const stepMs = second.wallMs - first.wallMs - Math.round(second.monoMs - first.monoMs);
+  return Math.abs(stepMs) >= smallestStepMs ? stepMs : 0;
+}
+
 /**
  * Finds steps of the wall clock by comparing it with the monotonic clock. A wall clock that somebody sets, or that NTP
  * corrects, advances by another time than the monotonic clock does. A machine that slept looks the same as one whose wall
@@ -27,9 +33,8 @@ export class ClockSteps {
    *   0 for none. A step is reported at each call, until it is accepted or the wall clock is set back.
    */
   read(sample: ClockSample): { readonly wallMs: number; readonly stepMs: number } {
-    const expectedMs = Math.round(this.#last.wallMs + sample.monoMs - this.#last.monoMs);
-    const stepMs = sample.wallMs - expectedMs;
-    if (Math.abs(stepMs) >= smallestStepMs) return { wallMs: expectedMs, stepMs };
+    const stepMs = stepBetween(this.#last, sample);
+    if (stepMs !== 0) return { wallMs: sample.wallMs - stepMs, stepMs };
     this.#last = sample;
     return { wallMs: sample.wallMs, stepMs: 0 };
   }

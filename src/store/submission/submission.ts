@@ -158,6 +158,8 @@ export interface OpenAttempt {
   readonly attemptId: number;
   readonly purpose: 'submit' | 'lookup';
   readonly openedAtMs: number;
+  /** On the clock that nobody sets; null: it was opened by an earlier process. */
+  readonly openedMono: number | null;
   /** The entry as it was before the attempt. */
   readonly entry: Entry;
   readonly request: RenderedRequest | null;

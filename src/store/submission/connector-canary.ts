@@ -107,14 +107,10 @@ export class ConnectorCanary {
 
   #show(family: Family, nowMs: number): void {
     const message = `${openWhileUnproven} orders were accepted under this connector, and none of them was delivered so far. Does wholesale.wire fit the API?`;
-    this.#pauses.record({
-      scope: `family:${family}`,
-      reason: connectorUnproven,
-      message,
-      openedBy: 'worker',
-      probeAtMs: null,
-      nowMs,
-    });
+    const scope = `family:${family}`;
+    const pause = { scope, reason: connectorUnproven, message, openedBy: 'worker', probeAtMs: null, nowMs };
+    // No order may try a family that is paused for another reason: it resumes by a delivery or a person.
+    this.#pauses.takeOver(pause);
   }
 
   #endPause(family: Family, why: string, nowMs: number): void {

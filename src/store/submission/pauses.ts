@@ -51,6 +51,15 @@ export class SqlitePauses implements StoredPauses {
     this.#audit.record({ nowMs: pause.nowMs, actor: pause.openedBy, action: 'pause', subject: pause.scope, reason });
   }
 
+  /** Opens a pause that no probe ends. It takes the place of one that the worker opened. Called inside a transaction. */
+  takeOver(pause: NewPause): void {
+    const { scope, reason } = pause;
+    const isShown = readPauses(this.#database).some((it) => it.scope === scope && it.reason === reason);
+    if (isShown) return;
+    this.endByWorker(scope, `it is paused as ${reason} from now on`, pause.nowMs);
+    this.record(pause);
+  }
+
   async answered(): Promise<void> {
     const unanswered = { scope: 'account', reason: 'api_unreachable' };
     inTransaction(this.#database, () => this.#statements.forgetEvidence.run(unanswered));

@@ -103,6 +103,32 @@ describe('a connector under which nothing was delivered yet', () => {
     expect(sent.toSorted()).toEqual(['esim_cancel', 'esim_cancel', 'esim_order', 'esim_order']);
   });
 
+  it('says that it waits for a delivery or a person, also where the family is paused for another reason', async () => {
+    const box = await boxOf(...several(3), { variant: 'other' });
+    const answered = inReview('answer_mismatch');
+    await sends(box, answered);
+    await sends(box, answered);
+    const scope = 'family:gift_card';
+    const pause = { scope, reason: 'answer_mismatch', message: 'other orders', openedBy: 'worker', probeAtMs: 3000 };
+    await box.store.submission.pauses.open({ ...pause, nowMs: 2000 });
+    // A trial is due, and none may be sent.
+    expect(await box.store.submission.openAttempt(box.claim({ nowMs: 4000, trials: [scope] }))).toBeNull();
+    expect(await pausesOf(box)).toMatchObject([{ scope, reason: 'connector_unproven', probeAtMs: null }]);
+    await resume(box);
+    expect((await box.opened({ nowMs: 5000 })).entry.operation).toBe('gift_card_order');
+  });
+
+  it('leaves a pause of a person as it is', async () => {
+    const box = await boxOf(...several(3));
+    await sends(box, placed);
+    await sends(box, placed);
+    const scope = 'family:gift_card';
+    const who = { actor: 'cli:anna', reason: 'stocktaking', nowMs: 3000 };
+    await box.store.operator.pauseScope({ scope, ...who });
+    expect(await box.store.submission.openAttempt(box.claim({ nowMs: 4000, trials: [scope] }))).toBeNull();
+    expect(await pausesOf(box)).toMatchObject([{ scope, reason: 'manual', message: 'stocktaking' }]);
+  });
+
   it('is taken for right when a person resumes the family', async () => {
     const box = await boxOf(...several(5));
     await sends(box, placed);

@@ -1,6 +1,7 @@
 import { familyOf, type Family } from '../../src/core/order/operation.ts';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { ApiLedger } from './api-ledger.ts';
+import type { ClockJumps } from './clock-jumps.ts';
 import type { Product, Span } from './sim-account.ts';
 import type { RunPlan } from './run-plan.ts';
 import type { WireWatch } from './wire-watch.ts';
@@ -64,6 +65,7 @@ function isHealthyProduct(product: Product | undefined, quantity: number): boole
 export class Liveness {
   readonly #plan: RunPlan;
   readonly #nowMs: () => number;
+  readonly #clockJumps: ClockJumps;
   readonly #lines = new Map<string, Awaited>();
   /** Lines of files: when they were acknowledged shows in no answer. They count as work before others. */
   readonly #fromFiles: readonly { readonly line: AcceptableLine; readonly sinceMs: number }[];
@@ -73,9 +75,10 @@ export class Liveness {
   readonly #provenAtMs = new Map<Family, number>();
   #downSinceMs: number | null = 0;
 
-  constructor(plan: RunPlan, nowMs: () => number) {
+  constructor(plan: RunPlan, nowMs: () => number, clockJumps: ClockJumps) {
     this.#plan = plan;
     this.#nowMs = nowMs;
+    this.#clockJumps = clockJumps;
     const ofFiles = plan.batches.filter((batch) => batch.byIntake === true);
     this.#fromFiles = ofFiles.flatMap(({ lines, atMs }) => lines.map((line) => ({ line, sinceMs: atMs })));
   }
@@ -243,6 +246,7 @@ export class Liveness {
       const { line, reference } = awaited;
       const seen = wire.of(reference);
       if (!this.#isHealthy(line) || seen.refused || seen.undecidable || isTouched(reference)) continue;
+      if (seen.outcomeUnknown && this.#looksTooOld(seen.leftAtMs)) continue;
       const startMs = Math.max(awaited.sinceMs, this.#startMs(line, awaited.sinceMs, wire));
       const untilMs = deadlineMs(startMs, this.#workMs(awaited) + clearingMs + slackMs, disturbances);
       const soldMs = api.find(reference)?.atMs ?? this.#nowMs();
@@ -253,6 +257,11 @@ export class Liveness {
         `${line.operation} ${line.orderId}/${line.lineId} (${reference}) was bought ${waited} s after it came, ${late} s too late`,
       );
     }
+  }
+
+  /** Whether a clock that nobody saw being set made the reference of a call too old: a person must look. */
+  #looksTooOld(leftAtMs: number | null): boolean {
+    return leftAtMs !== null && this.#clockJumps.unnoticedSince(leftAtMs) >= this.#plan.settings.referenceExpiryMs;
   }
 
   /** Until an order of the family was fulfilled, two of them may be open at a time, whatever becomes of them. */

@@ -200,7 +200,9 @@ function mayBeReviewed(world: World, line: AcceptableLine, reference: string, or
   const { readings, settings } = world.plan;
   if (seen.undecidable || world.operator.touched.has(reference)) return true;
   const aheadMs = Math.max(0, ...world.plan.wallJumps.map((jump) => jump.deltaMs));
-  const mayBeTooOld = settings.referenceExpiryMs < 3_600_000 || aheadMs >= settings.referenceExpiryMs;
+  const mayBeTooOld =
+    settings.referenceExpiryMs < 3_600_000 ||
+    world.clockJumps.unnoticedSince(seen.leftAtMs ?? 0) >= settings.referenceExpiryMs;
   if (seen.outcomeUnknown && (!readings.lookup || mayBeTooOld)) return true;
   // Until a lookup has found an order, a lookup that finds none proves nothing.
   const mattersWhenAbsent = seen.refused || line.notAfterMs !== null;

@@ -3,6 +3,7 @@ import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import { afterLossMs } from '../../src/core/decision/after-loss.ts';
 import { AcknowledgedLines } from './acknowledged-lines.ts';
 import { Arrivals } from './arrivals.ts';
+import { ClockJumps } from './clock-jumps.ts';
 import { Coverage } from './coverage.ts';
 import { DiskErrors, isDiskError } from './disk-errors.ts';
 import { Liveness } from './liveness.ts';
@@ -69,6 +70,7 @@ export class World {
   readonly #clocks: MachineClocks;
   readonly #diskErrors: DiskErrors;
   readonly #reloads: Reloads;
+  readonly clockJumps: ClockJumps;
   readonly #liveness: Liveness;
   readonly operator: SimOperator;
   readonly intake: SimIntake | null;
@@ -100,7 +102,8 @@ export class World {
       wallOffsetMs: wallStartMs,
     };
     this.account = new SimAccount(plan.account);
-    this.#liveness = new Liveness(plan, nowMs);
+    this.clockJumps = new ClockJumps(nowMs, plan.settings.maxIdleDelayMs);
+    this.#liveness = new Liveness(plan, nowMs, this.clockJumps);
     this.results = new ResultsDisk(random.fork(), () => undefined);
     const arrivals = new Arrivals(plan.settings.limits, nowMs, (sentence) => this.violate('I11', sentence));
     this.api = new SimApi({
@@ -248,6 +251,11 @@ export class World {
     });
   }
 
+  #workerDown(): void {
+    this.#liveness.workerDown();
+    this.clockJumps.workerDown();
+  }
+
   #onResumed(scope: string): void {
     this.#liveness.resumedByPerson(scope);
     if (scope.startsWith('family:')) this.#storeWatch.exposure.delivered(scope.slice('family:'.length));
@@ -284,6 +292,7 @@ export class World {
       this.time.after(jump.atMs, () => {
         this.#clocks.wallOffsetMs += jump.deltaMs;
         if (jump.deltaMs > 0) this.wire.calls.clockSetForward();
+        this.clockJumps.jumped(jump.deltaMs);
         this.trace.add(`wall clock jumps by ${jump.deltaMs} ms`);
       });
     }
@@ -416,6 +425,7 @@ export class World {
       () => {
         this.#storeWatch.changed = true;
         this.#liveness.workerUp();
+        this.clockJumps.workerUp();
         this.#reloads.started(settings);
         this.shop.offer();
       },
@@ -465,7 +475,7 @@ export class World {
 
   #crash(process: SimProcess, kind: CrashKind, downMs: number): void {
     this.trace.add(`${kind}, for ${downMs} ms`);
-    this.#liveness.workerDown();
+    this.#workerDown();
     process.die();
     this.wire.crashed(process, this.#storeWatch.openSubjects());
     this.#storeWatch.forgetOpen();
@@ -535,7 +545,7 @@ export class World {
     if (process === null || worker === null || !worker.ready || this.#stopping || this.#ended) return;
     this.#stopping = true;
     this.trace.add('SIGTERM');
-    this.#liveness.workerDown();
+    this.#workerDown();
     const startedMs = this.time.nowMs;
     void worker.stop().then(() => {
       const tookMs = this.time.nowMs - startedMs;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { installation, knownInstallation, runProgram } from './installation.ts';
-import { fillOutbox, line, openOutbox, settleNext, startMs } from './sample-outbox.ts';
+import { fillOutbox, line, openOutbox, replaceBoughtLine, settleNext, startMs } from './sample-outbox.ts';
 
 async function filled() {
   const outbox = knownInstallation();
@@ -199,6 +199,7 @@ describe('order-sync orders show', () => {
             "currency": "USD",
             "error_code": null,
             "error_message": null,
+            "has_other_id": false,
             "held_from": null,
             "line_id": "1",
             "next_attempt_at": null,
@@ -243,6 +244,28 @@ describe('order-sync orders show', () => {
     expect(JSON.parse(json.stderr)).toEqual({
       error: { code: 'NOT_FOUND', message: expect.stringContaining('"9999"'), hint: expect.any(String) },
     });
+  });
+});
+
+describe('order-sync orders show, of a line that came in the place of another', () => {
+  it('offers the decision whether both are one, until it is made', async () => {
+    const place = knownInstallation();
+    await place.run('init');
+    await replaceBoughtLine(place);
+    const show = async () => (await place.run('orders', 'show', '1001')).stdout.split('\n\n').at(2) ?? '';
+    const reference = /^os-\w+/.exec(await show())?.[0] ?? '';
+    const commands = ['resolve REF --same|--another', 'release REF', 'cancel REF']
+      .map((command) => `order-sync orders ${command.replace('REF', reference)} --reason "…"`)
+      .join(`\n${' '.repeat(14)}`);
+    expect(await show()).toContain(
+      `  allowed     resolve --same|--another, release, cancel\n${' '.repeat(14)}${commands}\n`,
+    );
+    const { entries } = JSON.parse((await place.run('orders', 'show', reference, '--json')).stdout);
+    expect(entries[1]).toMatchObject({ has_other_id: true, allowed_actions: ['decide_change', 'release', 'cancel'] });
+    const { stderr } = await place.run('orders', 'ack', reference, '--reason', 'seen by Anna');
+    expect(stderr).toContain('what can be done: resolve --same|--another, release, cancel');
+    await place.run('orders', 'resolve', reference, '--another', '--reason', 'asked the customer');
+    expect(await show()).toContain('  allowed     hold, cancel\n');
   });
 });
 

@@ -173,3 +173,31 @@ export async function settleNext(
     bootId: null,
   });
 }
+
+/** A line of a shop is bought; then the shop has another line with the same SKU in its place, which is held. */
+export async function replaceBoughtLine(installation: Installation): Promise<void> {
+  const store = openOutbox(installation);
+  const incarnationId = await store.beginIncarnation({ bootId: null, version: '0.1.0', nowMs: startMs });
+  const take = (modifiedMs: number, lineId: string) => {
+    const extra = { sku: 'CARD', shop_quantity: '1' };
+    const buy = line('1001', lineId, { variant: 'steam-10', quantity: 1, extra });
+    return store.storefronts.takeOrder({
+      source: 'shop1',
+      orderId: '1001',
+      modifiedMs,
+      state: 'paid',
+      status: 'processing',
+      refundCount: 0,
+      refundUnclear: false,
+      onRefund: 'review',
+      actor: 'woocommerce:main',
+      nowMs: startMs,
+      lines: [{ lineId, sku: 'CARD', isMapped: true, remaining: 1, buy, hold: null }],
+      unreadable: [],
+    });
+  };
+  await take(1000, '1');
+  await settleNext(store, incarnationId, 0, { state: 'fulfilled', row: 'accepted' });
+  await take(2000, '2');
+  await store.close();
+}

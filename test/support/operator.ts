@@ -149,5 +149,6 @@ export const orders = (box: Outbox): Record<EntryActionName, EntryAction> => ({
   cancel: { action: 'cancel' },
   retry: { action: 'retry' },
   reorder: { action: 'reorder', confirm: referenceOf(box) },
+  decide_change: { action: 'decide_change', isAnother: true },
   resolve: { action: 'resolve', as: 'fulfilled', orderNumber: null, note: 'seen in their list', units: [] },
 });

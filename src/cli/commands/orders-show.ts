@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander';
 import { isoTime } from '../../core/clock.ts';
 import { clientActionFor } from '../../core/decision/wholesale-errors.ts';
-import { allowedActions, type EntryActionName } from '../../core/entry/states.ts';
+import { allowedActions, commandOf, type EntryActionName } from '../../core/entry/states.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { productUnknownLimit } from '../../core/scopes/exposure.ts';
 import type { Rejection } from '../../store/intake/intake.ts';
@@ -103,7 +103,7 @@ function entryAsText(entry: EntryDetail, maxUnknownOutcomes: number): string {
     ['supplier', entry.orderNumber === null ? null : supplierText(entry)],
     ['error', error === '' ? null : error],
     ['what to do', action],
-    ['allowed', actions.length === 0 ? nothingAllowed(entry) : actions.join(', ')],
+    ['allowed', actions.length === 0 ? nothingAllowed(entry) : actions.map(commandOf).join(', ')],
     ...actions.map((it): [string, string] => ['', commandFor(it, entry.reference)]),
   ];
   const lines = facts.flatMap(([name, text]) => (text === null ? [] : [`  ${name.padEnd(10)}  ${plainText(text)}`]));
@@ -128,9 +128,11 @@ function nothingAllowed(entry: EntryDetail): string {
 function commandFor(action: EntryActionName, reference: string): string {
   const special: Partial<Record<EntryActionName, string>> = {
     resolve: ' --as fulfilled|rejected|refunded',
+    decide_change: ' --same|--another',
     reorder: ` --confirm ${reference}`,
   };
-  return `order-sync orders ${action} ${reference}${special[action] ?? ''} --reason "…"`;
+  const command = action === 'decide_change' ? 'resolve' : action;
+  return `order-sync orders ${command} ${reference}${special[action] ?? ''} --reason "…"`;
 }
 
 function supplierText(entry: EntryDetail): string {

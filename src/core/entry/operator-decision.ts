@@ -1,4 +1,4 @@
-import { allowedActions, type ActionSubject, type EntryActionName, type EntryState } from './states.ts';
+import { allowedActions, commandOf, type ActionSubject, type EntryActionName, type EntryState } from './states.ts';
 import type { Unit } from '../decision/order-answer.ts';
 import type { ReferencedPurchase } from '../order/purchase.ts';
 import type { OutcomeRow } from '../decision/outcome.ts';
@@ -11,7 +11,7 @@ export type Resolution = (typeof resolutions)[number];
 
 /** What a person wants to do to one entry. */
 export type EntryAction =
-  | { readonly action: Exclude<EntryActionName, 'resolve' | 'reorder'> }
+  | { readonly action: Exclude<EntryActionName, 'resolve' | 'reorder' | 'decide_change'> }
   | {
       readonly action: 'resolve';
       readonly as: Resolution;
@@ -47,8 +47,6 @@ export interface OperatorFacts
   readonly reviewReason: string | null;
   /** A call for it is in flight; a lookup does not change the state. */
   readonly callOpen: boolean;
-  /** Its line came in the place of another line of the shop's order, and nobody has decided whether both are one. */
-  readonly hasOtherId: boolean;
   /** Whether a lookup can tell what became of it. */
   readonly canLookUp: boolean;
 }
@@ -134,15 +132,15 @@ function reconcile(facts: OperatorFacts, policy: OperatorPolicy): { step: 'send'
  */
 export function decideAction(facts: OperatorFacts, order: EntryAction, policy: OperatorPolicy): OperatorVerdict {
   const allowed = allowedActions(facts);
-  const may = allowed.length === 0 ? 'nothing can be done to it' : `what can be done: ${allowed.join(', ')}`;
+  const may =
+    allowed.length === 0 ? 'nothing can be done to it' : `what can be done: ${allowed.map(commandOf).join(', ')}`;
   if (facts.callOpen && facts.state !== 'sending') {
     return refuse(`a call for ${facts.reference} is in flight`, 'try again when the call is over');
   }
-  if (order.action === 'decide_change') return decideChange(facts, order.isAnother, policy);
   if (!allowed.includes(order.action)) {
     const unknown = facts.outcomeUnknown ? ' and may have been bought' : '';
     const instead = facts.replaced ? ', and another reference took its place' : '';
-    const why = `${facts.reference} is ${facts.state}${unknown}${instead}: it cannot be changed by ${order.action}`;
+    const why = `${facts.reference} is ${facts.state}${unknown}${instead}: it cannot be changed by ${commandOf(order.action)}`;
     return refuse(why, facts.state === 'sending' ? 'its call is in flight: try again when the call is over' : may);
   }
   const move = unchanged(facts);
@@ -161,6 +159,8 @@ export function decideAction(facts: OperatorFacts, order: EntryAction, policy: O
       return retry(facts, policy);
     case 'resolve':
       return resolve(facts, order);
+    case 'decide_change':
+      return decideChange(facts, order.isAnother, policy);
     case 'reorder':
       if (order.confirm !== facts.reference) {
         return refuse(
@@ -177,13 +177,9 @@ export function decideAction(facts: OperatorFacts, order: EntryAction, policy: O
 }
 
 function decideChange(facts: OperatorFacts, isAnother: boolean, policy: OperatorPolicy): OperatorVerdict {
-  const { reference } = facts;
-  if (facts.state !== 'held' || !facts.hasOtherId) {
-    const why = `${reference} does not wait for the decision whether it is the same as another line`;
-    return refuse(why, '`order-sync orders show` has what can be done with it');
-  }
   if (isAnother) return release(facts, policy);
-  if (mayBeBought(facts)) return refuse(`${reference} may have been bought`, 'compare with the list of the supplier');
+  if (mayBeBought(facts))
+    return refuse(`${facts.reference} may have been bought`, 'compare with the list of the supplier');
   const message = "it is the same purchase as another line of the shop's order; nothing was charged for this one";
   const error = { code: samePurchase, message };
   const move = unchanged(facts);

@@ -70,8 +70,13 @@ export function isFinal(state: EntryState): state is FinalState {
   return transitions[state].length === 0;
 }
 
-const entryActions = ['retry', 'hold', 'release', 'cancel', 'reorder', 'resolve'] as const;
+const entryActions = ['retry', 'hold', 'release', 'cancel', 'reorder', 'resolve', 'decide_change'] as const;
 export type EntryActionName = (typeof entryActions)[number];
+
+/** An action as people type it after `order-sync orders`. */
+export function commandOf(action: EntryActionName): string {
+  return action === 'decide_change' ? 'resolve --same|--another' : action;
+}
 
 /** What decides which actions are allowed. */
 export interface ActionSubject {
@@ -82,6 +87,8 @@ export interface ActionSubject {
   readonly heldFrom: EntryState | null;
   /** Other entries took its place: parts, another balance, or a re-order by a person. */
   readonly replaced: boolean;
+  /** Its line came in the place of another line of the shop's order, and nobody has decided whether both are one. */
+  readonly hasOtherId: boolean;
 }
 
 /** What a person may do to an entry now. The command line, the API and the pages all ask this function. */
@@ -98,7 +105,8 @@ export function allowedActions(entry: ActionSubject): readonly EntryActionName[]
     case 'held': {
       // The outcome of a placed entry is known: it is bought, and must not be cancelled.
       const isClean = !entry.outcomeUnknown && (entry.heldFrom === 'pending' || entry.heldFrom === 'waiting');
-      return isClean ? ['release', 'cancel'] : ['release'];
+      const others = isClean ? (['release', 'cancel'] as const) : (['release'] as const);
+      return entry.hasOtherId ? ['decide_change', ...others] : others;
     }
     case 'needs_review':
       return ['retry', 'resolve'];

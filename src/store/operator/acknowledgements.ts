@@ -1,4 +1,4 @@
-import { allowedActions } from '../../core/entry/states.ts';
+import { allowedActions, commandOf } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import type { Sqlite } from '../sqlite/database.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
@@ -18,7 +18,9 @@ export class Acknowledgements {
   constructor(database: Sqlite, audit: AuditTable) {
     this.#database = database;
     this.#audit = audit;
-    this.#entry = database.prepare<[string], EntryRow>('SELECT * FROM entries WHERE reference = ?');
+    this.#entry = database.prepare<[string], EntryRow & { same_as: number | null }>(
+      'SELECT e.*, l.same_as FROM entries e JOIN lines l ON l.id = e.line_id WHERE e.reference = ?',
+    );
     const prepare = (table: string, key: string) =>
       database.prepare<{ nowMs: number; key: string }>(`UPDATE ${table} SET acknowledged_at_ms = :nowMs WHERE ${key}`);
     this.#updates = new Map([
@@ -74,9 +76,11 @@ export class Acknowledgements {
         outcomeUnknown,
         heldFrom: entry.held_from,
         replaced: entry.replaced === 1,
+        hasOtherId: entry.same_as !== null,
       });
       const why = row === undefined ? 'is not in the attention list' : 'needs a decision';
-      const hint = actions.length === 0 ? 'nothing can be done to it' : `what can be done: ${actions.join(', ')}`;
+      const hint =
+        actions.length === 0 ? 'nothing can be done to it' : `what can be done: ${actions.map(commandOf).join(', ')}`;
       return { id, code: 'REFUSED', message: `${id} is ${state} and ${why}: it cannot be acknowledged`, hint };
     }
     if (row !== undefined) {

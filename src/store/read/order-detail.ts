@@ -39,7 +39,7 @@ function askedFor({ variant, plan, quantity, days, iccid, currency }: EntryRow):
   return parts.filter((part) => part !== null).join(' ');
 }
 
-type ShownRow = EntryRow & { readonly shop_line_id: string; readonly lane: string };
+type ShownRow = EntryRow & { readonly shop_line_id: string; readonly lane: string; readonly same_as: number | null };
 
 /** What the entries of an order may wait for. */
 interface Obstacles {
@@ -82,6 +82,7 @@ function entryFrom(database: Sqlite, row: ShownRow, obstacles: Obstacles): Entry
     outcomeUnknown: row.outcome_unknown === 1,
     heldFrom: row.held_from,
     replaced: row.replaced === 1,
+    hasOtherId: row.same_as !== null,
     nextAttemptAt: dueStates.includes(row.state) ? isoTime(row.due_at_ms) : null,
     nextStep: row.next_step,
     pausedBy: pausesOf(row, obstacles).map(({ scope, reason, sinceMs }) => ({
@@ -114,7 +115,7 @@ export function readOrderDetail(database: Sqlite, requestId: number): OrderDetai
   const { source, orderId } = request;
   const entries = database
     .prepare<[number], ShownRow>(
-      `SELECT e.*, l.line_id AS shop_line_id FROM entries e JOIN lines l ON l.id = e.line_id
+      `SELECT e.*, l.line_id AS shop_line_id, l.same_as FROM entries e JOIN lines l ON l.id = e.line_id
        WHERE l.request_id = ? ORDER BY l.id, e.generation, e.part`,
     )
     .all(requestId);

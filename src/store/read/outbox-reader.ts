@@ -80,6 +80,8 @@ export interface EntryDetail {
   readonly heldFrom: EntryState | null;
   /** Other entries took its place: the line is judged by those. */
   readonly replaced: boolean;
+  /** Its line came in the place of another line of the shop's order, and nobody has decided whether both are one. */
+  readonly hasOtherId: boolean;
   readonly nextAttemptAt: string | null;
   readonly nextStep: 'send' | 'lookup';
   /** The pauses that keep its next call from being made. */

@@ -32,7 +32,7 @@ describe('the states of an entry', () => {
   });
 
   it('allow a person no action that could hide a purchase or buy twice', () => {
-    const asked = { outcomeUnknown: true, heldFrom: null, replaced: false };
+    const asked = { outcomeUnknown: true, heldFrom: null, replaced: false, hasOtherId: false };
     const allowing = (action: EntryActionName, facts = asked) =>
       entryStates.filter((state) => allowedActions({ ...facts, state }).includes(action));
     expect(allowing('cancel')).toEqual([]);
@@ -47,5 +47,9 @@ describe('the states of an entry', () => {
       allowedActions({ ...clean, state: 'held', heldFrom }).includes('cancel'),
     );
     expect(cancelled).toEqual(['pending', 'waiting']);
+    expect([allowing('decide_change'), allowing('decide_change', { ...asked, hasOtherId: true })]).toEqual([
+      [],
+      ['held'],
+    ]);
   });
 });

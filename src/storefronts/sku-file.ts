@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
 import type { SkuMap } from '../core/order/sku.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
-import { readSkuMap } from './sku-map.ts';
+import { readSkuMap, SkuMapError, type SkuMapMistake } from './sku-map.ts';
 
 /** The file is checked for a change at most this often. */
 const checkEveryMs = 1000;
@@ -80,6 +80,17 @@ export class SkuFile {
     if (ageMs >= minAgeMs) return true;
     if (this.#pending?.version !== version) this.#pending = { version, sinceMs: nowMs };
     return nowMs - this.#pending.sinceMs >= minAgeMs;
+  }
+}
+
+/** Why a worker could not start with this file, each mistake by itself; empty: it could. */
+export function mistakesOfSkuFile(path: string): readonly SkuMapMistake[] {
+  try {
+    load(path);
+    return [];
+  } catch (error) {
+    if (error instanceof SkuMapError) return error.mistakes;
+    return [{ line: null, path: '', rule: `cannot be read: ${messageOf(error)}` }];
   }
 }
 

@@ -147,6 +147,57 @@ describe('order-sync check-config', () => {
     });
   });
 
+  it('names file, line and rule of each mistake in the SKU maps, without which no worker starts', async () => {
+    const webhook = (folder: string) => `
+  webhook:
+    listen: 127.0.0.1:0
+    woocommerce:
+      - { shop: main, secrets: [{ value: a-secret-of-the-shop }], sku_map: ${folder}/shop.yaml }
+      - { shop: other, secrets: [{ value: a-secret-of-another }], sku_map: ${folder}/shop.yaml }
+    hmac:
+      - name: erp
+        secret: a-secret-of-the-erp-system
+        header: X-Signature
+        source: erp
+        fields: { order_id: /id, lines: /lines, line_id: /id, sku: /sku, quantity: /n }
+        sku_map: ${folder}/missing.yaml
+        currency: USD
+`;
+    const place = installation(
+      (folder) => `${sandboxConfig(folder)}intake:\n  folder: { sku_map: ${folder}/folder.csv }${webhook(folder)}`,
+    );
+    const shop = join(place.folder, 'shop.yaml');
+    const missing = join(place.folder, 'missing.yaml');
+    const folder = join(place.folder, 'folder.csv');
+    writeFileSync(shop, 'skus:\n  A: { type: card, variant: v }\n  B: { type: esim_order }\n');
+    writeFileSync(folder, 'sku,type,plan,days\nA,esim_order,p,7\nB,esim_order,p,seven\n');
+    const json = await place.run('check-config', '--json');
+    expect([json.code, json.stdout]).toEqual([3, '']);
+    const rule = expect.stringMatching(/^Invalid (input|discriminator)/);
+    expect(JSON.parse(json.stderr).error.issues).toEqual([
+      { place: `${shop}:2`, path: 'skus.A.type', problem: rule },
+      { place: `${shop}:3`, path: 'skus.B.plan', problem: rule },
+      { place: missing, path: '', problem: expect.stringContaining('cannot be read: ENOENT') },
+      { place: `${folder}:3`, path: 'skus.B.days', problem: rule },
+    ]);
+    expect((await place.run('check-config')).stderr).toContain(`\n  ${shop}:2 skus.A.type Invalid discriminator`);
+    expect((await place.run('doctor')).stdout).toContain(
+      `fail  config: A SKU map of ${place.configFile} has 4 mistakes`,
+    );
+    // The start of the worker names the mistakes of the first map in the same way.
+    await place.run('init');
+    expect(await place.run('run')).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining(
+        `The SKU map ${folder} cannot be used: The SKU map has mistakes: line 3, skus.B.days`,
+      ),
+    });
+    writeFileSync(shop, 'skus: {}\n');
+    writeFileSync(missing, 'skus: {}\n');
+    writeFileSync(folder, 'sku,type,plan,days\n');
+    expect((await place.run('check-config')).code).toBe(0);
+  });
+
   it('prints each value and its source, with secrets masked', async () => {
     const { run, configFile } = installation();
     const { code, stdout } = await run('check-config', '--explain', '--set', 'log.level=debug');

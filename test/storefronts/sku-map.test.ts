@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { readSkuMap } from '../../src/storefronts/sku-map.ts';
 
+const mistaken = `skus:
+  A: { type: gift_card_order, variant: v,
+       varient: w }
+  B:
+    type: gift_card_order
+    quantity: 0
+    variant: v
+`;
+
 describe('a SKU map', () => {
   it('has the same content in YAML and in CSV', () => {
     const yaml = readSkuMap(
@@ -39,9 +48,14 @@ describe('a SKU map', () => {
       'skus.A.quantity',
     ],
     ['a SKU twice', 'yaml', 'skus:\n  A: { type: esim_order, plan: p }\n  A: { type: esim_order, plan: q }', 'unique'],
-    ['a SKU twice', 'csv', 'sku,type,plan\nA,esim_order,p\nA,esim_order,q\n', '"A" twice'],
-    ['an incomplete row', 'csv', 'sku,type,plan\nA,esim_order\n', 'not CSV'],
-    ['a rule in words', 'csv', 'sku,type,plan,split\nA,esim_order,p,maybe\n', 'skus.A.split'],
+    [
+      'a SKU twice',
+      'csv',
+      'sku,type,plan\nA,esim_order,p\nA,esim_order,q\n',
+      'line 3: the SKU "A" stands twice; first in line 2',
+    ],
+    ['an incomplete row', 'csv', 'sku,type,plan\nA,esim_order\n', 'line 2: is not CSV'],
+    ['a rule in words', 'csv', 'sku,type,plan,split\nA,esim_order,p,maybe\n', 'line 2, skus.A.split'],
     [
       'a date for a time',
       'yaml',
@@ -50,7 +64,10 @@ describe('a SKU map', () => {
     ],
     ['days in words', 'csv', 'sku,type,plan,days\nA,esim_order,p,seven\n', 'skus.A.days'],
     ['a list in place of a map', 'yaml', '- A\n', 'mistakes'],
-    ['a syntax error', 'yaml', 'skus: {', 'not YAML'],
+    ['a syntax error', 'yaml', 'skus:\n  A: {', 'line 2: is not YAML'],
+    ['mistakes in several places', 'yaml', mistaken, 'line 3, skus.A: '],
+    ['mistakes in several places', 'yaml', mistaken, 'line 6, skus.B.quantity: '],
+    ['a mistyped column', 'csv', 'sku,type,plan\n\nA,esim_order,p\nB,esim_ordr,p\n', 'line 4, skus.B.type: '],
   ] as const)('with %s (%s) is refused as a whole', (_, format, content, problem) => {
     expect(() => readSkuMap(content, format)).toThrow(problem);
   });

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { ConfigValue } from '../../config/config.ts';
+import { checkSkuMaps } from '../check-sku-maps.ts';
 import { addAnswerOptions, checkedConfigFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { renderTable, writeAnswer } from '../output.ts';
@@ -10,7 +11,9 @@ export function addCheckConfig(program: Command, context: CliContext): void {
     .description('check the configuration and report every mistake in it')
     .option('--explain', 'print every value and its source; secrets are masked');
   addAnswerOptions(command).action((options: ConfigOptions & { explain?: boolean }) => {
-    const { file, warnings, values } = checkedConfigFrom(options);
+    const loaded = checkedConfigFrom(options);
+    checkSkuMaps(loaded);
+    const { file, warnings, values } = loaded;
     if (!options.json) for (const warning of warnings) context.stderr.write(`warning: ${warning}\n`);
     const table = options.explain ? renderTable(['KEY', 'VALUE', 'SOURCE'], values.map(valueRow)) : '';
     const report = { file, valid: true, warnings, ...(options.explain ? { values } : {}) };

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Config, LoadedConfig } from '../../config/config.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { readRunFile } from '../../ops/run-file.ts';
+import { checkSkuMaps } from '../check-sku-maps.ts';
 import { addAnswerOptions, checkedConfigFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import {
@@ -53,6 +54,7 @@ async function examine(options: ConfigOptions, context: CliContext): Promise<rea
   let loaded: LoadedConfig;
   try {
     loaded = checkedConfigFrom(options);
+    checkSkuMaps(loaded);
   } catch (error) {
     return [failure('config', error)];
   }

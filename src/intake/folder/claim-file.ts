@@ -4,8 +4,9 @@ import { dirname, join } from 'node:path';
 import { syncFolder } from '../../ops/atomic-file.ts';
 import type { OrderFiles } from '../../store/intake/intake.ts';
 import { markerSuffix, parseWorkName, workNameOf } from './file-names.ts';
-import { hasErrno, moveDurably, signatureAt } from './filesystem.ts';
+import { contentHash, hasErrno, moveDurably, signatureAt } from './filesystem.ts';
 import type { InboxFile } from './inbox.ts';
+import { DocumentError } from '../orders/document-error.ts';
 import type { FolderSettings } from './settings.ts';
 
 /** A file in the work folder. Only this worker uses it; the outbox knows how far it was read. */
@@ -64,6 +65,21 @@ export async function reclaimFile(
   return claim;
 }
 
+/** Whether the file in the inbox waits for this marker, rather than for one that its sender has yet to write. */
+async function isWaiting({ inbox }: FolderSettings, files: OrderFiles, marker: { id: string; name: string }) {
+  const known = await files.find(marker.id);
+  // Not all of its lines are in the outbox.
+  if (known === null || known.state === 'claimed' || known.state === 'ingesting') return true;
+  const path = join(inbox, marker.name.slice(0, -markerSuffix.length));
+  try {
+    return known.sha256 !== null && (await contentHash(path)) === known.sha256;
+  } catch (error) {
+    // Somebody put a link or a pipe there.
+    if (error instanceof DocumentError) return false;
+    throw error;
+  }
+}
+
 /** The files that an earlier run left in the work folder, oldest first, and the names there that it did not write. */
 export async function findUnfinishedFiles(
   config: FolderSettings,
@@ -83,11 +99,14 @@ export async function findUnfinishedFiles(
   return { unfinished, foreign };
 }
 
-/** Handles a marker without its file: the file was finished, or the worker crashed between the two renames of a claim. */
+/**
+ * Handles a marker without its file: the file was finished, or the worker crashed between the two renames of a claim, or a
+ * power loss undid one of them.
+ */
 async function returnMarker(config: FolderSettings, files: OrderFiles, workName: string): Promise<void> {
   const parsed = parseWorkName(workName);
   const path = join(config.work, workName);
-  if (parsed !== null && (await files.find(parsed.id)) === null) {
+  if (parsed !== null && (await isWaiting(config, files, parsed))) {
     await link(path, join(config.inbox, parsed.name)).catch((error: unknown) => {
       // The inbox has a newer marker, which counts.
       if (!hasErrno(error, 'EEXIST')) throw error;

@@ -1,4 +1,5 @@
 import type { Buffer } from 'node:buffer';
+import { createHash } from 'node:crypto';
 import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, lstat, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -78,5 +79,22 @@ export async function* readPrefix(handle: FileHandle, size: number): AsyncGenera
     if (bytesRead === 0) return;
     position += bytesRead;
     yield buffer.subarray(0, bytesRead);
+  }
+}
+
+/** The SHA-256 of a file, in hexadecimal; null when there is none. */
+export async function contentHash(path: string): Promise<string | null> {
+  try {
+    const handle = await openRegularFile(path);
+    try {
+      const hash = createHash('sha256');
+      for await (const piece of readPrefix(handle, Number.MAX_SAFE_INTEGER)) hash.update(piece);
+      return hash.digest('hex');
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    if (hasErrno(error, 'ENOENT')) return null;
+    throw error;
   }
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { mkdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, isoTime } from '../../core/clock.ts';
@@ -10,7 +9,7 @@ import type { SkuSource } from '../orders/sku-source.ts';
 import { type ClaimedFile, reclaimFile } from './claim-file.ts';
 import { documentReport, lineReport } from './error-report.ts';
 import { errorReportNameOf, markerSuffix, newFileId, rejectedNameOf } from './file-names.ts';
-import { hasErrno, moveDurably, openRegularFile, readPrefix, signatureAt } from './filesystem.ts';
+import { contentHash, hasErrno, moveDurably, signatureAt } from './filesystem.ts';
 import type { FolderSettings } from './settings.ts';
 
 export type FileOutcome =
@@ -55,7 +54,8 @@ export async function finishFile(
   const nowMs = clock.wallMs();
   const path = join(config.work, file.workName);
   const present = await signatureAt(path);
-  const changed = present !== null && present !== signature && (await hasOtherContent(path, row.sha256));
+  const content = present === null || present === signature ? null : await contentHash(path);
+  const changed = content !== null && content !== row.sha256;
   const rejections = await store.files.rejections(file.id);
   const report = rejections.length === 0 ? null : errorReportNameOf(file.id, file.name);
   if (report !== null) await writeFileAtomically(join(config.rejected, report), lineReport(row, rejections));
@@ -112,21 +112,4 @@ async function removeMarker({ config }: FileContext, file: ClaimedFile): Promise
   await unlink(join(config.work, `${file.workName}${markerSuffix}`)).catch((error: unknown) => {
     if (!hasErrno(error, 'ENOENT')) throw error;
   });
-}
-
-/** False also when there is no such file. */
-async function hasOtherContent(path: string, sha256: string | null): Promise<boolean> {
-  try {
-    const handle = await openRegularFile(path);
-    try {
-      const hash = createHash('sha256');
-      for await (const piece of readPrefix(handle, Number.MAX_SAFE_INTEGER)) hash.update(piece);
-      return hash.digest('hex') !== sha256;
-    } finally {
-      await handle.close();
-    }
-  } catch (error) {
-    if (hasErrno(error, 'ENOENT')) return false;
-    throw error;
-  }
 }

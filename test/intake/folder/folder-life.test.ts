@@ -233,6 +233,49 @@ describe('with markers', () => {
   });
 });
 
+describe('when a power loss put a file back into the inbox, and not its marker', () => {
+  const marker = (id: string) => join(bench.config.work, `${id}__orders.csv.done`);
+  const idOf = () => /[0-9A-Z]{26}/.exec(bench.archived()[0] ?? '')?.[0] ?? '';
+
+  it('a file that was read is archived again', async () => {
+    const { intake } = await open({ ready: 'done_file' });
+    bench.drop('orders.csv', csv('1'));
+    bench.drop('orders.csv.done', '');
+    expect(await intake.scanOnce()).toMatchObject({ ingested: 1 });
+    await intake.stop();
+    bench.drop('orders.csv', csv('1'));
+    writeFileSync(marker(idOf()), '');
+    await bench.restart();
+    expect(await bench.intake.scanOnce()).toMatchObject({ ingested: 1, lines: { accepted: 0, known: 1 } });
+    expect([bench.names('inbox'), bench.names('work')]).toEqual([[], []]);
+  });
+
+  it('a file of which not all was read is read', async () => {
+    const { intake } = await open({ ready: 'done_file' });
+    await intake.stop();
+    const id = '01HZZZZZZZZZZZZZZZZZZZZZZZ';
+    await bench.store.intake.files.begin({ id, name: 'orders.csv', sizeBytes: 1, nowMs: 1000 });
+    bench.drop('orders.csv', csv('1'));
+    writeFileSync(marker(id), '');
+    await bench.restart();
+    expect(await bench.intake.scanOnce()).toMatchObject({ ingested: 1, lines: { accepted: 1 } });
+    expect([bench.names('inbox'), bench.names('work')]).toEqual([[], []]);
+  });
+
+  it('another file of that name waits for its own marker', async () => {
+    const { intake } = await open({ ready: 'done_file' });
+    bench.drop('orders.csv', csv('1'));
+    bench.drop('orders.csv.done', '');
+    expect(await intake.scanOnce()).toMatchObject({ ingested: 1 });
+    await intake.stop();
+    bench.drop('orders.csv', csv('2'));
+    writeFileSync(marker(idOf()), '');
+    await bench.restart();
+    expect(await bench.intake.scanOnce()).toMatchObject({ ingested: 0, waiting: 1 });
+    expect([bench.names('inbox'), bench.names('work')]).toEqual([['orders.csv'], []]);
+  });
+});
+
 describe('when the folders fail', () => {
   it('a folder that cannot be used stops the start with a hint', async () => {
     await open();

@@ -8,9 +8,9 @@ import type { WireWatch } from './wire-watch.ts';
 
 /**
  * How long a healthy line may wait although nothing is wrong, in ms: one sleep of the loop, which a notification can miss by
- * the length of a call, and the call itself.
+ * the length of a call, the call itself, and the turns of lines that the budget lets pass.
  */
-const slackMs = 180_000;
+const slackMs = 300_000;
 
 /** A call that never left is repeated a little later: lines that came within this time, in ms, may be sent before it. */
 const aheadMs = 120_000;

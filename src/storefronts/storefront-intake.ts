@@ -120,12 +120,12 @@ export class ShopHandler {
   }
 
   async #flagUnreadable(reading: UnreadableOrder, { document, topic }: OrderSnapshot): Promise<StorefrontAnswer> {
-    const { store, logger, clock, onChanged } = this.#deps;
+    const { store, logger, onChanged } = this.#deps;
     const { platform, shop, source } = this.shop;
     const { orderId, modifiedMs, field, rule } = reading;
     const content = hash('sha256', JSON.stringify(document), 'hex').slice(0, 16);
     const about = topic === null ? 'read back from its list of orders' : `webhook ${messageText(topic, 64)}`;
-    const order = { source, orderId, modifiedMs, field, rule, nowMs: clock.wallMs() };
+    const order = { source, orderId, modifiedMs, field, rule, ...this.#context() };
     const flagged = await store.flagUnreadableOrder({ ...order, origin: `${about}, content ${content}` });
     if (flagged > 0) {
       const details = { platform, shop, order_id: orderId, field, rule, topic, content };

@@ -172,6 +172,18 @@ describe('an order that cannot be read', () => {
       ['315 1 x steam-usd-20 sending', '316 1 x steam-usd-20 held'],
       ['316 held', 'null unreadable_order'],
     ]);
+    // Each change that a shop leads to is in the audit log, once.
+    await shops.woo(order([card(315), card(316)], 1, { status: null }));
+    const reference = shops.outbox.store.read.showOrder('woo', '727')?.entries[1]?.reference ?? '';
+    expect(shops.outbox.auditLog()).toMatchObject([
+      {
+        actor: 'woocommerce:main',
+        action: 'hold',
+        subject: 'woo/727',
+        reason: expect.stringContaining("the newest state of the storefront's order cannot be read"),
+        detail: JSON.stringify({ references: [reference] }),
+      },
+    ]);
     await shops.woo(order([card(315), card(316)], 2));
     expect([shops.bought(), shops.flagged()]).toEqual([
       ['315 1 x steam-usd-20 sending', '316 1 x steam-usd-20 pending'],

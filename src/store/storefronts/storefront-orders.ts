@@ -17,6 +17,8 @@ import type { StorefrontLine, StorefrontOrder, StorefrontTaken, UnreadableStoref
 import { UnreadableFlags } from './unreadable-flags.ts';
 
 type Vanished = { readonly known: KnownLine; readonly rows: readonly EntryRow[] };
+/** Whose order leads to a change. */
+type Acting = Pick<StorefrontOrder, 'source' | 'orderId' | 'actor' | 'nowMs'>;
 type Flag = NonNullable<StorefrontLine['hold']>;
 
 /** Final states of which no refund asks for anything more. */
@@ -108,7 +110,8 @@ export class StorefrontOrders {
     }
     // The next state that can be read releases them, or says why not.
     for (const known of this.#changed.linesOf({ source, orderId })) {
-      this.#holds.apply(known.id, { why: whyUnreadOrder, stillWhy: null }, nowMs);
+      const { held } = this.#holds.apply(known.id, { why: whyUnreadOrder, stillWhy: null }, nowMs);
+      if (held.length > 0) this.#record({ ...order, orderId }, 'hold', held, whyUnreadOrder);
     }
     return this.#unreadable.setOrder({ ...order, orderId });
   }
@@ -350,10 +353,10 @@ export class StorefrontOrders {
     return this.#lines.flagOnce({ ...flag, lineNumber: null, source, orderId, lineId }, nowMs, order.metadata);
   }
 
-  #record(order: StorefrontOrder, action: string, rows: readonly EntryRow[], reason: string): void {
-    const { actor, nowMs } = order;
+  #record(order: Acting, action: string, rows: readonly EntryRow[], reason: string): void {
+    const { actor, nowMs, source, orderId } = order;
     const detail = { references: rows.map((row) => row.reference) };
-    this.#audit.record({ actor, reason, nowMs, action, subject: `${order.source}/${order.orderId}`, detail });
+    this.#audit.record({ actor, reason, nowMs, action, subject: `${source}/${orderId}`, detail });
   }
 }
 

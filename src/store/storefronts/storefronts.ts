@@ -83,6 +83,7 @@ export interface UnreadableStorefrontOrder {
   readonly rule: string;
   /** By what a person finds it in the shop. */
   readonly origin: string;
+  readonly actor: string;
   readonly nowMs: number;
 }
 

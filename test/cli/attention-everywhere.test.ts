@@ -9,7 +9,7 @@ import type { AttentionKind } from '../../src/store/read/attention.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { StorefrontLine } from '../../src/store/storefronts/storefronts.ts';
 import { outOfStock, review } from '../support/operator.ts';
-import { close, fulfilled, line as storedLine, nothing } from '../support/outbox.ts';
+import { close, emptyBalance, fulfilled, line as storedLine, nothing } from '../support/outbox.ts';
 import { knownInstallation, type Installation } from './installation.ts';
 import { openOutbox } from './sample-outbox.ts';
 
@@ -109,6 +109,13 @@ async function putOnHold(store: Store): Promise<void> {
   await takeShopOrder(store, 2000, [shopLine], 'on_hold');
 }
 
+/** Its balance did not suffice before. */
+async function putOnHoldWaiting(store: Store): Promise<void> {
+  await takeShopOrder(store, 1000, [paidLine]);
+  await settled(store, emptyBalance);
+  await takeShopOrder(store, 2000, [shopLine], 'on_hold');
+}
+
 async function refundedAfterPurchase(store: Store): Promise<void> {
   await takeShopOrder(store, 1000, [paidLine]);
   const bought = await settled(store, { ...fulfilled });
@@ -136,6 +143,8 @@ interface Way {
   readonly fail: (store: Store) => Promise<unknown>;
   readonly kind: AttentionKind;
   readonly code: string;
+  /** A part of what the row says; absent: anything. */
+  readonly message?: string;
   /** The state and the code of the line in its result; null: the result does not change by it. */
   readonly result: readonly [state: string, code: string] | null;
   /** What is said to who acknowledges it although it needs a decision; null: it can be acknowledged. */
@@ -183,6 +192,15 @@ const ways: readonly Way[] = [
     fail: putOnHold,
     kind: 'held',
     code: 'held',
+    result: ['held', 'held'],
+    refusal: 'what can be done: release, cancel',
+  },
+  {
+    name: 'an order that its shop put on hold while it waited for balance',
+    fail: putOnHoldWaiting,
+    kind: 'held',
+    code: 'held',
+    message: 'the storefront\'s order is "processing", not paid',
     result: ['held', 'held'],
     refusal: 'what can be done: release, cancel',
   },
@@ -347,6 +365,7 @@ async function failed(way: Way) {
   expect(said.status).toMatchObject([{ kind: way.kind, code: way.code, can_acknowledge: way.refusal === null }]);
   const [row] = said.status;
   if (row === undefined) throw new Error('it stands there');
+  expect(row['message']).toContain(way.message ?? '');
   for (const text of ['message', 'since', 'holds_up', 'what_to_do']) expect(row[text]).toMatch(/\S{3}/);
   expect(said.list).toEqual(said.status);
   expect(said.view).toEqual(said.status);

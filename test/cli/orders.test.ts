@@ -264,8 +264,35 @@ describe('order-sync orders show, of a line that came in the place of another', 
     expect(entries[1]).toMatchObject({ has_other_id: true, allowed_actions: ['decide_change', 'release', 'cancel'] });
     const { stderr } = await place.run('orders', 'ack', reference, '--reason', 'seen by Anna');
     expect(stderr).toContain('what can be done: resolve --same|--another, release, cancel');
+    const { attention } = JSON.parse((await place.run('queue', 'status', '--json')).stdout);
+    expect(attention[0].what_to_do).toContain('`orders resolve --same`');
     await place.run('orders', 'resolve', reference, '--another', '--reason', 'asked the customer');
     expect(await show()).toContain('  allowed     hold, cancel\n');
+  });
+});
+
+describe('order-sync orders show, of a held entry', () => {
+  it('says why it is held, not what a call for it ended with before', async () => {
+    const outbox = await filled();
+    const store = openOutbox(outbox);
+    const incarnationId = await store.beginIncarnation({ bootId: null, version: '0.1.0', nowMs: startMs });
+    const error = { code: 'insufficient_balance', message: 'Balance too low', buffered: false };
+    // Of the order 1003.
+    await settleNext(store, incarnationId, 5000, { state: 'waiting', row: 'insufficient_balance', error });
+    await store.close();
+    const shown = async () => (await outbox.run('orders', 'show', '1003')).stdout;
+    expect(await shown()).toContain('  error       insufficient_balance: Balance too low\n  what to do  ');
+    const [, reference = ''] = /\n(os-\w+) /.exec(await shown()) ?? [];
+    await outbox.run('orders', 'hold', reference, '--reason', 'the customer asked to wait');
+    expect(await shown()).toContain(
+      '  state       held\n  held        the customer asked to wait\n  allowed     release',
+    );
+    const { entries } = JSON.parse((await outbox.run('orders', 'show', '1003', '--json')).stdout);
+    expect(entries[0]).toMatchObject({
+      state: 'held',
+      review_reason: 'the customer asked to wait',
+      client_action: null,
+    });
   });
 });
 

@@ -106,8 +106,7 @@ function expected(meaning: Meaning, moment: Moment): [readonly string[], readonl
     if (isUnsent) return [['cancelled'], []];
     return [now[moment], moment === 'before' ? [] : [told]];
   }
-  if (isUnsent || (moment === 'before' && meaning === 'unknown_status'))
-    return [['held'], [moment === 'waiting' ? '11 insufficient_balance' : '11 held']];
+  if (isUnsent || (moment === 'before' && meaning === 'unknown_status')) return [['held'], ['11 held']];
   return [now[moment], []];
 }
 

@@ -52,8 +52,9 @@ function rejectionAsJson({ createdAtMs, ...rejection }: Rejection): Record<strin
   return { ...jsonFields(rejection), created_at: isoTime(createdAtMs) };
 }
 
-function actionFor(entry: EntryDetail): string | null {
-  return entry.errorCode === null ? null : clientActionFor(entry.errorCode);
+/** What the code of the last call asks for. A held entry is not called for: why it is held says what to do. */
+function actionFor({ state, errorCode }: EntryDetail): string | null {
+  return errorCode === null || state === 'held' ? null : clientActionFor(errorCode);
 }
 
 /** One order for people: its results, each entry with its evidence, lines that were not accepted, decisions. */
@@ -93,7 +94,7 @@ function entryAsText(entry: EntryDetail, maxUnknownOutcomes: number): string {
   const facts: readonly (readonly [string, string | null])[] = [
     ['asked', entry.asked],
     ['state', entry.outcomeUnknown ? `${entry.state} (an attempt may have been processed)` : entry.state],
-    ['review', entry.reviewReason],
+    [entry.state === 'held' ? 'held' : 'review', entry.reviewReason],
     ['next', entry.nextAttemptAt === null ? null : `${entry.nextStep}, due ${shortTime(entry.nextAttemptAt)}`],
     ...entry.pausedBy.map(({ scope, reason, since }): [string, string] => [
       'paused',
@@ -101,7 +102,7 @@ function entryAsText(entry: EntryDetail, maxUnknownOutcomes: number): string {
     ]),
     ['product', productText(entry, maxUnknownOutcomes)],
     ['supplier', entry.orderNumber === null ? null : supplierText(entry)],
-    ['error', error === '' ? null : error],
+    ['error', error === '' || entry.state === 'held' ? null : error],
     ['what to do', action],
     ['allowed', actions.length === 0 ? nothingAllowed(entry) : actions.map(commandOf).join(', ')],
     ...actions.map((it): [string, string] => ['', commandFor(it, entry.reference)]),

@@ -56,7 +56,8 @@ const inReview: readonly EntryState[] = ['needs_review', 'held'];
 
 function errorOf(row: LineEntryRow): ResultEntry['error'] {
   if (row.error_code === null && row.review_reason === null) return null;
-  const code = row.error_code ?? (row.state === 'held' ? 'held' : 'needs_review');
+  // What a call for it ended with before is not why it is held.
+  const code = row.state === 'held' ? 'held' : (row.error_code ?? 'needs_review');
   return {
     code,
     message: row.review_reason ?? row.error_message ?? '',

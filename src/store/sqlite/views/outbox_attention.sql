@@ -23,11 +23,13 @@ WITH RECURSIVE
         UNION ALL SELECT lane FROM entries WHERE state = 'unknown' AND next_step = 'send')
       WHERE lane IS NOT NULL))
 SELECT e.state AS kind, e.reference AS id, e.reference, r.source, r.order_id, l.line_id, e.state,
-       coalesce(e.error_code, e.state) AS code,
-       coalesce(e.review_reason, e.error_message) AS message,
+       -- What a call for a held entry ended with before is not why it is held.
+       CASE WHEN e.state = 'held' THEN 'held' ELSE coalesce(e.error_code, e.state) END AS code,
+       CASE WHEN e.state = 'held' THEN e.review_reason ELSE coalesce(e.review_reason, e.error_message) END AS message,
        strftime('%Y-%m-%dT%H:%M:%fZ', e.updated_at_ms / 1000.0, 'unixepoch') AS since, NULL AS scope,
        'this line' AS holds_up,
        CASE WHEN e.held_by = 'shop' THEN 'it is released when the shop shows its order as paid again; `orders release` buys it without that'
+         WHEN e.state = 'held' AND (SELECT same_as FROM lines WHERE id = e.line_id) IS NOT NULL THEN 'decide with `orders resolve --same` or `--another` whether both lines are one purchase'
          WHEN e.state = 'held' THEN 'release it with `orders release`, or end it with `orders cancel`'
          ELSE 'compare it with the supplier''s list, then settle it with `orders resolve`, or try again with `orders retry`' END AS what_to_do,
        0 AS can_acknowledge

@@ -1,0 +1,1 @@
+-- views/outbox_attention.sql says of a held entry why it is held.

@@ -16,6 +16,7 @@ interface OpenEntry {
   readonly currency: string | null;
   /** It may be charged to another balance, so it does not wait for its own. */
   readonly hasFallback: 0 | 1;
+  readonly outcomeUnknown: 0 | 1;
 }
 
 /** A pause that the worker opened and that an order of its scope is to end. */
@@ -86,7 +87,8 @@ export class ExposureWatch {
       if (!own.includes(scope) || (hasFallback && isBalance)) continue;
       const others = sending
         .filter((it) => it.reference !== entry.reference && scopesOf(it).includes(scope))
-        .filter((it) => !isBalance || it.hasFallback === 0);
+        // A balance may have been charged for an order of unknown outcome already, so that is settled all the same.
+        .filter((it) => !isBalance || (it.hasFallback === 0 && it.outcomeUnknown === 0));
       if (others.length > 0)
         this.#violate(
           'I37',
@@ -128,7 +130,7 @@ export class ExposureWatch {
     const open = database
       .prepare<[], OpenEntry>(
         `SELECT reference, state, operation, coalesce(variant, plan) AS product, currency,
-           rules LIKE '%"fallback_currency"%' AS hasFallback FROM entries
+           rules LIKE '%"fallback_currency"%' AS hasFallback, outcome_unknown AS outcomeUnknown FROM entries
          WHERE state IN ('sending', 'unknown', 'placed')`,
       )
       .all()

@@ -8,7 +8,16 @@ export interface ShopApi {
   changedSince(sinceMs: number): OrderList;
   /** The refunds of an order, with their lines. */
   refundsOf(orderId: string, signal: AbortSignal): Promise<readonly unknown[]>;
+  /** One order as it is now, with its refunds; null: the shop surely has it no more. */
+  order(orderId: string, signal: AbortSignal): Promise<ReadOrder | null>;
   close(): Promise<void>;
+}
+
+/** An order that was read by its id. */
+export interface ReadOrder {
+  /** In the form of a webhook, with every number as text. */
+  readonly value: unknown;
+  readonly refunds: readonly unknown[];
 }
 
 /** A list of orders, page by page; the order that was changed longest ago comes first. */
@@ -31,12 +40,13 @@ export interface ListedOrder {
 }
 
 /**
- * `unauthorized`: the shop refuses the keys. `refused`: any other 4xx. `rate_limited`: 429. `unavailable`: 5xx.
+ * `unauthorized`: the shop refuses the keys. `absent`: it has no such order. `refused`: any other 4xx. `rate_limited`: 429. `unavailable`: 5xx.
  * `unreachable`: no complete answer. `unreadable`: an answer that is not the API's. `changed`: the list changed while it
  * was read. `clock`: this machine's clock is so wrong that nothing may be bought by it. `stopped`: the worker stops.
  */
 type ShopApiErrorKind =
   | 'unauthorized'
+  | 'absent'
   | 'refused'
   | 'rate_limited'
   | 'unavailable'
@@ -69,6 +79,12 @@ export function listedOrder(value: unknown, timeFields: readonly string[]): List
   if (!isObject(value)) return { id: null, modifiedMs: null, value };
   const times = timeFields.map((field) => shopTime(value[field]));
   return { id: idOf(value['id']), modifiedMs: times.find((ms) => ms !== null) ?? null, value };
+}
+
+/** Throws `unreadable` when the shop answered with something else than the order that was asked for. */
+export function checkOrderId(value: unknown, orderId: string, call: string): void {
+  if (isObject(value) && idOf(value['id']) === orderId) return;
+  throw new ShopApiError('unreadable', `${call}: 200, but the answer is not the order ${orderId}`);
 }
 
 /** The largest difference between two time zones: an order that is older than this was surely not asked for. */

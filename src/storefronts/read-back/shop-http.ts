@@ -1,3 +1,4 @@
+import PQueue from 'p-queue';
 import { Pool, type Dispatcher } from 'undici';
 import { type ExactJsonObject, isJsonObject, parseExactJson, parseExactJsonBytes } from '../../core/exact-json.ts';
 import { type PlainHeaders, plainHeaders, retryAfterMs } from '../../core/http-headers.ts';
@@ -27,6 +28,8 @@ interface ShopHttpOptions extends ApiContext {
   readonly secrets: readonly string[];
   /** The text of an error in the form of the platform; empty for any other body, such as the page of a proxy. */
   errorText(body: ExactJsonObject): string;
+  /** Whether an answer with an error says that the shop has no such order; absent: none says that surely. */
+  saysAbsent?(status: number, body: ExactJsonObject): boolean;
   /** How long the shop wants no call after this answer, in ms; absent: it does not say. */
   pauseAfterMs?(headers: PlainHeaders): number;
 }
@@ -47,6 +50,8 @@ export class ShopHttp {
   readonly basePath: string;
   readonly #options: ShopHttpOptions;
   readonly #pool: Pool;
+  /** The list and single orders are read at the same time; their calls take turns, or they would break the pace. */
+  readonly #turns = new PQueue({ concurrency: 1 });
   #grantedSecret = '';
   #notBeforeMs = 0;
   #clockAheadMs: number | null = null;
@@ -69,6 +74,10 @@ export class ShopHttp {
 
   /** Makes a call, and repeats it after each wait that the shop asks for and that is short enough. */
   async call(call: ShopCall): Promise<ShopAnswer> {
+    return await this.#turns.add(() => this.#callInTurn(call));
+  }
+
+  async #callInTurn(call: ShopCall): Promise<ShopAnswer> {
     for (let tries = 1; ; tries += 1) {
       await this.#keepPace(call.signal);
       try {
@@ -172,8 +181,9 @@ export class ShopHttp {
     }
     const body = parseExactJson(bytes.toString('utf8', 0, 65_536));
     const text = isJsonObject(body) ? messageText(this.#options.errorText(body), 200) : '';
+    const isAbsent = isJsonObject(body) && this.#options.saysAbsent?.(status, body) === true;
     const message = this.#withoutSecrets(`${name}: ${status}${text === '' ? '' : ` ${text}`}`);
-    return new ShopApiError(kindOf(status), message, { retryAfterMs: askedMs });
+    return new ShopApiError(isAbsent ? 'absent' : kindOf(status), message, { retryAfterMs: askedMs });
   }
 
   #withoutSecrets(text: string): string {

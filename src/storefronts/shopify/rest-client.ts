@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { Clock } from '../../core/clock.ts';
 import type { ExactJsonObject } from '../../core/exact-json.ts';
 import type { PlainHeaders } from '../../core/http-headers.ts';
-import { checkSince, listedOrder, type OrderList, type OrderPage, type ShopApi } from '../read-back/shop-api.ts';
-import { ShopApiError } from '../read-back/shop-api.ts';
+import { checkOrderId, checkSince, listedOrder, type OrderList, type OrderPage } from '../read-back/shop-api.ts';
+import { type ReadOrder, type ShopApi, ShopApiError } from '../read-back/shop-api.ts';
 import type { ApiContext } from '../platform.ts';
 import { type ShopAnswer, ShopHttp } from '../read-back/shop-http.ts';
 import type { ShopifyRest } from './settings.ts';
@@ -14,6 +14,7 @@ const fullBucket = { share: 0.8, pauseMs: 2000 };
 const renewBeforeMs = 300_000;
 
 const bodySchema = z.looseObject({ orders: z.array(z.unknown()) });
+const scopesSchema = z.looseObject({ access_scopes: z.array(z.looseObject({ handle: z.string() })) });
 const grantSchema = z.looseObject({
   access_token: z.string().min(1).max(4096),
   expires_in: z
@@ -71,6 +72,33 @@ export class ShopifyApi implements ShopApi {
   /** None: an order of the list has its refunds. */
   async refundsOf(): Promise<readonly unknown[]> {
     return [];
+  }
+
+  /**
+   * By the list with its id as the filter: a shop that answers 404 for a whole address would seem to have deleted its orders. Without
+   * the scope `read_all_orders` orders of more than 60 days are missing, too, so only with it an absent order is deleted.
+   */
+  async order(orderId: string, signal: AbortSignal): Promise<ReadOrder | null> {
+    const path = `/admin/api/${this.#rest.apiVersion}/orders.json`;
+    const query = new URLSearchParams({ ids: orderId, status: 'any' }).toString();
+    const body = bodySchema.safeParse((await this.#get(`${path}?${query}`, signal)).value);
+    const call = `GET ${path}?ids=${orderId}`;
+    if (!body.success) throw new ShopApiError('unreadable', `${call}: 200, but the answer has no list of orders`);
+    const [value] = body.data.orders;
+    if (value !== undefined) {
+      checkOrderId(value, orderId, call);
+      return { value, refunds: [] };
+    }
+    if (await this.#readsAllOrders(signal)) return null;
+    const problem = 'the shop does not show the order: it was deleted, or it is older than 60 days';
+    throw new ShopApiError('refused', `${call}: ${problem}, which only an app with the scope read_all_orders can tell`);
+  }
+
+  async #readsAllOrders(signal: AbortSignal): Promise<boolean> {
+    const path = '/admin/oauth/access_scopes.json';
+    const body = scopesSchema.safeParse((await this.#get(path, signal)).value);
+    if (!body.success) throw new ShopApiError('unreadable', `GET ${path}: 200, but the answer has no scopes`);
+    return body.data.access_scopes.some(({ handle }) => handle === 'read_all_orders');
   }
 
   async close(): Promise<void> {

@@ -1,7 +1,8 @@
 import { Buffer } from 'node:buffer';
 import type { ExactJsonObject } from '../../core/exact-json.ts';
-import { checkSince, listedOrder, type OrderList, type OrderPage, type ShopApi } from '../read-back/shop-api.ts';
-import { type ListedOrder, ShopApiError } from '../read-back/shop-api.ts';
+import { isObject, listOf } from '../payload-values.ts';
+import { checkOrderId, checkSince, listedOrder, type OrderList, type OrderPage } from '../read-back/shop-api.ts';
+import { type ListedOrder, type ReadOrder, type ShopApi, ShopApiError } from '../read-back/shop-api.ts';
 import type { ApiContext } from '../platform.ts';
 import { type ShopAnswer, ShopHttp } from '../read-back/shop-http.ts';
 import type { WooCommerceRest } from './settings.ts';
@@ -21,7 +22,7 @@ export class WooCommerceApi implements ShopApi {
 
   constructor(rest: WooCommerceRest, context: ApiContext) {
     const secrets = [rest.consumerKey, rest.consumerSecret];
-    this.#http = new ShopHttp({ rest, secrets, ...context, errorText });
+    this.#http = new ShopHttp({ rest, secrets, ...context, errorText, saysAbsent });
     this.#rest = rest;
     const credentials = Buffer.from(secrets.join(':')).toString('base64');
     this.#headers = { authorization: `Basic ${credentials}` };
@@ -45,6 +46,20 @@ export class WooCommerceApi implements ShopApi {
       if (items.length < refundsPerPage) return refunds;
     }
     throw new ShopApiError('unreadable', `the order ${orderId} has more than ${refunds.length} refunds`);
+  }
+
+  async order(orderId: string, signal: AbortSignal): Promise<ReadOrder | null> {
+    const path = `${ordersPath}/${orderId}`;
+    try {
+      const { value } = await this.#http.call({ method: 'GET', path, headers: this.#headers, signal });
+      checkOrderId(value, orderId, `GET ${path}`);
+      const named = isObject(value) ? listOf(value['refunds']) : null;
+      // Read at once: without them the lines would be held until they are read.
+      return { value, refunds: named?.length === 0 ? [] : await this.refundsOf(orderId, signal) };
+    } catch (error) {
+      if (error instanceof ShopApiError && error.kind === 'absent') return null;
+      throw error;
+    }
   }
 
   async close(): Promise<void> {
@@ -164,6 +179,11 @@ function isSorted(orders: readonly ListedOrder[]): boolean {
 
 function errorText({ code, message }: ExactJsonObject): string {
   return typeof code === 'string' && typeof message === 'string' ? `${code}: ${message}` : '';
+}
+
+/** Any other 404 is of the path or of a plugin, and says nothing about the order. */
+function saysAbsent(status: number, { code }: ExactJsonObject): boolean {
+  return status === 404 && code === 'woocommerce_rest_shop_order_invalid_id';
 }
 
 function totalOf(answer: ShopAnswer): number | null {

@@ -114,7 +114,7 @@ export const woo = { key: 'ck_0123456789abcdef', secret: 'cs_fedcba9876543210' }
 
 /**
  * The orders of a WooCommerce shop, as the REST API v3 documents them: Basic auth, `modified_after`, `dates_are_gmt`,
- * `orderby=modified`, `per_page` up to 100, `offset`, `X-WP-Total`, refunds of an order. It reads times as WordPress does:
+ * `orderby=modified`, `per_page` up to 100, `offset`, `X-WP-Total`, one order, refunds of an order. It reads times as WordPress does:
  * a time with a zone is converted to the zone of the shop, and then compared with the chosen column.
  */
 export class StubWooCommerce extends StubShop {
@@ -139,6 +139,13 @@ export class StubWooCommerce extends StubShop {
     if (refundsOf !== undefined) {
       // It lists by the parent, whatever that is: an unknown order has no refunds.
       return this.#list(call, response, this.orders.find(({ id }) => id === refundsOf)?.refunds ?? []);
+    }
+    const [, one] = /^\/wp-json\/wc\/v3\/orders\/(\d+)$/.exec(url.pathname) ?? [];
+    if (one !== undefined) {
+      const order = this.orders.find(({ id }) => id === one);
+      if (order !== undefined) return void send(response, 200, withNumericIds(this.shown(order)));
+      const code = 'woocommerce_rest_shop_order_invalid_id';
+      return void send(response, 404, { code, message: 'Invalid ID.', data: { status: 404 } });
     }
     if (url.pathname !== '/wp-json/wc/v3/orders') {
       return void send(response, 404, { code: 'rest_no_route', message: 'No route was found.', data: { status: 404 } });
@@ -197,11 +204,13 @@ export const shopifyApp = {
 
 /**
  * The orders of a Shopify shop, as the REST Admin API documents them: a token in a header, `updated_at_min`, cursors in
- * the `Link` header that allow no parameter but `limit`, the call limit, and tokens that last a day for an app.
+ * the `Link` header that allow no parameter but `limit`, `ids`, the call limit, the scopes of a token, and tokens that last a day
+ * for an app.
  */
 export class StubShopify extends StubShop {
   tokens = new Set([shopifyApp.token]);
   granted = 0;
+  scopes = ['read_orders'];
   callLimit = '1/40';
   #cursors = new Map<string, { afterMs: number; afterId: string }>();
 
@@ -227,6 +236,9 @@ export class StubShopify extends StubShop {
         errors: '[API] Invalid API key or access token (unrecognized login or wrong password)',
       });
     }
+    if (url.pathname === '/admin/oauth/access_scopes.json') {
+      return void send(response, 200, { access_scopes: this.scopes.map((handle) => ({ handle })) });
+    }
     if (url.pathname !== '/admin/api/2026-10/orders.json') return void send(response, 404, { errors: 'Not Found' });
     this.#orders(url, response);
   }
@@ -243,6 +255,8 @@ export class StubShopify extends StubShop {
       found = found.filter(({ modifiedMs }) => modifiedMs >= min);
       // Archived orders are listed only with the status `any`.
       if (url.searchParams.get('status') !== 'any') found = found.filter(({ body }) => body['closed_at'] === null);
+      const ids = url.searchParams.get('ids')?.split(',');
+      found = found.filter(({ id }) => ids === undefined || ids.includes(id));
       if (url.searchParams.get('order') !== 'updated_at asc') found = found.toReversed();
     } else {
       const after = this.#cursors.get(cursor);

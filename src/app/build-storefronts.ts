@@ -1,9 +1,11 @@
 import type { Config } from '../config/config.ts';
 import { assert } from '../core/order-sync-error.ts';
 import { ReadBack } from '../storefronts/read-back/read-back.ts';
-import { StorefrontIntake } from '../storefronts/storefront-intake.ts';
+import type { Shop } from '../storefronts/settings.ts';
+import { type ShopHandler, StorefrontIntake } from '../storefronts/storefront-intake.ts';
 import type { Store } from '../store/store.ts';
-import type { WorkerDeps } from './worker-deps.ts';
+import type { RecheckRule } from '../store/submission/submission.ts';
+import type { CurrentConfig, WorkerDeps } from './worker-deps.ts';
 
 /** The intake of the shops' orders that is in use. A reload replaces it. */
 export interface CurrentStorefronts {
@@ -37,16 +39,33 @@ export function buildReadBack(
   const notRead = shops.filter(({ rest }) => rest === null).length;
   if (notRead > 0)
     logger.warn({ shops: notRead }, 'shops without a `rest` section: the worker misses orders whose webhook is lost');
+  const handlerOf = ({ platform, shop }: Pick<Shop, 'platform' | 'shop'>): ShopHandler => {
+    const handler = current.intake.handlerFor(platform, shop);
+    assert(handler !== null, `a shop that is read back has a webhook: ${platform} ${shop}`);
+    return handler;
+  };
+  const read = { isTest: false, topic: null, isListed: true } as const;
   return new ReadBack({
     shops,
     store: store.storefronts,
     clock,
     logger,
     version,
-    take: async ({ platform, shop }, document, refunds) => {
-      const handler = current.intake.handlerFor(platform, shop);
-      assert(handler !== null, `a shop that is read back has a webhook: ${platform} ${shop}`);
-      return await handler.take({ document, isTest: false, topic: null, isListed: true, refunds });
-    },
+    take: async (shop, document, refunds) => await handlerOf(shop).take({ ...read, document, refunds }),
+    takeDeleted: async (shop, orderId) => await handlerOf(shop).takeDeleted(orderId),
   });
+}
+
+/**
+ * Which orders of shops are read again before they are bought, by the configuration in use.
+ * @param onDelayed called when an entry of this source waits for that
+ */
+export function recheckRule(current: CurrentConfig, onDelayed: (source: string) => void): RecheckRule {
+  return {
+    maxAgeMs: (source) => {
+      const minutes = current.config.intake.shops.find((shop) => shop.source === source)?.rest?.recheckAfterMin ?? 0;
+      return minutes === 0 ? null : minutes * 60_000;
+    },
+    onDelayed,
+  };
 }

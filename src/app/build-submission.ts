@@ -1,5 +1,6 @@
 import { usualTries } from '../core/decision/settlement.ts';
 import type { Store } from '../store/store.ts';
+import type { RecheckRule } from '../store/submission/submission.ts';
 import type { ApiClock } from '../submit/api-clock.ts';
 import type { AttemptDeps } from '../submit/attempt.ts';
 import { BudgetGate } from '../submit/budget-gate.ts';
@@ -57,7 +58,7 @@ export async function buildSubmission(
 export function buildDispatcher(
   { config }: WorkerDeps,
   submission: AttemptDeps,
-  start: { readonly incarnationId: number; readonly olderCopy: OlderCopyCheck },
+  start: { readonly incarnationId: number; readonly olderCopy: OlderCopyCheck; readonly rechecks: RecheckRule },
   onSettled: () => void,
 ): Dispatcher {
   const { concurrency, maxUnknownOutcomes } = config.submit;

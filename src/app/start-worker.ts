@@ -14,10 +14,11 @@ import { ApiClockCheck } from '../submit/api-clock-check.ts';
 import { watchDatabase } from '../store/sqlite/watch-database.ts';
 import type { Store } from '../store/store.ts';
 import type { ReadBack } from '../storefronts/read-back/read-back.ts';
+import type { Dispatcher } from '../submit/dispatcher.ts';
 import { startAdmin } from './admin.ts';
 import { buildFolderIntake, startWebhook } from './build-intake.ts';
 import { buildResults } from './build-results.ts';
-import { buildReadBack, buildStorefronts } from './build-storefronts.ts';
+import { buildReadBack, buildStorefronts, recheckRule } from './build-storefronts.ts';
 import { buildDispatcher, buildSubmission, buildWholesaleClient } from './build-submission.ts';
 import { ClockFollower } from './clock-follower.ts';
 import { buildOlderCopyCheck, noticeOlderCopy } from './older-copy.ts';
@@ -115,7 +116,10 @@ async function startParts(
     webhook?.notify();
   };
   const submission = { ...(await buildSubmission(deps, store, wholesale, current)), apiClock };
-  const dispatcher = buildDispatcher(deps, submission, outbox, onSettled);
+  let readBack: ReadBack | null = null;
+  // What waits before read-back has started is found on disk by its start.
+  const rechecks = recheckRule(current, (source) => readBack?.notifyRecheck(source));
+  const dispatcher = buildDispatcher(deps, submission, { ...outbox, rechecks }, onSettled);
   await life.push('dispatcher', () => dispatcher.stop());
   await dispatcher.start();
 
@@ -132,15 +136,9 @@ async function startParts(
     webhook?.notify();
   };
   const storefronts = { intake: buildStorefronts(deps, store, deps.config, notify) };
-  const readBack = buildReadBack(deps, store, storefronts);
+  readBack = buildReadBack(deps, store, storefronts);
   webhook = await startWebhook(deps, store, storefronts.intake, onAccepted, readBack);
-  if (webhook !== null) {
-    await life.push('webhook', async () => {
-      // The dispatcher stops at the same time: to wait for HTTP callers first, then for calls to the API, takes too long.
-      dispatcher.stop().catch(() => undefined);
-      await webhook?.stop();
-    });
-  }
+  if (webhook !== null) await pushWebhookStop(life, webhook, dispatcher);
   const parts = {
     ...outbox,
     submission,
@@ -154,6 +152,14 @@ async function startParts(
     notify,
   };
   return { ...parts, operatorCalls: await startReadBack(life, readBack) };
+}
+
+/** The dispatcher stops at the same time: to wait for HTTP callers first, then for calls to the API, takes too long. */
+async function pushWebhookStop(life: Lifecycle, webhook: WebhookIntake, dispatcher: Dispatcher): Promise<void> {
+  await life.push('webhook', async () => {
+    dispatcher.stop().catch(() => undefined);
+    await webhook.stop();
+  });
 }
 
 /** Starts to move the stored times when the clock of this machine is set, and to compare it with that of the API. */

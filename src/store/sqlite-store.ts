@@ -21,6 +21,7 @@ import { makeDatabaseIdOnce, readProgress } from './sqlite/progress.ts';
 import { takeWriterLock, type WriterLock } from './sqlite/writer-lock.ts';
 import type { Store } from './store.ts';
 import { SqliteStorefronts } from './storefronts/sqlite-storefronts.ts';
+import { Rechecks } from './storefronts/rechecks.ts';
 import { ShopHolds } from './storefronts/shop-holds.ts';
 import { AfterLoss } from './submission/after-loss.ts';
 import { SqliteSubmission } from './submission/sqlite-submission.ts';
@@ -74,6 +75,7 @@ class SqliteStore implements Store {
       afterLoss: new AfterLoss(database, audit),
       entries,
       shopHolds: new ShopHolds(database, entries),
+      rechecks: new Rechecks(database),
       lines: new LineTable(database, namespace, this.results),
       pauses,
       canary: new ConnectorCanary(database, pauses),

@@ -10,17 +10,16 @@ import type { ShopOrder, ShopOrderLine, ShopOrderState, UnreadableShopLine } fro
 /** An order that is no test. */
 type RealOrder = ShopOrder & { readonly state: ShopOrderState };
 
+/** How a state came in, and when. `isReadNow`: see `StorefrontOrder`. */
+type PlanContext = Pick<StorefrontOrder, 'actor' | 'nowMs'> & { readonly isReadNow: boolean };
+
 /** If this machine's clock were so far behind, no order would ever be too old. */
 const maxAheadMs = 86_400_000;
 
 /**
  * The shop deleted an order, and says only which. The time is this machine's: states that the shop changed before are older.
  */
-export function planDeletion(
-  orderId: string,
-  shop: ShopSettings,
-  context: { readonly actor: string; readonly nowMs: number },
-): StorefrontOrder {
+export function planDeletion(orderId: string, shop: ShopSettings, context: PlanContext): StorefrontOrder {
   const { source, onRefund } = shop;
   const { nowMs } = context;
   const order = { source, orderId, onRefund, ...context, refundCount: 0, refundUnclear: false };
@@ -28,15 +27,11 @@ export function planDeletion(
 }
 
 /** What an order asks to buy, by the SKU map and the rules of its shop. Pure: only the store knows what was bought. */
-export function planOrder(
-  order: RealOrder,
-  shop: ShopSettings,
-  skus: SkuMap,
-  context: { readonly actor: string; readonly nowMs: number },
-): StorefrontOrder {
+export function planOrder(order: RealOrder, shop: ShopSettings, skus: SkuMap, context: PlanContext): StorefrontOrder {
   const skusOfLines = new Map<string | null, string>(order.lines.map(({ lineId, sku }) => [lineId, sku]));
   const { nowMs } = context;
   return {
+    ...context,
     source: shop.source,
     orderId: order.orderId,
     metadata: metadataOf(order),
@@ -46,8 +41,6 @@ export function planOrder(
     refundCount: order.refundCount,
     refundUnclear: order.refundUnclear,
     onRefund: shop.onRefund,
-    actor: context.actor,
-    nowMs,
     lines: order.lines.map((line) =>
       planLine(order, line, { shop, skus, nowMs, parentSku: skusOfLines.get(line.parentId) ?? null }),
     ),

@@ -68,6 +68,11 @@ export const restKeys = {
     .default(300)
     .describe('How many seconds before the last read change a run starts: shops show some changes late.'),
   pages_per_run: count(1, 10_000).default(50).describe('Pages in one run. The next run continues after them.'),
+  recheck_after_min: count(0, 10_080)
+    .default(60)
+    .describe(
+      'An order whose state was last known to be current more than this many minutes ago is read once more before a line of it is bought. 0: it is bought by the state that is known.',
+    ),
   request_interval_ms: durationMs(0, 60_000).default(500).describe('The least time between two calls to the shop.'),
   body_bytes: count(1024, 268_435_456).default(16_777_216).describe('The longest answer that is read.'),
   timeouts: z

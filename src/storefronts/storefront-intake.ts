@@ -28,7 +28,7 @@ interface OrderSnapshot {
   readonly isTest: boolean;
   /** What the webhook says it is about; null for an order of the shop's list. */
   readonly topic: string | null;
-  /** It comes from the shop's list of orders. */
+  /** It was read from the shop just now. */
   readonly isListed: boolean;
   /** The refunds of the order; `not_read`: they can be read when they are needed; `unknown`: they cannot. */
   readonly refunds: readonly unknown[] | 'not_read' | 'unknown';
@@ -92,9 +92,10 @@ export class ShopHandler {
 
   /** Takes in one state of an order. Its consequences are on disk when this resolves. */
   async take(snapshot: OrderSnapshot): Promise<StorefrontAnswer> {
-    const { document, refunds, topic } = snapshot;
+    const { document, refunds, topic, isListed } = snapshot;
+    const now = { ...this.#context(), isReadNow: isListed };
     const deleted = topic === this.webhook.deletedTopic ? deletedOrderId(document) : null;
-    if (deleted !== null) return await this.#take(planDeletion(deleted, this.shop, this.#context()));
+    if (deleted !== null) return await this.#take(planDeletion(deleted, this.shop, now));
     const context = { ...snapshot, refunds: typeof refunds === 'string' ? null : refunds };
     const reading = platformOf(this.shop).readOrder(document, this.shop, context);
     if (reading.kind === 'other') return reading;
@@ -102,13 +103,18 @@ export class ShopHandler {
     const { order } = reading;
     const { state } = order;
     if (state === 'test') return { kind: 'test', order };
-    const plan = planOrder({ ...order, state }, this.shop, this.#skus.current(), this.#context());
+    const plan = planOrder({ ...order, state }, this.shop, this.#skus.current(), now);
     if (!order.refundUnclear || refunds !== 'not_read') return await this.#take(plan);
     const { stale } = await this.#deps.store.takeOrder({ ...plan, lines: null });
     return stale ? { kind: 'taken', order, taken: staleState } : { kind: 'needs_refunds', order };
   }
 
-  async #take(order: StorefrontOrder): Promise<StorefrontAnswer> {
+  /** Takes in that the shop has an order no more: it was asked for it just now. */
+  async takeDeleted(orderId: string): Promise<StorefrontAnswer & { readonly kind: 'taken' }> {
+    return await this.#take(planDeletion(orderId, this.shop, { ...this.#context(), isReadNow: true }));
+  }
+
+  async #take(order: StorefrontOrder): Promise<StorefrontAnswer & { readonly kind: 'taken' }> {
     const { store, logger, onChanged } = this.#deps;
     const taken = await store.takeOrder(order);
     if (taken.accepted + taken.takenBack + taken.flagged + taken.released > 0) {

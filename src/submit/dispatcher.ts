@@ -1,5 +1,5 @@
 import PQueue from 'p-queue';
-import type { AttemptClaim, OpenAttempt } from '../store/submission/submission.ts';
+import type { AttemptClaim, OpenAttempt, RecheckRule } from '../store/submission/submission.ts';
 import { presentTime } from './api-clock.ts';
 import { Attempt, type AttemptDeps } from './attempt.ts';
 import type { CallKind } from './budget-gate.ts';
@@ -15,6 +15,8 @@ interface DispatcherOptions extends Pick<SubmitSettings, 'concurrency' | 'maxUnk
   readonly incarnationId: number;
   /** Made before the first call. Absent: whether the outbox is an older copy is not asked. */
   readonly olderCopy?: OlderCopyCheck;
+  /** Which orders of shops are read again before they are bought. Absent: none. */
+  readonly rechecks?: RecheckRule;
   /** With less free space on the disk nothing is sent. Default 100 MiB. */
   readonly minFreeBytes?: number;
   /** How long a stop waits for calls in flight, in ms. */
@@ -237,6 +239,7 @@ export class Dispatcher {
       isProvenProduct: (product) => this.#attempts.isProvenProduct(product),
       trials: pauses.trials(),
       earlyTrials: pauses.earlyTrials(),
+      ...this.#rechecksOfClaim(),
       render: (entry) => wholesale.render(entry),
       judgeResend: (entry, originReference, isPaused) => {
         const verdict = this.#attempts.judgeResend(entry, originReference, isPaused);
@@ -253,6 +256,17 @@ export class Dispatcher {
     pauses.trialOpened(attempt.trialOf, attempt.attemptId);
     this.#start(step, attempt, key);
     return true;
+  }
+
+  /** A claim that delays many entries ends: there may be others to send. */
+  #rechecksOfClaim(): Pick<AttemptClaim, 'rechecks'> {
+    const { rechecks } = this.#options;
+    if (rechecks === undefined) return {};
+    const onDelayed = (source: string): void => {
+      this.#wakeUp.notify();
+      rechecks.onDelayed(source);
+    };
+    return { rechecks: { ...rechecks, onDelayed } };
   }
 
   #start(step: AttemptClaim['step'], attempt: OpenAttempt, key: CallKey): void {

@@ -1,5 +1,6 @@
 import { callsAhead } from '../core/budget/calls-ahead.ts';
 import { isoTime } from '../core/clock.ts';
+import { recheckText } from '../core/entry/awaited-recheck.ts';
 import type { CommandResult } from '../core/entry/operator-command.ts';
 import type { EntryExplanation, PauseView, QueueExplanation } from '../core/entry/queue-explanation.ts';
 import { isFinal } from '../core/entry/states.ts';
@@ -131,7 +132,7 @@ class Explanation {
     const reasons = [
       ...(isLookup ? ['its next call is a lookup, which asks the API what became of it'] : []),
       ...stopping,
-      ...(entry.dueAtMs > nowMs ? [`it is due at ${isoTime(entry.dueAtMs)}`] : []),
+      ...(entry.dueAtMs > nowMs && entry.awaitsRecheck === null ? [`it is due at ${isoTime(entry.dueAtMs)}`] : []),
       ...this.#notes(),
     ];
     const ahead = isLookup || worker === null ? null : this.#callsAhead(entry);
@@ -182,7 +183,9 @@ class Explanation {
     if (entry.state === 'unknown') return [...this.#whyNothingIsCalled(), ...this.#pausesOf(entry)];
     const blocked = entry.blockedBy === null ? [] : [`${entry.blockedBy}, for the same eSIM, comes first`];
     const unclear = this.#isDeadlineUnclear(entry) ? [deadlineUnclear] : [];
+    const unread = entry.awaitsRecheck === null ? [] : [recheckText(entry.awaitsRecheck)];
     return [
+      ...unread,
       ...this.#whyNothingIsBought(),
       ...this.#pausesOf(entry),
       ...unknownOfProduct(entry, this.#sources.maxUnknownOutcomes),

@@ -8,6 +8,7 @@ import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { AttentionKind } from '../../src/store/read/attention.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { StorefrontLine } from '../../src/store/storefronts/storefronts.ts';
+import type { AttemptClaim, OpenAttempt } from '../../src/store/submission/submission.ts';
 import { outOfStock, review } from '../support/operator.ts';
 import { close, emptyBalance, fulfilled, line as storedLine, nothing } from '../support/outbox.ts';
 import { knownInstallation, type Installation } from './installation.ts';
@@ -25,12 +26,12 @@ async function accept(store: Store, changes: Partial<AcceptableLine> = {}, nowMs
   return accepted?.reference ?? '';
 }
 
-/** Buys what came in last, and the answer is this. */
-async function settled(store: Store, settlement: Partial<Settlement> & Pick<Settlement, 'state'>): Promise<string> {
-  const reference = await accept(store);
-  const at = { nowMs: agoMs(anHour), nowMono: 500, bootId: 'boot' };
-  const attempt = await store.submission.openAttempt({
-    ...at,
+/** Claims what came in last, an hour ago. */
+async function claimed(store: Store, changes: Partial<AttemptClaim> = {}): Promise<OpenAttempt | null> {
+  return await store.submission.openAttempt({
+    nowMs: agoMs(anHour),
+    nowMono: 500,
+    bootId: 'boot',
     step: 'send',
     keyName: 'main',
     incarnationId: await store.beginIncarnation({ bootId: 'boot', version: '0', nowMs: 1 }),
@@ -39,10 +40,16 @@ async function settled(store: Store, settlement: Partial<Settlement> & Pick<Sett
     trials: [],
     render: () => ({ method: 'POST', path: '/orders', body: '{}' }),
     judgeResend: () => ({ step: 'send' }),
+    ...changes,
   });
+}
+
+/** Buys what came in last, and the answer is this. */
+async function settled(store: Store, settlement: Partial<Settlement> & Pick<Settlement, 'state'>): Promise<string> {
+  const reference = await accept(store);
+  const attempt = await claimed(store);
   if (attempt === null) throw new Error('nothing was due');
-  const { nowMs } = at;
-  await store.submission.closeAttempt(close(attempt, { ...nothing, ...settlement }, { nowMs }));
+  await store.submission.closeAttempt(close(attempt, { ...nothing, ...settlement }, { nowMs: agoMs(anHour) }));
   return reference;
 }
 
@@ -114,6 +121,12 @@ async function putOnHoldWaiting(store: Store): Promise<void> {
   await takeShopOrder(store, 1000, [paidLine]);
   await settled(store, emptyBalance);
   await takeShopOrder(store, 2000, [shopLine], 'on_hold');
+}
+
+async function waitForRecheck(store: Store): Promise<void> {
+  await takeShopOrder(store, 1000, [paidLine]);
+  const rechecks = { maxAgeMs: () => 60_000, onDelayed: () => undefined };
+  expect(await claimed(store, { rechecks })).toBeNull();
 }
 
 async function refundedAfterPurchase(store: Store): Promise<void> {
@@ -270,6 +283,14 @@ const ways: readonly Way[] = [
     code: 'awaits_read_back',
     result: null,
     refusal: '`reconcile`',
+  },
+  {
+    name: "a shop's order that could not be read again before it is bought",
+    fail: waitForRecheck,
+    kind: 'storefront',
+    code: 'awaits_recheck',
+    result: null,
+    refusal: '`orders cancel`',
   },
   {
     name: 'a result that was given up',

@@ -194,6 +194,7 @@ describe('order-sync orders show', () => {
                 "sent": true,
               },
             ],
+            "awaits_recheck": null,
             "client_action": null,
             "cost": null,
             "currency": "USD",

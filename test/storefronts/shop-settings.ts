@@ -56,6 +56,7 @@ export function restSettings(url: string): RestSettings {
     overlapS: 300,
     pageSize: 10,
     pagesPerRun: 50,
+    recheckAfterMin: 60,
     requestIntervalMs: 0,
     bodyBytes: 1_048_576,
     timeouts: { connectMs: 2000, totalMs: 5000 },

@@ -8,6 +8,7 @@ import { Dispatcher } from '../../src/submit/dispatcher.ts';
 import { Pauses } from '../../src/submit/pauses.ts';
 import { attemptDeps } from './attempt-deps.ts';
 import { MachineClock } from './machine-clock.ts';
+import type { RecheckRule } from '../../src/store/submission/submission.ts';
 import { line, Outbox } from './outbox.ts';
 
 /** How a call ends, and how long it takes. */
@@ -67,12 +68,14 @@ export class VirtualWorker {
     this.outbox = outbox;
   }
 
-  static async start(options: { concurrency?: number; maxUnknownOutcomes?: number; trusts?: boolean } = {}) {
+  static async start(
+    options: { concurrency?: number; maxUnknownOutcomes?: number; trusts?: boolean; rechecks?: RecheckRule } = {},
+  ) {
     const outbox = await Outbox.open();
     const worker = new VirtualWorker(outbox);
-    const { concurrency = 8, maxUnknownOutcomes = 8, trusts = true } = options;
+    const { concurrency = 8, maxUnknownOutcomes = 8, trusts = true, ...more } = options;
     if (trusts) await outbox.store.submission.lookups.prove({ kind: 'gift_card', path: '/orders/{key}' });
-    const dispatcher = worker.#dispatcher({ concurrency, maxUnknownOutcomes });
+    const dispatcher = worker.#dispatcher({ concurrency, maxUnknownOutcomes, ...more });
     onTestFinished(async () => {
       const stopped = dispatcher.stop();
       worker.machine.pass(3_600_000);
@@ -83,7 +86,7 @@ export class VirtualWorker {
     return worker;
   }
 
-  #dispatcher(options: { concurrency: number; maxUnknownOutcomes: number }): Dispatcher {
+  #dispatcher(options: { concurrency: number; maxUnknownOutcomes: number; rechecks?: RecheckRule }): Dispatcher {
     const { machine: clock, outbox, api } = this;
     const { store, incarnationId } = outbox;
     const deps = attemptDeps(store, {

@@ -1,5 +1,6 @@
 import { Argument, type Command } from 'commander';
 import { isoTime } from '../../core/clock.ts';
+import { recheckText } from '../../core/entry/awaited-recheck.ts';
 import { clientActionFor } from '../../core/decision/wholesale-errors.ts';
 import { allowedActions, commandOf, type EntryActionName } from '../../core/entry/states.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
@@ -96,6 +97,7 @@ function entryAsText(entry: EntryDetail, maxUnknownOutcomes: number): string {
     ['state', entry.outcomeUnknown ? `${entry.state} (an attempt may have been processed)` : entry.state],
     [entry.state === 'held' ? 'held' : 'review', entry.reviewReason],
     ['next', entry.nextAttemptAt === null ? null : `${entry.nextStep}, due ${shortTime(entry.nextAttemptAt)}`],
+    ['waits', entry.awaitsRecheck === null ? null : recheckText(entry.awaitsRecheck)],
     ...entry.pausedBy.map(({ scope, reason, since }): [string, string] => [
       'paused',
       `${scope} since ${shortTime(since)}: ${reason}`,

@@ -39,7 +39,13 @@ function askedFor({ variant, plan, quantity, days, iccid, currency }: EntryRow):
   return parts.filter((part) => part !== null).join(' ');
 }
 
-type ShownRow = EntryRow & { readonly shop_line_id: string; readonly lane: string; readonly same_as: number | null };
+type ShownRow = EntryRow & {
+  readonly shop_line_id: string;
+  readonly lane: string;
+  readonly same_as: number | null;
+  readonly recheck_since_ms: number | null;
+  readonly recheck_problem: string | null;
+};
 
 /** What the entries of an order may wait for. */
 interface Obstacles {
@@ -71,8 +77,16 @@ function pausesOf(row: ShownRow, obstacles: Obstacles): readonly Pause[] {
   });
 }
 
+/** Whether the entry waits until its order was read again from the shop. */
+function recheckOf(row: ShownRow): EntryDetail['awaitsRecheck'] {
+  const { state, recheck_since_ms: sinceMs, recheck_problem: problem } = row;
+  if (sinceMs === null || row.due_before_recheck_ms === null) return null;
+  return state === 'pending' || state === 'waiting' ? { since: isoTime(sinceMs), problem } : null;
+}
+
 function entryFrom(database: Sqlite, row: ShownRow, obstacles: Obstacles): EntryDetail {
   const product = productScope(row);
+  const awaitsRecheck = recheckOf(row);
   return {
     reference: row.reference,
     lineId: row.shop_line_id,
@@ -83,8 +97,9 @@ function entryFrom(database: Sqlite, row: ShownRow, obstacles: Obstacles): Entry
     heldFrom: row.held_from,
     replaced: row.replaced === 1,
     hasOtherId: row.same_as !== null,
-    nextAttemptAt: dueStates.includes(row.state) ? isoTime(row.due_at_ms) : null,
+    nextAttemptAt: dueStates.includes(row.state) && awaitsRecheck === null ? isoTime(row.due_at_ms) : null,
     nextStep: row.next_step,
+    awaitsRecheck,
     pausedBy: pausesOf(row, obstacles).map(({ scope, reason, sinceMs }) => ({
       scope,
       reason,
@@ -115,7 +130,9 @@ export function readOrderDetail(database: Sqlite, requestId: number): OrderDetai
   const { source, orderId } = request;
   const entries = database
     .prepare<[number], ShownRow>(
-      `SELECT e.*, l.line_id AS shop_line_id, l.same_as FROM entries e JOIN lines l ON l.id = e.line_id
+      `SELECT e.*, l.line_id AS shop_line_id, l.same_as, o.recheck_since_ms, o.recheck_problem
+       FROM entries e JOIN lines l ON l.id = e.line_id JOIN requests r ON r.id = l.request_id
+       LEFT JOIN storefront_orders o ON o.source = r.source AND o.order_id = r.order_id
        WHERE l.request_id = ? ORDER BY l.id, e.generation, e.part`,
     )
     .all(requestId);

@@ -1,3 +1,4 @@
+import type { AwaitedRecheck } from '../../core/entry/awaited-recheck.ts';
 import type { EntryState } from '../../core/entry/states.ts';
 import type { Operation } from '../../core/order/operation.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
@@ -84,6 +85,8 @@ export interface EntryDetail {
   readonly hasOtherId: boolean;
   readonly nextAttemptAt: string | null;
   readonly nextStep: 'send' | 'lookup';
+  /** Until its order was read again from the shop there is no next attempt; null: it does not wait for that. */
+  readonly awaitsRecheck: AwaitedRecheck | null;
   /** The pauses that keep its next call from being made. */
   readonly pausedBy: readonly { readonly scope: string; readonly reason: string; readonly since: string }[];
   /** The product that it buys, as a scope; null for a cancel. */

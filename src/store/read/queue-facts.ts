@@ -1,4 +1,6 @@
 import type { LaneFacts } from '../../core/budget/calls-ahead.ts';
+import { isoTime } from '../../core/clock.ts';
+import type { AwaitedRecheck } from '../../core/entry/awaited-recheck.ts';
 import type { EntryState } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { readLane } from '../intake/lanes.ts';
@@ -47,6 +49,8 @@ export interface QueuedEntry {
   readonly replacedBy: readonly string[];
   /** An earlier entry for the same eSIM that must be settled first. */
   readonly blockedBy: string | null;
+  /** Null: it does not wait for that. */
+  readonly awaitsRecheck: AwaitedRecheck | null;
 }
 
 export function readQueueFacts(database: Sqlite, nowMs: number, freeBytes: number): QueueFacts {
@@ -84,10 +88,17 @@ export function readQueueFacts(database: Sqlite, nowMs: number, freeBytes: numbe
   };
 }
 
+interface QueuedRow extends Omit<QueuedEntry, 'replacedBy' | 'awaitsRecheck'> {
+  readonly id: number;
+  readonly replacedBy: string | null;
+  readonly recheckSinceMs: number | null;
+  readonly recheckProblem: string | null;
+}
+
 /** Null for a reference that is not known. */
 export function readQueuedEntry(database: Sqlite, reference: string): QueuedEntry | null {
   const row = database
-    .prepare<[string], Omit<QueuedEntry, 'replacedBy'> & { id: number; replacedBy: string | null }>(
+    .prepare<[string], QueuedRow>(
       `SELECT e.id, e.reference, r.source, e.state, e.next_step AS nextStep, e.lane,
          e.due_at_ms AS dueAtMs, e.not_after_ms AS notAfterMs, e.review_reason AS reviewReason, 0 AS before,
          (SELECT count(*) FROM entries u WHERE u.state = 'unknown' AND u.variant IS e.variant AND u.plan IS e.plan
@@ -95,12 +106,15 @@ export function readQueuedEntry(database: Sqlite, reference: string): QueuedEntr
          CASE WHEN e.replaced = 1 THEN (SELECT json_group_array(n.reference) FROM entries n WHERE n.line_id = e.line_id
             AND n.generation > e.generation) END AS replacedBy,
          (SELECT o.reference FROM entries o WHERE o.iccid = e.iccid AND o.id < e.id AND o.iccid IS NOT NULL
-            AND o.state IN ('pending', 'sending', 'waiting', 'unknown', 'placed') ORDER BY o.id LIMIT 1) AS blockedBy
-       FROM entries e JOIN lines l ON l.id = e.line_id JOIN requests r ON r.id = l.request_id WHERE e.reference = ?`,
+            AND o.state IN ('pending', 'sending', 'waiting', 'unknown', 'placed') ORDER BY o.id LIMIT 1) AS blockedBy,
+         w.recheck_since_ms AS recheckSinceMs, w.recheck_problem AS recheckProblem
+       FROM entries e JOIN lines l ON l.id = e.line_id JOIN requests r ON r.id = l.request_id
+       LEFT JOIN storefront_orders w ON w.source = r.source AND w.order_id = r.order_id AND w.recheck_since_ms IS NOT NULL
+         AND e.due_before_recheck_ms IS NOT NULL AND e.state IN ('pending', 'waiting') WHERE e.reference = ?`,
     )
     .get(reference);
   if (row === undefined) return null;
-  const { id, replacedBy, ...entry } = row;
+  const { id, replacedBy, recheckSinceMs, recheckProblem, ...entry } = row;
   const before = database
     .prepare<Record<string, unknown>, number>(
       // The state stands in the text: then SQLite can use the index of its entries.
@@ -115,5 +129,10 @@ export function readQueuedEntry(database: Sqlite, reference: string): QueuedEntr
       id,
     });
   const others: unknown = JSON.parse(replacedBy ?? '[]');
-  return { ...entry, before: before ?? 0, replacedBy: Array.isArray(others) ? others.map(String) : [] };
+  return {
+    ...entry,
+    before: before ?? 0,
+    replacedBy: Array.isArray(others) ? others.map(String) : [],
+    awaitsRecheck: recheckSinceMs === null ? null : { since: isoTime(recheckSinceMs), problem: recheckProblem },
+  };
 }

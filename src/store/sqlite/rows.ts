@@ -16,6 +16,7 @@ export interface EntryRow extends ReferencedPurchase {
   readonly state: EntryState;
   readonly next_step: 'send' | 'lookup';
   readonly due_at_ms: number;
+  readonly due_before_recheck_ms: number | null;
   readonly outcome_unknown: number;
   readonly settlement_delay_end_ms: number | null;
   readonly settlement_delay_end_mono: number | null;

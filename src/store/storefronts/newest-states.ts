@@ -38,10 +38,12 @@ export class NewestStates {
          WHERE source = ? AND order_id = ?`,
       ),
       remember: database.prepare(
-        `INSERT INTO storefront_orders (source, order_id, modified_ms, state, refund_count, lines_left, seen_at_ms, awaits_read_back)
-         VALUES (:source, :orderId, :modifiedMs, :state, :refundCount, :left, :nowMs, :awaitsReadBack)
+        `INSERT INTO storefront_orders (source, order_id, modified_ms, state, refund_count, lines_left, seen_at_ms, awaits_read_back, current_at_ms)
+         VALUES (:source, :orderId, :modifiedMs, :state, :refundCount, :left, :nowMs, :awaitsReadBack, :currentAtMs)
          ON CONFLICT (source, order_id) DO UPDATE SET modified_ms = :modifiedMs, state = :state, refund_count = :refundCount,
-           lines_left = :left, seen_at_ms = :nowMs, awaits_read_back = :awaitsReadBack`,
+           lines_left = :left, seen_at_ms = :nowMs, awaits_read_back = :awaitsReadBack,
+           -- A time ahead of the clock comes from a clock that was set, and must not stay.
+           current_at_ms = CASE WHEN current_at_ms > :nowMs THEN :currentAtMs ELSE max(current_at_ms, :currentAtMs) END`,
       ),
       rememberUnread: database.prepare(
         `INSERT INTO storefront_orders (source, order_id, modified_ms, seen_at_ms) VALUES (:source, :orderId, :modifiedMs, :nowMs)
@@ -70,7 +72,7 @@ export class NewestStates {
 
   /** @param seen the state before */
   remember(order: StorefrontOrder, seen: SeenState | null): void {
-    const { source, orderId, state, refundCount, lines, nowMs } = order;
+    const { source, orderId, state, refundCount, lines, nowMs, isReadNow = false } = order;
     const isTie = seen !== null && seen.modifiedMs === order.modifiedMs;
     const left = lines === null ? (isTie ? seen.left : null) : leftOf({ ...order, lines }, isTie ? seen.left : null);
     this.#statements.remember.run({
@@ -83,6 +85,7 @@ export class NewestStates {
       left: left === null ? null : JSON.stringify(left),
       nowMs,
       awaitsReadBack: lines === null ? 1 : 0,
+      currentAtMs: isReadNow ? nowMs : Math.min(nowMs, order.modifiedMs),
     });
   }
 }

@@ -6,9 +6,16 @@ import { inTransaction, type Sqlite } from '../sqlite/database.ts';
 import type { AfterLoss } from '../submission/after-loss.ts';
 import type { EntryChanges } from '../submission/entry-changes.ts';
 import { adoptShops } from './shop-fingerprints.ts';
+import type { Rechecks } from './rechecks.ts';
 import type { ShopHolds } from './shop-holds.ts';
 import { StorefrontOrders } from './storefront-orders.ts';
-import type { StorefrontOrder, StorefrontTaken, Storefronts, UnreadableStorefrontOrder } from './storefronts.ts';
+import type {
+  DueRecheck,
+  StorefrontOrder,
+  StorefrontTaken,
+  Storefronts,
+  UnreadableStorefrontOrder,
+} from './storefronts.ts';
 
 interface UnreadRow {
   readonly source: string;
@@ -24,6 +31,7 @@ export class SqliteStorefronts implements Storefronts {
   readonly #namespace: ReferenceNamespace;
   readonly #lines: LineTable;
   readonly #orders: StorefrontOrders;
+  readonly #rechecks: Rechecks;
   readonly #statements;
 
   constructor(
@@ -35,12 +43,14 @@ export class SqliteStorefronts implements Storefronts {
       audit: AuditTable;
       afterLoss: AfterLoss;
       shopHolds: ShopHolds;
+      rechecks: Rechecks;
     },
   ) {
     this.#database = database;
     this.#namespace = parts.namespace;
     this.#lines = parts.lines;
     this.#orders = new StorefrontOrders(database, parts);
+    this.#rechecks = parts.rechecks;
     this.#statements = {
       unreadSince: database.prepare<{ source: string; seenBeforeMs: number }, UnreadRow>(
         `SELECT source, order_id FROM storefront_orders
@@ -105,6 +115,22 @@ export class SqliteStorefronts implements Storefronts {
     const noLine = { lineNumber: null, lineId: null, field: null, value: null };
     this.#lines.flagOnce({ ...noLine, source, orderId, code: 'partially_refunded', rule }, nowMs);
     this.#statements.clearUnread.run(source, orderId);
+  }
+
+  async dueRechecks(ask: { source: string; nowMs: number; limit: number }): Promise<readonly DueRecheck[]> {
+    return inTransaction(this.#database, () => this.#rechecks.due(ask));
+  }
+
+  async nextRecheckAt(source: string): Promise<number | null> {
+    return this.#rechecks.nextAt(source);
+  }
+
+  async postponeRecheck(step: { source: string; orderId: string; problem: string; atMs: number }): Promise<void> {
+    inTransaction(this.#database, () => this.#rechecks.postpone(step));
+  }
+
+  async endRechecksOfOthers(step: { sources: readonly string[]; nowMs: number }): Promise<number> {
+    return inTransaction(this.#database, () => this.#rechecks.endOthers(step));
   }
 
   async watermark(source: string): Promise<number | null> {

@@ -11,6 +11,7 @@ import { endedUnbought, type EntryChanges } from '../submission/entry-changes.ts
 import { ChangedLines, type KnownLine } from './changed-lines.ts';
 import { samePurchase } from '../../core/entry/operator-decision.ts';
 import { isOlder, leastLines, NewestStates, type SeenState } from './newest-states.ts';
+import type { Rechecks } from './rechecks.ts';
 import type { ShopHolds } from './shop-holds.ts';
 import { UnmappedSkus } from './storefront-skus.ts';
 import type { StorefrontLine, StorefrontOrder, StorefrontTaken, UnreadableStorefrontOrder } from './storefronts.ts';
@@ -38,12 +39,20 @@ export class StorefrontOrders {
   readonly #unreadable: UnreadableFlags;
   readonly #newest: NewestStates;
   readonly #holds: ShopHolds;
+  readonly #rechecks: Rechecks;
   readonly #changed: ChangedLines;
   readonly #statements;
 
   constructor(
     database: Sqlite,
-    parts: { lines: LineTable; entries: EntryChanges; audit: AuditTable; afterLoss: AfterLoss; shopHolds: ShopHolds },
+    parts: {
+      lines: LineTable;
+      entries: EntryChanges;
+      audit: AuditTable;
+      afterLoss: AfterLoss;
+      shopHolds: ShopHolds;
+      rechecks: Rechecks;
+    },
   ) {
     this.#lines = parts.lines;
     this.#entries = parts.entries;
@@ -53,6 +62,7 @@ export class StorefrontOrders {
     this.#unreadable = new UnreadableFlags(database, parts.lines);
     this.#newest = new NewestStates(database);
     this.#holds = parts.shopHolds;
+    this.#rechecks = parts.rechecks;
     this.#changed = new ChangedLines(database, parts.afterLoss);
     this.#statements = {
       line: database.prepare<[string, string, string], KnownLine>(
@@ -97,6 +107,7 @@ export class StorefrontOrders {
     const { source, orderId, state } = order;
     if (state === 'closed' || state === 'deleted') this.#lines.takeBackFlags({ source, orderId, lineId: null });
     this.#applyHolds(order, taken);
+    if (order.isReadNow === true) taken.released += this.#rechecks.end(order);
     return taken;
   }
 

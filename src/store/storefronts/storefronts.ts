@@ -20,6 +20,16 @@ export interface Storefronts {
   flagUnreadOrders(step: { source: string; seenBeforeMs: number; nowMs: number }): Promise<number>;
   /** Flags orders for review that wait for being read back from a shop that is not among these. */
   flagStrandedOrders(step: { sources: readonly string[]; nowMs: number }): Promise<void>;
+  /**
+   * The orders of a shop that are due to be read again before they are bought: at most `limit`, the longest due first.
+   */
+  dueRechecks(ask: { source: string; nowMs: number; limit: number }): Promise<readonly DueRecheck[]>;
+  /** When the next order of a shop is due to be read again; null: none waits for that. */
+  nextRecheckAt(source: string): Promise<number | null>;
+  /** Reading an order again told nothing: why, and when it is read next. Changes nothing for one that waits no more. */
+  postponeRecheck(step: { source: string; orderId: string; problem: string; atMs: number }): Promise<void>;
+  /** Entries whose order waits to be read again in a shop that is not among these are due at once. Returns how many. */
+  endRechecksOfOthers(step: { sources: readonly string[]; nowMs: number }): Promise<number>;
   /** How far a storefront was read back, by the shop's clock; null before the first time. */
   watermark(source: string): Promise<number | null>;
   /** Everything that the storefront changed before that time is on disk. Never moves the watermark back. */
@@ -29,6 +39,15 @@ export interface Storefronts {
    * did.
    */
   lowerWatermark(step: { source: string; presentMs: number; nowMs: number }): Promise<boolean>;
+}
+
+/** An order that is read again before a line of it is bought. */
+export interface DueRecheck {
+  readonly orderId: string;
+  /** Since when a line waits for it. */
+  readonly sinceMs: number;
+  /** Why it could not be read the last time; null: it was not tried yet. */
+  readonly problem: string | null;
 }
 
 /** The state of one order of a storefront, mapped to what is to be bought for it. */
@@ -54,6 +73,8 @@ export interface StorefrontOrder {
   readonly onRefund: 'review' | 'cancel_esim' | 'ignore';
   readonly actor: string;
   readonly nowMs: number;
+  /** Read from the shop just now. A webhook only says what the state was when it changed. Absent: a webhook. */
+  readonly isReadNow?: boolean;
   /** Null: the state is recorded, so that older states are ignored, and nothing else changes. */
   readonly lines: readonly StorefrontLine[] | null;
   readonly unreadable: readonly UnreadableLine[];
@@ -109,7 +130,7 @@ export interface StorefrontTaken {
   readonly known: number;
   readonly takenBack: number;
   readonly flagged: number;
-  /** Entries that the shop's state held before, and holds no more. */
+  /** Entries that the shop's state held before, or that waited for the order to be read again, and wait no more. */
   readonly released: number;
   /** A newer state was seen before: nothing was changed. */
   readonly stale: boolean;

@@ -3,6 +3,7 @@ import { mayStart } from '../../core/scopes/exposure.ts';
 import { scopesJudged } from '../../core/scopes/judge-call.ts';
 import { scopesOf, type EntryScopes } from '../../core/scopes/scope.ts';
 import { assert } from '../../core/order-sync-error.ts';
+import type { Rechecks } from '../storefronts/rechecks.ts';
 import type { ShopHolds } from '../storefronts/shop-holds.ts';
 import { inTransaction, longestText, type Sqlite } from '../sqlite/database.ts';
 import { entryFrom, type EntryRow } from '../sqlite/rows.ts';
@@ -44,6 +45,9 @@ const refused = (row: EntryRow): number => (row.outcome_row === 'insufficient_ba
 /** With more products than this the family is the better explanation: then its trials keep their distance. */
 const fewProducts = 5;
 
+/** So many entries begin to wait for their order to be read again in one claim; the next claim continues. */
+const mostDelayed = 100;
+
 /** Claims entries and opens their attempts; closes the attempts and settles their entries. */
 export class SqliteSubmission implements Submission {
   readonly budget: SqliteBudget;
@@ -58,6 +62,7 @@ export class SqliteSubmission implements Submission {
   readonly #evidence: ScopeEvidence;
   readonly #costs: ProductCosts;
   readonly #shopHolds: ShopHolds;
+  readonly #rechecks: Rechecks;
   readonly #statements;
 
   constructor(
@@ -70,10 +75,12 @@ export class SqliteSubmission implements Submission {
       settlementDelays: SettlementDelays;
       canary: ConnectorCanary;
       shopHolds: ShopHolds;
+      rechecks: Rechecks;
     },
   ) {
     this.#database = database;
     this.#shopHolds = parts.shopHolds;
+    this.#rechecks = parts.rechecks;
     this.budget = parts.budget;
     this.pauses = parts.pauses;
     this.lookups = new SqliteLookupProofs(database);
@@ -92,7 +99,7 @@ export class SqliteSubmission implements Submission {
       ),
       startSending: database.prepare(
         `UPDATE entries SET state = 'sending', key_name = :keyName, last_sent_at_ms = :nowMs, updated_at_ms = :nowMs,
-                            request_method = :method, request_path = :path, request_body = :body
+                            due_before_recheck_ms = NULL, request_method = :method, request_path = :path, request_body = :body
          WHERE id = :id AND state = :from`,
       ),
       close: database.prepare(
@@ -195,8 +202,16 @@ export class SqliteSubmission implements Submission {
     const again = this.#nextToSendAgain(claim, paused);
     if (again !== null) return again;
     let next = this.#nextNew(claim, paused);
-    // Each is held and leaves the queue: those behind it do not wait for the next claim.
-    while (next !== null && this.#isHeldByShop(next, claim)) next = this.#nextNew(claim, paused);
+    let delayed = 0;
+    // Each leaves the queue: those behind it do not wait for the next claim.
+    while (next !== null) {
+      if (!this.#isHeldByShop(next, claim)) {
+        if (!this.#awaitsRecheck(next, claim)) break;
+        delayed += 1;
+        if (delayed >= mostDelayed) return null;
+      }
+      next = this.#nextNew(claim, paused);
+    }
     if (next === null || !this.#afterLoss.mayHaveSent(next)) return next;
     // A lost outbox may have sent it: its outcome is unknown from now on. One at a time, because their number is limited.
     this.#entries.recover(next, claim.nowMs);
@@ -221,6 +236,15 @@ export class SqliteSubmission implements Submission {
     const why = this.#shopHolds.whyNot(row);
     if (why !== null) this.#shopHolds.hold(row, why, nowMs);
     return why !== null;
+  }
+
+  /**
+   * The known state of a shop's order may be too old to buy by: then the entry waits until the order was read again. One that
+   * a lost outbox may have sent does not wait: it is looked up, not bought.
+   */
+  #awaitsRecheck(row: EntryRow, { rechecks, nowMs }: AttemptClaim): boolean {
+    if (rechecks === undefined || this.#afterLoss.mayHaveSent(row)) return false;
+    return this.#rechecks.delays(row, rechecks, nowMs);
   }
 
   /** The next entry whose outcome is known, of a lane in which another call may be opened. */

@@ -145,10 +145,20 @@ export interface AttemptClaim {
   readonly trials: readonly string[];
   /** Paused families and balances whose trial may be sent before its time if it is of a product that has not failed there. */
   readonly earlyTrials?: readonly string[];
+  /** Which orders of shops are read again before they are bought. Absent: none. */
+  readonly rechecks?: RecheckRule;
   /** Renders the request of an entry that was never sent; stored with the attempt. */
   readonly render: (entry: Entry) => RenderedRequest;
   /** Judges whether the reference of an entry of unknown outcome may be sent again now. Called within the claim. */
   readonly judgeResend: (entry: Entry, originReference: string | null, isPaused: boolean) => ClaimVerdict;
+}
+
+/** Which orders of shops are read again before a line of them is sent. Called within the claim. */
+export interface RecheckRule {
+  /** How old the known state of an order of this source may be, in ms; null: it is not read again. */
+  readonly maxAgeMs: (source: string) => number | null;
+  /** An entry of this source waits until its order was read again. */
+  readonly onDelayed: (source: string) => void;
 }
 
 /** What a claim does with an entry of unknown outcome; `wait`: its scope is paused, and no lookup can settle it. */

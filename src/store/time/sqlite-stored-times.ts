@@ -17,13 +17,18 @@ export const movedColumns: readonly { table: string; columns: readonly string[];
   ...openStates.map((state) => ({
     table: 'entries',
     // The reference expiry is counted from the first sending, the deadline for units from the settlement delay.
-    columns: ['due_at_ms', 'first_sent_at_ms', 'settlement_delay_end_ms'],
+    columns: ['due_at_ms', 'due_before_recheck_ms', 'first_sent_at_ms', 'settlement_delay_end_ms'],
     where: `state = '${state}'`,
   })),
   { table: 'deliveries', columns: ['due_at_ms'], where: 'done_version < due_version AND given_up_at_ms IS NULL' },
   { table: 'pauses', columns: ['since_ms', 'probe_at_ms'], where: 'true' },
   { table: 'scope_evidence', columns: ['at_ms'], where: 'true' },
   { table: 'storefront_orders', columns: ['seen_at_ms'], where: 'awaits_read_back = 1' },
+  {
+    table: 'storefront_orders',
+    columns: ['recheck_since_ms', 'recheck_at_ms'],
+    where: 'recheck_since_ms IS NOT NULL',
+  },
   { table: 'shop_fingerprints', columns: ['seen_at_ms'], where: 'true' },
 ];
 

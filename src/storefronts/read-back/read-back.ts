@@ -7,7 +7,8 @@ import type { Storefronts } from '../../store/storefronts/storefronts.ts';
 import { platformOf } from '../platforms.ts';
 import type { Shop } from '../settings.ts';
 import type { ShopApi } from './shop-api.ts';
-import { type ReadBackReport, ShopReader, type TakeOrder } from './shop-reader.ts';
+import { type ReadBackReport, ShopReader, type TakeDeleted, type TakeOrder } from './shop-reader.ts';
+import { ShopRechecks } from './shop-rechecks.ts';
 import type { ReadBackShop } from './watermark.ts';
 
 interface ReadBackDeps {
@@ -15,6 +16,7 @@ interface ReadBackDeps {
   readonly shops: readonly Shop[];
   readonly store: Storefronts;
   readonly take: TakeOrder;
+  readonly takeDeleted: TakeDeleted;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly version: string;
@@ -50,11 +52,17 @@ export class ReadBack {
     for (const loop of this.#loops) loop.start();
   }
 
-  /** Flags orders that wait for being read back from a shop that is no longer read back. */
+  /**
+   * Flags orders that wait for being read back from a shop that is no longer read back. Lines that wait for their order to be
+   * read again there are bought without that.
+   */
   async flagStranded(): Promise<void> {
     const { store, clock } = this.#deps;
-    const sources = this.#loops.map(({ shop }) => shop.source);
+    const shops = this.#loops.map(({ shop }) => shop);
+    const sources = shops.map(({ source }) => source);
     await store.flagStrandedOrders({ sources, nowMs: clock.wallMs() });
+    const rechecked = shops.filter(({ rest }) => rest.recheckAfterMin > 0).map(({ source }) => source);
+    await store.endRechecksOfOthers({ sources: rechecked, nowMs: clock.wallMs() });
   }
 
   /** Prepares other shops, and returns what puts them into use. The loop of an unchanged shop keeps running. */
@@ -96,8 +104,13 @@ export class ReadBack {
     this.#loopOf(shop)?.notify();
   }
 
+  /** An order of the shop with this source waits to be read again before it is bought. */
+  notifyRecheck(source: string): void {
+    this.#loops.find(({ shop }) => shop.source === source)?.rechecks.notify();
+  }
+
   health(): 'pass' | 'warn' {
-    return this.#loops.some((loop) => loop.reader.health === 'warn') ? 'warn' : 'pass';
+    return this.#loops.some(({ health }) => health === 'warn') ? 'warn' : 'pass';
   }
 
   /**
@@ -134,25 +147,30 @@ const keyOf = ({ platform, shop, source, rest }: ReadBackShop): string =>
 
 const isReadBack = (shop: Shop): shop is ReadBackShop => shop.rest !== null;
 
-/** Reads one shop back whenever it is woken, one run after the other. */
+/**
+ * Reads one shop back whenever it is woken, one run after the other. Beside that it reads single orders again that wait for it.
+ */
 class ShopLoop {
   readonly shop: ReadBackShop;
   readonly reader: ShopReader;
+  readonly rechecks: ShopRechecks;
   readonly #api: ShopApi;
   readonly #clock: Clock;
   readonly #wake: WakeUp;
   readonly #end = new AbortController();
-  #loop: Promise<void> = Promise.resolve();
+  #loop: Promise<unknown> = Promise.resolve();
   #lastRun: Promise<unknown> = Promise.resolve();
   #stopped: Promise<void> | null = null;
 
   constructor(shop: ReadBackShop, deps: ReadBackDeps) {
-    const { store, take, clock, logger } = deps;
+    const { store, take, takeDeleted, clock, logger } = deps;
     this.shop = shop;
     this.#api = platformOf(shop).connect(shop.rest, deps);
     this.#clock = clock;
     this.#wake = new WakeUp(clock);
-    this.reader = new ShopReader({ shop, api: this.#api, store, take, clock, logger });
+    const parts = { shop, api: this.#api, store, take, clock, logger };
+    this.reader = new ShopReader(parts);
+    this.rechecks = new ShopRechecks({ ...parts, takeDeleted, watermark: this.reader.watermark });
   }
 
   /** Whether these settings change nothing for the loop. */
@@ -160,12 +178,16 @@ class ShopLoop {
     return keyOf(other) === keyOf(this.shop);
   }
 
+  get health(): 'pass' | 'warn' {
+    return this.reader.health === 'warn' ? 'warn' : this.rechecks.health;
+  }
+
   notify(): void {
     this.#wake.notify();
   }
 
   start(): void {
-    this.#loop = this.#runLoop();
+    this.#loop = Promise.all([this.#runLoop(), this.rechecks.run(this.#end.signal)]);
   }
 
   async #runLoop(): Promise<void> {
@@ -200,6 +222,7 @@ class ShopLoop {
   async #stop(): Promise<void> {
     this.#end.abort();
     this.notify();
+    this.rechecks.notify();
     await this.#loop;
     await this.#lastRun;
     await this.#api.close();

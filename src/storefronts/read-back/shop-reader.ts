@@ -11,7 +11,11 @@ export type TakeOrder = (
   refunds: readonly unknown[] | 'not_read' | 'unknown',
 ) => Promise<Taken>;
 
-type Taken =
+/** Takes in that the shop has an order no more, as a webhook tells it. */
+export type TakeDeleted = (shop: Pick<Shop, 'platform' | 'shop'>, orderId: string) => Promise<Taken>;
+
+/** What became of an order that was read: see `ShopHandler.take`. */
+export type Taken =
   | { readonly kind: 'other' | 'test' | 'needs_refunds' }
   | { readonly kind: 'unreadable'; readonly flagged: number }
   | { readonly kind: 'taken'; readonly taken: StorefrontTaken };

@@ -125,6 +125,7 @@ describe('counting the attention list', () => {
       'e USING INDEX entries_unknown',
       'a USING INDEX audit_by_subject (subject=?)',
       'o USING COVERING INDEX storefront_orders_awaiting',
+      'o USING INDEX storefront_orders_rechecks',
       'f USING INDEX files_attention',
       'd USING INDEX deliveries_given_up (given_up_at_ms>?)',
       'e USING INDEX entries_unbought (state=?)',

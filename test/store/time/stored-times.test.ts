@@ -53,6 +53,8 @@ const keptColumns = [
   // The deadline that the shop set is a time of the world, not of this machine.
   'entries.not_after_ms',
   'lines.not_after_ms',
+  // A webhook tells it by the shop's clock; where it is ahead of the clock of this machine, the order is read again.
+  'storefront_orders.current_at_ms',
   // By the shop's clock.
   'storefront_orders.modified_ms',
   'storefront_watermarks.modified_ms',

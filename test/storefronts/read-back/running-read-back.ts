@@ -25,6 +25,8 @@ export interface RunningReadBack {
   /** `order/line code` of everything that is flagged for review. */
   readonly flagged: () => readonly string[];
   readonly log: () => readonly Record<string, unknown>[];
+  /** Resolves when that many lines of the log have this text. */
+  readonly logged: (text: string, times?: number) => Promise<void>;
 }
 
 /** Reads one shop back over real sockets into a real outbox. Nothing runs until the test starts it. */
@@ -40,7 +42,12 @@ export async function readBackOf(
   const outbox = changes.outbox ?? (await Outbox.open());
   const clock = changes.clock ?? new SystemClock();
   const lines: Record<string, unknown>[] = [];
-  const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  let onLine: () => void = () => undefined;
+  const write = (line: string): void => {
+    lines.push(JSON.parse(line));
+    onLine();
+  };
+  const logger = pino({ level: 'info' }, { write });
   const skuMap = writeSkuMap();
   const rest = { ...restSettings(stub.url), ...changes.rest };
   const token = { kind: 'token', token: shopifyApp.token } as const;
@@ -60,6 +67,7 @@ export async function readBackOf(
     version: '0.0.0',
     take: async (_, document, refunds) =>
       await handler.take({ document, isTest: false, topic: null, isListed: true, refunds }),
+    takeDeleted: async (_, orderId) => await handler.takeDeleted(orderId),
   });
   onTestFinished(async () => {
     await readBack.stop();
@@ -80,6 +88,13 @@ export async function readBackOf(
     bought: () => boughtIn(read).map(({ orderId, lineId, text }) => `${orderId}/${lineId} ${text}`),
     flagged: () => flaggedIn(read, ({ orderId, lineId, code }) => `${orderId}/${lineId} ${code}`),
     log: () => lines,
+    logged: async (text, times = 1) => {
+      while (lines.filter(({ msg }) => msg === text).length < times) {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        onLine = resolve;
+        await promise;
+      }
+    },
   };
 }
 

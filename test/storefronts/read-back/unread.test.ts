@@ -1,17 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { hour } from '../shop-settings.ts';
+import { MovedClock } from './moved-clock.ts';
 import { minutesAgo, numbersAsText, oneRefunded, readBackOf, wooBody } from './running-read-back.ts';
 import { deliver, workerThatHasRead } from './shop-worker.ts';
 import { StubWooCommerce } from './stub-shop.ts';
-
-/** A clock that a test can set ahead. */
-class MovedClock extends SystemClock {
-  aheadMs = 0;
-  override wallMs(): number {
-    return super.wallMs() + this.aheadMs;
-  }
-}
 
 /** A shop with an order that a webhook has delivered, and whose refunds were not read yet. */
 async function withUnclearOrder(rest: Parameters<typeof readBackOf>[2] = {}) {

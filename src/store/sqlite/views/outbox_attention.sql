@@ -77,6 +77,14 @@ SELECT 'storefront', 'order:' || o.source || '/' || o.order_id, NULL, o.source, 
        'this order', 'check the keys of the shop''s API, then read it back with `reconcile`', 0
 FROM storefront_orders o WHERE o.awaits_read_back = 1 AND o.seen_at_ms < unixepoch('subsec') * 1000 - 3600000
 UNION ALL
+-- An order is usually read again within seconds. Where the shop cannot be read, what waits for that is not bought.
+SELECT 'storefront', 'recheck:' || o.source || '/' || o.order_id, NULL, o.source, o.order_id, NULL, 'awaits_recheck', 'awaits_recheck',
+       'is read again from the shop before it is bought, and that did not succeed yet' || coalesce(': ' || o.recheck_problem, ''),
+       strftime('%Y-%m-%dT%H:%M:%fZ', o.recheck_since_ms / 1000.0, 'unixepoch'), NULL,
+       'what is unsent of this order',
+       'repair the way to the shop''s API: the worker tries again by itself; if nobody wants the order any more, end it with `orders cancel`', 0
+FROM storefront_orders o WHERE o.recheck_since_ms IS NOT NULL AND o.recheck_since_ms < unixepoch('subsec') * 1000 - 600000
+UNION ALL
 SELECT 'refused_file', 'file:' || f.id, NULL, NULL, NULL, NULL, f.state, f.error_code, f.name || ': ' || coalesce(f.error_message, ''),
        strftime('%Y-%m-%dT%H:%M:%fZ', coalesce(f.finished_at_ms, f.claimed_at_ms) / 1000.0, 'unixepoch'), NULL,
        'every line of the file', 'correct the file and send it again, then end it with `orders ack`', 1

@@ -1,0 +1,172 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Clock } from '../../core/clock.ts';
+import { WakeUp } from '../../ops/wake-up.ts';
+import type { DueRecheck, Storefronts } from '../../store/storefronts/storefronts.ts';
+import { type ShopApi, ShopApiError } from './shop-api.ts';
+import type { Taken, TakeDeleted, TakeOrder } from './shop-reader.ts';
+import type { ReadBackShop, Watermark } from './watermark.ts';
+
+interface ShopRechecksDeps {
+  readonly shop: ReadBackShop;
+  readonly api: ShopApi;
+  readonly store: Storefronts;
+  readonly take: TakeOrder;
+  readonly takeDeleted: TakeDeleted;
+  readonly watermark: Pick<Watermark, 'checkClock'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** So many orders are asked for in one step. */
+const atOnce = 50;
+/** So many calls in a row without an answer are the shop's failure, not that of their orders. */
+const maxFailures = 3;
+const firstBackOffMs = 5000;
+const maxBackOffMs = 300_000;
+/** The longest wait that the shop may ask for. */
+const maxAskedMs = 3_600_000;
+/** An order that could not be read is read again after the time that it has waited so far, within these limits. */
+const orderWaitMs = { least: 30_000, most: 300_000 };
+/** A loop that nothing wakes looks again after this time. */
+const maxIdleMs = 60_000;
+
+/** Failures that say nothing about the order: no other order of the shop can be read now either. */
+const ofShop: readonly string[] = ['unauthorized', 'rate_limited', 'clock'];
+/** Failures that several orders in a row share when the shop is down. */
+const perhapsOfShop: readonly string[] = ['unavailable', 'unreachable', 'internal'];
+
+/**
+ * Reads orders of one shop again that wait for that before they are bought, one after the other. What is read goes the way of
+ * a webhook, which holds, cancels, or lets the lines be bought. What waits is on disk: after a crash it is read again.
+ */
+export class ShopRechecks {
+  readonly #deps: ShopRechecksDeps;
+  readonly #wake: WakeUp;
+  /** How many calls in a row failed. */
+  #failures = 0;
+  #isRefused = false;
+  #notBeforeMono = Number.NEGATIVE_INFINITY;
+
+  constructor(deps: ShopRechecksDeps) {
+    this.#deps = deps;
+    this.#wake = new WakeUp(deps.clock);
+  }
+
+  /** `warn` while the shop refuses the keys, or after several failures in a row. */
+  get health(): 'pass' | 'warn' {
+    return this.#isRefused || this.#failures >= maxFailures ? 'warn' : 'pass';
+  }
+
+  /** An order has begun to wait. */
+  notify(): void {
+    this.#wake.notify();
+  }
+
+  /** Runs until the signal aborts; the one who aborts it notifies this. Never throws. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) await this.#wake.wait(await this.#readDue(signal));
+  }
+
+  /** Reads what is due. Returns after which time, in ms, more may be due. */
+  async #readDue(signal: AbortSignal): Promise<number> {
+    const { store, shop, clock, logger } = this.#deps;
+    const { source } = shop;
+    try {
+      // Also while the shop backs off: what nobody waits for any more leaves the attention list.
+      const due = await store.dueRechecks({ source, nowMs: clock.wallMs(), limit: atOnce });
+      if (this.#backOffLeftMs() > 0) return Math.min(maxIdleMs, this.#backOffLeftMs());
+      for (const order of due) {
+        await this.#readOne(order, signal);
+        if (signal.aborted) return 0;
+        if (this.#backOffLeftMs() > 0) return this.#backOffLeftMs();
+        // Each order is a commit: let the rest of the worker run in between.
+        await nextTurn();
+      }
+      const nextAtMs = await store.nextRecheckAt(source);
+      return nextAtMs === null ? maxIdleMs : Math.min(maxIdleMs, Math.max(0, nextAtMs - clock.wallMs()));
+    } catch (error) {
+      logger.error({ ...this.#name(), err: error }, 'orders that wait to be read again could not be looked for');
+      return maxIdleMs;
+    }
+  }
+
+  #backOffLeftMs(): number {
+    return this.#notBeforeMono - this.#deps.clock.monoMs();
+  }
+
+  async #readOne(order: DueRecheck, signal: AbortSignal): Promise<void> {
+    const { shop, api, take, takeDeleted, watermark } = this.#deps;
+    try {
+      const read = await api.order(order.orderId, signal);
+      watermark.checkClock(api.clockAheadMs);
+      const taken = read === null ? await takeDeleted(shop, order.orderId) : await take(shop, read.value, read.refunds);
+      this.#succeeded();
+      const problem = problemOf(taken);
+      if (problem !== null) await this.#postpone(order, problem);
+    } catch (error) {
+      // It waits on disk for the next start.
+      if (signal.aborted) return;
+      this.#failed(error);
+      await this.#postpone(order, error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  async #postpone(order: DueRecheck, problem: string): Promise<void> {
+    const { store, shop, clock, logger } = this.#deps;
+    const { orderId, sinceMs } = order;
+    const nowMs = clock.wallMs();
+    const waitMs = Math.min(orderWaitMs.most, Math.max(orderWaitMs.least, nowMs - sinceMs));
+    await store.postponeRecheck({ source: shop.source, orderId, problem, atMs: nowMs + waitMs });
+    if (problem === order.problem) return;
+    const details = { ...this.#name(), order_id: orderId, problem };
+    logger.warn(details, 'an order could not be read again before it is bought: it waits');
+  }
+
+  #succeeded(): void {
+    if (this.health === 'warn') this.#deps.logger.info(this.#name(), 'orders of the shop are read again');
+    this.#failures = 0;
+    this.#isRefused = false;
+  }
+
+  #failed(error: unknown): void {
+    const kind = error instanceof ShopApiError ? error.kind : 'internal';
+    const isOfShop = ofShop.includes(kind);
+    if (!isOfShop && !perhapsOfShop.includes(kind)) return;
+    const { clock, logger } = this.#deps;
+    const before = this.health;
+    this.#failures += 1;
+    this.#isRefused ||= kind === 'unauthorized';
+    if (isOfShop || this.#failures >= maxFailures) {
+      const ownMs = firstBackOffMs * 2 ** Math.min(10, Math.max(0, this.#failures - maxFailures));
+      const askedMs = error instanceof ShopApiError ? (error.retryAfterMs ?? 0) : 0;
+      const waitMs = Math.max(Math.min(ownMs, maxBackOffMs), Math.min(askedMs, maxAskedMs));
+      this.#notBeforeMono = clock.monoMs() + waitMs;
+    }
+    if (before === 'pass' && this.health === 'warn') {
+      const internal = kind === 'internal' ? { err: error } : { message: String(error) };
+      logger.error({ ...this.#name(), kind, ...internal }, 'orders that wait to be read again cannot be read');
+    }
+  }
+
+  #name(): { platform: string; shop: string } {
+    const { platform, shop } = this.#deps.shop;
+    return { platform, shop };
+  }
+}
+
+/** Why an order still waits after an answer; null: the answer was taken in, and it waits no more. */
+function problemOf(result: Taken): string | null {
+  switch (result.kind) {
+    case 'taken':
+      return result.taken.stale ? 'the shop shows an older state of the order than the one that is known' : null;
+    case 'unreadable':
+      return 'the state that the shop shows cannot be read';
+    case 'test':
+      return 'the shop shows it as a test order now';
+    case 'needs_refunds':
+      return 'its refunds could not be read';
+    case 'other':
+      return 'the shop answered with something that is no order';
+  }
+}

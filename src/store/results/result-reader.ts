@@ -10,6 +10,7 @@ import {
   type ResultEntry,
   type ResultLine,
 } from '../../core/result/result-document.ts';
+import type { OrderedEntries, OrderedEntry } from '../../core/result/ordered-entry.ts';
 import { missingUnits } from '../../core/result/missing-units.ts';
 import { clientActionFor } from '../../core/decision/wholesale-errors.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
@@ -33,6 +34,7 @@ interface LineEntryRow {
   readonly replaced: number;
   readonly variant: string | null;
   readonly plan: string | null;
+  readonly iccid: string | null;
   readonly quantity: number | null;
   readonly resolved_by: string | null;
   readonly order_number: string | null;
@@ -49,7 +51,7 @@ const selectRequest = statementOf<[number], RequestRow>(
   'SELECT source, order_id, metadata, version, updated_at_ms FROM requests WHERE id = ?',
 );
 const selectEntries = statementOf<[number], LineEntryRow>(`
-  SELECT l.line_id, l.extra, e.reference, e.operation, e.state, e.replaced, e.variant, e.plan, e.quantity, e.resolved_by, e.order_number, e.currency, e.charged_currency, e.cost, e.units,
+  SELECT l.line_id, l.extra, e.reference, e.operation, e.state, e.replaced, e.variant, e.plan, e.iccid, e.quantity, e.resolved_by, e.order_number, e.currency, e.charged_currency, e.cost, e.units,
          e.error_code, e.error_message, e.review_reason
   FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = +? ORDER BY l.id, e.generation, e.part`);
 const inReview: readonly EntryState[] = ['needs_review', 'held'];
@@ -90,12 +92,16 @@ function entryOf(row: LineEntryRow): ResultEntry {
   };
 }
 
+function orderedOf({ variant, plan, iccid, quantity, replaced }: LineEntryRow): OrderedEntry {
+  return { variant, plan, iccid, quantity, replaced: replaced === 1 };
+}
+
 /** Builds the result of an order from the database alone: neither the time nor anything else changes it. */
 export function readResultDocument(
   database: Sqlite,
   requestId: number,
   sandbox: boolean,
-): { version: number; document: ResultDocument } {
+): { version: number; document: ResultDocument; ordered: OrderedEntries } {
   const request = selectRequest(database).get(requestId);
   assert(request !== undefined, `request ${requestId} exists`);
   const rows = selectEntries(database).all(requestId);
@@ -130,5 +136,6 @@ export function readResultDocument(
       lines: all,
       updated_at: isoTime(request.updated_at_ms),
     },
+    ordered: new Map(rows.map((row) => [row.reference, orderedOf(row)])),
   };
 }

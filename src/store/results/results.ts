@@ -1,3 +1,4 @@
+import type { OrderedEntries } from '../../core/result/ordered-entry.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
 
 /** The results that are written back, each to every sink. */
@@ -31,6 +32,7 @@ export interface DueDelivery {
   readonly version: number;
   readonly tries: number;
   readonly document: ResultDocument;
+  readonly ordered: OrderedEntries;
   /** Whether an earlier order has the same source and order id but for capital letters. */
   readonly sharesName: boolean;
 }

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { LoadedConfig } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
+import { readTemplates } from '../results/customer/read-templates.ts';
 import { openReader } from '../store/read/sqlite-reader.ts';
 import { readWire } from '../wholesale/connector/wire.ts';
 import { readSandboxSection } from './sandbox-section.ts';
@@ -33,6 +34,7 @@ export function configFrom(options: ConfigOptions): LoadedConfig {
 export function checkedConfigFrom(options: ConfigOptions): LoadedConfig {
   const loaded = configFrom(options);
   readWire(loaded.config.wholesale.wire);
+  if (loaded.config.results.customer !== null) readTemplates(loaded.config.results.customer);
   if (loaded.config.sandbox !== undefined) readSandboxSection(loaded.config.sandbox, loaded.config.dataDir);
   return loaded;
 }

@@ -38,7 +38,11 @@ export function withDerivedDefaults(document: ConfigDocument, cwd: string) {
       webhook: withAbsoluteSkuMaps(document.intake.webhook, absolute),
     },
     submit: submitDefaults(document),
-    results: { ...document.results, folder: absolute(document.results.folder ?? join(dataDir, 'results')) },
+    results: {
+      ...document.results,
+      folder: absolute(document.results.folder ?? join(dataDir, 'results')),
+      customer: withAbsoluteTemplates(document.results.customer, absolute),
+    },
   };
 }
 
@@ -57,6 +61,13 @@ function withAbsoluteSkuMaps(webhook: WebhookDocument, absolute: (path: string) 
     entry.sku_map === undefined ? entry : { ...entry, sku_map: absolute(entry.sku_map) },
   );
   return { ...withAbsolutePaths(webhook, absolute), hmac };
+}
+
+type CustomerDocument = ConfigDocument['results']['customer'];
+
+function withAbsoluteTemplates(customer: CustomerDocument, absolute: (path: string) => string): CustomerDocument {
+  if (customer?.templates === undefined) return customer;
+  return { ...customer, templates: absolute(customer.templates) };
 }
 
 export type ResolvedDocument = ReturnType<typeof withDerivedDefaults>;
@@ -83,7 +94,11 @@ export function toConfig(document: ResolvedDocument, secrets: Secrets): Config {
       keys: keys.map(({ name }, index) => ({ name, value: secrets.get(`wholesale.keys.${index}.value`) ?? '' })),
       wire,
     },
-    results: { folder: results.folder, callback: toCallback(results.callback, secrets) },
+    results: {
+      folder: results.folder,
+      callback: toCallback(results.callback, secrets),
+      customer: toCustomer(results.customer),
+    },
     admin: { listen: toListenAddress(admin.listen) },
     sandbox,
   };
@@ -93,6 +108,12 @@ function toCallback(callback: ResolvedDocument['results']['callback'], secrets: 
   if (callback === undefined) return null;
   const { url, connect_ms: connectMs, total_ms: totalMs } = callback;
   return { url, secret: secrets.get('results.callback.secret') ?? '', connectMs, totalMs };
+}
+
+function toCustomer(customer: CustomerDocument): ResultsSettings['customer'] {
+  if (customer === undefined) return null;
+  const { language, templates = null, qr_png: qrPng, qr_svg: qrSvg } = customer;
+  return { language, templates, qrPng, qrSvg };
 }
 
 function toWebhookSettings(webhook: WebhookDocument, secrets: Secrets): WebhookSettings | null {

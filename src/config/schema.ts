@@ -205,6 +205,34 @@ const results = z
         'Posts each result, signed with the Standard Webhooks scheme. Unset: results are not posted. See docs/callback.md.',
       )
       .meta(live),
+    customer: z
+      .strictObject({
+        language: z
+          .string()
+          .regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$/, 'must be the tag of a language, for example "de"')
+          .default('en')
+          .describe(
+            'The language of orders that name none of those that have templates: `en`, `de`, `es`, `ru`, `zh`, and those of `templates`.',
+          ),
+        templates: z
+          .string()
+          .min(1)
+          .max(4096)
+          .optional()
+          .describe('A folder of templates in the place of those of the program: `<language>/<name>`.'),
+        qr_png: z
+          .boolean()
+          .default(false)
+          .describe('Gives each eSIM in a result its QR code as `qr_png`, a `data:` address.'),
+        qr_svg: z
+          .boolean()
+          .default(false)
+          .describe('Gives each eSIM in a result its QR code as `qr_svg`, the source of a picture.'),
+      })
+      .optional()
+      .describe(
+        'Adds to each result what its customer reads, as text and HTML. Unset: results have no such text. See docs/customer-texts.md.',
+      ),
   })
   .prefault({})
   .describe('Where results are written back to.');

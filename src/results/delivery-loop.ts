@@ -5,6 +5,7 @@ import type { ResultDocument } from '../core/result/result-document.ts';
 import { WakeUp } from '../ops/wake-up.ts';
 import type { DueDelivery } from '../store/results/results.ts';
 import type { Store } from '../store/store.ts';
+import type { CustomerTexts } from './customer/customer-texts.ts';
 
 /** A receiver of results. */
 export interface Sink {
@@ -35,6 +36,8 @@ interface DeliveryDeps {
   readonly store: Store;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Adds what the customer reads; null or absent: results have no such text. */
+  readonly texts?: CustomerTexts | null;
   /** The longest idle delay, in ms. Default: 1000. */
   readonly maxIdleDelayMs?: number;
 }
@@ -108,10 +111,11 @@ export class DeliveryLoop {
   }
 
   async #deliver(delivery: DueDelivery): Promise<void> {
-    const { store, sink, clock, logger } = this.#deps;
-    const { requestId, version, document, sharesName, tries } = delivery;
+    const { store, sink, clock, logger, texts = null } = this.#deps;
+    const { requestId, version, sharesName, tries } = delivery;
     const { signal } = this.#graceOver;
     if (signal.aborted) return;
+    const document = texts === null ? delivery.document : await texts.addTo(delivery.document, delivery.ordered);
     const subject = { sink: sink.name, source: document.source, order_id: document.order_id };
     try {
       await sink.deliver(document, { version, sharesName, signal });

@@ -4,6 +4,8 @@ export interface ResultsSettings {
   readonly folder: string;
   /** Null: results are not posted. */
   readonly callback: CallbackSettings | null;
+  /** Null: results have no text for the customer. */
+  readonly customer: CustomerSettings | null;
 }
 
 /** What the customer of an order reads. */

@@ -44,6 +44,13 @@ describe('loading a configuration', () => {
     expect(config.intake.folder).toMatchObject({ inbox: '/mnt/shop/inbox', work: '/mnt/shop/work' });
   });
 
+  it('has a text for customers only where the section is there, with a folder from the working directory', () => {
+    expect(load(minimal).config.results.customer).toBeNull();
+    const { config, cwd } = load(`${minimal}results: { customer: { templates: texts } }`);
+    const templates = join(cwd, 'texts');
+    expect(config.results.customer).toEqual({ language: 'en', templates, qrPng: false, qrSvg: false });
+  });
+
   it('lets the environment override the file, and flags override both', () => {
     const text = `${minimal}log: { level: warn }\nsubmit: { concurrency: 3, max_unknown_outcomes: 3 }`;
     const environment = {

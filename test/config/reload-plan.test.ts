@@ -34,7 +34,9 @@ intake:
         secrets: [{ value: a-secret-of-the-spf }]
         sku_map: skus.yaml
         rest: { url: https://spf.example.com, client_id: app, client_secret: shpss_1 }
-results: { callback: { url: https://shop.example.com/results, secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr } }
+results:
+  callback: { url: https://shop.example.com/results, secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr }
+  customer: { language: de, templates: texts }
 `;
 
 /** Other values for keys of text and for lists. Those of numbers and enums follow from the schema. */
@@ -45,6 +47,7 @@ const others: Record<string, string> = {
   secret: 'whsec_AAAA9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr',
   header: 'X-Other',
   prefix: 'other',
+  language: 'es',
   currency: 'EUR',
   fallback_currency: 'GBP',
   not_after: '2030-01-01T00:00:00Z',

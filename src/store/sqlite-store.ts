@@ -29,6 +29,7 @@ import { SqliteBudget } from './submission/budget.ts';
 import { EntryChanges } from './submission/entry-changes.ts';
 import { SqlitePauses } from './submission/pauses.ts';
 import { ConnectorCanary } from './submission/connector-canary.ts';
+import { Replacements } from './submission/replacements.ts';
 import { SettlementDelays } from './submission/settlement-delays.ts';
 import { SqliteStoredTimes } from './time/sqlite-stored-times.ts';
 
@@ -67,13 +68,15 @@ class SqliteStore implements Store {
     this.read = new SqliteOutboxReader(database, sandbox);
     const audit = new AuditTable(database);
     const pauses = new SqlitePauses(database, audit);
-    const entries = new EntryChanges(database, namespace, this.results);
+    const replacements = new Replacements(database, namespace, this.results);
+    const entries = new EntryChanges(database, replacements, this.results);
     const parts = {
       namespace,
       audit,
       results: this.results,
       afterLoss: new AfterLoss(database, audit),
       entries,
+      replacements,
       shopHolds: new ShopHolds(database, entries),
       rechecks: new Rechecks(database),
       lines: new LineTable(database, namespace, this.results),

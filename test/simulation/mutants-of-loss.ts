@@ -25,7 +25,7 @@ export const mutantsOfLoss: readonly Mutant[] = [
   {
     name: 'after a loss the replacement is not looked up',
     file: 'store/submission/sqlite-submission.ts',
-    changes: [['isReplacement ? this.#entries.replacementReferenceOf(row) : null', 'null']],
+    changes: [['isReplacement ? this.#replacements.firstReferenceOf(row) : null', 'null']],
   },
   {
     name: 'after a loss an order ends because its replacement is absent',

@@ -12,6 +12,7 @@ import { connectorUnproven, type ConnectorCanary } from '../submission/connector
 import type { EntryChanges } from '../submission/entry-changes.ts';
 import { entryOfEsim, originOf, rememberEsim } from '../submission/esim-origins.ts';
 import { pausedByPerson, readPauses } from '../submission/paused-scopes.ts';
+import type { Replacements } from '../submission/replacements.ts';
 import type { SettlementDelays } from '../submission/settlement-delays.ts';
 import type { Pause } from '../submission/submission.ts';
 import { checkedAuditedRequest, type AuditTable } from './audit.ts';
@@ -30,6 +31,7 @@ import type {
 export class SqliteOperator implements Operator {
   readonly #database: Sqlite;
   readonly #entries: EntryChanges;
+  readonly #replacements: Replacements;
   readonly #audit: AuditTable;
   readonly #afterLoss: AfterLoss;
   readonly #settlementDelays: SettlementDelays;
@@ -42,6 +44,7 @@ export class SqliteOperator implements Operator {
     database: Sqlite,
     parts: {
       entries: EntryChanges;
+      replacements: Replacements;
       audit: AuditTable;
       afterLoss: AfterLoss;
       settlementDelays: SettlementDelays;
@@ -51,6 +54,7 @@ export class SqliteOperator implements Operator {
   ) {
     this.#database = database;
     this.#entries = parts.entries;
+    this.#replacements = parts.replacements;
     this.#audit = parts.audit;
     this.#afterLoss = parts.afterLoss;
     this.#settlementDelays = parts.settlementDelays;
@@ -94,7 +98,7 @@ export class SqliteOperator implements Operator {
       const { move } = verdict;
       // A held entry shows why it is held.
       const reviewReason = move.state === 'held' ? command.reason : move.reviewReason;
-      const newReference = move.reorders ? this.#entries.reorder(row, nowMs) : null;
+      const newReference = move.reorders ? this.#replacements.reorder(row, nowMs) : null;
       const resolvedBy = order.action === 'resolve' ? command.actor : null;
       if (!move.reorders) this.#entries.applyCommand(row, { ...move, reviewReason, resolvedBy }, nowMs);
       if (order.action === 'release') this.#shopHolds.lift(row);

@@ -4,17 +4,15 @@ import { decisionTable } from '../../core/decision/decision-table.ts';
 import { outcomeRowFrom } from '../../core/decision/outcome.ts';
 import type { Settlement } from '../../core/decision/settlement.ts';
 import type { OperatorMove } from '../../core/entry/operator-decision.ts';
-import type { Replacement } from '../../core/entry/replacement.ts';
 import { canTransition, isFinal, type EntryState } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
-import { referenceFor, type ReferenceNamespace } from '../../core/order/reference.ts';
 import { withDelivered } from '../../core/result/delivered-units.ts';
-import { laneOf } from '../intake/lanes.ts';
 import type { SqliteResults } from '../results/sqlite-results.ts';
 import { indexUnits } from '../search/record-words.ts';
 import { longestText, type Sqlite } from '../sqlite/database.ts';
-import { recoveryStageNumber, rulesFrom, unitsFrom, type EntryRow } from '../sqlite/rows.ts';
+import { recoveryStageNumber, unitsFrom, type EntryRow } from '../sqlite/rows.ts';
 import { rememberEsim } from './esim-origins.ts';
+import type { Replacements } from './replacements.ts';
 import type { AttemptClose } from './submission.ts';
 
 /** Final states in which nothing was bought. */
@@ -112,57 +110,24 @@ function holdStatements(database: Sqlite) {
   };
 }
 
-/** What takes the place of an entry. */
-function replacementStatements(database: Sqlite) {
-  return {
-    insertReplacement: database.prepare(
-      `INSERT INTO entries (reference, line_id, generation, part, operation, variant, plan, iccid, quantity, days, currency,
-                            not_after_ms, rules, taken_back, state, lane, due_at_ms, created_at_ms, updated_at_ms)
-       SELECT :reference, line_id, :generation, :part, operation, variant, plan, iccid, :quantity, days, :currency,
-              -- A replacement that the worker orders by itself keeps the deadline. One that a person orders drops a
-              -- deadline that has passed: it would expire at once.
-              CASE WHEN :byPerson = 0 OR not_after_ms > :nowMs THEN not_after_ms END, rules,
-              -- Who orders it again waits for it again.
-              CASE WHEN :byPerson = 0 THEN taken_back ELSE 0 END, 'pending', :lane, :nowMs,
-              -- After a loss a replacement is looked up first, too, if its original was: however long that took.
-              CASE WHEN :byPerson = 0 AND recovery_stage <> 0 THEN created_at_ms ELSE :nowMs END, :nowMs
-       FROM entries WHERE id = :id`,
-    ),
-    markReplaced: database.prepare('UPDATE entries SET replaced = 1 WHERE id = ? AND replaced = 0'),
-    isTaken: database
-      .prepare<[number, number, number], number>(
-        'SELECT 1 FROM entries WHERE line_id = ? AND generation = ? AND part = ?',
-      )
-      .pluck(),
-    lineOf: database.prepare<[number], { requestId: number; source: string; orderId: string; lineId: string }>(
-      `SELECT r.id AS requestId, r.source, r.order_id AS orderId, l.line_id AS lineId
-       FROM lines l JOIN requests r ON r.id = l.request_id WHERE l.id = +?`,
-    ),
-    learnLimit: database.prepare(
-      `INSERT INTO variant_limits (variant, known_limit, learned_at_ms) VALUES (:variant, :limit, :nowMs)
-       ON CONFLICT (variant) DO UPDATE SET known_limit = min(known_limit, :limit), learned_at_ms = :nowMs`,
-    ),
-  };
-}
-
 /**
  * The only writer of an entry's state. Each change is legal, conditional on the state that was read, and counted. Every
  * method is called inside a transaction.
  */
 export class EntryChanges {
   readonly #database: Sqlite;
-  readonly #namespace: ReferenceNamespace;
   readonly #results: SqliteResults;
+  readonly #replacements: Replacements;
   readonly #statements;
 
-  constructor(database: Sqlite, namespace: ReferenceNamespace, results: SqliteResults) {
+  constructor(database: Sqlite, replacements: Replacements, results: SqliteResults) {
     this.#database = database;
-    this.#namespace = namespace;
+    this.#replacements = replacements;
     this.#results = results;
     this.#statements = {
       ...stateStatements(database),
       ...holdStatements(database),
-      ...replacementStatements(database),
+      requestOf: database.prepare<[number], number>('SELECT request_id FROM lines WHERE id = ?').pluck(),
     };
   }
 
@@ -217,7 +182,7 @@ export class EntryChanges {
     if (row.operation === 'esim_order') {
       for (const { iccid } of answer?.units ?? []) if (iccid !== undefined) rememberEsim(this.#database, iccid, row.id);
     }
-    this.#replace(row, settlement, nowMs);
+    this.#replacements.add(row, settlement, nowMs);
     // A poll that finds nothing new is not reported.
     if (reported.has(state) && (row.state !== state || answer !== null)) this.#report(row, nowMs);
   }
@@ -324,68 +289,6 @@ export class EntryChanges {
     return changes === 1;
   }
 
-  /** Re-orders a rejected entry under the next free generation, numbering parts as the worker does. */
-  reorder(row: EntryRow, nowMs: number): string {
-    assert(
-      row.replaced === 0 && row.outcome_unknown === 0 && isFinal(row.state),
-      `${row.reference} may be ordered anew`,
-    );
-    let [generation, part] = [row.generation + 1, row.part * 2];
-    while (this.#statements.isTaken.get(row.line_id, generation, part) !== undefined) {
-      generation += 1;
-      part *= 2;
-    }
-    assert(Number.isSafeInteger(part), `${row.reference} was not ordered anew too often`);
-    const reference = this.#insertReplacement(row, { ...row, generation, part }, { nowMs, byPerson: 1 });
-    const { changes } = this.#statements.markReplaced.run(row.id);
-    assert(changes === 1, `${row.reference} is replaced once`);
-    this.#report(row, nowMs);
-    return reference;
-  }
-
-  /** The reference of the first replacement of this entry, whether it was split or charged to another balance. */
-  replacementReferenceOf(row: EntryRow): string {
-    return this.#referenceOf(row, row.generation + 1, row.part * 2);
-  }
-
-  /** The replacements of a rejected entry are on disk with its rejection, before any of them is sent. */
-  #replace(row: EntryRow, { row: outcome, error, replacements }: Settlement, nowMs: number): void {
-    const { variant, quantity } = row;
-    if (outcome === 'limit_exceeded' && error?.buffered === false && quantity !== null && variant !== null) {
-      this.#statements.learnLimit.run({ variant, limit: quantity - 1, nowMs });
-    }
-    for (const replacement of replacements) this.#insertReplacement(row, replacement, { nowMs, byPerson: 0 });
-    if (replacements.length > 0) this.#statements.markReplaced.run(row.id);
-  }
-
-  /** Inserts another entry of the same line; returns its reference. */
-  #insertReplacement(row: EntryRow, replacement: Replacement, by: { nowMs: number; byPerson: 0 | 1 }): string {
-    const { generation, part, quantity, currency } = replacement;
-    const reference = this.#referenceOf(row, generation, part);
-    const lane = laneOf(this.#lineOf(row).source, { ...row, currency }, rulesFrom(row.rules).fallback_currency);
-    this.#statements.insertReplacement.run({
-      id: row.id,
-      reference,
-      generation,
-      part,
-      quantity,
-      currency,
-      lane,
-      ...by,
-    });
-    return reference;
-  }
-
-  #referenceOf(row: EntryRow, generation: number, part: number): string {
-    return referenceFor(this.#namespace, { ...this.#lineOf(row), generation, part });
-  }
-
-  #lineOf(row: EntryRow): { requestId: number; source: string; orderId: string; lineId: string } {
-    const line = this.#statements.lineOf.get(row.line_id);
-    assert(line !== undefined, `the line of ${row.reference} exists`);
-    return line;
-  }
-
   /** Runs the UPDATE of one entry, if it may go from the state that was read to this one. */
   #change(
     row: EntryRow,
@@ -403,6 +306,8 @@ export class EntryChanges {
   }
 
   #report(row: EntryRow, nowMs: number): void {
-    this.#results.changed(this.#lineOf(row).requestId, nowMs);
+    const requestId = this.#statements.requestOf.get(row.line_id);
+    assert(requestId !== undefined, `the line of ${row.reference} exists`);
+    this.#results.changed(requestId, nowMs);
   }
 }

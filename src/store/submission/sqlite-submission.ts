@@ -26,6 +26,7 @@ import {
 import type { SqlitePauses } from './pauses.ts';
 import { ProductCosts } from './product-costs.ts';
 import { ScopeEvidence } from './scope-evidence.ts';
+import type { Replacements } from './replacements.ts';
 import type { SettlementDelays } from './settlement-delays.ts';
 import { readOldestUnsent } from './unsent-entries.ts';
 import type { AttemptClaim, AttemptClose, Entry, OpenAttempt, RenderedRequest, Submission } from './submission.ts';
@@ -56,6 +57,7 @@ export class SqliteSubmission implements Submission {
   readonly #database: Sqlite;
   readonly #due: DueEntries;
   readonly #entries: EntryChanges;
+  readonly #replacements: Replacements;
   readonly #afterLoss: AfterLoss;
   readonly #settlementDelays: SettlementDelays;
   readonly #canary: ConnectorCanary;
@@ -71,6 +73,7 @@ export class SqliteSubmission implements Submission {
       budget: SqliteBudget;
       pauses: SqlitePauses;
       entries: EntryChanges;
+      replacements: Replacements;
       afterLoss: AfterLoss;
       settlementDelays: SettlementDelays;
       canary: ConnectorCanary;
@@ -86,6 +89,7 @@ export class SqliteSubmission implements Submission {
     this.lookups = new SqliteLookupProofs(database);
     this.#due = new DueEntries(database);
     this.#entries = parts.entries;
+    this.#replacements = parts.replacements;
     this.#afterLoss = parts.afterLoss;
     this.#settlementDelays = parts.settlementDelays;
     this.#canary = parts.canary;
@@ -149,7 +153,7 @@ export class SqliteSubmission implements Submission {
         entry,
         request,
         originReference: originOf(this.#database, row),
-        successorReference: isReplacement ? this.#entries.replacementReferenceOf(row) : null,
+        successorReference: isReplacement ? this.#replacements.firstReferenceOf(row) : null,
         trialOf: this.#trialOf(row, claim),
       };
     });

@@ -47,6 +47,11 @@ export async function performCommand(
       const done = await store.operator.actOnEntry({ ...request, ...at });
       return { kind: 'entry', ...done };
     }
+    case 'take_flagged': {
+      const { id, line, actor, reason } = command;
+      const taken = await store.operator.takeFlagged({ id, line, actor, reason, nowMs });
+      return { kind: 'submitted', lines: [taken] };
+    }
     case 'acknowledge': {
       const { which, actor, reason } = command;
       return { kind: 'acknowledged', ...(await store.operator.acknowledge({ which, actor, reason, nowMs })) };
@@ -80,7 +85,7 @@ export async function performCommand(
 }
 
 /** The parts of a running worker that a command may concern. */
-interface CommandedWorker {
+export interface CommandedWorker {
   /** Reads the pauses again. */
   pausesChanged(): Promise<void>;
   /** Wakes every loop for which the command may have left work. */
@@ -114,5 +119,6 @@ export function loggable(command: StoreCommand): Record<string, unknown> {
     const { ids, ...filter } = command.which;
     return { action, ...(ids === undefined ? filter : { ids: ids.length }), actor, reason };
   }
+  if (action === 'take_flagged') return { action, subject: command.id, actor, reason };
   return { action, subject: 'scope' in command ? command.scope : command.reference, actor, reason };
 }

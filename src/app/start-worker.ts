@@ -14,11 +14,12 @@ import { ApiClockCheck } from '../submit/api-clock-check.ts';
 import { watchDatabase } from '../store/sqlite/watch-database.ts';
 import type { Store } from '../store/store.ts';
 import type { ReadBack } from '../storefronts/read-back/read-back.ts';
+import type { SkuRepairs } from '../storefronts/sku-repairs.ts';
 import type { Dispatcher } from '../submit/dispatcher.ts';
 import { startAdmin } from './admin.ts';
 import { buildFolderIntake, startWebhook } from './build-intake.ts';
 import { buildResults } from './build-results.ts';
-import { buildReadBack, buildStorefronts, recheckRule } from './build-storefronts.ts';
+import { buildReadBack, buildSkuRepairs, buildStorefronts, recheckRule } from './build-storefronts.ts';
 import { buildDispatcher, buildSubmission, buildWholesaleClient } from './build-submission.ts';
 import { ClockFollower } from './clock-follower.ts';
 import { buildOlderCopyCheck, noticeOlderCopy } from './older-copy.ts';
@@ -151,7 +152,7 @@ async function startParts(
     readBack,
     notify,
   };
-  return { ...parts, operatorCalls: await startReadBack(life, readBack) };
+  return { ...parts, operatorCalls: await startReadBack(life, readBack, buildSkuRepairs(deps, parts, current)) };
 }
 
 /** The dispatcher stops at the same time: to wait for HTTP callers first, then for calls to the API, takes too long. */
@@ -184,8 +185,13 @@ async function startClocks(
   return [follower, check];
 }
 
-/** Starts to read shops back. Returns the calls in which the commands of operators reach a shop or the API. */
-async function startReadBack(life: Lifecycle, readBack: ReadBack): Promise<CommandCalls> {
+/**
+ * Starts to read shops back, and to order anew what a wrong SKU map has asked for. Returns the calls in which the commands
+ * of operators reach a shop or the API.
+ */
+async function startReadBack(life: Lifecycle, readBack: ReadBack, repairs: SkuRepairs): Promise<CommandCalls> {
+  await life.push('SKU repairs', () => repairs.stop());
+  repairs.start();
   const operatorCalls = new CommandCalls();
   await life.push('operator calls', () => operatorCalls.stop());
   // Stops before the operator calls, because they wait for it: its stop aborts the runs that operators asked for.

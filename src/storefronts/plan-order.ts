@@ -13,6 +13,9 @@ type RealOrder = ShopOrder & { readonly state: ShopOrderState };
 /** How a state came in, and when. `isReadNow`: see `StorefrontOrder`. */
 type PlanContext = Pick<StorefrontOrder, 'actor' | 'nowMs'> & { readonly isReadNow: boolean };
 
+/** The code of a line whose SKU is not in the map. */
+const unknownSku = 'unknown_sku';
+
 /** If this machine's clock were so far behind, no order would ever be too old. */
 const maxAheadMs = 86_400_000;
 
@@ -30,6 +33,9 @@ export function planDeletion(orderId: string, shop: ShopSettings, context: PlanC
 export function planOrder(order: RealOrder, shop: ShopSettings, skus: SkuMap, context: PlanContext): StorefrontOrder {
   const skusOfLines = new Map<string | null, string>(order.lines.map(({ lineId, sku }) => [lineId, sku]));
   const { nowMs } = context;
+  const lines = order.lines.map((line) =>
+    planLine(order, line, { shop, skus, nowMs, parentSku: skusOfLines.get(line.parentId) ?? null }),
+  );
   return {
     ...context,
     source: shop.source,
@@ -41,11 +47,29 @@ export function planOrder(order: RealOrder, shop: ShopSettings, skus: SkuMap, co
     refundCount: order.refundCount,
     refundUnclear: order.refundUnclear,
     onRefund: shop.onRefund,
-    lines: order.lines.map((line) =>
-      planLine(order, line, { shop, skus, nowMs, parentSku: skusOfLines.get(line.parentId) ?? null }),
-    ),
+    lines,
     unreadable: order.unreadable.map((line) => planUnreadable(order, line, shop, skus)),
+    keptOrder: keptOf(order, lines),
+    takesUnmapped: shop.repair === 'auto',
   };
+}
+
+/** A bigger order is not kept: who sells so many unknown SKUs has another problem than one wrong row of the map. */
+const mostKeptLines = 100;
+
+/** The order with those lines that were flagged because of their SKU, and the bundles that they are parts of. */
+function keptOf(order: RealOrder, planned: readonly StorefrontLine[]): string | null {
+  const flagged = new Set(planned.filter(({ hold }) => hold?.code === unknownSku).map(({ lineId }) => lineId));
+  if (flagged.size === 0 || flagged.size > mostKeptLines) return null;
+  const parents = new Set(order.lines.flatMap(({ lineId, parentId }) => (flagged.has(lineId) ? (parentId ?? []) : [])));
+  const lines = order.lines.filter(({ lineId }) => flagged.has(lineId) || parents.has(lineId));
+  return JSON.stringify({ ...order, lines, unreadable: [] } satisfies RealOrder);
+}
+
+/** Reads what `planOrder` has kept: it was written by this program alone. */
+export function readKeptOrder(text: string): RealOrder {
+  const order: RealOrder = JSON.parse(text);
+  return order;
 }
 
 /** A line with a readable SKU that is not in the map is not ours, whatever its other fields are. */
@@ -53,6 +77,8 @@ function planUnreadable(order: ShopOrder, line: UnreadableShopLine, shop: ShopSe
   const isOurs = line.sku === null || skus.has(line.sku) || shop.unmatched === 'review';
   return { ...line, isDue: isOurs && (order.state === 'paid' || order.state === 'unknown_status') };
 }
+
+type ShopRules = Pick<ShopSettings, 'split' | 'partial' | 'fallbackCurrency' | 'waitH' | 'notAfter'>;
 
 function planLine(
   order: ShopOrder,
@@ -71,7 +97,7 @@ function planLine(
   if ((order.state !== 'paid' && order.state !== 'unknown_status') || remaining === 0) return nothing;
   if (sku === undefined) {
     if (shop.unmatched === 'ignore') return nothing;
-    return hold('unknown_sku', `has the SKU ${quoted(line.sku)}, which is not in the SKU map; nothing was bought`);
+    return hold(unknownSku, `has the SKU ${quoted(line.sku)}, which is not in the SKU map; nothing was bought`);
   }
   if (order.refundUnclear) {
     const rule = 'belongs to an order with a partial refund that does not say which lines; nothing was bought';
@@ -106,14 +132,15 @@ function planLine(
     : { ...nothing, buy: { ...result.line, ...rulesOfLine(sku, rulesOfShop(shop), order.paidMs) } };
 }
 
-function rulesOfShop({ split, partial, fallbackCurrency, waitH, notAfter }: ShopSettings): SkuRules {
+export function rulesOfShop({ split, partial, fallbackCurrency, waitH, notAfter }: ShopRules): SkuRules {
   return { split, partial, fallback_currency: fallbackCurrency, wait_h: waitH, not_after: notAfter };
 }
 
-function toOrderLine(
-  order: ShopOrder,
-  line: ShopOrderLine,
-  shop: ShopSettings,
+/** What a line of a shop's order buys by its SKU, or why it cannot be bought. */
+export function toOrderLine(
+  order: Pick<ShopOrder, 'orderId' | 'number' | 'currency'>,
+  line: Pick<ShopOrderLine, 'lineId' | 'sku' | 'remaining' | 'iccids'>,
+  shop: Pick<ShopSettings, 'source' | 'currency' | 'iccidField'>,
   sku: Sku,
 ): { readonly line: AcceptableLine } | { readonly problem: string } {
   const { type, currency = shop.currency ?? order.currency.toUpperCase() } = sku;
@@ -147,4 +174,6 @@ function toOrderLine(
   return joined.ok ? { line: joined.line } : { problem: `${joined.field} ${joined.rule}` };
 }
 
-const metadataOf = (order: ShopOrder) => ({ storefront_order: order.number ?? order.orderId });
+const metadataOf = (order: Pick<ShopOrder, 'orderId' | 'number'>) => ({
+  storefront_order: order.number ?? order.orderId,
+});

@@ -9,6 +9,7 @@ import type { WebhookFormat } from './platform.ts';
 import { platformOf } from './platforms.ts';
 import type { Shop } from './settings.ts';
 import type { OrderReading, ShopOrder, UnreadableOrder } from './shop-order.ts';
+import type { SkuMap } from '../core/order/sku.ts';
 import { SkuFile } from './sku-file.ts';
 
 interface StorefrontIntakeDeps {
@@ -66,6 +67,10 @@ export class StorefrontIntake {
     return this.#handlers.get(`${platform}/${shop}`) ?? null;
   }
 
+  all(): readonly ShopHandler[] {
+    return [...this.#handlers.values()];
+  }
+
   /** `warn` while a changed SKU map cannot be used, and its last good version is used instead. */
   health(): 'pass' | 'warn' {
     return [...this.#handlers.values()].some((handler) => handler.hasSkuProblem) ? 'warn' : 'pass';
@@ -84,6 +89,11 @@ export class ShopHandler {
     this.webhook = platformOf(shop).webhook;
     this.#skus = new SkuFile(shop.skuMap, deps.clock, deps.logger);
     this.#deps = deps;
+  }
+
+  /** The SKU map that is in use now. */
+  skus(): SkuMap {
+    return this.#skus.current();
   }
 
   get hasSkuProblem(): boolean {

@@ -97,6 +97,8 @@ const rules: readonly { matches: RegExp; check: (command: ShellCommand) => Promi
   { matches: /^order-sync (run|doctor)$/, check: ({ text }) => succeeds(`${text} --help`) },
   // test/cli starts the sandbox. Here, only the options are checked.
   { matches: /^order-sync sandbox/, check: ({ text }) => succeeds(`${text.replace(/ +#.*/, '')} --help`) },
+  // test/cli/orders-remap.test.ts performs it. Here, only the options are checked.
+  { matches: /^order-sync orders reorder /, check: ({ text }) => succeeds(`${text} --help`) },
   { matches: /^curl -s http:/, check: ({ text }) => asksSandbox(text) },
   { matches: /^order-sync (check-config|init( --after-loss)?)$/, check: ({ text }) => inProduction(text) },
   { matches: /^order-sync db check$/, check: ({ text }) => succeeds(`${text} --config config/sandbox.yaml`) },

@@ -194,7 +194,9 @@ export class SimOperator {
 
   #command(worker: SimWorker, command: StoreCommand, onDone: () => void): void {
     const subject = 'scope' in command ? command.scope : 'reference' in command ? command.reference : '';
-    this.#trace(`the operator asks to ${command.action} ${subject}${'as' in command ? ` as ${command.as}` : ''}`);
+    this.#trace(
+      `the operator asks to ${command.action} ${subject}${command.action === 'resolve' ? ` as ${command.as}` : ''}`,
+    );
     worker.command(command).then(
       () => {
         this.#trace(`done: ${command.action} ${subject}`);

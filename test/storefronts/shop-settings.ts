@@ -32,6 +32,7 @@ const shop: Omit<ShopSettings, 'platform' | 'rest' | 'skuMap'> = {
   source: 'main',
   secrets: ['a-secret-of-the-shop'],
   unmatched: 'ignore',
+  repair: 'ask',
   onRefund: 'review',
   maxAgeH: 168,
   iccidField: 'iccid',

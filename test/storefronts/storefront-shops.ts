@@ -42,7 +42,23 @@ export interface Shops extends RunningIntake, ShopOutbox {
 
 type Taken = Awaited<ReturnType<ShopHandler['take']>>;
 
+/** A clock of which the part that is never set can be moved on: a SKU map is looked at once a second. */
+class MovableClock extends SystemClock {
+  #aheadMs = 0;
+
+  override monoMs(): number {
+    return super.monoMs() + this.#aheadMs;
+  }
+
+  pass(ms: number): void {
+    this.#aheadMs += ms;
+  }
+}
+
 export interface OpenShops extends ShopOutbox {
+  readonly intake: StorefrontIntake;
+  /** Writes another SKU map, which is in use from now on. */
+  readonly mapSkus: (skus: string) => void;
   /** Takes in an order as the webhook of the WooCommerce shop does, once it has checked the signature. */
   readonly woo: (body: unknown, topic?: string) => Promise<Taken>;
   readonly shopify: (body: unknown, topic?: string) => Promise<Taken>;
@@ -93,10 +109,11 @@ export async function openShops(changes: ShopChanges = {}): Promise<OpenShops> {
   const skuFile = writeSkuMap();
   const outbox = await Outbox.open();
   onTestFinished(() => outbox.close());
+  const clock = new MovableClock();
   const intake = new StorefrontIntake({
     shops: bothShops(skuFile, changes),
     store: outbox.store.storefronts,
-    clock: new SystemClock(),
+    clock,
     logger: pino({ level: 'silent' }),
     onChanged: () => undefined,
   });
@@ -108,6 +125,11 @@ export async function openShops(changes: ShopChanges = {}): Promise<OpenShops> {
   };
   return {
     ...shopOutbox(outbox, skuFile),
+    intake,
+    mapSkus: (skus) => {
+      writeLongAgo(skuFile, `skus: ${skus}`);
+      clock.pass(2000);
+    },
     woo: (body, topic = 'order.updated') => deliver('woocommerce', body, topic),
     shopify: (body, topic = 'orders/updated') => deliver('shopify', body, topic),
   };

@@ -11,6 +11,7 @@ import { exitCodes } from '../errors.ts';
 import { plainLines, writeAnswer } from '../output.ts';
 import { readShortText } from '../short-text.ts';
 import { cliActor, sendCommand } from '../worker-client.ts';
+import { remap } from './orders-remap.ts';
 
 interface DecisionOptions extends ConfigOptions {
   readonly reason: string;
@@ -104,11 +105,14 @@ function addReorder(orders: Command, context: CliContext): void {
   const command = orders
     .command('reorder')
     .description('order again, under a new reference, what was certainly not bought')
-    .addArgument(referenceArgument())
-    .option('--confirm <reference>', 'the old reference once more, because the new one can buy again', '');
-  addReason(command).action((reference: string, options: DecisionOptions & { confirm: string }) =>
-    decide({ action: 'reorder', reference, confirm: options.confirm, ...audited(options) }, options, context),
-  );
+    .addArgument(new Argument('<reference>', 'the reference of the entry; with --remap also `line:17` of a flag'))
+    .option('--confirm <reference>', 'the old reference once more, because the new one can buy again', '')
+    .option('--remap', 'order what the SKU map says now; without --confirm, show the old and the new request');
+  addReason(command).action((reference: string, options: DecisionOptions & { confirm: string; remap?: boolean }) => {
+    if (options.remap === true) return remap(reference, options, context);
+    const { confirm } = options;
+    return decide({ action: 'reorder', reference, confirm, ...audited(options) }, options, context);
+  });
 }
 
 interface RetryOptions extends DecisionOptions {

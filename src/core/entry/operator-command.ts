@@ -14,10 +14,7 @@ const who = { actor: z.string().min(1).max(100), reason: z.string().max(500) };
 const scope = z.string().min(1).max(200);
 const text = (max: number) => z.string().min(1).max(max);
 
-const lineSchema = z.strictObject({
-  source: sourceSchema,
-  orderId: text(128),
-  lineId: text(64),
+const purchase = {
   operation: z.enum(operations),
   variant: text(128).nullable(),
   plan: text(128).nullable(),
@@ -26,6 +23,13 @@ const lineSchema = z.strictObject({
   days: z.int().min(1).nullable(),
   currency: text(3).nullable(),
   notAfterMs: z.number().nullable(),
+};
+
+const lineSchema = z.strictObject({
+  source: sourceSchema,
+  orderId: text(128),
+  lineId: text(64),
+  ...purchase,
   metadata: z.record(z.string(), z.json()),
   extra: z.record(z.string(), z.string()),
   // The type of a line tells absent from undefined.
@@ -36,6 +40,15 @@ const lineSchema = z.strictObject({
 export const submitCommandSchema = z.strictObject({
   action: z.literal('submit'),
   lines: z.array(lineSchema).max(1000),
+});
+
+export const takeFlaggedCommandSchema = z.strictObject({
+  action: z.literal('take_flagged'),
+  /** A flag of the attention list for a SKU that was not in the map: `line:17`. */
+  id: text(200),
+  /** What is ordered for its line. */
+  line: lineSchema,
+  ...who,
 });
 
 export const operatorCommandSchema = z.discriminatedUnion('action', [
@@ -54,7 +67,15 @@ export const operatorCommandSchema = z.discriminatedUnion('action', [
     ...who,
   }),
   z.strictObject({ action: z.literal('decide_change'), reference, isAnother: z.boolean(), ...who }),
-  z.strictObject({ action: z.literal('reorder'), reference, confirm: z.string().max(100), ...who }),
+  z.strictObject({
+    action: z.literal('reorder'),
+    reference,
+    confirm: z.string().max(100),
+    /** What is ordered instead; absent: the same again. */
+    as: z.strictObject({ ...purchase, rules: orderRulesSchema }).optional(),
+    ...who,
+  }),
+  takeFlaggedCommandSchema,
   z.strictObject({
     action: z.literal('acknowledge'),
     /** Rows of the attention list: these, or those that fit all of the rest. */

@@ -1,5 +1,6 @@
 import { allowedActions, commandOf, type ActionSubject, type EntryActionName, type EntryState } from './states.ts';
 import type { Unit } from '../decision/order-answer.ts';
+import type { NewRequest } from './replacement.ts';
 import type { ReferencedPurchase } from '../order/purchase.ts';
 import type { OutcomeRow } from '../decision/outcome.ts';
 import { judgeResend } from '../decision/resend.ts';
@@ -25,8 +26,11 @@ export type EntryAction =
     }
   /** Of a shop's line that came in the place of another one: whether it is a purchase of its own. */
   | { readonly action: 'decide_change'; readonly isAnother: boolean }
-  /** `confirm` repeats the old reference, so that nobody re-orders by mistake. */
-  | { readonly action: 'reorder'; readonly confirm: string };
+  /**
+   * `confirm` repeats the old reference, so that nobody re-orders by mistake. `as`: what is ordered instead; absent: the
+   * same again.
+   */
+  | { readonly action: 'reorder'; readonly confirm: string; readonly as?: NewRequest | undefined };
 
 /** What is known about the entry when a person acts on it. */
 export interface OperatorFacts

@@ -3,6 +3,13 @@ import type { OrderRules } from '../order/order-request.ts';
 import type { Purchase } from '../order/purchase.ts';
 import type { RecoveryStage } from './states.ts';
 
+/** What is ordered in the place of a rejected entry, as a corrected SKU map says. */
+export interface NewRequest extends Purchase {
+  readonly rules: OrderRules;
+  /** Wall time in ms; null: it has no deadline. */
+  readonly notAfterMs: number | null;
+}
+
 /** An entry that takes the place of a rejected one. Its request differs, so it has a reference of its own. */
 export interface Replacement extends Pick<Purchase, 'quantity' | 'currency'> {
   readonly generation: number;

@@ -52,3 +52,20 @@ export function purchaseOf(value: Purchase): Purchase {
   const { operation, variant, plan, iccid, quantity, days, currency } = value;
   return { operation, variant, plan, iccid, quantity, days, currency };
 }
+
+/** `2 x steam-usd-20 in USD`: a purchase for people, and the rules of how it is ordered, if there are any. */
+export function orderedText(
+  { variant, plan, quantity, days, iccid, currency }: Purchase,
+  rules: Readonly<Record<string, unknown>> = {},
+): string {
+  const named = Object.entries(rules).map(([name, value]) => (value === true ? name : `${name} ${String(value)}`));
+  const parts = [
+    quantity === null ? null : `${quantity} x`,
+    variant ?? plan,
+    days === null ? null : `for ${days} days`,
+    iccid === null ? null : `on ${iccid}`,
+    currency === null ? null : `in ${currency}`,
+    named.length === 0 ? null : `(${named.join(', ')})`,
+  ];
+  return parts.filter((part) => part !== null).join(' ');
+}

@@ -95,8 +95,8 @@ export class LineTable {
   }
 
   /** Accepts a line that is not known yet. The database refuses a line that is known. */
-  insertNew(line: Line, nowMs: number): void {
-    this.insertOrder([line], nowMs);
+  insertNew(line: Line, nowMs: number): AcceptedLine {
+    return this.#insert(line, this.#requestOf(line, nowMs, line.metadata), { nowMs, fileId: null });
   }
 
   /** Accepts all lines of an order that is not known yet; as `insertNew`. */

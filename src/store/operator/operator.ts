@@ -1,6 +1,8 @@
 import type { EntryState } from '../../core/entry/states.ts';
 import type { Family } from '../../core/order/operation.ts';
 import type { OutboxProgress } from '../../core/outbox-progress.ts';
+import type { AcceptableLine } from '../../core/order/order-request.ts';
+import type { AcceptedLine } from '../intake/intake.ts';
 import type { AttentionFilter } from '../read/attention.ts';
 import type { EntryAction } from '../../core/entry/operator-decision.ts';
 
@@ -11,6 +13,11 @@ export interface Operator {
    * @throws OrderSyncError NOT_FOUND, INVALID_INPUT, REFUSED (naming the state and what is allowed)
    */
   actOnEntry(command: EntryCommand): Promise<EntryCommandResult>;
+  /**
+   * Orders a line of a shop that was flagged because of its SKU, and of which nothing was bought.
+   * @throws OrderSyncError INVALID_INPUT, NOT_FOUND, REFUSED when the shop's order has another line there now
+   */
+  takeFlagged(request: TakeFlaggedRequest): Promise<AcceptedLine>;
   /**
    * Ends rows of the attention list in which nothing is open any more: those with these ids, or the next ones that a
    * filter finds. All in one step, each with its audit entry.
@@ -41,6 +48,12 @@ export interface AuditedRequest {
 
 /** At most this many rows are acknowledged in one step. */
 export const acknowledgedAtOnce = 1000;
+
+export interface TakeFlaggedRequest extends AuditedRequest {
+  /** Names the flag in the attention list. */
+  readonly id: string;
+  readonly line: AcceptableLine;
+}
 
 export interface AcknowledgeRequest extends AuditedRequest {
   readonly which: Pick<AttentionFilter, 'ids' | 'code' | 'source' | 'beforeMs'>;

@@ -16,6 +16,9 @@ import type { Replacements } from '../submission/replacements.ts';
 import type { SettlementDelays } from '../submission/settlement-delays.ts';
 import type { Pause } from '../submission/submission.ts';
 import { checkedAuditedRequest, type AuditTable } from './audit.ts';
+import type { LineTable } from '../intake/accept-lines.ts';
+import type { AcceptedLine } from '../intake/intake.ts';
+import { FlaggedSkus } from './flagged-skus.ts';
 import { Acknowledgements } from './acknowledgements.ts';
 import type {
   Acknowledged,
@@ -25,6 +28,7 @@ import type {
   EntryCommand,
   EntryCommandResult,
   Operator,
+  TakeFlaggedRequest,
 } from './operator.ts';
 
 /** Reads, judges, writes and records what a person decided, in one transaction. */
@@ -38,6 +42,7 @@ export class SqliteOperator implements Operator {
   readonly #canary: ConnectorCanary;
   readonly #acknowledgements: Acknowledgements;
   readonly #shopHolds: ShopHolds;
+  readonly #flaggedSkus: FlaggedSkus;
   readonly #statements;
 
   constructor(
@@ -50,6 +55,7 @@ export class SqliteOperator implements Operator {
       settlementDelays: SettlementDelays;
       canary: ConnectorCanary;
       shopHolds: ShopHolds;
+      lines: LineTable;
     },
   ) {
     this.#database = database;
@@ -61,8 +67,12 @@ export class SqliteOperator implements Operator {
     this.#canary = parts.canary;
     this.#acknowledgements = new Acknowledgements(database, parts.audit);
     this.#shopHolds = parts.shopHolds;
+    this.#flaggedSkus = new FlaggedSkus(database, parts);
     this.#statements = {
       find: database.prepare<[string], EntryRow>('SELECT * FROM entries WHERE reference = ?'),
+      others: database.prepare<[number, number]>(
+        'SELECT 1 FROM entries WHERE line_id = ? AND replaced = 0 AND id <> ?',
+      ),
       openCall: database
         .prepare<[number], number>('SELECT 1 FROM attempts WHERE entry_id = ? AND closed_at_ms IS NULL')
         .pluck(),
@@ -98,7 +108,9 @@ export class SqliteOperator implements Operator {
       const { move } = verdict;
       // A held entry shows why it is held.
       const reviewReason = move.state === 'held' ? command.reason : move.reviewReason;
-      const newReference = move.reorders ? this.#replacements.reorder(row, nowMs) : null;
+      const as = order.action === 'reorder' ? (order.as ?? null) : null;
+      if (as !== null) this.#checkIsWholeLine(row);
+      const newReference = move.reorders ? this.#replacements.reorder(row, as, nowMs) : null;
       const resolvedBy = order.action === 'resolve' ? command.actor : null;
       if (!move.reorders) this.#entries.applyCommand(row, { ...move, reviewReason, resolvedBy }, nowMs);
       if (order.action === 'release') this.#shopHolds.lift(row);
@@ -113,11 +125,24 @@ export class SqliteOperator implements Operator {
           before: auditedFields(row),
           after: auditedFields(this.#statements.find.get(reference) ?? row),
           ...(order.action === 'resolve' ? auditedResolution(order) : {}),
-          ...(newReference === null ? {} : { new_reference: newReference }),
+          ...(newReference === null ? {} : { new_reference: newReference, ...(as === null ? {} : { orders: as }) }),
         },
       });
       return { reference, before: row.state, after: move.state, newReference };
     });
+  }
+
+  /** Another request takes the place of what the whole line ordered, not of a part of it. */
+  #checkIsWholeLine(row: EntryRow): void {
+    if (this.#statements.others.get(row.line_id, row.id) === undefined) return;
+    throw new OrderSyncError('REFUSED', `${row.reference} is a part of a line that was ordered in parts`, {
+      hint: 'order the rest of the line under a new line id, then end this row with `orders ack`',
+    });
+  }
+
+  async takeFlagged(given: TakeFlaggedRequest): Promise<AcceptedLine> {
+    const request = checkedAuditedRequest(given);
+    return inTransaction(this.#database, () => this.#flaggedSkus.take(request));
   }
 
   async acknowledge(given: AcknowledgeRequest): Promise<Acknowledged> {

@@ -4,6 +4,7 @@ import { assert } from '../../core/order-sync-error.ts';
 import { rejectionColumns } from '../intake/files.ts';
 import type { Rejection } from '../intake/intake.ts';
 import type { Sqlite } from '../sqlite/database.ts';
+import { orderedText } from '../../core/order/purchase.ts';
 import { unitsFrom, type EntryRow } from '../sqlite/rows.ts';
 import { readExposure } from '../submission/open-calls.ts';
 import { readPauses } from '../submission/paused-scopes.ts';
@@ -28,17 +29,6 @@ function attemptsOf(database: Sqlite, reference: string): readonly AttemptDetail
 }
 
 /** The purchase in words, for example `2 x steam-10 in USD`. */
-function askedFor({ variant, plan, quantity, days, iccid, currency }: EntryRow): string {
-  const parts = [
-    quantity === null ? null : `${quantity} x`,
-    variant ?? plan,
-    days === null ? null : `for ${days} days`,
-    iccid === null ? null : `on ${iccid}`,
-    currency === null ? null : `in ${currency}`,
-  ];
-  return parts.filter((part) => part !== null).join(' ');
-}
-
 type ShownRow = EntryRow & {
   readonly shop_line_id: string;
   readonly lane: string;
@@ -91,7 +81,7 @@ function entryFrom(database: Sqlite, row: ShownRow, obstacles: Obstacles): Entry
     reference: row.reference,
     lineId: row.shop_line_id,
     operation: row.operation,
-    asked: askedFor(row),
+    asked: orderedText(row),
     state: row.state,
     outcomeUnknown: row.outcome_unknown === 1,
     heldFrom: row.held_from,

@@ -7,6 +7,7 @@ import type { QueuedEntry, QueueFacts } from './queue-facts.ts';
 import type { Rejection } from '../intake/intake.ts';
 import type { Attention, AttentionCounts, AttentionFilter } from './attention.ts';
 import type { PauseEffect } from './pause-effects.ts';
+import type { FlaggedSku, MappedLine, Repairable } from './sku-repairs.ts';
 
 /** Reads the outbox for people; also while another process writes to it. */
 export interface OutboxReader {
@@ -24,6 +25,12 @@ export interface OutboxReader {
   backlog(): Backlog;
   /** The SKUs of a storefront's orders; those that the SKU map does not know come first. */
   skuSightings(source: string): readonly SkuSighting[];
+  /** The line of an entry, for another SKU map; null for a reference that is not known. */
+  mappedLine(reference: string): MappedLine | null;
+  /** See `readFlaggedSku`. */
+  flaggedSku(id: string): FlaggedSku | null;
+  /** See `readRepairable`. */
+  repairable(filter: { source: string; sinceMs: number }): Repairable;
   /** The paused scopes, the oldest first, with what each holds up. */
   pauses(): readonly PauseEffect[];
   /** What decides when entries are sent. */

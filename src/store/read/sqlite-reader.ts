@@ -20,6 +20,14 @@ import {
 } from './attention.ts';
 import type { Backlog, OrderDetail, OrderFilter, OrderSummary, OutboxReader } from './outbox-reader.ts';
 import { readPauseEffects, type PauseEffect } from './pause-effects.ts';
+import {
+  readFlaggedSku,
+  readMappedLine,
+  readRepairable,
+  type FlaggedSku,
+  type MappedLine,
+  type Repairable,
+} from './sku-repairs.ts';
 import { readSkuSightings, type SkuSighting } from '../storefronts/storefront-skus.ts';
 
 interface SummaryRow extends Omit<OrderSummary, 'states' | 'receivedAt' | 'updatedAt'> {
@@ -73,6 +81,18 @@ export class SqliteOutboxReader implements OutboxReader {
 
   skuSightings(source: string): readonly SkuSighting[] {
     return readSkuSightings(this.#database, source);
+  }
+
+  mappedLine(reference: string): MappedLine | null {
+    return readMappedLine(this.#database, reference);
+  }
+
+  flaggedSku(id: string): FlaggedSku | null {
+    return readFlaggedSku(this.#database, id);
+  }
+
+  repairable(filter: { source: string; sinceMs: number }): Repairable {
+    return readRepairable(this.#database, filter);
   }
 
   /** @throws OrderSyncError USAGE when several shops have an order of that id and none was named */

@@ -35,6 +35,11 @@ export function indexLine(
   add(database, lineId, values);
 }
 
+/** A line orders another product from now on, and is found by that, too. Called inside a transaction. */
+export function indexProduct(database: Sqlite, lineId: number, product: string | null): void {
+  add(database, lineId, [product]);
+}
+
 /** The entry is found by the last four characters of its codes; more of them is not stored. Called inside a transaction. */
 export function indexUnits(database: Sqlite, entryId: number, units: readonly Unit[]): void {
   for (const unit of units) {

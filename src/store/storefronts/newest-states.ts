@@ -38,16 +38,16 @@ export class NewestStates {
          WHERE source = ? AND order_id = ?`,
       ),
       remember: database.prepare(
-        `INSERT INTO storefront_orders (source, order_id, modified_ms, state, refund_count, lines_left, seen_at_ms, awaits_read_back, current_at_ms)
-         VALUES (:source, :orderId, :modifiedMs, :state, :refundCount, :left, :nowMs, :awaitsReadBack, :currentAtMs)
+        `INSERT INTO storefront_orders (source, order_id, modified_ms, state, refund_count, lines_left, seen_at_ms, awaits_read_back, kept_order, current_at_ms)
+         VALUES (:source, :orderId, :modifiedMs, :state, :refundCount, :left, :nowMs, :awaitsReadBack, :keptOrder, :currentAtMs)
          ON CONFLICT (source, order_id) DO UPDATE SET modified_ms = :modifiedMs, state = :state, refund_count = :refundCount,
-           lines_left = :left, seen_at_ms = :nowMs, awaits_read_back = :awaitsReadBack,
+           lines_left = :left, seen_at_ms = :nowMs, awaits_read_back = :awaitsReadBack, kept_order = :keptOrder,
            -- A time ahead of the clock comes from a clock that was set, and must not stay.
            current_at_ms = CASE WHEN current_at_ms > :nowMs THEN :currentAtMs ELSE max(current_at_ms, :currentAtMs) END`,
       ),
       rememberUnread: database.prepare(
         `INSERT INTO storefront_orders (source, order_id, modified_ms, seen_at_ms) VALUES (:source, :orderId, :modifiedMs, :nowMs)
-         ON CONFLICT (source, order_id) DO UPDATE SET modified_ms = :modifiedMs, seen_at_ms = :nowMs`,
+         ON CONFLICT (source, order_id) DO UPDATE SET modified_ms = :modifiedMs, seen_at_ms = :nowMs, kept_order = NULL`,
       ),
     };
   }
@@ -85,6 +85,7 @@ export class NewestStates {
       left: left === null ? null : JSON.stringify(left),
       nowMs,
       awaitsReadBack: lines === null ? 1 : 0,
+      keptOrder: order.keptOrder ?? null,
       currentAtMs: isReadNow ? nowMs : Math.min(nowMs, order.modifiedMs),
     });
   }

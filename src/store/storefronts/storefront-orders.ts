@@ -207,7 +207,7 @@ export class StorefrontOrders {
     // A person who was told that the line was not bought may have bought it elsewhere since.
     const told = this.#statements.flag.get(order.source, order.orderId, lineId);
     if (old !== null) this.#holdNewLine(order, lineId, whyChanged(old), taken, old.known);
-    else if (told === undefined) taken.accepted += 1;
+    else if (told === undefined || (told.code === 'unknown_sku' && order.takesUnmapped === true)) taken.accepted += 1;
     else this.#holdNewLine(order, lineId, whyFlagged(told.code), taken);
   }
 

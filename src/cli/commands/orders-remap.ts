@@ -1,0 +1,106 @@
+import type { Config } from '../../config/config.ts';
+import { takeFlaggedCommandSchema, type StoreCommand } from '../../core/entry/operator-command.ts';
+import { OrderSyncError } from '../../core/order-sync-error.ts';
+import { orderedText } from '../../core/order/purchase.ts';
+import { lineForFlag, newRequestFor, type MapOfLine } from '../../storefronts/sku-repair.ts';
+import { SkuFile } from '../../storefronts/sku-file.ts';
+import type { FlaggedSku, MappedLine } from '../../store/read/sku-repairs.ts';
+import type { SkuMap } from '../../core/order/sku.ts';
+import { configFrom, withReader, type ConfigOptions } from '../config-options.ts';
+import { loggerFor, type CliContext } from '../context.ts';
+import { writeAnswer } from '../output.ts';
+import { cliActor, sendCommand } from '../worker-client.ts';
+
+interface RemapOptions extends ConfigOptions {
+  readonly reason: string;
+  readonly confirm: string;
+}
+
+interface Plan {
+  readonly was: string;
+  readonly is: string;
+  readonly command: StoreCommand;
+}
+
+/**
+ * Orders anew what a wrong SKU map has asked for, or has not known. Without `--confirm` it only shows both requests.
+ * @param id the reference of an entry, or `line:17` from the attention list
+ */
+export async function remap(id: string, options: RemapOptions, context: CliContext): Promise<void> {
+  const { config } = configFrom(options);
+  const { line, flag } = withReader(options, (reader) => ({
+    line: reader.mappedLine(id),
+    flag: reader.flaggedSku(id),
+  }));
+  if (line === null && flag === null) {
+    throw new OrderSyncError('NOT_FOUND', `"${id}" is no reference, and no open flag for a SKU of a shop's order`, {
+      hint: '`order-sync queue status` shows what can be ordered anew',
+    });
+  }
+  const who = { actor: cliActor(), reason: options.reason };
+  const { clock, stderr } = context;
+  const nowMs = clock.wallMs();
+  const skusOf = (path: string): SkuMap => new SkuFile(path, clock, loggerFor(config, stderr, 'silent')).current();
+  const plan =
+    line === null ? planFlag(flag, { config, who, nowMs, skusOf }) : planLine(line, { config, who, nowMs, skusOf });
+  const { was, is } = plan;
+  if (options.confirm !== id) {
+    const again = `order it with --confirm ${id}`;
+    const text = `${id} was: ${was}\n${' '.repeat(id.length)}  is: ${is}\nnothing was changed; ${again}\n`;
+    writeAnswer(context.stdout, options.json, { id, was, is, new_reference: null }, text);
+    return;
+  }
+  const result = await sendCommand(config, plan.command, context);
+  const reference =
+    result.kind === 'entry' ? result.newReference : result.kind === 'submitted' ? result.lines[0]?.reference : null;
+  const text = `${id} is ordered as ${reference}: ${is}\n`;
+  writeAnswer(context.stdout, options.json, { id, was, is, new_reference: reference }, text);
+}
+
+interface Planning {
+  readonly config: Config;
+  readonly who: { readonly actor: string; readonly reason: string };
+  readonly nowMs: number;
+  readonly skusOf: (path: string) => SkuMap;
+}
+
+function planLine(line: MappedLine, { config, who, nowMs, skusOf }: Planning): Plan {
+  const { reference } = line;
+  const map = mapOf(line, config);
+  const as = newRequestFor(line, map, skusOf(map.skuMap), nowMs);
+  const command = { action: 'reorder', reference, confirm: reference, as, ...who } as const;
+  return { was: orderedText(line, line.rules), is: orderedText(as, as.rules), command };
+}
+
+function planFlag(flag: FlaggedSku | null, { config, who, nowMs, skusOf }: Planning): Plan {
+  const shop = config.intake.shops.find(({ source }) => source === flag?.source);
+  if (flag === null || shop === undefined) {
+    throw new OrderSyncError('REFUSED', `No shop with the source "${flag?.source}" is configured`, {
+      hint: 'configure it again, or order the line with `order-sync submit`',
+    });
+  }
+  const line = lineForFlag(flag, shop, skusOf(shop.skuMap), nowMs);
+  const order = { action: 'take_flagged', id: flag.id, line: { ...line, lineNumber: null }, ...who };
+  const command = takeFlaggedCommandSchema.parse(order);
+  return { was: 'nothing: its SKU was not in the map', is: orderedText(line, line.rules ?? {}), command };
+}
+
+/** The SKU map by which a line was ordered. */
+function mapOf({ reference, source, isFromFile }: MappedLine, { intake }: Config): MapOfLine {
+  const shop = intake.shops.find((it) => it.source === source);
+  if (shop !== undefined) return { source, currency: shop.currency, skuMap: shop.skuMap, shop };
+  const { folder, webhook } = intake;
+  if (isFromFile && folder.skuMap !== null) return homeMade(source, folder.currency, folder.skuMap);
+  for (const caller of webhook?.hmac ?? []) {
+    const { form } = caller;
+    const isOwn = (caller.source ?? webhook?.source) === source;
+    if (isOwn && form !== null && form.skuMap !== null) return homeMade(source, form.currency, form.skuMap);
+  }
+  throw new OrderSyncError('REFUSED', `No SKU map is configured for ${reference} of the source "${source}"`, {
+    hint: 'order it again without --remap, or under a new line id with what is right',
+  });
+}
+
+function homeMade(source: string, currency: string | null, skuMap: string): MapOfLine {
+  return { source, currency: currency ?? undefined, skuMap, shop: null };
+}

@@ -1,0 +1,73 @@
+import { OrderSyncError } from '../../core/order-sync-error.ts';
+import { purchaseOf } from '../../core/order/purchase.ts';
+import type { LineTable } from '../intake/accept-lines.ts';
+import type { AcceptedLine } from '../intake/intake.ts';
+import { readFlaggedSku, type FlaggedSku } from '../read/sku-repairs.ts';
+import type { Sqlite } from '../sqlite/database.ts';
+import type { AuditTable } from './audit.ts';
+import type { TakeFlaggedRequest } from './operator.ts';
+
+/** A line of an order that is kept, as far as it is compared. */
+interface KeptLine {
+  readonly lineId: string;
+  readonly sku: string;
+  readonly remaining: number;
+}
+
+/** Orders lines of shops that were flagged because of their SKU. Every method is called inside a transaction. */
+export class FlaggedSkus {
+  readonly #database: Sqlite;
+  readonly #lines: LineTable;
+  readonly #audit: AuditTable;
+  readonly #known;
+
+  constructor(database: Sqlite, parts: { lines: LineTable; audit: AuditTable }) {
+    this.#database = database;
+    this.#lines = parts.lines;
+    this.#audit = parts.audit;
+    this.#known = database
+      .prepare<[string, string, string], string>(
+        `SELECT e.reference FROM requests r JOIN lines l ON l.request_id = r.id JOIN entries e ON e.line_id = l.id
+         WHERE r.source = ? AND r.order_id = ? AND l.line_id = ? ORDER BY e.id DESC LIMIT 1`,
+      )
+      .pluck();
+  }
+
+  take({ id, line, actor, reason, nowMs }: TakeFlaggedRequest): AcceptedLine {
+    const flag = readFlaggedSku(this.#database, id);
+    if (flag === null) {
+      throw new OrderSyncError('NOT_FOUND', `${id} is no open flag for a SKU of a shop's order`, {
+        hint: '`order-sync queue status` shows the ids of those that are open',
+      });
+    }
+    const { source, orderId, lineId } = flag;
+    const isSame = line.source === source && line.orderId === orderId && line.lineId === lineId;
+    const { sku, shop_quantity: quantity } = line.extra;
+    const isShown = keptLines(flag).some(
+      (kept) => kept.lineId === lineId && kept.sku === sku && String(kept.remaining) === quantity,
+    );
+    if (!isSame || !isShown) {
+      throw new OrderSyncError('REFUSED', `the shop's order ${source}/${orderId} does not ask for this any more`, {
+        hint: 'look at the order in the shop: it is taken in when the shop shows it as paid',
+      });
+    }
+    const known = this.#known.get(source, orderId, lineId);
+    if (known !== undefined) {
+      throw new OrderSyncError('REFUSED', `line ${lineId} of ${source}/${orderId} was ordered before, as ${known}`, {
+        hint: `order it again with \`order-sync orders reorder ${known}\``,
+      });
+    }
+    // This corrects the flag: it leaves the attention list.
+    const accepted = this.#lines.insertNew({ ...line, lineNumber: null }, nowMs);
+    const detail = { id, line_id: lineId, reference: accepted.reference, orders: purchaseOf(line) };
+    this.#audit.record({ actor, reason, nowMs, action: 'take_flagged', subject: `${source}/${orderId}`, detail });
+    return accepted;
+  }
+}
+
+/** Written by this program alone. */
+function keptLines({ keptOrder }: FlaggedSku): readonly KeptLine[] {
+  if (keptOrder === null) return [];
+  const order: { lines: readonly KeptLine[] } = JSON.parse(keptOrder);
+  return order.lines;
+}

@@ -1,0 +1,102 @@
+import type { EntryState } from '../../core/entry/states.ts';
+import type { OrderRules } from '../../core/order/order-request.ts';
+import { purchaseOf, type Purchase } from '../../core/order/purchase.ts';
+import { statementOf, type Sqlite } from '../sqlite/database.ts';
+import { rulesFrom, textsFrom, type EntryRow } from '../sqlite/rows.ts';
+
+/** The line of an entry that a corrected SKU map may order anew. */
+export interface MappedLine extends Purchase {
+  readonly reference: string;
+  readonly source: string;
+  readonly orderId: string;
+  readonly lineId: string;
+  readonly state: EntryState;
+  readonly rules: OrderRules;
+  /** What the shop called it, and how many of it the order had; null: it was not ordered by a SKU. */
+  readonly sku: { readonly name: string; readonly quantity: number } | null;
+  readonly isFromFile: boolean;
+}
+
+/** A line of a shop's order whose SKU was not in the map. */
+export interface FlaggedSku {
+  readonly id: string;
+  readonly source: string;
+  readonly orderId: string;
+  readonly lineId: string;
+  /** The order as it was read, with such lines only; null: its newest state asks for nothing that is not mapped. */
+  readonly keptOrder: string | null;
+}
+
+/** What stands in the attention list of a source and may be repaired by another SKU map. */
+export interface Repairable {
+  readonly references: readonly string[];
+  /** Ids of flags. */
+  readonly flags: readonly string[];
+}
+
+interface LineRow extends EntryRow {
+  readonly source: string;
+  readonly order_id: string;
+  readonly shop_line_id: string;
+  readonly extra: string;
+  readonly file_id: string | null;
+}
+
+const selectLine = statementOf<[string], LineRow>(
+  `SELECT e.*, r.source, r.order_id, l.line_id AS shop_line_id, l.extra, l.file_id
+   FROM entries e JOIN lines l ON l.id = e.line_id JOIN requests r ON r.id = l.request_id WHERE e.reference = ?`,
+);
+const selectFlag = statementOf<[number], FlaggedSku>(
+  `SELECT 'line:' || j.id AS id, j.source, j.order_id AS orderId, j.line_id AS lineId, o.kept_order AS keptOrder
+   FROM rejections j LEFT JOIN storefront_orders o ON o.source = j.source AND o.order_id = j.order_id
+   WHERE j.id = ? AND j.code = 'unknown_sku' AND j.file_id IS NULL AND j.line_number IS NULL
+     AND j.line_id IS NOT NULL AND j.corrected_at_ms IS NULL AND j.taken_back = 0`,
+);
+const selectRejected = statementOf<{ source: string; sinceMs: number }, string>(
+  `SELECT e.reference FROM entries e JOIN lines l ON l.id = e.line_id JOIN requests r ON r.id = l.request_id
+   WHERE (e.state = 'rejected' OR e.state = 'expired') AND e.state = 'rejected' AND e.replaced = 0 AND e.taken_back = 0 AND e.acknowledged_at_ms IS NULL
+     AND e.error_code IS NOT 'rejected_by_person' AND e.generation = 0
+     AND r.source = :source AND l.received_at_ms >= :sinceMs ORDER BY e.id`,
+);
+const selectFlags = statementOf<{ source: string }, string>(
+  `SELECT 'line:' || j.id FROM rejections j JOIN storefront_orders o ON o.source = j.source AND o.order_id = j.order_id
+   WHERE j.source = :source AND j.code = 'unknown_sku' AND j.file_id IS NULL AND j.line_number IS NULL
+     AND j.corrected_at_ms IS NULL AND j.taken_back = 0 AND j.acknowledged_at_ms IS NULL AND o.kept_order IS NOT NULL
+   ORDER BY j.id`,
+);
+
+export function readMappedLine(database: Sqlite, reference: string): MappedLine | null {
+  const row = selectLine(database).get(reference);
+  if (row === undefined) return null;
+  const facts = textsFrom(row.extra);
+  const { sku: name, shop_quantity: quantity } = facts;
+  return {
+    ...purchaseOf(row),
+    reference,
+    source: row.source,
+    orderId: row.order_id,
+    lineId: row.shop_line_id,
+    state: row.state,
+    rules: rulesFrom(row.rules),
+    sku: name === undefined || quantity === undefined ? null : { name, quantity: Number(quantity) },
+    isFromFile: row.file_id !== null,
+  };
+}
+
+/** @param id names a row of the attention list; null: it is no open flag for a SKU of a shop's order */
+export function readFlaggedSku(database: Sqlite, id: string): FlaggedSku | null {
+  const [, number] = /^line:(\d{1,15})$/.exec(id) ?? [];
+  return number === undefined ? null : (selectFlag(database).get(Number(number)) ?? null);
+}
+
+/**
+ * Entries that were rejected and never ordered anew, of lines that came in since then, and flags for SKUs. What a person
+ * has acknowledged is not among them.
+ */
+export function readRepairable(database: Sqlite, filter: { source: string; sinceMs: number }): Repairable {
+  const { source } = filter;
+  return {
+    references: selectRejected(database).pluck().all(filter).map(String),
+    flags: selectFlags(database).pluck().all({ source }).map(String),
+  };
+}

@@ -1,0 +1,83 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { NewRequest } from '../core/entry/replacement.ts';
+import { OrderSyncError } from '../core/order-sync-error.ts';
+import type { AcceptableLine } from '../core/order/order-request.ts';
+import { purchaseOf } from '../core/order/purchase.ts';
+import type { Sku, SkuMap } from '../core/order/sku.ts';
+import { rulesOfLine } from '../core/order/sku-rules.ts';
+import type { FlaggedSku, MappedLine } from '../store/read/sku-repairs.ts';
+import { planOrder, readKeptOrder, rulesOfShop, toOrderLine } from './plan-order.ts';
+import type { ShopSettings } from './shop-settings.ts';
+
+/** Where a line's SKU map is, and what stands beside it. */
+export interface MapOfLine extends Pick<ShopSettings, 'source' | 'currency' | 'skuMap'> {
+  /** The rules of the shop; null: it has none of its own. */
+  readonly shop: ShopSettings | null;
+}
+
+/**
+ * What a rejected line orders by the present SKU map. Its `wait_h` counts from now.
+ * @throws OrderSyncError REFUSED when the map says nothing else than before, or nothing that can be ordered
+ */
+export function newRequestFor(line: MappedLine, map: MapOfLine, skus: SkuMap, nowMs: number): NewRequest {
+  const { reference, sku: named } = line;
+  if (named === null || !Number.isInteger(named.quantity)) {
+    throw new OrderSyncError('REFUSED', `${reference} was not ordered by a SKU`, {
+      hint: 'order it again without --remap, or under a new line id with what is right',
+    });
+  }
+  const sku = skus.get(named.name);
+  if (sku === undefined) {
+    throw new OrderSyncError('REFUSED', `The SKU map has no "${named.name}"`, { hint: `add it to ${map.skuMap}` });
+  }
+  const request = requestOf(line, named, map, sku, nowMs);
+  const same = { ...purchaseOf(line), rules: line.rules };
+  if (isDeepStrictEqual({ ...purchaseOf(request), rules: request.rules }, same)) {
+    throw new OrderSyncError('REFUSED', `The SKU map says the same for "${named.name}" as when it was ordered`, {
+      hint: `correct it in ${map.skuMap}, or order it again without --remap`,
+    });
+  }
+  return request;
+}
+
+function requestOf(
+  line: MappedLine,
+  { name, quantity }: NonNullable<MappedLine['sku']>,
+  map: MapOfLine,
+  sku: Sku,
+  nowMs: number,
+): NewRequest {
+  const order = { orderId: line.orderId, number: null, currency: line.currency ?? '' };
+  const shopLine = {
+    lineId: line.lineId,
+    sku: name,
+    remaining: quantity,
+    iccids: line.iccid === null ? [] : [line.iccid],
+  };
+  const found = toOrderLine(order, shopLine, { ...map, iccidField: 'iccid' }, sku);
+  if ('problem' in found) {
+    throw new OrderSyncError('REFUSED', `${line.reference} cannot be ordered as the SKU map says: ${found.problem}`, {
+      hint: `correct "${name}" in ${map.skuMap}`,
+    });
+  }
+  return { ...purchaseOf(found.line), ...rulesOfLine(sku, map.shop === null ? {} : rulesOfShop(map.shop), nowMs) };
+}
+
+/**
+ * What a flagged line of a shop orders by the present SKU map.
+ * @throws OrderSyncError REFUSED when it cannot be ordered
+ */
+export function lineForFlag(flag: FlaggedSku, shop: ShopSettings, skus: SkuMap, nowMs: number): AcceptableLine {
+  const { source, orderId, lineId, keptOrder } = flag;
+  if (keptOrder === null) {
+    throw new OrderSyncError('REFUSED', `the shop's order ${source}/${orderId} does not ask for line ${lineId} now`, {
+      hint: 'look at the order in the shop: the line is taken in when the shop shows it as paid',
+    });
+  }
+  const context = { actor: '', nowMs, isReadNow: false };
+  const line = planOrder(readKeptOrder(keptOrder), shop, skus, context).lines?.find((it) => it.lineId === lineId);
+  if (line?.buy) return line.buy;
+  throw new OrderSyncError('REFUSED', `line ${lineId} of ${source}/${orderId} ${line?.hold?.rule ?? 'is not paid'}`, {
+    hint: `correct ${shop.skuMap}, or end the row with \`order-sync orders ack ${flag.id}\``,
+  });
+}

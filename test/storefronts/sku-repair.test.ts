@@ -1,0 +1,291 @@
+import { pino } from 'pino';
+import { describe, expect, it } from 'vitest';
+import { performCommand } from '../../src/admin/perform-command.ts';
+import type { CommandResult, StoreCommand } from '../../src/core/entry/operator-command.ts';
+import type { Settlement } from '../../src/core/decision/settlement.ts';
+import { SystemClock } from '../../src/ops/system-clock.ts';
+import { SkuFile } from '../../src/storefronts/sku-file.ts';
+import { lineForFlag, newRequestFor } from '../../src/storefronts/sku-repair.ts';
+import { SkuRepairs } from '../../src/storefronts/sku-repairs.ts';
+import { close, nothing } from '../support/outbox.ts';
+import { actOn, openShops, type OpenShops, wooOrder, writeLongAgo } from './storefront-shops.ts';
+
+const logger = pino({ level: 'silent' });
+const clock = new SystemClock();
+const who = { actor: 'cli:anna', reason: 'the map was wrong' };
+const settings = { keyNames: ['main'], referenceExpiryMs: 86_400_000, lookupFamilies: ['gift_card'] } as const;
+const invalid = { code: 'invalid_variant', message: 'no such product', buffered: false };
+const rejected: Settlement = {
+  ...nothing,
+  state: 'rejected',
+  outcomeUnknown: false,
+  row: 'invalid_variant',
+  error: invalid,
+};
+
+const corrected = '{ STEAM-20: { type: gift_card_order, variant: steam-20-usd, quantity: 2 } }';
+const oneLine = (sku: string) => ({ line_items: [{ id: 315, sku, quantity: 2, meta_data: [] }] });
+
+async function settle(shops: OpenShops, settlement: Settlement): Promise<string> {
+  const attempt = await shops.outbox.opened({ nowMs: Date.now() });
+  await shops.outbox.store.submission.closeAttempt(close(attempt, settlement));
+  return attempt.entry.reference;
+}
+
+/** An order whose product the API does not sell. */
+async function withRejected(
+  changes: Parameters<typeof openShops>[0] = {},
+): Promise<{ shops: OpenShops; reference: string }> {
+  const shops = await openShops(changes);
+  await shops.woo(wooOrder());
+  return { shops, reference: await settle(shops, rejected) };
+}
+
+/** An order with a SKU that is not in the map. */
+async function withFlagged(changes: { repair?: 'auto' } = {}): Promise<{ shops: OpenShops; id: string }> {
+  const shops = await openShops({ woo: { unmatched: 'review', ...changes } });
+  await shops.woo(wooOrder(oneLine('NEW')));
+  return { shops, id: shops.outbox.store.read.attention(10)[0]?.id ?? '' };
+}
+
+const perform = ({ outbox }: OpenShops, command: StoreCommand): Promise<CommandResult> =>
+  performCommand(outbox.store, command, settings, clock);
+
+const skusOf = ({ skuFile }: OpenShops) => new SkuFile(skuFile, clock, logger).current();
+
+/** As `orders reorder --remap --confirm` does. */
+async function remap(shops: OpenShops, reference: string): Promise<CommandResult> {
+  const shop = shopOf(shops);
+  const line = shops.outbox.store.read.mappedLine(reference);
+  if (line === null) throw new Error(`${reference} is in the outbox`);
+  const as = newRequestFor(line, { ...shop, shop }, skusOf(shops), Date.now());
+  return await perform(shops, { action: 'reorder', reference, confirm: reference, as, ...who });
+}
+
+async function take(shops: OpenShops, id: string): Promise<CommandResult> {
+  const flag = shops.outbox.store.read.flaggedSku(id);
+  if (flag === null) throw new Error(`${id} is a flag`);
+  const line = { ...lineForFlag(flag, shopOf(shops), skusOf(shops), Date.now()), metadata: {}, lineNumber: null };
+  return await perform(shops, { action: 'take_flagged', id, line: { ...line, rules: {} }, ...who });
+}
+
+function shopOf({ intake }: OpenShops) {
+  const handler = intake.handlerFor('woocommerce', 'main');
+  if (handler === null) throw new Error('there is a shop');
+  return handler.shop;
+}
+
+const repairsOf = (shops: OpenShops) =>
+  new SkuRepairs({
+    intake: () => shops.intake,
+    read: shops.outbox.store.read,
+    perform: (command) => perform(shops, command),
+    clock,
+    logger,
+  });
+
+describe('a rejected line whose SKU map was corrected', () => {
+  it('is ordered as the map says now, under a new reference', async () => {
+    const { shops, reference } = await withRejected();
+    shops.mapSkus(corrected);
+    const result = await remap(shops, reference);
+    expect(result).toMatchObject({ kind: 'entry', before: 'rejected', newReference: expect.stringMatching(/^os-/) });
+    expect(shops.bought()).toEqual(['315 2 x steam-usd-20 rejected', '315 4 x steam-20-usd pending']);
+    const sent = await shops.outbox.opened({ nowMs: Date.now() + 1000 });
+    expect(sent.entry).toMatchObject({ variant: 'steam-20-usd', quantity: 4, generation: 1 });
+    expect(shops.flagged()).toEqual([]);
+    expect(shops.outbox.auditLog()).toMatchObject([{ action: 'reorder', actor: 'cli:anna' }]);
+  });
+
+  it('is found by its new product, and known when the shop sends it again', async () => {
+    const { shops, reference } = await withRejected();
+    shops.mapSkus(corrected);
+    await remap(shops, reference);
+    expect(shops.outbox.store.read.listOrders({ search: 'steam-20-usd', limit: 10 })).toHaveLength(1);
+    expect(await shops.woo(wooOrder({}, 1))).toMatchObject({ taken: { known: 1, accepted: 0, flagged: 0 } });
+    expect(shops.bought()).toHaveLength(2);
+  });
+
+  it('takes the rules of the map, which alone can be what was corrected', async () => {
+    const { shops, reference } = await withRejected();
+    shops.mapSkus('{ STEAM-20: { type: gift_card_order, variant: steam-usd-20, split: true, wait_h: 2 } }');
+    await remap(shops, reference);
+    const { entry } = await shops.outbox.opened({ nowMs: Date.now() + 1000 });
+    expect(entry.rules).toEqual({ split: true });
+    expect((entry.notAfterMs ?? 0) - Date.now()).toBeGreaterThan(7_000_000);
+  });
+
+  it.each([
+    ['says the same', '{ STEAM-20: { type: gift_card_order, variant: steam-usd-20 } }', /says the same for "STEAM-20"/],
+    ['does not know it', '{ OTHER: { type: gift_card_order, variant: steam-usd-20 } }', /has no "STEAM-20"/],
+    ['says what cannot be ordered', '{ STEAM-20: { type: esim_order, plan: p, quantity: 30 } }', /quantity/],
+    ['needs an eSIM', '{ STEAM-20: { type: esim_topup, plan: p } }', /iccid/],
+  ])('stays as it is where the map %s', async (_, skus, why) => {
+    const { shops, reference } = await withRejected();
+    shops.mapSkus(skus);
+    await expect(remap(shops, reference)).rejects.toMatchObject({
+      code: 'REFUSED',
+      message: expect.stringMatching(why),
+    });
+    expect(shops.bought()).toEqual(['315 2 x steam-usd-20 rejected']);
+  });
+
+  it('is refused where it is a part of the line', async () => {
+    const shops = await openShops();
+    await shops.woo(wooOrder());
+    const part = (number: number) => ({ generation: 1, part: number, quantity: 1, currency: 'USD' });
+    await settle(shops, { ...rejected, row: 'limit_exceeded', replacements: [part(0), part(1)] });
+    const reference = await settle(shops, rejected);
+    shops.mapSkus(corrected);
+    await expect(remap(shops, reference)).rejects.toMatchObject({ code: 'REFUSED', message: /a part of a line/ });
+  });
+
+  it('is held where the shop has refunded a part of it meanwhile', async () => {
+    const { shops, reference } = await withRejected();
+    const refund = {
+      refunds: [{ id: 1, total: '-20.00' }],
+      line_items: [{ id: 315, sku: 'STEAM-20', quantity: 1, meta_data: [] }],
+    };
+    await shops.woo(wooOrder(refund, 1));
+    shops.mapSkus(corrected);
+    await remap(shops, reference);
+    expect(
+      await shops.outbox.store.submission.openAttempt(shops.outbox.claim({ nowMs: Date.now() + 1000 })),
+    ).toBeNull();
+    expect(shops.bought()[1]).toBe('315 4 x steam-20-usd held');
+  });
+});
+
+describe('a flagged line whose SKU is in the map now', () => {
+  it('is ordered once, and leaves the attention list', async () => {
+    const { shops, id } = await withFlagged();
+    expect(shops.flagged()).toEqual(['315 unknown_sku']);
+    shops.mapSkus('{ NEW: { type: gift_card_order, variant: new-1 } }');
+    expect(await take(shops, id)).toMatchObject({ kind: 'submitted', lines: [{ status: 'accepted' }] });
+    expect([shops.bought(), shops.flagged()]).toEqual([['315 2 x new-1 pending'], []]);
+    expect(shops.outbox.store.read.flaggedSku(id)).toBeNull();
+    expect(await shops.woo(wooOrder(oneLine('NEW'), 1))).toMatchObject({ taken: { known: 1 } });
+    expect(shops.bought()).toHaveLength(1);
+    expect(shops.outbox.auditLog()).toMatchObject([{ action: 'take_flagged', actor: 'cli:anna' }]);
+  });
+
+  it.each([
+    ['is on hold now', wooOrder({ ...oneLine('NEW'), status: 'on-hold' }, 1)],
+    ['has another SKU there now', wooOrder(oneLine('OTHER'), 1)],
+    ['has another quantity now', wooOrder({ line_items: [{ id: 315, sku: 'NEW', quantity: 1, meta_data: [] }] }, 1)],
+    ['cannot be read any more', wooOrder({ ...oneLine('NEW'), status: { name: 'processing' } }, 1)],
+  ])('is refused where the order %s, whatever the person was shown before', async (_, state) => {
+    const { shops, id } = await withFlagged();
+    // The worker has not seen the new map yet.
+    writeLongAgo(shops.skuFile, 'skus: { NEW: { type: gift_card_order, variant: new-1 } }');
+    const flag = shops.outbox.store.read.flaggedSku(id);
+    if (flag === null) throw new Error('it is a flag');
+    const line = { ...lineForFlag(flag, shopOf(shops), skusOf(shops), Date.now()), metadata: {}, lineNumber: null };
+    await shops.woo(state);
+    const command: StoreCommand = { action: 'take_flagged', id, line: { ...line, rules: {} }, ...who };
+    await expect(perform(shops, command)).rejects.toMatchObject({ code: 'REFUSED' });
+    expect(shops.bought()).toEqual([]);
+  });
+
+  it('is not found where the order was cancelled', async () => {
+    const { shops, id } = await withFlagged();
+    await shops.woo(wooOrder({ ...oneLine('NEW'), status: 'cancelled' }, 1));
+    expect(shops.outbox.store.read.flaggedSku(id)).toBeNull();
+  });
+
+  it('is refused where the line was ordered before: that entry is ordered again', async () => {
+    const shops = await openShops({ woo: { unmatched: 'review' } });
+    await shops.woo(wooOrder());
+    await shops.woo(wooOrder({ status: 'cancelled' }, 1));
+    await shops.woo(wooOrder(oneLine('NEW'), 2));
+    const id = shops.outbox.store.read.attention(10)[0]?.id ?? '';
+    shops.mapSkus('{ NEW: { type: gift_card_order, variant: new-1 } }');
+    await expect(take(shops, id)).rejects.toMatchObject({ code: 'REFUSED', message: /was ordered before/ });
+  });
+
+  it('keeps of the order only what is asked for again, and nothing of the customer', async () => {
+    const { shops, id } = await withFlagged();
+    const kept = shops.outbox.store.read.flaggedSku(id)?.keptOrder ?? '';
+    expect(kept).toContain('"NEW"');
+    expect(kept).not.toMatch(/zoe|Zoë/);
+  });
+});
+
+describe('a shop with repair: auto', () => {
+  it('orders rejected and flagged lines anew by itself, each once, after its map was corrected', async () => {
+    const { shops } = await withRejected({ woo: { repair: 'auto', unmatched: 'review' } });
+    await shops.woo(wooOrder({ id: 728, ...oneLine('NEW') }));
+    const repairs = repairsOf(shops);
+    await repairs.check();
+    expect(shops.bought()).toEqual(['315 2 x steam-usd-20 rejected']);
+    shops.mapSkus(
+      '{ STEAM-20: { type: gift_card_order, variant: a }, NEW: { type: gift_card_order, variant: new-1 } }',
+    );
+    await repairs.check();
+    await repairs.check();
+    const once = ['315 2 x steam-usd-20 rejected', '315 2 x a pending', '315 2 x new-1 pending'];
+    expect([shops.bought(), shops.flagged()]).toEqual([once, []]);
+    expect(shops.outbox.auditLog().map(({ actor }) => actor)).toEqual(['woocommerce:main', 'woocommerce:main']);
+    // What is rejected again waits for a person.
+    await settle(shops, rejected);
+    shops.mapSkus(
+      '{ STEAM-20: { type: gift_card_order, variant: b }, NEW: { type: gift_card_order, variant: new-1 } }',
+    );
+    await repairs.check();
+    expect(shops.bought()).toHaveLength(3);
+  });
+
+  it('does so after a start, too', async () => {
+    const { shops } = await withFlagged({ repair: 'auto' });
+    shops.mapSkus('{ NEW: { type: gift_card_order, variant: new-1 } }');
+    await repairsOf(shops).check();
+    expect(shops.bought()).toEqual(['315 2 x new-1 pending']);
+  });
+
+  it('buys a flagged line that the shop sends again before that', async () => {
+    const { shops } = await withFlagged({ repair: 'auto' });
+    shops.mapSkus('{ NEW: { type: gift_card_order, variant: new-1 } }');
+    await shops.woo(wooOrder(oneLine('NEW'), 1));
+    await repairsOf(shops).check();
+    expect(shops.bought()).toEqual(['315 2 x new-1 pending']);
+  });
+
+  it('leaves what a person has acknowledged or found rejected, and what is the same for the API', async () => {
+    const acknowledged = await withRejected({ woo: { repair: 'auto' } });
+    const { reference } = acknowledged;
+    await acknowledged.shops.outbox.store.operator.acknowledge({
+      which: { ids: [reference] },
+      ...who,
+      nowMs: Date.now(),
+    });
+    const found = await openShops({ woo: { repair: 'auto' } });
+    await found.woo(wooOrder());
+    await settle(found, { ...nothing, state: 'needs_review', outcomeUnknown: false, reviewReason: 'why' });
+    await actOn(found, '315', { action: 'resolve', as: 'rejected', orderNumber: null, note: 'seen' });
+    const same = await withRejected({ woo: { repair: 'auto' } });
+    for (const [shops, skus] of [
+      [acknowledged.shops, corrected],
+      [found, corrected],
+      [same.shops, '{ STEAM-20: { type: gift_card_order, variant: steam-usd-20, split: true } }'],
+    ] as const) {
+      shops.mapSkus(skus);
+      await repairsOf(shops).check();
+      expect(shops.bought()).toEqual(['315 2 x steam-usd-20 rejected']);
+    }
+  });
+
+  it('leaves lines that came in before max_age_h', async () => {
+    const { shops, reference } = await withRejected();
+    const { read } = shops.outbox.store;
+    expect(read.repairable({ source: 'woo', sinceMs: Date.now() - 60_000 }).references).toEqual([reference]);
+    expect(read.repairable({ source: 'woo', sinceMs: Date.now() + 1000 }).references).toEqual([]);
+    expect(read.repairable({ source: 'shopify', sinceMs: 0 }).references).toEqual([]);
+  });
+
+  it('without it, nothing is ordered by itself', async () => {
+    const { shops } = await withRejected();
+    shops.mapSkus(corrected);
+    await repairsOf(shops).check();
+    expect(shops.bought()).toEqual(['315 2 x steam-usd-20 rejected']);
+  });
+});

@@ -107,7 +107,9 @@ export class StorefrontOrders {
     const { source, orderId, state } = order;
     if (state === 'closed' || state === 'deleted') this.#lines.takeBackFlags({ source, orderId, lineId: null });
     this.#applyHolds(order, taken);
-    if (order.isReadNow === true) taken.released += this.#rechecks.end(order);
+    // The claim judges by the age of this state, so one that a webhook brings is enough if it is new.
+    const isNewer = seen === null || order.modifiedMs > seen.modifiedMs;
+    if (order.isReadNow === true || isNewer) taken.released += this.#rechecks.end(order);
     return taken;
   }
 

@@ -46,8 +46,8 @@ const refused = (row: EntryRow): number => (row.outcome_row === 'insufficient_ba
 /** With more products than this the family is the better explanation: then its trials keep their distance. */
 const fewProducts = 5;
 
-/** So many entries begin to wait for their order to be read again in one claim; the next claim continues. */
-const mostDelayed = 100;
+/** So many entries begin to wait for their order to be read again in one claim, which keeps it short; the next continues. */
+const mostDelayed = 25;
 
 /** Claims entries and opens their attempts; closes the attempts and settles their entries. */
 export class SqliteSubmission implements Submission {

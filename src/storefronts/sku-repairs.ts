@@ -78,7 +78,7 @@ export class SkuRepairs {
     const nowMs = clock.wallMs();
     const who = { actor: `${shop.platform}:${shop.shop}`, reason };
     const { source } = shop;
-    const { references, flags } = read.repairable({ source, sinceMs: nowMs - shop.maxAgeH * 3_600_000 });
+    const { references, flags } = read.repairable({ source, sinceMs: nowMs - shop.maxAgeH * 3_600_000, nowMs });
     for (const reference of references) {
       await this.#try(reference, () => {
         const line = read.mappedLine(reference);

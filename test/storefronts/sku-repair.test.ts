@@ -7,7 +7,7 @@ import { SystemClock } from '../../src/ops/system-clock.ts';
 import { SkuFile } from '../../src/storefronts/sku-file.ts';
 import { lineForFlag, newRequestFor } from '../../src/storefronts/sku-repair.ts';
 import { SkuRepairs } from '../../src/storefronts/sku-repairs.ts';
-import { close, nothing } from '../support/outbox.ts';
+import { close, fulfilled, nothing } from '../support/outbox.ts';
 import { actOn, openShops, type OpenShops, wooOrder, writeLongAgo } from './storefront-shops.ts';
 
 const logger = pino({ level: 'silent' });
@@ -170,6 +170,7 @@ describe('a flagged line whose SKU is in the map now', () => {
   });
 
   it.each([
+    ['has a status that nobody has explained', wooOrder({ ...oneLine('NEW'), status: 'packed' }, 1)],
     ['is on hold now', wooOrder({ ...oneLine('NEW'), status: 'on-hold' }, 1)],
     ['has another SKU there now', wooOrder(oneLine('OTHER'), 1)],
     ['has another quantity now', wooOrder({ line_items: [{ id: 315, sku: 'NEW', quantity: 1, meta_data: [] }] }, 1)],
@@ -185,6 +186,38 @@ describe('a flagged line whose SKU is in the map now', () => {
     const command: StoreCommand = { action: 'take_flagged', id, line: { ...line, rules: {} }, ...who };
     await expect(perform(shops, command)).rejects.toMatchObject({ code: 'REFUSED' });
     expect(shops.bought()).toEqual([]);
+  });
+
+  it('stays takeable when the shop sends the same state again', async () => {
+    const { shops, id } = await withFlagged();
+    await shops.woo(wooOrder(oneLine('NEW')));
+    shops.mapSkus('{ NEW: { type: gift_card_order, variant: new-1 } }');
+    await take(shops, id);
+    expect(shops.bought()).toEqual(['315 2 x new-1 pending']);
+  });
+
+  it('is refused where one of two states in the same second has less of it', async () => {
+    const { shops, id } = await withFlagged();
+    await shops.woo(wooOrder({ line_items: [{ id: 315, sku: 'NEW', quantity: 1, meta_data: [] }] }, 1));
+    await shops.woo(wooOrder(oneLine('NEW'), 1));
+    shops.mapSkus('{ NEW: { type: gift_card_order, variant: new-1 } }');
+    await expect(take(shops, id)).rejects.toMatchObject({ code: 'REFUSED' });
+    expect(shops.bought()).toEqual([]);
+  });
+
+  it('is held where it may stand for a line that was bought and vanished, until a person decides', async () => {
+    const shops = await openShops({ woo: { unmatched: 'review', repair: 'auto' } });
+    await shops.woo(wooOrder());
+    await settle(shops, fulfilled);
+    shops.mapSkus('{ OTHER: { type: gift_card_order, variant: other } }');
+    const line_items = [{ id: 316, sku: 'STEAM-20', quantity: 2, meta_data: [] }];
+    await shops.woo(wooOrder({ line_items }, 1));
+    expect(shops.flagged()).toContain('316 unknown_sku');
+    shops.mapSkus('{ STEAM-20: { type: gift_card_order, variant: steam-usd-20 } }');
+    await repairsOf(shops).check();
+    expect(shops.bought()).toEqual(['315 2 x steam-usd-20 fulfilled', '316 2 x steam-usd-20 held']);
+    await actOn(shops, '316', { action: 'decide_change', isAnother: false });
+    expect(shops.bought()[1]).toBe('316 2 x steam-usd-20 cancelled');
   });
 
   it('is not found where the order was cancelled', async () => {
@@ -277,9 +310,19 @@ describe('a shop with repair: auto', () => {
   it('leaves lines that came in before max_age_h', async () => {
     const { shops, reference } = await withRejected();
     const { read } = shops.outbox.store;
-    expect(read.repairable({ source: 'woo', sinceMs: Date.now() - 60_000 }).references).toEqual([reference]);
-    expect(read.repairable({ source: 'woo', sinceMs: Date.now() + 1000 }).references).toEqual([]);
-    expect(read.repairable({ source: 'shopify', sinceMs: 0 }).references).toEqual([]);
+    expect(read.repairable({ source: 'woo', sinceMs: Date.now() - 60_000, nowMs: Date.now() }).references).toEqual([
+      reference,
+    ]);
+    expect(read.repairable({ source: 'woo', sinceMs: Date.now() + 1000, nowMs: Date.now() }).references).toEqual([]);
+    expect(read.repairable({ source: 'shopify', sinceMs: 0, nowMs: Date.now() }).references).toEqual([]);
+  });
+
+  it('leaves lines whose deadline has passed', async () => {
+    const { shops, reference } = await withRejected({ woo: { waitH: 48 } });
+    const { read } = shops.outbox.store;
+    const since = { source: 'woo', sinceMs: 0 };
+    expect(read.repairable({ ...since, nowMs: Date.now() }).references).toEqual([reference]);
+    expect(read.repairable({ ...since, nowMs: Date.now() + 49 * 3_600_000 }).references).toEqual([]);
   });
 
   it('without it, nothing is ordered by itself', async () => {

@@ -3,6 +3,10 @@ import { purchaseOf } from '../../core/order/purchase.ts';
 import type { LineTable } from '../intake/accept-lines.ts';
 import type { AcceptedLine } from '../intake/intake.ts';
 import { readFlaggedSku, type FlaggedSku } from '../read/sku-repairs.ts';
+import type { EntryRow } from '../sqlite/rows.ts';
+import { ChangedLines, whyChanged, type Left } from '../storefronts/changed-lines.ts';
+import type { AfterLoss } from '../submission/after-loss.ts';
+import type { EntryChanges } from '../submission/entry-changes.ts';
 import type { Sqlite } from '../sqlite/database.ts';
 import type { AuditTable } from './audit.ts';
 import type { TakeFlaggedRequest } from './operator.ts';
@@ -19,12 +23,21 @@ export class FlaggedSkus {
   readonly #database: Sqlite;
   readonly #lines: LineTable;
   readonly #audit: AuditTable;
+  readonly #entries: EntryChanges;
+  readonly #changed: ChangedLines;
   readonly #known;
+  readonly #entriesOf;
 
-  constructor(database: Sqlite, parts: { lines: LineTable; audit: AuditTable }) {
+  constructor(
+    database: Sqlite,
+    parts: { lines: LineTable; audit: AuditTable; entries: EntryChanges; afterLoss: AfterLoss },
+  ) {
     this.#database = database;
     this.#lines = parts.lines;
     this.#audit = parts.audit;
+    this.#entries = parts.entries;
+    this.#changed = new ChangedLines(database, parts.afterLoss);
+    this.#entriesOf = database.prepare<[number], EntryRow>('SELECT * FROM entries WHERE line_id = ?');
     this.#known = database
       .prepare<[string, string, string], string>(
         `SELECT e.reference FROM requests r JOIN lines l ON l.request_id = r.id JOIN entries e ON e.line_id = l.id
@@ -59,10 +72,29 @@ export class FlaggedSkus {
     }
     // This corrects the flag: it leaves the attention list.
     const accepted = this.#lines.insertNew({ ...line, lineNumber: null }, nowMs);
+    this.#holdIfChanged(flag, sku, nowMs);
     const detail = { id, line_id: lineId, reference: accepted.reference, orders: purchaseOf(line) };
     this.#audit.record({ actor, reason, nowMs, action: 'take_flagged', subject: `${source}/${orderId}`, detail });
     return accepted;
   }
+
+  /** It may stand for a line of the same SKU that vanished and was bought: then a person decides. */
+  #holdIfChanged(flag: FlaggedSku, sku: string | undefined, nowMs: number): void {
+    const lines = linesLeft(flag).filter(({ lineId }) => lineId !== flag.lineId);
+    const own = this.#changed.linesOf(flag).find((known) => known.line_id === flag.lineId);
+    const [old] = this.#changed
+      .vanishedFor({ ...flag, lines }, sku ?? '')
+      .filter(({ known }) => known.line_id !== flag.lineId);
+    if (old === undefined || own === undefined) return;
+    this.#changed.markSame(own, old.known);
+    const hold = { why: whyChanged(old), by: null };
+    for (const row of this.#entriesOf.all(own.id)) this.#entries.hold(row, hold, nowMs);
+  }
+}
+
+function linesLeft({ linesLeft: text }: FlaggedSku): readonly Left[] {
+  const left: Readonly<Record<string, number>> = text === null ? {} : JSON.parse(text);
+  return Object.entries(left).map(([lineId, remaining]) => ({ lineId, remaining }));
 }
 
 /** Written by this program alone. */

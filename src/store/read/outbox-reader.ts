@@ -7,7 +7,7 @@ import type { QueuedEntry, QueueFacts } from './queue-facts.ts';
 import type { Rejection } from '../intake/intake.ts';
 import type { Attention, AttentionCounts, AttentionFilter } from './attention.ts';
 import type { PauseEffect } from './pause-effects.ts';
-import type { FlaggedSku, MappedLine, Repairable } from './sku-repairs.ts';
+import type { FlaggedSku, MappedLine, Repairable, RepairFilter } from './sku-repairs.ts';
 
 /** Reads the outbox for people; also while another process writes to it. */
 export interface OutboxReader {
@@ -30,7 +30,7 @@ export interface OutboxReader {
   /** See `readFlaggedSku`. */
   flaggedSku(id: string): FlaggedSku | null;
   /** See `readRepairable`. */
-  repairable(filter: { source: string; sinceMs: number }): Repairable;
+  repairable(filter: RepairFilter): Repairable;
   /** The paused scopes, the oldest first, with what each holds up. */
   pauses(): readonly PauseEffect[];
   /** What decides when entries are sent. */

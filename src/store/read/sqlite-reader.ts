@@ -27,6 +27,7 @@ import {
   type FlaggedSku,
   type MappedLine,
   type Repairable,
+  type RepairFilter,
 } from './sku-repairs.ts';
 import { readSkuSightings, type SkuSighting } from '../storefronts/storefront-skus.ts';
 
@@ -91,7 +92,7 @@ export class SqliteOutboxReader implements OutboxReader {
     return readFlaggedSku(this.#database, id);
   }
 
-  repairable(filter: { source: string; sinceMs: number }): Repairable {
+  repairable(filter: RepairFilter): Repairable {
     return readRepairable(this.#database, filter);
   }
 

@@ -12,6 +12,15 @@ export interface KnownLine {
   readonly same_as: number | null;
 }
 
+/** How many of a line the customer keeps. */
+export type Left = Pick<StorefrontLine, 'lineId' | 'remaining'>;
+
+/** A line that is not in the order any more, and its entries. */
+export interface Vanished {
+  readonly known: KnownLine;
+  readonly rows: readonly EntryRow[];
+}
+
 /**
  * Lines that vanished from a shop's order, and new ones with the same SKU. Staff who remove a line and add it again mean one
  * purchase, and the shop gives it another id. Every method is called inside a transaction.
@@ -42,11 +51,11 @@ export class ChangedLines {
   }
 
   /** The line of the newest state that stands for a known one: its own, or one that came in its place. */
-  lineNow(order: StorefrontOrder, known: KnownLine): StorefrontLine | undefined {
-    const own = order.lines?.find(({ lineId }) => lineId === known.line_id);
+  lineNow<Line extends Left>({ lines }: { lines: readonly Line[] | null }, known: KnownLine): Line | undefined {
+    const own = lines?.find(({ lineId }) => lineId === known.line_id);
     if (own !== undefined && own.remaining > 0) return own;
     const ids = this.#statements.standIns.all(known.id);
-    return order.lines?.find(({ lineId, remaining }) => remaining > 0 && ids.includes(lineId)) ?? own;
+    return lines?.find(({ lineId, remaining }) => remaining > 0 && ids.includes(lineId)) ?? own;
   }
 
   /** The line that was bought in the place of this one, as a person said; null: it is a purchase of its own. */
@@ -58,11 +67,11 @@ export class ChangedLines {
 
   /** The lines with the SKU of a new one of which the customer keeps nothing any more, and for which no other line stands. */
   vanishedFor(
-    order: StorefrontOrder,
-    line: StorefrontLine,
-  ): readonly { known: KnownLine; rows: readonly EntryRow[] }[] {
+    order: Pick<StorefrontOrder, 'source' | 'orderId'> & { readonly lines: readonly Left[] | null },
+    sku: string,
+  ): readonly Vanished[] {
     return this.linesOf(order)
-      .filter((known) => skuOf(known) === line.sku && (this.lineNow(order, known)?.remaining ?? 0) === 0)
+      .filter((known) => skuOf(known) === sku && (this.lineNow(order, known)?.remaining ?? 0) === 0)
       .map((known) => ({ known, rows: this.#statements.entries.all(known.id).filter((row) => !endedByItself(row)) }))
       .filter(({ rows }) => rows.length > 0);
   }
@@ -88,4 +97,10 @@ function skuOf(known: KnownLine): string {
 function endedByItself(row: EntryRow): boolean {
   if (row.state === 'cancelled') return row.error_code !== 'cancelled_by_person';
   return row.state === 'rejected' || row.state === 'expired' || row.state === 'refunded';
+}
+
+/** Why a line is held that has the SKU of one that vanished. */
+export function whyChanged({ known, rows }: Vanished): string {
+  const references = rows.map((row) => row.reference).join(', ');
+  return `the line ${known.line_id} with the same SKU vanished from the order, and was ordered under ${references}: is it one purchase? \`orders resolve --same\` buys nothing for this line, \`--another\` buys it, too`;
 }

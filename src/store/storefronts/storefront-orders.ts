@@ -8,7 +8,7 @@ import type { Sqlite } from '../sqlite/database.ts';
 import { textsFrom, type EntryRow } from '../sqlite/rows.ts';
 import type { AfterLoss } from '../submission/after-loss.ts';
 import { endedUnbought, type EntryChanges } from '../submission/entry-changes.ts';
-import { ChangedLines, type KnownLine } from './changed-lines.ts';
+import { ChangedLines, whyChanged, type KnownLine, type Vanished } from './changed-lines.ts';
 import { samePurchase } from '../../core/entry/operator-decision.ts';
 import { isOlder, leastLines, NewestStates, type SeenState } from './newest-states.ts';
 import type { Rechecks } from './rechecks.ts';
@@ -17,7 +17,6 @@ import { UnmappedSkus } from './storefront-skus.ts';
 import type { StorefrontLine, StorefrontOrder, StorefrontTaken, UnreadableStorefrontOrder } from './storefronts.ts';
 import { UnreadableFlags } from './unreadable-flags.ts';
 
-type Vanished = { readonly known: KnownLine; readonly rows: readonly EntryRow[] };
 /** Whose order leads to a change. */
 type Acting = Pick<StorefrontOrder, 'source' | 'orderId' | 'actor' | 'nowMs'>;
 type Flag = NonNullable<StorefrontLine['hold']>;
@@ -89,7 +88,10 @@ export class StorefrontOrders {
   take(given: StorefrontOrder): StorefrontTaken {
     const seen = this.#newest.find(given);
     if (seen !== null && isOlder(given, seen)) return { ...nothing, stale: true, flagged: this.#flagTie(given, seen) };
-    const order = { ...given, lines: leastLines(given, seen) };
+    const least = leastLines(given, seen);
+    // Of what one of two states in the same second does not have, nothing is ordered later either.
+    const isSame = least === null || least.every((line, index) => line === given.lines?.[index]);
+    const order = { ...given, lines: least, keptOrder: isSame ? (given.keptOrder ?? null) : null };
     this.#newest.remember(order, seen);
     const taken = { ...nothing };
     const lines = order.lines ?? [];
@@ -218,7 +220,7 @@ export class StorefrontOrders {
    * the new one takes its place; then there is none.
    */
   #vanished(order: StorefrontOrder, line: StorefrontLine, taken: Counts): Vanished | null {
-    const found = this.#changed.vanishedFor(order, line).filter(({ known }) => !this.#mayBePresent(order, known));
+    const found = this.#changed.vanishedFor(order, line.sku).filter(({ known }) => !this.#mayBePresent(order, known));
     const bought = found.find(({ rows }) => !this.#changed.canBeReplaced(rows));
     const [old] = found;
     if (bought !== undefined || old === undefined) return bought ?? null;
@@ -411,11 +413,6 @@ const paidAndNot = flagOf(
 const untilCorrected = 'it is bought when the storefront shows it corrected';
 const whyUnreadLine = `the line cannot be read in the newest state of the storefront's order, so nobody knows what changed: ${untilCorrected}`;
 const whyUnreadOrder = `the newest state of the storefront's order cannot be read: ${untilCorrected}`;
-
-function whyChanged({ known, rows }: Vanished): string {
-  const references = rows.map((row) => row.reference).join(', ');
-  return `the line ${known.line_id} with the same SKU vanished from the order, and was ordered under ${references}: is it one purchase? \`orders resolve --same\` buys nothing for this line, \`--another\` buys it, too`;
-}
 
 function whyFlagged(code: string): string {
   return `it was flagged before as ${code}, and nothing was bought: somebody may have delivered it since. Release it to buy it, or cancel it`;

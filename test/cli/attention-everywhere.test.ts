@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { healthChecks } from '../../src/admin/health-checks.ts';
 import { healthRoutes } from '../../src/admin/health-server.ts';
 import type { Settlement } from '../../src/core/decision/settlement.ts';
+import type { EntryAction } from '../../src/core/entry/operator-decision.ts';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { AttentionKind } from '../../src/store/read/attention.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -53,10 +54,10 @@ async function settled(store: Store, settlement: Partial<Settlement> & Pick<Sett
   return reference;
 }
 
-const hold = (store: Store, reference: string) =>
+const decide = (store: Store, reference: string, action: EntryAction) =>
   store.operator.actOnEntry({
     reference,
-    order: { action: 'hold' },
+    order: action,
     actor: 'cli:anna',
     reason: 'the shop asked to wait',
     nowMs: agoMs(anHour),
@@ -159,7 +160,7 @@ interface Way {
   /** A part of what the row says; absent: anything. */
   readonly message?: string;
   /** The state and the code of the line in its result; null: the result does not change by it. */
-  readonly result: readonly [state: string, code: string] | null;
+  readonly result: readonly [state: string, code: string | null] | null;
   /** What is said to who acknowledges it although it needs a decision; null: it can be acknowledged. */
   readonly refusal: string | null;
 }
@@ -185,6 +186,24 @@ const ways: readonly Way[] = [
     refusal: null,
   },
   {
+    name: 'bought as a person found, and nobody has its units',
+    fail: async (store) => {
+      const reference = await settled(store, review({ outcomeUnknown: true, row: 'dropped' }));
+      await decide(store, reference, {
+        action: 'resolve',
+        as: 'fulfilled',
+        orderNumber: 'GC-77',
+        note: null,
+        units: [],
+      });
+    },
+    kind: 'needs_manual_delivery',
+    code: 'needs_manual_delivery',
+    message: '1 of 1 units are not in the outbox: cli:anna found that it was bought, as order GC-77',
+    result: ['needs_manual_delivery', null],
+    refusal: null,
+  },
+  {
     name: 'an answer that made no sense',
     fail: (store) => settled(store, review({ row: 'answer_mismatch' })),
     kind: 'needs_review',
@@ -194,7 +213,7 @@ const ways: readonly Way[] = [
   },
   {
     name: 'held by a person',
-    fail: async (store) => hold(store, await accept(store)),
+    fail: async (store) => decide(store, await accept(store), { action: 'hold' }),
     kind: 'held',
     code: 'held',
     result: ['held', 'held'],
@@ -429,6 +448,7 @@ describe('each way in which an order can fail', () => {
       waiting: true,
       rejected: true,
       expired: true,
+      needs_manual_delivery: true,
       refused_line: true,
       storefront: true,
       refused_file: true,

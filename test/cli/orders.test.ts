@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { installation, knownInstallation, runProgram } from './installation.ts';
 import { fillOutbox, line, openOutbox, replaceBoughtLine, settleNext, startMs } from './sample-outbox.ts';
@@ -215,6 +217,7 @@ describe('order-sync orders show', () => {
             "review_reason": "the reference has expired",
             "state": "needs_review",
             "unit_count": 0,
+            "units_missing": 0,
             "unknown_of_product": 0,
           },
         ],
@@ -269,6 +272,28 @@ describe('order-sync orders show, of a line that came in the place of another', 
     expect(attention[0].what_to_do).toContain('`orders resolve --same`');
     await place.run('orders', 'resolve', reference, '--another', '--reason', 'asked the customer');
     expect(await show()).toContain('  allowed     hold, cancel\n');
+  });
+});
+
+describe('order-sync orders show, of an entry whose units nobody has', () => {
+  it('says how many, and how they are entered', async () => {
+    const outbox = await filled();
+    const resolve = async (...more: string[]) =>
+      await outbox.run('orders', 'resolve', reference, '--as', 'fulfilled', ...more, '--reason', 'seen in their list');
+    const shown = async () => (await outbox.run('orders', 'show', '1002')).stdout;
+    const [, reference = ''] = /\n(os-\w+) /.exec(await shown()) ?? [];
+    expect((await resolve('--order-number', 'ES-7', '--no-units')).code).toBe(0);
+    expect(await shown()).toContain(
+      '  state       fulfilled (1 of its units are not in the outbox: needs_manual_delivery)\n',
+    );
+    expect(await shown()).toContain(
+      `order-sync orders resolve ${reference} --as fulfilled --units FILE --reason "…"\n`,
+    );
+    const units = join(outbox.folder, 'units.txt');
+    writeFileSync(units, 'LPA:1$rsp.example.com$7KQ2-X9ZB\n');
+    expect((await resolve('--units', units)).code).toBe(0);
+    expect(await shown()).toContain('  state       fulfilled\n');
+    expect(await shown()).toContain('  allowed     nothing: it is final\n');
   });
 });
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Settlement } from '../../src/core/decision/settlement.ts';
 import { answer as delivered, close, emptyBalance, fulfilled, nothing } from '../support/outbox.ts';
 import {
+  actOn,
   type OpenShops,
   openShops,
   type Shops,
@@ -247,6 +248,20 @@ describe('a WooCommerce order that was taken back', () => {
     await shops.woo(wooOrder({ line_items, status: 'cancelled' }, 1));
     await shops.woo(wooOrder({ line_items, refunds: [{ id: 9, total: '-5.00' }] }, 2));
     expect([shops.bought(), shops.flagged()]).toEqual([['11 2 x steam-usd-20 cancelled'], ['11 partially_refunded']]);
+  });
+});
+
+describe('a line that was bought, and whose units nobody has', () => {
+  it('waits for them no more when the shop refunds it', async () => {
+    const shops = await openShops();
+    const line_items = items({ 11: 2 });
+    await shops.woo(wooOrder({ line_items }));
+    const inReview: Settlement = { ...nothing, state: 'needs_review', reviewReason: 'somebody must look' };
+    await shops.outbox.store.submission.closeAttempt(close(await shops.outbox.opened({ nowMs: Date.now() }), inReview));
+    await actOn(shops, '11', { action: 'resolve', as: 'fulfilled', orderNumber: 'GC-1', note: null, units: [] });
+    expect(shops.flagged()).toEqual(['11 needs_manual_delivery']);
+    await shops.woo(wooOrder({ line_items, status: 'refunded' }, 1));
+    expect(shops.flagged()).toEqual(['11 refunded_in_storefront']);
   });
 });
 

@@ -37,6 +37,7 @@ export const names = [
   'unknown',
   'placed',
   'fulfilled',
+  'fulfilled, units missing',
   'refunded',
   'rejected',
   'expired',
@@ -69,6 +70,8 @@ const situations: Record<Situation, (box: Outbox) => Promise<unknown>> = {
       answer: { ...answer, units: [] },
     }),
   fulfilled: (box) => settle(box, fulfilled),
+  'fulfilled, units missing': (box) =>
+    situations['needs_review, outcome unknown'](box).then(() => act(box, { ...boughtAs('GC-77'), units: [] })),
   refunded: (box) => settle(box, { ...fulfilled, state: 'refunded' }),
   rejected: (box) => settle(box, { ...outOfStock, state: 'rejected' }),
   expired: async (box) => void (await box.store.submission.expireOverdue(nowMs, 5)),
@@ -90,6 +93,9 @@ const situations: Record<Situation, (box: Outbox) => Promise<unknown>> = {
   'rejected, replaced': (box) =>
     situations.rejected(box).then(() => act(box, { action: 'reorder', confirm: referenceOf(box) })),
 };
+
+const boughtAs = (orderNumber: string | null) =>
+  ({ action: 'resolve', as: 'fulfilled', orderNumber, note: 'seen in their list' }) as const;
 
 export async function settle(box: Outbox, settlement: Settlement): Promise<void> {
   const attempt = await box.store.submission.openAttempt(box.claim({ nowMs: 510_000 }));
@@ -150,5 +156,5 @@ export const orders = (box: Outbox): Record<EntryActionName, EntryAction> => ({
   retry: { action: 'retry' },
   reorder: { action: 'reorder', confirm: referenceOf(box) },
   decide_change: { action: 'decide_change', isAnother: true },
-  resolve: { action: 'resolve', as: 'fulfilled', orderNumber: null, note: 'seen in their list', units: [] },
+  resolve: { ...boughtAs(null), units: [] },
 });

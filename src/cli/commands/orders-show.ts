@@ -94,7 +94,7 @@ function entryAsText(entry: EntryDetail, maxUnknownOutcomes: number): string {
   const error = [entry.errorCode, entry.errorMessage].filter((part) => part !== null).join(': ');
   const facts: readonly (readonly [string, string | null])[] = [
     ['asked', entry.asked],
-    ['state', entry.outcomeUnknown ? `${entry.state} (an attempt may have been processed)` : entry.state],
+    ['state', stateText(entry)],
     [entry.state === 'held' ? 'held' : 'review', entry.reviewReason],
     ['next', entry.nextAttemptAt === null ? null : `${entry.nextStep}, due ${shortTime(entry.nextAttemptAt)}`],
     ['waits', entry.awaitsRecheck === null ? null : recheckText(entry.awaitsRecheck)],
@@ -107,11 +107,16 @@ function entryAsText(entry: EntryDetail, maxUnknownOutcomes: number): string {
     ['error', error === '' || entry.state === 'held' ? null : error],
     ['what to do', action],
     ['allowed', actions.length === 0 ? nothingAllowed(entry) : actions.map(commandOf).join(', ')],
-    ...actions.map((it): [string, string] => ['', commandFor(it, entry.reference)]),
+    ...actions.map((it): [string, string] => ['', commandFor(it, entry)]),
   ];
   const lines = facts.flatMap(([name, text]) => (text === null ? [] : [`  ${name.padEnd(10)}  ${plainText(text)}`]));
   const title = plainText(`${entry.reference}  line ${entry.lineId}  ${entry.operation}`);
   return [title, ...lines, attemptsAsText(entry.attempts)].join('\n');
+}
+
+function stateText({ state, outcomeUnknown, unitsMissing }: EntryDetail): string {
+  if (unitsMissing > 0) return `${state} (${unitsMissing} of its units are not in the outbox: needs_manual_delivery)`;
+  return outcomeUnknown ? `${state} (an attempt may have been processed)` : state;
 }
 
 /** Whether unknown outcomes hold up the product of an entry that is open. */
@@ -128,9 +133,9 @@ function nothingAllowed(entry: EntryDetail): string {
 }
 
 /** The command line for an action. */
-function commandFor(action: EntryActionName, reference: string): string {
+function commandFor(action: EntryActionName, { reference, state }: EntryDetail): string {
   const special: Partial<Record<EntryActionName, string>> = {
-    resolve: ' --as fulfilled|rejected|refunded',
+    resolve: state === 'fulfilled' ? ' --as fulfilled --units FILE' : ' --as fulfilled|rejected|refunded',
     decide_change: ' --same|--another',
     reorder: ` --confirm ${reference}`,
   };

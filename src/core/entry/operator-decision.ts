@@ -234,11 +234,18 @@ function resolve(facts: OperatorFacts, order: ResolveAction): OperatorVerdict {
       'name the eSIMs of this order only',
     );
   }
+  if (facts.state === 'fulfilled' && (order.as !== 'fulfilled' || (order.units ?? []).length === 0)) {
+    return refuse(
+      `${facts.reference} is fulfilled: only its ${facts.unitsMissing} missing units can be entered`,
+      'enter them with --as fulfilled --units FILE, or end its row in the attention list with `order-sync orders ack`',
+    );
+  }
   if (order.as === 'rejected') return resolveAsRejected(facts, order);
   const orderNumber = known ?? order.orderNumber;
   // A cancel and a top-up have no order of their own that a person could name.
   const isOrder = facts.operation === 'gift_card_order' || facts.operation === 'esim_order';
-  if (isOrder && orderNumber === null && order.note === null) {
+  const isFound = facts.state === 'fulfilled';
+  if (isOrder && orderNumber === null && order.note === null && !isFound) {
     return refuse(
       `${order.as} without an order number says nothing that can be checked`,
       'give --order-number from the list of the supplier, or --note with what you know',

@@ -89,6 +89,8 @@ export interface ActionSubject {
   readonly replaced: boolean;
   /** Its line came in the place of another line of the shop's order, and nobody has decided whether both are one. */
   readonly hasOtherId: boolean;
+  /** How many units nobody has of what a person found to be bought. */
+  readonly unitsMissing: number;
 }
 
 /** What a person may do to an entry now. The command line, the API and the pages all ask this function. */
@@ -115,8 +117,9 @@ export function allowedActions(entry: ActionSubject): readonly EntryActionName[]
     case 'cancelled':
       // Nothing was bought under this reference: a person may re-order once, under a new one.
       return entry.outcomeUnknown || entry.replaced ? [] : ['reorder'];
-    case 'sending':
     case 'fulfilled':
+      return entry.unitsMissing > 0 ? ['resolve'] : [];
+    case 'sending':
     case 'refunded':
       return [];
   }

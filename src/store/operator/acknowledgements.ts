@@ -77,6 +77,7 @@ export class Acknowledgements {
         heldFrom: entry.held_from,
         replaced: entry.replaced === 1,
         hasOtherId: entry.same_as !== null,
+        unitsMissing: entry.units_missing,
       });
       const why = row === undefined ? 'is not in the attention list' : 'needs a decision';
       const hint =

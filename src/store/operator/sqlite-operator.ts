@@ -221,6 +221,7 @@ export class SqliteOperator implements Operator {
       outcomeUnknown: row.outcome_unknown === 1 || this.#afterLoss.mayHaveSent(row),
       heldFrom: row.held_from,
       replaced: row.replaced === 1,
+      unitsMissing: row.units_missing,
       nextStep: row.next_step,
       dueAtMs: row.due_at_ms,
       settlementDelayEndMs: row.settlement_delay_end_ms,

@@ -9,6 +9,7 @@ export type AttentionKind =
   | 'waiting'
   | 'rejected'
   | 'expired'
+  | 'needs_manual_delivery'
   | 'refused_line'
   | 'storefront'
   | 'refused_file'

@@ -104,6 +104,7 @@ function entryFrom(database: Sqlite, row: ShownRow, obstacles: Obstacles): Entry
     errorMessage: row.error_message,
     reviewReason: row.review_reason,
     unitCount: unitsFrom(row.units).length,
+    unitsMissing: row.units_missing,
     attempts: attemptsOf(database, row.reference),
   };
 }

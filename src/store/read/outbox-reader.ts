@@ -107,6 +107,8 @@ export interface EntryDetail {
   readonly errorMessage: string | null;
   readonly reviewReason: string | null;
   readonly unitCount: number;
+  /** How many units nobody has of what a person found to be bought. */
+  readonly unitsMissing: number;
   readonly attempts: readonly AttemptDetail[];
 }
 

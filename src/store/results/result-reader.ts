@@ -1,6 +1,5 @@
 import { isoTime } from '../../core/clock.ts';
 import type { EntryState } from '../../core/entry/states.ts';
-import type { Unit } from '../../core/decision/order-answer.ts';
 import type { Operation } from '../../core/order/operation.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import {
@@ -11,7 +10,6 @@ import {
   type ResultLine,
 } from '../../core/result/result-document.ts';
 import type { OrderedEntries, OrderedEntry } from '../../core/result/ordered-entry.ts';
-import { missingUnits } from '../../core/result/missing-units.ts';
 import { clientActionFor } from '../../core/decision/wholesale-errors.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import { readRejectedLines } from './rejected-lines.ts';
@@ -36,6 +34,7 @@ interface LineEntryRow {
   readonly plan: string | null;
   readonly iccid: string | null;
   readonly quantity: number | null;
+  readonly units_missing: number;
   readonly resolved_by: string | null;
   readonly order_number: string | null;
   readonly currency: string | null;
@@ -51,7 +50,7 @@ const selectRequest = statementOf<[number], RequestRow>(
   'SELECT source, order_id, metadata, version, updated_at_ms FROM requests WHERE id = ?',
 );
 const selectEntries = statementOf<[number], LineEntryRow>(`
-  SELECT l.line_id, l.extra, e.reference, e.operation, e.state, e.replaced, e.variant, e.plan, e.iccid, e.quantity, e.resolved_by, e.order_number, e.currency, e.charged_currency, e.cost, e.units,
+  SELECT l.line_id, l.extra, e.reference, e.operation, e.state, e.replaced, e.units_missing, e.variant, e.plan, e.iccid, e.quantity, e.resolved_by, e.order_number, e.currency, e.charged_currency, e.cost, e.units,
          e.error_code, e.error_message, e.review_reason
   FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = +? ORDER BY l.id, e.generation, e.part`);
 const inReview: readonly EntryState[] = ['needs_review', 'held'];
@@ -71,23 +70,17 @@ function errorOf(row: LineEntryRow): ResultEntry['error'] {
   };
 }
 
-/** What a person found to be bought is delivered only as far as its units are known. */
-function stateOf(row: LineEntryRow, units: readonly Unit[]): ResultEntry['state'] {
-  if (row.state !== 'fulfilled' || row.resolved_by === null) return row.state;
-  return missingUnits({ ...row, orderNumber: row.order_number }, units) > 0 ? 'needs_manual_delivery' : 'fulfilled';
-}
-
 function entryOf(row: LineEntryRow): ResultEntry {
-  const units = unitsFrom(row.units);
   return {
     reference: row.reference,
     operation: row.operation,
-    state: stateOf(row, units),
+    // What a person found to be bought is delivered only as far as its units are known.
+    state: row.units_missing > 0 ? 'needs_manual_delivery' : row.state,
     resolved_by: row.resolved_by,
     order_number: row.order_number,
     currency: row.charged_currency ?? row.currency,
     cost: row.cost,
-    units,
+    units: unitsFrom(row.units),
     error: errorOf(row),
   };
 }

@@ -44,6 +44,8 @@ export interface EntryRow extends ReferencedPurchase {
   readonly held_from: EntryState | null;
   readonly held_by: 'shop' | null;
   readonly replaced: number;
+  /** How many units nobody has of what a person found to be bought. */
+  readonly units_missing: number;
   readonly created_at_ms: number;
   readonly updated_at_ms: number;
 }

@@ -7,6 +7,7 @@ import type { OperatorMove } from '../../core/entry/operator-decision.ts';
 import { canTransition, isFinal, type EntryState } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { withDelivered } from '../../core/result/delivered-units.ts';
+import { missingUnits } from '../../core/result/missing-units.ts';
 import type { SqliteResults } from '../results/sqlite-results.ts';
 import { indexUnits } from '../search/record-words.ts';
 import { longestText, type Sqlite } from '../sqlite/database.ts';
@@ -61,7 +62,7 @@ function stateStatements(database: Sqlite) {
          settlement_delay_end_ms = :settlementDelayEndMs, review_reason = :reviewReason,
          settlement_delay_end_mono = CASE WHEN :settlementDelayEndMs IS NULL THEN NULL ELSE settlement_delay_end_mono END, held_from = :heldFrom,
          held_by = NULL,
-         order_number = coalesce(order_number, :orderNumber), units = coalesce(:units, units),
+         order_number = coalesce(order_number, :orderNumber), units = coalesce(:units, units), units_missing = :unitsMissing,
          resolved_by = coalesce(:resolvedBy, resolved_by), tries = CASE WHEN :restartsSchedule = 1 THEN 0 ELSE tries END, absences = 0,
          error_code = CASE WHEN :keepError = 1 THEN error_code ELSE :errorCode END,
          error_message = CASE WHEN :keepError = 1 THEN error_message ELSE :errorMessage END,
@@ -94,6 +95,12 @@ function stateStatements(database: Sqlite) {
        AND state IN ('pending', 'held') AND attempts = 0 AND request_body IS NULL AND outcome_unknown = 0 AND generation = 0`,
     ),
   };
+}
+
+/** How many units nobody has of what a person found to be bought. */
+function unitsMissingOf(row: EntryRow, { state, orderNumber, units }: OperatorMove): number {
+  if (state !== 'fulfilled') return 0;
+  return missingUnits({ ...row, orderNumber: row.order_number ?? orderNumber }, units ?? unitsFrom(row.units));
 }
 
 /** What the state of a shop's order holds and releases. */
@@ -203,6 +210,7 @@ export class EntryChanges {
         heldFrom: move.heldFrom,
         orderNumber: move.orderNumber,
         units: units === null || units.length === 0 ? null : JSON.stringify(units),
+        unitsMissing: unitsMissingOf(row, move),
         resolvedBy: move.resolvedBy,
         restartsSchedule: move.restartsSchedule ? 1 : 0,
         keepError: error === 'keep' ? 1 : 0,
@@ -214,7 +222,7 @@ export class EntryChanges {
       true,
     );
     indexUnits(this.#database, row.id, units ?? []);
-    if (row.state !== state) this.#report(row, nowMs);
+    if (row.state !== state || units !== null) this.#report(row, nowMs);
   }
 
   /** Ends an entry for which nothing was charged, because its deadline passed. */

@@ -32,7 +32,7 @@ describe('the states of an entry', () => {
   });
 
   it('allow a person no action that could hide a purchase or buy twice', () => {
-    const asked = { outcomeUnknown: true, heldFrom: null, replaced: false, hasOtherId: false };
+    const asked = { outcomeUnknown: true, heldFrom: null, replaced: false, hasOtherId: false, unitsMissing: 0 };
     const allowing = (action: EntryActionName, facts = asked) =>
       entryStates.filter((state) => allowedActions({ ...facts, state }).includes(action));
     expect(allowing('cancel')).toEqual([]);
@@ -47,6 +47,7 @@ describe('the states of an entry', () => {
       allowedActions({ ...clean, state: 'held', heldFrom }).includes('cancel'),
     );
     expect(cancelled).toEqual(['pending', 'waiting']);
+    expect(allowing('resolve', { ...clean, unitsMissing: 1 })).toEqual(['fulfilled', 'needs_review']);
     expect([allowing('decide_change'), allowing('decide_change', { ...asked, hasOtherId: true })]).toEqual([
       [],
       ['held'],

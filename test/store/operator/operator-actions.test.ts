@@ -24,6 +24,7 @@ const takenBack = {
   settled_at_ms: nowMs,
 };
 const done = {
+  units_missing: 1,
   state: 'fulfilled',
   resolved_by: 'cli:anna',
   error_code: null,

@@ -16,6 +16,7 @@ import {
   review,
   settle,
   standingIn,
+  versionOf,
 } from '../../support/operator.ts';
 
 describe('an entry of unknown outcome', () => {
@@ -111,6 +112,37 @@ describe('an entry that a person resolves', () => {
       ],
     });
     expect(resultSchema.parse(due?.document)).toEqual(due?.document);
+  });
+
+  it('as bought gets its missing units later, and nothing else of it changes', async () => {
+    const box = await standingIn('fulfilled, units missing');
+    const standing = () => box.store.read.attention(10).map(({ kind, message }) => `${kind}: ${message}`);
+    const missing =
+      'needs_manual_delivery: 1 of 1 units are not in the outbox: cli:anna found that it was bought, as order GC-77';
+    expect(standing()).toEqual([missing]);
+    const before = everything(box);
+    const units = [{ code: 'AAAA-1111' }];
+    for (const order of [
+      { ...bought, as: 'rejected' as const },
+      { ...bought, as: 'refunded' as const },
+      { ...bought, orderNumber: null },
+      { ...bought, units: [] },
+      { ...bought, orderNumber: 'GC-78', units },
+      { ...bought, units: [{ code: 'PENDING' }] },
+    ]) {
+      await expect(act(box, order)).rejects.toMatchObject({ code: 'REFUSED' });
+    }
+    expect([everything(box), standing()]).toEqual([before, [missing]]);
+    const version = versionOf(box);
+    await act(box, { ...bought, orderNumber: null, units }, { actor: 'cli:ben' });
+    expect(standing()).toEqual([]);
+    const { document } = box.store.read.resultDocument(1);
+    expect([document.state, document.lines[0]?.entries[0]]).toMatchObject([
+      'completed',
+      { state: 'fulfilled', order_number: 'GC-77', units, resolved_by: 'cli:ben', error: null },
+    ]);
+    expect(versionOf(box)).toBe(version + 1);
+    await expect(act(box, { ...bought, units })).rejects.toMatchObject({ hint: 'nothing can be done to it' });
   });
 
   it('keeps the units that the API delivered, and says when some are still missing', async () => {

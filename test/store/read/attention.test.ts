@@ -129,6 +129,7 @@ describe('counting the attention list', () => {
       'f USING INDEX files_attention',
       'd USING INDEX deliveries_given_up (given_up_at_ms>?)',
       'e USING INDEX entries_unbought (state=?)',
+      'e USING INDEX entries_to_deliver',
       'j USING INDEX rejections_attention',
       'n USING INDEX rejections_by_order (source=? AND order_id=? AND rowid>?)',
       'e USING INDEX entries_waiting_age (created_at_ms<?)',

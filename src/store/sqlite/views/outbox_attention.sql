@@ -106,6 +106,16 @@ FROM entries e LEFT JOIN lines l ON l.id = e.line_id LEFT JOIN requests r ON r.i
 WHERE (e.state = 'rejected' OR e.state = 'expired') AND e.replaced = 0 AND e.taken_back = 0 AND e.acknowledged_at_ms IS NULL
   AND e.error_code IS NOT 'rejected_by_person'
 UNION ALL
+-- A paid line that a person found to be bought, and whose units nobody has.
+SELECT 'needs_manual_delivery', e.reference, e.reference, r.source, r.order_id, l.line_id, e.state, 'needs_manual_delivery',
+       e.units_missing || ' of ' || coalesce(e.quantity, 1) || ' units are not in the outbox: ' || e.resolved_by || ' found that it was bought'
+         || coalesce(', as order ' || e.order_number, ''),
+       strftime('%Y-%m-%dT%H:%M:%fZ', e.settled_at_ms / 1000.0, 'unixepoch'), NULL,
+       'this line: its customer waits for the units',
+       'enter the units with `orders resolve --as fulfilled --units`; or give them to the customer by hand, then end it with `orders ack`', 1
+FROM entries e LEFT JOIN lines l ON l.id = e.line_id LEFT JOIN requests r ON r.id = l.request_id
+WHERE e.units_missing > 0 AND e.replaced = 0 AND e.taken_back = 0 AND e.acknowledged_at_ms IS NULL
+UNION ALL
 -- A line that was not accepted, until it comes again corrected: from then on its entry answers for it. The same
 -- mistake of the same line in a later file takes its place: that is one thing to do. And what the worker flagged about an order of a shop. A known line with other content
 -- (`conflict`) may have come from anywhere.

@@ -241,6 +241,11 @@ export class SimIntake {
   acknowledgeStored(): void {
     this.oracle.acknowledgeStored();
     this.#storefront.acknowledgeStored();
+    this.tellTakenBack();
+  }
+
+  /** What was taken back, although the answer may have been lost. */
+  tellTakenBack(): void {
     this.#webhook.tellTakenBack();
   }
 

@@ -363,11 +363,13 @@ export class World {
   }
 
   #checkLiveness(): void {
+    this.intake?.tellTakenBack();
+    const { touched, cancelled } = this.operator;
     this.#liveness.check(
       this.api.ledger,
       this.wire,
       (sentence) => this.violate('I22', sentence),
-      (reference) => this.operator.touched.has(reference),
+      (reference) => touched.has(reference) || cancelled.has(reference),
     );
   }
 

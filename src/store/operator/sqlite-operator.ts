@@ -6,7 +6,7 @@ import { familyOf } from '../../core/order/operation.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
 import { unitsFrom, type EntryRow } from '../sqlite/rows.ts';
-import type { ShopHolds } from '../storefronts/shop-holds.ts';
+import { type ShopHolds, whyVanished } from '../storefronts/shop-holds.ts';
 import type { AfterLoss } from '../submission/after-loss.ts';
 import { connectorUnproven, type ConnectorCanary } from '../submission/connector-canary.ts';
 import type { EntryChanges } from '../submission/entry-changes.ts';
@@ -87,7 +87,6 @@ export class SqliteOperator implements Operator {
       hasOtherId: database
         .prepare<[number], number>('SELECT 1 FROM lines WHERE id = ? AND same_as IS NOT NULL')
         .pluck(),
-      isOwnPurchase: database.prepare('UPDATE lines SET same_as = NULL WHERE id = ? AND same_as IS NOT NULL'),
       resume: database.prepare('DELETE FROM pauses WHERE scope = ?'),
       forgetEvidence: database.prepare('DELETE FROM scope_evidence WHERE scope = ?'),
     };
@@ -115,7 +114,14 @@ export class SqliteOperator implements Operator {
       if (!move.reorders) this.#entries.applyCommand(row, { ...move, reviewReason, resolvedBy }, nowMs);
       if (order.action === 'release') this.#shopHolds.lift(row);
       const isOwn = order.action === 'release' || (order.action === 'decide_change' && order.isAnother);
-      if (isOwn) this.#statements.isOwnPurchase.run(row.line_id);
+      for (const { reference: subject } of isOwn ? this.#shopHolds.makeOwn(row, nowMs) : [])
+        this.#audit.record({
+          ...command,
+          reason: whyVanished,
+          action: 'hold',
+          subject,
+          detail: { instead: reference },
+        });
       if (order.action === 'resolve') this.#rememberEsims(row, [...(order.iccids ?? []), ...iccidsOf(row, move.units)]);
       this.#audit.record({
         ...command,

@@ -8,6 +8,10 @@ interface LineHold {
   readonly shop_hold_lifted: number;
 }
 
+/** Why a line is held in whose place another one came that is a purchase of its own. */
+export const whyVanished =
+  'it vanished from the order, and a person said that the line in its place is another purchase: it is bought when the storefront shows it again';
+
 /** What is to be sent, now or later, and whose outcome is known. */
 const unsent: ReadonlySet<EntryState> = new Set(['pending', 'waiting']);
 
@@ -26,6 +30,17 @@ export class ShopHolds {
       find: database.prepare<[number], LineHold>('SELECT shop_hold, shop_hold_lifted FROM lines WHERE id = ?'),
       set: database.prepare('UPDATE lines SET shop_hold = :why, shop_hold_lifted = 0 WHERE id = :lineId'),
       lift: database.prepare('UPDATE lines SET shop_hold_lifted = 1 WHERE id = ? AND shop_hold IS NOT NULL'),
+      // Of the newest state of the order, which has neither the line nor another one in its place.
+      vanishedFor: database
+        .prepare<[number], number>(
+          `SELECT o.id FROM lines n JOIN lines o ON o.id = n.same_as JOIN requests r ON r.id = o.request_id
+           JOIN storefront_orders s ON s.source = r.source AND s.order_id = r.order_id
+           WHERE n.id = ? AND o.shop_hold IS NULL AND s.lines_left IS NOT NULL
+             AND NOT EXISTS (SELECT 1 FROM json_each(s.lines_left) j WHERE j.value > 0 AND (j.key = o.line_id
+               OR j.key IN (SELECT line_id FROM lines WHERE same_as = o.id AND id <> n.id)))`,
+        )
+        .pluck(),
+      isOwnPurchase: database.prepare('UPDATE lines SET same_as = NULL WHERE id = ? AND same_as IS NOT NULL'),
       entries: database.prepare<[number], EntryRow>('SELECT * FROM entries WHERE line_id = ? ORDER BY id'),
     };
   }
@@ -44,6 +59,16 @@ export class ShopHolds {
   /** A person releases an entry that the shop's state holds: until that state changes, it does not count for the line. */
   lift(row: EntryRow): void {
     if (row.held_by === 'shop') this.#statements.lift.run(row.line_id);
+  }
+
+  /**
+   * A person says that a line is a purchase of its own. What is unsent of the line that it came in the place of is held:
+   * the shop has that one no more. Returns the entries that are held now.
+   */
+  makeOwn(row: Pick<EntryRow, 'line_id'>, nowMs: number): readonly EntryRow[] {
+    const vanished = this.#statements.vanishedFor.get(row.line_id);
+    this.#statements.isOwnPurchase.run(row.line_id);
+    return vanished === undefined ? [] : this.apply(vanished, { why: whyVanished, stillWhy: null }, nowMs).held;
   }
 
   /**

@@ -401,7 +401,7 @@ describe('order-sync queue status', () => {
       WHAT TO DO
       needs_review  compare it with the supplier's list, then settle it with \`orders resolve\`, or try again with \`orders retry\`
       pause         repair its cause: the worker tries again by itself, or at once after \`queue resume\`
-      rejected      correct its cause and order it again with \`orders reorder\`, or refund it in the shop, then end it with \`orders ack\`
+      rejected      correct its cause and order it again with \`orders reorder\`, with --remap after the SKU map was corrected, or refund it in the shop, then end it with \`orders ack\`
       refused_line  correct the line and send it again, or end it with \`orders ack\`
       "
     `);
@@ -460,7 +460,7 @@ describe('order-sync queue status', () => {
             "since": "2026-11-21T11:00:01.250Z",
             "source": "shop1",
             "state": "rejected",
-            "what_to_do": "correct its cause and order it again with \`orders reorder\`, or refund it in the shop, then end it with \`orders ack\`",
+            "what_to_do": "correct its cause and order it again with \`orders reorder\`, with --remap after the SKU map was corrected, or refund it in the shop, then end it with \`orders ack\`",
           },
           {
             "can_acknowledge": true,

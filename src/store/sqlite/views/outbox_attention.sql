@@ -101,7 +101,7 @@ UNION ALL
 SELECT e.state, e.reference, e.reference, r.source, r.order_id, l.line_id, e.state, coalesce(e.error_code, e.state), e.error_message,
        strftime('%Y-%m-%dT%H:%M:%fZ', e.settled_at_ms / 1000.0, 'unixepoch'), NULL,
        'this line: its customer gets nothing',
-       'correct its cause and order it again with `orders reorder`, or refund it in the shop, then end it with `orders ack`', 1
+       'correct its cause and order it again with `orders reorder`, with --remap after the SKU map was corrected, or refund it in the shop, then end it with `orders ack`', 1
 FROM entries e LEFT JOIN lines l ON l.id = e.line_id LEFT JOIN requests r ON r.id = l.request_id
 WHERE (e.state = 'rejected' OR e.state = 'expired') AND e.replaced = 0 AND e.taken_back = 0 AND e.acknowledged_at_ms IS NULL
   AND e.error_code IS NOT 'rejected_by_person'
@@ -126,6 +126,8 @@ SELECT CASE WHEN j.file_id IS NULL AND j.line_number IS NULL AND j.code <> 'conf
        strftime('%Y-%m-%dT%H:%M:%fZ', j.created_at_ms / 1000.0, 'unixepoch'), NULL,
        CASE WHEN j.code = 'conflict' THEN 'nothing: what was accepted first counts' ELSE 'this line' END,
        CASE WHEN j.code = 'conflict' THEN 'compare both contents in `orders show`, then end it with `orders ack`'
+            WHEN j.file_id IS NULL AND j.line_number IS NULL AND j.code = 'unknown_sku'
+              THEN 'correct the SKU map and order it with `orders reorder --remap`, or end it with `orders ack`'
             WHEN j.file_id IS NULL AND j.line_number IS NULL THEN 'look at the order in the shop and decide what becomes of it, then end it with `orders ack`'
             ELSE 'correct the line and send it again, or end it with `orders ack`' END, 1
 FROM rejections j WHERE j.corrected_at_ms IS NULL AND j.taken_back = 0 AND j.acknowledged_at_ms IS NULL

@@ -17,12 +17,12 @@ export const skuMap = `skus:
   STEAM-50: { type: gift_card_order, variant: steam-usd-50, split: false, partial: true, wait_h: 2 }
 `;
 
-/** Writes the SKU map into a folder of its own, for the time of the test. */
-export function writeSkuMap(): string {
+/** Writes a SKU map into a folder of its own, for the time of the test. */
+export function writeSkuMap(content = skuMap): string {
   const folder = mkdtempSync(join(tmpdir(), 'order-sync-skus-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, 'skus.yaml');
-  writeFileSync(path, skuMap);
+  writeFileSync(path, content);
   return path;
 }
 

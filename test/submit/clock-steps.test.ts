@@ -133,6 +133,30 @@ describe('when the clock of the machine is set', () => {
     await worker.stop();
   });
 
+  it.each(steps)('an order whose call is under way looks no older than it is: %s', async (_, stepMs) => {
+    const noAnswer = withoutAnswer('dropped', true, 'the connection ended');
+    let end = (): void => undefined;
+    let lookups = 0;
+    const worker = await startSending({
+      submit: async () => {
+        await new Promise<void>((resolve) => (end = resolve));
+        return noAnswer;
+      },
+      lookUp: async () => {
+        lookups += 1;
+        return { kind: 'failed', outcome: noAnswer };
+      },
+    });
+    await outbox.accept([line()], null, machine.wallMs());
+    await machine.passUntil(() => outbox.store.read.counts().sending === 1, minute);
+    machine.step(stepMs);
+    await machine.passUntil(() => false, 5000);
+    end();
+    await machine.passUntil(() => lookups === 2, 20 * minute);
+    expect([lookups, outbox.store.read.counts()]).toMatchObject([2, { unknown: 1, needs_review: 0 }]);
+    await worker.stop();
+  });
+
   it.each(steps)('a paused account is probed when it would have been: %s', async (_, stepMs) => {
     let probes = 0;
     const worker = await startSending({

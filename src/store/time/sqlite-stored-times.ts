@@ -20,6 +20,8 @@ export const movedColumns: readonly { table: string; columns: readonly string[];
     columns: ['due_at_ms', 'due_before_recheck_ms', 'first_sent_at_ms', 'settlement_delay_end_ms'],
     where: `state = '${state}'`,
   })),
+  // Becomes the time of the first sending when the call ends.
+  { table: 'attempts', columns: ['opened_at_ms'], where: 'closed_at_ms IS NULL' },
   { table: 'deliveries', columns: ['due_at_ms'], where: 'done_version < due_version AND given_up_at_ms IS NULL' },
   { table: 'pauses', columns: ['since_ms', 'probe_at_ms'], where: 'true' },
   { table: 'scope_evidence', columns: ['at_ms'], where: 'true' },

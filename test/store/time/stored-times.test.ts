@@ -27,7 +27,6 @@ const keptColumns = [
   'entries.acknowledged_at_ms',
   'files.acknowledged_at_ms',
   'rejections.acknowledged_at_ms',
-  'attempts.opened_at_ms',
   'audit.at_ms',
   'deliveries.done_at_ms',
   'deliveries.given_up_at_ms',

@@ -26,8 +26,10 @@ export class ClockJumps {
 
   workerDown(): void {
     this.#isDown = true;
-    if (this.#last !== null && this.#nowMs() - this.#last.atMs <= this.#everyMs + 1000)
-      this.#unnoticed.push(this.#last);
+    const atMs = this.#nowMs();
+    // What was done since then has the time of the clock before, too.
+    if (this.#last !== null && atMs - this.#last.atMs <= this.#everyMs + 1000)
+      this.#unnoticed.push({ ...this.#last, atMs });
     this.#last = null;
   }
 

@@ -1,0 +1,84 @@
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import type { Installation } from '../support/worker-process.ts';
+import { minutesAgo, wooBody } from './read-back/running-read-back.ts';
+import { boughtBy, commandLine, deliver, installationFor } from './read-back/shop-worker.ts';
+import { StubWooCommerce } from './read-back/stub-shop.ts';
+import { writeLongAgo } from './storefront-shops.ts';
+
+const corrected =
+  'skus: { STEAM-20: { type: gift_card_order, variant: steam-usd-20 }, NEW: { type: gift_card_order, variant: steam-usd-50 } }';
+
+/** A shop whose map has a wrong product, and does not know the SKU `NEW`. */
+async function shopWithWrongMap(changes: Record<string, unknown>) {
+  const stub = await new StubWooCommerce().open();
+  const installation = await installationFor(stub);
+  installation.configure((config) => {
+    const [shop] = config.intake.webhook.woocommerce;
+    delete shop.rest;
+    Object.assign(shop, { unmatched: 'review', ...changes });
+  });
+  mapSkus(installation, 'skus: { STEAM-20: { type: gift_card_order, variant: there-is-no-such-card } }');
+  const worker = installation.start();
+  await worker.started();
+  const line_items = [
+    { id: '315', sku: 'STEAM-20', quantity: 2, meta_data: [] },
+    { id: '316', sku: 'NEW', quantity: 1, meta_data: [] },
+  ];
+  const order = stub.put({ id: '727', modifiedMs: minutesAgo(1), body: wooBody('315', { line_items }) });
+  expect(await deliver(worker, stub.shown(order))).toMatchObject({ result: 'paid', accepted: 1, flagged: 1 });
+  await attention(installation, ['rejected', 'storefront']);
+  return { installation, worker };
+}
+
+const mapSkus = ({ folder }: Installation, text: string) => writeLongAgo(join(folder, 'skus.yaml'), text);
+
+interface Row {
+  readonly id: string;
+  readonly kind: string;
+}
+
+/** Waits until these kinds stand in the attention list. */
+async function attention(installation: Installation, kinds: readonly string[]): Promise<readonly Row[]> {
+  for (;;) {
+    const rows = installation.query<Row>('SELECT id, kind FROM outbox_attention ORDER BY kind');
+    if (JSON.stringify(rows.map(({ kind }) => kind)) === JSON.stringify(kinds)) return rows;
+    await new Promise((resolve) => void setTimeout(resolve, 50));
+  }
+}
+
+const products = (installation: Installation) =>
+  installation.query("SELECT variant, quantity, state FROM entries WHERE state = 'fulfilled' ORDER BY variant");
+
+const bought = [
+  { variant: 'steam-usd-20', quantity: 2, state: 'fulfilled' },
+  { variant: 'steam-usd-50', quantity: 1, state: 'fulfilled' },
+];
+
+it('a person orders what a corrected map says, while the worker runs', async () => {
+  const { installation, worker } = await shopWithWrongMap({});
+  mapSkus(installation, corrected);
+  for (const { id } of await attention(installation, ['rejected', 'storefront'])) {
+    const asked = ['orders', 'reorder', id, '--remap', '--reason', 'the map was wrong'];
+    expect((await commandLine(installation, ...asked)).stdout).toContain('nothing was changed');
+    expect((await commandLine(installation, ...asked, '--confirm', id)).code).toBe(0);
+  }
+  await attention(installation, []);
+  while (boughtBy(installation) < 2) await new Promise((resolve) => void setTimeout(resolve, 50));
+  expect(await worker.end('SIGTERM')).toBe(0);
+  expect([products(installation), boughtBy(installation)]).toEqual([bought, 2]);
+});
+
+it('repair: auto orders each line once, also when the worker is killed meanwhile', async () => {
+  const { installation, worker } = await shopWithWrongMap({ repair: 'auto' });
+  await worker.end('SIGKILL');
+  mapSkus(installation, corrected);
+  const second = installation.start();
+  await second.line(({ msg }) => msg === 'ordered anew: the SKU map was corrected');
+  await second.end('SIGKILL');
+  const third = installation.start();
+  await attention(installation, []);
+  while (boughtBy(installation) < 2) await new Promise((resolve) => void setTimeout(resolve, 50));
+  expect(await third.end('SIGTERM')).toBe(0);
+  expect([products(installation), boughtBy(installation)]).toEqual([bought, 2]);
+});

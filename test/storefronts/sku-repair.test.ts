@@ -283,6 +283,15 @@ describe('a shop with repair: auto', () => {
     expect(shops.bought()).toEqual(['315 2 x new-1 pending']);
   });
 
+  it('holds a flagged line that a person has acknowledged, and that the shop sends again', async () => {
+    const { shops, id } = await withFlagged({ repair: 'auto' });
+    await shops.outbox.store.operator.acknowledge({ which: { ids: [id] }, ...who, nowMs: Date.now() });
+    shops.mapSkus('{ NEW: { type: gift_card_order, variant: new-1 } }');
+    await repairsOf(shops).check();
+    await shops.woo(wooOrder(oneLine('NEW'), 1));
+    expect(shops.bought()).toEqual(['315 2 x new-1 held']);
+  });
+
   it('leaves what a person has acknowledged or found rejected, and what is the same for the API', async () => {
     const acknowledged = await withRejected({ woo: { repair: 'auto' } });
     const { reference } = acknowledged;

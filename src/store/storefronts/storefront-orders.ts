@@ -68,8 +68,8 @@ export class StorefrontOrders {
         `SELECT l.id, l.line_id, l.extra, l.same_as FROM lines l JOIN requests r ON r.id = l.request_id
          WHERE r.source = ? AND r.order_id = ? AND l.line_id = ?`,
       ),
-      flag: database.prepare<[string, string, string], { line_id: string | null; code: string }>(
-        `SELECT line_id, code FROM rejections WHERE file_id IS NULL AND source = ? AND order_id = ?
+      flag: database.prepare<[string, string, string], { code: string; isAcknowledged: number }>(
+        `SELECT code, acknowledged_at_ms IS NOT NULL AS isAcknowledged FROM rejections WHERE file_id IS NULL AND source = ? AND order_id = ?
          AND (line_id = ? OR line_id IS NULL) AND code NOT IN ('paid_and_closed', 'two_states_in_one_second', 'unreadable_line', 'unreadable_order', 'too_many_flags')
          ORDER BY line_id IS NULL LIMIT 1`,
       ),
@@ -211,7 +211,7 @@ export class StorefrontOrders {
     // A person who was told that the line was not bought may have bought it elsewhere since.
     const told = this.#statements.flag.get(order.source, order.orderId, lineId);
     if (old !== null) this.#holdNewLine(order, lineId, whyChanged(old), taken, old.known);
-    else if (told === undefined || (told.code === 'unknown_sku' && order.takesUnmapped === true)) taken.accepted += 1;
+    else if (told === undefined || (order.takesUnmapped === true && isOpenForSku(told))) taken.accepted += 1;
     else this.#holdNewLine(order, lineId, whyFlagged(told.code), taken);
   }
 
@@ -373,6 +373,11 @@ export class StorefrontOrders {
     const detail = { references: rows.map((row) => row.reference) };
     this.#audit.record({ actor, reason, nowMs, action, subject: `${source}/${orderId}`, detail });
   }
+}
+
+/** Whether a line was flagged because of its SKU, and nobody has said since that it is dealt with. */
+function isOpenForSku({ code, isAcknowledged }: { code: string; isAcknowledged: number }): boolean {
+  return code === 'unknown_sku' && isAcknowledged === 0;
 }
 
 /** Whether there are entries, and all of them can be held, or are: that flags them. */

@@ -1,0 +1,81 @@
+import { textsFrom } from '../sqlite/rows.ts';
+import type { StorefrontLine, StorefrontOrder } from './storefronts.ts';
+
+// The reasons for which a shop's order, or a line of it, is held or flagged, in the words that people read. Pure.
+
+export type Flag = NonNullable<StorefrontLine['hold']>;
+
+export function flagOf(code: string, rule: string): Flag {
+  return { code, field: null, rule, value: null };
+}
+
+export const correctIt = 'correct the line in the shop, and it is taken in by itself';
+
+export const unclearRefund = flagOf(
+  'refunded_in_storefront',
+  'the order was refunded in part after it was bought, and the storefront does not say which line: decide what becomes of it',
+);
+
+export const paidAndClosed = flagOf(
+  'paid_and_closed',
+  'the order was paid and closed within the same second of the storefront, so nothing was bought: look at it there. It is bought when the storefront shows it as paid again',
+);
+
+export const paidAndDeleted = flagOf(
+  'paid_and_deleted',
+  'the storefront deleted the order, and a state that may be older shows it as paid: nothing was bought. Look at it there',
+);
+
+export const paidAndNot = flagOf(
+  'two_states_in_one_second',
+  'the storefront showed the order as paid and as not paid, or with other lines, within the same second, so nothing more was bought: look at it there. It is bought when a later state shows it as paid',
+);
+
+const untilCorrected = 'it is bought when the storefront shows it corrected';
+export const whyUnreadLine = `the line cannot be read in the newest state of the storefront's order, so nobody knows what changed: ${untilCorrected}`;
+export const whyUnreadOrder = `the newest state of the storefront's order cannot be read: ${untilCorrected}`;
+
+export function whyFlagged(code: string): string {
+  return `it was flagged before as ${code}, and nothing was bought: somebody may have delivered it since. Release it to buy it, or cancel it`;
+}
+
+/** Why nothing of an order may be bought in its newest state; null: it is paid. */
+export function whyOrderIsNotBought({ state, status, onRefund, lines }: StorefrontOrder): string | null {
+  const until = 'it is bought when the storefront shows the order as paid again';
+  switch (state) {
+    case 'paid':
+      if (lines !== null || onRefund === 'ignore') return null;
+      return 'the order was refunded in part, and the storefront was not asked yet which lines: it waits for that';
+    case 'unknown_status':
+      return `the storefront's order has the status "${status}", and nobody has said that this means paid: ${until}`;
+    case 'unpaid':
+    case 'on_hold':
+      return `the storefront's order is "${status}", not paid: ${until}`;
+    case 'closed':
+    case 'deleted':
+      return onRefund === 'ignore' ? null : `the storefront's order is "${status}": nothing more of it is bought`;
+  }
+}
+
+/** Why a known line of a paid order may not be bought: what is left of it there is not what was ordered here. */
+export function whyLineIsNotBought(
+  order: StorefrontOrder,
+  line: StorefrontLine | undefined,
+  was: { sku: string; quantity: number },
+): string | null {
+  if (line !== undefined && line.sku !== was.sku) {
+    return `it was ordered as "${was.sku}", and the storefront's order has "${line.sku}" there now`;
+  }
+  if (order.onRefund === 'ignore') return null;
+  const left = line?.remaining ?? 0;
+  if (left < was.quantity) {
+    return `${was.quantity - left} of ${was.quantity} were refunded or removed in the storefront after it was ordered`;
+  }
+  return order.refundUnclear ? unclearRefund.rule : null;
+}
+
+/** What a line was ordered as: the shop's SKU, and how many of it. */
+export function factsFrom(extra: string): { sku: string; quantity: number } {
+  const facts = textsFrom(extra);
+  return { sku: facts['sku'] ?? '', quantity: Number(facts['shop_quantity'] ?? 0) };
+}

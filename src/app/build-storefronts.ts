@@ -47,6 +47,7 @@ export function buildSkuRepairs(
     intake: () => storefronts.intake,
     read: store.read,
     perform: (command) => performInWorker(worker, store, command, commandSettings(current.config), clock),
+    lookupFamilies: () => commandSettings(current.config).lookupFamilies,
     clock,
     logger: logger.child({ component: 'sku-repairs' }),
   });

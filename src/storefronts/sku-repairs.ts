@@ -3,10 +3,11 @@ import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
 import { takeFlaggedCommandSchema, type StoreCommand } from '../core/entry/operator-command.ts';
 import { hasCode } from '../core/order-sync-error.ts';
+import { familyOf, type Family } from '../core/order/operation.ts';
 import { purchaseOf } from '../core/order/purchase.ts';
 import type { SkuMap } from '../core/order/sku.ts';
 import type { OutboxReader } from '../store/read/outbox-reader.ts';
-import { lineForFlag, newRequestFor } from './sku-repair.ts';
+import { lineForFlag, newRequestFor } from './remapped-lines.ts';
 import type { ShopHandler, StorefrontIntake } from './storefront-intake.ts';
 
 interface SkuRepairsDeps {
@@ -15,6 +16,8 @@ interface SkuRepairsDeps {
   readonly read: Pick<OutboxReader, 'repairable' | 'mappedLine' | 'flaggedSku'>;
   /** Performs a command as if a person had given it. Throws OrderSyncError REFUSED and NOT_FOUND. */
   readonly perform: (command: StoreCommand) => Promise<unknown>;
+  /** The families whose orders the API can be asked for. */
+  readonly lookupFamilies: () => readonly Family[];
   readonly clock: Clock;
   readonly logger: Logger;
   /** Default: 5 s. */
@@ -27,6 +30,9 @@ const reason = 'the SKU map was corrected (repair: auto)';
 /**
  * For shops with `repair: auto`: orders what a wrong SKU map has asked for, or has not known, as soon as the map is
  * corrected, and after a start. A line is ordered anew once; what was acknowledged, or is older than `max_age_h`, never.
+ *
+ * Another reference is used only where the API can be asked for it: after a loss of the outbox, nobody would know that it
+ * was bought under that one, and the line would be bought again.
  */
 export class SkuRepairs {
   readonly #deps: SkuRepairsDeps;
@@ -62,19 +68,23 @@ export class SkuRepairs {
   async #run(): Promise<void> {
     const { clock, logger, everyMs: idleMs = everyMs } = this.#deps;
     const { signal } = this.#end;
+    let problem: string | null = null;
     while (!signal.aborted) {
       try {
         await this.check();
+        problem = null;
       } catch (error) {
-        // The next check begins anew: what was ordered is not found again.
-        logger.error({ err: error }, 'lines could not be compared with the changed SKU map');
+        // The next check begins anew: what was ordered is not found again. It is logged once, as it may fail for hours.
+        if (String(error) !== problem)
+          logger.error({ err: error }, 'lines could not be compared with the changed SKU map');
+        problem = String(error);
       }
       await clock.sleep(idleMs, signal);
     }
   }
 
   async #repair({ shop }: ShopHandler, skus: SkuMap): Promise<void> {
-    const { read, clock } = this.#deps;
+    const { read, clock, lookupFamilies } = this.#deps;
     const nowMs = clock.wallMs();
     const who = { actor: `${shop.platform}:${shop.shop}`, reason };
     const { source } = shop;
@@ -84,6 +94,7 @@ export class SkuRepairs {
         const line = read.mappedLine(reference);
         if (line === null) return null;
         const as = newRequestFor(line, { ...shop, shop }, skus, nowMs);
+        if (!lookupFamilies().includes(familyOf(as.operation))) return null;
         // With other rules alone, the API would be asked for the same again.
         if (isDeepStrictEqual(purchaseOf(as), purchaseOf(line))) return null;
         return { action: 'reorder', reference, confirm: reference, as, ...who };

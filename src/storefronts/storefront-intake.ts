@@ -67,6 +67,7 @@ export class StorefrontIntake {
     return this.#handlers.get(`${platform}/${shop}`) ?? null;
   }
 
+  /** Those of all configured shops. */
   all(): readonly ShopHandler[] {
     return [...this.#handlers.values()];
   }

@@ -3,9 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { performCommand } from '../../src/admin/perform-command.ts';
 import type { CommandResult, StoreCommand } from '../../src/core/entry/operator-command.ts';
 import type { Settlement } from '../../src/core/decision/settlement.ts';
+import type { Family } from '../../src/core/order/operation.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { SkuFile } from '../../src/storefronts/sku-file.ts';
-import { lineForFlag, newRequestFor } from '../../src/storefronts/sku-repair.ts';
+import { lineForFlag, newRequestFor } from '../../src/storefronts/remapped-lines.ts';
 import { SkuRepairs } from '../../src/storefronts/sku-repairs.ts';
 import { close, fulfilled, nothing } from '../support/outbox.ts';
 import { actOn, openShops, type OpenShops, wooOrder, writeLongAgo } from './storefront-shops.ts';
@@ -75,8 +76,9 @@ function shopOf({ intake }: OpenShops) {
   return handler.shop;
 }
 
-const repairsOf = (shops: OpenShops) =>
+const repairsOf = (shops: OpenShops, lookupFamilies: readonly Family[] = ['gift_card', 'esim']) =>
   new SkuRepairs({
+    lookupFamilies: () => lookupFamilies,
     intake: () => shops.intake,
     read: shops.outbox.store.read,
     perform: (command) => perform(shops, command),
@@ -316,6 +318,17 @@ describe('a shop with repair: auto', () => {
     }
   });
 
+  it('leaves rejected lines whose orders cannot be looked up: nobody would find the new reference after a loss', async () => {
+    const { shops } = await withRejected({ woo: { repair: 'auto', unmatched: 'review' } });
+    await shops.woo(wooOrder({ id: 728, ...oneLine('NEW') }));
+    shops.mapSkus(
+      '{ STEAM-20: { type: gift_card_order, variant: a }, NEW: { type: gift_card_order, variant: new-1 } }',
+    );
+    await repairsOf(shops, ['esim']).check();
+    // A flagged line gets the reference that it has after a loss, too.
+    expect(shops.bought()).toEqual(['315 2 x steam-usd-20 rejected', '315 2 x new-1 pending']);
+  });
+
   it('leaves lines that came in before max_age_h', async () => {
     const { shops, reference } = await withRejected();
     const { read } = shops.outbox.store;
@@ -332,6 +345,33 @@ describe('a shop with repair: auto', () => {
     const since = { source: 'woo', sinceMs: 0 };
     expect(read.repairable({ ...since, nowMs: Date.now() }).references).toEqual([reference]);
     expect(read.repairable({ ...since, nowMs: Date.now() + 49 * 3_600_000 }).references).toEqual([]);
+  });
+
+  it('logs once what fails again and again, such as a full disk, and tries again', async () => {
+    const { shops } = await withRejected({ woo: { repair: 'auto' } });
+    const logged: string[] = [];
+    const seenTen = Promise.withResolvers<void>();
+    let checks = 0;
+    class CountingClock extends SystemClock {
+      override async sleep(_ms: number, signal?: AbortSignal): Promise<void> {
+        checks += 1;
+        if (checks === 10) seenTen.resolve();
+        await super.sleep(1, signal);
+      }
+    }
+    const repairs = new SkuRepairs({
+      intake: () => shops.intake,
+      read: shops.outbox.store.read,
+      perform: () => Promise.reject(new Error('database or disk is full')),
+      lookupFamilies: () => ['gift_card'],
+      clock: new CountingClock(),
+      logger: pino({}, { write: (line: string) => void logged.push(line) }),
+    });
+    shops.mapSkus(corrected);
+    repairs.start();
+    await seenTen.promise;
+    await repairs.stop();
+    expect(logged).toEqual([expect.stringContaining('disk is full')]);
   });
 
   it('without it, nothing is ordered by itself', async () => {

@@ -2,7 +2,7 @@ import type { Config } from '../../config/config.ts';
 import { takeFlaggedCommandSchema, type StoreCommand } from '../../core/entry/operator-command.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { orderedText } from '../../core/order/purchase.ts';
-import { lineForFlag, newRequestFor, type MapOfLine } from '../../storefronts/sku-repair.ts';
+import { lineForFlag, newRequestFor, type MapOfLine } from '../../storefronts/remapped-lines.ts';
 import { SkuFile } from '../../storefronts/sku-file.ts';
 import type { FlaggedSku, MappedLine } from '../../store/read/sku-repairs.ts';
 import type { SkuMap } from '../../core/order/sku.ts';

@@ -7,6 +7,6 @@ export interface AwaitedRecheck {
 
 /** Why such an entry is not sent, for people. */
 export function recheckText({ since, problem }: AwaitedRecheck): string {
-  const why = `its order is read again from the shop before it is bought, and waits for that since ${since}`;
+  const why = `its order is read again from the shop before it is bought, and it has waited for that since ${since}`;
   return problem === null ? why : `${why}; the last try failed: ${problem}`;
 }

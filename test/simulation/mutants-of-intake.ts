@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.ts';
 const claim = 'intake/folder/folder-intake.ts';
 const ingest = 'intake/folder/ingest-file.ts';
 const finish = 'intake/folder/finish-file.ts';
-const orders = 'store/storefronts/storefront-orders.ts';
+const refunds = 'store/storefronts/shop-refunds.ts';
 const whole = 'store/intake/whole-requests.ts';
 
 /** Bugs between what a shop sends and the outbox. */
@@ -183,7 +183,7 @@ export const mutantsOfIntake: readonly Mutant[] = [
   },
   {
     name: 'an order that the shop refunded is bought',
-    file: orders,
+    file: refunds,
     changes: [['    if (isWhole) taken.takenBack += this.#cancelUnbought(order, open);\n', '']],
   },
   {

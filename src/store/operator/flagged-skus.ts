@@ -81,7 +81,7 @@ export class FlaggedSkus {
   /** It may stand for a line of the same SKU that vanished and was bought: then a person decides. */
   #holdIfChanged(flag: FlaggedSku, sku: string | undefined, nowMs: number): void {
     const lines = linesLeft(flag).filter(({ lineId }) => lineId !== flag.lineId);
-    const own = this.#changed.linesOf(flag).find((known) => known.line_id === flag.lineId);
+    const own = this.#changed.find(flag, flag.lineId);
     const [old] = this.#changed
       .vanishedFor({ ...flag, lines }, sku ?? '')
       .filter(({ known }) => known.line_id !== flag.lineId);

@@ -36,6 +36,10 @@ export class ChangedLines {
         `SELECT l.id, l.line_id, l.extra, l.same_as FROM lines l JOIN requests r ON r.id = l.request_id
          WHERE r.source = ? AND r.order_id = ? AND json_extract(l.extra, '$.sku') IS NOT NULL`,
       ),
+      find: database.prepare<[string, string, string], KnownLine>(
+        `SELECT l.id, l.line_id, l.extra, l.same_as FROM lines l JOIN requests r ON r.id = l.request_id
+         WHERE r.source = ? AND r.order_id = ? AND l.line_id = ?`,
+      ),
       byId: database.prepare<[number], KnownLine>('SELECT id, line_id, extra, same_as FROM lines WHERE id = ?'),
       standIns: database.prepare<[number], string>('SELECT line_id FROM lines WHERE same_as = ?').pluck(),
       markSame: database.prepare('UPDATE lines SET same_as = :oldId WHERE id = :newId'),
@@ -43,6 +47,11 @@ export class ChangedLines {
         'SELECT * FROM entries WHERE line_id = ? AND replaced = 0 ORDER BY id',
       ),
     };
+  }
+
+  /** A line of an order that is in the outbox. */
+  find({ source, orderId }: Pick<StorefrontOrder, 'source' | 'orderId'>, lineId: string): KnownLine | undefined {
+    return this.#statements.find.get(source, orderId, lineId);
   }
 
   /** The lines of an order that were taken in for its shop. */

@@ -139,3 +139,6 @@ export interface StorefrontTaken {
   /** A newer state was seen before: nothing was changed. */
   readonly stale: boolean;
 }
+
+/** The same while it is counted. */
+export type TakenCounts = { -readonly [Key in keyof StorefrontTaken]: StorefrontTaken[Key] };

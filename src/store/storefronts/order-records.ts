@@ -1,0 +1,32 @@
+import type { LineTable } from '../intake/accept-lines.ts';
+import type { AuditTable } from '../operator/audit.ts';
+import type { EntryRow } from '../sqlite/rows.ts';
+import type { StorefrontOrder } from './storefronts.ts';
+import type { Flag } from './why-not-bought.ts';
+
+/** Whose order leads to a change. */
+type Acting = Pick<StorefrontOrder, 'source' | 'orderId' | 'actor' | 'nowMs'>;
+
+/** What is written down about a shop's order for people: flags and audit entries. Called inside a transaction. */
+export class OrderRecords {
+  readonly #lines: LineTable;
+  readonly #audit: AuditTable;
+
+  constructor(parts: { lines: LineTable; audit: AuditTable }) {
+    this.#lines = parts.lines;
+    this.#audit = parts.audit;
+  }
+
+  /** Flags a line for review, once. Returns whether it is new. */
+  flag(order: StorefrontOrder, lineId: string, flag: Flag): boolean {
+    const { source, orderId, nowMs } = order;
+    return this.#lines.flagOnce({ ...flag, lineNumber: null, source, orderId, lineId }, nowMs, order.metadata);
+  }
+
+  /** Leaves an audit entry for what was done to these entries. */
+  audit(order: Acting, action: string, rows: readonly EntryRow[], reason: string): void {
+    const { actor, nowMs, source, orderId } = order;
+    const detail = { references: rows.map((row) => row.reference) };
+    this.#audit.record({ actor, reason, nowMs, action, subject: `${source}/${orderId}`, detail });
+  }
+}

@@ -27,7 +27,7 @@ async function throughIntake(folder: string): Promise<{ elapsedMs: number; cpuMs
     init: 'if-missing',
     namespace: { instance: 'bench', prefix: 'os', secret: Buffer.alloc(32, 7) },
     upstream: 'sandbox',
-    sinks: ['folder'],
+    sinks: [{ name: 'folder', sources: null }],
   });
   const intake = new FolderIntake({
     store,

@@ -31,7 +31,7 @@ async function bought(folder: string): Promise<number> {
     init: 'if-missing',
     namespace: { instance: 'bench', prefix: 'os', secret: Buffer.alloc(32, 5) },
     upstream: 'sandbox',
-    sinks: ['folder'],
+    sinks: [{ name: 'folder', sources: null }],
   });
   const incarnationId = await store.beginIncarnation({ bootId: machine.bootId, version: '0', nowMs: machine.wallMs() });
   let count = 0;

@@ -44,7 +44,7 @@ async function intake(folder: string, token: string): Promise<string> {
     init: 'if-missing',
     namespace: { instance: 'bench', prefix: 'os', secret: Buffer.alloc(32, 7) },
     upstream: 'sandbox',
-    sinks: ['folder'],
+    sinks: [{ name: 'folder', sources: null }],
   });
   const log = createWriteStream(join(folder, 'log'));
   const { address } = await WebhookIntake.start({

@@ -31,7 +31,7 @@ export async function openSubmission(options: {
     init: 'if-missing',
     namespace: { instance: 'bench', prefix: 'os', secret: Buffer.alloc(32, 5) },
     upstream: 'sandbox',
-    sinks: ['folder'],
+    sinks: [{ name: 'folder', sources: null }],
   });
   const incarnationId = await store.beginIncarnation({
     bootId: clock.bootId ?? null,

@@ -4,6 +4,7 @@ import { progressFile, progressFilePath, type ProgressPort } from '../config/pro
 import { readReferenceSecret } from '../config/reference-secret.ts';
 import { openStore } from '../store/sqlite-store.ts';
 import type { Store } from '../store/store.ts';
+import { resultSinks } from './result-sinks.ts';
 
 /**
  * Opens the outbox of a configuration as its only writer, and names its progress file. `noticeOlderCopy` comes next.
@@ -23,7 +24,7 @@ export function openOutbox(config: Config, init: Config['init']): { store: Store
     init,
     namespace,
     upstream: config.wholesale.upstream,
-    sinks: ['folder', ...(config.results.callback === null ? [] : ['callback'])],
+    sinks: resultSinks(config),
   });
   return { store, file: progressFile(progressFilePath(config, namespace)) };
 }

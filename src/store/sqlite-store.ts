@@ -6,6 +6,7 @@ import { SqliteIntake } from './intake/sqlite-intake.ts';
 import { AuditTable } from './operator/audit.ts';
 import { SqliteOperator } from './operator/sqlite-operator.ts';
 import { SqliteOutboxReader } from './read/sqlite-reader.ts';
+import type { ResultSink } from './results/results.ts';
 import { SqliteResults } from './results/sqlite-results.ts';
 import {
   fileIdentity,
@@ -39,8 +40,7 @@ export interface StoreOptions {
   readonly namespace: ReferenceNamespace;
   /** The upstream the references go to: an origin, or `sandbox`. */
   readonly upstream: string;
-  /** The names of the sinks that results are written to. */
-  readonly sinks: readonly string[];
+  readonly sinks: readonly ResultSink[];
 }
 
 /** The outbox in one SQLite file, with this process as its only writer. */

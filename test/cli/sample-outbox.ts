@@ -18,7 +18,7 @@ export function openOutbox(installation: Installation): Store {
     init: 'if-missing',
     namespace: { instance: 'acme', prefix: 'os', secret: readReferenceSecret(join(dataDir, 'reference.secret'), true) },
     upstream: 'sandbox',
-    sinks: ['folder'],
+    sinks: [{ name: 'folder', sources: null }],
   });
 }
 

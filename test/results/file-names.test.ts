@@ -26,7 +26,7 @@ function openBox(): Box {
     init: 'if-missing',
     namespace: { instance: 'test', prefix: 'os', secret: Buffer.alloc(32, 7) },
     upstream: 'sandbox',
-    sinks: ['folder'],
+    sinks: [{ name: 'folder', sources: null }],
   });
   onTestFinished(async () => {
     await store.close();

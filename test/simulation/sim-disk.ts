@@ -31,7 +31,7 @@ const options = (path: string): StoreOptions => ({
   init: 'if-missing',
   namespace,
   upstream: 'https://api.example',
-  sinks: ['folder'],
+  sinks: [{ name: 'folder', sources: null }],
 });
 
 /** The triggers that forbid deleting rows. They allow it while the simulation empties an outbox. */

@@ -5,6 +5,7 @@ import SqliteDatabase from 'better-sqlite3';
 import type { OrderAnswer } from '../../src/core/decision/order-answer.ts';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { Settlement } from '../../src/core/decision/settlement.ts';
+import type { ResultSink } from '../../src/store/results/results.ts';
 import { openStore } from '../../src/store/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { AttemptClaim, AttemptClose, OpenAttempt } from '../../src/store/submission/submission.ts';
@@ -14,18 +15,20 @@ import { writeNewDatabase } from './new-database.ts';
 export class Outbox {
   readonly path: string;
   readonly #folder: string;
+  readonly #sinks: readonly ResultSink[];
   store: Store;
   incarnationId = 0;
 
-  private constructor() {
+  private constructor(sinks: readonly ResultSink[]) {
+    this.#sinks = sinks;
     this.#folder = mkdtempSync(join(tmpdir(), 'order-sync-outbox-'));
     this.path = join(this.#folder, 'order-sync.db');
     writeNewDatabase(this.path);
     this.store = this.#open();
   }
 
-  static async open(): Promise<Outbox> {
-    const outbox = new Outbox();
+  static async open(sinks: readonly ResultSink[] = [{ name: 'folder', sources: null }]): Promise<Outbox> {
+    const outbox = new Outbox(sinks);
     outbox.incarnationId = await outbox.store.beginIncarnation({ bootId: 'boot', version: '0', nowMs: 1 });
     return outbox;
   }
@@ -36,7 +39,7 @@ export class Outbox {
       init: 'if-missing',
       namespace: { instance: 'test', prefix: 'os', secret: Buffer.alloc(32, 7) },
       upstream: 'sandbox',
-      sinks: ['folder'],
+      sinks: this.#sinks,
     });
   }
 

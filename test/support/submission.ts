@@ -87,7 +87,7 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
       init: 'if-missing',
       namespace: { instance: 'test', prefix: 'os', secret: Buffer.alloc(32, 5) },
       upstream: 'sandbox',
-      sinks: ['folder'],
+      sinks: [{ name: 'folder', sources: null }],
     });
     if (looksFirst) {
       const untilMs = clock.wallMs() + 86_400_000;

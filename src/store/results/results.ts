@@ -1,7 +1,15 @@
 import type { OrderedEntries } from '../../core/result/ordered-entry.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
 
-/** The results that are written back, each to every sink. */
+/** What receives results, as the outbox knows it. */
+export interface ResultSink {
+  /** Deliveries are recorded under this name: it must not change. */
+  readonly name: string;
+  /** Only results of these sources are due there; null: those of every source. */
+  readonly sources: readonly string[] | null;
+}
+
+/** The results that are written back, each to every sink of its source. */
 export interface Results {
   dueDeliveries(sink: string, nowMs: number, limit: number): Promise<readonly DueDelivery[]>;
   nextDeliveryAt(sink: string): Promise<number | null>;

@@ -1,30 +1,34 @@
 import { inTransaction, longestText, type Sqlite } from '../sqlite/database.ts';
 import { readResultDocument } from './result-reader.ts';
-import type { DueDelivery, Results } from './results.ts';
+import type { DueDelivery, ResultSink, Results } from './results.ts';
 
 /** Later than any time that is ever due. */
 const never = 9_000_000_000_000_000;
 
+/** The new version of a request, and its source. */
+interface NewVersion {
+  readonly version: number;
+  readonly source: string;
+}
+
 /** The deliveries of each result. A delivery is done for a version of its request. */
 export class SqliteResults implements Results {
   readonly #database: Sqlite;
-  readonly #sinks: readonly string[];
+  readonly #sinks: readonly ResultSink[];
   readonly #sandbox: boolean;
   readonly #statements;
 
-  constructor(database: Sqlite, options: { sinks: readonly string[]; sandbox: boolean }) {
+  constructor(database: Sqlite, options: { sinks: readonly ResultSink[]; sandbox: boolean }) {
     this.#database = database;
     this.#sinks = options.sinks;
     this.#sandbox = options.sandbox;
     this.#statements = {
-      touch: database
-        .prepare<[number, number], number>(
-          'UPDATE requests SET version = version + 1, updated_at_ms = ? WHERE id = ? RETURNING version',
-        )
-        .pluck(),
-      repeat: database
-        .prepare<[number], number>('UPDATE requests SET version = version + 1 WHERE id = ? RETURNING version')
-        .pluck(),
+      touch: database.prepare<[number, number], NewVersion>(
+        'UPDATE requests SET version = version + 1, updated_at_ms = ? WHERE id = ? RETURNING version, source',
+      ),
+      repeat: database.prepare<[number], NewVersion>(
+        'UPDATE requests SET version = version + 1 WHERE id = ? RETURNING version, source',
+      ),
       due: database.prepare(
         `INSERT INTO deliveries (request_id, sink, due_version, due_at_ms) VALUES (?, ?, ?, ?)
          ON CONFLICT (request_id, sink) DO UPDATE SET due_version = excluded.due_version, due_at_ms = excluded.due_at_ms, tries = 0,
@@ -72,21 +76,23 @@ export class SqliteResults implements Results {
     };
   }
 
-  /** The result of a request has changed: every sink gets it. Called inside the transaction of the change. */
+  /** The result of a request has changed: every sink of its source gets it. Called inside the transaction of the change. */
   changed(requestId: number, nowMs: number): void {
-    const version = this.#statements.touch.get(nowMs, requestId);
-    if (version !== undefined) this.#makeDue(requestId, version, nowMs);
+    const changed = this.#statements.touch.get(nowMs, requestId);
+    if (changed !== undefined) this.#makeDue(requestId, changed, nowMs);
   }
 
   /** Makes the same result due again, where there was one. Called inside a transaction. */
   repeat(requestId: number, nowMs: number): void {
     if (this.#statements.hasDelivery.get(requestId) === undefined) return;
-    const version = this.#statements.repeat.get(requestId);
-    if (version !== undefined) this.#makeDue(requestId, version, nowMs);
+    const repeated = this.#statements.repeat.get(requestId);
+    if (repeated !== undefined) this.#makeDue(requestId, repeated, nowMs);
   }
 
-  #makeDue(requestId: number, version: number, nowMs: number): void {
-    for (const sink of this.#sinks) this.#statements.due.run(requestId, sink, version, nowMs);
+  #makeDue(requestId: number, { version, source }: NewVersion, nowMs: number): void {
+    for (const { name, sources } of this.#sinks) {
+      if (sources === null || sources.includes(source)) this.#statements.due.run(requestId, name, version, nowMs);
+    }
   }
 
   async dueDeliveries(sink: string, nowMs: number, limit: number): Promise<readonly DueDelivery[]> {
@@ -135,7 +141,7 @@ export class SqliteResults implements Results {
   }
 
   async retireSinks(nowMs: number): Promise<number> {
-    const sinks = JSON.stringify(this.#sinks);
+    const sinks = JSON.stringify(this.#sinks.map(({ name }) => name));
     return inTransaction(this.#database, () => this.#statements.retire.run({ sinks, nowMs }).changes);
   }
 

@@ -71,7 +71,7 @@ export class FolderBench {
       init: 'if-missing',
       namespace: { instance: 'test', prefix: 'os', secret: Buffer.alloc(32, 7) },
       upstream: 'sandbox',
-      sinks: ['folder'],
+      sinks: [{ name: 'folder', sources: null }],
     });
   }
 

@@ -14,7 +14,7 @@ const store = openStore({
   init: 'if-missing',
   namespace: { instance: 'test', prefix: 'os', secret: Buffer.alloc(32, 7) },
   upstream: 'sandbox',
-  sinks: ['folder'],
+  sinks: [{ name: 'folder', sources: null }],
 });
 const accept = store.intake.acceptRequests.bind(store.intake);
 store.intake.acceptRequests = async (requests) => {

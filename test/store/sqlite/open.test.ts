@@ -16,7 +16,7 @@ beforeEach(() => {
     init: 'if-missing',
     namespace: { instance: 'test', prefix: 'os', secret: Buffer.alloc(32, 7) },
     upstream: 'https://wholesale.example',
-    sinks: ['folder'],
+    sinks: [{ name: 'folder', sources: null }],
   };
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { entryStates } from './states.ts';
 import { operations } from '../order/operation.ts';
+import { lineIdSchema, orderIdSchema } from '../order/order-identity.ts';
 import { resolutions } from './operator-decision.ts';
 import { entryExplanationSchema, queueExplanationSchema } from './queue-explanation.ts';
 import { enteredUnitsSchema } from '../result/entered-units.ts';
@@ -27,8 +28,8 @@ const purchase = {
 
 const lineSchema = z.strictObject({
   source: sourceSchema,
-  orderId: text(128),
-  lineId: text(64),
+  orderId: orderIdSchema,
+  lineId: lineIdSchema,
   ...purchase,
   metadata: z.record(z.string(), z.json()),
   extra: z.record(z.string(), z.string()),

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
+import { identifier, lineIdSchema, orderIdSchema } from './order-identity.ts';
 import { purchaseFields, type Purchase } from './purchase.ts';
 
 /** Limits of this worker on everything that can grow, and the limits that the specification states. */
@@ -10,23 +11,6 @@ export const orderLimits = {
   esimQuantity: 30,
   days: 3650,
 } as const;
-
-const identifier = (max: number) =>
-  z
-    .string()
-    .min(1)
-    .max(max)
-    .regex(/^\P{Cc}+$/u, 'must not contain control characters')
-    .regex(/^\S(.*\S)?$/s, 'must not begin or end with a space');
-
-/**
- * The id of an order or a line. Ids are compared character by character: an invisible character, or a letter that can
- * be written in two ways, could give the same order a second id, and it would be bought again.
- */
-const identity = (max: number) =>
-  identifier(max)
-    .regex(/^[^\p{Cf}\p{Zl}\p{Zp}]*$/u, 'must not contain invisible characters: is it copied from a page?')
-    .refine((text) => text === text.normalize('NFC'), 'must be in the composed form of Unicode (NFC)');
 
 export const sourceSchema = z
   .string()
@@ -57,7 +41,6 @@ const product = identifier(128);
 const days = z.int().min(1).max(orderLimits.days).optional();
 const carried = { extra: z.record(z.string(), z.string()).optional() };
 const charged = { currency: currencySchema.optional(), ...carried };
-export const lineIdSchema = identity(64);
 const line_id = lineIdSchema;
 
 const giftCardLine = z.strictObject({
@@ -109,7 +92,7 @@ export type OrderRules = z.infer<typeof orderRulesSchema>;
 /** A request without its lines: each line is checked by itself, and a wrong one is rejected alone. */
 export const orderHeadSchema = z.strictObject({
   source: sourceSchema.optional(),
-  order_id: identity(128),
+  order_id: orderIdSchema,
   currency: currencySchema.optional(),
   not_after: z.iso.datetime({ offset: true }).optional(),
   metadata: metadataSchema.optional(),

@@ -1,4 +1,5 @@
-import { type AcceptableLine, lineIdSchema, orderHeadSchema, sourceSchema } from '../../core/order/order-request.ts';
+import { lineIdSchema, orderIdSchema } from '../../core/order/order-identity.ts';
+import { type AcceptableLine, sourceSchema } from '../../core/order/order-request.ts';
 import type { Rejection } from '../../store/intake/intake.ts';
 
 /** A line that is not accepted, and why. There is one for each line: `rule` names its further problems, as far as they fit. */
@@ -65,7 +66,7 @@ export function identityOf(
 const isSource = (value: unknown): value is string => sourceSchema.safeParse(value).success;
 const isLineId = (value: unknown): value is string => lineIdSchema.safeParse(value).success;
 const isProduct = (value: unknown): value is string => typeof value === 'string' && value !== '' && value.length <= 128;
-const isOrderId = (value: unknown): value is string => orderHeadSchema.shape.order_id.safeParse(value).success;
+const isOrderId = (value: unknown): value is string => orderIdSchema.safeParse(value).success;
 
 /** Adds problems of fields that have none yet: of two problems of one field, the first explains the second. */
 export function addProblems(problems: Problem[], more: readonly Problem[]): void {

@@ -5,19 +5,35 @@ import { schema, schemaVersion } from './schema.ts';
 
 export type Database = Sqlite.Database;
 
+/** Another connection has the database open: mostly a second sandbox. */
+export class DatabaseInUseError extends Error {
+  readonly code = 'SANDBOX_DATABASE_IN_USE';
+
+  constructor(path: string, cause: unknown) {
+    super(`${path} is in use by another program: stop that one (a sandbox?), or give this one another database`, {
+      cause,
+    });
+  }
+}
+
 /**
- * Opens the database of the sandbox and creates it when it is missing.
+ * Opens the database of the sandbox and creates it when it is missing. Until it is closed, no other connection can read
+ * or write it: two sandboxes on one database would each count only their own calls, and sell above the limits.
  * It sets synchronous=FULL and reads it back: better-sqlite3 uses NORMAL in WAL mode, with which a power cut can lose an
- * acknowledged order. Throws when the file has the tables of another version.
+ * acknowledged order.
+ * @throws DatabaseInUseError when another connection has the database open; Error when its tables are of another version
  */
 export function openDatabase(path: string, durability: 'full' | 'relaxed'): Database {
-  if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true });
-  const database = new Sqlite(path);
+  if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true, mode: 0o750 });
+  // Two that start in the same moment can each keep the other from locking. Each tries again for so many milliseconds.
+  const database = new Sqlite(path, { timeout: 500 });
   try {
+    // The operating system ends this lock with the process, so a killed sandbox leaves none behind. It has to be set
+    // before the first use of the write-ahead log.
+    database.pragma('locking_mode = EXCLUSIVE');
     database.pragma('journal_mode = WAL');
     database.pragma(`synchronous = ${durability === 'full' ? 'FULL' : 'OFF'}`);
     database.pragma('foreign_keys = ON');
-    database.pragma('busy_timeout = 5000');
     const wanted = durability === 'full' ? 2 : 0;
     if (database.pragma('synchronous', { simple: true }) !== wanted) {
       throw new Error('SQLite did not accept the synchronous mode, so commits would not be durable');
@@ -25,6 +41,9 @@ export function openDatabase(path: string, durability: 'full' | 'relaxed'): Data
     prepareTables(database, path);
   } catch (error) {
     database.close();
+    if (error instanceof Sqlite.SqliteError && error.code.startsWith('SQLITE_BUSY')) {
+      throw new DatabaseInUseError(path, error);
+    }
     throw error;
   }
   return database;

@@ -62,6 +62,23 @@ describe('order-sync sandbox', () => {
     expect(stderr).toContain(`Cannot listen on ${listen}: another program listens there`);
   });
 
+  it('is refused with 5 while another process has its database, and what that one sold stays', async () => {
+    const place = installation();
+    const { url, child, ended } = await serve(place);
+    const headers = { authorization: 'Bearer sandbox-key-main', 'content-type': 'application/json' };
+    const body = JSON.stringify({ reference: 'shop-1', variant: 'steam-usd-20', quantity: 1, currency: 'USD' });
+    expect((await fetch(`${url}/orders`, { method: 'POST', headers, body })).status).toBe(201);
+    const argv = ['sandbox', '--config', place.configFile, '--port', '0', '--reset'];
+    const second = await runProgram(argv);
+    expect(second.code).toBe(5);
+    expect(second.stderr).toMatch(/Another sandbox uses the database .*sandbox\.db\nWhat to do: stop that one first/);
+    expect((await fetch(`${url}/orders/shop-1`, { headers })).status).toBe(200);
+    child.kill('SIGKILL');
+    await ended;
+    // The lock ends with the process that held it.
+    expect((await fetch(`${(await serve(place)).url}/orders/shop-1`, { headers })).status).toBe(200);
+  });
+
   it('reports mistakes in its section by their places', async () => {
     const wrong = installation((folder) =>
       sandboxConfig(folder).replace(/sandbox: .*/, 'sandbox: { seed: x, limits: { orders: 0 } }'),

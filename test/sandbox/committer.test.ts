@@ -2,12 +2,13 @@ import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Committer } from '../../src/sandbox/committer.ts';
-import { openDatabase } from '../../src/sandbox/database.ts';
 import { temporaryFolder } from './running-sandbox.ts';
 
 function openTable(): { committer: Committer; add: (value: number) => number; seenByOthers: () => unknown[] } {
   const path = join(temporaryFolder(), 'committer.db');
-  const database = openDatabase(path, 'full');
+  // Without the lock of a sandbox, so that another connection can look.
+  const database = new Sqlite(path);
+  database.pragma('journal_mode = WAL');
   const other = new Sqlite(path, { readonly: true });
   onTestFinished(() => void (other.close(), database.close()));
   database.exec('CREATE TABLE numbers (value INTEGER NOT NULL CHECK (value < 100)) STRICT');

@@ -1,12 +1,12 @@
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { copyFile, mkdir, readdir, rename } from 'node:fs/promises';
-import { dirname, join, relative, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { RunningWorker } from '../../app/start-worker.ts';
 import type { Config } from '../../config/config.ts';
 import type { Clock } from '../../core/clock.ts';
-import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { createSandbox, type Sandbox, type SandboxOptions } from '../../sandbox/create-sandbox.ts';
+import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
+import type { Sandbox, SandboxOptions } from '../../sandbox/create-sandbox.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
 import { createWholesaleClient } from '../../wholesale/client.ts';
 import { readWire } from '../../wholesale/connector/wire.ts';
@@ -15,6 +15,7 @@ import { loggerFor, type CliContext } from '../context.ts';
 import { plainText } from '../output.ts';
 import { runWorker } from '../run-worker.ts';
 import { readSandboxSection } from '../sandbox-section.ts';
+import { startSandbox } from '../start-sandbox.ts';
 
 interface DemoOptions extends ConfigOptions {
   readonly samples: boolean;
@@ -43,8 +44,7 @@ async function runDemo(config: Config, options: DemoOptions, context: CliContext
   }
   const logger = loggerFor(config, context.stdout);
   const isFirstStart = !existsSync(config.databasePath);
-  const sandbox = await startSandbox(config, (line) => {
-    const { level, msg, ...details } = line;
+  const sandbox = await sandboxOf(config, ({ level, msg, ...details }) => {
     // The log shows the worker; the sandbox's own lines are details.
     logger[level === 'info' ? 'debug' : level]({ component: 'sandbox', ...details }, msg);
   });
@@ -66,14 +66,13 @@ async function runDemo(config: Config, options: DemoOptions, context: CliContext
 }
 
 /** Listens at the address of the config, or on a free port when another program has that address. */
-async function startSandbox(config: Config, log: NonNullable<SandboxOptions['log']>): Promise<Sandbox> {
+async function sandboxOf(config: Config, log: NonNullable<SandboxOptions['log']>): Promise<Sandbox> {
   const section = readSandboxSection(config.sandbox, config.dataDir);
-  mkdirSync(dirname(section.database), { recursive: true, mode: 0o750 });
   try {
-    return await createSandbox({ ...section, log });
+    return await startSandbox({ ...section, log });
   } catch (error) {
-    if (!(error instanceof Error) || !('code' in error) || error.code !== 'EADDRINUSE') throw error;
-    return await createSandbox({ ...section, listen: '127.0.0.1:0', log });
+    if (!hasCode(error, 'LISTEN_FAILED')) throw error;
+    return await startSandbox({ ...section, listen: '127.0.0.1:0', log });
   }
 }
 

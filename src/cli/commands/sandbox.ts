@@ -1,13 +1,10 @@
-import { mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { listenForStop } from '../../ops/signals.ts';
-import { createSandbox, type Sandbox } from '../../sandbox/create-sandbox.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import { loggerFor, type CliContext } from '../context.ts';
 import { aborted } from '../run-worker.ts';
-import { readSandboxSection, type SandboxSection } from '../sandbox-section.ts';
+import { readSandboxSection } from '../sandbox-section.ts';
+import { startSandbox } from '../start-sandbox.ts';
 
 interface SandboxOptions {
   readonly listen?: string;
@@ -46,10 +43,14 @@ export function addSandbox(program: Command, context: CliContext): void {
     const stop = listenForStop();
     try {
       const listen = options.port === undefined ? (options.listen ?? section.listen) : `127.0.0.1:${options.port}`;
-      const chosen = { ...section, listen, seed: options.seed ?? section.seed, reset: options.reset === true };
-      const sandbox = await start(chosen, (line) => {
-        const { level: severity, msg, ...details } = line;
-        logger[severity](details, msg);
+      const sandbox = await startSandbox({
+        ...section,
+        listen,
+        seed: options.seed ?? section.seed,
+        reset: options.reset === true,
+        log({ level, msg, ...details }) {
+          logger[level](details, msg);
+        },
       });
       await aborted(stop.signal);
       await sandbox.close();
@@ -57,20 +58,4 @@ export function addSandbox(program: Command, context: CliContext): void {
       stop.release();
     }
   });
-}
-
-async function start(
-  section: SandboxSection & { reset: boolean },
-  log: Parameters<typeof createSandbox>[0]['log'],
-): Promise<Sandbox> {
-  mkdirSync(dirname(section.database), { recursive: true });
-  try {
-    return await createSandbox({ ...section, ...(log === undefined ? {} : { log }) });
-  } catch (error) {
-    if (!(error instanceof Error) || !('code' in error) || error.code !== 'EADDRINUSE') throw error;
-    throw new OrderSyncError('LISTEN_FAILED', `Cannot listen on ${section.listen}: another program listens there`, {
-      hint: 'change sandbox.listen, or pass --listen 127.0.0.1:0 for any free port',
-      cause: error,
-    });
-  }
 }

@@ -18,11 +18,19 @@ interface CheckedParts {
   readonly reloader: { health(): CheckStatus } | null;
   readonly apiClock: { read(): ClockReading };
   readonly clock: Pick<Clock, 'monoMs'>;
+  /** The codes of a sandbox can be used by nobody. */
+  readonly isSandbox: boolean;
 }
+
+const inClear = {
+  reason: 'delivered codes are stored in clear: there is no sealing key',
+  next: 'make one with `order-sync seal new-key`, put it into seal.keys, and restart the worker: docs/sealing.md',
+};
 
 /** The checks of `/healthz`. Only what keeps the worker from accepting and recording orders makes it unready. */
 export function healthChecks(parts: CheckedParts): HealthCheck[] {
-  const { store, progress, intake, webhook, reloader, apiClock } = parts;
+  const { store, progress, intake, webhook, reloader, apiClock, isSandbox } = parts;
+  const isClear = store.sealing.sealsWith === null && !isSandbox;
   const attention = keptAnswer(() => shownCounts(store), countsKeptForMs, parts.clock);
   const database = async (): Promise<CheckStatus> => {
     await store.checkHealth();
@@ -54,6 +62,12 @@ export function healthChecks(parts: CheckedParts): HealthCheck[] {
         const { verdict, aheadMs } = apiClock.read();
         return verdict === 'unknown' || aheadMs === null ? null : { ahead_ms: aheadMs };
       },
+    },
+    {
+      name: 'sealing',
+      readiness: false,
+      check: () => (isClear ? 'warn' : 'pass'),
+      details: () => (isClear ? inClear : null),
     },
     ...(reloader === null ? [] : [{ name: 'config', readiness: false, check: () => reloader.health() }]),
   ];

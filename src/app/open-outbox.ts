@@ -25,6 +25,7 @@ export function openOutbox(config: Config, init: Config['init']): { store: Store
     namespace,
     upstream: config.wholesale.upstream,
     sinks: resultSinks(config),
+    sealKeys: config.seal.keys,
   });
   return { store, file: progressFile(progressFilePath(config, namespace)) };
 }

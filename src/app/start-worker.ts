@@ -81,6 +81,8 @@ async function startOutbox(deps: WorkerDeps, life: Lifecycle, clock: ContinuousC
   const { config, version, logger } = deps;
   const opened = openOutbox(config, config.init);
   const { store } = opened;
+  if (store.sealing.sealsWith === null && config.wholesale.environment === 'production')
+    logger.warn('delivered codes are stored in clear: there is no sealing key, see docs/sealing.md');
   await life.push('store', () => store.close());
   await new ClockFollower({ store, clock, logger }).catchUp();
   const { progress } = await noticeOlderCopy(deps, opened);
@@ -216,7 +218,9 @@ async function startAdminServer(
     if (intake.shops.some(({ rest }) => rest !== null) && !checks.includes(readBackCheck)) checks.push(readBackCheck);
   };
   const reloader = buildReloader(deps, { ...parts, gate, onUse }, current);
-  checks.push(...healthChecks({ store, clock, progress: parts.progress, intake: folder, webhook, reloader, apiClock }));
+  const isSandbox = config.wholesale.environment === 'sandbox';
+  const checked = { store, clock, progress: parts.progress, intake: folder, webhook, reloader, apiClock, isSandbox };
+  checks.push(...healthChecks(checked));
   onUse(config);
 
   const admin = await startAdmin(

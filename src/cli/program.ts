@@ -24,6 +24,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   doctor: async () => (await import('./commands/doctor.ts')).addDoctor,
   health: async () => (await import('./commands/health.ts')).addHealth,
   reload: async () => (await import('./commands/reload.ts')).addReload,
+  seal: async () => (await import('./commands/seal.ts')).addSeal,
   db: async () => (await import('./commands/db.ts')).addDb,
   wire: async () => (await import('./commands/wire.ts')).addWire,
   sandbox: async () => (await import('./commands/sandbox.ts')).addSandbox,

@@ -1,4 +1,5 @@
 import type { AdminSettings } from '../admin/settings.ts';
+import type { SealKey } from '../core/sealing/seal-keys.ts';
 import type { FolderSettings } from '../intake/folder/settings.ts';
 import type { WebhookSettings } from '../intake/http/settings.ts';
 import type { LogSettings } from '../ops/settings.ts';
@@ -30,6 +31,7 @@ export interface Config {
   readonly wholesale: WholesaleSettings & { readonly limits: BudgetLimits };
   readonly submit: SubmitSettings;
   readonly results: ResultsSettings;
+  readonly seal: { readonly keys: readonly SealKey[] };
   readonly admin: AdminSettings;
   readonly log: LogSettings;
   readonly shutdown: { readonly graceMs: number };

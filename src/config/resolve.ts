@@ -74,7 +74,7 @@ export type ResolvedDocument = ReturnType<typeof withDerivedDefaults>;
 
 /** The configuration as the code uses it: keys in camelCase, secrets read. */
 export function toConfig(document: ResolvedDocument, secrets: Secrets): Config {
-  const { intake, wholesale, results, admin, sandbox, ...others } = document;
+  const { intake, wholesale, results, seal, admin, sandbox, ...others } = document;
   const { webhook } = intake;
   const { columns, currency = null, sku_map: skuMap = null, ...folder } = intake.folder;
   const { base_url, keys, wire, ...upstream } = wholesale;
@@ -99,6 +99,7 @@ export function toConfig(document: ResolvedDocument, secrets: Secrets): Config {
       callback: toCallback(results.callback, secrets),
       customer: toCustomer(results.customer),
     },
+    seal: { keys: seal.keys.map(({ id }, index) => ({ id, value: secrets.get(`seal.keys.${index}.value`) ?? '' })) },
     admin: { listen: toListenAddress(admin.listen) },
     sandbox,
   };

@@ -1,4 +1,5 @@
 import { isHttpUrl, isLoopback } from '../core/settings/http-url.ts';
+import { isSealKey, sealKeyBytes } from '../core/sealing/seal-keys.ts';
 import type { ConfigIssue } from './config-issue.ts';
 import { valueAt, type Origins } from './layers.ts';
 import { isSandbox, type Secrets } from './secrets.ts';
@@ -14,6 +15,7 @@ export function checkRules(tree: unknown, origins: Origins, secrets: Secrets): C
     ...checkTimeouts(tree, origins),
     ...checkKeys(tree, origins, secrets),
     ...checkSkuColumn(tree, origins),
+    ...checkSealKeys(tree, origins, secrets),
   ];
 }
 
@@ -71,6 +73,32 @@ function checkKeys(tree: unknown, origins: Origins, secrets: Secrets): ConfigIss
       const problem = `is the same key as wholesale.keys.${first}: remove one of them, because the server counts calls by key`;
       issues.push(origins.issueAt([...at, 'value'], problem));
     }
+    values.set(value, first ?? index);
+  }
+  return issues;
+}
+
+/** A key that is too short would seal nothing, and two with one id could not be told apart. */
+function checkSealKeys(tree: unknown, origins: Origins, secrets: Secrets): ConfigIssue[] {
+  const issues: ConfigIssue[] = [];
+  const ids = new Set<unknown>();
+  const values = new Map<string, number>();
+  const keys = valueAt(tree, ['seal', 'keys']);
+  for (const index of Array.isArray(keys) ? keys.keys() : []) {
+    const at = ['seal', 'keys', index];
+    const id = valueAt(tree, [...at, 'id']);
+    if (typeof id === 'string' && ids.has(id)) {
+      issues.push(origins.issueAt([...at, 'id'], `must differ from the ids of the other keys, got "${id}"`));
+    }
+    ids.add(id);
+    const value = secrets.get([...at, 'value'].join('.'));
+    if (value === undefined) continue;
+    if (!isSealKey(value)) {
+      const rule = `must be base64 of ${sealKeyBytes} bytes, for example from: order-sync seal new-key`;
+      issues.push(origins.issueAt([...at, 'value'], rule));
+    }
+    const first = values.get(value);
+    if (first !== undefined) issues.push(origins.issueAt([...at, 'value'], `is the same key as seal.keys.${first}`));
     values.set(value, first ?? index);
   }
   return issues;

@@ -246,6 +246,29 @@ const admin = z
   .prefault({})
   .describe('The admin server.');
 
+const seal = z
+  .strictObject({
+    keys: z
+      .array(
+        z.strictObject({
+          id: keyName.describe(
+            'The name of this key. It stands in each value that it sealed: a new key needs a new id.',
+          ),
+          value: secretText('required').describe(
+            'The key: base64 of 32 bytes. In production from the environment, or use `value_file`.',
+          ),
+          value_file: secretFile('the key'),
+        }),
+      )
+      .max(16)
+      .default([])
+      .describe(
+        'The first key seals, all open. Keep a copy of each outside the data volume: without it, the codes that it sealed are lost. Empty: codes are stored in clear.',
+      ),
+  })
+  .prefault({})
+  .describe('The keys that seal delivered codes in the database. See docs/sealing.md.');
+
 /**
  * The configuration as it is written in the file. Each `describe` documents its key: docs/config.md and the example file
  * are checked against it. `rules.ts` has the rules between keys.
@@ -284,6 +307,7 @@ export const configSchema = z.strictObject({
   wholesale,
   submit,
   results,
+  seal,
   admin,
   log: z
     .strictObject({

@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import type { ReferenceNamespace } from '../core/order/reference.ts';
+import { SealKeys, type SealKey } from '../core/sealing/seal-keys.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { LineTable } from './intake/accept-lines.ts';
 import { SqliteIntake } from './intake/sqlite-intake.ts';
@@ -8,6 +9,9 @@ import { SqliteOperator } from './operator/sqlite-operator.ts';
 import { SqliteOutboxReader } from './read/sqlite-reader.ts';
 import type { ResultSink } from './results/results.ts';
 import { SqliteResults } from './results/sqlite-results.ts';
+import { checkSealKeys } from './sealing/check-seal-keys.ts';
+import { SealedUnits } from './sealing/sealed-units.ts';
+import type { Sealing } from './sealing/sealing.ts';
 import {
   fileIdentity,
   freeBytesOf,
@@ -41,6 +45,8 @@ export interface StoreOptions {
   /** The upstream the references go to: an origin, or `sandbox`. */
   readonly upstream: string;
   readonly sinks: readonly ResultSink[];
+  /** The keys that seal delivered units; absent or empty: units are stored in clear. */
+  readonly sealKeys?: readonly SealKey[];
 }
 
 /** The outbox in one SQLite file, with this process as its only writer. */
@@ -51,27 +57,30 @@ class SqliteStore implements Store {
   readonly results: SqliteResults;
   readonly operator: SqliteOperator;
   readonly times: SqliteStoredTimes;
+  readonly sealing: Sealing;
   readonly read: SqliteOutboxReader;
   readonly #path: string;
   readonly #database: Sqlite;
   readonly #lock: WriterLock;
   readonly #identity: string;
 
-  constructor(database: Sqlite, lock: WriterLock, options: StoreOptions) {
+  constructor(database: Sqlite, lock: WriterLock, keys: SealKeys, options: StoreOptions) {
     const { namespace, sinks } = options;
-    const sandbox = options.upstream === 'sandbox';
+    const units = new SealedUnits(keys);
+    const shown = { units, sandbox: options.upstream === 'sandbox' };
     this.#path = options.path;
     this.#database = database;
     this.#lock = lock;
     this.#identity = fileIdentity(options.path);
-    this.results = new SqliteResults(database, { sinks, sandbox });
-    this.read = new SqliteOutboxReader(database, sandbox);
+    this.results = new SqliteResults(database, { sinks, ...shown });
+    this.read = new SqliteOutboxReader(database, shown);
     const audit = new AuditTable(database);
     const pauses = new SqlitePauses(database, audit);
     const replacements = new Replacements(database, namespace, this.results);
-    const entries = new EntryChanges(database, replacements, this.results);
+    const entries = new EntryChanges(database, { replacements, results: this.results, units });
     const parts = {
       namespace,
+      units,
       audit,
       results: this.results,
       afterLoss: new AfterLoss(database, audit),
@@ -89,6 +98,7 @@ class SqliteStore implements Store {
     this.submission = new SqliteSubmission(database, { ...parts, budget: new SqliteBudget(database, parts) });
     this.operator = new SqliteOperator(database, parts);
     this.times = new SqliteStoredTimes(database, parts);
+    this.sealing = units;
   }
 
   async beginIncarnation(run: { bootId: string | null; version: string; nowMs: number }): Promise<number> {
@@ -132,7 +142,7 @@ class SqliteStore implements Store {
 /**
  * Opens the outbox as its only writer: takes the lock, brings the schema up to date and checks what it belongs to.
  * @throws OrderSyncError DATABASE_LOCKED, DATABASE_MISSING, DATABASE_NEWER, DATABASE_UNSAFE, UPSTREAM_MISMATCH,
- *   REFERENCE_SECRET_CHANGED
+ *   REFERENCE_SECRET_CHANGED, SEAL_KEY_MISSING, SEAL_KEY_CHANGED
  */
 export function openStore(options: StoreOptions): Store {
   const database = openDatabase(options.path, options.init);
@@ -142,7 +152,9 @@ export function openStore(options: StoreOptions): Store {
     migrate(database);
     checkStamp(database, options);
     inTransaction(database, () => makeDatabaseIdOnce(database));
-    return new SqliteStore(database, lock, options);
+    const keys = new SealKeys(options.sealKeys ?? []);
+    checkSealKeys(database, keys);
+    return new SqliteStore(database, lock, keys, options);
   } catch (error) {
     database.close();
     lock?.release();

@@ -3,6 +3,7 @@ import type { Intake } from './intake/intake.ts';
 import type { Operator } from './operator/operator.ts';
 import type { OutboxReader } from './read/outbox-reader.ts';
 import type { Results } from './results/results.ts';
+import type { Sealing } from './sealing/sealing.ts';
 import type { Storefronts } from './storefronts/storefronts.ts';
 import type { Submission } from './submission/submission.ts';
 import type { StoredTimes } from './time/stored-times.ts';
@@ -19,6 +20,7 @@ export interface Store {
   readonly results: Results;
   readonly operator: Operator;
   readonly times: StoredTimes;
+  readonly sealing: Sealing;
   readonly read: OutboxReader;
   /** Records a run of the worker; returns its id. */
   beginIncarnation(run: { bootId: string | null; version: string; nowMs: number }): Promise<number>;

@@ -1,20 +1,42 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { healthChecks } from '../../src/admin/health-checks.ts';
+import type { Store } from '../../src/store/store.ts';
+import { sealKey } from '../support/seal-keys.ts';
 import { Outbox } from '../support/outbox.ts';
 
-it('counts the first rows of a long attention list, and says that there are more', async () => {
-  const outbox = await Outbox.open();
-  onTestFinished(() => outbox.close());
-  let nowMono = 0;
-  const checks = healthChecks({
-    store: outbox.store,
+const checksOf = (store: Store, isSandbox: boolean, clock = { monoMs: () => 0 }) =>
+  healthChecks({
+    isSandbox,
+    store,
     progress: { health: () => 'pass' },
     intake: { status: () => ({ degraded: null }) },
     webhook: null,
     reloader: null,
     apiClock: { read: () => ({ verdict: 'unknown', aheadMs: null }) },
-    clock: { monoMs: () => nowMono },
+    clock,
   });
+
+it('warns while codes of production are stored in clear', async () => {
+  const outbox = await Outbox.open();
+  onTestFinished(() => outbox.close());
+  const sealing = async (isSandbox: boolean) => {
+    const check = checksOf(outbox.store, isSandbox).find(({ name }) => name === 'sealing');
+    return [await check?.check(), check?.details?.()];
+  };
+  expect(await sealing(true)).toEqual(['pass', null]);
+  expect(await sealing(false)).toEqual([
+    'warn',
+    expect.objectContaining({ reason: expect.stringContaining('in clear') }),
+  ]);
+  await outbox.reopen([sealKey('k1')]);
+  expect(await sealing(false)).toEqual(['pass', null]);
+});
+
+it('counts the first rows of a long attention list, and says that there are more', async () => {
+  const outbox = await Outbox.open();
+  onTestFinished(() => outbox.close());
+  let nowMono = 0;
+  const checks = checksOf(outbox.store, true, { monoMs: () => nowMono });
   const check = checks.find(({ name }) => name === 'attention');
   const refuse = async (from: number, count: number) => {
     const rejections = Array.from({ length: count }, (_, index) => ({

@@ -373,6 +373,7 @@ async function everywhere(place: Installation) {
 async function inWorker(place: Installation) {
   const store = openOutbox(place);
   const checks = healthChecks({
+    isSandbox: true,
     store,
     progress: { health: () => 'pass' },
     intake: { status: () => ({ degraded: null }) },

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
+import type { SealKey } from '../../src/core/sealing/seal-keys.ts';
 import { assert } from '../../src/core/order-sync-error.ts';
 import { readReferenceSecret } from '../../src/config/reference-secret.ts';
 import type { Settlement } from '../../src/core/decision/settlement.ts';
@@ -11,7 +12,7 @@ import { nowMs, type Installation } from './installation.ts';
 export const startMs = nowMs - 3_600_000;
 
 /** Opens the outbox of an installation for writing, as its worker would. */
-export function openOutbox(installation: Installation): Store {
+export function openOutbox(installation: Installation, sealKeys: readonly SealKey[] = []): Store {
   const { dataDir } = installation;
   return openStore({
     path: join(dataDir, 'order-sync.db'),
@@ -19,6 +20,7 @@ export function openOutbox(installation: Installation): Store {
     namespace: { instance: 'acme', prefix: 'os', secret: readReferenceSecret(join(dataDir, 'reference.secret'), true) },
     upstream: 'sandbox',
     sinks: [{ name: 'folder', sources: null }],
+    sealKeys,
   });
 }
 
@@ -44,8 +46,8 @@ export const line = (orderId: string, lineId: string, rest: Partial<AcceptableLi
  * Three orders. 1001 was bought, but its second line was rejected and its third not accepted. The outcome of 1002 is
  * unknown after a timeout. 1003 was never sent. A balance is paused.
  */
-export async function fillOutbox(installation: Installation): Promise<void> {
-  const store = openOutbox(installation);
+export async function fillOutbox(installation: Installation, sealKeys: readonly SealKey[] = []): Promise<void> {
+  const store = openOutbox(installation, sealKeys);
   const incarnationId = await store.beginIncarnation({ bootId: null, version: '0.1.0', nowMs: startMs });
   await store.intake.acceptBatch({
     nowMs: startMs,

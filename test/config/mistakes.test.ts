@@ -122,4 +122,21 @@ describe('the address of the API', () => {
       expect(mistakesOf(withUrl(url))[1]).toContain('wholesale.base_url must be an http or https address');
     },
   );
+
+  it('name sealing keys that are no keys, that are the same, or that share an id', () => {
+    const key = (first: string): string => Buffer.alloc(32, first).toString('base64');
+    const keys = [
+      ['k1', 'a'],
+      ['k1', 'b'],
+      ['k3', 'a'],
+    ].map(([id = '', first = '']) => ({ id, value: key(first) }));
+    const text = `${minimal}seal: { keys: ${JSON.stringify([...keys, { id: 'k4', value: 'too-short' }])} }\n`;
+    const inSandbox = text.replace('wholesale:\n', 'wholesale:\n  environment: sandbox\n');
+    expect(mistakesOf(inSandbox).map((line) => line.replace(/^\S+ /, ''))).toEqual([
+      'has 3 mistakes:',
+      'seal.keys.1.id must differ from the ids of the other keys, got "k1"',
+      'seal.keys.2.value is the same key as seal.keys.0',
+      'seal.keys.3.value must be base64 of 32 bytes, for example from: order-sync seal new-key',
+    ]);
+  });
 });

@@ -37,6 +37,7 @@ intake:
 results:
   callback: { url: https://shop.example.com/results, secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr }
   customer: { language: de, templates: texts }
+seal: { keys: [{ id: k1, value: AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= }] }
 `;
 
 /** Other values for keys of text and for lists. Those of numbers and enums follow from the schema. */
@@ -67,6 +68,7 @@ const fullFor = (path: string): string =>
   /hmac\[\]\.fields\.(?:type|variant|plan|days)$/.test(path) ? withoutMap : full;
 
 function otherValue({ path, node }: ConfigKey): string {
+  if (path === 'seal.keys[].value') return 'BAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=';
   if (path.includes('.fields.')) return '/another/place';
   const name = path.split('.').at(-1) ?? '';
   if (others[name] !== undefined) return others[name];

@@ -101,6 +101,7 @@ const rules: readonly { matches: RegExp; check: (command: ShellCommand) => Promi
   { matches: /^order-sync orders reorder /, check: ({ text }) => succeeds(`${text} --help`) },
   { matches: /^curl -s http:/, check: ({ text }) => asksSandbox(text) },
   { matches: /^order-sync (check-config|init( --after-loss)?)$/, check: ({ text }) => inProduction(text) },
+  { matches: /^order-sync seal new-key /, check: ({ text }) => succeeds(text.replace('/run/secrets/', 'data/')) },
   { matches: /^order-sync db check$/, check: ({ text }) => succeeds(`${text} --config config/sandbox.yaml`) },
   { matches: /^(npx order-sync|cp|sqlite3|openssl|mkdir) /, check: ({ text }) => succeeds(text) },
 ];

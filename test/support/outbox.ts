@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import type { OrderAnswer } from '../../src/core/decision/order-answer.ts';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
+import type { SealKey } from '../../src/core/sealing/seal-keys.ts';
 import type { Settlement } from '../../src/core/decision/settlement.ts';
 import type { ResultSink } from '../../src/store/results/results.ts';
 import { openStore } from '../../src/store/sqlite-store.ts';
@@ -16,6 +17,8 @@ export class Outbox {
   readonly path: string;
   readonly #folder: string;
   readonly #sinks: readonly ResultSink[];
+  /** The keys of the next opening. */
+  sealKeys: readonly SealKey[] = [];
   store: Store;
   incarnationId = 0;
 
@@ -40,10 +43,12 @@ export class Outbox {
       namespace: { instance: 'test', prefix: 'os', secret: Buffer.alloc(32, 7) },
       upstream: 'sandbox',
       sinks: this.#sinks,
+      sealKeys: this.sealKeys,
     });
   }
 
-  async reopen(): Promise<void> {
+  async reopen(sealKeys = this.sealKeys): Promise<void> {
+    this.sealKeys = sealKeys;
     await this.store.close();
     this.store = this.#open();
   }

@@ -5,7 +5,8 @@ import { decideAction, type EntryAction, type OperatorFacts } from '../../core/e
 import { familyOf } from '../../core/order/operation.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
-import { unitsFrom, type EntryRow } from '../sqlite/rows.ts';
+import type { SealedUnits } from '../sealing/sealed-units.ts';
+import type { EntryRow } from '../sqlite/rows.ts';
 import { type ShopHolds, whyVanished } from '../storefronts/shop-holds.ts';
 import type { AfterLoss } from '../submission/after-loss.ts';
 import { connectorUnproven, type ConnectorCanary } from '../submission/connector-canary.ts';
@@ -43,6 +44,7 @@ export class SqliteOperator implements Operator {
   readonly #acknowledgements: Acknowledgements;
   readonly #shopHolds: ShopHolds;
   readonly #flaggedSkus: FlaggedSkus;
+  readonly #units: SealedUnits;
   readonly #statements;
 
   constructor(
@@ -56,6 +58,7 @@ export class SqliteOperator implements Operator {
       canary: ConnectorCanary;
       shopHolds: ShopHolds;
       lines: LineTable;
+      units: SealedUnits;
     },
   ) {
     this.#database = database;
@@ -67,6 +70,7 @@ export class SqliteOperator implements Operator {
     this.#canary = parts.canary;
     this.#acknowledgements = new Acknowledgements(database, parts.audit);
     this.#shopHolds = parts.shopHolds;
+    this.#units = parts.units;
     this.#flaggedSkus = new FlaggedSkus(database, parts);
     this.#statements = {
       find: database.prepare<[string], EntryRow>('SELECT * FROM entries WHERE reference = ?'),
@@ -237,7 +241,7 @@ export class SqliteOperator implements Operator {
       notAfterMs: row.not_after_ms,
       orderNumber: row.order_number,
       errorCode: row.error_code,
-      units: unitsFrom(row.units),
+      units: this.#units.of(row),
       variant: row.variant,
       plan: row.plan,
       quantity: row.quantity,

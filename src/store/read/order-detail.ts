@@ -5,7 +5,7 @@ import { rejectionColumns } from '../intake/files.ts';
 import type { Rejection } from '../intake/intake.ts';
 import type { Sqlite } from '../sqlite/database.ts';
 import { orderedText } from '../../core/order/purchase.ts';
-import { unitsFrom, type EntryRow } from '../sqlite/rows.ts';
+import type { EntryRow } from '../sqlite/rows.ts';
 import { readExposure } from '../submission/open-calls.ts';
 import { readPauses } from '../submission/paused-scopes.ts';
 import type { Pause } from '../submission/submission.ts';
@@ -103,7 +103,7 @@ function entryFrom(database: Sqlite, row: ShownRow, obstacles: Obstacles): Entry
     errorCode: row.error_code,
     errorMessage: row.error_message,
     reviewReason: row.review_reason,
-    unitCount: unitsFrom(row.units).length,
+    unitCount: row.unit_count,
     unitsMissing: row.units_missing,
     attempts: attemptsOf(database, row.reference),
   };

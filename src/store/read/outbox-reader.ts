@@ -2,6 +2,7 @@ import type { AwaitedRecheck } from '../../core/entry/awaited-recheck.ts';
 import type { EntryState } from '../../core/entry/states.ts';
 import type { Operation } from '../../core/order/operation.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
+import type { SealUsage } from '../sealing/seal-usage.ts';
 import type { SkuSighting } from '../storefronts/storefront-skus.ts';
 import type { QueuedEntry, QueueFacts } from './queue-facts.ts';
 import type { Rejection } from '../intake/intake.ts';
@@ -22,6 +23,8 @@ export interface OutboxReader {
   resultDocument(requestId: number): { version: number; document: ResultDocument };
   /** An order, and the version of its result, which rises when the result changes. */
   findOrder(source: string, orderId: string): { requestId: number; version: number } | null;
+  /** See `readSealUsage`. */
+  sealUsage(): readonly SealUsage[];
   backlog(): Backlog;
   /** The SKUs of a storefront's orders; those that the SKU map does not know come first. */
   skuSightings(source: string): readonly SkuSighting[];

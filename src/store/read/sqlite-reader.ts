@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import { isoTime } from '../../core/clock.ts';
 import { zeroCounts, type EntryState } from '../../core/entry/states.ts';
+import { SealKeys } from '../../core/sealing/seal-keys.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
 import { freeBytesOf, openReadOnly, type Sqlite } from '../sqlite/database.ts';
@@ -8,7 +9,9 @@ import { readOrderDetail } from './order-detail.ts';
 import { readMeta } from '../sqlite/meta.ts';
 import { refuseNewer, refuseOlder } from '../sqlite/migrate.ts';
 import { readQueuedEntry, readQueueFacts, type QueuedEntry, type QueueFacts } from './queue-facts.ts';
-import { readResultDocument } from '../results/result-reader.ts';
+import { readResultDocument, type ResultParts } from '../results/result-reader.ts';
+import { readSealUsage, type SealUsage } from '../sealing/seal-usage.ts';
+import { SealedUnits } from '../sealing/sealed-units.ts';
 import { findOrders } from '../search/find-orders.ts';
 import { stateCountsFrom } from '../sqlite/rows.ts';
 import {
@@ -44,11 +47,11 @@ const ordersInAttention = `(SELECT DISTINCT source, order_id FROM outbox_attenti
 /** Reads the outbox for people. Writes nothing, so it may read a database that a worker is writing to. */
 export class SqliteOutboxReader implements OutboxReader {
   readonly #database: Sqlite;
-  readonly #sandbox: boolean;
+  readonly #parts: ResultParts;
 
-  constructor(database: Sqlite, sandbox: boolean) {
+  constructor(database: Sqlite, parts: ResultParts) {
     this.#database = database;
-    this.#sandbox = sandbox;
+    this.#parts = parts;
   }
 
   listOrders(filter: OrderFilter): readonly OrderSummary[] {
@@ -140,7 +143,7 @@ export class SqliteOutboxReader implements OutboxReader {
   }
 
   resultDocument(requestId: number): { version: number; document: ResultDocument } {
-    return readResultDocument(this.#database, requestId, this.#sandbox);
+    return readResultDocument(this.#database, requestId, this.#parts);
   }
 
   findOrder(source: string, orderId: string): { requestId: number; version: number } | null {
@@ -150,6 +153,10 @@ export class SqliteOutboxReader implements OutboxReader {
       )
       .get(source, orderId);
     return found ?? null;
+  }
+
+  sealUsage(): readonly SealUsage[] {
+    return readSealUsage(this.#database);
   }
 
   backlog(): Backlog {
@@ -199,7 +206,10 @@ export function openReader(path: string): SqliteOutboxReader & { close(): void }
   try {
     refuseNewer(database);
     refuseOlder(database);
-    return Object.assign(new SqliteOutboxReader(database, readMeta(database, 'upstream') === 'sandbox'), {
+    // Who only reads has no key: no code leaves the outbox without an audit entry.
+    const units = new SealedUnits(new SealKeys([]));
+    const sandbox = readMeta(database, 'upstream') === 'sandbox';
+    return Object.assign(new SqliteOutboxReader(database, { units, sandbox }), {
       close: () => void database.close(),
     });
   } catch (error) {

@@ -13,7 +13,15 @@ import type { OrderedEntries, OrderedEntry } from '../../core/result/ordered-ent
 import { clientActionFor } from '../../core/decision/wholesale-errors.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 import { readRejectedLines } from './rejected-lines.ts';
-import { recordFrom, textsFrom, unitsFrom } from '../sqlite/rows.ts';
+import type { SealedUnits } from '../sealing/sealed-units.ts';
+import { recordFrom, textsFrom } from '../sqlite/rows.ts';
+
+/** What a result depends on besides the rows of its order. */
+export interface ResultParts {
+  readonly units: SealedUnits;
+  /** Whether the upstream is a sandbox. */
+  readonly sandbox: boolean;
+}
 
 interface RequestRow {
   readonly source: string;
@@ -70,7 +78,7 @@ function errorOf(row: LineEntryRow): ResultEntry['error'] {
   };
 }
 
-function entryOf(row: LineEntryRow): ResultEntry {
+function entryOf(row: LineEntryRow, units: SealedUnits): ResultEntry {
   return {
     reference: row.reference,
     operation: row.operation,
@@ -80,7 +88,7 @@ function entryOf(row: LineEntryRow): ResultEntry {
     order_number: row.order_number,
     currency: row.charged_currency ?? row.currency,
     cost: row.cost,
-    units: unitsFrom(row.units),
+    units: units.of(row),
     error: errorOf(row),
   };
 }
@@ -93,7 +101,7 @@ function orderedOf({ variant, plan, iccid, quantity, replaced }: LineEntryRow): 
 export function readResultDocument(
   database: Sqlite,
   requestId: number,
-  sandbox: boolean,
+  parts: ResultParts,
 ): { version: number; document: ResultDocument; ordered: OrderedEntries } {
   const request = selectRequest(database).get(requestId);
   assert(request !== undefined, `request ${requestId} exists`);
@@ -101,7 +109,7 @@ export function readResultDocument(
   const lines = new Map<string, { extra: string; entries: ResultEntry[]; states: ResultEntry['state'][] }>();
   for (const row of rows) {
     const line = lines.get(row.line_id) ?? { extra: row.extra, entries: [], states: [] };
-    const entry = entryOf(row);
+    const entry = entryOf(row, parts.units);
     line.entries.push(entry);
     // A replaced entry says nothing about the line any more.
     if (row.replaced === 0) line.states.push(entry.state);
@@ -124,7 +132,7 @@ export function readResultDocument(
       source: request.source,
       order_id: request.order_id,
       state: orderStateOf(all.map((line) => line.state)),
-      sandbox,
+      sandbox: parts.sandbox,
       metadata: recordFrom(request.metadata),
       lines: all,
       updated_at: isoTime(request.updated_at_ms),

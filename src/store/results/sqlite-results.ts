@@ -1,9 +1,16 @@
-import { inTransaction, longestText, type Sqlite } from '../sqlite/database.ts';
-import { readResultDocument } from './result-reader.ts';
+import { hasCode } from '../../core/order-sync-error.ts';
+import { inTransaction, longestText, statementOf, type Sqlite } from '../sqlite/database.ts';
+import { readResultDocument, type ResultParts } from './result-reader.ts';
 import type { DueDelivery, ResultSink, Results } from './results.ts';
 
 /** Later than any time that is ever due. */
 const never = 9_000_000_000_000_000;
+
+/** Whatever its version: what cannot be read cannot be tried again. */
+const refuse = statementOf<{ requestId: number; sink: string; error: string; nowMs: number }, never>(
+  `UPDATE deliveries SET last_error = :error, given_up_at_ms = :nowMs, acknowledged_at_ms = NULL, due_at_ms = ${never}
+   WHERE request_id = :requestId AND sink = :sink`,
+);
 
 /** The new version of a request, and its source. */
 interface NewVersion {
@@ -15,13 +22,13 @@ interface NewVersion {
 export class SqliteResults implements Results {
   readonly #database: Sqlite;
   readonly #sinks: readonly ResultSink[];
-  readonly #sandbox: boolean;
+  readonly #parts: ResultParts;
   readonly #statements;
 
-  constructor(database: Sqlite, options: { sinks: readonly ResultSink[]; sandbox: boolean }) {
+  constructor(database: Sqlite, { sinks, ...parts }: ResultParts & { sinks: readonly ResultSink[] }) {
     this.#database = database;
-    this.#sinks = options.sinks;
-    this.#sandbox = options.sandbox;
+    this.#sinks = sinks;
+    this.#parts = parts;
     this.#statements = {
       touch: database.prepare<[number, number], NewVersion>(
         'UPDATE requests SET version = version + 1, updated_at_ms = ? WHERE id = ? RETURNING version, source',
@@ -96,12 +103,24 @@ export class SqliteResults implements Results {
   }
 
   async dueDeliveries(sink: string, nowMs: number, limit: number): Promise<readonly DueDelivery[]> {
-    return this.#statements.dueNow.all(sink, nowMs, limit).map((due) => {
-      const result = readResultDocument(this.#database, due.requestId, this.#sandbox);
+    return this.#statements.dueNow.all(sink, nowMs, limit).flatMap((due) => {
+      const result = this.#readableResult(due.requestId, sink, nowMs);
+      if (result === null) return [];
       const { source, order_id: orderId } = result.document;
       const sharesName = this.#statements.sharesName.get({ id: due.requestId, source, orderId }) !== undefined;
       return { ...due, ...result, sharesName };
     });
+  }
+
+  /** Null, and flagged, when its units cannot be opened: that must not stop the results of other orders. */
+  #readableResult(requestId: number, sink: string, nowMs: number): ReturnType<typeof readResultDocument> | null {
+    try {
+      return readResultDocument(this.#database, requestId, this.#parts);
+    } catch (error) {
+      if (!hasCode(error, 'SEALED_UNREADABLE')) throw error;
+      inTransaction(this.#database, () => refuse(this.#database).run({ requestId, sink, error: error.message, nowMs }));
+      return null;
+    }
   }
 
   async nextDeliveryAt(sink: string): Promise<number | null> {

@@ -63,6 +63,8 @@ function configure(database: Sqlite): void {
   database.pragma('fullfsync = ON');
   database.pragma('foreign_keys = ON');
   database.pragma('trusted_schema = OFF');
+  // What is deleted or replaced may be a delivered code: its bytes are overwritten.
+  database.pragma('secure_delete = ON');
   database.pragma('journal_size_limit = 67108864');
   database.pragma('cache_size = -8192');
   // 16 MB. With the default of 4 MB, nearly every commit of a long order file pays for a checkpoint.

@@ -35,7 +35,9 @@ export interface EntryRow extends ReferencedPurchase {
   readonly status: string | null;
   readonly cost: string | null;
   readonly charged_currency: string | null;
+  /** See `SealedUnits`. */
   readonly units: string | null;
+  readonly unit_count: number;
   readonly outcome_row: string | null;
   readonly error_code: string | null;
   readonly error_message: string | null;
@@ -63,7 +65,8 @@ export function recoveryStageNumber(stage: RecoveryStage): number {
   return recoveryStages.indexOf(stage);
 }
 
-export function entryFrom(row: EntryRow, knownLimit: number | null = null): Entry {
+/** @param units those that are stored with it, opened */
+export function entryFrom(row: EntryRow, units: readonly Unit[], knownLimit: number | null = null): Entry {
   return {
     ...purchaseOf(row),
     id: row.id,
@@ -85,7 +88,7 @@ export function entryFrom(row: EntryRow, knownLimit: number | null = null): Entr
     firstSentAtMs: row.first_sent_at_ms,
     keyName: row.key_name,
     orderNumber: row.order_number,
-    units: unitsFrom(row.units),
+    units,
     outcomeRow: row.outcome_row,
     errorCode: row.error_code,
     errorMessage: row.error_message,
@@ -95,12 +98,6 @@ export function entryFrom(row: EntryRow, knownLimit: number | null = null): Entr
 }
 
 // JSON columns are written by this program alone, so their shape is that of the code which wrote them.
-
-export function unitsFrom(text: string | null): readonly Unit[] {
-  if (text === null) return [];
-  const units: Unit[] = JSON.parse(text);
-  return units;
-}
 
 export function rulesFrom(text: string): OrderRules {
   const rules: OrderRules = JSON.parse(text);

@@ -11,7 +11,8 @@ import { missingUnits } from '../../core/result/missing-units.ts';
 import type { SqliteResults } from '../results/sqlite-results.ts';
 import { indexUnits } from '../search/record-words.ts';
 import { longestText, type Sqlite } from '../sqlite/database.ts';
-import { recoveryStageNumber, unitsFrom, type EntryRow } from '../sqlite/rows.ts';
+import type { SealedUnits } from '../sealing/sealed-units.ts';
+import { recoveryStageNumber, type EntryRow } from '../sqlite/rows.ts';
 import { rememberEsim } from './esim-origins.ts';
 import type { Replacements } from './replacements.ts';
 import type { AttemptClose } from './submission.ts';
@@ -37,6 +38,10 @@ function wasOrderRefused(row: EntryRow): boolean {
   return outcome !== null && decisionTable[outcome][column].verdict === 'wait';
 }
 
+/** New units take the place of those before; none leave them as they are. */
+const setUnits = `units = coalesce(:units, units), unit_count = coalesce(:unitCount, unit_count),
+         sealed_by = CASE WHEN :units IS NULL THEN sealed_by ELSE :sealedBy END`;
+
 /** Changes of the state of one entry, each conditional on the state that was read. */
 function stateStatements(database: Sqlite) {
   return {
@@ -53,7 +58,7 @@ function stateStatements(database: Sqlite) {
          review_reason = :reviewReason,
          order_number = coalesce(:orderNumber, order_number), status = coalesce(:status, status),
          cost = coalesce(:cost, cost), charged_currency = coalesce(:chargedCurrency, charged_currency),
-         units = coalesce(:units, units), updated_at_ms = :nowMs,
+         ${setUnits}, updated_at_ms = :nowMs,
          settled_at_ms = CASE WHEN :final = 1 THEN :nowMs ELSE settled_at_ms END
        WHERE id = :id AND state = :from`,
     ),
@@ -62,7 +67,7 @@ function stateStatements(database: Sqlite) {
          settlement_delay_end_ms = :settlementDelayEndMs, review_reason = :reviewReason,
          settlement_delay_end_mono = CASE WHEN :settlementDelayEndMs IS NULL THEN NULL ELSE settlement_delay_end_mono END, held_from = :heldFrom,
          held_by = NULL,
-         order_number = coalesce(order_number, :orderNumber), units = coalesce(:units, units), units_missing = :unitsMissing,
+         order_number = coalesce(order_number, :orderNumber), ${setUnits}, units_missing = :unitsMissing,
          resolved_by = coalesce(:resolvedBy, resolved_by), tries = CASE WHEN :restartsSchedule = 1 THEN 0 ELSE tries END, absences = 0,
          error_code = CASE WHEN :keepError = 1 THEN error_code ELSE :errorCode END,
          error_message = CASE WHEN :keepError = 1 THEN error_message ELSE :errorMessage END,
@@ -98,9 +103,9 @@ function stateStatements(database: Sqlite) {
 }
 
 /** How many units nobody has of what a person found to be bought. */
-function unitsMissingOf(row: EntryRow, { state, orderNumber, units }: OperatorMove): number {
+function unitsMissingOf(row: EntryRow, { state, orderNumber, units }: OperatorMove, sealed: SealedUnits): number {
   if (state !== 'fulfilled') return 0;
-  return missingUnits({ ...row, orderNumber: row.order_number ?? orderNumber }, units ?? unitsFrom(row.units));
+  return missingUnits({ ...row, orderNumber: row.order_number ?? orderNumber }, units ?? sealed.of(row));
 }
 
 /** What the state of a shop's order holds and releases. */
@@ -125,10 +130,15 @@ export class EntryChanges {
   readonly #database: Sqlite;
   readonly #results: SqliteResults;
   readonly #replacements: Replacements;
+  readonly #units: SealedUnits;
   readonly #statements;
 
-  constructor(database: Sqlite, replacements: Replacements, results: SqliteResults) {
+  constructor(
+    database: Sqlite,
+    { replacements, results, units }: { replacements: Replacements; results: SqliteResults; units: SealedUnits },
+  ) {
     this.#database = database;
+    this.#units = units;
     this.#replacements = replacements;
     this.#results = results;
     this.#statements = {
@@ -152,7 +162,7 @@ export class EntryChanges {
     const { nowMs, nowMono, bootId } = change.now;
     const { state, answer, error, settlementDelayMs } = settlement;
     assert(expected.includes(row.state), `${row.reference} is in ${expected.join(' or ')}, found ${row.state}`);
-    const delivered = withDelivered(answer?.units ?? [], unitsFrom(row.units));
+    const delivered = withDelivered(answer?.units ?? [], this.#units.known(row));
     const units = delivered.slice(0, keptUnits(row.quantity));
     this.#change(
       row,
@@ -179,7 +189,7 @@ export class EntryChanges {
         status: answer?.status ?? null,
         cost: answer?.cost ?? null,
         chargedCurrency: answer?.currency ?? null,
-        units: units.length === 0 ? null : JSON.stringify(units),
+        ...this.#units.toStore(row.reference, units),
         nowMs,
         final: isFinal(state) ? 1 : 0,
       },
@@ -209,8 +219,8 @@ export class EntryChanges {
         reviewReason: move.reviewReason,
         heldFrom: move.heldFrom,
         orderNumber: move.orderNumber,
-        units: units === null || units.length === 0 ? null : JSON.stringify(units),
-        unitsMissing: unitsMissingOf(row, move),
+        ...this.#units.toStore(row.reference, units ?? []),
+        unitsMissing: unitsMissingOf(row, move, this.#units),
         resolvedBy: move.resolvedBy,
         restartsSchedule: move.restartsSchedule ? 1 : 0,
         keepError: error === 'keep' ? 1 : 0,

@@ -3,6 +3,7 @@ import { mayStart } from '../../core/scopes/exposure.ts';
 import { scopesJudged } from '../../core/scopes/judge-call.ts';
 import { scopesOf, type EntryScopes } from '../../core/scopes/scope.ts';
 import { assert } from '../../core/order-sync-error.ts';
+import type { SealedUnits } from '../sealing/sealed-units.ts';
 import type { Rechecks } from '../storefronts/rechecks.ts';
 import type { ShopHolds } from '../storefronts/shop-holds.ts';
 import { inTransaction, longestText, type Sqlite } from '../sqlite/database.ts';
@@ -65,6 +66,7 @@ export class SqliteSubmission implements Submission {
   readonly #costs: ProductCosts;
   readonly #shopHolds: ShopHolds;
   readonly #rechecks: Rechecks;
+  readonly #units: SealedUnits;
   readonly #statements;
 
   constructor(
@@ -79,11 +81,13 @@ export class SqliteSubmission implements Submission {
       canary: ConnectorCanary;
       shopHolds: ShopHolds;
       rechecks: Rechecks;
+      units: SealedUnits;
     },
   ) {
     this.#database = database;
     this.#shopHolds = parts.shopHolds;
     this.#rechecks = parts.rechecks;
+    this.#units = parts.units;
     this.budget = parts.budget;
     this.pauses = parts.pauses;
     this.lookups = new SqliteLookupProofs(database);
@@ -131,7 +135,8 @@ export class SqliteSubmission implements Submission {
       const isSend = claim.step === 'send';
       const row = isSend ? this.#nextToSend(claim, paused) : this.#due.toLookUp(claim.nowMs);
       if (row === null) return null;
-      const request = isSend ? requestOf(row, claim) : null;
+      const entry = this.#entryOf(row);
+      const request = isSend ? requestOf(row, entry, claim) : null;
       if (request instanceof Error) {
         // An entry whose request cannot be rendered is never sent, and must not stop the others.
         this.#entries.flagForReview(row, `its request could not be rendered: ${request.message}`, claim.nowMs);
@@ -143,7 +148,6 @@ export class SqliteSubmission implements Submission {
       const attemptId = Number(inserted.lastInsertRowid);
       if (request !== null) this.#startSending(row, request, claim);
       this.budget.takeForAttempt({ keyName, attemptId, spends: isSend, takenMono: nowMono, bootId });
-      const entry = this.#entryOf(row);
       const isReplacement = entry.recoveryStage === 'replacement';
       return {
         attemptId,
@@ -227,7 +231,7 @@ export class SqliteSubmission implements Submission {
     const { nowMs } = claim;
     for (const row of this.#due.toSendAgain(nowMs)) {
       const isPaused = isSendPaused(scopesOf(row), paused);
-      const verdict = claim.judgeResend(entryFrom(row), originOf(this.#database, row), isPaused);
+      const verdict = claim.judgeResend(this.#entryOf(row), originOf(this.#database, row), isPaused);
       if (verdict.step === 'send' && !this.#isHeldByShop(row, claim)) return row;
       if (verdict.step === 'lookup') this.#entries.lookUpNext(row, nowMs);
       else if (verdict.step === 'review') this.#entries.flagForReview(row, verdict.reason, nowMs);
@@ -284,7 +288,8 @@ export class SqliteSubmission implements Submission {
   }
 
   #entryOf(row: EntryRow): Entry {
-    return entryFrom(row, row.variant === null ? null : (this.#statements.knownLimit.get(row.variant) ?? null));
+    const knownLimit = row.variant === null ? null : (this.#statements.knownLimit.get(row.variant) ?? null);
+    return entryFrom(row, this.#units.known(row), knownLimit);
   }
 
   async closeAttempt(close: AttemptClose): Promise<{ pausesChanged: boolean }> {
@@ -387,12 +392,12 @@ export class SqliteSubmission implements Submission {
 }
 
 /** A request that was sent once is sent again to the byte; only that of an entry that was never sent is rendered. */
-function requestOf(row: EntryRow, claim: AttemptClaim): RenderedRequest | Error {
+function requestOf(row: EntryRow, entry: Entry, claim: AttemptClaim): RenderedRequest | Error {
   if (row.request_method !== null && row.request_path !== null) {
     return { method: row.request_method, path: row.request_path, body: row.request_body };
   }
   try {
-    return claim.render(entryFrom(row));
+    return claim.render(entry);
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));
   }

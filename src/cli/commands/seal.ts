@@ -1,0 +1,92 @@
+import { randomBytes } from 'node:crypto';
+import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
+import type { Command } from 'commander';
+import type { Config } from '../../config/config.ts';
+import { OrderSyncError } from '../../core/order-sync-error.ts';
+import { sealKeyBytes } from '../../core/sealing/seal-keys.ts';
+import type { SealUsage } from '../../store/sealing/seal-usage.ts';
+import { addAnswerOptions, configFrom, withReader, type ConfigOptions } from '../config-options.ts';
+import type { CliContext } from '../context.ts';
+import { renderTable, writeAnswer } from '../output.ts';
+
+export function addSeal(program: Command, context: CliContext): void {
+  const seal = program.command('seal').description('the keys that seal delivered codes in the database');
+  seal
+    .command('new-key')
+    .description('make a sealing key in a new file that only its owner can read')
+    .argument('<file>', 'the file to make; an existing one is never replaced')
+    .action((file: string) => {
+      writeNewKey(file);
+      context.stdout.write(`made ${file}\n`);
+      context.stderr.write(
+        `Keep a copy of ${file} outside the data volume: without it, the codes that it seals are lost. Then put it first into seal.keys, with a new id, and restart the worker.\n`,
+      );
+    });
+  const status = seal.command('status').description('show which keys sealed the codes in the database');
+  addAnswerOptions(status).action((options: ConfigOptions) => {
+    const report = reportOf(
+      configFrom(options).config,
+      withReader(options, (reader) => reader.sealUsage()),
+    );
+    writeAnswer(context.stdout, options.json, report, statusText(report));
+  });
+}
+
+function writeNewKey(path: string): void {
+  try {
+    const file = openSync(path, 'wx', 0o600);
+    try {
+      writeSync(file, `${randomBytes(sealKeyBytes).toString('base64')}\n`);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+  } catch (cause) {
+    const exists = cause instanceof Error && 'code' in cause && cause.code === 'EEXIST';
+    throw new OrderSyncError('REFUSED', `${path} ${exists ? 'exists already' : 'cannot be written'}`, {
+      hint: exists
+        ? 'name another file: a key that has sealed anything must never be replaced'
+        : 'make its folder, and make it writable for this user',
+      cause,
+    });
+  }
+}
+
+interface SealReport {
+  /** The id of the key that seals; null: codes are stored in clear. */
+  readonly seals_with: string | null;
+  readonly in_clear: number;
+  readonly keys: readonly { readonly id: string; readonly configured: boolean; readonly entries: number }[];
+}
+
+function reportOf({ seal }: Config, usage: readonly SealUsage[]): SealReport {
+  const ids = seal.keys.map(({ id }) => id);
+  const used = usage.flatMap(({ key }) => key ?? []);
+  const countOf = (key: string | null): number => usage.find((it) => it.key === key)?.entries ?? 0;
+  const keys = [...new Set([...ids, ...used])].map((id) => ({
+    id,
+    configured: ids.includes(id),
+    entries: countOf(id),
+  }));
+  return { seals_with: ids[0] ?? null, in_clear: countOf(null), keys };
+}
+
+function statusText({ seals_with: first, in_clear: inClear, keys }: SealReport): string {
+  const rows = keys.map(({ id, configured, entries }) => [
+    id,
+    String(entries),
+    meaningOf(id, configured, entries, first),
+  ]);
+  const clear =
+    inClear === 0
+      ? []
+      : [['(in clear)', String(inClear), first === null ? 'there is no sealing key' : 'sealed by the running worker']];
+  const table = renderTable(['KEY', 'ENTRIES', ''], [...rows, ...clear]);
+  return first === null ? `Codes are stored in clear: there is no sealing key. See docs/sealing.md\n${table}` : table;
+}
+
+function meaningOf(id: string, isConfigured: boolean, entries: number, first: string | null): string {
+  if (!isConfigured) return 'missing in seal.keys: the worker does not start without it';
+  if (id === first) return 'seals';
+  return entries === 0 ? 'not used any more: it may leave seal.keys' : 'opens';
+}

@@ -1,0 +1,74 @@
+import { randomBytes } from 'node:crypto';
+import type { Unit } from '../../core/decision/order-answer.ts';
+import { isSealed, nonceBytes, type SealKeys, type SealedPlace } from '../../core/sealing/seal-keys.ts';
+import { hasCode } from '../../core/order-sync-error.ts';
+
+/** An entry with its units as they are stored. */
+interface StoredUnits {
+  readonly reference: string;
+  readonly units: string | null;
+}
+
+const placeOf = (reference: string): SealedPlace => ({ reference, place: 'entries.units' });
+
+/**
+ * The column `entries.units`: everything that reads or writes it comes here. Without a sealing key it is JSON; what was
+ * written before the first key stays readable.
+ */
+export class SealedUnits {
+  readonly #keys: SealKeys;
+
+  constructor(keys: SealKeys) {
+    this.#keys = keys;
+  }
+
+  /** The id of the key that seals; null: units are stored in clear. */
+  get sealsWith(): string | null {
+    return this.#keys.sealsWith;
+  }
+
+  /** What is stored of the units of an entry; null for no units. */
+  toStore(
+    reference: string,
+    units: readonly Unit[],
+  ): { units: string | null; unitCount: number | null; sealedBy: string | null } {
+    if (units.length === 0) return { units: null, unitCount: null, sealedBy: null };
+    const text = this.#seal(reference, JSON.stringify(units));
+    return { units: text, unitCount: units.length, sealedBy: this.sealsWith };
+  }
+
+  /** @throws OrderSyncError SEAL_KEY_MISSING, SEALED_UNREADABLE */
+  of(row: StoredUnits): readonly Unit[] {
+    if (row.units === null) return [];
+    // Written by this program alone, so its shape is that of the code which wrote it.
+    const units: Unit[] = JSON.parse(this.#open(row.reference, row.units));
+    return units;
+  }
+
+  /**
+   * The units of an entry that can still change. Damaged ones count as not known: the next answer of the API brings them
+   * again, and one damaged row does not stop the others.
+   */
+  known(row: StoredUnits): readonly Unit[] {
+    try {
+      return this.of(row);
+    } catch (error) {
+      if (hasCode(error, 'SEALED_UNREADABLE')) return [];
+      throw error;
+    }
+  }
+
+  /** The same units, sealed with the first key. */
+  sealAgain({ reference, units }: { reference: string; units: string }): string {
+    return this.#seal(reference, this.#open(reference, units));
+  }
+
+  #seal(reference: string, text: string): string {
+    if (this.#keys.sealsWith === null) return text;
+    return this.#keys.seal(text, placeOf(reference), randomBytes(nonceBytes));
+  }
+
+  #open(reference: string, stored: string): string {
+    return isSealed(stored) ? this.#keys.open(stored, placeOf(reference)) : stored;
+  }
+}

@@ -54,11 +54,14 @@ const latencySchema = z.strictObject({
 
 const referencesSchema = z.strictObject({
   max_length: z.int().min(1).max(64).default(64),
-  /** The answer to a repeat in the same family: the stored first answer, or the order in its current state. */
-  replay: z.enum(['stored', 'current']).default('stored'),
+  /** The answer to a repeat in the same family: the order in its current state, or the stored first answer. */
+  replay: z.enum(['current', 'stored']).default('current'),
   /** The answer to a repeat with a different body: the existing order, or 422. */
   different_body: z.enum(['replay', 'refuse']).default('replay'),
-  /** After a 4xx about the order, the reference is free again, or it gets the same answer for ever. */
+  /**
+   * After a 4xx about the order, the reference is free again, or it gets the same answer for ever. Only what a check after
+   * `reference` refuses is remembered.
+   */
   after_refusal: z.enum(['free', 'remembered']).default('free'),
 });
 

@@ -63,6 +63,17 @@ describe('access to the API', () => {
     expect(messageOf(reply)).toContain('Content-Type: application/json');
   });
 
+  it('a body with a content encoding is 422 invalid_request, also when it is not compressed', async () => {
+    const sandbox = await startSandbox();
+    const caller = callerOf(sandbox);
+    for (const encoding of ['gzip', 'br']) {
+      const reply = await caller.post('/orders', giftCard('a'), { 'content-encoding': encoding });
+      expect(refusalOf(reply)).toBe('422 invalid_request');
+      expect(messageOf(reply)).toContain('without "Content-Encoding"');
+    }
+    expect((await caller.post('/orders', giftCard('a'), { 'content-encoding': 'identity' })).status).toBe(201);
+  });
+
   it('an error body has exactly a code and a message in both families, and a success has no error', async () => {
     const caller = callerOf(await startSandbox());
     // refusalOf throws on any other shape.

@@ -1,7 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { luhnDigit } from '../../src/sandbox/orders/esims.ts';
 import { cancelAnswer, esimOrderAnswer, esimUnit, topupsAnswer } from '../../src/sandbox/http/wire.ts';
-import { balanceOf, buyEsim, callerOf, esim, messageOf, refusalOf, startSandbox } from './running-sandbox.ts';
+import {
+  balanceOf,
+  buyEsim,
+  callerOf,
+  esim,
+  messageOf,
+  operatorOf,
+  refusalOf,
+  startSandbox,
+} from './running-sandbox.ts';
 
 const dayMs = 86_400_000;
 
@@ -91,6 +100,57 @@ describe('the life of an eSIM', () => {
       expect(refusalOf(reply)).toBe('409 not_cancellable');
       expect(messageOf(reply)).toMatch(why);
     }
+  });
+
+  it('nothing makes a cancelled or an expired eSIM valid again, also not the operator', async () => {
+    const sandbox = await startSandbox();
+    const caller = callerOf(sandbox);
+    const operator = operatorOf(sandbox);
+    const [cancelled, expired] = [await buyEsim(caller, 'c'), await buyEsim(caller, 'x')];
+    await caller.post(`/esim/esims/${cancelled}/cancel`);
+    await operator.post(`/esims/${expired}`, { event: 'expire' });
+    for (const [iccid, state, events] of [
+      [cancelled, 'cancelled', ['install', 'expire']],
+      [expired, 'expired', ['install']],
+    ] as const) {
+      const before = (await caller.get(`/esim/esims/${iccid}`)).json;
+      expect(before).toMatchObject({ state, installed: false });
+      for (const event of events) {
+        const reply = await operator.post(`/esims/${iccid}`, { event });
+        expect([reply.status, messageOf(reply)]).toEqual([
+          422,
+          `event: the eSIM ${iccid} is ${state}, which is final, so "${event}" cannot happen to it`,
+        ]);
+      }
+      expect((await caller.get(`/esim/esims/${iccid}`)).json).toEqual(before);
+    }
+  });
+
+  it('a cancelled eSIM has its list of top-up plans, and no top-up of it is accepted', async () => {
+    const caller = callerOf(await startSandbox());
+    const iccid = await buyEsim(caller, 'c');
+    const before = await caller.get(`/esim/esims/${iccid}/topups`);
+    await caller.post(`/esim/esims/${iccid}/cancel`);
+    const { topups } = topupsAnswer.parse((await caller.get(`/esim/esims/${iccid}/topups`)).json);
+    expect(topups).toEqual(topupsAnswer.parse(before.json).topups);
+    const topup = { reference: 't', plan: topups[0]?.plan, currency: 'USD' };
+    expect(refusalOf(await caller.post(`/esim/esims/${iccid}/topups`, topup))).toBe('422 topup_not_allowed');
+  });
+
+  it('a refund by the operator cancels an installed eSIM, and leaves the eSIM of a top-up as it is', async () => {
+    const sandbox = await startSandbox();
+    const caller = callerOf(sandbox);
+    const operator = operatorOf(sandbox);
+    const iccid = await buyEsim(caller, 'e');
+    await operator.post(`/esims/${iccid}`, { event: 'install' });
+    const topup = { reference: 't', plan: 'es-1gb-7d', currency: 'USD' };
+    const { number } = esimOrderAnswer.parse((await caller.post(`/esim/esims/${iccid}/topups`, topup)).json);
+    expect((await operator.post(`/orders/${number}/refund`)).status).toBe(200);
+    expect((await caller.get('/esim/orders/t')).json).toMatchObject({ status: 'refunded' });
+    expect((await caller.get(`/esim/esims/${iccid}`)).json).toMatchObject({ state: 'topped_up' });
+    const bought = esimOrderAnswer.parse((await caller.get('/esim/orders/e')).json);
+    expect((await operator.post(`/orders/${bought.number}/refund`)).status).toBe(200);
+    expect((await caller.get(`/esim/esims/${iccid}`)).json).toMatchObject({ state: 'cancelled', installed: true });
   });
 
   it('an eSIM cannot be cancelled while its state cannot be checked, and can be cancelled afterwards', async () => {

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { checkNames } from '../../src/sandbox/orders/check-order.ts';
+import { giftCardOrderAnswer } from '../../src/sandbox/http/wire.ts';
 import { buyEsim, callerOf, esim, giftCard, refusalOf, startSandbox } from './running-sandbox.ts';
 
 describe('a reference identifies one order', () => {
-  it('a repeat in the same family replays the first answer word for word and buys nothing', async () => {
+  it('a repeat in the same family gets the same answer as long as nothing has changed, and buys nothing', async () => {
     const sandbox = await startSandbox();
     const caller = callerOf(sandbox);
     const iccid = await buyEsim(caller, 'e1');
@@ -68,15 +69,32 @@ describe('a reference identifies one order', () => {
     );
   });
 
-  it('a repeat gets the order in its current state when the config says so', async () => {
-    const sandbox = await startSandbox({
-      references: { replay: 'current' },
-      fulfilment: { mode: 'delayed', delay_ms: [1_000, 1_000] },
-    });
+  it('a repeat gets the order in its current state, or the first answer when the config says so', async () => {
+    const fulfilment = { mode: 'delayed', delay_ms: [1_000, 1_000] } as { mode: 'delayed'; delay_ms: [number, number] };
+    for (const [replay, afterDelivery, afterRefund] of [
+      ['current', { status: 'completed' }, { status: 'refunded', codes: [] }],
+      ['stored', { status: 'pending' }, { status: 'pending' }],
+    ] as const) {
+      const sandbox = await startSandbox({ fulfilment, ...(replay === 'stored' ? { references: { replay } } : {}) });
+      const caller = callerOf(sandbox);
+      const first = await caller.post('/orders', giftCard('r'));
+      expect(first.json).toMatchObject({ status: 'pending', codes: [] });
+      await sandbox.operate((operator) => operator.advanceClock(1_000));
+      expect((await caller.post('/orders', giftCard('r'))).json).toMatchObject(afterDelivery);
+      const { number } = giftCardOrderAnswer.parse(first.json);
+      await sandbox.operate((operator) => operator.refundOrder(number));
+      expect((await caller.post('/orders', giftCard('r'))).json).toMatchObject(afterRefund);
+    }
+  });
+
+  it('with the check of the reference last, no refusal is remembered', async () => {
+    const late = [...checkNames.filter((name) => name !== 'reference'), 'reference' as const];
+    const sandbox = await startSandbox({ checks: late, references: { after_refusal: 'remembered' } });
     const caller = callerOf(sandbox);
-    expect((await caller.post('/orders', giftCard('r'))).json).toMatchObject({ status: 'pending' });
-    await sandbox.operate((operator) => operator.advanceClock(1_000));
-    expect((await caller.post('/orders', giftCard('r'))).json).toMatchObject({ status: 'completed' });
+    expect(refusalOf(await caller.post('/orders', giftCard('r', { variant: 'test-out-of-stock' })))).toBe(
+      '409 out_of_stock',
+    );
+    expect((await caller.post('/orders', giftCard('r'))).status).toBe(201);
   });
 
   it('with the check of the reference last, a repeat meets the check of the balance first', async () => {

@@ -5,6 +5,7 @@ import { sandboxConfigSchema, type SandboxSettings } from '../config.ts';
 import { emptyDatabase } from '../database.ts';
 import type { FaultSelection } from '../faults/fault-selection.ts';
 import { readLedger, type SandboxLedger } from './ledger.ts';
+import { stateOf } from '../orders/esims.ts';
 import { toMinor } from './money.ts';
 import type { RequestLog } from '../limits/request-log.ts';
 import type { SandboxState } from '../orders/sandbox-state.ts';
@@ -117,11 +118,18 @@ export class Operator {
     return changeableSchema.strip().parse(this.#parts.state.settings);
   }
 
-  /** Installs an eSIM, lets it expire, or lets the checks of its state fail. False: there is no such eSIM. */
+  /**
+   * Installs an eSIM, lets it expire, or lets the checks of its state fail. False: there is no such eSIM. Throws when its
+   * state is final: a cancelled eSIM is refunded, and an expired one must not become valid again.
+   */
   esimEvent(iccid: string, { event, times }: z.output<typeof esimEventSchema>): boolean {
     const { state, clock } = this.#parts;
     const esim = state.esims.find(iccid);
     if (esim === undefined) return false;
+    const current = stateOf(esim, clock.now());
+    if (event !== 'fail_state_checks' && (current === 'cancelled' || (current === 'expired' && event === 'install'))) {
+      throw new Error(`event: the eSIM ${iccid} is ${current}, which is final, so "${event}" cannot happen to it`);
+    }
     if (event === 'install') state.esims.install(esim, clock.now());
     else if (event === 'expire') state.esims.expire(esim, clock.now());
     else state.esims.setUnchecked(esim, times);

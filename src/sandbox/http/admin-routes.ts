@@ -58,7 +58,7 @@ export function adminRoutes(operator: Operator, committer: Committer, token: str
         if (result === false) return problem(context, 404, 'not_found', 'There is no such thing in this sandbox.');
         return context.json(result === undefined || result === true ? { ok: true } : result);
       } catch (error) {
-        const message = error instanceof z.ZodError ? z.prettifyError(error) : String(error);
+        const message = error instanceof z.ZodError ? z.prettifyError(error) : messageOf(error);
         return problem(context, 422, 'invalid_request', message);
       }
     });
@@ -91,6 +91,10 @@ function operatorsOnly(token: string | undefined): MiddlewareHandler<Web> {
 function isLoopback(address: string): boolean {
   const canonical = canonicalAddress(address);
   return canonical === '::1' || canonical.startsWith('127.');
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function problem(context: Context<Web>, status: 403 | 404 | 422, code: string, message: string): Response {

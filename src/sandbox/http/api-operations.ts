@@ -280,7 +280,7 @@ function complete(entry: OperationEntry): ApiOperation {
     tag: operation === 'balances' ? 'Account' : family,
     parameters: [...parameters, ...(entry.query ?? [])],
     successes: purchase
-      ? { 201: 'Bought.', 200: 'The reference was used before: the answer of that order.' }
+      ? { 201: 'Bought.', 200: 'The reference was used before: that order in its current state.' }
       : { 200: entry.success ?? '' },
     errors: [
       ...callErrors,

@@ -24,6 +24,9 @@ export async function readJsonBody(incoming: IncomingMessage, maxBytes: number):
   if (!/^application\/json\s*(;|$)/i.test(incoming.headers['content-type'] ?? '')) {
     return { problem: 'The body must be JSON: send "Content-Type: application/json".' };
   }
+  if ((incoming.headers['content-encoding'] ?? 'identity') !== 'identity') {
+    return { problem: 'A compressed body is not read: send it without "Content-Encoding".' };
+  }
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(pieces));
     return { json: JSON.parse(text) as unknown };

@@ -1,27 +1,52 @@
 import { mkdirSync } from 'node:fs';
+import type { Config } from '../config/config.ts';
 import { CallbackSink } from '../results/callback-sink.ts';
 import { CustomerTexts } from '../results/customer/customer-texts.ts';
 import { type Sink, WriteBack } from '../results/delivery-loop.ts';
 import { FolderSink } from '../results/folder-sink.ts';
 import type { CallbackSettings } from '../results/settings.ts';
+import type { ShopConnections } from '../storefronts/shop-connections.ts';
+import { ShopWriteBack, writeBackName } from '../storefronts/write-back/shop-write-back.ts';
 import type { Store } from '../store/store.ts';
+import { writtenShops } from './result-sinks.ts';
 import type { CurrentConfig, WorkerDeps } from './worker-deps.ts';
 
+/** The delivery of results, and what makes its sinks anew for another configuration. */
+export interface BuiltResults {
+  readonly results: WriteBack;
+  readonly sinksOf: (config: Config) => readonly Sink[];
+}
+
 /**
- * Builds the write-back of results and creates its folder.
+ * Builds the delivery of results and creates their folder.
  * @throws OrderSyncError CONFIG_INVALID when a template of the text for customers cannot be used
  */
-export function buildResults(deps: WorkerDeps, store: Store, current: CurrentConfig): WriteBack {
+export function buildResults(
+  deps: WorkerDeps,
+  store: Store,
+  current: CurrentConfig,
+  connections: ShopConnections,
+): BuiltResults {
   const { config, clock, version } = deps;
   const { folder, callback, customer } = config.results;
+  const { retryTimeScale } = config.submit;
   const logger = deps.logger.child({ component: 'results' });
   const texts = customer === null ? null : new CustomerTexts(customer, logger);
   mkdirSync(folder, { recursive: true, mode: 0o750 });
-  const sinks: Sink[] = [new FolderSink(folder)];
+  const fixed: Sink[] = [new FolderSink(folder)];
   if (callback !== null) {
     // A reload can change the address and the secret of the callback. It cannot add or remove the callback.
     const receiver = (): CallbackSettings => current.config.results.callback ?? callback;
-    sinks.push(new CallbackSink({ receiver, clock, version, retryTimeScale: config.submit.retryTimeScale }));
+    fixed.push(new CallbackSink({ receiver, clock, version, retryTimeScale }));
   }
-  return new WriteBack({ store, clock, logger, texts }, sinks);
+  const sinksOf = ({ intake }: Config): readonly Sink[] => [
+    ...fixed,
+    ...writtenShops(intake.shops)
+      .map(writeBackName)
+      .map((name) => {
+        const shop = () => current.config.intake.shops.find((other) => writeBackName(other) === name) ?? null;
+        return new ShopWriteBack(name, { shop, connections, clock, logger, retryTimeScale });
+      }),
+  ];
+  return { results: new WriteBack({ store, clock, logger, texts }, sinksOf(config)), sinksOf };
 }

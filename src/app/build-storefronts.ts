@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts';
 import { assert } from '../core/order-sync-error.ts';
 import { ReadBack } from '../storefronts/read-back/read-back.ts';
 import type { Shop } from '../storefronts/settings.ts';
+import type { ShopConnections } from '../storefronts/shop-connections.ts';
 import { SkuRepairs } from '../storefronts/sku-repairs.ts';
 import { type ShopHandler, StorefrontIntake } from '../storefronts/storefront-intake.ts';
 import type { Store } from '../store/store.ts';
@@ -55,11 +56,12 @@ export function buildSkuRepairs(
 
 /** Builds the reading of shops through their REST APIs. It reads nothing before its `start`. */
 export function buildReadBack(
-  deps: Pick<WorkerDeps, 'config' | 'clock' | 'logger' | 'version'>,
+  deps: Pick<WorkerDeps, 'config' | 'clock' | 'logger'>,
   store: Store,
   current: CurrentStorefronts,
+  connections: ShopConnections,
 ): ReadBack {
-  const { clock, version } = deps;
+  const { clock } = deps;
   const logger = deps.logger.child({ component: 'read-back' });
   const { shops } = deps.config.intake;
   const notRead = shops.filter(({ rest }) => rest === null).length;
@@ -76,7 +78,7 @@ export function buildReadBack(
     store: store.storefronts,
     clock,
     logger,
-    version,
+    connections,
     take: async (shop, document, refunds) => await handlerOf(shop).take({ ...read, document, refunds }),
     takeDeleted: async (shop, orderId) => await handlerOf(shop).takeDeleted(orderId),
   });

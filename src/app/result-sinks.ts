@@ -1,11 +1,18 @@
 import type { Config } from '../config/config.ts';
+import type { Shop } from '../storefronts/settings.ts';
+import { writeBackName } from '../storefronts/write-back/shop-write-back.ts';
 import type { ResultSink } from '../store/results/results.ts';
 
 /** The sinks to which the outbox makes results due. `buildResults` builds what delivers to each. */
-export function resultSinks({ results }: Pick<Config, 'results'>): readonly ResultSink[] {
+export function resultSinks({ results, intake }: Pick<Config, 'results' | 'intake'>): readonly ResultSink[] {
   const everySource = { sources: null };
   return [
     { name: 'folder', ...everySource },
     ...(results.callback === null ? [] : [{ name: 'callback', ...everySource }]),
+    ...writtenShops(intake.shops).map((shop) => ({ name: writeBackName(shop), sources: [shop.source] })),
   ];
 }
+
+/** The shops into whose orders results are written. */
+export const writtenShops = (shops: readonly Shop[]): readonly Shop[] =>
+  shops.filter(({ rest, writeBack }) => rest !== null && writeBack !== null);

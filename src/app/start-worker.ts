@@ -13,6 +13,7 @@ import { ApiClock } from '../submit/api-clock.ts';
 import { ApiClockCheck } from '../submit/api-clock-check.ts';
 import { watchDatabase } from '../store/sqlite/watch-database.ts';
 import type { Store } from '../store/store.ts';
+import { ShopConnections } from '../storefronts/shop-connections.ts';
 import type { ReadBack } from '../storefronts/read-back/read-back.ts';
 import type { SkuRepairs } from '../storefronts/sku-repairs.ts';
 import type { Dispatcher } from '../submit/dispatcher.ts';
@@ -109,7 +110,8 @@ async function startParts(
   const wholesale = buildWholesaleClient(deps, apiClock);
   await life.push('wholesale client', () => wholesale.close());
 
-  const results = buildResults(deps, store, current);
+  const connections = new ShopConnections(deps);
+  const { results, sinksOf } = buildResults(deps, store, current, connections);
   await life.push('results', () => results.stop());
   await results.start();
 
@@ -139,7 +141,7 @@ async function startParts(
     webhook?.notify();
   };
   const storefronts = { intake: buildStorefronts(deps, store, deps.config, notify) };
-  readBack = buildReadBack(deps, store, storefronts);
+  readBack = buildReadBack(deps, store, storefronts, connections);
   webhook = await startWebhook(deps, store, storefronts.intake, onAccepted, readBack);
   if (webhook !== null) await pushWebhookStop(life, webhook, dispatcher);
   const parts = {
@@ -147,6 +149,7 @@ async function startParts(
     submission,
     wholesale,
     results,
+    sinksOf,
     dispatcher,
     folder,
     webhook,

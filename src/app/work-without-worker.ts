@@ -1,3 +1,4 @@
+import { ShopConnections } from '../storefronts/shop-connections.ts';
 import { shopIdentities } from '../config/shop-identities.ts';
 import { performCommand } from '../admin/perform-command.ts';
 import {
@@ -58,7 +59,7 @@ async function performCallsWithoutWorker(
   const intake = buildStorefronts(deps, store, config, () => undefined);
   const apiClock = new ApiClock(clock);
   const wholesale = buildWholesaleClient(deps, apiClock);
-  const readBack = buildReadBack(deps, store, { intake });
+  const readBack = buildReadBack(deps, store, { intake }, new ShopConnections(deps));
   try {
     const submission = await buildSubmission(deps, store, wholesale, { config });
     const { gate } = submission;

@@ -137,6 +137,7 @@ function checkShops(checked: Checked, usedSecrets: Set<string>, usedSources: Rea
       }
       sources.add(source);
       checkRest(checked, [...at, 'rest'], platform);
+      checkWriteBack(checked, at);
       // Only the body is signed: with a shared secret, a body of one shop could be sent to the address of the other.
       for (const secret of entriesOf(tree, [...at, 'secrets'])) {
         checkSecret(checked, [...secret, 'value'], problemOfText, usedSecrets);
@@ -164,6 +165,20 @@ function checkRest(
     secrets.get([...at, key].join('.')) !== undefined || valueAt(tree, [...at, key]) !== undefined;
   const problem = platform.restProblem(isSet);
   if (problem !== null) report(at, problem);
+}
+
+/** Results are written through the API of the shop, and what is written must not look like what is ordered. */
+function checkWriteBack({ tree, report }: Checked, shop: ConfigPath): void {
+  const at = [...shop, 'write_back'];
+  if (valueAt(tree, at) === undefined) return;
+  if (valueAt(tree, [...shop, 'rest']) === undefined) {
+    report(at, 'needs `rest`, which is not set: results are written through the API of the shop');
+  }
+  const iccidField = valueAt(tree, [...shop, 'iccid_field']);
+  if (valueAt(tree, [...at, 'line_meta']) === true && String(iccidField).toLowerCase() === 'code') {
+    const problem = 'writes delivered codes into the field "Code" of lines';
+    report([...at, 'line_meta'], `${problem}, which iccid_field names as the field of an eSIM: use another name there`);
+  }
 }
 
 /** The path of each entry of the list at this path. */

@@ -1,6 +1,7 @@
 import PQueue from 'p-queue';
 import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
+import type { OrderedEntries } from '../core/result/ordered-entry.ts';
 import type { ResultDocument } from '../core/result/result-document.ts';
 import { WakeUp } from '../ops/wake-up.ts';
 import type { DueDelivery } from '../store/results/results.ts';
@@ -16,8 +17,9 @@ export interface Sink {
   /**
    * The delay before the next try after this many failures in a row, in ms; null gives the delivery up and flags it for
    * review. Without this method a delivery is retried forever, at least every five minutes.
+   * @param error what the last try was rejected with
    */
-  retryDelayMs?(failures: number): number | null;
+  retryDelayMs?(failures: number, error: unknown): number | null;
   /** How long a stop waits for due deliveries, in ms. Without it, a stop waits until each was tried. */
   readonly stopGraceMs?: number;
 }
@@ -28,6 +30,10 @@ export interface Delivery {
   readonly version: number;
   /** Whether an earlier order has the same source and order id but for capital letters. */
   readonly sharesName: boolean;
+  /** What was ordered under each reference. */
+  readonly ordered: OrderedEntries;
+  /** The line that was bought in the place of another one, as a person said: its id by that of the other. */
+  readonly boughtAs: ReadonlyMap<string, string>;
   /** Aborts when the worker stops: an unfinished delivery stays due. */
   readonly signal: AbortSignal;
 }
@@ -63,6 +69,10 @@ export class DeliveryLoop {
     this.#deps = deps;
     this.#wakeUp = new WakeUp(deps.clock);
     this.#failure.promise.catch(() => undefined);
+  }
+
+  get sinkName(): string {
+    return this.#deps.sink.name;
   }
 
   /** Rejects when the end of a delivery could not be recorded. */
@@ -112,18 +122,18 @@ export class DeliveryLoop {
 
   async #deliver(delivery: DueDelivery): Promise<void> {
     const { store, sink, clock, logger, texts = null } = this.#deps;
-    const { requestId, version, sharesName, tries } = delivery;
+    const { requestId, version, sharesName, tries, ordered, boughtAs } = delivery;
     const { signal } = this.#graceOver;
     if (signal.aborted) return;
     const document = texts === null ? delivery.document : await texts.addTo(delivery.document, delivery.ordered);
     const subject = { sink: sink.name, source: document.source, order_id: document.order_id };
     try {
-      await sink.deliver(document, { version, sharesName, signal });
+      await sink.deliver(document, { version, sharesName, ordered, boughtAs, signal });
     } catch (error) {
       // Aborted by the stop of the worker: the delivery is due again at the next start.
       if (signal.aborted) return;
       const message = error instanceof Error ? error.message : String(error);
-      const delayMs = retryDelayMs(sink, tries);
+      const delayMs = retryDelayMs(sink, tries, error);
       const failed = { requestId, sink: sink.name, version, error: message };
       if (delayMs === null) {
         await store.results.giveUpDelivery({ ...failed, nowMs: clock.wallMs() });
@@ -141,24 +151,35 @@ export class DeliveryLoop {
   }
 }
 
-function retryDelayMs(sink: Sink, failuresBefore: number): number | null {
-  if (sink.retryDelayMs !== undefined) return sink.retryDelayMs(failuresBefore + 1);
+function retryDelayMs(sink: Sink, failuresBefore: number, error: unknown): number | null {
+  if (sink.retryDelayMs !== undefined) return sink.retryDelayMs(failuresBefore + 1, error);
   return Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(failuresBefore, 10));
 }
 
 /** Delivers results to every sink. Each has a loop of its own: a failing sink does not delay another. */
 export class WriteBack {
   readonly #deps: DeliveryDeps;
-  readonly #loops: readonly DeliveryLoop[];
+  #loops: readonly DeliveryLoop[];
+  #stopped = false;
+  /** Loops whose sink was removed, until they have stopped. */
+  readonly #ending = new Set<Promise<void>>();
+  readonly #failure = Promise.withResolvers<never>();
 
   constructor(deps: DeliveryDeps, sinks: readonly Sink[]) {
     this.#deps = deps;
-    this.#loops = sinks.map((sink) => new DeliveryLoop({ ...deps, sink }));
+    this.#loops = sinks.map((sink) => this.#loopOf(sink));
+    this.#failure.promise.catch(() => undefined);
+  }
+
+  #loopOf(sink: Sink): DeliveryLoop {
+    const loop = new DeliveryLoop({ ...this.#deps, sink });
+    loop.failed.catch((error: unknown) => this.#failure.reject(error));
+    return loop;
   }
 
   /** Rejects when the end of a delivery could not be recorded. */
   get failed(): Promise<never> {
-    return Promise.race(this.#loops.map((loop) => loop.failed));
+    return this.#failure.promise;
   }
 
   async start(): Promise<void> {
@@ -168,12 +189,27 @@ export class WriteBack {
     for (const loop of this.#loops) loop.start();
   }
 
+  /** Delivers to these sinks from now on. The loop of a sink that has the name of an earlier one keeps running. */
+  use(sinks: readonly Sink[]): void {
+    if (this.#stopped) return;
+    const before = this.#loops;
+    this.#loops = sinks.map((sink) => before.find(({ sinkName }) => sinkName === sink.name) ?? this.#loopOf(sink));
+    for (const loop of this.#loops) if (!before.includes(loop)) loop.start();
+    for (const loop of before) {
+      if (this.#loops.includes(loop)) continue;
+      const ended = loop.stop();
+      this.#ending.add(ended);
+      void ended.finally(() => this.#ending.delete(ended));
+    }
+  }
+
   /** A result may be due. */
   notify(): void {
     for (const loop of this.#loops) loop.notify();
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.#loops.map((loop) => loop.stop()));
+    this.#stopped = true;
+    await Promise.all([...this.#loops.map((loop) => loop.stop()), ...this.#ending]);
   }
 }

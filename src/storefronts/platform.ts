@@ -1,15 +1,32 @@
+import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
 import type { ShopApi } from './read-back/shop-api.ts';
 import type { OrderReading, ReadContext } from './shop-order.ts';
 import type { ShopSettings } from './shop-settings.ts';
+import type { OrderStatement } from './write-back/order-statement.ts';
 
 /** One kind of shop. All that the worker knows of it is in the folder of its name; `platforms.ts` lists them. */
-export interface Platform<Shop extends ShopSettings> {
+export interface Platform<Shop extends ShopSettings, Api extends ShopApi = ShopApi> {
   readonly webhook: WebhookFormat;
   /** Reads an order as the platform's webhooks and its API show it, with every number as text. */
   readOrder(document: unknown, shop: Shop, context: ReadContext): OrderReading;
   /** The API of a shop; opens no connection yet. */
-  connect(rest: NonNullable<Shop['rest']>, context: ApiContext): ShopApi;
+  connect(rest: NonNullable<Shop['rest']>, context: ApiContext): Api;
+  /**
+   * Brings an order of the shop to what its result says, by the writes that are missing. Returns what was written, without codes.
+   * @param parts.api what `connect` returned
+   * @throws WriteBackError, ShopApiError
+   */
+  writeBack(statement: OrderStatement, parts: WriteBackParts<Shop, Api>): Promise<readonly string[]>;
+}
+
+/** What write-back needs of one shop. */
+export interface WriteBackParts<Shop extends ShopSettings, Api extends ShopApi> {
+  readonly shop: Shop;
+  readonly api: Api;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
 }
 
 export interface ApiContext {

@@ -94,7 +94,10 @@ const restSection = z.object({ ...restKeys, page_size: z.int() });
 const shopSection = z.object(shopKeys);
 
 /** What the section of any shop has, whatever its platform. */
-export type ShopSection = z.infer<typeof shopSection> & { readonly rest?: z.infer<typeof restSection> | undefined };
+export type ShopSection = z.infer<typeof shopSection> & {
+  readonly rest?: z.infer<typeof restSection> | undefined;
+  readonly write_back?: object | undefined;
+};
 
 /** How a shop is read back. `restKeys` describes each field. */
 export type RestSettings = CamelKeys<z.infer<typeof restSection>>;
@@ -107,6 +110,8 @@ export interface ShopSettings extends CamelKeys<Omit<z.infer<typeof shopSection>
   readonly secrets: readonly string[];
   /** Null: the shop is not read back. */
   readonly rest: RestSettings | null;
+  /** Null: results are not written into its orders. Never without `rest`. */
+  readonly writeBack: object | null;
 }
 
 /** How one platform's shops are configured. */

@@ -31,7 +31,13 @@ function sinkTo(url: string): CallbackSink {
   });
 }
 
-const delivery = (version: number) => ({ version, sharesName: false, signal: new AbortController().signal });
+const delivery = (version: number) => ({
+  version,
+  sharesName: false,
+  ordered: new Map(),
+  boughtAs: new Map(),
+  signal: new AbortController().signal,
+});
 
 async function receiver(...given: Parameters<typeof Receiver.open>): Promise<Receiver> {
   const made = await Receiver.open(...given);

@@ -25,6 +25,7 @@ const shop = {
   maxAgeH: 8760,
   iccidField: 'iccid',
   rest: null,
+  writeBack: null,
 } as const;
 
 /** The shops, each with a source of its own. */

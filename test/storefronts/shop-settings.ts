@@ -27,7 +27,7 @@ export function writeSkuMap(content = skuMap): string {
 }
 
 /** What a shop has by default, apart from its platform. */
-const shop: Omit<ShopSettings, 'platform' | 'rest' | 'skuMap'> = {
+const shop: Omit<ShopSettings, 'platform' | 'rest' | 'writeBack' | 'skuMap'> = {
   shop: 'main',
   source: 'main',
   secrets: ['a-secret-of-the-shop'],
@@ -41,11 +41,18 @@ const shop: Omit<ShopSettings, 'platform' | 'rest' | 'skuMap'> = {
 type Changes<Shop extends ShopSettings> = Partial<Shop> & { readonly skuMap: string };
 
 export function wooCommerceShop(changes: Changes<WooCommerceShop>): WooCommerceShop {
-  return { ...shop, platform: 'woocommerce', paidStatuses: ['processing', 'completed'], rest: null, ...changes };
+  return {
+    ...shop,
+    platform: 'woocommerce',
+    paidStatuses: ['processing', 'completed'],
+    rest: null,
+    writeBack: null,
+    ...changes,
+  };
 }
 
 export function shopifyShop(changes: Changes<ShopifyShop>): ShopifyShop {
-  return { ...shop, platform: 'shopify', rest: null, ...changes };
+  return { ...shop, platform: 'shopify', rest: null, writeBack: null, ...changes };
 }
 
 /** A shop that is read only when the test says so, in small pages. */

@@ -1,3 +1,4 @@
+import { samePurchase } from '../../core/entry/operator-decision.ts';
 import { isoTime } from '../../core/clock.ts';
 import type { EntryState } from '../../core/entry/states.ts';
 import type { Operation } from '../../core/order/operation.ts';
@@ -34,6 +35,7 @@ interface RequestRow {
 interface LineEntryRow {
   readonly line_id: string;
   readonly extra: string;
+  readonly same_line_id: string | null;
   readonly reference: string;
   readonly operation: Operation;
   readonly state: EntryState;
@@ -58,7 +60,7 @@ const selectRequest = statementOf<[number], RequestRow>(
   'SELECT source, order_id, metadata, version, updated_at_ms FROM requests WHERE id = ?',
 );
 const selectEntries = statementOf<[number], LineEntryRow>(`
-  SELECT l.line_id, l.extra, e.reference, e.operation, e.state, e.replaced, e.units_missing, e.variant, e.plan, e.iccid, e.quantity, e.resolved_by, e.order_number, e.currency, e.charged_currency, e.cost, e.units,
+  SELECT l.line_id, l.extra, (SELECT line_id FROM lines WHERE id = l.same_as) AS same_line_id, e.reference, e.operation, e.state, e.replaced, e.units_missing, e.variant, e.plan, e.iccid, e.quantity, e.resolved_by, e.order_number, e.currency, e.charged_currency, e.cost, e.units,
          e.error_code, e.error_message, e.review_reason
   FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = +? ORDER BY l.id, e.generation, e.part`);
 const inReview: readonly EntryState[] = ['needs_review', 'held'];
@@ -97,12 +99,24 @@ function orderedOf({ variant, plan, iccid, quantity, replaced }: LineEntryRow): 
   return { variant, plan, iccid, quantity, replaced: replaced === 1 };
 }
 
+/** The lines of which nothing was bought, because another one was: the id of that by their own. */
+function boughtAsOf(rows: readonly LineEntryRow[]): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  const others = new Set<string>();
+  for (const row of rows) {
+    if (row.replaced === 1) continue;
+    if (row.same_line_id !== null && row.error_code === samePurchase) found.set(row.line_id, row.same_line_id);
+    else others.add(row.line_id);
+  }
+  return new Map([...found].filter(([lineId]) => !others.has(lineId)));
+}
+
 /** Builds the result of an order from the database alone: neither the time nor anything else changes it. */
 export function readResultDocument(
   database: Sqlite,
   requestId: number,
   parts: ResultParts,
-): { version: number; document: ResultDocument; ordered: OrderedEntries } {
+): { version: number; document: ResultDocument; ordered: OrderedEntries; boughtAs: ReadonlyMap<string, string> } {
   const request = selectRequest(database).get(requestId);
   assert(request !== undefined, `request ${requestId} exists`);
   const rows = selectEntries(database).all(requestId);
@@ -138,5 +152,6 @@ export function readResultDocument(
       updated_at: isoTime(request.updated_at_ms),
     },
     ordered: new Map(rows.map((row) => [row.reference, orderedOf(row)])),
+    boughtAs: boughtAsOf(rows),
   };
 }

@@ -31,6 +31,8 @@ export interface Results {
   }): Promise<void>;
   /** Gives up what is due at sinks that are not configured any more. Returns how many. */
   retireSinks(nowMs: number): Promise<number>;
+  /** Results that change from now on are due at these sinks; what is due at others is given up. Returns how many. */
+  useSinks(sinks: readonly ResultSink[], nowMs: number): Promise<number>;
   /** Makes the results of an order, or of all orders, due again. Returns how many. */
   redeliver(filter: { source?: string; orderId?: string }, nowMs: number): Promise<number>;
 }
@@ -41,6 +43,8 @@ export interface DueDelivery {
   readonly tries: number;
   readonly document: ResultDocument;
   readonly ordered: OrderedEntries;
+  /** The line that was bought in the place of another one, as a person said: its id by that of the other. */
+  readonly boughtAs: ReadonlyMap<string, string>;
   /** Whether an earlier order has the same source and order id but for capital letters. */
   readonly sharesName: boolean;
 }

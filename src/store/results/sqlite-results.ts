@@ -21,7 +21,7 @@ interface NewVersion {
 /** The deliveries of each result. A delivery is done for a version of its request. */
 export class SqliteResults implements Results {
   readonly #database: Sqlite;
-  readonly #sinks: readonly ResultSink[];
+  #sinks: readonly ResultSink[];
   readonly #parts: ResultParts;
   readonly #statements;
 
@@ -162,6 +162,11 @@ export class SqliteResults implements Results {
   async retireSinks(nowMs: number): Promise<number> {
     const sinks = JSON.stringify(this.#sinks.map(({ name }) => name));
     return inTransaction(this.#database, () => this.#statements.retire.run({ sinks, nowMs }).changes);
+  }
+
+  async useSinks(sinks: readonly ResultSink[], nowMs: number): Promise<number> {
+    this.#sinks = sinks;
+    return await this.retireSinks(nowMs);
   }
 
   async redeliver(filter: { source?: string; orderId?: string }, nowMs: number): Promise<number> {

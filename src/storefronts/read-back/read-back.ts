@@ -4,12 +4,10 @@ import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { onSchedule } from '../../ops/schedule.ts';
 import { WakeUp } from '../../ops/wake-up.ts';
 import type { Storefronts } from '../../store/storefronts/storefronts.ts';
-import { platformOf } from '../platforms.ts';
 import type { Shop } from '../settings.ts';
-import type { ShopApi } from './shop-api.ts';
+import { type ConnectedShop, connectionKey, type ShopConnection, type ShopConnections } from '../shop-connections.ts';
 import { type ReadBackReport, ShopReader, type TakeDeleted, type TakeOrder } from './shop-reader.ts';
 import { ShopRechecks } from './shop-rechecks.ts';
-import type { ReadBackShop } from './watermark.ts';
 
 interface ReadBackDeps {
   /** Shops without `rest` are passed over. */
@@ -19,7 +17,7 @@ interface ReadBackDeps {
   readonly takeDeleted: TakeDeleted;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly version: string;
+  readonly connections: ShopConnections;
 }
 
 type ShopName = Pick<Shop, 'platform' | 'shop'>;
@@ -142,19 +140,16 @@ export class ReadBack {
   }
 }
 
-const keyOf = ({ platform, shop, source, rest }: ReadBackShop): string =>
-  JSON.stringify([platform, shop, source, rest]);
-
-const isReadBack = (shop: Shop): shop is ReadBackShop => shop.rest !== null;
+const isReadBack = (shop: Shop): shop is ConnectedShop => shop.rest !== null;
 
 /**
  * Reads one shop back whenever it is woken, one run after the other. Beside that it reads single orders again that wait for it.
  */
 class ShopLoop {
-  readonly shop: ReadBackShop;
+  readonly shop: ConnectedShop;
   readonly reader: ShopReader;
   readonly rechecks: ShopRechecks;
-  readonly #api: ShopApi;
+  readonly #connection: ShopConnection;
   readonly #clock: Clock;
   readonly #wake: WakeUp;
   readonly #end = new AbortController();
@@ -162,20 +157,20 @@ class ShopLoop {
   #lastRun: Promise<unknown> = Promise.resolve();
   #stopped: Promise<void> | null = null;
 
-  constructor(shop: ReadBackShop, deps: ReadBackDeps) {
-    const { store, take, takeDeleted, clock, logger } = deps;
+  constructor(shop: ConnectedShop, deps: ReadBackDeps) {
+    const { store, take, takeDeleted, clock, logger, connections } = deps;
     this.shop = shop;
-    this.#api = platformOf(shop).connect(shop.rest, deps);
+    this.#connection = connections.connect(shop);
     this.#clock = clock;
     this.#wake = new WakeUp(clock);
-    const parts = { shop, api: this.#api, store, take, clock, logger };
+    const parts = { shop, api: this.#connection.api, store, take, clock, logger };
     this.reader = new ShopReader(parts);
     this.rechecks = new ShopRechecks({ ...parts, takeDeleted, watermark: this.reader.watermark });
   }
 
   /** Whether these settings change nothing for the loop. */
-  isFor(other: ReadBackShop): boolean {
-    return keyOf(other) === keyOf(this.shop);
+  isFor(other: ConnectedShop): boolean {
+    return connectionKey(other) === connectionKey(this.shop);
   }
 
   get health(): 'pass' | 'warn' {
@@ -225,6 +220,6 @@ class ShopLoop {
     this.rechecks.notify();
     await this.#loop;
     await this.#lastRun;
-    await this.#api.close();
+    await this.#connection.close();
   }
 }

@@ -8,12 +8,19 @@ import type { RestSettings } from '../shop-settings.ts';
 import { ShopApiError } from './shop-api.ts';
 
 interface ShopCall {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PUT';
   /** Begins with a slash. It is appended to the path of the shop's address. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly signal: AbortSignal;
+  /** It is made after the calls that wait for a turn and do not say so: what is bought may wait for those. */
+  readonly isBehind?: boolean;
+  /**
+   * Made twice, it would have two effects: it is repeated only where the shop surely did not process it, and not begun after
+   * this time of the monotonic clock.
+   */
+  readonly once?: { readonly latestStartMono: number };
 }
 
 export interface ShopAnswer {
@@ -32,11 +39,15 @@ interface ShopHttpOptions extends ApiContext {
   saysAbsent?(status: number, body: ExactJsonObject): boolean;
   /** How long the shop wants no call after this answer, in ms; absent: it does not say. */
   pauseAfterMs?(headers: PlainHeaders): number;
+  /** What is wrong with the answer to a call that succeeded by its status; null or absent: nothing. */
+  problemIn?(
+    value: unknown,
+  ): { readonly kind: ShopApiError['kind']; readonly text: string; readonly waitMs: number } | null;
 }
 
 /** How often a call is made when the shop asks the worker to wait. */
 const maxTries = 5;
-/** A longer wait ends the run. */
+/** A longer wait ends the call, and every call until it is over. */
 const maxWaitMs = 60_000;
 /** The wait after the first 429 without `Retry-After`. */
 const defaultWaitMs = 2000;
@@ -54,6 +65,9 @@ export class ShopHttp {
   readonly #turns = new PQueue({ concurrency: 1 });
   #grantedSecret = '';
   #notBeforeMs = 0;
+  /** No call is made before this time, on the monotonic clock; then `#wanted` says what the shop had answered. */
+  #closedUntilMs = 0;
+  #wanted = '';
   #clockAheadMs: number | null = null;
 
   constructor(options: ShopHttpOptions) {
@@ -74,18 +88,21 @@ export class ShopHttp {
 
   /** Makes a call, and repeats it after each wait that the shop asks for and that is short enough. */
   async call(call: ShopCall): Promise<ShopAnswer> {
-    return await this.#turns.add(() => this.#callInTurn(call));
+    return await this.#turns.add(() => this.#callInTurn(call), { priority: call.isBehind === true ? 0 : 1 });
   }
 
   async #callInTurn(call: ShopCall): Promise<ShopAnswer> {
     for (let tries = 1; ; tries += 1) {
-      await this.#keepPace(call.signal);
+      await this.#keepPace(call);
       try {
         return await this.#callOnce(call);
       } catch (error) {
         if (!(error instanceof ShopApiError) || !isWorthWaiting(error)) throw error;
         const waitMs = error.retryAfterMs ?? defaultWaitMs * tries;
-        if (tries >= maxTries || waitMs > maxWaitMs) throw error;
+        if (waitMs > maxWaitMs) this.#closeFor(waitMs, error.message);
+        // A proxy may answer 503 for a call that the shop still processes.
+        const isSafe = call.once === undefined || error.kind === 'rate_limited';
+        if (tries >= maxTries || waitMs > maxWaitMs || !isSafe) throw error;
         this.#waitAtLeast(waitMs);
       }
     }
@@ -110,10 +127,23 @@ export class ShopHttp {
     this.#notBeforeMs = Math.max(this.#notBeforeMs, this.#options.clock.monoMs() + waitMs);
   }
 
-  async #keepPace(signal: AbortSignal): Promise<void> {
+  #closeFor(waitMs: number, wanted: string): void {
+    this.#closedUntilMs = this.#options.clock.monoMs() + waitMs;
+    this.#wanted = wanted;
+  }
+
+  async #keepPace({ signal, once }: ShopCall): Promise<void> {
+    const closedMs = this.#closedUntilMs - this.#options.clock.monoMs();
+    if (closedMs > 0) {
+      const why = `the shop asked for no call for another ${Math.ceil(closedMs / 1000)} s (${this.#wanted})`;
+      throw new ShopApiError('rate_limited', why, { retryAfterMs: closedMs });
+    }
     const waitMs = this.#notBeforeMs - this.#options.clock.monoMs();
     if (waitMs > 0) await this.#options.clock.sleep(waitMs, signal);
     if (signal.aborted) throw new ShopApiError('stopped', 'the worker stops');
+    if (once !== undefined && this.#options.clock.monoMs() > once.latestStartMono) {
+      throw new ShopApiError('rate_limited', 'the shop was too busy to make the call in time: nothing was sent');
+    }
     this.#notBeforeMs = this.#options.clock.monoMs() + this.#options.rest.requestIntervalMs;
   }
 
@@ -141,12 +171,17 @@ export class ShopHttp {
       if (Number.isFinite(shopMs)) this.#clockAheadMs = this.#options.clock.wallMs() - shopMs;
       const bytes = await this.#readBody(name, answer);
       this.#waitAtLeast(this.#options.pauseAfterMs?.(headers) ?? 0);
-      if (answer.statusCode !== 200) throw this.#failure(name, answer.statusCode, headers, bytes);
+      if (answer.statusCode !== 200 && answer.statusCode !== 201)
+        throw this.#failure(name, answer.statusCode, headers, bytes);
       const value = parseExactJsonBytes(bytes);
       if (value === undefined) {
-        throw new ShopApiError('unreadable', `${name}: 200, but the answer is no complete JSON in UTF-8`);
+        const problem = `${answer.statusCode}, but the answer is no complete JSON in UTF-8`;
+        throw new ShopApiError('unreadable', `${name}: ${problem}`);
       }
-      return { headers, value };
+      const problem = this.#options.problemIn?.(value) ?? null;
+      if (problem === null) return { headers, value };
+      const text = this.#withoutSecrets(`${name}: ${messageText(problem.text, 200)}`);
+      throw new ShopApiError(problem.kind, text, { retryAfterMs: problem.waitMs });
     } catch (error) {
       if (error instanceof ShopApiError) throw error;
       if (signal.aborted) throw new ShopApiError('stopped', 'the worker stops');

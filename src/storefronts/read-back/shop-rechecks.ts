@@ -3,12 +3,13 @@ import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
 import { WakeUp } from '../../ops/wake-up.ts';
 import type { DueRecheck, Storefronts } from '../../store/storefronts/storefronts.ts';
+import type { ConnectedShop } from '../shop-connections.ts';
 import { type ShopApi, ShopApiError } from './shop-api.ts';
 import type { Taken, TakeDeleted, TakeOrder } from './shop-reader.ts';
-import type { ReadBackShop, Watermark } from './watermark.ts';
+import type { Watermark } from './watermark.ts';
 
 interface ShopRechecksDeps {
-  readonly shop: ReadBackShop;
+  readonly shop: ConnectedShop;
   readonly api: ShopApi;
   readonly store: Storefronts;
   readonly take: TakeOrder;

@@ -1,15 +1,11 @@
 import type { Logger } from 'pino';
 import { type Clock, isoTime } from '../../core/clock.ts';
 import type { Storefronts } from '../../store/storefronts/storefronts.ts';
-import type { Shop } from '../settings.ts';
-import type { RestSettings } from '../shop-settings.ts';
+import type { ConnectedShop } from '../shop-connections.ts';
 import { ShopApiError } from './shop-api.ts';
 
-/** A shop to read back. */
-export type ReadBackShop = Shop & { readonly rest: RestSettings };
-
 export interface WatermarkDeps {
-  readonly shop: ReadBackShop;
+  readonly shop: ConnectedShop;
   readonly store: Storefronts;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -13,4 +13,5 @@ export const shopify: Platform<ShopifyShop> = {
   },
   readOrder: readShopifyOrder,
   connect: (rest, context) => new ShopifyApi(rest, context),
+  writeBack: async () => [],
 };

@@ -15,6 +15,7 @@ export interface ShopifyRest extends RestSettings {
 
 export interface ShopifyShop extends ShopSettings {
   readonly platform: 'shopify';
+  readonly writeBack: null;
   readonly rest: ShopifyRest | null;
 }
 
@@ -59,7 +60,12 @@ export const shopifySettings = {
     return isValid ? null : 'must have either an `access_token`, or both `client_id` and `client_secret`';
   },
   resolve(shop: z.infer<typeof section>, secretAt: SecretAt): ShopifyShop {
-    return { platform: 'shopify', ...resolveShop(shop, secretAt), rest: resolveShopifyRest(shop.rest, secretAt) };
+    return {
+      platform: 'shopify',
+      ...resolveShop(shop, secretAt),
+      writeBack: null,
+      rest: resolveShopifyRest(shop.rest, secretAt),
+    };
   },
 };
 

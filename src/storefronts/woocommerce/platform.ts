@@ -2,8 +2,9 @@ import type { Platform } from '../platform.ts';
 import { readWooCommerceOrder } from './payload.ts';
 import { WooCommerceApi } from './rest-client.ts';
 import type { WooCommerceShop } from './settings.ts';
+import { writeBackToWooCommerce } from './write-back.ts';
 
-export const woocommerce: Platform<WooCommerceShop> = {
+export const woocommerce: Platform<WooCommerceShop, WooCommerceApi> = {
   webhook: {
     signatureHeader: 'x-wc-webhook-signature',
     testHeader: null,
@@ -13,4 +14,5 @@ export const woocommerce: Platform<WooCommerceShop> = {
   },
   readOrder: readWooCommerceOrder,
   connect: (rest, context) => new WooCommerceApi(rest, context),
+  writeBack: writeBackToWooCommerce,
 };

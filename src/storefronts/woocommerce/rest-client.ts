@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer';
 import type { ExactJsonObject } from '../../core/exact-json.ts';
-import { isObject, listOf } from '../payload-values.ts';
+import { assert } from '../../core/order-sync-error.ts';
+import { idOf, isObject, listOf } from '../payload-values.ts';
 import { checkOrderId, checkSince, listedOrder, type OrderList, type OrderPage } from '../read-back/shop-api.ts';
 import { type ListedOrder, type ReadOrder, type ShopApi, ShopApiError } from '../read-back/shop-api.ts';
 import type { ApiContext } from '../platform.ts';
@@ -48,10 +49,10 @@ export class WooCommerceApi implements ShopApi {
     throw new ShopApiError('unreadable', `the order ${orderId} has more than ${refunds.length} refunds`);
   }
 
-  async order(orderId: string, signal: AbortSignal): Promise<ReadOrder | null> {
+  async order(orderId: string, signal: AbortSignal, { isBehind = false } = {}): Promise<ReadOrder | null> {
     const path = `${ordersPath}/${orderId}`;
     try {
-      const { value } = await this.#http.call({ method: 'GET', path, headers: this.#headers, signal });
+      const { value } = await this.#http.call({ method: 'GET', path, headers: this.#headers, signal, isBehind });
       checkOrderId(value, orderId, `GET ${path}`);
       const named = isObject(value) ? listOf(value['refunds']) : null;
       // Read at once: without them the lines would be held until they are read.
@@ -60,6 +61,39 @@ export class WooCommerceApi implements ShopApi {
       if (error instanceof ShopApiError && error.kind === 'absent') return null;
       throw error;
     }
+  }
+
+  /** All notes of an order: the shop has no pages of them. */
+  async notesOf(orderId: string, signal: AbortSignal): Promise<readonly unknown[]> {
+    const path = `${ordersPath}/${orderId}/notes`;
+    const { value } = await this.#http.call({ method: 'GET', path, headers: this.#headers, signal, isBehind: true });
+    if (!Array.isArray(value)) throw new ShopApiError('unreadable', `GET ${path}: 200, but the answer is no list`);
+    return value;
+  }
+
+  /** Changes what `body` names, and nothing else. Returns the order as it is then. May be repeated. */
+  async updateOrder(orderId: string, body: OrderChange, signal: AbortSignal): Promise<unknown> {
+    const path = `${ordersPath}/${orderId}`;
+    const call = { method: 'PUT', path, headers: this.#writing, body: withNumericIds(body), signal } as const;
+    const { value } = await this.#http.call({ ...call, isBehind: true });
+    checkOrderId(value, orderId, `PUT ${path}`);
+    return value;
+  }
+
+  /** Adds a note, each time that it is called. */
+  async addNote(
+    orderId: string,
+    body: { readonly note: string; readonly customer_note: boolean },
+    once: { readonly latestStartMono: number },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const path = `${ordersPath}/${orderId}/notes`;
+    const call = { method: 'POST', path, headers: this.#writing, body: JSON.stringify(body), signal } as const;
+    await this.#http.call({ ...call, once, isBehind: true });
+  }
+
+  get #writing(): Readonly<Record<string, string>> {
+    return { ...this.#headers, 'content-type': 'application/json' };
   }
 
   async close(): Promise<void> {
@@ -74,6 +108,27 @@ export class WooCommerceApi implements ShopApi {
     }
     return { items: answer.value, total: totalOf(answer) };
   }
+}
+
+/** What write-back changes of an order. */
+export interface OrderChange {
+  readonly status?: string;
+  readonly meta_data?: readonly { readonly key: string; readonly value: string }[];
+  readonly line_items?: readonly {
+    /** The id of a line that the order has. An item without it would be added to the order. */
+    readonly id: string;
+    readonly meta_data: readonly { readonly key: string; readonly value: string }[];
+  }[];
+}
+
+/** JSON with the ids of lines as numbers, however large. */
+function withNumericIds({ line_items: items, ...order }: OrderChange): string {
+  if (items === undefined) return JSON.stringify(order);
+  const lines = items.map(({ id, meta_data: fields }) => {
+    assert(idOf(id) !== null, `"${id}" is the id of a line`);
+    return `{"id":${id},"meta_data":${JSON.stringify(fields)}}`;
+  });
+  return `${JSON.stringify(order).slice(0, -1)},"line_items":[${lines.join(',')}]}`;
 }
 
 interface ItemPage {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { camelKeys, type CamelKeys } from '../../core/settings/camel-keys.ts';
 import { count, secretFile, secretText } from '../../core/settings/schema-values.ts';
 import { type RestSettings, resolveRest, resolveShop, restKeys, shopKeys, shopList } from '../shop-settings.ts';
 import type { SecretAt, ShopSettings } from '../shop-settings.ts';
@@ -8,8 +9,12 @@ export interface WooCommerceRest extends RestSettings {
   readonly consumerSecret: string;
 }
 
+/** What is written into the shop's orders. `writeBack` of the schema describes each key. */
+export type WooCommerceWriteBack = CamelKeys<z.infer<typeof writeBack>>;
+
 export interface WooCommerceShop extends ShopSettings {
   readonly platform: 'woocommerce';
+  readonly writeBack: WooCommerceWriteBack | null;
   /** An order with one of these statuses and a date of payment is bought. */
   readonly paidStatuses: readonly string[];
   readonly rest: WooCommerceRest | null;
@@ -28,11 +33,39 @@ const rest = z.strictObject({
   page_size: count(10, 100).default(100).describe('Orders on a page.'),
 });
 
+const writeBack = z.strictObject({
+  status: z
+    .enum(['completed', 'keep'])
+    .default('completed')
+    .describe('`completed`: an order gets this status when every line of it is ours and delivered. `keep`: never.'),
+  deliver_codes: z
+    .enum(['off', 'note', 'meta'])
+    .default('off')
+    .describe(
+      'How the codes reach the order: `off`: not at all. `note`: in a note that the shop mails to the customer. `meta`: in a field of the order, which everybody reads who may read the order.',
+    ),
+  notes: z
+    .boolean()
+    .default(true)
+    .describe('Private notes say what was delivered and what needs review, without codes.'),
+  line_meta: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Fields of the lines, too: their state, and with `deliver_codes: meta` their codes as `Code`, which the shop shows in its mails. WooCommerce calculates the taxes of an order anew when a field of a line is written.',
+    ),
+});
+
 const section = z.strictObject({
   ...shopKeys,
   rest: rest
     .optional()
     .describe('Reads the shop back through its REST API, so no order is lost with a webhook. Unset: it is not read.'),
+  write_back: writeBack
+    .optional()
+    .describe(
+      'Writes results into the orders of the shop. Needs `rest`, with a key that may write. Unset: nothing is written.',
+    ),
   paid_statuses: z
     .array(z.string().regex(/^[a-z0-9-]{1,40}$/, 'must be a status of WooCommerce, for example "processing"'))
     .min(1)
@@ -53,6 +86,7 @@ export const wooCommerceSettings = {
       platform: 'woocommerce',
       ...resolveShop(shop, secretAt),
       paidStatuses: shop.paid_statuses,
+      writeBack: shop.write_back === undefined ? null : camelKeys(shop.write_back),
       rest:
         shop.rest === undefined
           ? null

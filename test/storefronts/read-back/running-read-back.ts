@@ -4,6 +4,7 @@ import type { Clock } from '../../../src/core/clock.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { ReadBack } from '../../../src/storefronts/read-back/read-back.ts';
 import type { ReadBackReport } from '../../../src/storefronts/read-back/shop-reader.ts';
+import { ShopConnections } from '../../../src/storefronts/shop-connections.ts';
 import type { Shop } from '../../../src/storefronts/settings.ts';
 import type { RestSettings } from '../../../src/storefronts/shop-settings.ts';
 import type { ShopifyRest } from '../../../src/storefronts/shopify/settings.ts';
@@ -64,7 +65,7 @@ export async function readBackOf(
     store,
     clock,
     logger,
-    version: '0.0.0',
+    connections: new ShopConnections({ clock, version: '0.0.0' }),
     take: async (_, document, refunds) =>
       await handler.take({ document, isTest: false, topic: null, isListed: true, refunds }),
     takeDeleted: async (_, orderId) => await handler.takeDeleted(orderId),

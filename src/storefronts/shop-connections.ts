@@ -1,0 +1,54 @@
+import type { Clock } from '../core/clock.ts';
+import { assert } from '../core/order-sync-error.ts';
+import { platformOf } from './platforms.ts';
+import type { ShopApi } from './read-back/shop-api.ts';
+import type { Shop } from './settings.ts';
+
+/** A shop whose API can be called. */
+export type ConnectedShop = Shop & { readonly rest: NonNullable<Shop['rest']> };
+
+/** The API of a shop, shared with all others that hold it. */
+export interface ShopConnection {
+  readonly api: ShopApi;
+  /** The last holder that closes it aborts the call that is under way. */
+  close(): Promise<void>;
+}
+
+interface Shared {
+  readonly api: ShopApi;
+  holders: number;
+}
+
+/** What identifies the API of a shop: with other keys or another pace it is another one. */
+export const connectionKey = ({ platform, shop, source, rest }: ConnectedShop): string =>
+  JSON.stringify([platform, shop, source, rest]);
+
+/** The APIs of all shops, each with one pace: reading and writing a shop share its limits. */
+export class ShopConnections {
+  readonly #context: { readonly clock: Clock; readonly version: string };
+  readonly #open = new Map<string, Shared>();
+
+  constructor(context: { readonly clock: Clock; readonly version: string }) {
+    this.#context = context;
+  }
+
+  /** Makes no call yet. */
+  connect(shop: ConnectedShop): ShopConnection {
+    const key = connectionKey(shop);
+    const shared = this.#open.get(key) ?? { api: platformOf(shop).connect(shop.rest, this.#context), holders: 0 };
+    this.#open.set(key, shared);
+    shared.holders += 1;
+    let isClosed = false;
+    return {
+      api: shared.api,
+      close: async () => {
+        assert(!isClosed, 'a connection is closed once');
+        isClosed = true;
+        shared.holders -= 1;
+        if (shared.holders > 0) return;
+        this.#open.delete(key);
+        await shared.api.close();
+      },
+    };
+  }
+}

@@ -1,0 +1,78 @@
+import { hash } from 'node:crypto';
+import { messageText } from '../../core/message-text.ts';
+import type { LineStatement, OrderStatement } from '../write-back/order-statement.ts';
+import { unitFields } from '../write-back/unit-fields.ts';
+
+/** A note of a WooCommerce order. */
+export interface OrderNote {
+  /** Stands in its text, and is the same whenever the same is said about the order. */
+  readonly marker: string;
+  /** HTML, as WordPress shows it. */
+  readonly text: string;
+  /** The shop sends it to the customer. */
+  readonly isForCustomer: boolean;
+}
+
+const mostLinesInNote = 50;
+
+/** Says to the people of the shop what was delivered and what needs review; null: neither. It has no codes. */
+export function privateNote(statement: OrderStatement): OrderNote | null {
+  const told = statement.lines.filter(({ stage }) => stage !== 'open');
+  if (told.length === 0) return null;
+  // Not the message: each try of the same thing may word it differently.
+  const facts = told.map((line) => [line.lineId, line.state, line.references, line.problem?.code ?? null]);
+  const marker = markerOf('private', statement, facts);
+  const { source, orderId } = statement;
+  const lines = told.slice(0, mostLinesInNote).map(toldLine);
+  if (told.length > lines.length) lines.push(`and ${told.length - lines.length} more lines.`);
+  const head = `order-sync${statement.isSandbox ? ' (sandbox: nothing of this is real)' : ''}:`;
+  const ending = `All of it: order-sync orders show ${escaped(source)} ${escaped(orderId)} ${marker}`;
+  return { marker, text: [head, ...lines, ending].join('\n'), isForCustomer: false };
+}
+
+function toldLine({ lineId, sku, pieces, stage, state, references, problem }: LineStatement): string {
+  const name = `${sku === '' ? 'line' : escaped(sku)} × ${pieces ?? '?'} (line ${lineId})`;
+  const under = references.length === 0 ? '' : `, ordered as ${references.slice(0, 5).map(escaped).join(', ')}`;
+  if (stage === 'done') return `Delivered: ${name}${under}.`;
+  const why = problem === null ? '' : `: ${escaped(messageText(problem.message, 300))}`;
+  return `Needs review: ${name}${under}, ${state}${why}.`;
+}
+
+/**
+ * Gives the customer the units of these lines. Each value stands in a `code` element: elsewhere WordPress changes characters,
+ * for example two hyphens into a dash.
+ * @param names the names of the products, by the id of their lines
+ */
+export function customerNote(
+  statement: OrderStatement,
+  given: readonly LineStatement[],
+  names: ReadonlyMap<string, string>,
+): OrderNote | null {
+  if (given.length === 0) return null;
+  const facts = given.map(({ lineId, units, toppedUp }) => [lineId, units.map((unit) => unitFields(unit)), toppedUp]);
+  const marker = markerOf('customer', statement, facts);
+  const parts = given.map(({ lineId, sku, pieces, units, toppedUp }) => {
+    const title = `<strong>${escaped(names.get(lineId) ?? sku)} × ${pieces}</strong>`;
+    const rows = units.map((unit) =>
+      unitFields(unit)
+        .map(({ label, value }) => `${label}: ${shownValue(value)}`)
+        .join('\n'),
+    );
+    return [title, ...rows, ...toppedUp.map((iccid) => `Topped up: ${shownValue(iccid)}`)].join('\n');
+  });
+  const head = statement.isSandbox ? ['This is a test: none of these can be used.'] : [];
+  return { marker, text: [...head, ...parts, marker].join('\n\n'), isForCustomer: true };
+}
+
+function shownValue(value: string): string {
+  const code = `<code>${escaped(value)}</code>`;
+  return /^https?:\/\//.test(value) ? `<a href="${escaped(value)}">${code}</a>` : code;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+}
+
+function markerOf(kind: string, { orderId }: OrderStatement, facts: readonly unknown[]): string {
+  return `[order-sync:${hash('sha256', JSON.stringify([kind, orderId, facts]), 'hex').slice(0, 16)}]`;
+}

@@ -1,0 +1,112 @@
+import { givenLines, isWholeOrderGiven } from '../write-back/given-lines.ts';
+import type { OrderStatement } from '../write-back/order-statement.ts';
+import { WriteBackError } from '../write-back/write-back-error.ts';
+import { type AnnouncedNotes, announcedNotesField, readAnnouncedNotes } from './announced-notes.ts';
+import { codesField, lineFields, missingFields, type OrderField, type OrderNow, resultFields } from './order-fields.ts';
+import { customerNote, type OrderNote, privateNote } from './order-notes.ts';
+import type { WooCommerceWriteBack } from './settings.ts';
+
+/** One call that changes an order of WooCommerce. */
+export type OrderWrite =
+  | {
+      readonly kind: 'fields';
+      readonly fields: readonly OrderField[];
+      readonly lines: readonly { readonly lineId: string; readonly fields: readonly OrderField[] }[];
+    }
+  | { readonly kind: 'note'; readonly note: OrderNote }
+  | { readonly kind: 'status'; readonly status: 'completed' };
+
+/** What is known about the notes that were announced. */
+export interface KnownNotes {
+  /** The markers of notes that the order has. */
+  readonly present: ReadonlySet<string>;
+  /** The markers of notes that were announced, and that the order does not get any more. */
+  readonly lost: ReadonlySet<string>;
+  readonly nowMs: number;
+}
+
+export interface WritePlan {
+  /** In the order in which they are made: the codes stand in the order before its status changes. */
+  readonly writes: readonly OrderWrite[];
+  /** Why something is not written although it was delivered: it is tried again later. Null: nothing is missing. */
+  readonly withheld: string | null;
+}
+
+/** With so many notes something is wrong: the customer must not get a mail after the other. */
+const mostNotes = 20;
+
+/**
+ * The writes by which an order of WooCommerce comes to say what its result says. Pure. Nothing but our own fields and the
+ * status is ever changed, and of an order that is closed nothing but a note for the people of the shop is written.
+ * @throws WriteBackError final when the customer would get too many notes
+ */
+export function planWrites(
+  statement: OrderStatement,
+  options: WooCommerceWriteBack,
+  now: OrderNow,
+  known: KnownNotes,
+): WritePlan {
+  const { order } = now;
+  if (order.status === 'trash') return { writes: [], withheld: null };
+  const given = givenLines(statement, order);
+  const names = new Map([...now.lines].map(([lineId, { name }]) => [lineId, name]));
+  const forCustomer = options.deliverCodes === 'note' ? customerNote(statement, given, names) : null;
+  const forShop = options.notes ? privateNote(statement) : null;
+  const { announced, notes } = announce([forCustomer, forShop], readAnnouncedNotes(now.fields), known);
+  const isClosed = order.state === 'closed';
+  const ofOrder = [
+    ...(isClosed ? [] : resultFields(statement)),
+    ...(options.deliverCodes === 'meta' ? codesField(given) : []),
+    ...(announced.size === 0 ? [] : [announcedNotesField(announced)]),
+  ];
+  const fields = missingFields(ofOrder, now.fields);
+  const lines = isClosed || !options.lineMeta ? [] : missingLineFields(statement, options, now);
+  const isDone = options.status === 'completed' && order.state === 'paid' && order.status !== 'completed';
+  const writes: readonly OrderWrite[] = [
+    ...(fields.length + lines.length === 0 ? [] : [{ kind: 'fields', fields, lines } as const]),
+    ...notes.filter(({ isForCustomer }) => isForCustomer).map((note) => ({ kind: 'note', note }) as const),
+    ...(isDone && isWholeOrderGiven(statement, order) ? [{ kind: 'status', status: 'completed' } as const] : []),
+    ...notes.filter(({ isForCustomer }) => !isForCustomer).map((note) => ({ kind: 'note', note }) as const),
+  ];
+  return { writes, withheld: whyWithheld(statement, options, now) };
+}
+
+/** The notes that the order does not have, and what is announced with them. */
+function announce(
+  wanted: readonly (OrderNote | null)[],
+  before: AnnouncedNotes,
+  { present, lost, nowMs }: KnownNotes,
+): { announced: AnnouncedNotes; notes: readonly OrderNote[] } {
+  const announced = new Map(before);
+  const notes: OrderNote[] = [];
+  for (const note of wanted) {
+    if (note === null || present.has(note.marker)) continue;
+    if (!announced.has(note.marker) && announced.size >= mostNotes) {
+      if (!note.isForCustomer) continue;
+      const problem = `the order has ${announced.size} notes of order-sync already, so the customer is sent no other one`;
+      throw new WriteBackError('final', `${problem}: give the codes to the customer by hand`);
+    }
+    if (!announced.has(note.marker) || lost.has(note.marker)) announced.set(note.marker, nowMs);
+    notes.push(note);
+  }
+  return { announced, notes };
+}
+
+function missingLineFields(statement: OrderStatement, options: WooCommerceWriteBack, now: OrderNow) {
+  const given = new Set(givenLines(statement, now.order));
+  return statement.lines.flatMap((line) => {
+    const shown = now.lines.get(line.lineId);
+    if (shown === undefined) return [];
+    const wanted = lineFields(line, options.deliverCodes === 'meta' && given.has(line));
+    const fields = missingFields(wanted, shown.fields);
+    return fields.length === 0 ? [] : [{ lineId: line.lineId, fields }];
+  });
+}
+
+/** A person may have put a paid order on hold: the customer gets nothing until it is released. */
+function whyWithheld({ lines }: OrderStatement, options: WooCommerceWriteBack, { order }: OrderNow): string | null {
+  const isOpen = order.state !== 'paid' && order.state !== 'closed';
+  const gives = options.deliverCodes !== 'off' || options.status === 'completed';
+  if (!isOpen || !gives || !lines.some(({ stage }) => stage === 'done')) return null;
+  return `the shop's order has the status "${order.status}", so what was delivered is withheld: it is given when the order is paid again`;
+}

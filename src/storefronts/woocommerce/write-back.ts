@@ -1,0 +1,208 @@
+import { isObject } from '../payload-values.ts';
+import type { WriteBackParts } from '../platform.ts';
+import { ShopApiError } from '../read-back/shop-api.ts';
+import type { OrderStatement } from '../write-back/order-statement.ts';
+import { WriteBackError } from '../write-back/write-back-error.ts';
+import { readAnnouncedNotes } from './announced-notes.ts';
+import { orderNow, type OrderNow } from './order-fields.ts';
+import type { OrderNote } from './order-notes.ts';
+import { readWooCommerceOrder } from './payload.ts';
+import { type KnownNotes, type OrderWrite, planWrites } from './plan-writes.ts';
+import type { WooCommerceApi } from './rest-client.ts';
+import type { WooCommerceShop } from './settings.ts';
+
+type Parts = WriteBackParts<WooCommerceShop, WooCommerceApi>;
+
+/** An order needs five; more mean that the shop does not keep what is written. */
+const mostSteps = 12;
+
+/**
+ * A note that was announced this many call deadlines ago does not appear any more: its post began within the first, was given
+ * up within the second, and the shop had the third to finish it.
+ */
+const deadlinesUntilLost = 3;
+
+/**
+ * Brings an order of WooCommerce to what its result says: reads it, makes the first missing write, and so on until none is
+ * missing. So it may be repeated at any time, also after a lost answer. Returns what was written.
+ * @throws WriteBackError, ShopApiError
+ */
+export async function writeBackToWooCommerce(statement: OrderStatement, parts: Parts): Promise<readonly string[]> {
+  return await new OrderWriter(statement, parts).run();
+}
+
+class OrderWriter {
+  readonly #statement: OrderStatement;
+  readonly #parts: Parts;
+  readonly #written: string[] = [];
+  readonly #present = new Set<string>();
+  readonly #lost = new Set<string>();
+  /** Notes of this run: nobody can have posted them before. */
+  readonly #announcedHere = new Set<string>();
+  #hasReadNotes = false;
+  #refunds: readonly unknown[] = [];
+
+  constructor(statement: OrderStatement, parts: Parts) {
+    this.#statement = statement;
+    this.#parts = parts;
+  }
+
+  async run(): Promise<readonly string[]> {
+    const { writeBack } = this.#parts.shop;
+    if (writeBack === null) throw new WriteBackError('final', 'the shop has no `write_back` any more');
+    let now = await this.#read();
+    for (let step = 0; step < mostSteps; step += 1) {
+      const { writes, withheld } = planWrites(this.#statement, writeBack, now, this.#known());
+      const [write] = writes;
+      if (write !== undefined) {
+        now = await this.#make(write, now);
+        continue;
+      }
+      if (withheld !== null) throw new WriteBackError('waits', withheld);
+      return this.#written;
+    }
+    throw new WriteBackError('waits', `the order changed while it was written, ${mostSteps} times`);
+  }
+
+  #known(): KnownNotes {
+    return { present: this.#present, lost: this.#lost, nowMs: this.#parts.clock.wallMs() };
+  }
+
+  async #make(write: OrderWrite, now: OrderNow): Promise<OrderNow> {
+    if (write.kind === 'note') return await this.#makeNote(write.note, now);
+    const { api, signal } = this.#parts;
+    const { orderId } = this.#statement;
+    if (write.kind === 'status') {
+      this.#written.push(`status ${write.status}`);
+      return this.#readAnswer(await api.updateOrder(orderId, { status: write.status }, signal), now);
+    }
+    const before = readAnnouncedNotes(now.fields);
+    const lines = write.lines.map(({ lineId, fields }) => ({
+      // A number, and always there: an item without an id would be added to the order, and bought.
+      id: lineId,
+      meta_data: fields,
+    }));
+    const body = { meta_data: write.fields, ...(lines.length === 0 ? {} : { line_items: lines }) };
+    const after = this.#readAnswer(await api.updateOrder(orderId, body, signal), now);
+    for (const [marker, ms] of readAnnouncedNotes(after.fields)) {
+      if (before.get(marker) !== ms) this.#announcedHere.add(marker);
+      this.#lost.delete(marker);
+    }
+    this.#written.push(...write.fields.map(({ key }) => key), ...lines.map(({ id }) => `line ${id}`));
+    this.#checkKept(write, now, after);
+    return after;
+  }
+
+  /** A plugin may drop or change fields. Without the announcement of a note, a lost answer could double it. */
+  #checkKept(write: Extract<OrderWrite, { kind: 'fields' }>, before: OrderNow, after: OrderNow): void {
+    const { logger } = this.#parts;
+    const { source, orderId } = this.#statement;
+    const dropped = write.fields.find(({ key, value }) => after.fields.get(key)?.[0] !== value);
+    if (dropped !== undefined) {
+      const problem = `the shop did not keep the field ${dropped.key} of the order as it was written`;
+      throw new WriteBackError('waits', `${problem}: look for a plugin that changes orders`);
+    }
+    if (write.lines.length === 0 || before.total === after.total) return;
+    const totals = { source, order_id: orderId, before: before.total, after: after.total };
+    logger.error(
+      totals,
+      'the shop calculated another total when fields of its lines were written: set line_meta: false',
+    );
+  }
+
+  async #makeNote(note: OrderNote, now: OrderNow): Promise<OrderNow> {
+    const { api, clock, signal } = this.#parts;
+    const { orderId } = this.#statement;
+    if (!this.#announcedHere.has(note.marker)) {
+      await this.#readNotes();
+      if (!this.#present.has(note.marker)) this.#waitUntilLost(note, now);
+      return now;
+    }
+    const body = { note: note.text, customer_note: note.isForCustomer };
+    const latestStartMono = clock.monoMs() + this.#deadlineMs;
+    try {
+      await api.addNote(orderId, body, { latestStartMono }, signal);
+    } catch (error) {
+      const mayBePosted = error instanceof ShopApiError && mayHaveActed.includes(error.kind);
+      if (!mayBePosted || signal.aborted) throw error;
+      const problem = `${error.message}; the note may be posted all the same`;
+      throw new WriteBackError('waits', problem, deadlinesUntilLost * this.#deadlineMs);
+    }
+    this.#present.add(note.marker);
+    this.#written.push(note.isForCustomer ? 'note to the customer' : 'note');
+    // The status may follow, and a person may have changed the order meanwhile.
+    return note.isForCustomer ? await this.#read() : now;
+  }
+
+  async #readNotes(): Promise<void> {
+    if (this.#hasReadNotes) return;
+    const { api, signal } = this.#parts;
+    const texts = (await api.notesOf(this.#statement.orderId, signal)).map((note) =>
+      isObject(note) ? String(note['note']) : '',
+    );
+    for (const text of texts)
+      for (const [marker] of text.matchAll(/\[order-sync:[0-9a-f]{16}\]/g)) this.#present.add(marker);
+    this.#hasReadNotes = true;
+  }
+
+  #waitUntilLost({ marker }: OrderNote, now: OrderNow): void {
+    const announcedMs = readAnnouncedNotes(now.fields).get(marker) ?? 0;
+    const lostAfterMs = deadlinesUntilLost * this.#deadlineMs;
+    const waitMs = announcedMs + lostAfterMs - this.#parts.clock.wallMs();
+    // A longer wait than that comes from a clock that was set.
+    if (waitMs > 0 && waitMs <= lostAfterMs) {
+      throw new WriteBackError(
+        'waits',
+        'an earlier try may have posted a note that the order does not show yet',
+        waitMs,
+      );
+    }
+    this.#lost.add(marker);
+  }
+
+  get #deadlineMs(): number {
+    return this.#parts.shop.rest?.timeouts.totalMs ?? 0;
+  }
+
+  async #read(): Promise<OrderNow> {
+    const { api, signal } = this.#parts;
+    const { orderId } = this.#statement;
+    const read = await api.order(orderId, signal, { isBehind: true });
+    if (read === null) {
+      const problem = `the shop has the order ${orderId} no more, and something was delivered or needs review`;
+      throw new WriteBackError('final', `${problem}: see \`orders show\``);
+    }
+    this.#refunds = read.refunds;
+    return this.#nowOf(read.value);
+  }
+
+  /** @throws ShopApiError when the write has added a line */
+  #readAnswer(value: unknown, before: OrderNow): OrderNow {
+    const now = this.#nowOf(value);
+    const added = [...now.lines.keys()].filter((lineId) => !before.lines.has(lineId));
+    if (added.length === 0) return now;
+    const { logger } = this.#parts;
+    const { source, orderId } = this.#statement;
+    logger.warn({ source, order_id: orderId, added }, 'lines were added to the order of the shop while it was written');
+    return now;
+  }
+
+  #nowOf(value: unknown): OrderNow {
+    const { shop } = this.#parts;
+    const { orderId } = this.#statement;
+    const context = { isTest: false, topic: null, isListed: true, refunds: this.#refunds };
+    const reading = readWooCommerceOrder(value, shop, context);
+    if (isObject(value) && reading.kind === 'order') {
+      const { order } = reading;
+      if (order.orderId === orderId) return orderNow(value, order);
+      throw new ShopApiError(
+        'unreadable',
+        `the shop answered with the order ${order.orderId} in the place of ${orderId}`,
+      );
+    }
+    const why = reading.kind === 'unreadable' ? `: its ${reading.field} ${reading.rule}` : '';
+    throw new WriteBackError('waits', `the order cannot be read${why}`);
+  }
+}
+
+const mayHaveActed: readonly ShopApiError['kind'][] = ['unreachable', 'unavailable', 'unreadable'];

@@ -1,0 +1,112 @@
+import { deliveredLines, type DeliveredLine } from '../../core/result/delivered-lines.ts';
+import type { Unit } from '../../core/decision/order-answer.ts';
+import type { OrderedEntries } from '../../core/result/ordered-entry.ts';
+import type { LineState, ResultDocument, ResultLine } from '../../core/result/result-document.ts';
+
+/** What a result says about a shop's order: the shop is made to show it. */
+export interface OrderStatement {
+  readonly source: string;
+  readonly orderId: string;
+  readonly state: ResultDocument['state'];
+  /** Nothing of it is real: it was bought from the sandbox. */
+  readonly isSandbox: boolean;
+  readonly lines: readonly LineStatement[];
+}
+
+/** What a result says about one line of a shop's order. */
+export interface LineStatement {
+  /** The id of the line in the shop. */
+  readonly lineId: string;
+  readonly sku: string;
+  /** How many pieces of the shop it was ordered for; null: nothing was ordered for it. */
+  readonly pieces: number | null;
+  readonly state: LineState;
+  /** `done`: all that was ordered is here and may be given to the customer. `review`: a person has to act. `open`: neither. */
+  readonly stage: 'done' | 'review' | 'open';
+  readonly references: readonly string[];
+  /** What the customer gets; empty unless the line is done. */
+  readonly units: readonly Unit[];
+  /** The ICCIDs of eSIMs that were topped up; empty unless the line is done. */
+  readonly toppedUp: readonly string[];
+  /** Why a person has to act, where that is known. */
+  readonly problem: { readonly code: string; readonly message: string } | null;
+}
+
+/** States of a line of which the customer has nothing, or not all, until a person acts. */
+const needsPerson: readonly LineState[] = [
+  'needs_review',
+  'held',
+  'rejected',
+  'expired',
+  'refunded',
+  'partial',
+  'needs_manual_delivery',
+];
+
+/**
+ * What a result says about the lines of a shop's order. Pure.
+ * @param boughtAs the line that was bought in the place of another one, as a person said: the old id by the new one
+ */
+export function statementOf(
+  document: ResultDocument,
+  ordered: OrderedEntries,
+  boughtAs: ReadonlyMap<string, string>,
+): OrderStatement {
+  const delivered = new Map(deliveredLines(document, ordered).map((line) => [line.line_id, line]));
+  const lines = new Map(document.lines.map((line) => [line.line_id, line]));
+  const stated = document.lines.flatMap((line) => {
+    const { line_id: lineId } = line;
+    if (lineId === null) return [];
+    const bought = lines.get(boughtAs.get(lineId) ?? lineId) ?? line;
+    // A replaced entry says nothing about the line any more.
+    const entries = bought.entries.filter(({ reference }) => ordered.get(reference)?.replaced !== true);
+    return stateLine(lineId, { ...bought, entries }, delivered.get(bought.line_id) ?? null);
+  });
+  const { source, order_id: orderId, state, sandbox: isSandbox } = document;
+  return { source, orderId, state, isSandbox, lines: stated };
+}
+
+function stateLine(lineId: string, line: ResultLine, delivered: DeliveredLine | null): readonly LineStatement[] {
+  const { state, entries, error, extra = {} } = line;
+  const isDone = state === 'fulfilled' && delivered !== null && isComplete(delivered);
+  const needsReview = needsPerson.includes(state) || (state === 'fulfilled' && delivered !== null && !isDone);
+  // The cancel of an eSIM that succeeded gives the customer nothing.
+  if (state === 'fulfilled' && delivered === null) return [];
+  const problem = error ?? entries.find((entry) => entry.error !== null)?.error ?? null;
+  return [
+    {
+      lineId,
+      sku: extra['sku'] ?? '',
+      pieces: /^\d{1,9}$/.test(extra['shop_quantity'] ?? '') ? Number(extra['shop_quantity']) : null,
+      state,
+      stage: isDone ? 'done' : needsReview ? 'review' : 'open',
+      references: entries.map(({ reference }) => reference),
+      units: isDone ? [...delivered.giftCards, ...delivered.esims].map(withoutPictures) : [],
+      toppedUp: isDone ? delivered.toppedUp : [],
+      problem: problem === null ? null : { code: problem.code, message: problem.message },
+    },
+  ];
+}
+
+const isComplete = ({ later, byHand, notDelivered }: DeliveredLine): boolean =>
+  later === 0 && byHand === 0 && notDelivered === 0;
+
+const unitFields = [
+  'code',
+  'pin',
+  'serial',
+  'url',
+  'expires_at',
+  'iccid',
+  'lpa',
+  'smdp_address',
+  'matching_id',
+  'confirmation_code',
+  'qr_url',
+  'apple_install_url',
+] as const;
+
+/** A result may have QR codes as pictures: they would make the fields of an order large. */
+function withoutPictures(unit: Unit): Unit {
+  return Object.fromEntries(unitFields.flatMap((name) => (unit[name] === undefined ? [] : [[name, unit[name]]])));
+}

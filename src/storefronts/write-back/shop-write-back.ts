@@ -1,0 +1,97 @@
+import type { Logger } from 'pino';
+import type { Clock } from '../../core/clock.ts';
+import { OrderSyncError } from '../../core/order-sync-error.ts';
+import type { OrderedEntries } from '../../core/result/ordered-entry.ts';
+import type { ResultDocument } from '../../core/result/result-document.ts';
+import { platformOf } from '../platforms.ts';
+import { ShopApiError } from '../read-back/shop-api.ts';
+import type { ConnectedShop, ShopConnections } from '../shop-connections.ts';
+import type { Shop } from '../settings.ts';
+import { statementOf } from './order-statement.ts';
+import { WriteBackError } from './write-back-error.ts';
+
+interface ShopWriteBackDeps {
+  /** The settings of the shop, read before each delivery: a reload can change them. Null: it was removed. */
+  readonly shop: () => Shop | null;
+  readonly connections: ShopConnections;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Stretches every retry delay; 1 in production. */
+  readonly retryTimeScale: number;
+}
+
+/** A result on its way into the shop. See `Delivery` of the delivery loop. */
+interface ShopDelivery {
+  readonly ordered: OrderedEntries;
+  readonly boughtAs: ReadonlyMap<string, string>;
+  readonly signal: AbortSignal;
+}
+
+const seconds = (count: number): number => count * 1000;
+const hours = (count: number): number => count * 3_600_000;
+/** The delay after each failure: after about three days the delivery is given up. */
+const retryDelaysMs = [...[10, 30, 60, 120, 300, 900, 1800].map(seconds), ...[1, 3, 6, 12, 24, 24].map(hours)];
+/** The shop refuses the call itself: the same call is not worth days of tries. */
+const triesOfRefused = 5;
+
+/** The name under which deliveries to a shop are recorded. */
+export const writeBackName = ({ platform, shop }: Pick<Shop, 'platform' | 'shop'>): string => `${platform}:${shop}`;
+
+/**
+ * Writes results into the orders of one shop, at least once each: it reads an order and makes only the writes that are
+ * missing. Is a `Sink` of the delivery loop.
+ */
+export class ShopWriteBack {
+  readonly name: string;
+  readonly stopGraceMs = 2000;
+  readonly #deps: ShopWriteBackDeps;
+
+  constructor(name: string, deps: ShopWriteBackDeps) {
+    this.name = name;
+    this.#deps = deps;
+  }
+
+  retryDelayMs(failures: number, error: unknown): number | null {
+    if (error instanceof WriteBackError && error.kind === 'final') return null;
+    if (error instanceof ShopApiError && error.kind === 'refused' && failures >= triesOfRefused) return null;
+    const delayMs = retryDelaysMs[failures - 1];
+    if (delayMs === undefined) return null;
+    const askedMs = error instanceof WriteBackError || error instanceof ShopApiError ? (error.retryAfterMs ?? 0) : 0;
+    return Math.max(Math.round(delayMs * this.#deps.retryTimeScale), Math.ceil(askedMs));
+  }
+
+  /** Resolves when the order of the shop says what the result says. */
+  async deliver(document: ResultDocument, { ordered, boughtAs, signal }: ShopDelivery): Promise<void> {
+    const statement = statementOf(document, ordered, boughtAs);
+    // Nothing to tell yet, so the shop is not asked.
+    if (statement.lines.every(({ stage }) => stage === 'open')) return;
+    const { connections, clock } = this.#deps;
+    const shop = this.#shop();
+    const connection = connections.connect(shop);
+    const subject = { shop: this.name, source: statement.source, order_id: statement.orderId };
+    const logger = this.#deps.logger.child(subject);
+    try {
+      const parts = { shop, api: connection.api, clock, logger, signal };
+      const written = await platformOf(shop).writeBack(statement, parts);
+      if (written.length > 0) logger.info({ written }, 'wrote the result into the order of the shop');
+    } catch (error) {
+      throw error instanceof ShopApiError && error.kind === 'unauthorized' ? withAdvice(error) : error;
+    } finally {
+      await connection.close();
+    }
+  }
+
+  #shop(): ConnectedShop {
+    const shop = this.#deps.shop();
+    if (shop !== null && shop.rest !== null && shop.writeBack !== null) return { ...shop, rest: shop.rest };
+    throw new OrderSyncError('NOT_FOUND', `results are not written into the shop ${this.name} any more`);
+  }
+}
+
+function withAdvice(error: ShopApiError): ShopApiError {
+  const advice = 'the key of the shop must have the right to write orders, see docs/storefronts.md';
+  return new ShopApiError(error.kind, `${error.message}: ${advice}`, {
+    retryAfterMs: error.retryAfterMs,
+    cause: error,
+  });
+}

@@ -1,0 +1,269 @@
+import { describe, expect, it } from 'vitest';
+import type { WooCommerceWriteBack } from '../../../src/storefronts/woocommerce/settings.ts';
+import { minutesAgo, wooBody } from '../read-back/running-read-back.ts';
+import { WritableWooCommerce } from './writable-woocommerce.ts';
+import { codeOf, type End, WrittenShop, writtenWooShop } from './written-shop.ts';
+
+const card = (id: string, quantity = 1) => ({ id, name: 'Steam <20>', sku: 'STEAM-20', quantity, meta_data: [] });
+const other = (id: string) => ({ id, name: 'A book', sku: 'BOOK', quantity: 1, meta_data: [] });
+
+/** A shop with order 7, which is taken in. */
+async function shopWith(
+  items: readonly object[],
+  changes: Partial<WooCommerceWriteBack> = {},
+  totalMs?: number,
+): Promise<{ stub: WritableWooCommerce; written: WrittenShop; order: ReturnType<WritableWooCommerce['put']> }> {
+  const stub = await new WritableWooCommerce().open();
+  const order = stub.put({
+    id: '7',
+    modifiedMs: minutesAgo(30),
+    body: wooBody('1', { line_items: items, total: '40.00' }),
+  });
+  const written = await WrittenShop.open(writtenWooShop(stub.url, changes, totalMs), stub);
+  await written.takeIn(stub.shown(order));
+  return { stub, written, order };
+}
+
+async function told(written: WrittenShop, end: End = 'fulfilled'): Promise<void> {
+  await written.buy(() => end);
+  await written.told();
+}
+
+const referencesOf = (written: WrittenShop): readonly string[] =>
+  (written.store.read.showOrder('main', '7')?.entries ?? []).map(({ reference }) => reference);
+const codesOf = (written: WrittenShop, count = 1): readonly string[] =>
+  referencesOf(written).flatMap((reference) => Array.from({ length: count }, (_, index) => codeOf(reference, index)));
+const deliveriesOf = (written: WrittenShop) => written.store.read.showOrder('main', '7')?.deliveries ?? [];
+const written7 = (stub: WritableWooCommerce) =>
+  stub.calls.filter(({ method }) => method !== 'GET').map(({ method, url }) => `${method} ${url.pathname.slice(21)}`);
+
+describe('a result in an order of WooCommerce', () => {
+  it('stands in its fields before it is completed, and a private note says so', async () => {
+    const { stub, written, order } = await shopWith([card('71', 2)]);
+    await told(written);
+    const [code = '', second = ''] = codesOf(written, 2);
+    expect(order.body['status']).toBe('completed');
+    const [mail] = stub.mails;
+    expect([stub.mails.length, mail?.kind]).toEqual([1, 'completed']);
+    expect(mail?.text).toContain(code);
+    expect(mail?.text).toContain(second);
+    expect(stub.notesOf('7').map(({ customer_note: isForCustomer }) => isForCustomer)).toEqual([false]);
+    expect(stub.notesOf('7')[0]?.note).toContain(
+      `Delivered: STEAM-20 × 2 (line 71), ordered as ${referencesOf(written)[0]}`,
+    );
+    expect(written7(stub)).toEqual(['PUT /7', 'PUT /7', 'POST /7/notes']);
+    // With its lines, the shop would calculate its total anew.
+    expect(stub.calls.filter(({ body }) => body.includes('line_items'))).toEqual([]);
+    expect(JSON.stringify([stub.notesOf('7'), written.log])).not.toContain(code);
+    expect(deliveriesOf(written)).toMatchObject([{ sink: 'woocommerce:main', givenUpAt: null, done: true }]);
+  });
+
+  it('is not written before something was delivered or needs review', async () => {
+    const { stub, written } = await shopWith([card('71')]);
+    await written.told();
+    expect(stub.calls).toEqual([]);
+  });
+
+  it('changes nothing when it is written again, and intake takes its echo for nothing new', async () => {
+    const { stub, written, order } = await shopWith([card('71'), card('72', 3)], {
+      deliverCodes: 'note',
+      lineMeta: true,
+    });
+    const taken: unknown[] = [];
+    stub.onUpdated = (changed) => void taken.push(written.takeIn(stub.shown(changed)));
+    await told(written);
+    const shown = structuredClone([order.body, stub.notesOf('7')]);
+    await written.store.results.redeliver({ source: 'main' }, Date.now());
+    const calls = written7(stub).length;
+    await written.told();
+    expect([order.body, stub.notesOf('7'), stub.addedLines]).toEqual([...shown, []]);
+    expect(written7(stub)).toHaveLength(calls);
+    expect(await Promise.all(taken)).toEqual(taken.map(() => [0, 0, 0]));
+    expect(taken).not.toEqual([]);
+    expect(await written.takeIn(stub.shown(order))).toEqual([0, 0, 0]);
+    expect(referencesOf(written)).toHaveLength(2);
+  });
+
+  it('does not complete an order with a line that is not ours, refunded, or not delivered', async () => {
+    const mixed = await shopWith([card('71'), other('72')]);
+    await told(mixed.written);
+    expect([mixed.order.body['status'], mixed.stub.mails]).toEqual(['processing', []]);
+    expect(mixed.stub.fieldsOf('7')['_order_sync_codes']).toContain(codesOf(mixed.written)[0]);
+
+    const failed = await shopWith([card('71'), card('72')]);
+    await failed.written.buy((lineId) => (lineId === '71' ? 'fulfilled' : 'rejected'));
+    await failed.written.told();
+    expect(failed.order.body['status']).toBe('processing');
+    expect(failed.stub.notesOf('7')[0]?.note).toContain('Needs review: STEAM-20 × 1 (line 72)');
+    expect(failed.stub.notesOf('7')[0]?.note).toContain('rejected: no such product');
+
+    const refunded = await shopWith([card('71'), card('72')]);
+    await refunded.written.buy();
+    const items = [{ quantity: -1, meta_data: [{ key: '_refunded_item_id', value: '72' }] }];
+    refunded.order.refunds = [{ id: '9', line_items: items }];
+    await refunded.written.told();
+    expect(refunded.order.body['status']).toBe('processing');
+    const [kept = '', taken = ''] = codesOf(refunded.written);
+    expect(refunded.stub.fieldsOf('7')['_order_sync_codes']).toContain(kept);
+    expect(refunded.stub.fieldsOf('7')['_order_sync_codes']).not.toContain(taken);
+  });
+
+  it('keeps the status, writes no notes and no codes, as configured', async () => {
+    const { stub, written, order } = await shopWith([card('71')], {
+      status: 'keep',
+      notes: false,
+      deliverCodes: 'off',
+    });
+    await told(written);
+    expect([order.body['status'], stub.notesOf('7'), stub.mails]).toEqual(['processing', [], []]);
+    expect(stub.fieldsOf('7')['_order_sync_state']).toBe('completed');
+    expect(JSON.stringify(order.body)).not.toContain(codesOf(written)[0]);
+  });
+
+  it('reaches the customer in one note, each value as it is', async () => {
+    const { stub, written } = await shopWith([card('71')], { deliverCodes: 'note' });
+    await told(written);
+    const [code = ''] = codesOf(written);
+    expect(stub.mails.map(({ kind }) => kind)).toEqual(['note', 'completed']);
+    const [mail] = stub.mails;
+    expect(mail?.text).toContain(`<strong>Steam &lt;20&gt; × 1</strong>\nCode: <code>${code}</code>`);
+    expect(mail?.text).toMatch(/\[order-sync:[0-9a-f]{16}\]$/);
+    expect(JSON.stringify([stub.order('7').body, written.log])).not.toContain(code);
+  });
+
+  it('says a new state in a new note, and the same state in no second one', async () => {
+    const { stub, written, order } = await shopWith([card('71')]);
+    await told(written, 'needs_review');
+    expect(stub.notesOf('7').map(({ note }) => note.includes('Needs review'))).toEqual([true]);
+    await written.store.results.redeliver({}, Date.now());
+    await written.told();
+    expect([stub.notesOf('7').length, order.body['status']]).toEqual([1, 'processing']);
+  });
+});
+
+describe('an order that changed in the shop meanwhile', () => {
+  it('gets its codes only when a person has released it', async () => {
+    const { stub, written, order } = await shopWith([card('71')]);
+    order.body['status'] = 'on-hold';
+    await written.buy();
+    await written.start();
+    await written.untilLogged('a result could not be delivered', 2);
+    expect(written.logged('a result could not be delivered')[0]?.['err']).toContain('has the status "on-hold"');
+    expect(JSON.stringify(order.body)).not.toContain(codesOf(written)[0]);
+    expect(stub.notesOf('7')).toHaveLength(1);
+    order.body['status'] = 'processing';
+    await written.told();
+    expect([order.body['status'], stub.notesOf('7').length]).toEqual(['completed', 1]);
+    expect(JSON.stringify(order.body)).toContain(codesOf(written)[0]);
+  });
+
+  it('is only noted when it was cancelled, not touched in the trash, and given up when it was deleted', async () => {
+    const cancelled = await shopWith([card('71')]);
+    cancelled.order.body['status'] = 'cancelled';
+    await told(cancelled.written);
+    expect([cancelled.order.body['status'], cancelled.stub.notesOf('7').length]).toEqual(['cancelled', 1]);
+    expect(Object.keys(cancelled.stub.fieldsOf('7'))).toEqual(['_order_sync_notes']);
+
+    const trash = await shopWith([card('71')]);
+    trash.order.body['status'] = 'trash';
+    await told(trash.written);
+    expect(written7(trash.stub)).toEqual([]);
+
+    const deleted = await shopWith([card('71')]);
+    deleted.stub.orders.length = 0;
+    await told(deleted.written);
+    const [delivery] = deliveriesOf(deleted.written);
+    expect(delivery).toMatchObject({ givenUpAt: expect.any(String) });
+    expect(deleted.written.store.read.attention(10).map(({ message }) => message)).toEqual([
+      expect.stringContaining('the shop has the order 7 no more'),
+    ]);
+  });
+
+  it('gets nothing for a line with another quantity, and keeps what people wrote', async () => {
+    const { stub, written, order } = await shopWith([card('71', 2)]);
+    await written.buy();
+    order.body['line_items'] = [card('71', 3)];
+    order.body['meta_data'] = [
+      { id: 1, key: 'gift_message', value: 'Hi' },
+      { id: 2, key: '_order_sync_state', value: 'old' },
+    ];
+    await written.told();
+    expect(stub.fieldsOf('7')).toMatchObject({ gift_message: 'Hi', _order_sync_state: 'completed' });
+    expect([order.body['status'], '_order_sync_codes' in stub.fieldsOf('7')]).toEqual(['processing', false]);
+  });
+
+  it('is completed with the line that a person said to be the one that was bought', async () => {
+    const { stub, written, order } = await shopWith([card('71')]);
+    await written.buy();
+    order.body['line_items'] = [card('72')];
+    order.modifiedMs += 60_000;
+    await written.takeIn(stub.shown(order));
+    const held = written.store.read.showOrder('main', '7')?.entries.find(({ lineId }) => lineId === '72');
+    const person = { actor: 'test', reason: 'for the test', nowMs: Date.now(), nowMono: 1, bootId: 'boot' };
+    const order72 = { action: 'decide_change', isAnother: false } as const;
+    const rules = { referenceExpiryMs: 86_400_000, lookupFamilies: [] };
+    await written.store.operator.actOnEntry({ reference: held?.reference ?? '', order: order72, ...person, ...rules });
+    await written.told();
+    expect(order.body['status']).toBe('completed');
+    expect(JSON.parse(String(stub.fieldsOf('7')['_order_sync_codes']))).toMatchObject([{ line_id: '72', units: [{}] }]);
+  });
+});
+
+describe('a shop that does not answer as it should', () => {
+  it('gets a note once although the answer was lost, also when it posts it late', async () => {
+    for (const fault of [{ kind: 'unanswered' }, { kind: 'late', ms: 150 }, { kind: 'lost' }] as const) {
+      const { stub, written } = await shopWith([card('71')], { deliverCodes: 'note' }, 150);
+      const faulty = new Set<number>();
+      stub.answers.faultOf = ({ method, number }) => {
+        if (method !== 'POST' || faulty.size >= 2) return { kind: 'none' };
+        faulty.add(number);
+        return fault;
+      };
+      await told(written);
+      await stub.answers.settled();
+      expect([fault.kind, stub.notesOf('7').length, stub.mails.length]).toEqual([fault.kind, 2, 2]);
+      expect(stub.order('7').body['status']).toBe('completed');
+    }
+  });
+
+  it('is not called by anybody while it wants no calls, and told that its key may not write', async () => {
+    const { stub, written } = await shopWith([card('71')]);
+    stub.answers.faultOf = () => ({
+      kind: 'refuse',
+      reply: { status: 429, body: {}, headers: { 'retry-after': '120' } },
+    });
+    await written.buy();
+    await written.start();
+    await written.untilLogged('a result could not be delivered', 1);
+    const [line] = written.logged('a result could not be delivered');
+    expect([line?.['retry_in_ms'], stub.calls.length]).toEqual([120_000, 1]);
+
+    const refused = await shopWith([card('71')]);
+    refused.stub.permission = 'read';
+    await told(refused.written);
+    const [given] = refused.written.logged(
+      'gave up delivering a result: it is retried only when the result changes or a person asks for it',
+    );
+    expect(given?.['err']).toContain('must have the right to write orders');
+  });
+
+  it('is told when it does not keep what is written, and what fields of lines do to its totals', async () => {
+    const dropping = await shopWith([card('71')]);
+    dropping.stub.onUpdated = (order) => void (order.body['meta_data'] = []);
+    await told(dropping.written);
+    expect(deliveriesOf(dropping.written)).toMatchObject([{ givenUpAt: expect.any(String) }]);
+    expect(JSON.stringify(dropping.written.log)).toContain('the shop did not keep the field _order_sync_');
+
+    const counting = await shopWith([card('71')], { lineMeta: true });
+    counting.order.body['calculated_total'] = '40.01';
+    await told(counting.written);
+    expect(counting.stub.fieldsOf('7', '71')).toEqual({
+      _order_sync_state: 'fulfilled',
+      Code: codesOf(counting.written)[0],
+    });
+    expect(counting.stub.addedLines).toEqual([]);
+    expect(counting.written.log.map(({ msg }) => msg)).toContain(
+      'the shop calculated another total when fields of its lines were written: set line_meta: false',
+    );
+  });
+});

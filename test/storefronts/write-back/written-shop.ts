@@ -1,0 +1,189 @@
+import { pino } from 'pino';
+import { onTestFinished } from 'vitest';
+import type { Settlement } from '../../../src/core/decision/settlement.ts';
+import type { Entry } from '../../../src/store/submission/submission.ts';
+import { SystemClock } from '../../../src/ops/system-clock.ts';
+import { WriteBack } from '../../../src/results/delivery-loop.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { ShopConnections } from '../../../src/storefronts/shop-connections.ts';
+import type { Shop } from '../../../src/storefronts/settings.ts';
+import { type ShopHandler, StorefrontIntake } from '../../../src/storefronts/storefront-intake.ts';
+import { ShopWriteBack, writeBackName } from '../../../src/storefronts/write-back/shop-write-back.ts';
+import type { WooCommerceWriteBack } from '../../../src/storefronts/woocommerce/settings.ts';
+import { answer, close, fulfilled, nothing, Outbox } from '../../support/outbox.ts';
+import { wrappedStore } from '../../support/wrapped-store.ts';
+import { numbersAsText } from '../read-back/running-read-back.ts';
+import { type StubShop, woo } from '../read-back/stub-shop.ts';
+import { restSettings, wooCommerceShop, writeSkuMap } from '../shop-settings.ts';
+
+/** What becomes of an entry: delivered with so many units (default: all), refused, or left for a person. */
+export type End = 'fulfilled' | 'rejected' | 'needs_review';
+
+export const wooWriteBack: WooCommerceWriteBack = {
+  status: 'completed',
+  deliverCodes: 'meta',
+  notes: true,
+  lineMeta: false,
+};
+
+/** A shop of WooCommerce into which results are written. */
+export function writtenWooShop(url: string, changes: Partial<WooCommerceWriteBack> = {}, totalMs = 5000): Shop {
+  const rest = { ...restSettings(url), consumerKey: woo.key, consumerSecret: woo.secret };
+  return wooCommerceShop({
+    skuMap: writeSkuMap(),
+    rest: { ...rest, timeouts: { connectMs: 2000, totalMs } },
+    writeBack: { ...wooWriteBack, ...changes },
+  });
+}
+
+/** An outbox that takes in the orders of a shop and writes their results into it, as the worker does. */
+export class WrittenShop {
+  readonly shop: Shop;
+  readonly stub: StubShop;
+  readonly log: Record<string, unknown>[] = [];
+  readonly #outbox: Outbox;
+  readonly #clock = new SystemClock();
+  readonly #logger;
+  #run: { readonly writeBack: WriteBack; killed: boolean } | null = null;
+  #onLine: () => void = () => undefined;
+
+  private constructor(shop: Shop, stub: StubShop, outbox: Outbox) {
+    this.shop = shop;
+    this.stub = stub;
+    this.#outbox = outbox;
+    const write = (text: string): void => {
+      this.log.push(JSON.parse(text));
+      this.#onLine();
+    };
+    this.#logger = pino({ level: 'info' }, { write });
+  }
+
+  static async open(shop: Shop, stub: StubShop): Promise<WrittenShop> {
+    const outbox = await Outbox.open([{ name: writeBackName(shop), sources: [shop.source] }]);
+    const written = new WrittenShop(shop, stub, outbox);
+    onTestFinished(async () => {
+      await written.stop();
+      await outbox.close();
+    });
+    return written;
+  }
+
+  get store(): Store {
+    return this.#outbox.store;
+  }
+
+  get outbox(): Outbox {
+    return this.#outbox;
+  }
+
+  get handler(): ShopHandler {
+    const deps = { store: this.store.storefronts, clock: this.#clock, logger: pino({ level: 'silent' }) };
+    const intake = new StorefrontIntake({ shops: [this.shop], ...deps, onChanged: () => undefined });
+    const handler = intake.handlerFor(this.shop.platform, this.shop.shop);
+    if (handler === null) throw new Error('the shop is configured');
+    return handler;
+  }
+
+  /** Takes in the order as the shop shows it now. Returns how many lines were accepted, taken back and flagged. */
+  async takeIn(document: unknown): Promise<readonly [number, number, number]> {
+    const order = { document: numbersAsText(document), isTest: false, topic: 'order.updated', isListed: false };
+    const taken = await this.handler.take({ ...order, refunds: [] });
+    if (taken.kind !== 'taken') throw new Error(`the order was not taken in: ${taken.kind}`);
+    return [taken.taken.accepted, taken.taken.takenBack, taken.taken.flagged];
+  }
+
+  /** Buys what is due. `endOf` says what becomes of an entry; null leaves it as it is. */
+  async buy(endOf: (lineId: string) => End | null = () => 'fulfilled'): Promise<void> {
+    const { submission, read } = this.store;
+    const orders = read.listOrders({ limit: 1000 }).map(({ source, orderId }) => read.showOrder(source, orderId));
+    const lines = new Map(
+      orders.flatMap((order) => (order?.entries ?? []).map((entry) => [entry.reference, entry.lineId])),
+    );
+    for (;;) {
+      const nowMs = Date.now();
+      const attempt = await submission.openAttempt(this.#outbox.claim({ nowMs }));
+      if (attempt === null) return;
+      const { entry } = attempt;
+      const end = endOf(lines.get(entry.reference) ?? '');
+      await submission.closeAttempt(close(attempt, settlementOf(entry, end), { nowMs }));
+    }
+  }
+
+  /** Starts to write results into the shop. */
+  async start(): Promise<void> {
+    const run = { killed: false };
+    const store = wrappedStore(
+      this.store,
+      (_, step) =>
+        (...values) =>
+          run.killed ? forever : step(...values),
+    );
+    const connections = new ShopConnections({ clock: this.#clock, version: '0.0.0' });
+    const deps = { connections, clock: this.#clock, logger: this.#logger, retryTimeScale: 0.00001 };
+    const sink = new ShopWriteBack(writeBackName(this.shop), { ...deps, shop: () => this.shop });
+    const writeBack = new WriteBack({ store, clock: this.#clock, logger: this.#logger, maxIdleDelayMs: 20 }, [sink]);
+    this.#run = Object.assign(run, { writeBack });
+    await writeBack.start();
+  }
+
+  /** Resolves when the shop was told everything, or the rest was given up. */
+  async told(): Promise<void> {
+    if (this.#run === null) await this.start();
+    this.#run?.writeBack.notify();
+    const isDue = async () => (await this.store.results.nextDeliveryAt(writeBackName(this.shop))) !== null;
+    while (await isDue()) await this.#nextLine();
+  }
+
+  /** Ends the run as `kill -9` does: nothing more of it reaches the disk. The next one starts from what is there. */
+  async kill(): Promise<void> {
+    const run = this.#run;
+    this.#run = null;
+    if (run !== null) run.killed = true;
+    await this.#outbox.reopen();
+  }
+
+  async stop(): Promise<void> {
+    const run = this.#run;
+    this.#run = null;
+    await run?.writeBack.stop();
+  }
+
+  logged(text: string): readonly Record<string, unknown>[] {
+    return this.log.filter(({ msg }) => msg === text);
+  }
+
+  /** Resolves when that many lines of the log have this text. */
+  async untilLogged(text: string, times: number): Promise<void> {
+    while (this.logged(text).length < times) await this.#nextLine();
+  }
+
+  async #nextLine(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#onLine = resolve;
+    // A line may have come between the question and this.
+    const timer = setTimeout(resolve, 20);
+    await promise;
+    clearTimeout(timer);
+  }
+}
+
+const forever = new Promise<never>(() => undefined);
+
+function settlementOf(entry: Entry, end: End | null): Settlement {
+  if (end === null) return { ...nothing, state: 'placed', nextStep: 'lookup', dueAtMs: 9e15 };
+  if (end === 'fulfilled') {
+    const units =
+      entry.operation === 'gift_card_order'
+        ? Array.from({ length: entry.quantity ?? 1 }, (_, index) => ({ code: codeOf(entry.reference, index) }))
+        : [{ iccid: '8944500102198304826', lpa: `LPA:1$rsp.example.com$${codeOf(entry.reference, 0)}` }];
+    return { ...fulfilled, answer: { ...answer, units, reference: entry.reference } };
+  }
+  const error = { code: 'invalid_variant', message: 'no such product', buffered: false };
+  const over = { ...fulfilled, answer: null, error, row: 'invalid_variant' } as const;
+  return end === 'rejected'
+    ? { ...over, state: 'rejected' }
+    : { ...over, state: 'needs_review', reviewReason: 'a person has to look at it' };
+}
+
+/** The code that an entry delivers: it can be told from those of all others. */
+export const codeOf = (reference: string, index: number): string => `CODE-${reference.slice(-12)}-${index}`;

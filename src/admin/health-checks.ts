@@ -12,6 +12,7 @@ const mostCounted = 10_000;
 /** The parts that are checked. */
 interface CheckedParts {
   readonly store: Store;
+  readonly disk: { hasSpace(): Promise<boolean> };
   readonly progress: { health(): CheckStatus };
   readonly intake: { status(): { readonly degraded: string | null } };
   readonly webhook: { health(): CheckStatus } | null;
@@ -29,7 +30,7 @@ const inClear = {
 
 /** The checks of `/healthz`. Only what keeps the worker from accepting and recording orders makes it unready. */
 export function healthChecks(parts: CheckedParts): HealthCheck[] {
-  const { store, progress, intake, webhook, reloader, apiClock, isSandbox } = parts;
+  const { store, disk, progress, intake, webhook, reloader, apiClock, isSandbox } = parts;
   const isClear = store.sealing.sealsWith === null && !isSandbox;
   const attention = keptAnswer(() => shownCounts(store), countsKeptForMs, parts.clock);
   const database = async (): Promise<CheckStatus> => {
@@ -38,6 +39,8 @@ export function healthChecks(parts: CheckedParts): HealthCheck[] {
   };
   return [
     { name: 'database', readiness: true, check: database },
+    // Whether the disk of the outbox has space for new orders.
+    { name: 'disk', readiness: true, check: async () => ((await disk.hasSpace()) ? 'pass' : 'fail') },
     // Whether an older copy of the database would be noticed at the next start.
     { name: 'progress_file', readiness: false, check: () => progress.health() },
     { name: 'folder', readiness: false, check: () => (intake.status().degraded === null ? 'pass' : 'fail') },

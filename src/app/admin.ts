@@ -66,5 +66,7 @@ function queueSources(
 ): QueueSources {
   const { maxUnknownOutcomes, concurrency } = config.submit;
   const present = callers.apiClock.present();
-  return { read: store.read, nowMs: clock.wallMs(), maxUnknownOutcomes, worker: { gate, concurrency, present } };
+  const { sendingMinFreeBytes: minFreeBytes } = config.disk;
+  const worker = { gate, concurrency, present };
+  return { read: store.read, nowMs: clock.wallMs(), maxUnknownOutcomes, minFreeBytes, worker };
 }

@@ -1,5 +1,6 @@
 import { FolderIntake } from '../intake/folder/folder-intake.ts';
 import { WebhookIntake } from '../intake/http/webhook-intake.ts';
+import type { DiskGuard } from '../ops/disk-guard.ts';
 import type { ReadBack } from '../storefronts/read-back/read-back.ts';
 import { SkuFile } from '../storefronts/sku-file.ts';
 import type { StorefrontIntake } from '../storefronts/storefront-intake.ts';
@@ -7,11 +8,17 @@ import type { Store } from '../store/store.ts';
 import type { WorkerDeps } from './worker-deps.ts';
 
 /** Builds the intake of order files. It takes in nothing before its `start`. */
-export function buildFolderIntake(deps: WorkerDeps, store: Store, onAccepted: () => void): FolderIntake {
+export function buildFolderIntake(
+  deps: WorkerDeps,
+  store: Store,
+  disk: DiskGuard,
+  onAccepted: () => void,
+): FolderIntake {
   const { config, clock } = deps;
   const logger = deps.logger.child({ component: 'intake' });
   const openSkuMap = (path: string): SkuFile => new SkuFile(path, clock, logger);
-  return new FolderIntake({ store, clock, logger, config: config.intake.folder, openSkuMap, onAccepted });
+  const hasSpace = (): Promise<boolean> => disk.hasSpace();
+  return new FolderIntake({ store, clock, logger, config: config.intake.folder, openSkuMap, hasSpace, onAccepted });
 }
 
 /** Starts the intake over HTTP. Null when it is not configured. */

@@ -57,11 +57,14 @@ export async function buildSubmission(
 /** Builds the loop that sends orders and looks them up. */
 export function buildDispatcher(
   { config }: WorkerDeps,
+  current: CurrentConfig,
   submission: AttemptDeps,
   start: { readonly incarnationId: number; readonly olderCopy: OlderCopyCheck; readonly rechecks: RecheckRule },
   onSettled: () => void,
 ): Dispatcher {
   const { concurrency, maxUnknownOutcomes } = config.submit;
   const { graceMs } = config.shutdown;
-  return new Dispatcher({ ...submission, onSettled }, { ...start, concurrency, maxUnknownOutcomes, graceMs });
+  const minFreeBytes = (): number => current.config.disk.sendingMinFreeBytes;
+  const options = { ...start, concurrency, maxUnknownOutcomes, graceMs, minFreeBytes };
+  return new Dispatcher({ ...submission, onSettled }, options);
 }

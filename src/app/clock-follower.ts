@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { smallestStepMs } from '../core/time/clock-steps.ts';
 import type { ContinuousClock } from '../ops/continuous-clock.ts';
+import { repeatWhileDiskIsFull } from '../ops/full-disk.ts';
 import type { Store } from '../store/store.ts';
 
 /** How long a step of the wall clock may stay unnoticed; nothing depends on it, because the worker's clock continues. */
@@ -55,7 +56,9 @@ export class ClockFollower {
   }
 
   start(): void {
-    this.#loop = this.#run().catch((error: unknown) => this.#failure.reject(error));
+    const life = { clock: this.#deps.clock, signal: this.#end.signal };
+    const loop = repeatWhileDiskIsFull(() => this.#run(), life);
+    this.#loop = loop.catch((error: unknown) => this.#failure.reject(error));
   }
 
   /** May be called again. */

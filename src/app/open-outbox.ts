@@ -9,8 +9,13 @@ import { resultSinks } from './result-sinks.ts';
 /**
  * Opens the outbox of a configuration as its only writer, and names its progress file. `noticeOlderCopy` comes next.
  * @param init whether a missing database may be created, and a missing reference secret with it
+ * @param minFreeBytes with less free space on its disk, new orders are refused; asked for each
  */
-export function openOutbox(config: Config, init: Config['init']): { store: Store; file: ProgressPort } {
+export function openOutbox(
+  config: Config,
+  init: Config['init'],
+  minFreeBytes = () => config.disk.minFreeBytes,
+): { store: Store; file: ProgressPort } {
   const mayCreate = init === 'if-missing' && !existsSync(config.databasePath);
   if (mayCreate) mkdirSync(config.dataDir, { recursive: true, mode: 0o750 });
   const namespace = {
@@ -26,6 +31,7 @@ export function openOutbox(config: Config, init: Config['init']): { store: Store
     upstream: config.wholesale.upstream,
     sinks: resultSinks(config),
     sealKeys: config.seal.keys,
+    minFreeBytes,
   });
   return { store, file: progressFile(progressFilePath(config, namespace)) };
 }

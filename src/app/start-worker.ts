@@ -6,6 +6,7 @@ import { shopIdentities } from '../config/shop-identities.ts';
 import { isoTime } from '../core/clock.ts';
 import type { WebhookIntake } from '../intake/http/webhook-intake.ts';
 import { ContinuousClock } from '../ops/continuous-clock.ts';
+import { DiskGuard } from '../ops/disk-guard.ts';
 import { Lifecycle } from '../ops/lifecycle.ts';
 import { CommandCalls } from '../ops/command-calls.ts';
 import { removeRunFile, writeRunFile } from '../ops/run-file.ts';
@@ -26,6 +27,7 @@ import { ClockFollower } from './clock-follower.ts';
 import { buildOlderCopyCheck, noticeOlderCopy } from './older-copy.ts';
 import { openOutbox } from './open-outbox.ts';
 import { buildReloader } from './reload.ts';
+import { failedForSpace, requireSpaceToStart, waitForSpace } from './wait-for-space.ts';
 import type { CurrentConfig, WorkerDeps } from './worker-deps.ts';
 
 export interface RunningWorker {
@@ -46,15 +48,27 @@ export interface RunningWorker {
  * Starts the worker, part by part: the outbox, what works on it, then the admin server. The parts stop in the opposite
  * order. Each registers its stop before it starts, so a start that fails releases everything that had started.
  *
- * When this resolves, every part has taken up what an earlier run left open.
+ * When this resolves, every part has taken up what an earlier run left open. On a full disk it waits for space.
  */
 export async function startWorker(given: WorkerDeps): Promise<RunningWorker> {
+  for (;;) {
+    try {
+      await requireSpaceToStart(given.config);
+      return await startOnce(given);
+    } catch (error) {
+      if (!failedForSpace(error)) throw error;
+      await waitForSpace(given, error);
+    }
+  }
+}
+
+async function startOnce(given: WorkerDeps): Promise<RunningWorker> {
   const life = new Lifecycle();
   return await life.start(async () => {
     const clock = new ContinuousClock(given.clock);
     const deps: WorkerDeps = { ...given, clock };
     const current: CurrentConfig = { config: deps.config };
-    const outbox = await startOutbox(deps, life, clock);
+    const outbox = await startOutbox(deps, life, clock, current);
     const parts = await startParts(deps, life, outbox, current);
     const clocks = await startClocks(deps, life, clock, parts);
     const { admin, reloader } = await startAdminServer(deps, life, parts, current);
@@ -78,9 +92,10 @@ export async function startWorker(given: WorkerDeps): Promise<RunningWorker> {
 }
 
 /** Opens the outbox as its only writer, and watches that its file is not replaced. */
-async function startOutbox(deps: WorkerDeps, life: Lifecycle, clock: ContinuousClock) {
+async function startOutbox(deps: WorkerDeps, life: Lifecycle, clock: ContinuousClock, current: CurrentConfig) {
   const { config, version, logger } = deps;
-  const opened = openOutbox(config, config.init);
+  const minFreeBytes = (): number => current.config.disk.minFreeBytes;
+  const opened = openOutbox(config, config.init, minFreeBytes);
   const { store } = opened;
   if (store.sealing.sealsWith === null && config.wholesale.environment === 'production')
     logger.warn('delivered codes are stored in clear: there is no sealing key, see docs/sealing.md');
@@ -96,7 +111,14 @@ async function startOutbox(deps: WorkerDeps, life: Lifecycle, clock: ContinuousC
   await life.push('database watch', () => watch.stop());
   await store.storefronts.adoptShops({ shops: shopIdentities(config), nowMs: clock.wallMs() });
   const olderCopy = await buildOlderCopyCheck(deps, store, progress);
-  return { store, progress, incarnationId, watch, olderCopy, apiClock: new ApiClock(clock) };
+  const disk = new DiskGuard({
+    freeBytes: () => store.freeBytes(),
+    minFreeBytes,
+    stopped: 'no new orders are taken in',
+    clock,
+    logger: logger.child({ component: 'intake' }),
+  });
+  return { store, progress, incarnationId, watch, olderCopy, disk, apiClock: new ApiClock(clock) };
 }
 
 /** Starts what works on the outbox, beginning with the results and ending with the intake. */
@@ -106,7 +128,7 @@ async function startParts(
   outbox: Awaited<ReturnType<typeof startOutbox>>,
   current: CurrentConfig,
 ) {
-  const { store, apiClock } = outbox;
+  const { store, apiClock, disk } = outbox;
   const wholesale = buildWholesaleClient(deps, apiClock);
   await life.push('wholesale client', () => wholesale.close());
 
@@ -124,7 +146,7 @@ async function startParts(
   let readBack: ReadBack | null = null;
   // What waits before read-back has started is found on disk by its start.
   const rechecks = recheckRule(current, (source) => readBack?.notifyRecheck(source));
-  const dispatcher = buildDispatcher(deps, submission, { ...outbox, rechecks }, onSettled);
+  const dispatcher = buildDispatcher(deps, current, submission, { ...outbox, rechecks }, onSettled);
   await life.push('dispatcher', () => dispatcher.stop());
   await dispatcher.start();
 
@@ -132,7 +154,7 @@ async function startParts(
     dispatcher.notify();
     results.notify();
   };
-  const folder = buildFolderIntake(deps, store, onAccepted);
+  const folder = buildFolderIntake(deps, store, disk, onAccepted);
   await life.push('folder intake', () => folder.stop());
   await folder.start();
 
@@ -222,7 +244,8 @@ async function startAdminServer(
   };
   const reloader = buildReloader(deps, { ...parts, gate, onUse }, current);
   const isSandbox = config.wholesale.environment === 'sandbox';
-  const checked = { store, clock, progress: parts.progress, intake: folder, webhook, reloader, apiClock, isSandbox };
+  const { disk, progress } = parts;
+  const checked = { store, clock, disk, progress, intake: folder, webhook, reloader, apiClock, isSandbox };
   checks.push(...healthChecks(checked));
   onUse(config);
 

@@ -10,6 +10,8 @@ export interface WorkerDeps {
   readonly random: Random;
   readonly version: string;
   readonly pid: number;
+  /** Aborts when the worker is asked to stop: a start that waits for space on the disk ends. */
+  readonly stopping?: AbortSignal;
   /** Reads the configuration that `config` came from again. Absent: the worker refuses a reload. */
   readonly reading?: { readonly digests: LoadedConfig['digests']; readonly load: () => LoadedConfig };
 }

@@ -10,7 +10,6 @@ import { OrderSyncError } from '../core/order-sync-error.ts';
 import { wrongClockMs } from '../core/time/api-time.ts';
 import { listen } from '../ops/listen.ts';
 import { inspectDatabase, inspectDisk } from '../store/sqlite/inspect.ts';
-import { sendingReserveBytes } from '../submit/disk-guard.ts';
 import { shortDuration } from './output.ts';
 
 /** What one check of `order-sync doctor` found. */
@@ -64,12 +63,18 @@ export function checkDataDir({ dataDir }: Config): Finding {
   return pass('data_dir', `${dataDir} can be written and is on a local disk`);
 }
 
-export function checkDisk({ dataDir }: Config): Finding {
+export function checkDisk({ dataDir, disk }: Config): Finding {
   const freeBytes = inspectDisk(dataDir);
   const message = `${Math.floor(freeBytes / mebibyte)} MiB are free`;
-  if (freeBytes >= tightFreeBytes) return pass('disk', message);
-  const status = freeBytes < sendingReserveBytes ? 'fail' : 'warn';
-  return { check: 'disk', status, message, next: 'free some space: with less than 100 MiB nothing is bought' };
+  if (freeBytes >= Math.max(tightFreeBytes, disk.minFreeBytes)) return pass('disk', message);
+  const status = freeBytes < disk.minFreeBytes ? 'fail' : 'warn';
+  const needed = Math.floor(disk.minFreeBytes / mebibyte);
+  return {
+    check: 'disk',
+    status,
+    message,
+    next: `free some space: with less than ${needed} MiB no orders are taken in`,
+  };
 }
 
 /** Whether the database is sound, and belongs to this configuration. */

@@ -1,5 +1,6 @@
 import { ConfigInvalidError } from '../config/config-issue.ts';
 import type { OrderSyncErrorCode } from '../core/order-sync-error.ts';
+import { isOutOfSpace } from '../store/sqlite/disk-errors.ts';
 import { plainText, type TextStream } from './output.ts';
 
 /** The exit codes are a contract (docs/cli.md): scripts and orchestrators act on them. */
@@ -34,6 +35,7 @@ const byErrorCode: Readonly<Record<OrderSyncErrorCode, ExitCode>> = {
   SEAL_KEY_CHANGED: exitCodes.refused,
   SEALED_UNREADABLE: exitCodes.refused,
   FOLDER_UNUSABLE: exitCodes.refused,
+  DISK_FULL: exitCodes.refused,
   LISTEN_FAILED: exitCodes.refused,
   REFUSED: exitCodes.refused,
   UNREACHABLE: exitCodes.unreachable,
@@ -79,6 +81,8 @@ function asJson(error: unknown): Record<string, unknown> {
 
 function asText(error: unknown): string {
   if (!(error instanceof Error)) return `order-sync: ${plainText(String(error))}\n`;
+  if (isOutOfSpace(error))
+    return `order-sync: a disk is full: ${plainText(error.message)}\nWhat to do: free some space\n`;
   if (codeOf(error) === undefined) {
     return `order-sync: unexpected failure: ${error.stack ?? error.message}\nThis is a defect of order-sync: please report it with the lines above.\n`;
   }

@@ -33,6 +33,7 @@ export async function runWorker(run: WorkerRun, context: CliContext): Promise<vo
       random: systemRandom,
       version: programVersion,
       pid: process.pid,
+      stopping: stop.signal,
       ...(reading === undefined ? {} : { reading }),
     });
     // A refused reload is in the log.

@@ -21,6 +21,12 @@ export interface Config {
     /** Where the progress file is, by which an older copy of the database is noticed. */
     readonly progressFolder: string;
   };
+  readonly disk: {
+    /** With less free space on the disk of the outbox, no new orders are taken in. */
+    readonly minFreeBytes: number;
+    /** With less free space there, nothing is sent: 50 % of the above, because what is sent must be recorded. */
+    readonly sendingMinFreeBytes: number;
+  };
   readonly intake: {
     readonly folder: FolderSettings;
     /** Null: there is no intake over HTTP. */

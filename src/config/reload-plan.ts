@@ -108,6 +108,7 @@ function liveConfig(running: Config, next: Config, kept: readonly string[]): Con
       };
   return {
     ...running,
+    disk: next.disk,
     intake: {
       folder: { ...running.intake.folder, scanIntervalMs, columns, currency, skuMap, limits },
       webhook: liveWebhook(running.intake.webhook, next.intake.webhook),

@@ -74,7 +74,7 @@ export type ResolvedDocument = ReturnType<typeof withDerivedDefaults>;
 
 /** The configuration as the code uses it: keys in camelCase, secrets read. */
 export function toConfig(document: ResolvedDocument, secrets: Secrets): Config {
-  const { intake, wholesale, results, seal, admin, sandbox, ...others } = document;
+  const { disk, intake, wholesale, results, seal, admin, sandbox, ...others } = document;
   const { webhook } = intake;
   const { columns, currency = null, sku_map: skuMap = null, ...folder } = intake.folder;
   const { base_url, keys, wire, ...upstream } = wholesale;
@@ -82,6 +82,7 @@ export function toConfig(document: ResolvedDocument, secrets: Secrets): Config {
   return {
     ...camelKeys(others),
     databasePath: join(document.data_dir, 'order-sync.db'),
+    disk: { minFreeBytes: disk.min_free_bytes, sendingMinFreeBytes: disk.min_free_bytes / 2 },
     intake: {
       folder: { ...camelKeys(folder), columns, currency, skuMap },
       webhook: toWebhookSettings(webhook, secrets),

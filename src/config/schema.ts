@@ -14,6 +14,18 @@ import {
 import { csvColumns } from '../intake/orders/settings.ts';
 import { webhookIntake } from './webhook-schema.ts';
 
+const disk = z
+  .strictObject({
+    min_free_bytes: count(0, 1_099_511_627_776)
+      .default(209_715_200)
+      .describe(
+        'With less free space on the disk of the outbox, no new orders are taken in, whatever way they come. With less than 50 % of it, nothing is sent. Both resume by themselves.',
+      ),
+  })
+  .prefault({})
+  .describe('The disk of the outbox.')
+  .meta(live);
+
 const folderIntake = z
   .strictObject({
     inbox: folderPath('Where order files arrive. Default: `<data_dir>/inbox`.'),
@@ -72,9 +84,6 @@ const folderIntake = z
           .default(1_048_576)
           .describe('Bytes of one NDJSON line, which is a whole order.'),
         depth: count(2, 64).default(16).describe('Levels of nested objects and lists.'),
-        min_free_bytes: count(0, 1_099_511_627_776)
-          .default(209_715_200)
-          .describe('With less free disk space, no more files are read.'),
       })
       .prefault({})
       .describe('Limits on order files.')
@@ -300,6 +309,7 @@ export const configSchema = z.strictObject({
     })
     .prefault({})
     .describe('How references are derived.'),
+  disk,
   intake: z
     .strictObject({ folder: folderIntake, webhook: webhookIntake })
     .prefault({})

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
 import type { OrderedEntries } from '../core/result/ordered-entry.ts';
 import type { ResultDocument } from '../core/result/result-document.ts';
+import { repeatWhileDiskIsFull } from '../ops/full-disk.ts';
 import { WakeUp } from '../ops/wake-up.ts';
 import type { DueDelivery } from '../store/results/results.ts';
 import type { Store } from '../store/store.ts';
@@ -62,7 +63,7 @@ export class DeliveryLoop {
   readonly #wakeUp: WakeUp;
   readonly #failure = Promise.withResolvers<never>();
   readonly #graceOver = new AbortController();
-  #stopping = false;
+  readonly #stopping = new AbortController();
   #loop: Promise<void> | null = null;
 
   constructor(deps: DeliveryDeps & { readonly sink: Sink }) {
@@ -85,12 +86,14 @@ export class DeliveryLoop {
   }
 
   start(): void {
-    this.#loop = this.#run().catch((error: unknown) => this.#failure.reject(error));
+    const life = { clock: this.#deps.clock, signal: this.#stopping.signal };
+    const loop = repeatWhileDiskIsFull(() => this.#run(), life);
+    this.#loop = loop.catch((error: unknown) => this.#failure.reject(error));
   }
 
   /** Delivers the due results, then stops; after the grace of the sink, the rest stays due. */
   async stop(): Promise<void> {
-    this.#stopping = true;
+    this.#stopping.abort();
     this.#wakeUp.notify();
     const { sink, clock } = this.#deps;
     if (sink.stopGraceMs === undefined) return void (await this.#loop);
@@ -107,13 +110,18 @@ export class DeliveryLoop {
       const due = await store.results.dueDeliveries(sink.name, clock.wallMs(), batch);
       if (due.length > 0) {
         const queue = new PQueue({ concurrency: parallel });
-        await queue.addAll(due.map((delivery) => () => this.#deliver(delivery)));
+        try {
+          await queue.addAll(due.map((delivery) => () => this.#deliver(delivery)));
+        } finally {
+          // When one could not be recorded, the others must not overlap with the next round: they write the same files.
+          await queue.onIdle();
+        }
         // An aborted delivery is still due: another round would never end.
         if (this.#graceOver.signal.aborted) return;
         continue;
       }
       // Only now: the last attempts before the stop may have made results due.
-      if (this.#stopping) return;
+      if (this.#stopping.signal.aborted) return;
       const nextAt = await store.results.nextDeliveryAt(sink.name);
       const untilNextMs = nextAt === null ? maxIdleDelayMs : Math.max(1, nextAt - clock.wallMs());
       await this.#wakeUp.wait(Math.min(maxIdleDelayMs, untilNextMs));

@@ -12,14 +12,9 @@ import { SqliteResults } from './results/sqlite-results.ts';
 import { checkSealKeys } from './sealing/check-seal-keys.ts';
 import { SealedUnits } from './sealing/sealed-units.ts';
 import type { Sealing } from './sealing/sealing.ts';
-import {
-  fileIdentity,
-  freeBytesOf,
-  inTransaction,
-  openDatabase,
-  type InitPolicy,
-  type Sqlite,
-} from './sqlite/database.ts';
+import { fileIdentity, inTransaction, openDatabase, type InitPolicy, type Sqlite } from './sqlite/database.ts';
+import { diskError, freeBytesOf, isDiskFailure, isOutOfSpace } from './sqlite/disk-errors.ts';
+import { DiskReserve } from './sqlite/disk-reserve.ts';
 import { checkStamp } from './sqlite/meta.ts';
 import { migrate } from './sqlite/migrate.ts';
 import { makeDatabaseIdOnce, readProgress } from './sqlite/progress.ts';
@@ -47,6 +42,8 @@ export interface StoreOptions {
   readonly sinks: readonly ResultSink[];
   /** The keys that seal delivered units; absent or empty: units are stored in clear. */
   readonly sealKeys?: readonly SealKey[];
+  /** With less free space on the disk of the database, new orders are refused. Default: none is kept free. */
+  readonly minFreeBytes?: () => number;
 }
 
 /** The outbox in one SQLite file, with this process as its only writer. */
@@ -65,7 +62,7 @@ class SqliteStore implements Store {
   readonly #identity: string;
 
   constructor(database: Sqlite, lock: WriterLock, keys: SealKeys, options: StoreOptions) {
-    const { namespace, sinks } = options;
+    const { namespace, sinks, minFreeBytes = () => 0 } = options;
     const units = new SealedUnits(keys);
     const shown = { units, sandbox: options.upstream === 'sandbox' };
     this.#path = options.path;
@@ -75,6 +72,7 @@ class SqliteStore implements Store {
     this.results = new SqliteResults(database, { sinks, ...shown });
     this.read = new SqliteOutboxReader(database, shown);
     const audit = new AuditTable(database);
+    const reserve = new DiskReserve(options.path, minFreeBytes);
     const pauses = new SqlitePauses(database, audit);
     const replacements = new Replacements(database, namespace, this.results);
     const entries = new EntryChanges(database, { replacements, results: this.results, units });
@@ -88,7 +86,7 @@ class SqliteStore implements Store {
       replacements,
       shopHolds: new ShopHolds(database, entries),
       rechecks: new Rechecks(database),
-      lines: new LineTable(database, namespace, this.results),
+      lines: new LineTable(database, { namespace, results: this.results, reserve }),
       pauses,
       canary: new ConnectorCanary(database, pauses),
       settlementDelays: new SettlementDelays(database),
@@ -133,7 +131,12 @@ class SqliteStore implements Store {
 
   async close(): Promise<void> {
     if (!this.#database.open) return;
-    this.#database.pragma('wal_checkpoint(TRUNCATE)');
+    try {
+      this.#database.pragma('wal_checkpoint(TRUNCATE)');
+    } catch (error) {
+      // Without space, what was committed stays in the WAL file: the next start reads it there.
+      if (!isDiskFailure(error)) throw error;
+    }
     this.#database.close();
     this.#lock.release();
   }
@@ -142,22 +145,24 @@ class SqliteStore implements Store {
 /**
  * Opens the outbox as its only writer: takes the lock, brings the schema up to date and checks what it belongs to.
  * @throws OrderSyncError DATABASE_LOCKED, DATABASE_MISSING, DATABASE_NEWER, DATABASE_UNSAFE, UPSTREAM_MISMATCH,
- *   REFERENCE_SECRET_CHANGED, SEAL_KEY_MISSING, SEAL_KEY_CHANGED
+ *   REFERENCE_SECRET_CHANGED, SEAL_KEY_MISSING, SEAL_KEY_CHANGED, DISK_FULL
  */
 export function openStore(options: StoreOptions): Store {
-  const database = openDatabase(options.path, options.init);
+  let database: Sqlite | null = null;
   let lock: WriterLock | null = null;
   try {
+    database = openDatabase(options.path, options.init);
     lock = takeWriterLock(options.path);
     migrate(database);
     checkStamp(database, options);
-    inTransaction(database, () => makeDatabaseIdOnce(database));
+    const opened = database;
+    inTransaction(opened, () => makeDatabaseIdOnce(opened));
     const keys = new SealKeys(options.sealKeys ?? []);
-    checkSealKeys(database, keys);
-    return new SqliteStore(database, lock, keys, options);
+    checkSealKeys(opened, keys);
+    return new SqliteStore(opened, lock, keys, options);
   } catch (error) {
-    database.close();
+    database?.close();
     lock?.release();
-    throw error;
+    throw isDiskFailure(error) || isOutOfSpace(error) ? diskError(error, options.path) : error;
   }
 }

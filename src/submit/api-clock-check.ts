@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Probe } from '../core/decision/probe.ts';
+import { repeatWhileDiskIsFull } from '../ops/full-disk.ts';
 import type { ApiClock } from './api-clock.ts';
 import { budgetedRead, type CallDeps } from './budgeted-read.ts';
 import type { WholesalePort } from './wholesale-port.ts';
@@ -38,7 +39,9 @@ export class ApiClockCheck {
   }
 
   start(): void {
-    this.#loop = this.#run().catch((error: unknown) => this.#failure.reject(error));
+    const life = { clock: this.#deps.clock, signal: this.#end.signal };
+    const loop = repeatWhileDiskIsFull(() => this.#run(), life);
+    this.#loop = loop.catch((error: unknown) => this.#failure.reject(error));
   }
 
   /** May be called again. */

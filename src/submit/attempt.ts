@@ -14,12 +14,13 @@ import { settlementDelayLeftMs } from '../core/decision/settlement-delay.ts';
 import { judgeResend } from '../core/decision/resend.ts';
 import { stepBetween, type ClockSample } from '../core/time/clock-steps.ts';
 import type { DecisionPolicy, EntryFacts, Settlement } from '../core/decision/settlement.ts';
-import type { ClaimVerdict, Entry, OpenAttempt } from '../store/submission/submission.ts';
+import type { ClaimVerdict, Entry, OpenAttempt, ScopeFindings } from '../store/submission/submission.ts';
 import { presentTime, type ApiClock } from './api-clock.ts';
 import type { CallKind } from './budget-gate.ts';
 import { backOffIfRateLimited, pauseIfDenied, slotSettledMono, type CallDeps, type CallKey } from './budgeted-read.ts';
 import type { LookupCheck } from './lookup-check.ts';
 import { ProvenProducts } from './proven-products.ts';
+import { repeatWhileDiskIsFull } from '../ops/full-disk.ts';
 import type { BudgetLimits } from './settings.ts';
 import type { WholesalePort } from './wholesale-port.ts';
 
@@ -86,14 +87,14 @@ export class Attempt {
     if (attempt.purpose === 'submit') {
       const outcome = await this.#submit(attempt, key, signal);
       const settlement = this.decideSubmission(attempt, outcome);
-      await this.#close(attempt, { key, outcome, settlement, started });
+      await this.#close(attempt, { key, outcome, settlement, started, signal });
     } else {
       const lookup = await this.#lookUp(attempt, key, signal);
       // If the found order is another one, that does not prove that lookups find what was bought.
       if (lookup.kind === 'found' && lookup.differs === undefined)
-        await this.#deps.lookups.found(attempt.entry.operation, this.#deps.wholesale);
+        await this.#record(signal, () => this.#deps.lookups.found(attempt.entry.operation, this.#deps.wholesale));
       const settlement = this.decideLookup(attempt, lookup);
-      await this.#close(attempt, { key, outcome: outcomeOfLookup(lookup), settlement, started });
+      await this.#close(attempt, { key, outcome: outcomeOfLookup(lookup), settlement, started, signal });
     }
   }
 
@@ -183,7 +184,7 @@ export class Attempt {
 
   async #close(
     attempt: OpenAttempt,
-    end: { key: CallKey; outcome: Outcome; settlement: Settlement; started: number },
+    end: { key: CallKey; outcome: Outcome; settlement: Settlement; started: number; signal: AbortSignal },
   ): Promise<void> {
     const { clock, gate, store, pauses } = this.#deps;
     const { key, outcome, settlement } = end;
@@ -193,7 +194,7 @@ export class Attempt {
     const backOff = backOffIfRateLimited(this.#deps, key, outcome, settlement.dueAtMs - clock.wallMs());
     const pause = pauseIfDenied(this.#deps, key, settlement.pause);
     const call = endedCallOf(attempt, outcome, settlement);
-    const { pausesChanged } = await store.submission.closeAttempt({
+    const closed = {
       attemptId: attempt.attemptId,
       entryId: attempt.entry.id,
       nowMs: clock.wallMs(),
@@ -204,9 +205,10 @@ export class Attempt {
       slotsSettledMono: settledMono,
       bootId: clock.bootId ?? null,
       pause,
-      scopes: { judged: scopesJudged(call.scopes), judge: (found) => pauses.judge(call, found) },
+      scopes: { judged: scopesJudged(call.scopes), judge: (found: ScopeFindings) => pauses.judge(call, found) },
       backOff,
-    });
+    };
+    const { pausesChanged } = await this.#record(end.signal, () => store.submission.closeAttempt(closed));
     if (settledMono === null) gate.giveBack(key.name, kind);
     else gate.settle(key.name, kind, settledMono);
     this.#products.record(call);
@@ -215,6 +217,11 @@ export class Attempt {
     pauses.trialClosed(attempt.attemptId);
     this.#deps.onSettled?.();
     this.#log(attempt, end, durationMs);
+  }
+
+  /** What became of a call must not be lost: without space on the disk it is recorded later, and the attempt stays open. */
+  #record<T>(signal: AbortSignal, step: () => Promise<T>): Promise<T> {
+    return repeatWhileDiskIsFull(step, { clock: this.#deps.clock, signal });
   }
 
   /** Writes the one log line of every attempt. It never has a code or a key. */

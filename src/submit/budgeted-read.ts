@@ -103,22 +103,23 @@ export async function budgetedRead<T>(
   const { store, gate, clock, pauses } = deps;
   const key = callKey(deps, takeSlot());
   if (key === null) return null;
-  const slot = await store.submission.budget.takeSlot({
-    keyName: key.name,
-    nowMono: clock.monoMs(),
-    bootId: clock.bootId ?? null,
+  const at = { nowMono: clock.monoMs(), bootId: clock.bootId ?? null };
+  const slot = await store.submission.budget.takeSlot({ keyName: key.name, ...at }).catch((error: unknown) => {
+    gate.giveBack(key.name, 'read');
+    throw error;
   });
   const answer = await read.call(key.value);
   const outcome = read.outcomeOf(answer);
   const settledMono = (outcome === null ? null : slotSettledMono(deps, outcome)) ?? clock.monoMs();
-  await store.submission.budget.settleSlot(slot, settledMono);
+  // Also where that cannot be recorded: on disk the slot stays taken, which the next start takes for the longest call.
   gate.settle(key.name, 'read', settledMono);
+  await store.submission.budget.settleSlot(slot, settledMono);
   const isAnswered = outcome === null || (outcome.http !== null && !unansweredRows.has(outcome.row));
   if (isAnswered) await store.submission.pauses.answered();
   if (outcome !== null) {
     const backOff = backOffIfRateLimited(deps, key, outcome);
-    const at = { nowMono: clock.monoMs(), bootId: clock.bootId ?? null, nowMs: clock.wallMs() };
-    if (backOff !== null) await store.submission.budget.recordBackOff(backOff, at);
+    const ended = { nowMono: clock.monoMs(), bootId: clock.bootId ?? null, nowMs: clock.wallMs() };
+    if (backOff !== null) await store.submission.budget.recordBackOff(backOff, ended);
     const pause = pauseIfDenied(deps, key, denialOf(outcome));
     if (pause !== null) await store.submission.pauses.open({ ...pause, nowMs: clock.wallMs() });
     if (pause !== null) await pauses.refresh();

@@ -5,11 +5,12 @@ import { Attempt, type AttemptDeps } from './attempt.ts';
 import type { CallKind } from './budget-gate.ts';
 import { takeKey, type CallKey } from './budgeted-read.ts';
 import type { OlderCopyCheck } from './older-copy-check.ts';
-import { DiskGuard, sendingReserveBytes } from './disk-guard.ts';
+import { DiskGuard } from '../ops/disk-guard.ts';
+import { isDiskFull, repeatWhileDiskIsFull } from '../ops/full-disk.ts';
 import { probeDuePauses } from './probe-pauses.ts';
 import { recoverOpenAttempts } from './recovery.ts';
 import { WakeUp } from '../ops/wake-up.ts';
-import type { SubmitSettings } from './settings.ts';
+import { usualSendingReserveBytes, type SubmitSettings } from './settings.ts';
 
 interface DispatcherOptions extends Pick<SubmitSettings, 'concurrency' | 'maxUnknownOutcomes'> {
   readonly incarnationId: number;
@@ -17,8 +18,8 @@ interface DispatcherOptions extends Pick<SubmitSettings, 'concurrency' | 'maxUnk
   readonly olderCopy?: OlderCopyCheck;
   /** Which orders of shops are read again before they are bought. Absent: none. */
   readonly rechecks?: RecheckRule;
-  /** With less free space on the disk nothing is sent. Default 100 MiB. */
-  readonly minFreeBytes?: number;
+  /** With less free space on the disk nothing is sent, in bytes. Default 100 MiB. */
+  readonly minFreeBytes?: () => number;
   /** How long a stop waits for calls in flight, in ms. */
   readonly graceMs: number;
   /** The longest time that the loop sleeps, in ms: a jump of the wall clock delays it no longer. Default 1000. */
@@ -68,7 +69,12 @@ export class Dispatcher {
     this.#deps = deps;
     this.#options = options;
     this.#attempts = new Attempt(deps);
-    this.#disk = new DiskGuard({ ...deps, minFreeBytes: options.minFreeBytes ?? sendingReserveBytes });
+    this.#disk = new DiskGuard({
+      ...deps,
+      freeBytes: () => deps.store.freeBytes(),
+      minFreeBytes: options.minFreeBytes ?? (() => usualSendingReserveBytes),
+      stopped: 'nothing is sent',
+    });
     // Only for concurrency. The gate says when a call may start; a queue that counts starts overruns a sliding window.
     this.#queue = new PQueue({ concurrency: options.concurrency });
     this.#wakeUp = new WakeUp(deps.clock);
@@ -129,7 +135,8 @@ export class Dispatcher {
     await store.submission.adoptConnector(this.#deps.wholesale.connectorHash());
     await pauses.refresh();
     await this.#deps.lookups.refresh();
-    this.#loop = this.#run().catch((error: unknown) => this.#fail(error));
+    const life = { clock, signal: this.#abort.signal };
+    this.#loop = repeatWhileDiskIsFull(() => this.#run(), life).catch((error: unknown) => this.#fail(error));
   }
 
   /**
@@ -227,7 +234,7 @@ export class Dispatcher {
     // No await between this and the claim: a reload that gives the key's value another name must find the slot on disk.
     const key = takeKey(this.#deps, kind);
     if (key === null) return false;
-    const attempt = await store.submission.openAttempt({
+    const opened = store.submission.openAttempt({
       step,
       keyName: key.name,
       incarnationId: this.#options.incarnationId,
@@ -248,6 +255,11 @@ export class Dispatcher {
         if (verdict.step === 'review') this.#deps.onSettled?.();
         return verdict;
       },
+    });
+    // Without space on the disk nothing was claimed, and the slot is free again.
+    const attempt = await opened.catch((error: unknown) => {
+      gate.giveBack(key.name, kind);
+      throw error;
     });
     if (attempt === null) {
       gate.giveBack(key.name, kind);
@@ -286,7 +298,8 @@ export class Dispatcher {
     if (this.#runningNames.has(name)) return;
     this.#runningNames.add(name);
     const done = work()
-      .catch((error: unknown) => this.#fail(error))
+      // Without space on the disk it is begun again later.
+      .catch((error: unknown) => (isDiskFull(error) ? undefined : this.#fail(error)))
       .finally(() => {
         this.#runningNames.delete(name);
         this.#backgroundTasks.delete(done);

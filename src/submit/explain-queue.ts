@@ -12,13 +12,15 @@ import type { OutboxReader } from '../store/read/outbox-reader.ts';
 import type { QueuedEntry, QueueFacts } from '../store/read/queue-facts.ts';
 import { holdUp, type PauseEffect } from '../store/read/pause-effects.ts';
 import type { BudgetGate, KeyUsage } from './budget-gate.ts';
-import { sendingReserveBytes } from './disk-guard.ts';
+import { usualSendingReserveBytes } from './settings.ts';
 
 /** Where an explanation comes from. */
 export interface QueueSources {
   readonly read: Pick<OutboxReader, 'queueFacts' | 'queuedEntry'>;
   readonly nowMs: number;
   readonly maxUnknownOutcomes: number;
+  /** With less free space on the disk of the outbox nothing is sent. Default 100 MiB. */
+  readonly minFreeBytes?: number;
   /** The running worker's own gate; null when no worker runs: then there is no forecast. */
   readonly worker: {
     readonly gate: Pick<BudgetGate, 'usage' | 'startsInMs'>;
@@ -157,10 +159,11 @@ class Explanation {
   /** What stops every call, also lookups. */
   #whyNothingIsCalled(): readonly string[] {
     const { freeBytes } = this.#facts;
+    const { minFreeBytes = usualSendingReserveBytes } = this.#sources;
     const account = this.#pauses.filter((pause) => pause.scope === 'account').map(pauseText);
     const disk =
-      freeBytes < sendingReserveBytes
-        ? [`the disk of the outbox is nearly full: ${freeBytes} bytes are free, ${sendingReserveBytes} are needed`]
+      freeBytes < minFreeBytes
+        ? [`the disk of the outbox is nearly full: ${freeBytes} bytes are free, ${minFreeBytes} are needed`]
         : [];
     const noKey =
       this.#keys.length > 0 && this.#keys.every((key) => key.view.state === 'paused')

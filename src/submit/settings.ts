@@ -21,3 +21,6 @@ export interface BudgetLimits {
   /** How long the server may still receive a call that the worker has aborted. */
   readonly transitMs: number;
 }
+
+/** With less free space on the disk of the outbox nothing is sent, unless configured otherwise. */
+export const usualSendingReserveBytes = 100 * 1024 * 1024;

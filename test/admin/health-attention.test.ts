@@ -8,6 +8,7 @@ const checksOf = (store: Store, isSandbox: boolean, clock = { monoMs: () => 0 })
   healthChecks({
     isSandbox,
     store,
+    disk: { hasSpace: async () => true },
     progress: { health: () => 'pass' },
     intake: { status: () => ({ degraded: null }) },
     webhook: null,

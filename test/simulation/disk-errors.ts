@@ -4,7 +4,9 @@ import type { SqliteFault } from './sqlite-tap.ts';
 
 /** Whether a caller sees an error of SQLite like this. */
 export function isDiskError(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && /^(DATABASE_WRITE_FAILED|SQLITE_)/.test(String(error.code));
+  return (
+    error instanceof Error && 'code' in error && /^(DATABASE_WRITE_FAILED|DISK_FULL|SQLITE_)/.test(String(error.code))
+  );
 }
 
 /** The disk errors of a plan, one after the other. */
@@ -31,15 +33,18 @@ export class DiskErrors {
     return this.#calls < error.afterCalls ? null : error;
   }
 
-  struck(name: string): void {
+  /** Returns whether the disk was full: then the worker continues by itself. */
+  struck(name: string): boolean {
     const error = this.#plan[this.#next];
-    if (error === undefined) return;
+    if (error === undefined) return false;
     this.#trace(`${error.code} at a ${error.where} of ${name}`);
     this.#coverage.hit(`disk error ${error.where} ${name}`);
     this.#times += 1;
-    if (this.#times < error.times) return;
-    this.#next += 1;
-    this.#calls = 0;
-    this.#times = 0;
+    if (this.#times >= error.times) {
+      this.#next += 1;
+      this.#calls = 0;
+      this.#times = 0;
+    }
+    return error.code === 'SQLITE_FULL';
   }
 }

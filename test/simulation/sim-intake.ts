@@ -182,7 +182,8 @@ export class SimIntake {
       archive: `${mount.root}/archive`,
       rejected: `${mount.root}/rejected`,
     };
-    const folder = new FolderIntake({ store, clock, logger, config, onAccepted });
+    const hasSpace = async (): Promise<boolean> => this.#options.freeBytes() >= 200 * 1024 * 1024;
+    const folder = new FolderIntake({ store, clock, logger, config, hasSpace, onAccepted });
     await folder.start();
     mount.failing = true;
     const shops = new StorefrontIntake({

@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
+import { isDiskFull } from '../../src/ops/full-disk.ts';
 import { afterLossMs } from '../../src/core/decision/after-loss.ts';
 import { AcknowledgedLines } from './acknowledged-lines.ts';
 import { Arrivals } from './arrivals.ts';
@@ -431,7 +432,11 @@ export class World {
         this.#reloads.started(settings);
         this.shop.offer();
       },
-      (error: unknown) => this.#onFailure(process, error),
+      (error: unknown) => {
+        // On a full disk the program begins its start anew.
+        if (isDiskFull(error)) this.#mustFail = process;
+        this.#onFailure(process, error);
+      },
     );
   }
 
@@ -448,7 +453,7 @@ export class World {
   }
 
   #onFault(process: SimProcess, name: string): void {
-    this.#diskErrors.struck(name);
+    if (this.#diskErrors.struck(name)) return;
     this.#mustFail = process;
     // The shop gets the error and sends again. For its own calls, the worker must stop, because it cannot record them.
     if (externalCalls.has(name)) return;

@@ -347,7 +347,9 @@ describe('a disk that is nearly full', () => {
   it('stops sending', async () => {
     const worker = await submission({ minFreeBytes: Number.MAX_SAFE_INTEGER });
     const [reference] = await worker.accept([{}]);
-    await expect(worker.logged('the disk is nearly full: nothing is sent until space is freed')).resolves.toBeDefined();
+    await expect(
+      worker.logged('the disk of the outbox is nearly full: nothing is sent until space is freed'),
+    ).resolves.toBeDefined();
     expect(reference).toBeDefined();
     expect(worker.sandbox.ledger().calls).toEqual([]);
   });

@@ -20,6 +20,6 @@ export const folderSettings = {
   stableObservations: 3,
   stableMs: 2000,
   ready: 'stable',
-  limits: { ...parseLimits, minFreeBytes: 200 * 1024 * 1024 },
+  limits: parseLimits,
   columns: {},
 } as const satisfies Omit<FolderSettings, 'inbox' | 'work' | 'archive' | 'rejected'>;

@@ -19,19 +19,24 @@ export class Outbox {
   readonly #sinks: readonly ResultSink[];
   /** The keys of the next opening. */
   sealKeys: readonly SealKey[] = [];
+  readonly #minFreeBytes: () => number;
   store: Store;
   incarnationId = 0;
 
-  private constructor(sinks: readonly ResultSink[]) {
+  private constructor(sinks: readonly ResultSink[], minFreeBytes: () => number) {
     this.#sinks = sinks;
+    this.#minFreeBytes = minFreeBytes;
     this.#folder = mkdtempSync(join(tmpdir(), 'order-sync-outbox-'));
     this.path = join(this.#folder, 'order-sync.db');
     writeNewDatabase(this.path);
     this.store = this.#open();
   }
 
-  static async open(sinks: readonly ResultSink[] = [{ name: 'folder', sources: null }]): Promise<Outbox> {
-    const outbox = new Outbox(sinks);
+  static async open(
+    sinks: readonly ResultSink[] = [{ name: 'folder', sources: null }],
+    minFreeBytes = () => 0,
+  ): Promise<Outbox> {
+    const outbox = new Outbox(sinks, minFreeBytes);
     outbox.incarnationId = await outbox.store.beginIncarnation({ bootId: 'boot', version: '0', nowMs: 1 });
     return outbox;
   }
@@ -44,6 +49,7 @@ export class Outbox {
       upstream: 'sandbox',
       sinks: this.#sinks,
       sealKeys: this.sealKeys,
+      minFreeBytes: this.#minFreeBytes,
     });
   }
 

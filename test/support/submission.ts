@@ -138,7 +138,7 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
         concurrency: options.concurrency ?? 8,
         maxUnknownOutcomes: options.maxUnknownOutcomes ?? 5,
         graceMs: 500,
-        ...(options.minFreeBytes === undefined ? {} : { minFreeBytes: options.minFreeBytes }),
+        ...(options.minFreeBytes === undefined ? {} : { minFreeBytes: () => options.minFreeBytes ?? 0 }),
       },
     );
     await dispatcher.start();

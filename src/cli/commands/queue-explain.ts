@@ -26,8 +26,10 @@ export function addQueueExplain(queue: Command, context: CliContext): void {
 
 /** Without a worker nothing is sent: there is no budget to ask, and no forecast. */
 function explainWithoutWorker(options: ConfigOptions, reference: string | null, nowMs: number): CommandResult {
-  const { maxUnknownOutcomes } = configFrom(options).config.submit;
-  return withReader(options, (read) => explain({ read, nowMs, maxUnknownOutcomes, worker: null }, reference));
+  const { submit, disk } = configFrom(options).config;
+  const { maxUnknownOutcomes } = submit;
+  const limits = { maxUnknownOutcomes, minFreeBytes: disk.sendingMinFreeBytes };
+  return withReader(options, (read) => explain({ read, nowMs, ...limits, worker: null }, reference));
 }
 
 function queueAsText(queue: QueueExplanation, nowMs: number): string {

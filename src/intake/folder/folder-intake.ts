@@ -1,7 +1,7 @@
-import { statfs } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
 import { assert } from '../../core/order-sync-error.ts';
+import { isDiskFull } from '../../ops/full-disk.ts';
 import { WakeUp } from '../../ops/wake-up.ts';
 import type { Store } from '../../store/store.ts';
 import type { OpenSkuMap, SkuSource } from '../orders/sku-source.ts';
@@ -60,11 +60,14 @@ interface FolderIntakeOptions {
   readonly config: FolderSettings;
   /** Needed only where `config.skuMap` is set. */
   readonly openSkuMap?: OpenSkuMap;
+  /** Whether the disk has space for new orders; absent: nobody asks. */
+  readonly hasSpace?: () => Promise<boolean>;
   /** The outbox has new lines. */
   readonly onAccepted?: () => void;
 }
 
 const retryMs = 60_000;
+const fullDiskRetryMs = 1000;
 const shortestPauseMs = 100;
 
 /**
@@ -228,7 +231,8 @@ export class FolderIntake {
     await this.#findMore();
     for (const file of await this.#lateWrites()) await this.#reclaim(file, report);
     const due = [...this.#unfinished.values()].filter(({ dueMono }) => dueMono <= clock.monoMs());
-    for (const { file } of due) await this.#ingest(file, report);
+    // Without space a file would be read again and again, up to its first new order.
+    if (await this.#hasDiskSpace()) for (const { file } of due) await this.#ingest(file, report);
 
     for (const ready of await this.#readyFiles(report)) {
       if (this.#stopping.signal.aborted || !(await this.#hasDiskSpace())) break;
@@ -286,15 +290,12 @@ export class FolderIntake {
   }
 
   async #hasDiskSpace(): Promise<boolean> {
-    const { work, limits } = this.#options.config;
-    const free = await freeBytes(work);
-    if (free !== null && free >= limits.minFreeBytes) {
+    const { hasSpace = async () => true } = this.#options;
+    if (await hasSpace()) {
       this.#log.solved('disk');
       return true;
     }
-    const found =
-      free === null ? 'Free disk space cannot be read' : `Only ${Math.floor(free / 1_048_576)} MiB are free`;
-    this.#log.problem('disk', `${found} on the disk of ${work}: no more files are taken.`);
+    this.#log.problem('disk', 'The disk of the outbox is nearly full: no more files are taken.');
     return false;
   }
 
@@ -368,10 +369,11 @@ export class FolderIntake {
       }
       report.add(outcome);
     } catch (error) {
-      if (!isFilesystemError(error)) throw error;
+      if (!isFilesystemError(error) && !isDiskFull(error)) throw error;
       report.deferred += 1;
       this.#mayHaveMore = true;
-      this.#unfinished.set(file.id, { file, dueMono: clock.monoMs() + retryMs });
+      const delayMs = isDiskFull(error) ? fullDiskRetryMs : retryMs;
+      this.#unfinished.set(file.id, { file, dueMono: clock.monoMs() + delayMs });
       this.#log.problem(topic, `The file ${file.name} (${file.id}) cannot be processed: ${error.message}`);
     }
   }
@@ -381,14 +383,4 @@ function openSkus({ openSkuMap }: FolderIntakeOptions, { skuMap }: FolderSetting
   if (skuMap === null) return null;
   assert(openSkuMap !== undefined, 'a folder intake with a SKU map can open it');
   return openSkuMap(skuMap);
-}
-
-async function freeBytes(folder: string): Promise<number | null> {
-  try {
-    const { bavail, bsize } = await statfs(folder);
-    return bavail * bsize;
-  } catch (error) {
-    if (isFilesystemError(error)) return null;
-    throw error;
-  }
 }

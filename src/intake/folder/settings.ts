@@ -1,10 +1,5 @@
 import type { ColumnMapping, ParseLimits } from '../orders/settings.ts';
 
-interface FolderLimits extends ParseLimits {
-  /** With less free disk space, no more files are taken: the outbox needs the space for the orders it already has. */
-  readonly minFreeBytes: number;
-}
-
 /** All folders are absolute paths on one mount: files move between them by rename. */
 export interface FolderSettings {
   readonly inbox: string;
@@ -24,6 +19,6 @@ export interface FolderSettings {
   readonly stableMs: number;
   /** `done_file`: a file also needs a `<name>.done` marker to be ready. */
   readonly ready: 'stable' | 'done_file';
-  readonly limits: FolderLimits;
+  readonly limits: ParseLimits;
   readonly columns: ColumnMapping;
 }

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../core/clock.ts';
 import type { Intake, RequestOutcome, WholeRequest } from '../../store/intake/intake.ts';
+import { isDiskFull } from '../../ops/full-disk.ts';
 import { Refusal } from './problem.ts';
 
 interface Waiting {
@@ -76,7 +77,9 @@ export class CommitQueue {
           else resolve(outcome);
         }
       } catch (error) {
-        this.#fail(group, error);
+        // Nothing of the group was accepted; when there is space again, the next one is.
+        if (isDiskFull(error)) for (const { reject } of group) reject(error);
+        else this.#fail(group, error);
       } finally {
         this.#uncommitted -= group.length;
       }
@@ -101,6 +104,12 @@ export class CommitQueue {
     for (const { reject } of [...group, ...others]) reject(unavailable());
     this.#failure.reject(error);
   }
+}
+
+/** The refusal while the disk has no space for new orders. */
+export function fullDisk(): Refusal {
+  const detail = 'The disk of the worker is full or nearly full, so nothing was accepted. Send it again later.';
+  return new Refusal('unavailable', detail, { headers: { 'retry-after': '30' } });
 }
 
 /** The refusal while the outbox cannot be written: the caller must keep its order. */

@@ -2,11 +2,12 @@ import { Hono } from 'hono';
 import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
 import { hasCode } from '../../core/order-sync-error.ts';
+import { isDiskFull } from '../../ops/full-disk.ts';
 import type { Store } from '../../store/store.ts';
 import type { OpenSkuMap } from '../orders/sku-source.ts';
 import { AcceptanceLog } from './acceptance-log.ts';
 import { Admission, type Web } from './admission.ts';
-import { CommitQueue, unavailable } from './commit-queue.ts';
+import { CommitQueue, fullDisk, unavailable } from './commit-queue.ts';
 import { documentRoutes } from './document-routes.ts';
 import { orderRoutes } from './order-routes.ts';
 import { problemResponse, Refusal } from './problem.ts';
@@ -170,6 +171,7 @@ function webhookRoutes(parts: readonly Hono<Web>[], logger: Logger): Hono<Web> {
   app.notFound(() => problemResponse(new Refusal('not_found', 'There is nothing at this address. See /docs.')));
   app.onError((error) => {
     if (error instanceof Refusal) return problemResponse(error);
+    if (isDiskFull(error)) return problemResponse(fullDisk());
     if (hasCode(error, 'DATABASE_WRITE_FAILED')) return problemResponse(unavailable());
     logger.error({ err: error }, 'a request failed');
     return problemResponse(new Refusal('internal', 'The request was not accepted. The log of the worker says why.'));

@@ -4,6 +4,7 @@ import { productOf, purchaseFields, type Purchase } from '../../core/order/purch
 import { referenceFor, type ReferenceNamespace } from '../../core/order/reference.ts';
 import type { SqliteResults } from '../results/sqlite-results.ts';
 import type { Sqlite } from '../sqlite/database.ts';
+import type { DiskReserve } from '../sqlite/disk-reserve.ts';
 import type { AcceptedLine, IntakeBatch } from './intake.ts';
 import { laneOf } from './lanes.ts';
 import { indexLine, indexOrder } from '../search/record-words.ts';
@@ -49,13 +50,18 @@ export class LineTable {
   readonly #database: Sqlite;
   readonly #namespace: ReferenceNamespace;
   readonly #results: SqliteResults;
+  readonly #reserve: Pick<DiskReserve, 'require'>;
   readonly #rejections: RejectionTable;
   readonly #statements;
 
-  constructor(database: Sqlite, namespace: ReferenceNamespace, results: SqliteResults) {
+  constructor(
+    database: Sqlite,
+    parts: { namespace: ReferenceNamespace; results: SqliteResults; reserve: Pick<DiskReserve, 'require'> },
+  ) {
     this.#database = database;
-    this.#namespace = namespace;
-    this.#results = results;
+    this.#namespace = parts.namespace;
+    this.#results = parts.results;
+    this.#reserve = parts.reserve;
     this.#rejections = new RejectionTable(database);
     this.#statements = {
       findRequest: database
@@ -177,6 +183,7 @@ export class LineTable {
     const text = JSON.stringify(metadata);
     const inserted = this.#statements.insertRequest.run(source, orderId, text, nowMs, nowMs);
     if (inserted.changes === 1) {
+      this.#reserve.require();
       return { requestId: Number(inserted.lastInsertRowid), isNew: true, newMetadata: text === '{}' ? null : metadata };
     }
     const requestId = this.#statements.findRequest.get(source, orderId);
@@ -186,6 +193,8 @@ export class LineTable {
   }
 
   #insert(line: Line, { requestId, isNew, newMetadata }: Request, { nowMs, fileId }: Arrival): AcceptedLine {
+    // For a new order this was asked already.
+    if (!isNew) this.#reserve.require();
     const { source, orderId, lineId, notAfterMs, rules = {} } = line;
     const { operation, variant, plan, iccid, quantity, days, currency } = line;
     const subject = { source, orderId, lineId, generation: 0, part: 0 };

@@ -1,6 +1,7 @@
-import { OrderSyncError } from '../../core/order-sync-error.ts';
+import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
 import type { AuditTable } from '../operator/audit.ts';
-import { inTransaction, isDiskFailure, type Sqlite } from '../sqlite/database.ts';
+import { inTransaction, type Sqlite } from '../sqlite/database.ts';
+import { isDiskFailure } from '../sqlite/disk-errors.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 import type { AfterLoss } from '../submission/after-loss.ts';
 import { endedUnbought, type EntryChanges } from '../submission/entry-changes.ts';
@@ -74,8 +75,8 @@ export class SqliteIntake implements Intake {
       });
     } catch (error) {
       // A transaction that did not begin, or could not be committed, is not tried again here; nor is it when the disk
-      // failed, which comes as an error of ours.
-      if (!failed || error instanceof OrderSyncError) throw error;
+      // failed, which comes as an error of ours. Where space is short, only the new orders are refused.
+      if (!failed || (error instanceof OrderSyncError && !hasCode(error, 'DISK_FULL'))) throw error;
       return this.#acceptEachApart(requests);
     }
   }

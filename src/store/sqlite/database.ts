@@ -2,6 +2,7 @@ import { closeSync, existsSync, mkdirSync, openSync, statfsSync, statSync } from
 import { dirname } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
+import { diskError, isDiskFailure } from './disk-errors.ts';
 
 export type Sqlite = SqliteDatabase.Database;
 
@@ -125,12 +126,6 @@ export function openReadOnly(path: string): Sqlite {
   return database;
 }
 
-/** Free space for an ordinary user on the disk of a folder, in bytes. */
-export function freeBytesOf(folder: string): number {
-  const { bavail, bsize } = statfsSync(folder);
-  return bavail * bsize;
-}
-
 /** Device and inode of a file. They change when it is replaced or removed while a connection is open. */
 export function fileIdentity(path: string): string {
   try {
@@ -172,17 +167,11 @@ export function statementOf<Parameters extends unknown[] | {}, Row>(
   };
 }
 
-const writeFailures = /^SQLITE_(FULL|IOERR|CORRUPT|NOTADB|READONLY|CANTOPEN)/;
-
-/** Whether the disk failed, rather than this one statement. */
-export function isDiskFailure(error: unknown): error is InstanceType<typeof SqliteDatabase.SqliteError> {
-  return error instanceof SqliteDatabase.SqliteError && writeFailures.test(error.code);
-}
-
 /**
  * Runs one business step as one transaction. IMMEDIATE: a step that reads before it writes must hold the write lock from
  * the start.
- * @throws OrderSyncError DATABASE_WRITE_FAILED when the disk fails: nothing more may be sent then
+ * @throws OrderSyncError DISK_FULL when nothing was written, because there is no space; DATABASE_WRITE_FAILED when the disk
+ *   fails: nothing more may be sent then
  */
 export function inTransaction<T>(database: Sqlite, step: () => T): T {
   try {
@@ -193,16 +182,6 @@ export function inTransaction<T>(database: Sqlite, step: () => T): T {
     });
     return result;
   } catch (error) {
-    if (isDiskFailure(error)) {
-      throw new OrderSyncError(
-        'DATABASE_WRITE_FAILED',
-        `The database could not be written (${error.code}): ${error.message}`,
-        {
-          cause: error,
-          hint: 'check the disk; the worker stops sending, and resumes from the database when it is started again',
-        },
-      );
-    }
-    throw error;
+    throw isDiskFailure(error) ? diskError(error, database.name) : error;
   }
 }

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { checkFileSystem, freeBytesOf, openReadOnly } from './database.ts';
+import { checkFileSystem, openReadOnly } from './database.ts';
+import { freeBytesOf } from './disk-errors.ts';
 import { readMeta } from './meta.ts';
 import { migrations, refuseNewer, schemaVersion } from './migrate.ts';
 

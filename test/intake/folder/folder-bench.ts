@@ -45,6 +45,8 @@ export class FolderBench {
   readonly log: LogLine[] = [];
   readonly config: FolderSettings;
   accepted = 0;
+  /** Whether the disk of the outbox has space for new orders. */
+  hasSpace = true;
   #acceptance = Promise.withResolvers<void>();
   store: Store;
   intake: FolderIntake;
@@ -84,6 +86,7 @@ export class FolderBench {
       logger,
       config: { ...this.config, ...changes },
       openSkuMap: (path) => new SkuFile(path, this.clock, logger),
+      hasSpace: async () => this.hasSpace,
       onAccepted: () => {
         this.accepted += 1;
         this.#acceptance.resolve();

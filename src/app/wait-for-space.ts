@@ -1,0 +1,69 @@
+import { statfs } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { startHealthServer } from '../admin/health-server.ts';
+import type { Config } from '../config/config.ts';
+import { OrderSyncError } from '../core/order-sync-error.ts';
+import { isDiskFull } from '../ops/full-disk.ts';
+import { freeSpace, isOutOfSpace } from '../store/sqlite/disk-errors.ts';
+import type { WorkerDeps } from './worker-deps.ts';
+
+const checkEveryMs = 1000;
+/** To open the outbox and write its first rows takes less. */
+const startBytes = 4 * 1_048_576;
+/** Something else than the space of this disk may be used up, for example its inodes: then only a try shows it. */
+const longestWaitMs = 30_000;
+
+/** @throws OrderSyncError DISK_FULL when there is too little space to begin a start */
+export async function requireSpaceToStart({ dataDir }: Pick<Config, 'dataDir'>): Promise<void> {
+  // A folder that is missing is created by the start, or refused.
+  if (!existsSync(dataDir)) return;
+  const freeBytes = await freeBytesIn(dataDir);
+  if (freeBytes >= startBytes) return;
+  const message = `${freeBytes} bytes are free on the disk of ${dataDir}, and ${startBytes} are needed to start`;
+  throw new OrderSyncError('DISK_FULL', message, { hint: freeSpace });
+}
+
+/** Whether a start failed because a disk is full. */
+export function failedForSpace(error: unknown): boolean {
+  if (error instanceof AggregateError) return failedForSpace(error.errors[0]);
+  if (isDiskFull(error) || isOutOfSpace(error)) return true;
+  return error instanceof Error && error.cause !== undefined && failedForSpace(error.cause);
+}
+
+/**
+ * Waits until a start that failed for lack of space may succeed. Meanwhile the worker answers health checks: it is alive and
+ * not ready.
+ * @throws OrderSyncError DISK_FULL when the worker is asked to stop
+ */
+export async function waitForSpace(
+  { config, clock, logger, version, stopping }: WorkerDeps,
+  failure: unknown,
+): Promise<void> {
+  const reason = failure instanceof Error ? failure.message : String(failure);
+  const { dataDir, admin } = config;
+  const freeBytes = await freeBytesIn(dataDir);
+  const details = { folder: dataDir, free_bytes: freeBytes, needed_bytes: startBytes, reason };
+  const checks = [{ name: 'disk', readiness: true, check: () => 'fail' as const }];
+  const draining = (): boolean => stopping?.aborted ?? false;
+  const health = await startHealthServer({ ...admin.listen, version, checks, draining });
+  logger.error(details, 'the disk is full, so the worker cannot start: it waits until there is free space');
+  try {
+    const untilMono = clock.monoMs() + longestWaitMs;
+    do {
+      await clock.sleep(checkEveryMs, stopping);
+      if (draining()) throw stillFull(dataDir, reason, failure);
+    } while (clock.monoMs() < untilMono && (await freeBytesIn(dataDir)) < startBytes);
+  } finally {
+    await health.close();
+  }
+}
+
+function stillFull(folder: string, reason: string, cause: unknown): OrderSyncError {
+  const message = `The worker did not start, because the disk of ${folder} is full: ${reason}`;
+  return new OrderSyncError('DISK_FULL', message, { hint: freeSpace, cause });
+}
+
+async function freeBytesIn(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder);
+  return bavail * bsize;
+}

@@ -1,0 +1,54 @@
+import { statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import SqliteDatabase from 'better-sqlite3';
+import { OrderSyncError } from '../../core/order-sync-error.ts';
+
+const failures = /^SQLITE_(FULL|IOERR|CORRUPT|NOTADB|READONLY|CANTOPEN)/;
+/** On a full disk SQLite also fails to grow the memory that connections share, and to create a file. */
+const failuresOfFullDisk = /^SQLITE_(IOERR_SHM|CANTOPEN)/;
+const hardlyAnyBytes = 1_048_576;
+
+/** What a person does about a full disk. */
+export const freeSpace = 'free some space on that disk: the worker resumes by itself';
+
+/** Free space for an ordinary user on the disk of a folder, in bytes. */
+export function freeBytesOf(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
+}
+
+/** Whether the disk failed, rather than this one statement. */
+export function isDiskFailure(error: unknown): error is InstanceType<typeof SqliteDatabase.SqliteError> {
+  return error instanceof SqliteDatabase.SqliteError && failures.test(error.code);
+}
+
+interface FileError extends Error {
+  readonly code: string;
+}
+
+/** Whether the outbox at `path` had no space: then nothing of the step was written, and it can be repeated. */
+function isFullDisk({ code }: FileError, path: string): boolean {
+  if (code === 'SQLITE_FULL' || code === 'ENOSPC') return true;
+  return failuresOfFullDisk.test(code) && freeBytesOf(dirname(path)) < hardlyAnyBytes;
+}
+
+/** Whether a file could not be written because the disk is full. */
+export function isOutOfSpace(error: unknown): error is FileError {
+  return error instanceof Error && 'code' in error && error.code === 'ENOSPC';
+}
+
+/** The error of this worker for a disk failure of the outbox at `path`. */
+export function diskError(error: FileError, path: string): OrderSyncError {
+  if (isFullDisk(error, path)) {
+    const message = `The disk of ${dirname(path)} is full: the outbox cannot be written (${error.code})`;
+    return new OrderSyncError('DISK_FULL', message, { hint: freeSpace, cause: error });
+  }
+  return new OrderSyncError(
+    'DATABASE_WRITE_FAILED',
+    `The database could not be written (${error.code}): ${error.message}`,
+    {
+      cause: error,
+      hint: 'check the disk; the worker stops sending, and resumes from the database when it is started again',
+    },
+  );
+}

@@ -7,6 +7,7 @@ import { pgBossClass } from './pg-boss.ts';
 import type { Web } from '../../src/intake/http/admission.ts';
 import type { WebhookSettings } from '../../src/intake/http/settings.ts';
 import { WebhookIntake } from '../../src/intake/http/webhook-intake.ts';
+import { ConnectionGuard } from '../../src/ops/connection-guard.ts';
 import { startWebhookServer } from '../../src/intake/http/webhook-server.ts';
 import { createLogger } from '../../src/ops/logger.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
@@ -31,6 +32,9 @@ const limits: WebhookSettings['limits'] = {
   burst: 1_000_000,
   uncommitted: 1000,
   connections: 512,
+  connectionsPerAddress: 512,
+  unverifiedBytes: 16_777_216,
+  verifiedBytes: 33_554_432,
   headersMs: 10_000,
   requestMs: 30_000,
   waitS: 60,
@@ -73,7 +77,7 @@ async function route(answer: (body: unknown) => Promise<unknown>, readsBody: boo
   const { address } = await startWebhookServer(
     async (request, bindings) => await app.fetch(request, bindings),
     { listen, limits },
-    clock,
+    { clock, guard: new ConnectionGuard({ ...limits, answerMs: 60_000 }, clock, () => undefined) },
   );
   return address;
 }

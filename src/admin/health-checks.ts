@@ -15,7 +15,7 @@ interface CheckedParts {
   readonly disk: { hasSpace(): Promise<boolean> };
   readonly progress: { health(): CheckStatus };
   readonly intake: { status(): { readonly degraded: string | null } };
-  readonly webhook: { health(): CheckStatus } | null;
+  readonly webhook: { health(): CheckStatus; details(): Readonly<Record<string, unknown>> | null } | null;
   readonly reloader: { health(): CheckStatus } | null;
   readonly apiClock: { read(): ClockReading };
   readonly clock: Pick<Clock, 'monoMs'>;
@@ -44,7 +44,9 @@ export function healthChecks(parts: CheckedParts): HealthCheck[] {
     // Whether an older copy of the database would be noticed at the next start.
     { name: 'progress_file', readiness: false, check: () => progress.health() },
     { name: 'folder', readiness: false, check: () => (intake.status().degraded === null ? 'pass' : 'fail') },
-    ...(webhook === null ? [] : [{ name: 'webhook', readiness: true, check: () => webhook.health() }]),
+    ...(webhook === null
+      ? []
+      : [{ name: 'webhook', readiness: true, check: () => webhook.health(), details: () => webhook.details() }]),
     {
       name: 'submission',
       readiness: false,

@@ -1,5 +1,7 @@
-import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
+import { createServer } from 'node:http';
+import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
+import type { ConnectionGuard } from '../ops/connection-guard.ts';
 import { listen } from '../ops/listen.ts';
 import type { ShownPauses } from './shown-pauses.ts';
 
@@ -26,6 +28,8 @@ interface HealthServerOptions {
   readonly pauses?: () => ShownPauses;
   /** True once the worker is stopping: not ready any more, still alive. */
   readonly draining: () => boolean;
+  /** Bounds the connections. */
+  readonly guard: ConnectionGuard;
   /** Further routes on the same address. */
   readonly more?: Hono<{ Bindings: HttpBindings }>;
 }
@@ -40,7 +44,7 @@ export interface HealthServer {
  * The routes, without a socket: `/livez` (the event loop runs; nothing else is checked), `/readyz` (the worker can accept
  * and record orders), `/healthz` (every check by name, and what is paused). The reason of a failure is in the log only.
  */
-export function healthRoutes(options: Omit<HealthServerOptions, 'host' | 'port'>): Hono {
+export function healthRoutes(options: Omit<HealthServerOptions, 'host' | 'port' | 'guard'>): Hono {
   const routes = new Hono();
   routes.use(async (context, next) => {
     await next();
@@ -109,7 +113,16 @@ function worstOf(results: readonly CheckStatus[]): CheckStatus {
 
 /** Starts to listen. Throws LISTEN_FAILED, which names the key to change, when the address cannot be used. */
 export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
-  const server = createAdaptorServer({ fetch: healthRoutes(options).fetch });
+  const { guard } = options;
+  const answer = getRequestListener(healthRoutes(options).fetch);
+  const server = createServer(
+    { headersTimeout: 10_000, requestTimeout: 30_000, maxHeaderSize: 16_384 },
+    (incoming, outgoing) => {
+      // It never rejects, so nobody needs to wait for it.
+      if (guard.admits(incoming, outgoing)) void answer(incoming, outgoing);
+    },
+  );
+  guard.attach(server);
   const hint = 'change admin.listen (port 0 takes any free one), or stop the other program: is another worker running?';
   const address = await listen(server, options, hint);
   return {
@@ -118,7 +131,7 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
       new Promise<void>((resolve, reject) => {
         server.close((error) => (error === undefined ? resolve() : reject(error)));
         // Health probes keep their connections open: waiting for them takes the whole grace period.
-        if ('closeAllConnections' in server) server.closeAllConnections();
+        server.closeAllConnections();
       }),
   };
 }

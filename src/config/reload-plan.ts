@@ -125,11 +125,22 @@ function liveConfig(running: Config, next: Config, kept: readonly string[]): Con
 
 function liveWebhook(running: WebhookSettings | null, next: WebhookSettings | null): WebhookSettings | null {
   if (running === null || next === null) return running;
-  const { uncommitted, connections, headersMs, requestMs, waiting } = running.limits;
+  const { uncommitted, connections, connectionsPerAddress, unverifiedBytes, verifiedBytes } = running.limits;
+  const { headersMs, requestMs, waiting } = running.limits;
+  const bytes = { unverifiedBytes, verifiedBytes };
   return {
     ...next,
     listen: running.listen,
-    limits: { ...next.limits, uncommitted, connections, headersMs, requestMs, waiting },
+    limits: {
+      ...next.limits,
+      uncommitted,
+      connections,
+      connectionsPerAddress,
+      ...bytes,
+      headersMs,
+      requestMs,
+      waiting,
+    },
   };
 }
 

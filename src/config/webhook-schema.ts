@@ -131,7 +131,24 @@ const limits = z
       .default(1000)
       .describe('Requests that wait for the disk at the same time. More are answered with 503 and Retry-After.')
       .meta(atStart),
-    connections: count(1, 65_535).default(512).describe('Open connections. More are closed.').meta(atStart),
+    connections: count(4, 65_535)
+      .default(512)
+      .describe(
+        'Open connections. When there are more, the oldest one without a valid token or signature is closed; a quarter is left to addresses that had one in the last ten minutes.',
+      )
+      .meta(atStart),
+    connections_per_address: count(1, 65_535)
+      .default(64)
+      .describe('Open connections of one address from which no valid token or signature came in the last ten minutes.')
+      .meta(atStart),
+    unverified_bytes: count(1, 1_073_741_824)
+      .default(16_777_216)
+      .describe('Bytes of all bodies together whose signature is not verified yet. More are answered with 503.')
+      .meta(atStart),
+    verified_bytes: count(1, 1_073_741_824)
+      .default(33_554_432)
+      .describe('The same for bodies that come with a valid token.')
+      .meta(atStart),
     headers_ms: durationMs(1, 600_000)
       .default(10_000)
       .describe('Until the headers of a request have arrived.')

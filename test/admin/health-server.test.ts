@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { healthRoutes, startHealthServer, type HealthCheck } from '../../src/admin/health-server.ts';
+import { unboundedConnections } from '../support/unbounded-connections.ts';
 
 const passing: HealthCheck = { name: 'database', readiness: true, check: () => 'pass' };
 const supplierDown: HealthCheck = { name: 'supplier', readiness: false, check: () => 'fail' };
@@ -95,5 +96,6 @@ describe('health', () => {
 });
 
 function options(port: number) {
-  return { host: '127.0.0.1', port, version: '1.2.3', checks: [passing], draining: () => false };
+  const guard = unboundedConnections();
+  return { host: '127.0.0.1', port, version: '1.2.3', checks: [passing], draining: () => false, guard };
 }

@@ -12,9 +12,9 @@ import {
   type Token,
   unauthorized,
 } from './authenticate.ts';
+import type { CallerLimits } from './caller-limits.ts';
 import { Refusal } from './problem.ts';
 import { RateLimit } from './rate-limit.ts';
-import { readRawBody } from './raw-body.ts';
 import type { WebhookSettings } from './settings.ts';
 import { secretDigest } from './signatures.ts';
 
@@ -22,15 +22,20 @@ export interface Web {
   Bindings: HttpBindings;
 }
 
+/** So many bytes of a body count as one request. */
+const bytesPerRequest = 65_536;
+
 /** Decides who may send a request, and how often, before its body is parsed. */
 export class Admission {
   readonly #config: WebhookSettings;
   readonly #clock: Clock;
+  readonly #limits: CallerLimits;
   readonly #rates: RateLimit;
   readonly #tokens: readonly Token[];
 
-  constructor(config: WebhookSettings, clock: Clock) {
+  constructor(config: WebhookSettings, clock: Clock, limits: CallerLimits) {
     this.#config = config;
+    this.#limits = limits;
     this.#clock = clock;
     this.#rates = new RateLimit(clock, config.limits.requestsPerMinute, config.limits.burst);
     this.#tokens = config.tokens.map((caller) => ({ caller, digest: secretDigest(caller.secret) }));
@@ -43,30 +48,52 @@ export class Admission {
   withToken(context: Context<Web>): Caller {
     const caller = callerByToken(headerReader(context), this.#tokens);
     if (caller === null) throw unauthorized('Send "Authorization: Bearer <token>".');
-    this.#count(caller);
+    this.#limits.proven(context.env.incoming);
+    this.count(caller);
     return caller;
   }
 
-  /** The caller by its token, its signature or both, and the body. The body is only read when there is one of them. */
-  async withBody(context: Context<Web>): Promise<{ caller: Caller; body: Buffer }> {
+  /**
+   * The caller by its token, its signature or both, and what `read` makes of the body. The body is only read when there is
+   * one of them.
+   */
+  async withBody<T>(
+    context: Context<Web>,
+    read: (body: Buffer, caller: Caller) => T,
+  ): Promise<{ caller: Caller; content: T }> {
+    const { incoming } = context.env;
     const header = headerReader(context);
     const token = callerByToken(header, this.#tokens);
     const isSigned = hasSignature(header, this.#config);
     if (token === null && !isSigned) {
       throw unauthorized('Send "Authorization: Bearer <token>", or sign the request.');
     }
-    if (token !== null) this.#count(token);
+    if (token !== null) {
+      this.#limits.proven(incoming);
+      this.count(token);
+    }
     requirePlainJson(header);
-    const body = await readRawBody(context.env.incoming, this.#config.limits.bodyBytes);
-    if (!isSigned && token !== null) return { caller: token, body };
-    const signer = callerBySignature(header, body, this.#config, this.#clock.wallMs());
-    if (token !== null) return { caller: narrower(token, signer), body };
-    this.#count(signer);
-    return { caller: signer, body };
+    const from = { isVerified: token !== null, maxBytes: this.#config.limits.bodyBytes };
+    return await this.#limits.useBody(incoming, from, (body) => {
+      const caller = token !== null && !isSigned ? token : this.#signer(context, body, token);
+      // To read it takes as long as to answer many small requests.
+      this.count(caller, Math.floor(body.length / bytesPerRequest));
+      return { caller, content: read(body, caller) };
+    });
   }
 
-  #count(caller: Caller): void {
-    const waitMs = this.#rates.take(caller.name);
+  #signer(context: Context<Web>, body: Buffer, token: Caller | null): Caller {
+    const signer = callerBySignature(headerReader(context), body, this.#config, this.#clock.wallMs());
+    if (token !== null) return narrower(token, signer);
+    this.#limits.proven(context.env.incoming);
+    this.count(signer);
+    return signer;
+  }
+
+  /** Counts requests of a caller. Throws Refusal when it sends too many. */
+  count(caller: Caller, requests = 1): void {
+    if (requests === 0) return;
+    const waitMs = this.#rates.take(caller.name, requests);
     if (waitMs === 0) return;
     const seconds = Math.ceil(waitMs / 1000);
     const detail = `${this.#config.limits.requestsPerMinute} requests a minute are allowed; try again in ${seconds} s.`;

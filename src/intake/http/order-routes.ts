@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Context } from 'hono';
 import { Hono } from 'hono';
 import type { Logger } from 'pino';
@@ -12,7 +13,12 @@ import type { CommitQueue } from './commit-queue.ts';
 import { Refusal } from './problem.ts';
 import type { WebhookSettings } from './settings.ts';
 import type { ShopForms } from './shop-forms.ts';
-import type { AwaitedOrder, WaitingCallers } from './waiting-callers.ts';
+import type { WaitingCallers } from './waiting-callers.ts';
+
+/** So many lines of a request count as one request of the caller's rate. */
+const linesPerRequest = 50;
+/** So many orders are read at once. */
+const ordersAtOnce = 50;
 
 interface OrderRoutesDeps {
   readonly config: WebhookSettings;
@@ -40,11 +46,14 @@ export function orderRoutes(deps: OrderRoutesDeps): Hono<Web> {
 /** Answers 202 only after the commit is on disk. The same request again is answered 200, with the same references. */
 async function postOrders(deps: OrderRoutesDeps, context: Context<Web>): Promise<Response> {
   const { config, store, commits } = deps;
-  const { caller, body } = await deps.admission.withBody(context);
-  const { lines, single } = deps.forms.read(body, caller.form, caller.source ?? config.source);
+  const { caller, content } = await deps.admission.withBody(context, (body, { form, source }) =>
+    deps.forms.read(body, form, source ?? config.source),
+  );
+  const { lines, single } = content;
   // A home-made shop may send orders in which no line is for the worker.
   if (lines.length === 0) return jsonAnswer({ result: 'nothing_to_buy' }, 200);
   for (const line of lines) requireSource(caller, line.source);
+  deps.admission.count(caller, Math.floor(lines.length / linesPerRequest));
   const outcome = await commits.submit(lines);
   if (outcome.kind === 'conflict') {
     deps.logger.warn(
@@ -62,12 +71,13 @@ async function postOrders(deps: OrderRoutesDeps, context: Context<Web>): Promise
   }
   const [first] = orders;
   const location = single && first !== undefined ? { location: orderUrl(first.source, first.orderId) } : {};
-  const waited = await waitIfPreferred(deps, context, orders);
+  const requestIds = orders.map(({ requestId }) => requestId);
+  const waited = await waitIfPreferred(deps, context, requestIds);
   if (waited === null) {
-    const acknowledgements = orders.map((order) => acknowledgementOf(order, store.read));
+    const acknowledgements = await inTurns(orders, (order) => acknowledgementOf(order, store.read));
     return jsonAnswer(single ? acknowledgements[0] : { orders: acknowledgements }, isNew ? 202 : 200, location);
   }
-  const documents = orders.map(({ requestId }) => store.read.resultDocument(requestId).document);
+  const documents = await inTurns(requestIds, (requestId) => store.read.resultDocument(requestId).document);
   const status = documents.some(({ state }) => state === 'in_progress') ? 202 : 200;
   return jsonAnswer(single ? documents[0] : { orders: documents }, status, { ...location, ...waited });
 }
@@ -78,7 +88,7 @@ async function getOrder(deps: OrderRoutesDeps, context: Context<Web>): Promise<R
   const found = read.findOrder(source, orderId);
   if (found === null) throw notFound(source, orderId);
   const { requestId } = found;
-  const waited = await waitIfPreferred(deps, context, [{ source, orderId, requestId }]);
+  const waited = await waitIfPreferred(deps, context, [requestId]);
   return jsonAnswer(read.resultDocument(requestId).document, 200, waited ?? {});
 }
 
@@ -120,7 +130,7 @@ function notFound(source: string, orderId: string): Refusal {
 async function waitIfPreferred(
   { config, waiting }: OrderRoutesDeps,
   context: Context<Web>,
-  orders: readonly AwaitedOrder[],
+  requestIds: readonly number[],
 ): Promise<Record<string, string> | null> {
   // As Node parsed it: hono would copy all headers first.
   const { prefer } = context.env.incoming.headers;
@@ -130,8 +140,18 @@ async function waitIfPreferred(
     .find((found) => found !== undefined);
   if (seconds === undefined) return null;
   const waitS = Math.min(Number(seconds), config.limits.waitS);
-  await waiting.wait(orders, waitS * 1000, context.req.raw.signal);
+  await waiting.wait(requestIds, waitS * 1000, context.req.raw.signal);
   return { 'preference-applied': `wait=${waitS}` };
+}
+
+/** Maps some at once, and lets the worker do what else is due before it maps the next. */
+async function inTurns<T, R>(items: readonly T[], map: (item: T) => R): Promise<readonly R[]> {
+  const mapped: R[] = [];
+  for (const [index, item] of items.entries()) {
+    if (index > 0 && index % ordersAtOnce === 0) await nextTurn();
+    mapped.push(map(item));
+  }
+  return mapped;
 }
 
 /** The path at which an order is read and cancelled. */

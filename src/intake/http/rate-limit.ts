@@ -16,13 +16,17 @@ export class RateLimit {
     this.#burst = burst;
   }
 
-  /** Counts one call. Returns 0 when it is allowed, otherwise the ms until the next one is. */
-  take(name: string): number {
+  /**
+   * Counts calls. Returns 0 when they are allowed, otherwise the ms until the next one is.
+   * @param calls as many as this one costs; with more than the burst, those of a whole burst
+   */
+  take(name: string, calls = 1): number {
     const nowMs = this.#clock.monoMs();
     const bucket = this.#buckets.get(name) ?? { level: this.#burst, atMs: nowMs };
     const level = Math.min(this.#burst, bucket.level + (nowMs - bucket.atMs) * this.#perMs);
-    const isAllowed = level >= 1;
-    this.#buckets.set(name, { level: isAllowed ? level - 1 : level, atMs: nowMs });
-    return isAllowed ? 0 : (1 - level) / this.#perMs;
+    const cost = Math.min(calls, this.#burst);
+    const isAllowed = level >= cost;
+    this.#buckets.set(name, { level: isAllowed ? level - cost : level, atMs: nowMs });
+    return isAllowed ? 0 : (cost - level) / this.#perMs;
   }
 }

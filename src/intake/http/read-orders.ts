@@ -23,6 +23,8 @@ export interface ReadOrders {
   readonly single: boolean;
 }
 
+/** No order has an object with so many names, and each that is unknown is a mistake to list. */
+const mostNames = 2000;
 /** Nobody reads more mistakes than this. */
 const shownMistakes = 100;
 
@@ -72,7 +74,7 @@ export function readJson(body: Buffer, depth: number): StrictJson {
   try {
     text = utf8Text(body);
     if (text.trim() === '') throw new Refusal('invalid_json', 'The body is empty.');
-    return parseStrictJson(text, depth);
+    return parseStrictJson(text, depth, mostNames);
   } catch (error) {
     if (error instanceof DocumentError) throw new Refusal('invalid_json', error.message);
     if (error instanceof JsonSyntaxError) throw new Refusal('invalid_json', syntaxMessage(text, error));

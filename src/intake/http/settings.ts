@@ -54,6 +54,9 @@ export interface WebhookLimits {
   /** Requests that wait for the disk at the same time. */
   readonly uncommitted: number;
   readonly connections: number;
+  readonly connectionsPerAddress: number;
+  readonly unverifiedBytes: number;
+  readonly verifiedBytes: number;
   readonly headersMs: number;
   readonly requestMs: number;
   /** The longest wait that `Prefer: wait` can ask for, in seconds. */

@@ -6,9 +6,9 @@ import type { Clock } from '../../core/clock.ts';
 import { parseExactJsonBytes } from '../../core/exact-json.ts';
 import type { StorefrontTaken } from '../../store/storefronts/storefronts.ts';
 import type { Web } from './admission.ts';
+import type { CallerLimits } from './caller-limits.ts';
 import { hmacSha256, isSignature } from './signatures.ts';
 import { Refusal } from './problem.ts';
-import { readRawBody } from './raw-body.ts';
 
 /** What receives the webhooks of the shops' own platforms. */
 export interface ShopHandlers {
@@ -77,11 +77,14 @@ interface StorefrontDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly bodyBytes: number;
+  readonly limits: CallerLimits;
   /** Null: no shop can be read back. */
   readonly readBack: ReadBack | null;
 }
 
 const warnEveryMs = 60_000;
+/** In the place of a document: the body is a ping, which no shop signs. */
+const ping = Symbol('ping');
 
 /**
  * Receives the webhooks of the shops. A signed delivery is answered 200 once its consequences are on disk, whether or not
@@ -93,15 +96,18 @@ export function storefrontRoutes(deps: StorefrontDeps): Hono<Web> {
   routes.post('/webhooks/:platform/:shop', async (context) => {
     const handler = deps.shops.handlerFor(context.req.param('platform'), context.req.param('shop'));
     if (handler === null) throw new Refusal('not_found', 'There is no such shop.');
-    const { headers } = context.env.incoming;
+    const { incoming } = context.env;
+    const { headers } = incoming;
     const { signatureHeader, unsignedPing, testHeader, topicHeader } = handler.webhook;
-    const body = await readRawBody(context.env.incoming, deps.bodyBytes);
-    const signature = headers[signatureHeader];
-    if (signature === undefined && unsignedPing?.test(body.subarray(0, 64).toString('latin1'))) {
-      return context.json({ result: 'ping' });
-    }
-    if (!isSignedBy(handler.shop.secrets, body, signature)) refuseSignature(deps, handler, warnedAtMs);
-    const document = parseExactJsonBytes(body);
+    const from = { isVerified: false, maxBytes: deps.bodyBytes };
+    const document = await deps.limits.useBody(incoming, from, (body) => {
+      const signature = headers[signatureHeader];
+      if (signature === undefined && unsignedPing?.test(body.subarray(0, 64).toString('latin1'))) return ping;
+      if (!isSignedBy(handler.shop.secrets, body, signature)) refuseSignature(deps, handler, warnedAtMs);
+      deps.limits.proven(incoming);
+      return parseExactJsonBytes(body);
+    });
+    if (document === ping) return context.json({ result: 'ping' });
     if (document === undefined) throw new Refusal('invalid_json', 'The body is not JSON in UTF-8.');
     const test = testHeader === null ? undefined : headers[testHeader];
     const isTest = test !== undefined && test !== 'false';

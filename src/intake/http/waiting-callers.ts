@@ -1,11 +1,19 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../core/clock.ts';
 import { WakeUp } from '../../ops/wake-up.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
 
 interface Waiter {
-  /** The orders that are still in progress by request id, with the version that was last checked. */
-  readonly open: Map<number, { source: string; orderId: string; seenVersion: number }>;
+  /** How many of its orders are still in progress, as far as is known. */
+  open: number;
   readonly done: () => void;
+}
+
+/** An order for which callers wait. */
+interface AwaitedResult {
+  /** The version that was last looked at. */
+  seenVersion: number;
+  readonly waiters: Set<Waiter>;
 }
 
 /** Many notifications come together; a check this much later answers all of them. */
@@ -13,22 +21,20 @@ const gatherMs = 20;
 /** The longest time between two checks, for changes without a notification, such as a cancelled order. */
 const maxIdleDelayMs = 1000;
 
-export interface AwaitedOrder {
-  readonly requestId: number;
-  readonly source: string;
-  readonly orderId: string;
-}
+/** So many orders are looked at before the worker does what else is due. */
+const ordersAtOnce = 100;
 
 /**
  * Callers that wait until their orders are not in progress any more. After a notification, and at least once a second,
- * one loop compares the versions of all these orders. The loop runs only while somebody waits.
+ * one loop compares the versions of all these orders, each once for all of its callers. The loop runs only while somebody waits.
  */
 export class WaitingCallers {
   readonly #read: OutboxReader;
   readonly #clock: Clock;
   readonly #limit: number;
   readonly #wakeUp: WakeUp;
-  readonly #waiters = new Set<Waiter>();
+  readonly #results = new Map<number, AwaitedResult>();
+  #waiters = 0;
   readonly #stopping = new AbortController();
   #loop: Promise<void> | null = null;
 
@@ -41,7 +47,7 @@ export class WaitingCallers {
 
   /** An order may have changed. */
   notify(): void {
-    if (this.#waiters.size > 0) this.#wakeUp.notify();
+    if (this.#waiters > 0) this.#wakeUp.notify();
   }
 
   /** Ends all waits; later ones end at once. */
@@ -52,27 +58,43 @@ export class WaitingCallers {
   }
 
   /** Resolves when none of the orders is in progress, after `ms`, when the caller is gone, or when too many wait. */
-  async wait(orders: readonly AwaitedOrder[], ms: number, gone: AbortSignal): Promise<void> {
-    if (ms <= 0 || this.#waiters.size >= this.#limit || this.#stopping.signal.aborted) return;
-    const open = new Map(
-      orders.map(({ requestId, source, orderId }) => [requestId, { source, orderId, seenVersion: -1 }]),
-    );
+  async wait(requestIds: readonly number[], ms: number, gone: AbortSignal): Promise<void> {
+    if (ms <= 0 || requestIds.length === 0 || this.#waiters >= this.#limit || this.#stopping.signal.aborted) return;
+    const ids = new Set(requestIds);
     const settled = new AbortController();
-    const waiter: Waiter = { open, done: () => settled.abort() };
-    this.#waiters.add(waiter);
+    const waiter: Waiter = { open: ids.size, done: () => settled.abort() };
+    this.#add(waiter, ids);
     this.#wakeUp.notify();
     this.#loop ??= this.#run().catch(() => this.#endAll());
     await this.#clock.sleep(ms, AbortSignal.any([settled.signal, gone, this.#stopping.signal]));
-    this.#waiters.delete(waiter);
-    if (this.#waiters.size === 0) this.#wakeUp.notify();
+    this.#remove(waiter, ids);
+    if (this.#waiters === 0) this.#wakeUp.notify();
+  }
+
+  #add(waiter: Waiter, ids: ReadonlySet<number>): void {
+    this.#waiters += 1;
+    for (const id of ids) {
+      const result = this.#results.get(id) ?? { seenVersion: -1, waiters: new Set() };
+      this.#results.set(id, result);
+      result.waiters.add(waiter);
+    }
+  }
+
+  #remove(waiter: Waiter, ids: ReadonlySet<number>): void {
+    this.#waiters -= 1;
+    for (const id of ids) {
+      const result = this.#results.get(id);
+      result?.waiters.delete(waiter);
+      if (result?.waiters.size === 0) this.#results.delete(id);
+    }
   }
 
   async #run(): Promise<void> {
     const { signal } = this.#stopping;
-    while (this.#waiters.size > 0 && !signal.aborted) {
+    while (this.#waiters > 0 && !signal.aborted) {
       await this.#wakeUp.wait(maxIdleDelayMs);
-      for (const waiter of this.#waiters) this.#check(waiter);
-      if (this.#waiters.size > 0) await this.#clock.sleep(gatherMs, signal);
+      await this.#lookAtAll();
+      if (this.#waiters > 0) await this.#clock.sleep(gatherMs, signal);
     }
     this.#loop = null;
   }
@@ -80,16 +102,30 @@ export class WaitingCallers {
   /** The outbox could not be read: each caller reads it itself and gets the error. */
   #endAll(): void {
     this.#loop = null;
-    for (const { done } of this.#waiters) done();
+    for (const { waiters } of this.#results.values()) for (const { done } of waiters) done();
   }
 
-  #check(waiter: Waiter): void {
-    for (const [requestId, order] of waiter.open) {
-      const version = this.#read.findOrder(order.source, order.orderId)?.version ?? -1;
-      if (version === order.seenVersion) continue;
-      order.seenVersion = version;
-      if (this.#read.resultDocument(requestId).document.state !== 'in_progress') waiter.open.delete(requestId);
+  async #lookAtAll(): Promise<void> {
+    const ids = [...this.#results.keys()];
+    for (let start = 0; start < ids.length && !this.#stopping.signal.aborted; start += ordersAtOnce) {
+      this.#lookAt(ids.slice(start, start + ordersAtOnce));
+      if (ids.length > ordersAtOnce) await nextTurn();
     }
-    if (waiter.open.size === 0) waiter.done();
+  }
+
+  #lookAt(ids: readonly number[]): void {
+    const versions = this.#read.resultVersions(ids);
+    for (const id of ids) {
+      const result = this.#results.get(id);
+      const version = versions.get(id) ?? -1;
+      if (result === undefined || version === result.seenVersion) continue;
+      result.seenVersion = version;
+      if (this.#read.resultDocument(id).document.state === 'in_progress') continue;
+      this.#results.delete(id);
+      for (const waiter of result.waiters) {
+        waiter.open -= 1;
+        if (waiter.open === 0) waiter.done();
+      }
+    }
   }
 }

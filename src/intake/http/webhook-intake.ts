@@ -7,6 +7,7 @@ import type { Store } from '../../store/store.ts';
 import type { OpenSkuMap } from '../orders/sku-source.ts';
 import { AcceptanceLog } from './acceptance-log.ts';
 import { Admission, type Web } from './admission.ts';
+import { CallerLimits } from './caller-limits.ts';
 import { CommitQueue, fullDisk, unavailable } from './commit-queue.ts';
 import { documentRoutes } from './document-routes.ts';
 import { orderRoutes } from './order-routes.ts';
@@ -49,6 +50,7 @@ export class WebhookIntake {
   readonly #options: WebhookIntakeOptions;
   readonly #commits: CommitQueue;
   readonly #waiting: WaitingCallers;
+  readonly #limits: CallerLimits;
   readonly #accepted: AcceptanceLog;
   #endpoints: Endpoints;
   #server: WebhookServer | null = null;
@@ -60,6 +62,7 @@ export class WebhookIntake {
     this.#commits = new CommitQueue(store.intake, clock, config.limits.uncommitted);
     this.#waiting = new WaitingCallers(store.read, clock, config.limits.waiting);
     this.#accepted = new AcceptanceLog(logger);
+    this.#limits = new CallerLimits(config.limits, clock, logger);
     this.#endpoints = this.#createEndpoints(config, shops);
     this.#commits.failed.catch(() => {
       if (this.#state === 'open') this.#state = 'failed';
@@ -71,7 +74,7 @@ export class WebhookIntake {
     const { startServer = startWebhookServer, config, clock } = options;
     const intake = new WebhookIntake(options);
     const answers: WebhookAnswers = (request, bindings) => intake.#answer(request, bindings);
-    intake.#server = await startServer(answers, config, clock);
+    intake.#server = await startServer(answers, config, { clock, guard: intake.#limits.guard });
     return intake;
   }
 
@@ -90,11 +93,21 @@ export class WebhookIntake {
     this.#waiting.notify();
   }
 
-  /** `warn`: more than 50 % of the commit queue is used, or a changed SKU map cannot be used. `fail`: nothing is accepted. */
+  /**
+   * `warn`: more than 50 % of the commit queue is used, a changed SKU map cannot be used, or callers were refused in the last minute.
+   * `fail`: nothing is accepted.
+   */
   health(): 'pass' | 'warn' | 'fail' {
     if (this.#state !== 'open') return 'fail';
+    if (this.#limits.refusals.recent() !== null) return 'warn';
     if (this.#commits.fill > 0.5 || this.#endpoints.forms.health() === 'warn') return 'warn';
     return this.#endpoints.shops.health();
+  }
+
+  /** What `/healthz` shows of it: how many callers were refused in the last minute, by reason; null: none. */
+  details(): Readonly<Record<string, unknown>> | null {
+    const refused = this.#limits.refusals.recent();
+    return refused === null ? null : { refused };
   }
 
   /**
@@ -116,6 +129,7 @@ export class WebhookIntake {
     await this.#waiting.stop();
     await this.#commits.idle();
     await closed;
+    await this.#limits.refusals.stop();
   }
 
   #createEndpoints(config: WebhookSettings, shops: ShopHandlers): Endpoints {
@@ -126,7 +140,7 @@ export class WebhookIntake {
       store,
       clock,
       logger,
-      admission: new Admission(config, clock),
+      admission: new Admission(config, clock, this.#limits),
       commits: this.#commits,
       waiting: this.#waiting,
       accepted: this.#accepted,
@@ -138,7 +152,7 @@ export class WebhookIntake {
     };
     const { bodyBytes } = config.limits;
     const routes = [
-      storefrontRoutes({ shops, clock, logger, bodyBytes, readBack }),
+      storefrontRoutes({ shops, clock, logger, bodyBytes, limits: this.#limits, readBack }),
       orderRoutes(orders),
       documentRoutes(version),
     ];

@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { getRequestListener, type Http2Bindings, type HttpBindings } from '@hono/node-server';
 import type { Clock } from '../../core/clock.ts';
+import type { ConnectionGuard } from '../../ops/connection-guard.ts';
 import { listen } from '../../ops/listen.ts';
 import type { WebhookSettings } from './settings.ts';
 
@@ -21,7 +22,7 @@ export type WebhookAnswers = (request: Request, bindings: HttpBindings | Http2Bi
 export async function startWebhookServer(
   answers: WebhookAnswers,
   config: Pick<WebhookSettings, 'listen' | 'limits'>,
-  clock: Clock,
+  { clock, guard }: { readonly clock: Clock; readonly guard: ConnectionGuard },
 ): Promise<WebhookServer> {
   const { limits } = config;
   const answer = getRequestListener((request, bindings) => answers(request, bindings));
@@ -35,6 +36,7 @@ export async function startWebhookServer(
       maxHeaderSize: 16_384,
     },
     (incoming, outgoing) => {
+      if (!guard.admits(incoming, outgoing)) return;
       // Results contain delivered codes: no cache may keep them, and no browser may guess another content type.
       outgoing.setHeader('cache-control', 'no-store');
       outgoing.setHeader('x-content-type-options', 'nosniff');
@@ -42,7 +44,7 @@ export async function startWebhookServer(
       void answer(incoming, outgoing);
     },
   );
-  server.maxConnections = limits.connections;
+  guard.attach(server);
   const hint = 'change intake.webhook.listen (port 0 takes any free port), or stop the other program';
   const address = await listen(server, config.listen, hint);
   let closing: Promise<void> | null = null;

@@ -35,9 +35,12 @@ export function jsonPointer(path: readonly PropertyKey[]): string {
   return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
-/** Reads one JSON value. Throws JsonSyntaxError. */
-export function parseStrictJson(text: string, maxDepth: number): StrictJson {
-  const reader = new Reader(text, maxDepth);
+/**
+ * Reads one JSON value. Throws JsonSyntaxError.
+ * @param maxNames how many names one object may have
+ */
+export function parseStrictJson(text: string, maxDepth: number, maxNames = Number.POSITIVE_INFINITY): StrictJson {
+  const reader = new Reader(text, maxDepth, maxNames);
   const value = reader.document();
   return { value, findings: reader.findings, lineOf: (found) => reader.lines.get(found) ?? null };
 }
@@ -51,13 +54,15 @@ class Reader {
   readonly lines = new Map<unknown, number>();
   readonly #text: string;
   readonly #maxDepth: number;
+  readonly #maxNames: number;
   readonly #path: (string | number)[] = [];
   #at = 0;
   #line = 1;
 
-  constructor(text: string, maxDepth: number) {
+  constructor(text: string, maxDepth: number, maxNames: number) {
     this.#text = text;
     this.#maxDepth = maxDepth;
+    this.#maxNames = maxNames;
   }
 
   document(): unknown {
@@ -143,8 +148,11 @@ class Reader {
     const object: Record<string, unknown> = {};
     this.lines.set(object, this.#line);
     if (this.#enter(depth, '}')) return object;
+    let names = 0;
     do {
       this.#skipSpace();
+      names += 1;
+      if (names > this.#maxNames) this.#fail(`more than ${this.#maxNames} names in one object`);
       if (this.#text[this.#at] !== '"') this.#fail(`expected a name in double quotes, met ${this.#met()}`);
       const key = this.#string();
       this.#skipSpace();

@@ -25,6 +25,8 @@ export interface OutboxReader {
   findOrder(source: string, orderId: string): { requestId: number; version: number } | null;
   /** See `readSealUsage`. */
   sealUsage(): readonly SealUsage[];
+  /** The versions of the results of these requests. At most some hundreds at once. */
+  resultVersions(requestIds: readonly number[]): ReadonlyMap<number, number>;
   backlog(): Backlog;
   /** The SKUs of a storefront's orders; those that the SKU map does not know come first. */
   skuSightings(source: string): readonly SkuSighting[];

@@ -4,7 +4,7 @@ import { zeroCounts, type EntryState } from '../../core/entry/states.ts';
 import { SealKeys } from '../../core/sealing/seal-keys.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
-import { openReadOnly, type Sqlite } from '../sqlite/database.ts';
+import { openReadOnly, statementOf, type Sqlite } from '../sqlite/database.ts';
 import { freeBytesOf } from '../sqlite/disk-errors.ts';
 import { readOrderDetail } from './order-detail.ts';
 import { readMeta } from '../sqlite/meta.ts';
@@ -44,6 +44,10 @@ interface SummaryRow extends Omit<OrderSummary, 'states' | 'receivedAt' | 'updat
 /** From the list to the orders, because the list is short and the orders are many. */
 const ordersInAttention = `(SELECT DISTINCT source, order_id FROM outbox_attention WHERE order_id IS NOT NULL) a
   CROSS JOIN requests r ON r.source = a.source AND r.order_id = a.order_id`;
+
+const selectVersions = statementOf<[string], { id: number; version: number }>(
+  'SELECT id, version FROM requests WHERE id IN (SELECT value FROM json_each(?))',
+);
 
 /** Reads the outbox for people. Writes nothing, so it may read a database that a worker is writing to. */
 export class SqliteOutboxReader implements OutboxReader {
@@ -158,6 +162,11 @@ export class SqliteOutboxReader implements OutboxReader {
 
   sealUsage(): readonly SealUsage[] {
     return readSealUsage(this.#database);
+  }
+
+  resultVersions(requestIds: readonly number[]): ReadonlyMap<number, number> {
+    const rows = selectVersions(this.#database).all(JSON.stringify(requestIds));
+    return new Map(rows.map(({ id, version }) => [id, version]));
   }
 
   backlog(): Backlog {

@@ -18,7 +18,7 @@ async function heard(socket: Socket): Promise<string> {
   let text = '';
   socket.on('data', (part: string) => (text += part));
   socket.on('error', () => undefined);
-  await once(socket, 'close');
+  await new Promise<void>((resolve) => socket.once('close', () => resolve()));
   return text;
 }
 
@@ -88,22 +88,21 @@ describe('a slow or greedy client', () => {
     expect((await running.post(order())).status).toBe(202);
   });
 
-  it('cannot open more connections than the limit', async () => {
-    const running = await startIntake({ limits: { connections: 3 } });
-    const sockets = await Promise.all(
-      Array.from({ length: 3 }, async () => {
-        const socket = dial(running);
-        socket.on('error', () => undefined);
-        await once(socket, 'connect');
-        return socket;
-      }),
-    );
-    await delay(50);
-    expect(await heard(dial(running))).toBe('');
-    sockets[0]?.destroy();
-    await delay(50);
+  it('that holds more connections than the limit loses the oldest one, and keeps nobody out', async () => {
+    const running = await startIntake({ limits: { connections: 4 } });
+    const sockets: Socket[] = [];
+    for (let count = 0; count < 4; count += 1) {
+      const socket = dial(running);
+      socket.on('error', () => undefined);
+      await once(socket, 'connect');
+      sockets.push(socket);
+    }
+    const [oldest, ...others] = sockets.map((socket) => heard(socket));
     expect((await running.post(order())).status).toBe(202);
+    expect(await oldest).toBe('');
+    expect(running.intake.details()).toMatchObject({ refused: { connections: expect.any(Number) } });
     for (const socket of sockets) socket.destroy();
+    await Promise.all(others);
   });
 
   it('that disconnects while it sends its body leaves nothing behind', async () => {
@@ -261,5 +260,99 @@ describe('a stop of the intake', () => {
     socket.write('Content-Length: 2\r\n\r\n{}');
     expect(await answer).toMatch(/503 Service Unavailable[^]*Retry-After|retry-after/i);
     await stopped;
+  });
+});
+
+describe('the memory of bodies', () => {
+  const unsigned = { 'webhook-id': 'msg_1', 'webhook-timestamp': '1', 'webhook-signature': 'v1,AAAA' };
+
+  it('has a limit for all bodies together that nobody has proved to be his', async () => {
+    const running = await startIntake({ limits: { unverifiedBytes: 100_000 } });
+    const held = dial(running);
+    const signature = Object.entries(unsigned).map(([name, value]) => `${name}: ${value}\r\n`);
+    const [post] = head.split('Authorization');
+    held.write(`${post}Content-Type: application/json\r\n${signature.join('')}Content-Length: 90000\r\n\r\n`);
+    await new Promise<void>((resolve) => held.write(' '.repeat(80_000), () => resolve()));
+    const headers = { 'content-type': 'application/json', ...unsigned };
+    const body = ' '.repeat(60_000);
+    await expect.poll(async () => (await running.call('POST', '/v1/orders', headers, body)).status).toBe(503);
+    const refused = await running.call('POST', '/v1/orders', headers, body);
+    expect([refused.json.code, refused.headers.get('retry-after')]).toEqual(['overloaded', '1']);
+    expect(running.intake.health()).toBe('warn');
+    expect(running.intake.details()).toMatchObject({ refused: { unverified_bytes: expect.any(Number) } });
+    // Those of callers with a token are not concerned.
+    expect((await running.post(order())).status).toBe(202);
+    const answered = heard(held);
+    held.write(' '.repeat(10_000));
+    held.end();
+    expect(await answered).toContain('401 Unauthorized');
+    expect((await running.call('POST', '/v1/orders', headers, body)).status).toBe(401);
+  });
+
+  it('is given back by each body, however its request ends', async () => {
+    const running = await startIntake({ limits: { verifiedBytes: 200_000, bodyBytes: 150_000 } });
+    const big = (id: number) => order({ order_id: `o-${id}`, metadata: { note: 'x'.repeat(3000) } });
+    for (let id = 0; id < 20; id += 1)
+      expect((await running.post([big(id), ...Array(20).fill('x'.repeat(4000))])).status).toBe(422);
+    for (let id = 0; id < 5; id += 1) {
+      const socket = dial(running);
+      socket.write(`${head}Content-Length: 100000\r\n\r\n`);
+      await new Promise<void>((resolve) => socket.write(' '.repeat(90_000), () => resolve()));
+      socket.destroy();
+      await once(socket, 'close');
+    }
+    await expect.poll(async () => (await running.post(big(99))).status).toBe(202);
+  });
+});
+
+describe('a body in parts of a few bytes', () => {
+  it('is cut off: to take them in costs much more than to send them', async () => {
+    const running = await startIntake();
+    const socket = dial(running);
+    const answer = heard(socket);
+    socket.write(`${head}Transfer-Encoding: chunked\r\n\r\n`);
+    socket.write('1\r\n \r\n'.repeat(20_000));
+    expect(await answer).toBe('');
+    expect(running.intake.details()).toEqual({ refused: { tiny_parts: 1 } });
+    expect((await running.post(order())).status).toBe(202);
+  });
+
+  it('is accepted when there are not many', async () => {
+    const running = await startIntake();
+    const socket = dial(running);
+    const text = JSON.stringify(order());
+    const parts = text.split('').map((letter) => `1\r\n${letter}\r\n`);
+    expect(parts.length).toBeLessThan(1000);
+    socket.write(`${head}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n${parts.join('')}0\r\n\r\n`);
+    expect(await heard(socket)).toContain('202 Accepted');
+  });
+});
+
+describe('the rate of a caller', () => {
+  it('counts 64 KiB and 50 lines as one request', async () => {
+    const line = { type: 'gift_card_order', variant: 'steam-10', quantity: 1 };
+    const lines = (count: number) => Array.from({ length: count }, (_, index) => ({ ...line, line_id: String(index) }));
+    const byLines = await startIntake({ limits: { requestsPerMinute: 1, burst: 10 } });
+    expect((await byLines.post(order({ order_id: 'long', lines: lines(401) }))).status).toBe(202);
+    expect((await byLines.post(order())).status).toBe(202);
+    expect((await byLines.post(order())).status).toBe(429);
+    const byBytes = await startIntake({ limits: { requestsPerMinute: 1, burst: 10 } });
+    const wide = lines(9).map((each) => ({ ...each, extra: { note: 'x'.repeat(65_000) } }));
+    expect((await byBytes.post(order({ order_id: 'wide', lines: wide }))).status).toBe(202);
+    expect((await byBytes.post(order())).status).toBe(202);
+    expect((await byBytes.post(order())).status).toBe(429);
+  });
+});
+
+describe('the names of an object', () => {
+  it('are limited: a list of sixty thousand unknown fields helps nobody', async () => {
+    const running = await startIntake();
+    const names = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`x${index}`, 1]));
+    const many = await running.post(names(60_000));
+    expect([many.status, many.json.detail]).toEqual([
+      400,
+      expect.stringContaining('more than 2000 names in one object'),
+    ]);
+    expect((await running.post(names(2000))).json.errors).toHaveLength(100);
   });
 });

@@ -1,0 +1,82 @@
+import type { Buffer } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Clock } from '../../core/clock.ts';
+import { ConnectionGuard } from '../../ops/connection-guard.ts';
+import { RefusalCounts } from '../../ops/refusal-counts.ts';
+import { BodyBytes } from './body-bytes.ts';
+import { Refusal } from './problem.ts';
+import { readRawBody } from './raw-body.ts';
+import type { WebhookLimits } from './settings.ts';
+
+type Limits = Pick<
+  WebhookLimits,
+  'connections' | 'connectionsPerAddress' | 'requestMs' | 'waitS' | 'unverifiedBytes' | 'verifiedBytes'
+>;
+
+/** So long a caller may take to read its answer, in ms. */
+const readingMs = 30_000;
+
+/** To read a longer body takes so long that something else may be due meanwhile. */
+const largeBytes = 16_384;
+
+/** What callers can hold of the intake, before and after they proved who they are. */
+export class CallerLimits {
+  readonly guard: ConnectionGuard;
+  readonly refusals: RefusalCounts;
+  readonly #unverified: BodyBytes;
+  readonly #verified: BodyBytes;
+  #lastTurn: Promise<void> = Promise.resolve();
+
+  constructor(limits: Limits, clock: Clock, logger: Logger) {
+    const { connections, connectionsPerAddress, requestMs, waitS } = limits;
+    const answerMs = requestMs + waitS * 1000 + readingMs;
+    this.refusals = new RefusalCounts(clock, logger);
+    this.guard = new ConnectionGuard({ connections, connectionsPerAddress, answerMs }, clock, (because) =>
+      this.refusals.count(because),
+    );
+    this.#unverified = new BodyBytes(limits.unverifiedBytes);
+    this.#verified = new BodyBytes(limits.verifiedBytes);
+  }
+
+  /** The caller of this request showed a valid token or signature. */
+  proven({ socket }: IncomingMessage): void {
+    this.guard.proven(socket);
+  }
+
+  /**
+   * Reads a body and returns what `use` makes of it. The body is in memory until `use` returns. Throws Refusal when it is too
+   * large or incomplete, and when the bodies of others fill the memory.
+   * @param from whether the caller proved who it is, before the body was read
+   */
+  async useBody<T>(
+    incoming: IncomingMessage,
+    from: { readonly isVerified: boolean; readonly maxBytes: number },
+    use: (body: Buffer) => T,
+  ): Promise<T> {
+    const [memory, name] = from.isVerified
+      ? [this.#verified, 'verified_bytes']
+      : [this.#unverified, 'unverified_bytes'];
+    try {
+      const onTinyParts = (): void => this.guard.cutTinyParts(incoming.socket);
+      const body = await readRawBody(incoming, { maxBytes: from.maxBytes, memory, onTinyParts });
+      try {
+        if (body.bytes.length > largeBytes) await this.#turn();
+        return use(body.bytes);
+      } finally {
+        body.release();
+      }
+    } catch (error) {
+      if (error instanceof Refusal && error.code === 'overloaded') this.refusals.count(name);
+      throw error;
+    }
+  }
+
+  /** Large bodies are read one after the other, and the worker does what else is due between two of them. */
+  async #turn(): Promise<void> {
+    const turn = this.#lastTurn.then(() => nextTurn());
+    this.#lastTurn = turn;
+    await turn;
+  }
+}

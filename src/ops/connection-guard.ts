@@ -1,0 +1,190 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { isIPv6, type Socket } from 'node:net';
+import type { Clock } from '../core/clock.ts';
+
+export interface ConnectionLimits {
+  readonly connections: number;
+  /** From one address, before a request from there was authenticated. */
+  readonly connectionsPerAddress: number;
+  /** From the start of a request until its answer has left, in ms. */
+  readonly answerMs: number;
+}
+
+/** Why a connection was closed before its caller expected it. */
+export type ClosedBecause =
+  | 'connections'
+  | 'connections_per_address'
+  | 'pipelined'
+  | 'answer_not_read'
+  | 'tiny_parts'
+  | 'shut_out';
+
+interface Connection {
+  readonly address: string;
+  /** The last answer; null before the first request. */
+  answer: ServerResponse | null;
+}
+
+/** So long an address counts as one of a caller that proved itself, in ms. */
+const provenForMs = 600_000;
+/** So many addresses are remembered, of each kind. */
+const mostAddresses = 1000;
+/** An address is shut out for the first time, and at most, for so long, in ms. */
+const shortestShutOutMs = 10_000;
+const longestShutOutMs = 600_000;
+/** What no honest caller does, and what costs the worker much more than its caller. */
+const abuses: readonly ClosedBecause[] = ['pipelined', 'tiny_parts', 'answer_not_read'];
+
+/**
+ * Bounds what callers can hold of an HTTP server. When there are too many connections, the oldest one on which nobody proved
+ * who he is is closed for the new one, else the oldest one of the address that has the most: held connections keep nobody
+ * out. A quarter of the places is left to addresses from which a request was authenticated in the last ten minutes. A
+ * connection has one request at a time, and a caller that does not read its answer is cut off. An address from which nobody
+ * proved himself is then shut out for a while, with all of its connections.
+ */
+export class ConnectionGuard {
+  readonly #limits: ConnectionLimits;
+  readonly #clock: Clock;
+  readonly #onClosed: (because: ClosedBecause) => void;
+  readonly #connections = new Map<Socket, Connection>();
+  readonly #ofAddress = new Map<string, Set<Socket>>();
+  /** Connections on which nobody proved himself yet, oldest first, apart by whether their address is a proven one. */
+  readonly #strangers = new Set<Socket>();
+  readonly #acquainted = new Set<Socket>();
+  /** When a request from an address was last authenticated, in ms of the monotonic clock; the longest ago first. */
+  readonly #provenAddresses = new Map<string, number>();
+  /** The addresses that are, or were, shut out; the one that was so the longest ago first. */
+  readonly #shutOut = new Map<string, { readonly untilMs: number; readonly forMs: number }>();
+
+  /** @param onClosed called for each connection that is closed by a limit */
+  constructor(limits: ConnectionLimits, clock: Clock, onClosed: (because: ClosedBecause) => void) {
+    this.#limits = limits;
+    this.#clock = clock;
+    this.#onClosed = onClosed;
+  }
+
+  /** Guards the connections that the server accepts from now on. */
+  attach(server: Server): void {
+    server.on('connection', (socket) => this.#opened(socket));
+  }
+
+  /** Whether the request is to be answered: false when an earlier one of its connection has no answer yet. Call it first. */
+  admits(incoming: IncomingMessage, answer: ServerResponse): boolean {
+    const { socket } = incoming;
+    const connection = this.#connections.get(socket);
+    if (connection === undefined || socket.destroyed) return false;
+    // Node reads requests of one connection ahead, and keeps their answers in memory until the caller reads them.
+    if (connection.answer !== null && !connection.answer.writableFinished) {
+      this.#close(socket, 'pipelined');
+      return false;
+    }
+    connection.answer = answer;
+    const late = setTimeout(() => this.#close(socket, 'answer_not_read'), this.#limits.answerMs);
+    answer.once('close', () => clearTimeout(late));
+    return true;
+  }
+
+  /** A request on this connection was authenticated. */
+  proven(socket: Socket): void {
+    const connection = this.#connections.get(socket);
+    if (connection === undefined) return;
+    remember(this.#provenAddresses, connection.address, this.#clock.monoMs());
+    this.#shutOut.delete(connection.address);
+    this.#strangers.delete(socket);
+    this.#acquainted.delete(socket);
+  }
+
+  /** Cuts off a caller whose body comes in parts of a few bytes: to take them in costs much more than to send them. */
+  cutTinyParts(socket: Socket): void {
+    this.#close(socket, 'tiny_parts');
+  }
+
+  #opened(socket: Socket): void {
+    const address = addressOf(socket.remoteAddress ?? '');
+    if ((this.#shutOut.get(address)?.untilMs ?? 0) > this.#clock.monoMs()) {
+      socket.destroy();
+      this.#onClosed('shut_out');
+      return;
+    }
+    this.#closeOneTooMany(address);
+    this.#connections.set(socket, { address, answer: null });
+    this.#ofAddress.set(address, (this.#ofAddress.get(address) ?? new Set()).add(socket));
+    (this.#isProvenAddress(address) ? this.#acquainted : this.#strangers).add(socket);
+    socket.once('close', () => this.#forget(socket, address));
+  }
+
+  /** Closes the connection whose place the next one of this address may take, where there are too many. */
+  #closeOneTooMany(address: string): void {
+    const { connections, connectionsPerAddress } = this.#limits;
+    const own = this.#ofAddress.get(address) ?? new Set();
+    const isStranger = !this.#isProvenAddress(address);
+    if (isStranger && own.size >= connectionsPerAddress) this.#close(oldestOf(own), 'connections_per_address');
+    else if (isStranger && this.#strangers.size >= Math.ceil(connections * 0.75))
+      this.#close(oldestOf(this.#strangers), 'connections');
+    else if (this.#connections.size >= connections)
+      this.#close(oldestOf(this.#strangers) ?? oldestOf(this.#acquainted) ?? this.#ofBusiest(), 'connections');
+  }
+
+  /** The oldest connection of the address that has the most. */
+  #ofBusiest(): Socket | undefined {
+    let busiest: ReadonlySet<Socket> = new Set();
+    for (const own of this.#ofAddress.values()) if (own.size > busiest.size) busiest = own;
+    return oldestOf(busiest);
+  }
+
+  #isProvenAddress(address: string): boolean {
+    const provenAtMs = this.#provenAddresses.get(address);
+    return provenAtMs !== undefined && this.#clock.monoMs() - provenAtMs < provenForMs;
+  }
+
+  #shutOutStranger(address: string): void {
+    if (this.#isProvenAddress(address)) return;
+    const before = this.#shutOut.get(address);
+    const nowMs = this.#clock.monoMs();
+    if (before !== undefined && before.untilMs > nowMs) return;
+    const forMs = Math.min(longestShutOutMs, (before?.forMs ?? shortestShutOutMs / 2) * 2);
+    remember(this.#shutOut, address, { untilMs: nowMs + forMs, forMs });
+    for (const socket of this.#ofAddress.get(address) ?? []) this.#close(socket, 'shut_out');
+  }
+
+  #close(socket: Socket | undefined, because: ClosedBecause): void {
+    const connection = socket === undefined ? undefined : this.#connections.get(socket);
+    if (socket === undefined || connection === undefined) return;
+    // It does not count any more, although its end comes later.
+    this.#forget(socket, connection.address);
+    socket.destroy();
+    this.#onClosed(because);
+    if (abuses.includes(because)) this.#shutOutStranger(connection.address);
+  }
+
+  #forget(socket: Socket, address: string): void {
+    this.#connections.delete(socket);
+    this.#strangers.delete(socket);
+    this.#acquainted.delete(socket);
+    const own = this.#ofAddress.get(address);
+    own?.delete(socket);
+    if (own?.size === 0) this.#ofAddress.delete(address);
+  }
+}
+
+/** The one that was added first. */
+const oldestOf = (sockets: ReadonlySet<Socket>): Socket | undefined => sockets.values().next().value;
+
+/** Sets a key of a map that forgets its oldest keys. */
+function remember<T>(map: Map<string, T>, key: string, value: T): void {
+  map.delete(key);
+  map.set(key, value);
+  const [oldest] = map.keys();
+  if (map.size > mostAddresses && oldest !== undefined) map.delete(oldest);
+}
+
+/** One caller can have all addresses of an IPv6 network of 64 bits, so they count as one. */
+function addressOf(remote: string): string {
+  const address = remote.replace(/^::ffff:/i, '');
+  if (!isIPv6(address)) return address;
+  const [front = '', back] = address.split('::');
+  const groups = front === '' ? [] : front.split(':');
+  // `::` stands for as many groups of zeros as are missing.
+  const missing = back === undefined ? 0 : 8 - groups.length - (back === '' ? 0 : back.split(':').length);
+  return [...groups, ...Array<string>(missing).fill('0')].slice(0, 4).join(':');
+}

@@ -1,0 +1,160 @@
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+
+/** What an attack is told, as JSON in the only argument of this process. */
+export interface AttackPlan {
+  readonly attack: string;
+  readonly port: number;
+  readonly ms: number;
+  /** A proven caller's token: for attacks that anybody with one token can make. */
+  readonly token: string;
+}
+
+/** Addresses of this machine, so that a limit for one address is not all that stands in the way. */
+const addresses = Array.from({ length: 20 }, (_, index) => `127.0.1.${index + 1}`);
+const signed = 'webhook-id: msg_1\r\nwebhook-timestamp: 1700000000\r\nwebhook-signature: v1,AAAA\r\n';
+const head = (more: string): string =>
+  `POST /v1/orders HTTP/1.1\r\nhost: shop\r\ncontent-type: application/json\r\n${more}\r\n`;
+
+const plan: AttackPlan = JSON.parse(process.argv[2] ?? '{}');
+const endMs = performance.now() + plan.ms;
+const isOver = (): boolean => performance.now() >= endMs;
+
+/** Opens a connection from one of the addresses. Its errors are what the attack provokes. */
+function open(index: number, onData: 'read' | 'unread' = 'read'): Socket {
+  const socket = connect({
+    port: plan.port,
+    host: '127.0.0.1',
+    localAddress: addresses[index % addresses.length] ?? '',
+  });
+  socket.on('error', () => undefined);
+  if (onData === 'read') socket.resume();
+  return socket;
+}
+
+/** Sends parts on one connection until the attack is over; opens another when the worker closes it. */
+async function flood(index: number, parts: () => Iterable<string | Buffer>, onData?: 'read' | 'unread'): Promise<void> {
+  while (!isOver()) {
+    const socket = open(index, onData);
+    for (const part of parts()) {
+      if (socket.destroyed || isOver()) break;
+      if (!socket.write(part)) {
+        await new Promise<void>((resolve) => {
+          const done = (): void => resolve();
+          socket.once('drain', done).once('close', done);
+          setTimeout(done, Math.max(0, endMs - performance.now())).unref();
+        });
+      }
+    }
+    if (!socket.destroyed && !isOver()) {
+      await new Promise<void>((resolve) => {
+        socket.once('close', () => resolve());
+        setTimeout(resolve, 1000).unref();
+      });
+    }
+    socket.destroy();
+    await sleep(1);
+  }
+}
+
+const many = (count: number, one: (index: number) => Promise<void>): Promise<unknown> =>
+  Promise.all(Array.from({ length: count }, (_, index) => one(index)));
+
+/** Connections that are opened once, and again when they are closed, and on which next to nothing is sent. */
+async function hold(count: number, first: string, drip: string | null): Promise<void> {
+  const sockets: Socket[] = [];
+  while (!isOver()) {
+    for (let index = 0; index < count && !isOver(); index += 1) {
+      if (sockets[index] === undefined || sockets[index]?.destroyed === true) {
+        const socket = open(index);
+        sockets[index] = socket;
+        if (first !== '') socket.write(first);
+        if (index % 50 === 49) await sleep(1);
+      } else if (drip !== null) sockets[index]?.write(drip);
+    }
+    await sleep(200);
+  }
+  for (const socket of sockets) socket.destroy();
+}
+
+const post = (body: string | Buffer, more = ''): string =>
+  head(`authorization: Bearer ${plan.token}\r\n${more}content-length: ${Buffer.byteLength(body)}\r\n`);
+
+const unknownKeys = `{${Array.from({ length: 60_000 }, (_, index) => `"quantty${index}":1`).join(',')}}`;
+const deepJson = '['.repeat(500_000);
+const batch = (size: number, run: string): string =>
+  JSON.stringify({
+    orders: Array.from({ length: size }, (_, index) => ({
+      source: 'waits',
+      order_id: `${run}-${index}`,
+      currency: 'USD',
+      lines: [{ line_id: '1', type: 'gift_card_order', variant: 'steam-usd-5', quantity: 1 }],
+    })),
+  });
+
+const attacks: Readonly<Record<string, () => Promise<unknown>>> = {
+  /** A body that arrives in a million parts of one byte, of a signature that nobody has checked yet. */
+  tiny_parts: () =>
+    many(20, (index) =>
+      flood(index, function* () {
+        yield head(`${signed}transfer-encoding: chunked\r\n`);
+        const parts = Buffer.from('1\r\n[\r\n'.repeat(10_000));
+        for (let sent = 0; sent < 100; sent += 1) yield parts;
+      }),
+    ),
+  /** Requests one after the other on a connection whose answers nobody reads. */
+  pipelining: () =>
+    many(200, (index) =>
+      flood(
+        index,
+        function* () {
+          const requests = Buffer.from('GET /docs HTTP/1.1\r\nhost: shop\r\n\r\n'.repeat(1000));
+          for (;;) yield requests;
+        },
+        'unread',
+      ),
+    ),
+  held_connections: () => hold(3000, '', null),
+  slow_headers: () => hold(3000, 'POST /v1/orders HTTP/1.1\r\nhost: shop\r\n', 'x-a: b\r\n'),
+  slow_bodies: () => hold(3000, `${head(`${signed}content-length: 1000000\r\n`)}${' '.repeat(2000)}`, ' '.repeat(500)),
+  unknown_keys: () =>
+    many(10, (index) =>
+      flood(index, function* () {
+        yield post(unknownKeys);
+        yield unknownKeys;
+      }),
+    ),
+  /** A thousand callers, each of which waits for all of its thousand orders. */
+  waits: async () => {
+    const bodies = Array.from({ length: 4 }, (_, index) => batch(1000, String(index)));
+    await many(1000, (index) =>
+      flood(index, function* () {
+        const body = bodies[index % bodies.length] ?? '';
+        yield post(body, 'prefer: wait=60\r\n');
+        yield body;
+      }),
+    );
+  },
+  gzip_and_deep_json: () =>
+    many(20, (index) =>
+      flood(index, function* () {
+        const body = index % 2 === 0 ? gzipSync(Buffer.alloc(100_000_000)) : deepJson;
+        yield post(body, index % 2 === 0 ? 'content-encoding: gzip\r\n' : '');
+        yield body;
+      }),
+    ),
+  wrong_tokens: () =>
+    many(50, async (index) => {
+      await flood(index, function* () {
+        for (let sent = 0; sent < 200; sent += 1)
+          yield `GET /v1/orders/shop/1 HTTP/1.1\r\nhost: shop\r\nauthorization: Bearer wrong-token-${index}-${sent}\r\n\r\n`;
+      });
+    }),
+};
+
+const run = attacks[plan.attack];
+if (run === undefined) throw new Error(`no such attack: ${plan.attack}`);
+process.stdout.write('attacking\n');
+await run();
+process.exit(0);

@@ -1,8 +1,11 @@
 import { createServer } from 'node:http';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
-import type { ConnectionGuard } from '../ops/connection-guard.ts';
+import type { Logger } from 'pino';
+import type { Clock } from '../core/clock.ts';
+import { ConnectionGuard } from '../ops/connection-guard.ts';
 import { listen } from '../ops/listen.ts';
+import { RefusalCounts } from '../ops/refusal-counts.ts';
 import type { ShownPauses } from './shown-pauses.ts';
 
 /** `pass`: it works; `warn`: it works, but a person should look; `fail`: it does not work. */
@@ -18,6 +21,9 @@ export interface HealthCheck {
   readonly details?: () => Readonly<Record<string, unknown>> | null;
 }
 
+/** Commands such as a read-back may take minutes. */
+const connectionLimits = { connections: 64, connectionsPerAddress: 64, answerMs: 3_600_000 };
+
 interface HealthServerOptions {
   readonly host: string;
   /** 0: any free port; `address` has the real one. */
@@ -28,8 +34,9 @@ interface HealthServerOptions {
   readonly pauses?: () => ShownPauses;
   /** True once the worker is stopping: not ready any more, still alive. */
   readonly draining: () => boolean;
-  /** Bounds the connections. */
-  readonly guard: ConnectionGuard;
+  readonly clock: Clock;
+  /** Refused callers are counted there. */
+  readonly logger: Logger;
   /** Further routes on the same address. */
   readonly more?: Hono<{ Bindings: HttpBindings }>;
 }
@@ -44,7 +51,7 @@ export interface HealthServer {
  * The routes, without a socket: `/livez` (the event loop runs; nothing else is checked), `/readyz` (the worker can accept
  * and record orders), `/healthz` (every check by name, and what is paused). The reason of a failure is in the log only.
  */
-export function healthRoutes(options: Omit<HealthServerOptions, 'host' | 'port' | 'guard'>): Hono {
+export function healthRoutes(options: Omit<HealthServerOptions, 'host' | 'port' | 'clock' | 'logger'>): Hono {
   const routes = new Hono();
   routes.use(async (context, next) => {
     await next();
@@ -113,7 +120,8 @@ function worstOf(results: readonly CheckStatus[]): CheckStatus {
 
 /** Starts to listen. Throws LISTEN_FAILED, which names the key to change, when the address cannot be used. */
 export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
-  const { guard } = options;
+  const refusals = new RefusalCounts(options.clock, options.logger);
+  const guard = new ConnectionGuard(connectionLimits, options.clock, (because) => refusals.count(because));
   const answer = getRequestListener(healthRoutes(options).fetch);
   const server = createServer(
     { headersTimeout: 10_000, requestTimeout: 30_000, maxHeaderSize: 16_384 },
@@ -127,11 +135,13 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
   const address = await listen(server, options, hint);
   return {
     address,
-    close: () =>
-      new Promise<void>((resolve, reject) => {
+    close: async () => {
+      await new Promise<void>((resolve, reject) => {
         server.close((error) => (error === undefined ? resolve() : reject(error)));
         // Health probes keep their connections open: waiting for them takes the whole grace period.
         server.closeAllConnections();
-      }),
+      });
+      await refusals.stop();
+    },
   };
 }

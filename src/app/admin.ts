@@ -3,8 +3,6 @@ import { startHealthServer, type HealthCheck, type HealthServer } from '../admin
 import { loggable, performInWorker } from '../admin/perform-command.ts';
 import { pausesShown } from '../admin/shown-pauses.ts';
 import { isCalling } from '../core/entry/operator-command.ts';
-import { ConnectionGuard } from '../ops/connection-guard.ts';
-import { RefusalCounts } from '../ops/refusal-counts.ts';
 import type { CommandCalls } from '../ops/command-calls.ts';
 import type { Store } from '../store/store.ts';
 import type { BudgetGate } from '../submit/budget-gate.ts';
@@ -28,9 +26,6 @@ interface AdminParts {
   /** Wakes every loop for which a command may have left work. */
   readonly notify: () => void;
 }
-
-/** Commands such as a read-back may take minutes. */
-const connectionLimits = { connections: 64, connectionsPerAddress: 64, answerMs: 3_600_000 };
 
 /** The running admin server. */
 export interface Admin extends HealthServer {
@@ -60,14 +55,17 @@ export async function startAdmin(deps: WorkerDeps, parts: AdminParts, current: C
     },
   });
   const pauses = pausesShown(store.read, clock);
-  const refusals = new RefusalCounts(clock, logger.child({ component: 'admin' }));
-  const guard = new ConnectionGuard(connectionLimits, clock, (because) => refusals.count(because));
-  const server = await startHealthServer({ host, port, version, checks, pauses, draining, guard, more: control });
-  const close = async (): Promise<void> => {
-    await server.close();
-    await refusals.stop();
+  const health = {
+    version,
+    checks,
+    pauses,
+    draining,
+    more: control,
+    clock,
+    logger: logger.child({ component: 'admin' }),
   };
-  return { ...server, close, token };
+  const server = await startHealthServer({ host, port, ...health });
+  return { ...server, token };
 }
 
 function queueSources(

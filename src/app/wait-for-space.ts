@@ -45,7 +45,7 @@ export async function waitForSpace(
   const details = { folder: dataDir, free_bytes: freeBytes, needed_bytes: startBytes, reason };
   const checks = [{ name: 'disk', readiness: true, check: () => 'fail' as const }];
   const draining = (): boolean => stopping?.aborted ?? false;
-  const health = await startHealthServer({ ...admin.listen, version, checks, draining });
+  const health = await startHealthServer({ ...admin.listen, version, checks, draining, clock, logger });
   logger.error(details, 'the disk is full, so the worker cannot start: it waits until there is free space');
   try {
     const untilMono = clock.monoMs() + longestWaitMs;

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { pino } from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { healthRoutes, startHealthServer, type HealthCheck } from '../../src/admin/health-server.ts';
-import { unboundedConnections } from '../support/unbounded-connections.ts';
+import { SystemClock } from '../../src/ops/system-clock.ts';
 
 const passing: HealthCheck = { name: 'database', readiness: true, check: () => 'pass' };
 const supplierDown: HealthCheck = { name: 'supplier', readiness: false, check: () => 'fail' };
@@ -96,6 +97,6 @@ describe('health', () => {
 });
 
 function options(port: number) {
-  const guard = unboundedConnections();
-  return { host: '127.0.0.1', port, version: '1.2.3', checks: [passing], draining: () => false, guard };
+  const quiet = { clock: new SystemClock(), logger: pino({ level: 'silent' }) };
+  return { host: '127.0.0.1', port, version: '1.2.3', checks: [passing], draining: () => false, ...quiet };
 }

@@ -1,8 +1,9 @@
 import { mkdirSync } from 'node:fs';
+import { pino } from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startHealthServer, type CheckStatus } from '../../src/admin/health-server.ts';
 import type { ShownPauses } from '../../src/admin/shown-pauses.ts';
-import { unboundedConnections } from '../support/unbounded-connections.ts';
+import { SystemClock } from '../../src/ops/system-clock.ts';
 import { writeRunFile } from '../../src/ops/run-file.ts';
 import { installation, runProgram, sandboxConfig } from './installation.ts';
 
@@ -14,7 +15,8 @@ async function listening(state: { check: CheckStatus; draining?: boolean; pauses
     host: '127.0.0.1',
     port: 0,
     version: '1.2.3',
-    guard: unboundedConnections(),
+    clock: new SystemClock(),
+    logger: pino({ level: 'silent' }),
     checks: [{ name: 'database', readiness: true, check: () => state.check }],
     draining: () => state.draining === true,
     ...(state.pauses === undefined ? {} : { pauses: () => state.pauses ?? { pauses: [], pauses_not_shown: 0 } }),

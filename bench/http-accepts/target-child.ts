@@ -61,7 +61,7 @@ async function intake(folder: string, token: string): Promise<string> {
     config: {
       listen,
       source: 'webhook',
-      tokens: [{ name: 'shop', secret: token, source: null }],
+      tokens: [{ name: 'shop', secrets: [token], scopes: ['post'], sources: ['shop'] }],
       standardWebhooks: [],
       hmac: [],
       limits,

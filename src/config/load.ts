@@ -10,7 +10,7 @@ import { checkRules } from './rules.ts';
 import { explainSchemaIssues } from './schema-issues.ts';
 import { configSchema } from './schema.ts';
 import { readSecrets } from './secrets.ts';
-import { checkCallbackSecret, checkWebhookRules } from './webhook-rules.ts';
+import { checkCallbackSecret, checkWebhookRules, warnOfTokens } from './webhook-rules.ts';
 import { readYaml } from './yaml-file.ts';
 
 export interface ConfigSources {
@@ -54,7 +54,7 @@ export function loadConfig(sources: ConfigSources = {}): LoadedConfig {
   return {
     config: toConfig(document, secrets),
     file,
-    warnings: secrets.warnings,
+    warnings: [...secrets.warnings, ...warnOfTokens(tree)],
     values: explainValues(document, origins),
     digests: digestValues(document, secrets.all),
   };

@@ -130,7 +130,10 @@ function toWebhookSettings(webhook: WebhookDocument, secrets: Secrets): WebhookS
   return {
     listen: toListenAddress(listen),
     source,
-    tokens: tokens.map((token, index) => callerOf(token, `tokens.${index}.value`)),
+    tokens: tokens.map(({ name, scopes, sources = [name] }, index) => {
+      const values = ['value', 'previous_value'].map((key) => secretAt(`tokens.${index}.${key}`));
+      return { name, secrets: values.filter((value) => value !== ''), scopes, sources };
+    }),
     standardWebhooks: standard_webhooks.map((entry, index) => callerOf(entry, `standard_webhooks.${index}.secret`)),
     hmac: hmac.map((entry, index) => {
       const { header, encoding, prefix, fields, sku_map: skuMap = null, currency = null, unmatched } = entry;

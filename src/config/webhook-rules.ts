@@ -59,8 +59,18 @@ function checkCallers(checked: Checked, usedSecrets: Set<string>): void {
       const key = list === 'tokens' ? 'value' : 'secret';
       const problemOf = list === 'standard_webhooks' ? problemOfWhsec : problemOfText;
       checkSecret(checked, [...at, key], problemOf, usedSecrets);
+      if (list === 'tokens') checkSecret(checked, [...at, 'previous_value'], problemOf, usedSecrets);
     }
   }
+}
+
+/** Sentences about tokens that may do less than somebody may expect. */
+export function warnOfTokens(tree: unknown): readonly string[] {
+  return entriesOf(tree, [...webhook, 'tokens']).flatMap((at) => {
+    const name = valueAt(tree, [...at, 'name']);
+    if (valueAt(tree, [...at, 'sources']) !== undefined || typeof name !== 'string') return [];
+    return [`${at.join('.')}.sources is not set: this token may only touch orders of the source "${name}"`];
+  });
 }
 
 /** Only its secret identifies a caller, so two entries must not share one. */

@@ -10,11 +10,10 @@ import {
   secretFile,
   secretText,
 } from '../core/settings/schema-values.ts';
+import { tokenScopes } from '../intake/http/settings.ts';
 import { shopLists } from '../storefronts/settings.ts';
 
-const boundSource = sourceSchema
-  .optional()
-  .describe('The only source whose orders it may post, read and cancel. Unset: any.');
+const boundSource = sourceSchema.optional().describe('The only source whose orders it may post. Unset: any.');
 
 const tokens = z
   .array(
@@ -24,7 +23,23 @@ const tokens = z
         'The token, at least 16 characters. In production from the environment, or use `value_file`.',
       ),
       value_file: secretFile('the token'),
-      source: boundSource,
+      previous_value: secretText('optional').describe(
+        'The token that `value` replaces. It is accepted, too, until this key is removed.',
+      ),
+      previous_value_file: secretFile('the previous token'),
+      scopes: z
+        .array(z.enum(tokenScopes))
+        .min(1)
+        .default([...tokenScopes])
+        .describe('What it may do: `post` orders, `read` them with their delivered codes, `cancel` what is unsent.'),
+      sources: z
+        .array(sourceSchema)
+        .min(1)
+        .max(100)
+        .optional()
+        .describe(
+          'The only sources whose orders it may touch. The first is that of orders that name none. Unset: the source that is called as the token.',
+        ),
     }),
   )
   .max(100)
@@ -175,7 +190,7 @@ export const webhookIntake = z
     ),
     source: sourceSchema
       .default('webhook')
-      .describe('The source of orders when neither the order nor its token names one.')
+      .describe('The source of signed orders when neither the order nor its secret has one.')
       .meta(live),
     tokens,
     standard_webhooks: standardWebhooks,

@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { isIPv6, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Clock } from '../core/clock.ts';
+import { callerAddress } from './caller-address.ts';
 
 export interface ConnectionLimits {
   readonly connections: number;
@@ -100,7 +101,7 @@ export class ConnectionGuard {
   }
 
   #opened(socket: Socket): void {
-    const address = addressOf(socket.remoteAddress ?? '');
+    const address = callerAddress(socket.remoteAddress ?? '');
     if ((this.#shutOut.get(address)?.untilMs ?? 0) > this.#clock.monoMs()) {
       socket.destroy();
       this.#onClosed('shut_out');
@@ -176,15 +177,4 @@ function remember<T>(map: Map<string, T>, key: string, value: T): void {
   map.set(key, value);
   const [oldest] = map.keys();
   if (map.size > mostAddresses && oldest !== undefined) map.delete(oldest);
-}
-
-/** One caller can have all addresses of an IPv6 network of 64 bits, so they count as one. */
-function addressOf(remote: string): string {
-  const address = remote.replace(/^::ffff:/i, '');
-  if (!isIPv6(address)) return address;
-  const [front = '', back] = address.split('::');
-  const groups = front === '' ? [] : front.split(':');
-  // `::` stands for as many groups of zeros as are missing.
-  const missing = back === undefined ? 0 : 8 - groups.length - (back === '' ? 0 : back.split(':').length);
-  return [...groups, ...Array<string>(missing).fill('0')].slice(0, 4).join(':');
 }

@@ -55,6 +55,8 @@ const others: Record<string, string> = {
   paid_statuses: '[completed]',
   columns: '{ order_id: Order }',
   schedule: '0 * * * *',
+  scopes: '[read]',
+  sources: '[other]',
   api_version: '2026-07',
   wire: '{ lookup: { gift_card: off } }',
   sandbox: '{ seed: 7 }',

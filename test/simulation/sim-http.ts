@@ -21,6 +21,7 @@ export interface SimAnswer {
 /** A request as the routes read it: headers, and a body that arrives in pieces or breaks off. */
 class SimIncoming extends EventEmitter {
   readonly headers: Readonly<Record<string, string>>;
+  readonly socket = { remoteAddress: '192.0.2.1' };
   readonly destroyed = false;
   readonly readableEnded = false;
 

@@ -13,7 +13,7 @@ const secret = 'sim-secret-of-the-erp-1';
 export const webhookCallers = {
   listen: { host: '127.0.0.1', port: 0 },
   source: 'webhook',
-  tokens: [{ name: 'shop', secret: token, source: null }],
+  tokens: [{ name: 'shop', secrets: [token], scopes: ['post', 'read', 'cancel'], sources: ['shop', 'sim', 'test'] }],
   standardWebhooks: [],
   hmac: [
     { name: 'erp', secret, source: null, header: 'x-erp-signature', encoding: 'hex', prefix: 'sha256=', form: null },

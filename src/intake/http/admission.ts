@@ -9,13 +9,14 @@ import {
   hasSignature,
   type HeaderReader,
   narrower,
+  requireScope,
   type Token,
   unauthorized,
 } from './authenticate.ts';
 import type { CallerLimits } from './caller-limits.ts';
 import { Refusal } from './problem.ts';
 import { RateLimit } from './rate-limit.ts';
-import type { WebhookSettings } from './settings.ts';
+import type { TokenScope, WebhookSettings } from './settings.ts';
 import { secretDigest } from './signatures.ts';
 
 export interface Web {
@@ -38,19 +39,28 @@ export class Admission {
     this.#limits = limits;
     this.#clock = clock;
     this.#rates = new RateLimit(clock, config.limits.requestsPerMinute, config.limits.burst);
-    this.#tokens = config.tokens.map((caller) => ({ caller, digest: secretDigest(caller.secret) }));
+    this.#tokens = config.tokens.flatMap((caller) =>
+      caller.secrets.map((secret) => ({ caller, digest: secretDigest(secret) })),
+    );
   }
 
   /**
    * The caller by its token. Reading and cancelling need one: a signature covers only the body, so a signed request
    * without a body could be redirected to any order.
    */
-  withToken(context: Context<Web>): Caller {
-    const caller = callerByToken(headerReader(context), this.#tokens);
+  withToken(context: Context<Web>, scope: TokenScope): Caller {
+    const caller = this.#callerByToken(context);
     if (caller === null) throw unauthorized('Send "Authorization: Bearer <token>".');
     this.#limits.proven(context.env.incoming);
     this.count(caller);
+    requireScope(caller, scope);
     return caller;
+  }
+
+  #callerByToken(context: Context<Web>): Caller | null {
+    const { remoteAddress } = context.env.incoming.socket;
+    const { failedTokens } = this.#limits;
+    return callerByToken(headerReader(context), this.#tokens, (name) => failedTokens.judge(remoteAddress, name));
   }
 
   /**
@@ -63,7 +73,7 @@ export class Admission {
   ): Promise<{ caller: Caller; content: T }> {
     const { incoming } = context.env;
     const header = headerReader(context);
-    const token = callerByToken(header, this.#tokens);
+    const token = this.#callerByToken(context);
     const isSigned = hasSignature(header, this.#config);
     if (token === null && !isSigned) {
       throw unauthorized('Send "Authorization: Bearer <token>", or sign the request.');
@@ -71,6 +81,7 @@ export class Admission {
     if (token !== null) {
       this.#limits.proven(incoming);
       this.count(token);
+      requireScope(token, 'post');
     }
     requirePlainJson(header);
     const from = { isVerified: token !== null, maxBytes: this.#config.limits.bodyBytes };

@@ -1,14 +1,17 @@
 import type { Buffer } from 'node:buffer';
 import { timingSafeEqual } from 'node:crypto';
 import { Refusal } from './problem.ts';
-import type { ShopForm, WebhookCaller, WebhookSettings } from './settings.ts';
+import type { ShopForm, TokenCaller, TokenScope, WebhookCaller, WebhookSettings } from './settings.ts';
 import { hmacSha256, isSignature, secretDigest, standardWebhookHeaders, verifyStandardWebhook } from './signatures.ts';
 
 /** Who sends a request: the name for logs, and the orders that it may touch. */
 export interface Caller {
   readonly name: string;
-  /** Null: any source. */
+  /** The source of orders that name none; null: nothing names it for this caller. */
   readonly source: string | null;
+  /** Null: any source. */
+  readonly sources: readonly string[] | null;
+  readonly scopes: readonly TokenScope[];
   /** How to read its orders; null: they are in the worker's format. */
   readonly form: ShopForm | null;
 }
@@ -17,29 +20,46 @@ export type HeaderReader = (name: string) => string | undefined;
 
 type Callers = Pick<WebhookSettings, 'tokens' | 'standardWebhooks' | 'hmac'>;
 
-/** A configured token with the digest of its secret. */
+/** A configured token with the digest of one of its secrets. */
 export interface Token {
-  readonly caller: WebhookCaller;
+  readonly caller: TokenCaller;
   readonly digest: Buffer;
 }
 
-const callerOf = ({ name, source }: WebhookCaller, form: ShopForm | null = null): Caller => ({ name, source, form });
+const signerOf = ({ name, source }: WebhookCaller, form: ShopForm | null = null): Caller => ({
+  name,
+  source,
+  sources: source === null ? null : [source],
+  scopes: ['post'],
+  form,
+});
 
 /**
  * The caller by its bearer token; null when the request has none. Every configured token is compared, so that the time
- * does not reveal which one was nearly right. Throws Refusal when the token is unknown.
+ * does not reveal which one was nearly right. Throws Refusal when the token is unknown, or must wait.
+ * @param judge says how long the caller with this token, or with a wrong one, must wait, in ms
  */
-export function callerByToken(header: HeaderReader, tokens: readonly Token[]): Caller | null {
+export function callerByToken(
+  header: HeaderReader,
+  tokens: readonly Token[],
+  judge: (caller: string | null) => number,
+): Caller | null {
   const authorization = header('authorization');
   if (authorization === undefined) return null;
   const sent = /^Bearer +([\x21-\x7e]{1,4096})$/i.exec(authorization)?.[1];
-  let found: WebhookCaller | null = null;
+  let found: TokenCaller | null = null;
   if (sent !== undefined) {
     const digest = secretDigest(sent);
     for (const token of tokens) if (timingSafeEqual(token.digest, digest)) found = token.caller;
   }
+  const waitMs = judge(found?.name ?? null);
+  if (waitMs > 0) {
+    const detail = 'Too many wrong tokens came from this address; this one was not checked.';
+    throw new Refusal('rate_limited', detail, { headers: { 'retry-after': String(Math.ceil(waitMs / 1000)) } });
+  }
   if (found === null) throw unauthorized('The bearer token is not known.');
-  return callerOf(found);
+  const { name, sources, scopes } = found;
+  return { name, source: sources[0] ?? null, sources, scopes, form: null };
 }
 
 /** Whether the request has a signature. The body of a request without a token is only read if it has one. */
@@ -54,7 +74,7 @@ export function callerBySignature(header: HeaderReader, body: Buffer, callers: C
   if (headers !== null && callers.standardWebhooks.length > 0) {
     const signed = verifyStandardWebhook(headers, body, callers.standardWebhooks, nowMs);
     if (!signed.ok) throw unauthorized(`The signature is not valid: ${signed.why}.`);
-    return callerOf(signed.caller);
+    return signerOf(signed.caller);
   }
   let found: Caller | null = null;
   for (const caller of callers.hmac) {
@@ -62,7 +82,7 @@ export function callerBySignature(header: HeaderReader, body: Buffer, callers: C
     if (sent === undefined || !sent.startsWith(caller.prefix)) continue;
     const expected = hmacSha256(caller.secret, body);
     if (isSignature(sent.slice(caller.prefix.length), expected, caller.encoding))
-      found ??= callerOf(caller, caller.form);
+      found ??= signerOf(caller, caller.form);
   }
   if (found === null) throw unauthorized('The signature does not match the body.');
   return found;
@@ -70,10 +90,13 @@ export function callerBySignature(header: HeaderReader, body: Buffer, callers: C
 
 /** The caller of a request with a token and a signature: both must be valid, and the narrower right counts. */
 export function narrower(token: Caller, signed: Caller): Caller {
-  if (token.source !== null && signed.source !== null && token.source !== signed.source) {
-    throw new Refusal('source_not_allowed', 'The token and the signature belong to different sources.');
+  const { name, scopes } = token;
+  if (signed.source !== null) {
+    if (token.sources !== null && !token.sources.includes(signed.source))
+      throw new Refusal('source_not_allowed', 'The token and the signature belong to different sources.');
+    return { ...signed, name, scopes };
   }
-  return { name: token.name, source: token.source ?? signed.source, form: signed.form };
+  return { ...token, form: signed.form };
 }
 
 export function unauthorized(detail: string): Refusal {
@@ -82,6 +105,14 @@ export function unauthorized(detail: string): Refusal {
 
 /** Throws Refusal when the caller may not touch orders of this source. */
 export function requireSource(caller: Caller, source: string): void {
-  if (caller.source === null || caller.source === source) return;
-  throw new Refusal('source_not_allowed', `This caller may only touch orders of the source "${caller.source}".`);
+  if (caller.sources === null || caller.sources.includes(source)) return;
+  const own = caller.sources.map((one) => `"${one}"`).join(', ');
+  throw new Refusal('source_not_allowed', `This caller may only touch orders of the source ${own}.`);
+}
+
+/** Throws Refusal when the caller's token was not made for this. */
+export function requireScope(caller: Caller, scope: TokenScope): void {
+  if (caller.scopes.includes(scope)) return;
+  const detail = `This token may not ${scope} orders, only ${caller.scopes.join(' and ')} them.`;
+  throw new Refusal('scope_not_allowed', detail);
 }

@@ -6,6 +6,7 @@ import type { Clock } from '../../core/clock.ts';
 import { ConnectionGuard } from '../../ops/connection-guard.ts';
 import { RefusalCounts } from '../../ops/refusal-counts.ts';
 import { BodyBytes } from './body-bytes.ts';
+import { FailedTokens } from './failed-tokens.ts';
 import { Refusal } from './problem.ts';
 import { readRawBody } from './raw-body.ts';
 import type { WebhookLimits } from './settings.ts';
@@ -25,6 +26,7 @@ const largeBytes = 16_384;
 export class CallerLimits {
   readonly guard: ConnectionGuard;
   readonly refusals: RefusalCounts;
+  readonly failedTokens: FailedTokens;
   readonly #unverified: BodyBytes;
   readonly #verified: BodyBytes;
   #lastTurn: Promise<void> = Promise.resolve();
@@ -33,6 +35,7 @@ export class CallerLimits {
     const { connections, connectionsPerAddress, requestMs, waitS } = limits;
     const answerMs = requestMs + waitS * 1000 + readingMs;
     this.refusals = new RefusalCounts(clock, logger);
+    this.failedTokens = new FailedTokens(clock, logger);
     this.guard = new ConnectionGuard({ connections, connectionsPerAddress, answerMs }, clock, (because) =>
       this.refusals.count(because),
     );

@@ -11,7 +11,7 @@ import type { Admission, Web } from './admission.ts';
 import { requireSource } from './authenticate.ts';
 import type { CommitQueue } from './commit-queue.ts';
 import { Refusal } from './problem.ts';
-import type { WebhookSettings } from './settings.ts';
+import type { TokenScope, WebhookSettings } from './settings.ts';
 import type { ShopForms } from './shop-forms.ts';
 import type { WaitingCallers } from './waiting-callers.ts';
 
@@ -72,7 +72,8 @@ async function postOrders(deps: OrderRoutesDeps, context: Context<Web>): Promise
   const [first] = orders;
   const location = single && first !== undefined ? { location: orderUrl(first.source, first.orderId) } : {};
   const requestIds = orders.map(({ requestId }) => requestId);
-  const waited = await waitIfPreferred(deps, context, requestIds);
+  // Who waits gets the result, with its delivered codes.
+  const waited = caller.scopes.includes('read') ? await waitIfPreferred(deps, context, requestIds) : null;
   if (waited === null) {
     const acknowledgements = await inTurns(orders, (order) => acknowledgementOf(order, store.read));
     return jsonAnswer(single ? acknowledgements[0] : { orders: acknowledgements }, isNew ? 202 : 200, location);
@@ -84,7 +85,7 @@ async function postOrders(deps: OrderRoutesDeps, context: Context<Web>): Promise
 
 async function getOrder(deps: OrderRoutesDeps, context: Context<Web>): Promise<Response> {
   const { read } = deps.store;
-  const { source, orderId } = requestedOrder(deps, context);
+  const { source, orderId } = requestedOrder(deps, context, 'read');
   const found = read.findOrder(source, orderId);
   if (found === null) throw notFound(source, orderId);
   const { requestId } = found;
@@ -94,7 +95,7 @@ async function getOrder(deps: OrderRoutesDeps, context: Context<Web>): Promise<R
 
 async function cancelOrder(deps: OrderRoutesDeps, context: Context<Web>): Promise<Response> {
   const { store, clock, logger } = deps;
-  const { caller, source, orderId } = requestedOrder(deps, context);
+  const { caller, source, orderId } = requestedOrder(deps, context, 'cancel');
   const actor = `webhook:${caller}`;
   const nowMs = clock.wallMs();
   const result = await store.intake.cancelUnsent({ source, orderId, actor, reason: 'DELETE over HTTP', nowMs });
@@ -112,8 +113,8 @@ async function cancelOrder(deps: OrderRoutesDeps, context: Context<Web>): Promis
 }
 
 /** The order in the address of a request, and the name of the caller. Throws Refusal when the caller may not touch it. */
-function requestedOrder({ admission }: OrderRoutesDeps, context: Context<Web>) {
-  const caller = admission.withToken(context);
+function requestedOrder({ admission }: OrderRoutesDeps, context: Context<Web>, scope: TokenScope) {
+  const caller = admission.withToken(context, scope);
   const source = context.req.param('source') ?? '';
   requireSource(caller, source);
   return { caller: caller.name, source, orderId: context.req.param('order_id') ?? '' };

@@ -1,9 +1,23 @@
-/** Someone who may post orders. The secret identifies the caller; logs show the name. */
+/** Someone who signs posted orders. The secret identifies the caller; logs show the name. */
 export interface WebhookCaller {
   readonly name: string;
   readonly secret: string;
-  /** The only source whose orders this caller may post, read and cancel; null: any source. */
+  /** The only source whose orders this caller may post; null: any source. */
   readonly source: string | null;
+}
+
+/** What a token may do: post orders, read them with their delivered codes, cancel them. */
+export const tokenScopes = ['post', 'read', 'cancel'] as const;
+export type TokenScope = (typeof tokenScopes)[number];
+
+/** Someone who is known by a bearer token. */
+export interface TokenCaller {
+  readonly name: string;
+  /** Any of them is accepted, so that one can be replaced without an interruption. */
+  readonly secrets: readonly string[];
+  readonly scopes: readonly TokenScope[];
+  /** The only sources whose orders it may touch. The first is that of orders that name none. */
+  readonly sources: readonly string[];
 }
 
 /** A home-made shop that signs its requests: HMAC-SHA256 of the raw body, in a header of its choice. */
@@ -69,7 +83,7 @@ export interface WebhookSettings {
   readonly listen: { readonly host: string; readonly port: number };
   /** The source of orders when neither they nor their caller name one. */
   readonly source: string;
-  readonly tokens: readonly WebhookCaller[];
+  readonly tokens: readonly TokenCaller[];
   readonly standardWebhooks: readonly WebhookCaller[];
   readonly hmac: readonly HmacCaller[];
   readonly limits: WebhookLimits;

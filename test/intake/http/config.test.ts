@@ -13,11 +13,11 @@ const good = 'a-token-that-is-long';
 describe('the configuration of the HTTP intake', () => {
   it('makes the worker listen only when the section is present', () => {
     expect(load(minimal).config.intake.webhook).toBeNull();
-    const { config } = load(webhook(`tokens: [${token('shop', good, ', source: shop1')}]`));
+    const { config } = load(webhook(`tokens: [${token('shop', good, ', sources: [shop1]')}]`));
     expect(config.intake.webhook).toMatchObject({
       listen: { host: '127.0.0.1', port: 0 },
       source: 'webhook',
-      tokens: [{ name: 'shop', secret: good, source: 'shop1' }],
+      tokens: [{ name: 'shop', secrets: [good], scopes: ['post', 'read', 'cancel'], sources: ['shop1'] }],
       limits: { bodyBytes: 1_048_576, batchLines: 1000, waitS: 60 },
     });
   });

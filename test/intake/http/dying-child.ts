@@ -33,7 +33,7 @@ const intake = await WebhookIntake.start({
   config: {
     listen: { host: '127.0.0.1', port: 0 },
     source: 'webhook',
-    tokens: [{ name: 'anybody', secret: token, source: null }],
+    tokens: [{ name: 'anybody', secrets: [token], scopes: ['post'], sources: ['shop1'] }],
     standardWebhooks: [],
     hmac: [],
     limits,

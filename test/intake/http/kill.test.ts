@@ -81,7 +81,7 @@ describe('a worker that is killed while it receives orders over HTTP', () => {
 
   it('buys each acknowledged order once, and each other order once after it is sent again', async () => {
     installation = await Installation.open({
-      webhook: { tokens: [{ name: 'shop', value: token }] },
+      webhook: { tokens: [{ name: 'shop1', value: token }] },
       sandbox: { latency: { before_ms: [0, 20], after_ms: [0, 20] } },
     });
     const orders = Array.from({ length: 60 }, (_, index) => {
@@ -126,7 +126,7 @@ describe('a worker that is killed while it receives orders over HTTP', () => {
   });
 
   it('reports its webhook as healthy, and answers open requests when it is asked to stop', async () => {
-    installation = await Installation.open({ webhook: { tokens: [{ name: 'shop', value: token }] } });
+    installation = await Installation.open({ webhook: { tokens: [{ name: 'shop1', value: token }] } });
     const worker = installation.start();
     const started = await worker.started();
     const health = await fetch(`http://${String(started['admin'])}/healthz`);

@@ -64,8 +64,13 @@ export async function startIntake(changes: IntakeChanges = {}): Promise<RunningI
       listen: { host: '127.0.0.1', port: 0 },
       source: 'webhook',
       tokens: [
-        { name: 'anybody', secret: token, source: null },
-        { name: 'shop-two', secret: boundToken, source: 'shop2' },
+        {
+          name: 'anybody',
+          secrets: [token],
+          scopes: ['post', 'read', 'cancel'],
+          sources: ['webhook', 'shop1', 'shop2', 'shop', 'till'],
+        },
+        { name: 'shop-two', secrets: [boundToken], scopes: ['post', 'read', 'cancel'], sources: ['shop2'] },
       ],
       standardWebhooks: [
         { name: 'new', secret: whsec, source: null },

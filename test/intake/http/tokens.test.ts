@@ -1,0 +1,129 @@
+import { pino } from 'pino';
+import { describe, expect, it } from 'vitest';
+import { problemSchema } from '../../../src/intake/http/openapi.ts';
+import { FailedTokens } from '../../../src/intake/http/failed-tokens.ts';
+import type { TokenCaller } from '../../../src/intake/http/settings.ts';
+import { load, minimal, mistakesOf } from '../../config/config-file.ts';
+import { HandClock } from '../../support/hand-clock.ts';
+import { order, startIntake } from './running-intake.ts';
+
+const secret = 'a-token-of-a-till-0001';
+const till: TokenCaller = { name: 'till', secrets: [secret], scopes: ['post', 'read', 'cancel'], sources: ['till'] };
+const start = (changes: Partial<TokenCaller>) => startIntake({ config: { tokens: [{ ...till, ...changes }] } });
+const as = (token: string) => ({ authorization: `Bearer ${token}`, 'content-type': 'application/json' });
+const ofTill = (changes: object = {}) => order({ source: 'till', ...changes });
+
+describe('a token', () => {
+  it.each(['post', 'read', 'cancel'] as const)(
+    'that was made to %s orders can do that, and nothing else',
+    async (scope) => {
+      const { post, call } = await start({ scopes: [scope] });
+      const answers = {
+        post: await post(ofTill(), as(secret)),
+        read: await call('GET', '/v1/orders/till/1001', as(secret)),
+        cancel: await call('DELETE', '/v1/orders/till/1001', as(secret)),
+      };
+      expect([202, 404]).toContain(answers[scope].status);
+      for (const name of (['post', 'read', 'cancel'] as const).filter((one) => one !== scope)) {
+        const { status, code, detail } = problemSchema.parse(answers[name].json);
+        const rule = `This token may not ${name} orders, only ${scope} them.`;
+        expect([status, code, detail]).toEqual([403, 'scope_not_allowed', rule]);
+      }
+    },
+  );
+
+  it('without the scope to read gets no result by waiting for it', async () => {
+    const { post } = await start({ scopes: ['post'] });
+    const posted = await post(ofTill(), { ...as(secret), prefer: 'wait=0' });
+    expect([posted.status, posted.headers.get('preference-applied')]).toEqual([202, null]);
+    expect(posted.json).not.toHaveProperty('metadata');
+    const reader = await start({});
+    const waited = await reader.post(ofTill(), { ...as(secret), prefer: 'wait=0' });
+    expect(waited.headers.get('preference-applied')).toBe('wait=0');
+  });
+
+  it('may only touch the orders of its sources; one that names none gets the first', async () => {
+    const { post, call } = await start({ sources: ['till', 'kiosk'] });
+    const { source: _, ...nobodys } = ofTill();
+    expect((await post(nobodys, as(secret))).json.source).toBe('till');
+    expect((await post(order({ source: 'kiosk' }), as(secret))).status).toBe(202);
+    for (const { status, json } of [
+      await post(order(), as(secret)),
+      await call('GET', '/v1/orders/shop1/1001', as(secret)),
+      await call('DELETE', '/v1/orders/shop1/1001', as(secret)),
+    ])
+      expect([status, json.code]).toEqual([403, 'source_not_allowed']);
+  });
+
+  it('is replaced in two steps: for a while the new one and the previous one are right', async () => {
+    const next = 'a-token-of-a-till-0002';
+    const { post } = await start({ secrets: [next, secret] });
+    expect((await post(ofTill(), as(next))).status).toBe(202);
+    expect((await post(ofTill(), as(secret))).status).toBe(200);
+  });
+});
+
+describe('the configuration of a token', () => {
+  const file = (more: string) =>
+    `${minimal.replace('wholesale:', 'wholesale:\n  environment: sandbox')}intake: { webhook: { listen: "127.0.0.1:0", tokens: [{ name: till, value: ${secret}${more} }] } }`;
+
+  it('without sources allows the source that is called like it, and warns', () => {
+    const { config, warnings } = load(file(''));
+    expect(config.intake.webhook?.tokens).toEqual([till]);
+    expect(warnings).toEqual([
+      'intake.webhook.tokens.0.sources is not set: this token may only touch orders of the source "till"',
+    ]);
+    expect(load(file(', sources: [a, b], scopes: [post]')).warnings).toEqual([]);
+  });
+
+  it('takes a previous value, which must be as good as the present one', () => {
+    const { config } = load(file(', previous_value: the-token-before-this-one'));
+    expect(config.intake.webhook?.tokens[0]?.secrets).toEqual([secret, 'the-token-before-this-one']);
+    expect(mistakesOf(file(', previous_value: short')).join()).toContain('must have at least 16 characters');
+    expect(mistakesOf(file(`, previous_value: ${secret}`)).join()).toContain('is also the secret of another entry');
+    expect(mistakesOf(file(', scopes: []')).join()).toContain('scopes');
+  });
+});
+
+describe('wrong tokens', () => {
+  it('are slowed down after 20 from one address, together with right ones that were not seen there before', async () => {
+    const { post, call } = await startIntake({
+      config: { tokens: [till, { ...till, name: 'other', secrets: ['a-token-of-another-001'] }] },
+    });
+    expect((await post(ofTill(), as(secret))).status).toBe(202);
+    const statuses: number[] = [];
+    for (let tries = 0; tries < 25; tries += 1)
+      statuses.push((await call('GET', '/v1/orders/till/1001', as(`wrong-token-number-${tries}`))).status);
+    expect(new Set(statuses.slice(0, 20))).toEqual(new Set([401]));
+    expect(statuses.slice(20)).toContain(429);
+    const unseen = await call('GET', '/v1/orders/till/1001', as('a-token-of-another-001'));
+    expect([unseen.status, unseen.json.code, Number(unseen.headers.get('retry-after'))]).toEqual([
+      429,
+      'rate_limited',
+      1,
+    ]);
+    expect((await call('GET', '/v1/orders/till/1001', as(secret))).status).toBe(200);
+  });
+
+  it('are logged with their count: the first, the tenth, the hundredth', () => {
+    const clock = new HandClock();
+    const lines: Record<string, unknown>[] = [];
+    const failed = new FailedTokens(clock, pino({ level: 'warn' }, { write: (line) => lines.push(JSON.parse(line)) }));
+    for (let tries = 0; tries < 3000; tries += 1) failed.judge('192.0.2.7', null);
+    expect(lines.map(({ wrong_tokens: count }) => count)).toEqual([1, 10, 100, 1000]);
+    expect(lines[0]).toMatchObject({ address: '192.0.2.7', addresses: 1 });
+    expect(failed.judge('192.0.2.8', null)).toBe(0);
+  });
+
+  it('of one IPv6 network share what it may try; an address that waits may try again later', () => {
+    const clock = new HandClock();
+    const failed = new FailedTokens(clock, pino({ level: 'silent' }));
+    for (let tries = 1; tries <= 20; tries += 1) expect(failed.judge(`2001:db8::${tries}`, null)).toBe(0);
+    expect(failed.judge('2001:db8::ff', null)).toBeGreaterThan(0);
+    expect(failed.judge('2001:db8:0:1::1', null)).toBe(0);
+    clock.now += 1000;
+    expect(failed.judge('2001:db8::1', 'till')).toBe(0);
+    expect(failed.judge('2001:db8::1', 'till')).toBe(0);
+    expect(failed.judge('2001:db8::1', 'other')).toBeGreaterThan(0);
+  });
+});

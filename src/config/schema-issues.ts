@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { ConfigIssue } from './config-issue.ts';
 import { valueAt, type Origins } from './layers.ts';
 import { nearestName } from '../core/nearest-name.ts';
+import { withoutUrlSecrets } from '../core/settings/http-url.ts';
 import { holdsSecret, schemaNodeAt, type ConfigPath } from './schema-tree.ts';
 
 /** Turns each issue of the schema into one of ours, with place, rule, value and what is expected. */
@@ -62,14 +63,14 @@ const typeNames: Readonly<Record<string, string>> = {
 const sizeOf = (origin: string): string => (origin === 'array' ? 'a list of ' : '');
 const unitOf = (origin: string): string => (origin === 'string' ? ' characters long' : '');
 
-/** The value as it was written, up to a limit. A secret is masked. */
+/** The value as it was written, up to a limit. A secret is masked, also one in an address. */
 function shown(path: ConfigPath, value: unknown): string {
   if (Array.isArray(value)) return `a list of ${value.length}`;
   if (value === null) return 'nothing';
   if (typeof value === 'object') return 'a map of keys';
   // Somebody may have written a secret in place of the list or section that holds it.
   if (holdsSecret(schemaNodeAt(path))) return '***';
-  const text = JSON.stringify(value) ?? 'undefined';
+  const text = JSON.stringify(typeof value === 'string' ? withoutUrlSecrets(value) : value) ?? 'undefined';
   return `${text.length > 80 ? `${text.slice(0, 80)}…` : text} (${typeof value})`;
 }
 

@@ -1,3 +1,5 @@
+import { inSmallLetters, secretForms } from './secret-forms.ts';
+
 const messageLimit = 500;
 
 /** Text from outside, for logs and people: one line, without control characters, cut to a limit of characters. */
@@ -16,12 +18,35 @@ export function quoted(value: string): string {
   return `"${messageText(value, 64)}"`;
 }
 
-/** Removes a secret from a text, and also the beginning of it that is left where the text was cut. */
+/** So many characters of a secret are more than a word of the text that happens to be equal. */
+const tellingLength = 12;
+
+/**
+ * Removes a secret from a text: as it is, in hexadecimal or base64, in capital or small letters, and each beginning of it with
+ * at least 12 characters. Also a shorter one that is left where the text was cut.
+ */
 export function withoutSecret(text: string, secret: string): string {
   if (secret === '') return text;
-  let clean = text.replaceAll(secret, '[key]');
-  for (let length = secret.length - 1; length >= 4 && clean.includes('…'); length -= 1) {
+  let clean = secretForms(secret).reduce(withoutForm, text);
+  for (let length = Math.min(tellingLength, secret.length) - 1; length >= 4 && clean.includes('…'); length -= 1) {
     clean = clean.replaceAll(`${secret.slice(0, length)}…`, '[key]…');
   }
   return clean;
+}
+
+function withoutForm(text: string, form: string): string {
+  const telling = form.slice(0, tellingLength);
+  // The alphabet of base64 for addresses has other signs in two places.
+  const found = inSmallLetters(text).replaceAll('-', '+').replaceAll('_', '/');
+  const wanted = form.replaceAll('-', '+').replaceAll('_', '/');
+  const start = telling.replaceAll('-', '+').replaceAll('_', '/');
+  let clean = '';
+  let from = 0;
+  for (let at = found.indexOf(start); at >= 0; at = found.indexOf(start, from)) {
+    let length = start.length;
+    while (length < wanted.length && found[at + length] === wanted[length]) length += 1;
+    clean += `${text.slice(from, at)}[key]`;
+    from = at + length;
+  }
+  return clean + text.slice(from);
 }

@@ -97,6 +97,6 @@ describe('health', () => {
 });
 
 function options(port: number) {
-  const quiet = { clock: new SystemClock(), logger: pino({ level: 'silent' }) };
-  return { host: '127.0.0.1', port, version: '1.2.3', checks: [passing], draining: () => false, ...quiet };
+  const silent = { clock: new SystemClock(), logger: pino({ level: 'silent' }) };
+  return { host: '127.0.0.1', port, version: '1.2.3', checks: [passing], draining: () => false, ...silent };
 }

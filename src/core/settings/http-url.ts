@@ -1,3 +1,5 @@
+import { isIPv4 } from 'node:net';
+
 /** Whether this is an absolute http(s) URL without credentials, query or fragment: a URL is logged. */
 export function isHttpUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
@@ -6,8 +8,17 @@ export function isHttpUrl(text: string): boolean {
   return url.username === '' && url.password === '' && url.search === '' && url.hash === '';
 }
 
-/** Whether traffic to this host stays on this machine. */
+/** A value that may be an address, for people: without user, password, query and fragment, which may be secrets. */
+export function withoutUrlSecrets(text: string): string {
+  const scheme = /^[a-z][a-z0-9+.-]*:\/\//i.exec(text)?.[0] ?? '';
+  const at = text.lastIndexOf('@');
+  const hasUser = at >= 0 && (scheme !== '' || text.slice(0, at).includes(':'));
+  const plain = hasUser ? `${scheme}***@${text.slice(at + 1)}` : text;
+  return scheme === '' ? plain : plain.replace(/([?#]).*$/s, '$1***');
+}
+
+/** Whether traffic to this host stays on this machine. A name such as `x.localhost` may be resolved to another one. */
 export function isLoopback(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '').toLowerCase();
-  return host === 'localhost' || host.endsWith('.localhost') || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 }

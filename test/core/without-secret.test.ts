@@ -40,11 +40,11 @@ describe('a key that the API repeats in its message', () => {
   });
 
   it('is never left with 12 of its first characters, wherever they stand', () => {
-    const anyKey = fc.string({ unit: fc.constantFrom(...'abcXYZ019-_/+.'), minLength: 12, maxLength: 60 });
+    const anyKey = fc.string({ unit: fc.constantFrom(...Array.from('abcXYZ019-_/+.')), minLength: 12, maxLength: 60 });
     fc.assert(
       fc.property(anyKey, fc.string(), fc.string(), fc.nat(48), (one, before, after, more) => {
         const shown = withoutSecret(`${before}${one.slice(0, 12 + more).toUpperCase()}${after}`, one);
-        return !shown.toLowerCase().includes(one.slice(0, 12).toLowerCase());
+        expect(shown.toLowerCase()).not.toContain(one.slice(0, 12).toLowerCase());
       }),
     );
   });

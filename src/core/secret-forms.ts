@@ -1,5 +1,3 @@
-import { Buffer } from 'node:buffer';
-
 /** The ways in which another program may write a secret that it repeats, in small letters. Base64 in its usual alphabet. */
 export function secretForms(secret: string): readonly string[] {
   const hex = Buffer.from(secret).toString('hex');

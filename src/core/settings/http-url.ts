@@ -1,5 +1,3 @@
-import { isIPv4 } from 'node:net';
-
 /** Whether this is an absolute http(s) URL without credentials, query or fragment: a URL is logged. */
 export function isHttpUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
@@ -17,8 +15,10 @@ export function withoutUrlSecrets(text: string): string {
   return scheme === '' ? plain : plain.replace(/([?#]).*$/s, '$1***');
 }
 
+const ipv4Loopback = /^127(?:\.(?:\d|[1-9]\d|1\d\d|2[0-4]\d|25[0-5])){3}$/;
+
 /** Whether traffic to this host stays on this machine. A name such as `x.localhost` may be resolved to another one. */
 export function isLoopback(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '').toLowerCase();
-  return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
+  return host === 'localhost' || host === '::1' || ipv4Loopback.test(host);
 }

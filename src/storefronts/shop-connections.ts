@@ -7,6 +7,8 @@ import type { Shop } from './settings.ts';
 /** A shop whose API can be called. */
 export type ConnectedShop = Shop & { readonly rest: NonNullable<Shop['rest']> };
 
+export const isConnected = (shop: Shop): shop is ConnectedShop => shop.rest !== null;
+
 /** The API of a shop, shared with all others that hold it. */
 export interface ShopConnection {
   readonly api: ShopApi;

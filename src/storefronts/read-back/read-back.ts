@@ -5,7 +5,13 @@ import { onSchedule } from '../../ops/schedule.ts';
 import { WakeUp } from '../../ops/wake-up.ts';
 import type { Storefronts } from '../../store/storefronts/storefronts.ts';
 import type { Shop } from '../settings.ts';
-import { type ConnectedShop, connectionKey, type ShopConnection, type ShopConnections } from '../shop-connections.ts';
+import {
+  type ConnectedShop,
+  connectionKey,
+  isConnected,
+  type ShopConnection,
+  type ShopConnections,
+} from '../shop-connections.ts';
 import { type ReadBackReport, ShopReader, type TakeDeleted, type TakeOrder } from './shop-reader.ts';
 import { ShopRechecks } from './shop-rechecks.ts';
 
@@ -77,7 +83,7 @@ export class ReadBack {
 
   #loopsFor(shops: readonly Shop[], running: readonly ShopLoop[]): readonly ShopLoop[] {
     return shops
-      .filter(isReadBack)
+      .filter(isConnected)
       .map((shop) => running.find((loop) => loop.isFor(shop)) ?? new ShopLoop(shop, this.#deps));
   }
 
@@ -139,8 +145,6 @@ export class ReadBack {
     return this.#loops.find(({ shop }) => shop.platform === name.platform && shop.shop === name.shop);
   }
 }
-
-const isReadBack = (shop: Shop): shop is ConnectedShop => shop.rest !== null;
 
 /**
  * Reads one shop back whenever it is woken, one run after the other. Beside that it reads single orders again that wait for it.

@@ -7,7 +7,8 @@ import type { ApiContext } from '../platform.ts';
 import type { RestSettings } from '../shop-settings.ts';
 import { ShopApiError } from './shop-api.ts';
 
-interface ShopCall {
+/** One call to a shop. */
+export interface ShopCall {
   readonly method: 'GET' | 'POST' | 'PUT';
   /** Begins with a slash. It is appended to the path of the shop's address. */
   readonly path: string;
@@ -29,6 +30,14 @@ export interface ShopAnswer {
   readonly value: unknown;
 }
 
+/** What is wrong with an answer whose status says that nothing is. */
+export interface ShopProblem {
+  readonly kind: ShopApiError['kind'];
+  readonly text: string;
+  /** How long the shop asks to wait, in ms; null: it does not. */
+  readonly waitMs: number | null;
+}
+
 interface ShopHttpOptions extends ApiContext {
   readonly rest: RestSettings;
   /** Removed from every message, also where the shop repeats them. */
@@ -40,9 +49,7 @@ interface ShopHttpOptions extends ApiContext {
   /** How long the shop wants no call after this answer, in ms; absent: it does not say. */
   pauseAfterMs?(headers: PlainHeaders): number;
   /** What is wrong with the answer to a call that succeeded by its status; null or absent: nothing. */
-  problemIn?(
-    value: unknown,
-  ): { readonly kind: ShopApiError['kind']; readonly text: string; readonly waitMs: number } | null;
+  problemIn?(value: unknown): ShopProblem | null;
 }
 
 /** How often a call is made when the shop asks the worker to wait. */

@@ -2,8 +2,9 @@ import type { Platform } from '../platform.ts';
 import { readShopifyOrder } from './payload.ts';
 import { ShopifyApi } from './rest-client.ts';
 import type { ShopifyShop } from './settings.ts';
+import { writeBackToShopify } from './write-back.ts';
 
-export const shopify: Platform<ShopifyShop> = {
+export const shopify: Platform<ShopifyShop, ShopifyApi> = {
   webhook: {
     signatureHeader: 'x-shopify-hmac-sha256',
     testHeader: 'x-shopify-test',
@@ -13,5 +14,5 @@ export const shopify: Platform<ShopifyShop> = {
   },
   readOrder: readShopifyOrder,
   connect: (rest, context) => new ShopifyApi(rest, context),
-  writeBack: async () => [],
+  writeBack: writeBackToShopify,
 };

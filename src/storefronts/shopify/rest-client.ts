@@ -5,7 +5,8 @@ import type { PlainHeaders } from '../../core/http-headers.ts';
 import { checkOrderId, checkSince, listedOrder, type OrderList, type OrderPage } from '../read-back/shop-api.ts';
 import { type ReadOrder, type ShopApi, ShopApiError } from '../read-back/shop-api.ts';
 import type { ApiContext } from '../platform.ts';
-import { type ShopAnswer, ShopHttp } from '../read-back/shop-http.ts';
+import { isObject } from '../payload-values.ts';
+import { type ShopAnswer, type ShopCall, ShopHttp, type ShopProblem } from '../read-back/shop-http.ts';
 import type { ShopifyRest } from './settings.ts';
 
 /** The shop frees two calls a second. From this share of used calls on, the worker waits for some. */
@@ -33,7 +34,7 @@ export class ShopifyApi implements ShopApi {
   constructor(rest: ShopifyRest, context: ApiContext) {
     const { access } = rest;
     const secrets = [access.kind === 'token' ? access.token : access.clientSecret];
-    this.#http = new ShopHttp({ rest, secrets, ...context, errorText, pauseAfterMs });
+    this.#http = new ShopHttp({ rest, secrets, ...context, errorText, pauseAfterMs, problemIn: graphqlProblem });
     this.#rest = rest;
     this.#clock = context.clock;
   }
@@ -78,10 +79,10 @@ export class ShopifyApi implements ShopApi {
    * By the list with its id as the filter: a shop that answers 404 for a whole address would seem to have deleted its orders. Without
    * the scope `read_all_orders` orders of more than 60 days are missing, too, so only with it an absent order is deleted.
    */
-  async order(orderId: string, signal: AbortSignal): Promise<ReadOrder | null> {
+  async order(orderId: string, signal: AbortSignal, { isBehind = false } = {}): Promise<ReadOrder | null> {
     const path = `/admin/api/${this.#rest.apiVersion}/orders.json`;
     const query = new URLSearchParams({ ids: orderId, status: 'any' }).toString();
-    const body = bodySchema.safeParse((await this.#get(`${path}?${query}`, signal)).value);
+    const body = bodySchema.safeParse((await this.#get(`${path}?${query}`, signal, isBehind)).value);
     const call = `GET ${path}?ids=${orderId}`;
     if (!body.success) throw new ShopApiError('unreadable', `${call}: 200, but the answer has no list of orders`);
     const [value] = body.data.orders;
@@ -101,14 +102,30 @@ export class ShopifyApi implements ShopApi {
     return body.data.access_scopes.some(({ handle }) => handle === 'read_all_orders');
   }
 
+  /**
+   * Makes a call of the GraphQL Admin API, of the same version. Returns its `data`. Needs the scopes that docs/storefronts.md lists.
+   * What it changes is not told by its status: see `userErrors` there.
+   */
+  async graphql(query: string, variables: object, signal: AbortSignal): Promise<unknown> {
+    const path = `/admin/api/${this.#rest.apiVersion}/graphql.json`;
+    const body = JSON.stringify({ query, variables });
+    const headers = { 'content-type': 'application/json' };
+    const { value } = await this.#call({ method: 'POST', path, headers, body, signal, isBehind: true });
+    return isObject(value) ? value['data'] : null;
+  }
+
   async close(): Promise<void> {
     await this.#http.close();
   }
 
-  async #get(path: string, signal: AbortSignal): Promise<ShopAnswer> {
-    const token = await this.#token(signal);
+  async #get(path: string, signal: AbortSignal, isBehind = false): Promise<ShopAnswer> {
+    return await this.#call({ method: 'GET', path, headers: {}, signal, isBehind });
+  }
+
+  async #call(call: ShopCall): Promise<ShopAnswer> {
+    const token = await this.#token(call.signal);
     try {
-      return await this.#http.call({ method: 'GET', path, headers: { 'x-shopify-access-token': token }, signal });
+      return await this.#http.call({ ...call, headers: { ...call.headers, 'x-shopify-access-token': token } });
     } catch (error) {
       // The token may have been revoked, for example by a change of the app's scopes: the next call asks for a new one.
       if (error instanceof ShopApiError && error.kind === 'unauthorized') this.#granted = null;
@@ -142,6 +159,27 @@ export class ShopifyApi implements ShopApi {
 function errorText({ errors }: ExactJsonObject): string {
   if (errors === undefined) return '';
   return typeof errors === 'string' ? errors : JSON.stringify(errors);
+}
+
+/** A call of GraphQL is answered with 200, also when it was not made. Nothing of it was processed then. */
+function graphqlProblem(value: unknown): ShopProblem | null {
+  if (!isObject(value) || !Array.isArray(value['errors'])) return null;
+  const errors = value['errors'].filter(isObject);
+  const codes = errors.map(({ extensions }) => (isObject(extensions) ? extensions['code'] : null));
+  const text = errors.map(({ message }) => (typeof message === 'string' ? message : '')).join('; ');
+  if (codes.includes('THROTTLED')) return { kind: 'rate_limited', text, waitMs: throttledMs(value['extensions']) };
+  const isDenied = codes.includes('ACCESS_DENIED') || codes.includes('SHOP_INACTIVE');
+  const isTheirs = codes.includes('INTERNAL_SERVER_ERROR') || codes.includes('TIMEOUT');
+  return { kind: isDenied ? 'unauthorized' : isTheirs ? 'unavailable' : 'refused', text, waitMs: null };
+}
+
+/** Until the shop has restored what the call costs. */
+function throttledMs(extensions: unknown): number {
+  const cost = isObject(extensions) && isObject(extensions['cost']) ? extensions['cost'] : {};
+  const status = isObject(cost['throttleStatus']) ? cost['throttleStatus'] : {};
+  const missing = Number(cost['requestedQueryCost']) - Number(status['currentlyAvailable']);
+  const waitMs = (missing / Number(status['restoreRate'])) * 1000;
+  return Number.isFinite(waitMs) && waitMs > 0 ? Math.ceil(waitMs) : fullBucket.pauseMs;
 }
 
 /** Each answer says how many calls are used, for example `32/40`. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { camelKeys, type CamelKeys } from '../../core/settings/camel-keys.ts';
 import { count, secretFile, secretText } from '../../core/settings/schema-values.ts';
 import { type RestSettings, resolveRest, resolveShop, restKeys, shopKeys, shopList } from '../shop-settings.ts';
 import type { SecretAt, ShopSettings } from '../shop-settings.ts';
@@ -13,9 +14,12 @@ export interface ShopifyRest extends RestSettings {
   readonly access: ShopifyAccess;
 }
 
+/** What is written into the shop's orders. `writeBack` of the schema describes each key. */
+export type ShopifyWriteBack = CamelKeys<z.infer<typeof writeBack>>;
+
 export interface ShopifyShop extends ShopSettings {
   readonly platform: 'shopify';
-  readonly writeBack: null;
+  readonly writeBack: ShopifyWriteBack | null;
   readonly rest: ShopifyRest | null;
 }
 
@@ -42,11 +46,26 @@ const rest = z.strictObject({
   page_size: count(10, 250).default(100).describe('Orders on a page.'),
 });
 
+const writeBack = z.strictObject({
+  fulfil: z.boolean().default(true).describe('Fulfils what remains of the lines that are delivered.'),
+  notify_customer: z.boolean().default(false).describe('The shop mails the customer about each fulfilment.'),
+  deliver_codes: z
+    .enum(['off', 'meta'])
+    .default('off')
+    .describe('`meta`: the codes stand in a metafield of the order that belongs to the app. `off`: nowhere.'),
+  tags: z.boolean().default(true).describe('Tags the order with `order-sync-delivered` or `order-sync-review`.'),
+});
+
 const section = z.strictObject({
   ...shopKeys,
   rest: rest
     .optional()
     .describe('Reads the shop back through the Admin API, so no order is lost with a webhook. Unset: it is not read.'),
+  write_back: writeBack
+    .optional()
+    .describe(
+      'Writes results into the orders of the shop. Needs `rest`, with scopes to write. Unset: nothing is written.',
+    ),
 });
 
 export const shopifySettings = {
@@ -63,7 +82,7 @@ export const shopifySettings = {
     return {
       platform: 'shopify',
       ...resolveShop(shop, secretAt),
-      writeBack: null,
+      writeBack: shop.write_back === undefined ? null : camelKeys(shop.write_back),
       rest: resolveShopifyRest(shop.rest, secretAt),
     };
   },

@@ -5,7 +5,7 @@ import type { OrderedEntries } from '../../core/result/ordered-entry.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
 import { platformOf } from '../platforms.ts';
 import { ShopApiError } from '../read-back/shop-api.ts';
-import type { ConnectedShop, ShopConnections } from '../shop-connections.ts';
+import { type ConnectedShop, isConnected, type ShopConnections } from '../shop-connections.ts';
 import type { Shop } from '../settings.ts';
 import { statementOf } from './order-statement.ts';
 import { WriteBackError } from './write-back-error.ts';
@@ -83,7 +83,7 @@ export class ShopWriteBack {
 
   #shop(): ConnectedShop {
     const shop = this.#deps.shop();
-    if (shop !== null && shop.rest !== null && shop.writeBack !== null) return { ...shop, rest: shop.rest };
+    if (shop !== null && shop.writeBack !== null && isConnected(shop)) return shop;
     throw new OrderSyncError('NOT_FOUND', `results are not written into the shop ${this.name} any more`);
   }
 }

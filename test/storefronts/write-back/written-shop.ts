@@ -9,12 +9,13 @@ import { ShopConnections } from '../../../src/storefronts/shop-connections.ts';
 import type { Shop } from '../../../src/storefronts/settings.ts';
 import { type ShopHandler, StorefrontIntake } from '../../../src/storefronts/storefront-intake.ts';
 import { ShopWriteBack, writeBackName } from '../../../src/storefronts/write-back/shop-write-back.ts';
+import type { ShopifyWriteBack } from '../../../src/storefronts/shopify/settings.ts';
 import type { WooCommerceWriteBack } from '../../../src/storefronts/woocommerce/settings.ts';
 import { answer, close, fulfilled, nothing, Outbox } from '../../support/outbox.ts';
 import { wrappedStore } from '../../support/wrapped-store.ts';
 import { numbersAsText } from '../read-back/running-read-back.ts';
-import { type StubShop, woo } from '../read-back/stub-shop.ts';
-import { restSettings, wooCommerceShop, writeSkuMap } from '../shop-settings.ts';
+import { shopifyApp, type StubShop, woo } from '../read-back/stub-shop.ts';
+import { restSettings, shopifyShop, wooCommerceShop, writeSkuMap } from '../shop-settings.ts';
 
 /** What becomes of an entry: delivered with so many units (default: all), refused, or left for a person. */
 export type End = 'fulfilled' | 'rejected' | 'needs_review';
@@ -33,6 +34,17 @@ export function writtenWooShop(url: string, changes: Partial<WooCommerceWriteBac
     skuMap: writeSkuMap(),
     rest: { ...rest, timeouts: { connectMs: 2000, totalMs } },
     writeBack: { ...wooWriteBack, ...changes },
+  });
+}
+
+/** A shop of Shopify into which results are written. */
+export function writtenShopifyShop(url: string, changes: Partial<ShopifyWriteBack> = {}, totalMs = 5000): Shop {
+  const access = { kind: 'token', token: shopifyApp.token } as const;
+  const timeouts = { connectMs: 2000, totalMs };
+  return shopifyShop({
+    skuMap: writeSkuMap(),
+    rest: { ...restSettings(url), apiVersion: '2026-10', access, timeouts },
+    writeBack: { fulfil: true, notifyCustomer: false, deliverCodes: 'meta', tags: true, ...changes },
   });
 }
 

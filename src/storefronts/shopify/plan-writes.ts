@@ -1,0 +1,127 @@
+import { isDeepStrictEqual } from 'node:util';
+import { givenLines } from '../write-back/given-lines.ts';
+import type { LineStatement, OrderStatement } from '../write-back/order-statement.ts';
+import type { FulfillmentOrder, ShopifyOrderNow } from './order-now.ts';
+import type { ShopifyWriteBack } from './settings.ts';
+
+export interface Metafield {
+  readonly key: string;
+  readonly type: 'single_line_text_field' | 'json';
+  readonly value: string;
+}
+
+/** One call that changes an order of Shopify. */
+export type ShopifyWrite =
+  | { readonly kind: 'metafields'; readonly metafields: readonly Metafield[] }
+  | {
+      readonly kind: 'fulfilment';
+      readonly fulfillmentOrderId: string;
+      /** Never empty: an empty list would fulfil everything. */
+      readonly lines: readonly { readonly id: string; readonly quantity: number }[];
+    }
+  | { readonly kind: 'tags'; readonly change: 'add' | 'remove'; readonly tag: string };
+
+export interface ShopifyPlan {
+  /** In the order in which they are made: the codes stand in the order before its customer is told that it is fulfilled. */
+  readonly writes: readonly ShopifyWrite[];
+  /** Why something is not written although it was delivered: it is tried again later. Null: nothing is missing. */
+  readonly withheld: string | null;
+}
+
+export const deliveredTag = 'order-sync-delivered';
+export const reviewTag = 'order-sync-review';
+
+/** Of a fulfilment order in another status nothing can be fulfilled. */
+const openStatuses: readonly string[] = ['OPEN', 'IN_PROGRESS'];
+const endedStatuses: readonly string[] = ['CLOSED', 'CANCELLED'];
+
+/**
+ * The writes by which an order of Shopify comes to say what its result says. Pure. Only whole lines are fulfilled, and of
+ * each only what remains, so what people fulfilled stays as it is. A closed order is not changed.
+ */
+export function planShopifyWrites(
+  statement: OrderStatement,
+  options: ShopifyWriteBack,
+  now: ShopifyOrderNow,
+): ShopifyPlan {
+  const { order } = now;
+  if (order.state === 'closed') return { writes: [], withheld: null };
+  const given = givenLines(statement, order);
+  const metafields = [...resultMetafields(statement), ...(options.deliverCodes === 'meta' ? codes(given) : [])].filter(
+    (wanted) => !hasMetafield(now, wanted),
+  );
+  const givenIds = new Set(given.map(({ lineId }) => lineId));
+  const isOurs = ({ lineId, remaining }: FulfillmentOrder['lines'][number]): boolean =>
+    remaining > 0 && lineId !== null && givenIds.has(lineId);
+  const due = options.fulfil
+    ? now.fulfillmentOrders
+        .map((one) => ({ ...one, lines: one.lines.filter(isOurs) }))
+        .filter(({ status, lines }) => lines.length > 0 && !endedStatuses.includes(status))
+    : [];
+  const open = due.filter(({ status }) => openStatuses.includes(status));
+  const writes: readonly ShopifyWrite[] = [
+    ...(metafields.length === 0 ? [] : [{ kind: 'metafields', metafields } as const]),
+    ...open.map(({ id, lines }) => ({
+      kind: 'fulfilment' as const,
+      fulfillmentOrderId: id,
+      lines: lines.map((line) => ({ id: line.id, quantity: line.remaining })),
+    })),
+    ...(options.tags ? tagWrites(statement, now) : []),
+  ];
+  const blocked = due.find(({ status }) => !openStatuses.includes(status));
+  return { writes, withheld: whyWithheld(statement, now, blocked?.status ?? null) };
+}
+
+function resultMetafields({ state, isSandbox, lines }: OrderStatement): readonly Metafield[] {
+  const listed = lines.map((line) => ({ line_id: line.lineId, state: line.state, references: line.references }));
+  return [
+    { key: 'state', type: 'single_line_text_field', value: state },
+    { key: 'result', type: 'json', value: JSON.stringify({ sandbox: isSandbox, lines: listed }) },
+  ];
+}
+
+function codes(given: readonly LineStatement[]): readonly Metafield[] {
+  if (given.length === 0) return [];
+  const listed = given.map((line) => ({
+    line_id: line.lineId,
+    sku: line.sku,
+    units: line.units,
+    topped_up: line.toppedUp,
+  }));
+  return [{ key: 'codes', type: 'json', value: JSON.stringify(listed) }];
+}
+
+/** The shop may write JSON in another form than it was sent. */
+function hasMetafield({ metafields }: ShopifyOrderNow, { key, type, value }: Metafield): boolean {
+  const shown = metafields.get(key);
+  if (shown === undefined || type !== 'json') return shown === value;
+  try {
+    return isDeepStrictEqual(JSON.parse(shown), JSON.parse(value));
+  } catch {
+    return false;
+  }
+}
+
+function tagWrites({ lines }: OrderStatement, { tags }: ShopifyOrderNow): readonly ShopifyWrite[] {
+  const has = (tag: string): boolean => tags.some((shown) => shown.toLowerCase() === tag);
+  const wanted: readonly (readonly [string, boolean])[] = [
+    [deliveredTag, lines.every(({ stage }) => stage === 'done')],
+    [reviewTag, lines.some(({ stage }) => stage === 'review')],
+  ];
+  return wanted
+    .filter(([tag, isWanted]) => has(tag) !== isWanted)
+    .map(([tag, isWanted]) => ({ kind: 'tags', change: isWanted ? 'add' : 'remove', tag }));
+}
+
+function whyWithheld(
+  { lines }: OrderStatement,
+  { order }: ShopifyOrderNow,
+  blockedStatus: string | null,
+): string | null {
+  if (!lines.some(({ stage }) => stage === 'done')) return null;
+  if (order.state !== 'paid') {
+    return `the shop's order is "${order.status}", so what was delivered is withheld: it is given when the order is paid again`;
+  }
+  if (blockedStatus === null) return null;
+  return `a fulfilment order of the shop's order is ${blockedStatus}: what was delivered is fulfilled when it is open again`;
+}

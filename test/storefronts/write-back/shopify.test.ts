@@ -116,7 +116,7 @@ describe('an order of Shopify that cannot be fulfilled now', () => {
     expect(stub.fulfilled('71')).toBe(1);
   });
 
-  it('is left alone when it is cancelled, and gets no codes while it is not paid', async () => {
+  it('is not changed when it is cancelled, and gets no codes while it is not paid', async () => {
     const cancelled = await shopWith([item('71', 1)]);
     cancelled.order.body['cancelled_at'] = new Date().toISOString();
     await told(cancelled.written);

@@ -17,7 +17,7 @@ export function openOutbox(
   minFreeBytes = () => config.disk.minFreeBytes,
 ): { store: Store; file: ProgressPort } {
   const mayCreate = init === 'if-missing' && !existsSync(config.databasePath);
-  if (mayCreate) mkdirSync(config.dataDir, { recursive: true, mode: 0o750 });
+  if (mayCreate) mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
   const namespace = {
     instance: config.instance,
     prefix: config.reference.prefix,

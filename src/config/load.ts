@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { ConfigInvalidError, type ConfigIssue } from './config-issue.ts';
 import type { LoadedConfig } from './config.ts';
@@ -9,7 +9,7 @@ import { toConfig, withDerivedDefaults } from './resolve.ts';
 import { checkRules } from './rules.ts';
 import { explainSchemaIssues } from './schema-issues.ts';
 import { configSchema } from './schema.ts';
-import { readSecrets } from './secrets.ts';
+import { readSecrets, warnOfReadableFiles } from './secrets.ts';
 import { checkCallbackSecret, checkWebhookRules, warnOfTokens } from './webhook-rules.ts';
 import { readYaml } from './yaml-file.ts';
 
@@ -51,10 +51,17 @@ export function loadConfig(sources: ConfigSources = {}): LoadedConfig {
   if (!parsed.success || issues.length > 0) throw new ConfigInvalidError(file, issues.toSorted(byPlace));
 
   const document = withDerivedDefaults(parsed.data, cwd);
+  const config = toConfig(document, secrets);
+  const readable = warnOfReadableFiles({
+    'reference.secret_file': config.reference.secretFile,
+    database: config.databasePath,
+    'write-ahead log': `${config.databasePath}-wal`,
+    'run file': join(config.dataDir, 'run.json'),
+  });
   return {
-    config: toConfig(document, secrets),
+    config,
     file,
-    warnings: [...secrets.warnings, ...warnOfTokens(tree)],
+    warnings: [...secrets.warnings, ...readable, ...warnOfTokens(tree)],
     values: explainValues(document, origins),
     digests: digestValues(document, secrets.all),
   };

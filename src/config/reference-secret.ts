@@ -57,7 +57,7 @@ function createSecret(path: string): void {
   const folder = dirname(path);
   const draft = `${path}.${randomBytes(6).toString('hex')}.tmp`;
   try {
-    mkdirSync(folder, { recursive: true });
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
     writeDurably(draft, `${randomBytes(secretBytes).toString('hex')}\n`);
     linkSync(draft, path);
   } catch (error) {

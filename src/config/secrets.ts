@@ -74,6 +74,21 @@ function variableOf(path: ConfigPath): string {
   return `ORDER_SYNC__${path.join('__').toUpperCase()}`;
 }
 
+const readableByAll = 'can be read by every user of this machine: run chmod 600 on it';
+const isReadableByAll = (mode: number): boolean => (mode & 0o004) !== 0;
+
+/** Sentences about files of the worker that hold secrets or delivered codes, and that every user may read. */
+export function warnOfReadableFiles(files: Readonly<Record<string, string>>): readonly string[] {
+  return Object.entries(files).flatMap(([what, path]) => {
+    try {
+      return isReadableByAll(statSync(path).mode) ? [`${what}: ${path} ${readableByAll}`] : [];
+    } catch {
+      // There is none yet, or this user may not look: the start says so where it matters.
+      return [];
+    }
+  });
+}
+
 type SecretFile = { readonly secret: string; readonly warning?: string } | { readonly problem: string };
 
 /**
@@ -94,6 +109,6 @@ function readSecretFile(path: string): SecretFile {
   if (text.length > 4096 || !/^[\x21-\x7e]+$/.test(text)) {
     return { problem: 'must name a file with one line of printable ASCII without spaces' };
   }
-  if ((mode & 0o004) === 0) return { secret: text };
-  return { secret: text, warning: 'can be read by every user of this machine: run chmod 600 on it' };
+  const warning = isReadableByAll(mode) ? { warning: readableByAll } : {};
+  return { secret: text, ...warning };
 }

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { schema, schemaVersion } from './schema.ts';
@@ -24,7 +24,11 @@ export class DatabaseInUseError extends Error {
  * @throws DatabaseInUseError when another connection has the database open; Error when its tables are of another version
  */
 export function openDatabase(path: string, durability: 'full' | 'relaxed'): Database {
-  if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true, mode: 0o750 });
+  if (path !== ':memory:') {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    // SQLite would let every user read it; its other files get the same mode.
+    closeSync(openSync(path, 'a', 0o600));
+  }
   // Two that start in the same moment can each keep the other from locking. Each tries again for so many milliseconds.
   const database = new Sqlite(path, { timeout: 500 });
   try {

@@ -81,7 +81,7 @@ async function sandboxOf(config: Config, log: NonNullable<SandboxOptions['log']>
  * names.
  */
 async function dropSamples(inbox: string): Promise<readonly string[]> {
-  await mkdir(inbox, { recursive: true, mode: 0o750 });
+  await mkdir(inbox, { recursive: true, mode: 0o700 });
   const names = (await readdir(samplesFolder)).filter((name) => /\.(json|ndjson|csv)$/.test(name)).toSorted();
   for (const name of names) {
     const draft = join(inbox, `.${name}.tmp`);

@@ -63,7 +63,7 @@ function foldersOf(config: Config): string[] {
 /** Returns whether it was made. Closed to other users: results hold codes that are as good as money. */
 function makeFolder(path: string): boolean {
   try {
-    return mkdirSync(path, { recursive: true, mode: 0o750 }) !== undefined;
+    return mkdirSync(path, { recursive: true, mode: 0o700 }) !== undefined;
   } catch (error) {
     throw new OrderSyncError('FOLDER_UNUSABLE', `The folder ${path} cannot be made`, {
       hint: 'make it yourself and give it to the user that runs order-sync, or change its path in the config',

@@ -1,11 +1,11 @@
 import { mkdir, rename, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { hasErrno, isFilesystemError } from './filesystem.ts';
+import { hasErrno, isFilesystemError, requireRealFolder } from './filesystem.ts';
 import type { FolderSettings } from './settings.ts';
 
 /**
- * Creates missing folders and renames a test file between them, as order files will be: two mounts of one file system
+ * Creates missing folders, for this user only, and renames a test file between them, as order files will be: two mounts of one file system
  * look alike, and still no file can be renamed between them. Throws OrderSyncError FOLDER_UNUSABLE.
  */
 export async function checkFolders(config: FolderSettings, probeId: string): Promise<void> {
@@ -16,7 +16,8 @@ export async function checkFolders(config: FolderSettings, probeId: string): Pro
   try {
     for (const folder of [inbox, work, archive, rejected]) {
       step = `create ${folder}`;
-      await mkdir(folder, { recursive: true });
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await requireRealFolder(folder);
     }
     step = `write in ${inbox}`;
     await writeFile(at, '', { flag: 'wx', mode: 0o600 });

@@ -9,7 +9,7 @@ import type { SkuSource } from '../orders/sku-source.ts';
 import { type ClaimedFile, reclaimFile } from './claim-file.ts';
 import { documentReport, lineReport } from './error-report.ts';
 import { errorReportNameOf, markerSuffix, newFileId, rejectedNameOf } from './file-names.ts';
-import { contentHash, hasErrno, moveDurably, signatureAt } from './filesystem.ts';
+import { contentHash, hasErrno, moveDurably, requireRealFolder, signatureAt } from './filesystem.ts';
 import type { FolderSettings } from './settings.ts';
 
 export type FileOutcome =
@@ -58,7 +58,7 @@ export async function finishFile(
   const changed = content !== null && content !== row.sha256;
   const rejections = await store.files.rejections(file.id);
   const report = rejections.length === 0 ? null : errorReportNameOf(file.id, file.name);
-  if (report !== null) await writeFileAtomically(join(config.rejected, report), lineReport(row, rejections));
+  if (report !== null) await writeReport(config, report, lineReport(row, rejections));
   await store.files.archive(file.id);
   if (changed) {
     // Its lines are known by now, so reading all of it again only adds the new ones.
@@ -67,7 +67,8 @@ export async function finishFile(
     return { kind: 'changed', file, next };
   }
   const day = join(config.archive, isoTime(nowMs).slice(0, 10));
-  if ((await mkdir(day, { recursive: true })) !== undefined) await syncFolder(config.archive);
+  if ((await mkdir(day, { recursive: true, mode: 0o700 })) !== undefined) await syncFolder(config.archive);
+  await requireRealFolder(day);
   const to = join(day, file.workName);
   // Before the move, which may be done although it fails: the next try does not find the file any more.
   if (present !== null) context.onArchiving({ name: file.name, path: to, signature: present });
@@ -82,7 +83,7 @@ export async function rejectFile(context: FileContext, file: ClaimedFile, error:
   if ((await store.files.find(file.id)) === null) {
     await store.files.begin({ id: file.id, name: file.name, sizeBytes: 0, nowMs: clock.wallMs() });
   }
-  await writeFileAtomically(join(config.rejected, errorReportNameOf(file.id, file.name)), documentReport(file, error));
+  await writeReport(config, errorReportNameOf(file.id, file.name), documentReport(file, error));
   const message = error.hint === undefined ? error.message : `${error.message} ${error.hint}`;
   const code = error.documentCode;
   await store.files.reject({ id: file.id, sha256: null, code, message, nowMs: clock.wallMs() });
@@ -100,6 +101,11 @@ export async function moveToRejected(
   await moveIfPresent(join(work, file.workName), work, join(rejected, rejectedNameOf(file.id, file.name)));
   await removeMarker(context, file);
   return { kind: 'rejected', file, code, message };
+}
+
+async function writeReport({ rejected }: FolderSettings, name: string, text: string): Promise<void> {
+  await requireRealFolder(rejected);
+  await writeFileAtomically(join(rejected, name), text);
 }
 
 /** Everything is committed before a move, so nothing is lost when somebody has removed the file from the work folder. */

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
-import { assert } from '../../core/order-sync-error.ts';
+import { assert, hasCode } from '../../core/order-sync-error.ts';
 import { isDiskFull } from '../../ops/full-disk.ts';
 import { WakeUp } from '../../ops/wake-up.ts';
 import type { Store } from '../../store/store.ts';
@@ -369,7 +369,7 @@ export class FolderIntake {
       }
       report.add(outcome);
     } catch (error) {
-      if (!isFilesystemError(error) && !isDiskFull(error)) throw error;
+      if (!isFilesystemError(error) && !isDiskFull(error) && !hasCode(error, 'FOLDER_UNUSABLE')) throw error;
       report.deferred += 1;
       this.#mayHaveMore = true;
       const delayMs = isDiskFull(error) ? fullDiskRetryMs : retryMs;

@@ -62,6 +62,7 @@ async function acceptFile(context: FileContext, { id, name, workName }: ClaimedF
   const handle = await openRegularFile(path);
   try {
     const opened = await handle.stat({ bigint: true });
+    if (opened.nlink > 1n) throw hardLinked(Number(opened.nlink));
     const sizeBytes = Number(opened.size);
     const format = formatToRead(name, sizeBytes, config);
     const { source, currency, limits, columns } = config;
@@ -127,6 +128,13 @@ async function acceptLines(
   }
   if (lines.length + rejections.length > 0) await commit();
   return true;
+}
+
+/** Its other name may be that of a file that its sender must not read, and a report would show values of it. */
+function hardLinked(names: number): DocumentError {
+  return new DocumentError('hard_link', `It has ${names} names: it is also a file somewhere else. It was not read.`, {
+    hint: 'Copy the file into the inbox instead of linking it, or remove the other name first.',
+  });
 }
 
 function vanished(): DocumentError {

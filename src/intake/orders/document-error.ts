@@ -24,6 +24,7 @@ export type DocumentErrorCode =
   | 'too_many_columns'
   | 'unknown_extension'
   | 'not_a_regular_file'
+  | 'hard_link'
   | 'poison_file'
   | 'row_count_mismatch'
   | 'sha256_mismatch'

@@ -98,7 +98,7 @@ export function openDatabase(path: string, init: InitPolicy): Sqlite {
         hint: 'a missing database may be an unmounted volume; if this is a new installation, run `order-sync init`',
       });
     }
-    mkdirSync(folder, { recursive: true, mode: 0o750 });
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
   }
   checkFileSystem(folder);
   // The file holds delivered codes, which are as good as money. Its -wal and -shm files get the same mode.

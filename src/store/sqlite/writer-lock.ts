@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs';
 import SqliteDatabase from 'better-sqlite3';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 
@@ -11,7 +12,10 @@ export interface WriterLock {
 
 /** @throws OrderSyncError DATABASE_LOCKED when another process holds the lock */
 export function takeWriterLock(databasePath: string): WriterLock {
-  const side = new SqliteDatabase(`${databasePath}-lock`, { timeout: 0 });
+  const path = `${databasePath}-lock`;
+  // SQLite would let every user read it. Its journal gets the same mode.
+  closeSync(openSync(path, 'a', 0o600));
+  const side = new SqliteDatabase(path, { timeout: 0 });
   try {
     side.pragma('journal_mode = DELETE');
     side.exec('BEGIN EXCLUSIVE');

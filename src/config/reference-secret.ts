@@ -62,7 +62,8 @@ function createSecret(path: string): void {
     linkSync(draft, path);
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return;
-    throw new OrderSyncError('CONFIG_INVALID', `The reference secret ${path} cannot be written`, {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new OrderSyncError('CONFIG_INVALID', `The reference secret ${path} cannot be written: ${reason}`, {
       hint: 'make its folder writable for the user that runs order-sync, or set reference.secret_file',
       cause: error,
     });

@@ -48,16 +48,13 @@ export const mutantsOfIntake: readonly Mutant[] = [
   {
     name: 'the report about lines is not written',
     file: finish,
-    changes: [['  if (report !== null) await writeFileAtomically(', "  if (report === '') await writeFileAtomically("]],
+    changes: [['  if (report !== null) await writeReport(', "  if (report === '') await writeReport("]],
   },
   {
     name: 'the report about a rejected file is not written',
     file: finish,
     changes: [
-      [
-        '  await writeFileAtomically(join(config.rejected, errorReportNameOf(file.id, file.name)), documentReport(file, error));\n',
-        '',
-      ],
+      ['  await writeReport(config, errorReportNameOf(file.id, file.name), documentReport(file, error));\n', ''],
     ],
   },
   {

@@ -27,6 +27,8 @@ export interface SubmissionOptions {
   readonly maxUnknownOutcomes?: number;
   readonly concurrency?: number;
   readonly minFreeBytes?: number;
+  /** Comes between the worker and its store. */
+  readonly wrap?: (store: Store) => Store;
   readonly keys?: Readonly<Record<string, string>>;
   readonly wire?: WireOverrides;
   readonly timeouts?: { connectMs?: number; responseMs?: number; totalMs?: number };
@@ -82,13 +84,14 @@ export async function startSubmission(options: SubmissionOptions = {}): Promise<
   let wire = options.wire ?? {};
 
   async function startWorker(looksFirst = false) {
-    const store = openStore({
+    const opened = openStore({
       path: databasePath,
       init: 'if-missing',
       namespace: { instance: 'test', prefix: 'os', secret: Buffer.alloc(32, 5) },
       upstream: 'sandbox',
       sinks: [{ name: 'folder', sources: null }],
     });
+    const store = options.wrap?.(opened) ?? opened;
     if (looksFirst) {
       const untilMs = clock.wallMs() + 86_400_000;
       await store.operator.beginAfterLoss({

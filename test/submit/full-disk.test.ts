@@ -1,0 +1,41 @@
+import SqliteDatabase from 'better-sqlite3';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { OrderSyncError } from '../../src/core/order-sync-error.ts';
+import { startSubmission } from '../support/submission.ts';
+import { wrappedStore } from '../support/wrapped-store.ts';
+
+/** A worker whose disk is full at the first calls of one step of the store. */
+async function withFullDiskAt(failing: string, times: number) {
+  let failures = 0;
+  const worker = await startSubmission({
+    limits: { windowMs: 600_000, orders: 1, requests: 1 },
+    wrap: (store) =>
+      wrappedStore(store, (name, step) => (...values) => {
+        if (name !== failing || failures === times) return step(...values);
+        failures += 1;
+        return Promise.reject(new OrderSyncError('DISK_FULL', 'The disk is full'));
+      }),
+  });
+  onTestFinished(() => worker.close());
+  return { worker, failures: () => failures };
+}
+
+describe('a disk that is full', () => {
+  it('when a call is to begin costs no place in the budget: the order is sent when there is space', async () => {
+    // Of one order in ten minutes, no second one would be sent in the time of this test.
+    const { worker, failures } = await withFullDiskAt('submission.openAttempt', 2);
+    await worker.accept([{}]);
+    await worker.settled();
+    expect([failures(), worker.counts().fulfilled]).toEqual([2, 1]);
+  });
+
+  it('when a call has ended loses no outcome: it is recorded when there is space, and sold once', async () => {
+    const { worker, failures } = await withFullDiskAt('submission.closeAttempt', 2);
+    await worker.accept([{}]);
+    await worker.settled();
+    expect([failures(), worker.counts().fulfilled, worker.sandbox.ledger().orders.length]).toEqual([2, 1, 1]);
+    const database = new SqliteDatabase(worker.databasePath, { readonly: true });
+    onTestFinished(() => void database.close());
+    expect(database.prepare('SELECT count(*) FROM attempts').pluck().get()).toBe(1);
+  });
+});

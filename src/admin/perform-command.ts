@@ -4,6 +4,10 @@ import type { CommandResult, StoreCommand } from '../core/entry/operator-command
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { readScope } from '../core/scopes/scope.ts';
 import type { Store } from '../store/store.ts';
+import { sealAgain } from './seal-again.ts';
+
+/** So many entries are sealed by one command, which takes a second or two: the command line shows its progress. */
+const sealedByCommand = 2000;
 
 /** The settings that commands depend on. */
 export interface CommandSettings {
@@ -29,7 +33,7 @@ export async function performCommand(
   store: Store,
   command: StoreCommand,
   settings: CommandSettings,
-  clock: Pick<Clock, 'wallMs' | 'monoMs' | 'bootId'>,
+  clock: Pick<Clock, 'wallMs' | 'monoMs' | 'bootId' | 'sleep'>,
 ): Promise<CommandResult> {
   const nowMs = clock.wallMs();
   switch (command.action) {
@@ -74,6 +78,11 @@ export async function performCommand(
       };
       return { kind: 'results', due: await store.results.redeliver(filter, nowMs) };
     }
+    case 'seal_again': {
+      const { unreadable, more } = await sealAgain(store.sealing, clock, sealedByCommand);
+      if (!more) await store.sealing.emptyLog();
+      return { kind: 'sealed', sealsWith: store.sealing.sealsWith, unreadable, more };
+    }
     case 'submit': {
       const { lines } = command;
       return {
@@ -113,7 +122,7 @@ export async function performInWorker(
 /** The fields of a command for the log: never its lines, which are the shop's data. */
 export function loggable(command: StoreCommand): Record<string, unknown> {
   if (command.action === 'submit') return { action: command.action, lines: command.lines.length };
-  if (command.action === 'rewrite_results') return { ...command };
+  if (command.action === 'rewrite_results' || command.action === 'seal_again') return { ...command };
   const { action, actor, reason } = command;
   if (action === 'acknowledge') {
     const { ids, ...filter } = command.which;

@@ -27,6 +27,7 @@ import { ClockFollower } from './clock-follower.ts';
 import { buildOlderCopyCheck, noticeOlderCopy } from './older-copy.ts';
 import { openOutbox } from './open-outbox.ts';
 import { buildReloader } from './reload.ts';
+import { SealRotation } from './seal-rotation.ts';
 import { failedForSpace, requireSpaceToStart, waitForSpace } from './wait-for-space.ts';
 import type { CurrentConfig, WorkerDeps } from './worker-deps.ts';
 
@@ -71,10 +72,17 @@ async function startOnce(given: WorkerDeps): Promise<RunningWorker> {
     const outbox = await startOutbox(deps, life, clock, current);
     const parts = await startParts(deps, life, outbox, current);
     const clocks = await startClocks(deps, life, clock, parts);
+    const rotation = new SealRotation({
+      sealing: outbox.store.sealing,
+      clock,
+      logger: deps.logger.child({ component: 'sealing' }),
+    });
+    await life.push('seal rotation', () => rotation.stop());
+    rotation.start();
     const { admin, reloader } = await startAdminServer(deps, life, parts, current);
 
     const { store, watch, results, dispatcher, folder, webhook } = parts;
-    const failing = [dispatcher, results, folder, watch, ...clocks, ...(webhook === null ? [] : [webhook])];
+    const failing = [dispatcher, results, folder, watch, rotation, ...clocks, ...(webhook === null ? [] : [webhook])];
     const failed = Promise.race(failing.map((part) => part.failed));
     failed.catch(() => undefined);
     const addresses = { admin: admin.address, ...(webhook === null ? {} : { webhook: webhook.address }) };

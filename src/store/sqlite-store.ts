@@ -11,7 +11,7 @@ import type { ResultSink } from './results/results.ts';
 import { SqliteResults } from './results/sqlite-results.ts';
 import { checkSealKeys } from './sealing/check-seal-keys.ts';
 import { SealedUnits } from './sealing/sealed-units.ts';
-import type { Sealing } from './sealing/sealing.ts';
+import { SqliteSealing } from './sealing/sqlite-sealing.ts';
 import { fileIdentity, inTransaction, openDatabase, type InitPolicy, type Sqlite } from './sqlite/database.ts';
 import { diskError, freeBytesOf, isDiskFailure, isOutOfSpace } from './sqlite/disk-errors.ts';
 import { DiskReserve } from './sqlite/disk-reserve.ts';
@@ -54,7 +54,7 @@ class SqliteStore implements Store {
   readonly results: SqliteResults;
   readonly operator: SqliteOperator;
   readonly times: SqliteStoredTimes;
-  readonly sealing: Sealing;
+  readonly sealing: SqliteSealing;
   readonly read: SqliteOutboxReader;
   readonly #path: string;
   readonly #database: Sqlite;
@@ -96,7 +96,7 @@ class SqliteStore implements Store {
     this.submission = new SqliteSubmission(database, { ...parts, budget: new SqliteBudget(database, parts) });
     this.operator = new SqliteOperator(database, parts);
     this.times = new SqliteStoredTimes(database, parts);
-    this.sealing = units;
+    this.sealing = new SqliteSealing(database, units);
   }
 
   async beginIncarnation(run: { bootId: string | null; version: string; nowMs: number }): Promise<number> {

@@ -37,7 +37,7 @@ it('shows which keys sealed what, and which are missing or not used any more', a
   expect(stdout.split('\n').map((line) => line.trim().split(/ {2,}/))).toEqual([
     ['KEY', 'ENTRIES'],
     ['k2', '0', 'seals'],
-    ['k1', '1', 'opens'],
+    ['k1', '1', 'opens, until it is rotated'],
     ['k0', '0', 'not used any more: it may leave seal.keys'],
     [''],
   ]);

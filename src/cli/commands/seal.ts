@@ -7,7 +7,9 @@ import { sealKeyBytes } from '../../core/sealing/seal-keys.ts';
 import type { SealUsage } from '../../store/sealing/seal-usage.ts';
 import { addAnswerOptions, configFrom, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { renderTable, writeAnswer } from '../output.ts';
+import { exitCodes } from '../errors.ts';
+import { plainLines, renderTable, writeAnswer } from '../output.ts';
+import { sendCommand } from '../worker-client.ts';
 
 export function addSeal(program: Command, context: CliContext): void {
   const seal = program.command('seal').description('the keys that seal delivered codes in the database');
@@ -22,6 +24,12 @@ export function addSeal(program: Command, context: CliContext): void {
         `Keep a copy of ${file} outside the data volume: without it, the codes that it seals are lost. Then put it first into seal.keys, with a new id, and restart the worker.\n`,
       );
     });
+  const rotate = seal
+    .command('rotate')
+    .description(
+      'seal with the first key what is in clear or what another key has sealed; may be repeated at any time',
+    );
+  addAnswerOptions(rotate).action((options: ConfigOptions) => rotateSeals(options, context));
   const status = seal.command('status').description('show which keys sealed the codes in the database');
   addAnswerOptions(status).action((options: ConfigOptions) => {
     const report = reportOf(
@@ -52,6 +60,48 @@ function writeNewKey(path: string): void {
   }
 }
 
+/** Each command seals a part, so a running worker does its other work between two, and whoever ends this loses nothing. */
+async function rotateSeals(options: ConfigOptions, context: CliContext): Promise<void> {
+  const { config } = configFrom(options);
+  const [first] = config.seal.keys;
+  if (first === undefined) {
+    throw new OrderSyncError('REFUSED', 'There is no sealing key', {
+      hint: 'make one with `order-sync seal new-key FILE`, put it into seal.keys, and restart the worker',
+    });
+  }
+  const unreadable: string[] = [];
+  for (let more = true; more; ) {
+    const done = await sendCommand(config, { action: 'seal_again' }, context);
+    if (done.kind !== 'sealed') throw new OrderSyncError('INVARIANT', 'The worker answered another command');
+    if (done.sealsWith !== first.id) {
+      throw new OrderSyncError(
+        'REFUSED',
+        `The running worker seals with ${done.sealsWith ?? 'no key'}, not with ${first.id}`,
+        {
+          hint: 'restart the worker: it reads seal.keys at its start',
+        },
+      );
+    }
+    ({ more } = done);
+    unreadable.push(...done.unreadable);
+    if (more && !options.json) context.stderr.write(`${leftOf(options, first.id)} entries are left\n`);
+  }
+  if (unreadable.length > 0) context.setExitCode(exitCodes.problemsFound);
+  const report = reportOf(
+    config,
+    withReader(options, (reader) => reader.sealUsage()),
+  );
+  const damaged = unreadable.map(
+    (reference) => `the codes of ${reference} cannot be opened: they were damaged or moved`,
+  );
+  writeAnswer(context.stdout, options.json, { ...report, unreadable }, `${statusText(report)}${plainLines(damaged)}`);
+}
+
+function leftOf(options: ConfigOptions, first: string): number {
+  const usage = withReader(options, (reader) => reader.sealUsage());
+  return usage.filter(({ key }) => key !== first).reduce((sum, { entries }) => sum + entries, 0);
+}
+
 interface SealReport {
   /** The id of the key that seals; null: codes are stored in clear. */
   readonly seals_with: string | null;
@@ -80,7 +130,13 @@ function statusText({ seals_with: first, in_clear: inClear, keys }: SealReport):
   const clear =
     inClear === 0
       ? []
-      : [['(in clear)', String(inClear), first === null ? 'there is no sealing key' : 'sealed by the running worker']];
+      : [
+          [
+            '(in clear)',
+            String(inClear),
+            first === null ? 'there is no sealing key' : 'sealed by the running worker, or by `seal rotate`',
+          ],
+        ];
   const table = renderTable(['KEY', 'ENTRIES', ''], [...rows, ...clear]);
   return first === null ? `Codes are stored in clear: there is no sealing key. See docs/sealing.md\n${table}` : table;
 }
@@ -88,5 +144,5 @@ function statusText({ seals_with: first, in_clear: inClear, keys }: SealReport):
 function meaningOf(id: string, isConfigured: boolean, entries: number, first: string | null): string {
   if (!isConfigured) return 'missing in seal.keys: the worker does not start without it';
   if (id === first) return 'seals';
-  return entries === 0 ? 'not used any more: it may leave seal.keys' : 'opens';
+  return entries === 0 ? 'not used any more: it may leave seal.keys' : 'opens, until it is rotated';
 }

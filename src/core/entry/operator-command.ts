@@ -95,6 +95,8 @@ export const operatorCommandSchema = z.discriminatedUnion('action', [
     source: z.string().nullable(),
     orderId: z.string().nullable(),
   }),
+  /** Seals the next units with the first key. */
+  z.strictObject({ action: z.literal('seal_again') }),
   z.strictObject({
     action: z.literal('reconcile'),
     /** The name of a shop; null: every shop that is read back. */
@@ -152,6 +154,12 @@ export const commandResultSchema = z.discriminatedUnion('kind', [
   }),
   z.object({ kind: z.literal('scope'), scope: z.string(), paused: z.boolean() }),
   z.object({ kind: z.literal('results'), due: z.number() }),
+  z.object({
+    kind: z.literal('sealed'),
+    sealsWith: z.string().nullable(),
+    unreadable: z.array(z.string()).readonly(),
+    more: z.boolean(),
+  }),
   z.object({
     kind: z.literal('reconciled'),
     shops: listOf({

@@ -108,3 +108,47 @@ describe('the keys', () => {
     await outbox.reopen([sealKey('k1')]);
   });
 });
+
+describe('sealing again', () => {
+  it('replaces what is in clear and what other keys sealed, and leaves nothing in clear in the files', async () => {
+    await outbox.reopen([]);
+    await buy('1001');
+    await outbox.reopen([sealKey('k1')]);
+    await buy('1002');
+    await outbox.reopen([sealKey('k2'), sealKey('k1')]);
+    await buy('1003');
+    expect(outbox.store.read.sealUsage()).toHaveLength(3);
+    expect(await outbox.store.sealing.sealNext(1)).toEqual({ sealed: 1, unreadable: [], more: true });
+    expect(await outbox.store.sealing.sealNext(10)).toEqual({ sealed: 1, unreadable: [], more: false });
+    expect(outbox.store.read.sealUsage()).toEqual([{ key: 'k2', entries: 3 }]);
+    expect(await outbox.store.sealing.emptyLog()).toBe(true);
+    for (const file of ['', '-wal']) expect(readFileSync(`${outbox.path}${file}`).includes(code)).toBe(false);
+    await outbox.reopen([sealKey('k2')]);
+    expect([1, 2, 3].map(unitsOf)).toEqual([[{ code }], [{ code }], [{ code }]]);
+  });
+
+  it('leaves what cannot be opened, names it, and seals the others', async () => {
+    const damaged = await buy('1001');
+    await buy('1002');
+    await tamper(`UPDATE entries SET units = units || 'AAAA' WHERE reference = '${damaged}'`);
+    await outbox.reopen([sealKey('k2'), sealKey('k1')]);
+    expect(await outbox.store.sealing.sealNext(1)).toEqual({ sealed: 0, unreadable: [damaged], more: true });
+    expect(await outbox.store.sealing.sealNext(1)).toEqual({ sealed: 1, unreadable: [], more: true });
+    expect(await outbox.store.sealing.sealNext(1)).toEqual({ sealed: 0, unreadable: [], more: false });
+    expect(outbox.store.read.sealUsage()).toEqual([
+      { key: 'k1', entries: 1 },
+      { key: 'k2', entries: 1 },
+    ]);
+  });
+
+  it('does not wait for somebody who reads', async () => {
+    await buy('1001');
+    const reader = new SqliteDatabase(outbox.path, { readonly: true });
+    reader.exec('BEGIN');
+    reader.prepare('SELECT count(*) FROM entries').get();
+    await buy('1002');
+    expect(await outbox.store.sealing.emptyLog()).toBe(false);
+    reader.close();
+    expect(await outbox.store.sealing.emptyLog()).toBe(true);
+  });
+});

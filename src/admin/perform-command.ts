@@ -78,11 +78,9 @@ export async function performCommand(
       };
       return { kind: 'results', due: await store.results.redeliver(filter, nowMs) };
     }
-    case 'seal_again': {
-      const { unreadable, more } = await sealAgain(store.sealing, clock, sealedByCommand);
-      if (!more) await store.sealing.emptyLog();
-      return { kind: 'sealed', sealsWith: store.sealing.sealsWith, unreadable, more };
-    }
+    case 'reveal':
+    case 'seal_again':
+      return await performOnCodes(store, command, clock);
     case 'submit': {
       const { lines } = command;
       return {
@@ -91,6 +89,21 @@ export async function performCommand(
       };
     }
   }
+}
+
+async function performOnCodes(
+  store: Store,
+  command: Extract<StoreCommand, { action: 'reveal' | 'seal_again' }>,
+  clock: Pick<Clock, 'wallMs' | 'monoMs' | 'sleep'>,
+): Promise<CommandResult> {
+  if (command.action === 'reveal') {
+    const { reference, actor, reason } = command;
+    const units = await store.codeReads.reveal({ reference, actor, reason, nowMs: clock.wallMs() });
+    return { kind: 'revealed', units: units.map((unit) => ({ ...unit })) };
+  }
+  const { unreadable, more } = await sealAgain(store.sealing, clock, sealedByCommand);
+  if (!more) await store.sealing.emptyLog();
+  return { kind: 'sealed', sealsWith: store.sealing.sealsWith, unreadable, more };
 }
 
 /** The parts of a running worker that a command may concern. */

@@ -19,7 +19,8 @@ export async function sealAgain(
   let sealed = 0;
   let more = true;
   const unreadable: string[] = [];
-  while (more && sealed + unreadable.length < most && signal?.aborted !== true) {
+  while (more && sealed + unreadable.length < most) {
+    if (signal?.aborted === true) break;
     const startMono = clock.monoMs();
     const step = await sealing.sealNext(sealedAtOnce);
     sealed += step.sealed;

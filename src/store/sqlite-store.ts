@@ -10,6 +10,7 @@ import { SqliteOutboxReader } from './read/sqlite-reader.ts';
 import type { ResultSink } from './results/results.ts';
 import { SqliteResults } from './results/sqlite-results.ts';
 import { checkSealKeys } from './sealing/check-seal-keys.ts';
+import { SqliteCodeReads } from './sealing/code-reads.ts';
 import { SealedUnits } from './sealing/sealed-units.ts';
 import { SqliteSealing } from './sealing/sqlite-sealing.ts';
 import { fileIdentity, inTransaction, openDatabase, type InitPolicy, type Sqlite } from './sqlite/database.ts';
@@ -55,6 +56,7 @@ class SqliteStore implements Store {
   readonly operator: SqliteOperator;
   readonly times: SqliteStoredTimes;
   readonly sealing: SqliteSealing;
+  readonly codeReads: SqliteCodeReads;
   readonly read: SqliteOutboxReader;
   readonly #path: string;
   readonly #database: Sqlite;
@@ -97,6 +99,7 @@ class SqliteStore implements Store {
     this.operator = new SqliteOperator(database, parts);
     this.times = new SqliteStoredTimes(database, parts);
     this.sealing = new SqliteSealing(database, units);
+    this.codeReads = new SqliteCodeReads(database, parts);
   }
 
   async beginIncarnation(run: { bootId: string | null; version: string; nowMs: number }): Promise<number> {

@@ -3,6 +3,7 @@ import type { Intake } from './intake/intake.ts';
 import type { Operator } from './operator/operator.ts';
 import type { OutboxReader } from './read/outbox-reader.ts';
 import type { Results } from './results/results.ts';
+import type { CodeReads } from './sealing/code-reads.ts';
 import type { Sealing } from './sealing/sealing.ts';
 import type { Storefronts } from './storefronts/storefronts.ts';
 import type { Submission } from './submission/submission.ts';
@@ -21,6 +22,7 @@ export interface Store {
   readonly operator: Operator;
   readonly times: StoredTimes;
   readonly sealing: Sealing;
+  readonly codeReads: CodeReads;
   readonly read: OutboxReader;
   /** Records a run of the worker; returns its id. */
   beginIncarnation(run: { bootId: string | null; version: string; nowMs: number }): Promise<number>;

@@ -42,3 +42,28 @@ it('shows which keys sealed what, and which are missing or not used any more', a
     [''],
   ]);
 });
+
+it('shows codes only with a reason, and the audit log says who saw them', async () => {
+  const place = knownInstallation();
+  appendFileSync(place.configFile, `seal: { keys: [{ id: k1, value: ${sealKey('k1').value} }] }\n`);
+  await fillOutbox(place, [sealKey('k1')]);
+  const masked = await place.run('orders', 'show', '1001');
+  expect(masked.stdout).not.toContain('Delivered');
+  expect(await place.run('orders', 'show', '1001', '--reveal')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--reveal needs a reason'),
+  });
+  const shown = await place.run('orders', 'show', '1001', '--reveal', '--reason', 'the customer lost the mail');
+  expect(shown).toMatchObject({ code: 0, stderr: '' });
+  const lines = shown.stdout.slice(shown.stdout.indexOf('Delivered')).split('\n');
+  expect(lines[1]).toMatch(/^ {2}os-\w+ {2}code \S+/);
+  const code = / code (\S+)/.exec(lines[1] ?? '')?.[1] ?? '';
+  expect(masked.stdout).not.toContain(code);
+  const reason = ['--reveal', '--reason', 'again', '--json'];
+  const json = JSON.parse((await place.run('orders', 'show', '1001', ...reason)).stdout);
+  expect(JSON.stringify(json.units)).toContain(code);
+  expect(json.audit.filter(({ action }: { action: string }) => action === 'read_codes')).toHaveLength(1);
+  const after = await place.run('orders', 'show', '1001');
+  expect(after.stdout).toMatch(/read_codes os-\w+: the customer lost the mail/);
+  expect(after.stdout).not.toContain(code);
+});

@@ -1,4 +1,5 @@
 import { Argument, type Command } from 'commander';
+import type { Config } from '../../config/config.ts';
 import { isoTime } from '../../core/clock.ts';
 import { recheckText } from '../../core/entry/awaited-recheck.ts';
 import { clientActionFor } from '../../core/decision/wholesale-errors.ts';
@@ -9,26 +10,71 @@ import type { Rejection } from '../../store/intake/intake.ts';
 import type { AttemptDetail, EntryDetail, OrderDetail } from '../../store/read/outbox-reader.ts';
 import { addAnswerOptions, configFrom, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { jsonFields, plainText, renderTable, shortTime, writeAnswer } from '../output.ts';
+import { jsonFields, plainLines, plainText, renderTable, shortTime, writeAnswer } from '../output.ts';
+import { cliActor, sendCommand } from '../worker-client.ts';
 
 export function addShow(orders: Command, context: CliContext): void {
   const show = orders
     .command('show')
     .description('show one order: what was asked, every attempt, and what may be done')
     .addArgument(new Argument('<order>', 'an order id or a reference'))
-    .option('--source <source>', 'the shop, when several have an order of that id');
-  addAnswerOptions(show).action((asked: string, options: ConfigOptions & { source?: string }) =>
-    withReader(options, (reader) => {
-      const order = reader.showEntry(asked) ?? reader.showOrder(options.source ?? null, asked);
-      if (order === null) {
-        throw new OrderSyncError('NOT_FOUND', `No order or reference "${asked}" is in the outbox`, {
-          hint: 'look for it with `order-sync orders list --search`; a line that was not accepted is in `order-sync queue status`',
-        });
-      }
-      const { maxUnknownOutcomes } = configFrom(options).config.submit;
-      writeAnswer(context.stdout, options.json, orderAsJson(order), orderAsText(order, maxUnknownOutcomes));
-    }),
+    .option('--source <source>', 'the shop, when several have an order of that id')
+    .option('--reveal', 'show the delivered codes, too; the audit log says who did, and why')
+    .option('--reason <text>', 'why the codes are shown');
+  addAnswerOptions(show).action(async (asked: string, options: ShowOptions) => {
+    const order = withReader(options, (reader) => {
+      const found = reader.showEntry(asked) ?? reader.showOrder(options.source ?? null, asked);
+      if (found !== null) return found;
+      throw new OrderSyncError('NOT_FOUND', `No order or reference "${asked}" is in the outbox`, {
+        hint: 'look for it with `order-sync orders list --search`; a line that was not accepted is in `order-sync queue status`',
+      });
+    });
+    const { config } = configFrom(options);
+    const units = options.reveal === true ? await reveal(config, order, options, context) : null;
+    const text = orderAsText(order, config.submit.maxUnknownOutcomes);
+    const json = { ...orderAsJson(order), ...(units === null ? {} : { units: Object.fromEntries(units) }) };
+    writeAnswer(context.stdout, options.json, json, units === null ? text : `${text}\n${unitsAsText(units)}`);
+  });
+}
+
+interface ShowOptions extends ConfigOptions {
+  readonly source?: string;
+  readonly reveal?: boolean;
+  readonly reason?: string;
+}
+
+type RevealedUnits = ReadonlyMap<string, readonly Readonly<Record<string, string>>[]>;
+
+/** The units of each entry that has some. The worker opens them, and records that this user read them. */
+async function reveal(
+  config: Config,
+  { entries }: OrderDetail,
+  { reason }: ShowOptions,
+  context: CliContext,
+): Promise<RevealedUnits> {
+  if (reason === undefined) {
+    throw new OrderSyncError('USAGE', '--reveal needs a reason', {
+      hint: 'say why, for whoever reads the audit log later: --reason "the customer lost the mail"',
+    });
+  }
+  const revealed = new Map<string, readonly Readonly<Record<string, string>>[]>();
+  for (const { reference } of entries.filter(({ unitCount }) => unitCount > 0)) {
+    const done = await sendCommand(config, { action: 'reveal', reference, reason, actor: cliActor() }, context);
+    if (done.kind === 'revealed') revealed.set(reference, done.units);
+  }
+  return revealed;
+}
+
+function unitsAsText(revealed: RevealedUnits): string {
+  const rows = [...revealed].flatMap(([reference, units]) =>
+    units.map(
+      (unit) =>
+        `  ${reference}  ${Object.entries(unit)
+          .map(([name, value]) => `${name} ${value}`)
+          .join('  ')}`,
+    ),
   );
+  return `Delivered\n${plainLines(rows)}`;
 }
 
 function orderAsJson(order: OrderDetail): Record<string, unknown> {

@@ -95,6 +95,8 @@ export const operatorCommandSchema = z.discriminatedUnion('action', [
     source: z.string().nullable(),
     orderId: z.string().nullable(),
   }),
+  /** Shows the units of an entry in clear. */
+  z.strictObject({ action: z.literal('reveal'), reference, ...who }),
   /** Seals the next units with the first key. */
   z.strictObject({ action: z.literal('seal_again') }),
   z.strictObject({
@@ -154,6 +156,7 @@ export const commandResultSchema = z.discriminatedUnion('kind', [
   }),
   z.object({ kind: z.literal('scope'), scope: z.string(), paused: z.boolean() }),
   z.object({ kind: z.literal('results'), due: z.number() }),
+  z.object({ kind: z.literal('revealed'), units: z.array(z.record(z.string(), z.string()).readonly()).readonly() }),
   z.object({
     kind: z.literal('sealed'),
     sealsWith: z.string().nullable(),

@@ -5,6 +5,8 @@ import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
 import type { AcceptedOrder, OrderConflict } from '../../store/intake/intake.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
+import type { ResultDocument } from '../../core/result/result-document.ts';
+import { isDiskFull } from '../../ops/full-disk.ts';
 import type { Store } from '../../store/store.ts';
 import type { AcceptanceLog } from './acceptance-log.ts';
 import type { Admission, Web } from './admission.ts';
@@ -78,19 +80,51 @@ async function postOrders(deps: OrderRoutesDeps, context: Context<Web>): Promise
     const acknowledgements = await inTurns(orders, (order) => acknowledgementOf(order, store.read));
     return jsonAnswer(single ? acknowledgements[0] : { orders: acknowledgements }, isNew ? 202 : 200, location);
   }
-  const documents = await inTurns(requestIds, (requestId) => store.read.resultDocument(requestId).document);
+  const documents = await Promise.all(
+    await inTurns(requestIds, (requestId) => readResult(deps, caller.name, requestId)),
+  );
   const status = documents.some(({ state }) => state === 'in_progress') ? 202 : 200;
   return jsonAnswer(single ? documents[0] : { orders: documents }, status, { ...location, ...waited });
 }
 
 async function getOrder(deps: OrderRoutesDeps, context: Context<Web>): Promise<Response> {
   const { read } = deps.store;
-  const { source, orderId } = requestedOrder(deps, context, 'read');
+  const { caller, source, orderId } = requestedOrder(deps, context, 'read');
   const found = read.findOrder(source, orderId);
   if (found === null) throw notFound(source, orderId);
   const { requestId } = found;
   const waited = await waitIfPreferred(deps, context, [requestId]);
-  return jsonAnswer(read.resultDocument(requestId).document, 200, waited ?? {});
+  return jsonAnswer(await readResult(deps, caller, requestId), 200, waited ?? {});
+}
+
+/** The result of an order for a caller. Where it has codes, the audit log says who read them. */
+async function readResult(
+  { store, clock, logger }: OrderRoutesDeps,
+  caller: string,
+  requestId: number,
+): Promise<ResultDocument> {
+  const { version, document } = store.read.resultDocument(requestId);
+  const { source, order_id: orderId, lines } = document;
+  if (lines.every(({ entries }) => entries.every(({ units }) => units.length === 0))) return document;
+  const read = {
+    source,
+    orderId,
+    version,
+    actor: `webhook:${caller}`,
+    reason: 'read over HTTP',
+    nowMs: clock.wallMs(),
+  };
+  try {
+    await store.codeReads.record(read);
+  } catch (error) {
+    if (!isDiskFull(error)) throw error;
+    // Its customer waits for the code: then the log has to do.
+    logger.error(
+      { caller, source, order_id: orderId, version },
+      'codes were read, and the audit log has no space for it',
+    );
+  }
+  return document;
 }
 
 async function cancelOrder(deps: OrderRoutesDeps, context: Context<Web>): Promise<Response> {
@@ -109,7 +143,7 @@ async function cancelOrder(deps: OrderRoutesDeps, context: Context<Web>): Promis
     logger.info({ caller, source, order_id: orderId, lines: result.cancelled }, 'order cancelled');
     deps.onChanged();
   }
-  return jsonAnswer(store.read.resultDocument(result.requestId).document, 200);
+  return jsonAnswer(await readResult(deps, caller, result.requestId), 200);
 }
 
 /** The order in the address of a request, and the name of the caller. Throws Refusal when the caller may not touch it. */

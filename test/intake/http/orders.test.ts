@@ -232,3 +232,22 @@ describe('cancelling an order', () => {
     expect((await call('DELETE', '/v1/orders/shop1/none', bearer)).status).toBe(404);
   });
 });
+
+describe('reading delivered codes', () => {
+  it('is in the audit log once for each caller and version of the result, however often it is asked', async () => {
+    const { post, call, outbox } = await startIntake();
+    await post(order({ lines: [order().lines[0]] }));
+    const read = () => call('GET', '/v1/orders/shop1/1001', bearer);
+    await read();
+    const reads = () => outbox.auditLog().filter(({ action }) => action === 'read_codes');
+    // There was no code yet.
+    expect(reads()).toEqual([]);
+    await outbox.store.submission.closeAttempt(close(await outbox.opened({ nowMs: Date.now() }), fulfilled));
+    for (let times = 0; times < 3; times += 1) expect(JSON.stringify((await read()).json)).toContain('SECRET-CODE');
+    expect(reads()).toMatchObject([{ subject: 'shop1/1001', actor: expect.stringMatching(/^webhook:/) }]);
+    await outbox.store.results.redeliver({}, 5000);
+    await read();
+    expect(reads()).toHaveLength(2);
+    expect(JSON.stringify(reads())).not.toContain('SECRET-CODE');
+  });
+});

@@ -1,0 +1,68 @@
+import type { Unit } from '../../core/decision/order-answer.ts';
+import { OrderSyncError } from '../../core/order-sync-error.ts';
+import { checkedAuditedRequest, type AuditTable } from '../operator/audit.ts';
+import type { AuditedRequest } from '../operator/operator.ts';
+import { inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
+import type { SealedUnits } from './sealed-units.ts';
+
+/** Reading delivered codes, by people and by the callers of the HTTP API. Each leaves an audit entry. */
+export interface CodeReads {
+  /**
+   * The units of an entry, in clear, for a person.
+   * @throws OrderSyncError NOT_FOUND, INVALID_INPUT without a reason, SEALED_UNREADABLE
+   */
+  reveal(request: AuditedRequest & { readonly reference: string }): Promise<readonly Unit[]>;
+  /** Records that a caller read the codes of an order: once for each caller, order and version of its result. */
+  record(read: CodeRead): Promise<void>;
+}
+
+export interface CodeRead extends AuditedRequest {
+  readonly source: string;
+  readonly orderId: string;
+  /** The version of the result. */
+  readonly version: number;
+}
+
+const action = 'read_codes';
+
+const find = statementOf<[string], { reference: string; units: string | null }>(
+  'SELECT reference, units FROM entries WHERE reference = ?',
+);
+const isRecorded = statementOf<{ subject: string; actor: string; version: number }, number>(
+  `SELECT 1 FROM audit WHERE subject = :subject AND action = '${action}' AND actor = :actor
+     AND json_extract(detail, '$.version') = :version`,
+);
+
+/** Reads codes, and records who did. */
+export class SqliteCodeReads implements CodeReads {
+  readonly #database: Sqlite;
+  readonly #parts: { readonly units: SealedUnits; readonly audit: AuditTable };
+
+  constructor(database: Sqlite, parts: { units: SealedUnits; audit: AuditTable }) {
+    this.#database = database;
+    this.#parts = parts;
+  }
+
+  async reveal(given: AuditedRequest & { readonly reference: string }): Promise<readonly Unit[]> {
+    const request = checkedAuditedRequest(given);
+    const { reference: subject } = request;
+    return inTransaction(this.#database, () => {
+      const row = find(this.#database).get(subject);
+      if (row === undefined) {
+        throw new OrderSyncError('NOT_FOUND', `No reference "${subject}" is in the outbox`, {
+          hint: 'look for it with `order-sync orders list --search`',
+        });
+      }
+      const units = this.#parts.units.of(row);
+      this.#parts.audit.record({ ...request, action, subject, detail: { units: units.length } });
+      return units;
+    });
+  }
+
+  async record({ source, orderId, version, ...request }: CodeRead): Promise<void> {
+    const subject = `${source}/${orderId}`;
+    // A caller may ask again and again: only the first time costs a commit.
+    if (isRecorded(this.#database).get({ subject, actor: request.actor, version }) !== undefined) return;
+    inTransaction(this.#database, () => this.#parts.audit.record({ ...request, action, subject, detail: { version } }));
+  }
+}

@@ -72,10 +72,8 @@ export async function performCommand(
       return { kind: 'scope', scope, paused: false };
     }
     case 'rewrite_results': {
-      const filter = {
-        ...(command.source === null ? {} : { source: command.source }),
-        ...(command.orderId === null ? {} : { orderId: command.orderId }),
-      };
+      const { source, orderId } = command;
+      const filter = { ...(source === null ? {} : { source }), ...(orderId === null ? {} : { orderId }) };
       return { kind: 'results', due: await store.results.redeliver(filter, nowMs) };
     }
     case 'reveal':

@@ -24,6 +24,7 @@ import { buildResults } from './build-results.ts';
 import { buildReadBack, buildSkuRepairs, buildStorefronts, recheckRule } from './build-storefronts.ts';
 import { buildDispatcher, buildSubmission, buildWholesaleClient } from './build-submission.ts';
 import { ClockFollower } from './clock-follower.ts';
+import { CodeShredder } from './code-shredder.ts';
 import { buildOlderCopyCheck, noticeOlderCopy } from './older-copy.ts';
 import { openOutbox } from './open-outbox.ts';
 import { buildReloader } from './reload.ts';
@@ -72,17 +73,11 @@ async function startOnce(given: WorkerDeps): Promise<RunningWorker> {
     const outbox = await startOutbox(deps, life, clock, current);
     const parts = await startParts(deps, life, outbox, current);
     const clocks = await startClocks(deps, life, clock, parts);
-    const rotation = new SealRotation({
-      sealing: outbox.store.sealing,
-      clock,
-      logger: deps.logger.child({ component: 'sealing' }),
-    });
-    await life.push('seal rotation', () => rotation.stop());
-    rotation.start();
+    const codes = await startCodeKeeping(deps, life, clock, outbox);
     const { admin, reloader } = await startAdminServer(deps, life, parts, current);
 
     const { store, watch, results, dispatcher, folder, webhook } = parts;
-    const failing = [dispatcher, results, folder, watch, rotation, ...clocks, ...(webhook === null ? [] : [webhook])];
+    const failing = [dispatcher, results, folder, watch, ...codes, ...clocks, ...(webhook === null ? [] : [webhook])];
     const failed = Promise.race(failing.map((part) => part.failed));
     failed.catch(() => undefined);
     const addresses = { admin: admin.address, ...(webhook === null ? {} : { webhook: webhook.address }) };
@@ -97,6 +92,25 @@ async function startOnce(given: WorkerDeps): Promise<RunningWorker> {
       stop: () => life.stop(),
     };
   });
+}
+
+/** Starts to seal again what other keys sealed, and to shred codes that were kept for long enough. */
+async function startCodeKeeping(
+  deps: WorkerDeps,
+  life: Lifecycle,
+  clock: ContinuousClock,
+  { store, apiClock }: Awaited<ReturnType<typeof startOutbox>>,
+): Promise<readonly { readonly failed: Promise<never> }[]> {
+  const { codesDays } = deps.config.retention;
+  const logger = deps.logger.child({ component: 'sealing' });
+  const rotation = new SealRotation({ sealing: store.sealing, clock, logger });
+  const shredder = codesDays === null ? null : new CodeShredder({ store, clock, apiClock, logger, codesDays });
+  await life.push('seal rotation', () => rotation.stop());
+  rotation.start();
+  if (shredder === null) return [rotation];
+  await life.push('code shredder', () => shredder.stop());
+  shredder.start();
+  return [rotation, shredder];
 }
 
 /** Opens the outbox as its only writer, and watches that its file is not replaced. */

@@ -37,6 +37,10 @@ export interface Config {
   readonly wholesale: WholesaleSettings & { readonly limits: BudgetLimits };
   readonly submit: SubmitSettings;
   readonly results: ResultsSettings;
+  readonly retention: {
+    /** For how many days delivered codes are kept; null: for ever. */
+    readonly codesDays: number | null;
+  };
   readonly seal: { readonly keys: readonly SealKey[] };
   readonly admin: AdminSettings;
   readonly log: LogSettings;

@@ -74,7 +74,7 @@ export type ResolvedDocument = ReturnType<typeof withDerivedDefaults>;
 
 /** The configuration as the code uses it: keys in camelCase, secrets read. */
 export function toConfig(document: ResolvedDocument, secrets: Secrets): Config {
-  const { disk, intake, wholesale, results, seal, admin, sandbox, ...others } = document;
+  const { disk, intake, wholesale, results, seal, retention, admin, sandbox, ...others } = document;
   const { webhook } = intake;
   const { columns, currency = null, sku_map: skuMap = null, ...folder } = intake.folder;
   const { base_url, keys, wire, ...upstream } = wholesale;
@@ -101,6 +101,7 @@ export function toConfig(document: ResolvedDocument, secrets: Secrets): Config {
       customer: toCustomer(results.customer),
     },
     seal: { keys: seal.keys.map(({ id }, index) => ({ id, value: secrets.get(`seal.keys.${index}.value`) ?? '' })) },
+    retention: { codesDays: retention.codes_days ?? null },
     admin: { listen: toListenAddress(admin.listen) },
     sandbox,
   };

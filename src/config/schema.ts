@@ -278,6 +278,17 @@ const seal = z
   .prefault({})
   .describe('The keys that seal delivered codes in the database. See docs/sealing.md.');
 
+const retention = z
+  .strictObject({
+    codes_days: count(1, 36_500)
+      .optional()
+      .describe(
+        'Delivered codes are shredded so many days after their result was delivered everywhere. References, money and the audit log stay. Unset: codes are kept.',
+      ),
+  })
+  .prefault({})
+  .describe('For how long something is kept. See docs/sealing.md.');
+
 /**
  * The configuration as it is written in the file. Each `describe` documents its key: docs/config.md and the example file
  * are checked against it. `rules.ts` has the rules between keys.
@@ -318,6 +329,7 @@ export const configSchema = z.strictObject({
   submit,
   results,
   seal,
+  retention,
   admin,
   log: z
     .strictObject({

@@ -11,6 +11,7 @@ import type { ResultSink } from './results/results.ts';
 import { SqliteResults } from './results/sqlite-results.ts';
 import { checkSealKeys } from './sealing/check-seal-keys.ts';
 import { SqliteCodeReads } from './sealing/code-reads.ts';
+import { SqliteCodeRetention } from './sealing/code-retention.ts';
 import { SealedUnits } from './sealing/sealed-units.ts';
 import { SqliteSealing } from './sealing/sqlite-sealing.ts';
 import { fileIdentity, inTransaction, openDatabase, type InitPolicy, type Sqlite } from './sqlite/database.ts';
@@ -57,6 +58,7 @@ class SqliteStore implements Store {
   readonly times: SqliteStoredTimes;
   readonly sealing: SqliteSealing;
   readonly codeReads: SqliteCodeReads;
+  readonly codeRetention: SqliteCodeRetention;
   readonly read: SqliteOutboxReader;
   readonly #path: string;
   readonly #database: Sqlite;
@@ -100,6 +102,7 @@ class SqliteStore implements Store {
     this.times = new SqliteStoredTimes(database, parts);
     this.sealing = new SqliteSealing(database, units);
     this.codeReads = new SqliteCodeReads(database, parts);
+    this.codeRetention = new SqliteCodeRetention(database, parts);
   }
 
   async beginIncarnation(run: { bootId: string | null; version: string; nowMs: number }): Promise<number> {

@@ -4,6 +4,7 @@ import type { Operator } from './operator/operator.ts';
 import type { OutboxReader } from './read/outbox-reader.ts';
 import type { Results } from './results/results.ts';
 import type { CodeReads } from './sealing/code-reads.ts';
+import type { CodeRetention } from './sealing/code-retention.ts';
 import type { Sealing } from './sealing/sealing.ts';
 import type { Storefronts } from './storefronts/storefronts.ts';
 import type { Submission } from './submission/submission.ts';
@@ -23,6 +24,7 @@ export interface Store {
   readonly times: StoredTimes;
   readonly sealing: Sealing;
   readonly codeReads: CodeReads;
+  readonly codeRetention: CodeRetention;
   readonly read: OutboxReader;
   /** Records a run of the worker; returns its id. */
   beginIncarnation(run: { bootId: string | null; version: string; nowMs: number }): Promise<number>;

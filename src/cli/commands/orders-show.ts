@@ -58,7 +58,7 @@ async function reveal(
     });
   }
   const revealed = new Map<string, readonly Readonly<Record<string, string>>[]>();
-  for (const { reference } of entries.filter(({ unitCount }) => unitCount > 0)) {
+  for (const { reference } of entries.filter(({ unitCount, shreddedAt }) => unitCount > 0 && shreddedAt === null)) {
     const done = await sendCommand(config, { action: 'reveal', reference, reason, actor: cliActor() }, context);
     if (done.kind === 'revealed') revealed.set(reference, done.units);
   }
@@ -191,7 +191,7 @@ function commandFor(action: EntryActionName, { reference, state }: EntryDetail):
 
 function supplierText(entry: EntryDetail): string {
   const cost = entry.cost === null ? '' : `, ${entry.cost} ${entry.currency ?? ''}`;
-  return `order ${entry.orderNumber ?? ''}${cost}, ${entry.unitCount} ${entry.unitCount === 1 ? 'unit' : 'units'}`;
+  return `order ${entry.orderNumber ?? ''}${cost}, ${entry.unitCount} ${entry.unitCount === 1 ? 'unit' : 'units'}${entry.shreddedAt === null ? '' : `, shredded ${shortTime(entry.shreddedAt)}`}`;
 }
 
 function attemptsAsText(attempts: readonly AttemptDetail[]): string {

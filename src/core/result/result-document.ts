@@ -38,6 +38,8 @@ export interface ResultEntry {
   readonly currency: string | null;
   readonly cost: string | null;
   readonly units: readonly ResultUnit[];
+  /** Only after its units were shredded: how many there were, and when that was (`retention.codes_days`). */
+  readonly shredded?: { readonly units: number; readonly at: string };
   readonly error: ResultError | null;
 }
 

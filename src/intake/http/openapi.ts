@@ -55,6 +55,10 @@ export const resultSchema = z
             currency: z.string().nullable(),
             cost: z.string().nullable(),
             units: z.array(unitSchema).describe('The delivered codes or eSIMs.'),
+            shredded: z
+              .object({ units: z.int(), at: z.string() })
+              .optional()
+              .describe('Only after the units were shredded: how many there were, and when that was.'),
             error: errorSchema.nullable(),
           }),
         ),

@@ -104,6 +104,7 @@ function entryFrom(database: Sqlite, row: ShownRow, obstacles: Obstacles): Entry
     errorMessage: row.error_message,
     reviewReason: row.review_reason,
     unitCount: row.unit_count,
+    shreddedAt: row.shredded_at_ms === null ? null : isoTime(row.shredded_at_ms),
     unitsMissing: row.units_missing,
     attempts: attemptsOf(database, row.reference),
   };

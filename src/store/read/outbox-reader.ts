@@ -112,6 +112,8 @@ export interface EntryDetail {
   readonly errorMessage: string | null;
   readonly reviewReason: string | null;
   readonly unitCount: number;
+  /** When its units were shredded; null: they are there, or there are none. */
+  readonly shreddedAt: string | null;
   /** How many units nobody has of what a person found to be bought. */
   readonly unitsMissing: number;
   readonly attempts: readonly AttemptDetail[];

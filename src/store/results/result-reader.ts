@@ -51,6 +51,8 @@ interface LineEntryRow {
   readonly charged_currency: string | null;
   readonly cost: string | null;
   readonly units: string | null;
+  readonly unit_count: number;
+  readonly shredded_at_ms: number | null;
   readonly error_code: string | null;
   readonly error_message: string | null;
   readonly review_reason: string | null;
@@ -60,7 +62,7 @@ const selectRequest = statementOf<[number], RequestRow>(
   'SELECT source, order_id, metadata, version, updated_at_ms FROM requests WHERE id = ?',
 );
 const selectEntries = statementOf<[number], LineEntryRow>(`
-  SELECT l.line_id, l.extra, (SELECT line_id FROM lines WHERE id = l.same_as) AS same_line_id, e.reference, e.operation, e.state, e.replaced, e.units_missing, e.variant, e.plan, e.iccid, e.quantity, e.resolved_by, e.order_number, e.currency, e.charged_currency, e.cost, e.units,
+  SELECT l.line_id, l.extra, (SELECT line_id FROM lines WHERE id = l.same_as) AS same_line_id, e.reference, e.operation, e.state, e.replaced, e.units_missing, e.variant, e.plan, e.iccid, e.quantity, e.resolved_by, e.order_number, e.currency, e.charged_currency, e.cost, e.units, e.unit_count, e.shredded_at_ms,
          e.error_code, e.error_message, e.review_reason
   FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = +? ORDER BY l.id, e.generation, e.part`);
 const inReview: readonly EntryState[] = ['needs_review', 'held'];
@@ -91,6 +93,7 @@ function entryOf(row: LineEntryRow, units: SealedUnits): ResultEntry {
     currency: row.charged_currency ?? row.currency,
     cost: row.cost,
     units: units.of(row),
+    ...(row.shredded_at_ms === null ? {} : { shredded: { units: row.unit_count, at: isoTime(row.shredded_at_ms) } }),
     error: errorOf(row),
   };
 }

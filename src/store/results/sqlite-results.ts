@@ -1,4 +1,5 @@
-import { hasCode } from '../../core/order-sync-error.ts';
+import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
+import type { ResultDocument } from '../../core/result/result-document.ts';
 import { inTransaction, longestText, statementOf, type Sqlite } from '../sqlite/database.ts';
 import { readResultDocument, type ResultParts } from './result-reader.ts';
 import type { DueDelivery, ResultSink, Results } from './results.ts';
@@ -11,6 +12,17 @@ const refuse = statementOf<{ requestId: number; sink: string; error: string; now
   `UPDATE deliveries SET last_error = :error, given_up_at_ms = :nowMs, acknowledged_at_ms = NULL, due_at_ms = ${never}
    WHERE request_id = :requestId AND sink = :sink`,
 );
+
+const hasShredded = statementOf<[number], number>(
+  'SELECT 1 FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = ? AND e.shredded_at_ms IS NOT NULL LIMIT 1',
+);
+
+const isShredded = ({ lines }: ResultDocument): boolean =>
+  lines.some(({ entries }) => entries.some(({ shredded }) => shredded !== undefined));
+
+function shreddedText({ source, order_id: orderId }: ResultDocument): string {
+  return `the codes of ${source}/${orderId} were shredded (retention.codes_days): its result is not written again without them`;
+}
 
 /** The new version of a request, and its source. */
 interface NewVersion {
@@ -115,9 +127,12 @@ export class SqliteResults implements Results {
   /** Null, and flagged, when its units cannot be opened: that must not stop the results of other orders. */
   #readableResult(requestId: number, sink: string, nowMs: number): ReturnType<typeof readResultDocument> | null {
     try {
-      return readResultDocument(this.#database, requestId, this.#parts);
+      const result = readResultDocument(this.#database, requestId, this.#parts);
+      // The shop would replace the codes that it has by none.
+      if (isShredded(result.document)) throw new OrderSyncError('REFUSED', shreddedText(result.document));
+      return result;
     } catch (error) {
-      if (!hasCode(error, 'SEALED_UNREADABLE')) throw error;
+      if (!hasCode(error, 'SEALED_UNREADABLE') && !hasCode(error, 'REFUSED')) throw error;
       inTransaction(this.#database, () => refuse(this.#database).run({ requestId, sink, error: error.message, nowMs }));
       return null;
     }
@@ -178,8 +193,17 @@ export class SqliteResults implements Results {
         )
         .pluck()
         .all({ source: filter.source ?? null, orderId: filter.orderId ?? null });
-      for (const id of ids) this.repeat(id, nowMs);
-      return ids.length;
+      const shredded = new Set(ids.filter((id) => hasShredded(this.#database).get(id) !== undefined));
+      const [first] = ids;
+      if (first !== undefined && shredded.size === ids.length && filter.orderId !== undefined) {
+        const { document } = readResultDocument(this.#database, first, this.#parts);
+        throw new OrderSyncError('REFUSED', shreddedText(document), {
+          hint: 'the results that were written before stay as they are',
+        });
+      }
+      const repeated = ids.filter((id) => !shredded.has(id));
+      for (const id of repeated) this.repeat(id, nowMs);
+      return repeated.length;
     });
   }
 }

@@ -38,6 +38,7 @@ export interface EntryRow extends ReferencedPurchase {
   /** See `SealedUnits`. */
   readonly units: string | null;
   readonly unit_count: number;
+  readonly shredded_at_ms: number | null;
   readonly outcome_row: string | null;
   readonly error_code: string | null;
   readonly error_message: string | null;

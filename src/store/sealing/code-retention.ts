@@ -1,0 +1,103 @@
+import { endingOf } from '../../core/order/search-words.ts';
+import type { AuditTable } from '../operator/audit.ts';
+import { inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
+import type { SealedUnits } from './sealed-units.ts';
+
+/** Shredding of codes that were kept for long enough. References, money, attempts and the audit log stay. */
+export interface CodeRetention {
+  /**
+   * Shreds the units of the next settled entries whose orders were delivered everywhere before a time, in one transaction.
+   * An order of which a line is still open, or a delivery is due, keeps all its codes.
+   */
+  shredNext(request: ShredRequest): Promise<ShredProgress>;
+}
+
+export interface ShredRequest {
+  /** Only what was settled and delivered before this. */
+  readonly beforeMs: number;
+  readonly nowMs: number;
+  /** For the audit log. */
+  readonly reason: string;
+  /** Where the step before ended; null for the first one. */
+  readonly after: ShredCursor | null;
+  /** How many entries are looked at, at most. */
+  readonly limit: number;
+}
+
+export interface ShredCursor {
+  readonly settledAtMs: number;
+  readonly id: number;
+}
+
+export interface ShredProgress {
+  /** How many entries lost their codes. */
+  readonly shredded: number;
+  /** Where the next step begins; null at the end. */
+  readonly next: ShredCursor | null;
+}
+
+interface OldRow extends ShredCursor {
+  readonly reference: string;
+  readonly units: string;
+  readonly unitCount: number;
+  readonly requestId: number;
+  readonly subject: string;
+}
+
+const selectOld = statementOf<ShredCursor & { beforeMs: number; limit: number }, OldRow>(
+  `SELECT e.id, e.settled_at_ms AS settledAtMs, e.reference, e.units, e.unit_count AS unitCount, l.request_id AS requestId,
+     r.source || '/' || r.order_id AS subject
+   FROM entries e JOIN lines l ON l.id = e.line_id JOIN requests r ON r.id = l.request_id
+   WHERE e.units IS NOT NULL AND e.settled_at_ms IS NOT NULL AND e.settled_at_ms < :beforeMs
+     AND (e.settled_at_ms, e.id) > (:settledAtMs, :id)
+   ORDER BY e.settled_at_ms, e.id LIMIT :limit`,
+);
+/** Something is open, or was delivered too lately: a later result must still have the codes. */
+const isNeeded = statementOf<{ requestId: number; beforeMs: number }, number>(
+  `SELECT 1 WHERE EXISTS (
+     SELECT 1 FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = :requestId
+       AND (e.state NOT IN ('fulfilled', 'refunded', 'rejected', 'expired', 'cancelled')
+         OR (e.units_missing > 0 AND e.acknowledged_at_ms IS NULL)))
+   OR NOT EXISTS (SELECT 1 FROM deliveries WHERE request_id = :requestId)
+   OR EXISTS (SELECT 1 FROM deliveries WHERE request_id = :requestId
+       AND (done_version < due_version OR done_at_ms IS NULL OR done_at_ms >= :beforeMs))`,
+);
+const shred = statementOf<{ id: number; nowMs: number }, never>(
+  'UPDATE entries SET units = NULL, sealed_by = NULL, units_missing = 0, shredded_at_ms = :nowMs WHERE id = :id AND units IS NOT NULL',
+);
+const forgetEnding = statementOf<[string, number], never>('DELETE FROM unit_endings WHERE ending = ? AND entry_id = ?');
+
+/** Replaces units by when they were shredded. The connection overwrites what it deletes. */
+export class SqliteCodeRetention implements CodeRetention {
+  readonly #database: Sqlite;
+  readonly #units: SealedUnits;
+  readonly #audit: AuditTable;
+
+  constructor(database: Sqlite, { units, audit }: { units: SealedUnits; audit: AuditTable }) {
+    this.#database = database;
+    this.#units = units;
+    this.#audit = audit;
+  }
+
+  async shredNext({ beforeMs, nowMs, reason, after, limit }: ShredRequest): Promise<ShredProgress> {
+    return inTransaction(this.#database, () => {
+      const from = after ?? { settledAtMs: -1, id: 0 };
+      const rows = selectOld(this.#database).all({ ...from, beforeMs, limit });
+      const old = rows.filter(({ requestId }) => isNeeded(this.#database).get({ requestId, beforeMs }) === undefined);
+      for (const row of old) this.#shred(row, { nowMs, reason });
+      const last = rows.at(-1);
+      const next = last === undefined || rows.length < limit ? null : { settledAtMs: last.settledAtMs, id: last.id };
+      return { shredded: old.length, next };
+    });
+  }
+
+  #shred(row: OldRow, { nowMs, reason }: { nowMs: number; reason: string }): void {
+    for (const unit of this.#units.known(row)) {
+      const ending = endingOf(unit);
+      if (ending !== null) forgetEnding(this.#database).run(ending, row.id);
+    }
+    shred(this.#database).run({ id: row.id, nowMs });
+    const detail = { reference: row.reference, units: row.unitCount };
+    this.#audit.record({ actor: 'worker', reason, nowMs, action: 'shred_codes', subject: row.subject, detail });
+  }
+}

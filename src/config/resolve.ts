@@ -78,7 +78,7 @@ export function toConfig(document: ResolvedDocument, secrets: Secrets): Config {
   const { webhook } = intake;
   const { columns, currency = null, sku_map: skuMap = null, ...folder } = intake.folder;
   const { base_url, keys, wire, ...upstream } = wholesale;
-  const baseUrl = base_url.replace(/\/+$/, '');
+  const baseUrl = base_url.replace(/(?<!\/)\/+$/, '');
   return {
     ...camelKeys(others),
     databasePath: join(document.data_dir, 'order-sync.db'),

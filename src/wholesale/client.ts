@@ -100,12 +100,12 @@ function hasJsonHead({ http, headers }: CallEnd): boolean {
 function parseBase(baseUrl: string): { origin: string; basePath: string } {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null;
   if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '' || url.username !== '') {
-    const shown = url?.origin ?? baseUrl.replace(/\/\/.*@/, '//');
+    const shown = url?.origin ?? baseUrl.replace(/^([^/]*)\/\/.*@/, '$1//');
     throw new OrderSyncError('CONFIG_INVALID', `The base address "${shown}" is not usable`, {
       hint: 'It must be an http(s) address without user, query and fragment, such as https://api.example.com/v1.',
     });
   }
-  return { origin: url.origin, basePath: url.pathname.replace(/\/+$/, '') };
+  return { origin: url.origin, basePath: url.pathname.replace(/(?<!\/)\/+$/, '') };
 }
 
 /**

@@ -16,7 +16,7 @@ export function wordsOf(text: string): readonly string[] {
     .normalize('NFC')
     .toLowerCase()
     .split(/[^\p{L}\p{M}\p{N}@._+-]+/u)
-    .map((word) => word.replaceAll(/^[@._+-]+|[@._+-]+$/g, '').slice(0, longestWord))
+    .map((word) => word.replaceAll(/^[@._+-]+|(?<![@._+-])[@._+-]+$/g, '').slice(0, longestWord))
     .filter((word) => word !== '');
 }
 

@@ -81,8 +81,12 @@ function rejectSwallowedRows(cells: readonly string[], header: CsvHeader, delimi
 }
 
 const separators = [',', ';', '\t'] as const;
-/** A line that has more in it than separators, spaces and empty quotes. */
-const filledLine = /[^\s,;"][^\n\r]*(?=[\n\r])/;
+
+/** Whether a line that has more in it than separators, spaces and empty quotes has ended. */
+function hasFilledLine(text: string): boolean {
+  const start = text.search(/[^\s,;"]/);
+  return start >= 0 && /[\n\r]/.test(text.slice(start));
+}
 
 /**
  * Finds the separator: a spreadsheet's first line `sep=;` names it, else it is the one that splits the header into most known
@@ -96,7 +100,7 @@ async function readDialect(
   const iterator = pieces[Symbol.asyncIterator]();
   let begin: Buffer = Buffer.alloc(0);
   let text = '';
-  while (begin.length < limits.rowBytes && (begin.length < 8 || !filledLine.test(text))) {
+  while (begin.length < limits.rowBytes && (begin.length < 8 || !hasFilledLine(text))) {
     const next = await iterator.next();
     if (next.done === true) break;
     begin = Buffer.concat([begin, next.value]);

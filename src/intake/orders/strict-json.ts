@@ -222,10 +222,11 @@ class Reader {
 function losesDigits(literal: string, value: number): boolean {
   if (!Number.isFinite(value)) return true;
   if (Number.isInteger(value) && Math.abs(value) > Number.MAX_SAFE_INTEGER) return true;
-  const digits = literal
-    .replace(/[eE].*$/, '')
-    .replace(/[^0-9]/g, '')
-    .replace(/^0+/, '');
+  const [mantissa = ''] = literal.split(/[eE]/, 1);
+  const digits = mantissa.replace(/[^0-9]/g, '').replace(/^0+/, '');
   if (value === 0) return digits !== '';
-  return digits.replace(/0+$/, '').length > 17;
+  // By hand: the time of /0+$/ grows with the square of the length.
+  let significant = digits.length;
+  while (significant > 17 && digits[significant - 1] === '0') significant -= 1;
+  return significant > 17;
 }

@@ -31,7 +31,7 @@ export function bearerToken(authorization: string | undefined): string | undefin
 
 /** One spelling for each IP address: IPv6 compressed and in small letters, IPv4 also when it is mapped into IPv6. */
 export function canonicalAddress(address: string): string {
-  const bare = address.replace(/^\[|\]$/g, '').replace(/%.*$/, '');
+  const [bare = ''] = address.replace(/^\[|\]$/g, '').split('%', 1);
   if (isIPv4(bare) || !isIPv6(bare)) return bare;
   const compressed = new URL(`http://[${bare}]`).hostname.slice(1, -1);
   const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(compressed);

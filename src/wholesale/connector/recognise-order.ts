@@ -28,7 +28,7 @@ function saysSomething(value: ExactJson | undefined): boolean {
   if (value === undefined || value === null || value === false) return false;
   if (isJsonList(value)) return value.length > 0;
   if (isJsonObject(value)) return Object.keys(value).length > 0;
-  return value === true || !/^\s*(0+|ok|none|null|false|success)?\s*$/i.test(value);
+  return value === true || !/^(0*|ok|none|null|false|success)$/i.test(value.trim());
 }
 
 function objectsIn(body: ExactJson, wire: AnswerWire): readonly ExactJsonObject[] {

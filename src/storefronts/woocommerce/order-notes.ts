@@ -26,7 +26,7 @@ export function privateNote(statement: OrderStatement): OrderNote | null {
   const lines = told.slice(0, mostLinesInNote).map(toldLine);
   if (told.length > lines.length) lines.push(`and ${told.length - lines.length} more lines.`);
   const head = `order-sync${statement.isSandbox ? ' (sandbox: nothing of this is real)' : ''}:`;
-  const ending = `All of it: order-sync orders show ${escaped(source)} ${escaped(orderId)} ${marker}`;
+  const ending = `All of it: order-sync orders show ${orderId} --source ${escaped(source)} ${marker}`;
   return { marker, text: [head, ...lines, ending].join('\n'), isForCustomer: false };
 }
 

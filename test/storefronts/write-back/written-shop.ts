@@ -2,6 +2,7 @@ import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import type { Settlement } from '../../../src/core/decision/settlement.ts';
 import type { Entry } from '../../../src/store/submission/submission.ts';
+import type { Clock } from '../../../src/core/clock.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { WriteBack } from '../../../src/results/delivery-loop.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -11,7 +12,7 @@ import { type ShopHandler, StorefrontIntake } from '../../../src/storefronts/sto
 import { ShopWriteBack, writeBackName } from '../../../src/storefronts/write-back/shop-write-back.ts';
 import type { ShopifyWriteBack } from '../../../src/storefronts/shopify/settings.ts';
 import type { WooCommerceWriteBack } from '../../../src/storefronts/woocommerce/settings.ts';
-import { answer, close, fulfilled, nothing, Outbox } from '../../support/outbox.ts';
+import { answer, close, emptyBalance, fulfilled, Outbox } from '../../support/outbox.ts';
 import { wrappedStore } from '../../support/wrapped-store.ts';
 import { numbersAsText } from '../read-back/running-read-back.ts';
 import { shopifyApp, type StubShop, woo } from '../read-back/stub-shop.ts';
@@ -56,6 +57,8 @@ export class WrittenShop {
   readonly #outbox: Outbox;
   readonly #clock = new SystemClock();
   readonly #logger;
+  /** What waits is due an hour after its round, and each round is two hours after the last one. */
+  #roundMs = 0;
   #run: { readonly writeBack: WriteBack; killed: boolean } | null = null;
   #onLine: () => void = () => undefined;
 
@@ -104,20 +107,23 @@ export class WrittenShop {
     return [taken.taken.accepted, taken.taken.takenBack, taken.taken.flagged];
   }
 
-  /** Buys what is due. `endOf` says what becomes of an entry; null leaves it as it is. */
+  /** Buys what is due. `endOf` says what becomes of an entry; null lets it wait until the next call. */
   async buy(endOf: (lineId: string) => End | null = () => 'fulfilled'): Promise<void> {
     const { submission, read } = this.store;
     const orders = read.listOrders({ limit: 1000 }).map(({ source, orderId }) => read.showOrder(source, orderId));
     const lines = new Map(
       orders.flatMap((order) => (order?.entries ?? []).map((entry) => [entry.reference, entry.lineId])),
     );
+    this.#roundMs += 7_200_000;
     for (;;) {
       const nowMs = Date.now();
-      const attempt = await submission.openAttempt(this.#outbox.claim({ nowMs }));
+      const attempt = await submission.openAttempt(this.#outbox.claim({ nowMs: nowMs + this.#roundMs }));
       if (attempt === null) return;
       const { entry } = attempt;
       const end = endOf(lines.get(entry.reference) ?? '');
-      await submission.closeAttempt(close(attempt, settlementOf(entry, end), { nowMs }));
+      await submission.closeAttempt(
+        close(attempt, settlementOf(entry, end, nowMs + this.#roundMs + 3_600_000), { nowMs }),
+      );
     }
   }
 
@@ -130,8 +136,19 @@ export class WrittenShop {
         (...values) =>
           run.killed ? forever : step(...values),
     );
-    const connections = new ShopConnections({ clock: this.#clock, version: '0.0.0' });
-    const deps = { connections, clock: this.#clock, logger: this.#logger, retryTimeScale: 0.00001 };
+    const system = this.#clock;
+    const clock: Clock = {
+      wallMs: () => system.wallMs(),
+      // Asked before each call: a process that was killed makes none.
+      monoMs: () => {
+        if (run.killed) throw new Error('the worker was killed');
+        return system.monoMs();
+      },
+      bootId: system.bootId,
+      sleep: (ms, signal) => system.sleep(ms, signal),
+    };
+    const connections = new ShopConnections({ clock, version: '0.0.0' });
+    const deps = { connections, clock, logger: this.#logger, retryTimeScale: 0.00001 };
     const sink = new ShopWriteBack(writeBackName(this.shop), { ...deps, shop: () => this.shop });
     const writeBack = new WriteBack({ store, clock: this.#clock, logger: this.#logger, maxIdleDelayMs: 20 }, [sink]);
     this.#run = Object.assign(run, { writeBack });
@@ -143,21 +160,28 @@ export class WrittenShop {
     if (this.#run === null) await this.start();
     this.#run?.writeBack.notify();
     const isDue = async () => (await this.store.results.nextDeliveryAt(writeBackName(this.shop))) !== null;
-    while (await isDue()) await this.#nextLine();
+    while (await isDue()) {
+      if (this.#run?.killed === true) await this.restart();
+      await this.#nextLine();
+    }
   }
 
-  /** Ends the run as `kill -9` does: nothing more of it reaches the disk. The next one starts from what is there. */
-  async kill(): Promise<void> {
-    const run = this.#run;
+  /** Ends the run as `kill -9` does, at once: nothing more of it reaches the shop or the disk. */
+  kill(): void {
+    if (this.#run !== null) this.#run.killed = true;
+  }
+
+  /** Starts the next run after a kill, from what is on disk. */
+  async restart(): Promise<void> {
     this.#run = null;
-    if (run !== null) run.killed = true;
     await this.#outbox.reopen();
+    await this.start();
   }
 
   async stop(): Promise<void> {
     const run = this.#run;
     this.#run = null;
-    await run?.writeBack.stop();
+    if (run?.killed === false) await run.writeBack.stop();
   }
 
   logged(text: string): readonly Record<string, unknown>[] {
@@ -181,8 +205,8 @@ export class WrittenShop {
 
 const forever = new Promise<never>(() => undefined);
 
-function settlementOf(entry: Entry, end: End | null): Settlement {
-  if (end === null) return { ...nothing, state: 'placed', nextStep: 'lookup', dueAtMs: 9e15 };
+function settlementOf(entry: Entry, end: End | null, laterMs: number): Settlement {
+  if (end === null) return { ...emptyBalance, dueAtMs: laterMs };
   if (end === 'fulfilled') {
     const units =
       entry.operation === 'gift_card_order'

@@ -1,0 +1,111 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { runCommandLine } from '../../../src/cli/program.ts';
+import { SystemClock } from '../../../src/ops/system-clock.ts';
+import { Installation, order as fileOrder, projectRoot } from '../../support/worker-process.ts';
+import { minutesAgo, oneCard } from '../read-back/running-read-back.ts';
+import { deliver, installationFor } from '../read-back/shop-worker.ts';
+import { woo } from '../read-back/stub-shop.ts';
+import { WritableWooCommerce } from './writable-woocommerce.ts';
+
+/** A YAML block of the walk-through in the documentation, the first one that has this text. */
+function documented(text: string): string {
+  const page = readFileSync(join(projectRoot, 'docs/storefronts.md'), 'utf8');
+  const part = page.slice(page.indexOf('### Ten minutes'));
+  const block = [...part.matchAll(/```yaml\n([\s\S]*?)```/g)]
+    .map(([, yaml = '']) => yaml)
+    .find((yaml) => yaml.includes(text));
+  if (block === undefined) throw new Error(`the walk-through has no block with ${text}`);
+  return block.replaceAll(/^ {3}/gm, '');
+}
+
+const isWritten = (line: { msg: string }): boolean => line.msg === 'wrote the result into the order of the shop';
+
+it('brings a new user from a shop to the first code in an order, as the walk-through says', async () => {
+  const stub = await new WritableWooCommerce().open();
+  const installation = await Installation.open();
+  onTestFinished(() => installation.close());
+  const { folder, sandbox } = installation;
+  writeFileSync(join(folder, 'my-skus.yaml'), documented('gift_card_order'));
+  const config = documented('write_back')
+    .replace('http://127.0.0.1:8090', sandbox.url)
+    .replace('https://shop.example.com', stub.url)
+    .replace('ck_of_your_shop', woo.key)
+    .replace('cs_of_your_shop', woo.secret)
+    .replace('127.0.0.1:8080', '127.0.0.1:0')
+    .replaceAll('./', `${folder}/`);
+  const configFile = join(folder, 'my-shop.yaml');
+  // Other tests run on this machine, so the ports are free ones.
+  writeFileSync(configFile, `${config}admin: { listen: "127.0.0.1:0" }\n`);
+  const run = async (...argv: string[]): Promise<string> => {
+    let output = '';
+    const write = { write: (text: string) => (output += text) };
+    const code = await runCommandLine([...argv, '--config', configFile], {
+      stdout: write,
+      stderr: write,
+      clock: new SystemClock(),
+    });
+    expect([argv[0], code, code === 0 ? '' : output]).toEqual([argv[0], 0, '']);
+    return output;
+  };
+  await run('check-config');
+  const worker = installation.start([], configFile);
+  await worker.started();
+  const order = stub.put({ id: '7', modifiedMs: Date.now(), body: oneCard('71') });
+  await run('reconcile');
+  await worker.line(isWritten);
+  const [mail] = stub.mails;
+  const [, code = ''] = /Code: <code>([^<]+)<\/code>/.exec(mail?.text ?? '') ?? [];
+  expect(code).not.toBe('');
+  expect([order.body['status'], stub.mails.map(({ kind }) => kind)]).toEqual(['completed', ['note', 'completed']]);
+  expect(await run('orders', 'show', '7', '--source', 'main')).toContain('woocommerce:main');
+  expect(JSON.stringify(worker.log)).not.toContain(code);
+  expect(await worker.end('SIGTERM')).toBe(0);
+});
+
+it('is added by a reload, delays no purchase while the shop is silent, and writes each result once after kills', async () => {
+  const stub = await new WritableWooCommerce().open();
+  const installation = await installationFor(stub, { timeouts: { connect_ms: 1000, total_ms: 1500 } });
+  let worker = installation.start();
+  await worker.started();
+  installation.configure((config) => {
+    config.intake.webhook.woocommerce[0].write_back = { deliver_codes: 'note' };
+  });
+  expect(await worker.reload()).toMatchObject({ need_restart: [] });
+  const order = stub.put({ id: '7', modifiedMs: minutesAgo(10), body: oneCard('71') });
+  // The shop answers no write, and processes the notes all the same; the worker is killed at the first two of them.
+  let kills = 0;
+  let silent = Promise.withResolvers<void>();
+  stub.answers.faultOf = ({ method }) => {
+    if (method !== 'POST' || kills >= 2) return { kind: 'none' };
+    kills += 1;
+    silent.resolve();
+    return { kind: 'late', ms: 300 };
+  };
+  await deliver(worker, stub.shown(order));
+  for (let kill = 1; kill <= 2; kill += 1) {
+    await silent.promise;
+    silent = Promise.withResolvers();
+    if (kill === 1) {
+      installation.drop('others.ndjson', `${fileOrder(1)}\n`);
+      await worker.line(
+        (line) => line['source'] === 'shop' && line['sink'] === 'folder' && line['state'] === 'completed',
+      );
+    }
+    await worker.end('SIGKILL');
+    worker = installation.start();
+    await worker.started();
+  }
+  await worker.line((line) => line['sink'] === 'woocommerce:main' && line.msg === 'result delivered');
+  await stub.answers.settled();
+  expect(order.body['status']).toBe('completed');
+  const markers = stub.notesOf('7').map(({ note }) => /\[order-sync:\w+\]/.exec(note)?.[0]);
+  expect([markers.length, new Set(markers).size, stub.mails.map(({ kind }) => kind)]).toEqual([
+    2,
+    2,
+    ['note', 'completed'],
+  ]);
+  expect([installation.sandbox.ledger().orders.length, stub.addedLines]).toEqual([2, []]);
+  expect(await worker.end('SIGTERM')).toBe(0);
+});

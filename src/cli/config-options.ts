@@ -22,8 +22,8 @@ export function addConfigOptions(command: Command, file?: string): Command {
 }
 
 /** Adds `--json` and the options of the configuration: those of a command that prints an answer. */
-export function addAnswerOptions(command: Command): Command {
-  return addConfigOptions(command.option('--json', 'print JSON'));
+export function addAnswerOptions(command: Command, file?: string): Command {
+  return addConfigOptions(command.option('--json', 'print JSON'), file);
 }
 
 export function configFrom(options: ConfigOptions): LoadedConfig {

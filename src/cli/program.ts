@@ -68,6 +68,8 @@ export async function buildProgram(context: CliContext, called?: string, json = 
     .version(programVersion, '-V, --version', 'print the version')
     .helpCommand('help [command]', 'show how a command is used')
     .exitOverride()
+    // `sandbox` has options and commands: what follows the name of a command is that command's.
+    .enablePositionalOptions()
     .showHelpAfterError(json ? false : '(see `order-sync --help`)')
     .configureOutput({
       writeOut: (text) => context.stdout.write(text),

@@ -94,6 +94,15 @@ const messagesSchema = z.strictObject({
     .default('The state of the eSIM could not be checked at this moment. Try again in about a minute.'),
 });
 
+const requestLogSchema = z.strictObject({
+  /** How many of the latest calls are kept, without their bodies; the limits are restored from them. */
+  calls: z.int().min(1_000).max(10_000_000).default(200_000),
+  /** Of how many of these the bodies are kept, too. 0: of none. */
+  bodies: z.int().min(0).max(10_000).default(1_000),
+  /** A body is cut after so many characters. */
+  body_chars: z.int().min(0).max(65_536).default(4_096),
+});
+
 /** The settings of the sandbox, all with defaults. `docs/sandbox.md` lists them. */
 export const sandboxConfigSchema = z.strictObject({
   accounts: z
@@ -132,8 +141,7 @@ export const sandboxConfigSchema = z.strictObject({
   durability: z.enum(['full', 'relaxed']).default('full'),
   /** Products in a page; 0 lists all of them, unless the caller asks for pages. */
   products_per_page: z.int().min(0).max(1_000).default(0),
-  /** How many rows of the request log are kept. */
-  request_log: z.int().min(1_000).max(10_000_000).default(200_000),
+  request_log: requestLogSchema.prefault({}),
   /** The bearer token of the routes below /__sandbox/. Absent: they answer only on loopback. */
   admin_token: z.string().min(8).optional(),
   /** The file for one-time codes. Absent: next to the database, with the ending `.outbox.jsonl`. */
@@ -145,4 +153,5 @@ export type SandboxConfig = z.input<typeof sandboxConfigSchema>;
 /** The settings with their defaults. */
 export type SandboxSettings = z.output<typeof sandboxConfigSchema>;
 export type AccountSettings = SandboxSettings['accounts'][number];
+export type RequestLogSettings = SandboxSettings['request_log'];
 export type LimitSettings = SandboxSettings['limits'];

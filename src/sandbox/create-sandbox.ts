@@ -1,4 +1,6 @@
 import { once } from 'node:events';
+import { rmSync, writeFileSync } from 'node:fs';
+import type { Server } from 'node:http';
 import { resolve } from 'node:path';
 import { Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
@@ -37,6 +39,8 @@ export type SandboxOptions = {
   seed?: number;
   /** Empties the database first. */
   reset?: boolean;
+  /** A file that has the base address while the sandbox runs, for programs that cannot know its port. */
+  addressFile?: string;
   log?: (line: LogLine) => void;
   /** Where time comes from. Default: steady wall time. */
   time?: TimeSource;
@@ -62,16 +66,22 @@ type Parts = Awaited<ReturnType<typeof createParts>>;
 export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
   const settings = parseConfig(options.config ?? {});
   const database = openDatabase(options.database, settings.durability);
+  let server: Server | undefined;
   try {
     const parts = await createParts(options, settings, database);
     const { committer, openCalls, operator, log } = parts;
-    const server = createHttpServer(createApp(parts), openCalls);
-    const url = await listen(server, options.listen ?? '127.0.0.1:0');
+    const listening = createHttpServer(createApp(parts), openCalls);
+    server = listening;
+    const url = await listen(listening, options.listen ?? '127.0.0.1:0');
+    const { addressFile } = options;
+    // Before the log says that it listens: who waits for that line may read the file.
+    if (addressFile !== undefined) writeFileSync(addressFile, `${url}\n`, { mode: 0o600 });
     log({ level: 'info', msg: 'sandbox listening', url, database: options.database });
     const close = async (): Promise<void> => {
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
+      if (addressFile !== undefined) rmSync(addressFile, { force: true });
+      const closed = once(listening, 'close');
+      listening.close();
+      listening.closeAllConnections();
       await Promise.all([closed, openCalls.end()]);
       committer.flush();
       database.close();
@@ -85,6 +95,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
       close: () => (closing ??= close()),
     };
   } catch (error) {
+    server?.close();
     database.close();
     throw error;
   }
@@ -102,7 +113,8 @@ async function createParts(options: SandboxOptions, settings: SandboxSettings, d
   const offset = database.prepare<[], string>("SELECT value FROM meta WHERE name = 'clock_offset_ms'").pluck().get();
   const clock = new SandboxClock(options.time ?? steadyTime, Number(offset ?? 0));
   const state = sandboxState(database, settings, readCatalogue(catalogueFile), seed);
-  const requestLog = new RequestLog(database, settings.request_log);
+  const configuredKeys = settings.accounts.flatMap(({ keys }) => keys.map(({ value }) => value));
+  const requestLog = new RequestLog(database, settings.request_log, configuredKeys);
   const faults = new FaultSelection(seed, settings.faults);
   const committer = new Committer(database);
   const operator = new Operator({ state, requestLog, clock, faults, catalogueFile, settings });

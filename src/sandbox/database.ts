@@ -1,18 +1,17 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Sqlite from 'better-sqlite3';
-import { schema, schemaVersion } from './schema.ts';
+import { applicationId, schema, schemaVersion } from './schema.ts';
 
 export type Database = Sqlite.Database;
 
-/** Another connection has the database open: mostly a second sandbox. */
-export class DatabaseInUseError extends Error {
-  readonly code = 'SANDBOX_DATABASE_IN_USE';
+/** Why a database cannot be opened. IN_USE: another connection has it open, mostly a second sandbox. */
+export class SandboxDatabaseError extends Error {
+  readonly code: 'SANDBOX_DATABASE_IN_USE' | 'SANDBOX_DATABASE_UNKNOWN';
 
-  constructor(path: string, cause: unknown) {
-    super(`${path} is in use by another program: stop that one (a sandbox?), or give this one another database`, {
-      cause,
-    });
+  constructor(code: SandboxDatabaseError['code'], message: string, cause?: unknown) {
+    super(message, { cause });
+    this.code = code;
   }
 }
 
@@ -21,7 +20,7 @@ export class DatabaseInUseError extends Error {
  * or write it: two sandboxes on one database would each count only their own calls, and sell above the limits.
  * It sets synchronous=FULL and reads it back: better-sqlite3 uses NORMAL in WAL mode, with which a power cut can lose an
  * acknowledged order.
- * @throws DatabaseInUseError when another connection has the database open; Error when its tables are of another version
+ * @throws SandboxDatabaseError
  */
 export function openDatabase(path: string, durability: 'full' | 'relaxed'): Database {
   if (path !== ':memory:') {
@@ -46,31 +45,38 @@ export function openDatabase(path: string, durability: 'full' | 'relaxed'): Data
   } catch (error) {
     database.close();
     if (error instanceof Sqlite.SqliteError && error.code.startsWith('SQLITE_BUSY')) {
-      throw new DatabaseInUseError(path, error);
+      const message = `${path} is in use by another program: stop that one (a sandbox?), or give this one another database`;
+      throw new SandboxDatabaseError('SANDBOX_DATABASE_IN_USE', message, error);
     }
     throw error;
   }
   return database;
 }
 
+/** Makes the tables in an empty file. Any other file must be one of ours: a reset would empty also the outbox of a worker. */
 function prepareTables(database: Database, path: string): void {
-  const version = database.pragma('user_version', { simple: true });
-  if (version === schemaVersion) return;
-  if (version !== 0) {
-    throw new Error(
-      `${path} holds version ${String(version)} of the sandbox's tables, but this program knows ${schemaVersion}: start with an empty database`,
-    );
+  const numberOf = (pragma: string): unknown => database.pragma(pragma, { simple: true });
+  const [id, version] = [numberOf('application_id'), numberOf('user_version')];
+  if (id === applicationId && version === schemaVersion) return;
+  if (tablesOf(database).length > 0 || version !== 0) {
+    const found = id === applicationId ? `version ${String(version)} of the tables` : 'the tables of another program';
+    const message = `${path} holds ${found}, not version ${schemaVersion} of the sandbox's: name another file, or delete it if an earlier sandbox made it`;
+    throw new SandboxDatabaseError('SANDBOX_DATABASE_UNKNOWN', message);
   }
   database.transaction(() => {
     database.exec(schema);
+    database.pragma(`application_id = ${applicationId}`);
     database.pragma(`user_version = ${schemaVersion}`);
   })();
 }
 
 /** Empties every table and restarts the row numbers, so a run after a reset repeats the first one. In a transaction. */
 export function emptyDatabase(database: Database): void {
-  const tables = database.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all();
   // Until the commit, rows may refer to accounts and keys that are deleted already.
   database.pragma('defer_foreign_keys = ON');
-  for (const table of tables) database.exec(`DELETE FROM ${table}`);
+  for (const table of tablesOf(database)) database.exec(`DELETE FROM ${table}`);
+}
+
+function tablesOf(database: Database): string[] {
+  return database.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all();
 }

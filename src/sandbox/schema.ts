@@ -1,5 +1,7 @@
 /** The tables of the sandbox. Amounts are minor units, times are milliseconds since the epoch. */
-export const schemaVersion = 1;
+export const schemaVersion = 2;
+/** "sand" in ASCII: tells a database of the sandbox from those of other programs. */
+export const applicationId = 0x73616e64;
 
 export const schema = `
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -85,6 +87,12 @@ CREATE TABLE calls (
   code TEXT, reference TEXT, order_number TEXT, fault TEXT
 ) STRICT;
 CREATE INDEX calls_of_key ON calls (key, arrived_at);
+
+-- What the latest of these calls sent and were answered: cut to a limit, with keys masked.
+CREATE TABLE exchanges (
+  call INTEGER PRIMARY KEY, method TEXT NOT NULL, path TEXT NOT NULL, address TEXT NOT NULL,
+  request TEXT NOT NULL, response TEXT NOT NULL
+) STRICT;
 
 CREATE TABLE one_time_codes (
   id INTEGER PRIMARY KEY, account TEXT NOT NULL, purpose TEXT NOT NULL, fingerprint TEXT NOT NULL,

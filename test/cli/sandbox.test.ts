@@ -1,31 +1,12 @@
-import { spawn } from 'node:child_process';
-import { join } from 'node:path';
 import { parse } from 'yaml';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { installation, projectRoot, runProgram, sandboxConfig, type Installation } from './installation.ts';
-
-/** Starts the sandbox in a process of its own, and waits until it says where it listens. */
-async function serve(place: Installation, ...more: string[]) {
-  const argv = [join(projectRoot, 'bin/order-sync.js'), 'sandbox', '--config', place.configFile, ...more];
-  const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'inherit'] });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  const ended = new Promise<number | null>((done) => child.on('exit', done));
-  let output = '';
-  const url = await new Promise<string>((done, fail) => {
-    child.stdout.on('data', (bytes: Buffer) => {
-      output += bytes.toString();
-      const line = output.split('\n').find((text) => text.includes('sandbox listening'));
-      if (line !== undefined) done(JSON.parse(line).url);
-    });
-    child.on('exit', () => fail(new Error(`the sandbox has ended: ${output}`)));
-  });
-  return { url, child, ended };
-}
+import { describe, expect, it } from 'vitest';
+import { installation, runProgram, sandboxConfig } from './installation.ts';
+import { serveSandbox } from './serve-sandbox.ts';
 
 describe('order-sync sandbox', () => {
   it('serves the API alone, and ends with 0 on SIGTERM and on SIGINT', async () => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      const { url, child, ended } = await serve(installation());
+      const { url, child, ended } = await serveSandbox(installation());
       const answer = await fetch(`${url}/products`, { headers: { authorization: 'Bearer sandbox-key-main' } });
       expect(answer.status).toBe(200);
       child.kill(signal);
@@ -38,7 +19,7 @@ describe('order-sync sandbox', () => {
     const headers = { authorization: 'Bearer sandbox-key-main', 'content-type': 'application/json' };
     const body = JSON.stringify({ reference: 'shop-1', variant: 'steam-usd-20', quantity: 1, currency: 'USD' });
     const during = async (flags: string[]): Promise<{ statuses: number[]; code: unknown }> => {
-      const { url, child, ended } = await serve(place, '--port', '0', ...flags);
+      const { url, child, ended } = await serveSandbox(place, '--port', '0', ...flags);
       const kept = await fetch(`${url}/orders/shop-1`, { headers });
       const bought = await fetch(`${url}/orders`, { method: 'POST', headers, body });
       const { codes }: { codes: { code: string }[] } = JSON.parse(await bought.text());
@@ -54,7 +35,7 @@ describe('order-sync sandbox', () => {
   });
 
   it('says what to do when its port is taken, and ends with 5', async () => {
-    const { url } = await serve(installation());
+    const { url } = await serveSandbox(installation());
     const other = installation();
     const listen = url.replace('http://', '');
     const { code, stderr } = await runProgram(['sandbox', '--config', other.configFile, '--listen', listen]);
@@ -64,7 +45,7 @@ describe('order-sync sandbox', () => {
 
   it('is refused with 5 while another process has its database, and what that one sold stays', async () => {
     const place = installation();
-    const { url, child, ended } = await serve(place);
+    const { url, child, ended } = await serveSandbox(place);
     const headers = { authorization: 'Bearer sandbox-key-main', 'content-type': 'application/json' };
     const body = JSON.stringify({ reference: 'shop-1', variant: 'steam-usd-20', quantity: 1, currency: 'USD' });
     expect((await fetch(`${url}/orders`, { method: 'POST', headers, body })).status).toBe(201);
@@ -76,7 +57,7 @@ describe('order-sync sandbox', () => {
     child.kill('SIGKILL');
     await ended;
     // The lock ends with the process that held it.
-    expect((await fetch(`${(await serve(place)).url}/orders/shop-1`, { headers })).status).toBe(200);
+    expect((await fetch(`${(await serveSandbox(place)).url}/orders/shop-1`, { headers })).status).toBe(200);
   });
 
   it('reports mistakes in its section by their places', async () => {

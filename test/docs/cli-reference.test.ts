@@ -19,8 +19,10 @@ function firstCells(heading: string): string[] {
 function commandsOf(command: Command, prefix = ''): { name: string; options: string[] }[] {
   return command.commands.flatMap((child) => {
     const name = `${prefix}${child.name()}`;
-    if (child.commands.length > 0) return commandsOf(child, `${name} `);
-    return [{ name, options: child.options.map((option) => option.long ?? '') }];
+    const own = { name, options: child.options.map((option) => option.long ?? '') };
+    if (child.commands.length === 0) return [own];
+    // A group with options is a command itself, as `sandbox` is.
+    return [...(own.options.length > 0 ? [own] : []), ...commandsOf(child, `${name} `)];
   });
 }
 

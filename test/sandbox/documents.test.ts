@@ -96,6 +96,6 @@ describe('the start of a sandbox', () => {
     await expect(startSandbox({}, { listen: 'nowhere' })).rejects.toThrow(/listen is host:port/);
     const database = join(temporaryFolder(), 'sandbox.db');
     new Sqlite(database).pragma('user_version = 99');
-    await expect(startSandbox({}, { database })).rejects.toThrow(/holds version 99/);
+    await expect(startSandbox({}, { database })).rejects.toThrow(/holds the tables of another program/);
   });
 });

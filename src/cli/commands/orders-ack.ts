@@ -1,10 +1,11 @@
-import { Argument, type Command, InvalidArgumentError } from 'commander';
+import { Argument, type Command } from 'commander';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { acknowledgedAtOnce, type Acknowledged } from '../../store/operator/operator.ts';
 import type { AttentionFilter } from '../../store/read/attention.ts';
 import { attentionTable } from '../attention-table.ts';
 import { addAnswerOptions, configFrom, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
+import { durationMs } from '../duration-option.ts';
 import { exitCodes } from '../errors.ts';
 import { jsonFields, plainLines, writeAnswer } from '../output.ts';
 import { cliActor, sendCommand } from '../worker-client.ts';
@@ -29,7 +30,7 @@ export function addAck(orders: Command, context: CliContext): void {
     .addArgument(new Argument('[id...]', 'references, or other ids of the attention list'))
     .option('--code <code>', 'instead of ids: every row with this code')
     .option('--source <source>', 'instead of ids: every row of this shop')
-    .option('--older-than <age>', 'instead of ids: every row older than this, for example 7d, 12h or 30min', age)
+    .option('--older-than <age>', 'instead of ids: every row older than this, for example 7d, 12h or 30min', durationMs)
     .option('--yes', 'without ids: do it, after it showed how many there are')
     .requiredOption('--reason <text>', 'why, for the audit log; at least 3 characters');
   addAnswerOptions(command).action(async (ids: string[], options: AckOptions) => {
@@ -105,15 +106,4 @@ async function send(which: Which, options: AckOptions, context: CliContext): Pro
   if (result.kind !== 'acknowledged') return { acknowledged: [], refused: [] };
   const { acknowledged, refused } = result;
   return { acknowledged, refused };
-}
-
-const unitsMs: Readonly<Record<string, number>> = { min: 60_000, h: 3_600_000, d: 86_400_000 };
-
-function age(text: string): number {
-  const [, amount, unit = ''] = /^(\d{1,6})(min|h|d)$/.exec(text) ?? [];
-  const unitMs = unitsMs[unit];
-  if (amount === undefined || unitMs === undefined) {
-    throw new InvalidArgumentError('It must be a whole number with min, h or d, for example 7d.');
-  }
-  return Number(amount) * unitMs;
 }

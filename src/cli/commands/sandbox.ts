@@ -3,6 +3,7 @@ import { listenForStop } from '../../ops/signals.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import { loggerFor, type CliContext } from '../context.ts';
 import { aborted } from '../run-worker.ts';
+import { addSandboxControl } from './sandbox-control.ts';
 import { readSandboxSection } from '../sandbox-section.ts';
 import { startSandbox } from '../start-sandbox.ts';
 
@@ -35,7 +36,9 @@ export function addSandbox(program: Command, context: CliContext): void {
         .conflicts('listen'),
     )
     .addOption(new Option('--seed <number>', 'the seed of delays, faults and delivered codes').argParser(wholeNumber))
-    .option('--reset', 'start anew: forget all orders, money and faults of its database');
+    .option('--reset', 'start anew: forget all orders, money and faults of its database')
+    .enablePositionalOptions();
+  addSandboxControl(command, context);
   addConfigOptions(command, 'config/sandbox.yaml').action(async (options: ConfigOptions & SandboxOptions) => {
     const { config } = configFrom(options);
     const section = readSandboxSection(config.sandbox, config.dataDir);

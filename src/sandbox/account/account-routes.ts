@@ -2,7 +2,7 @@ import { type Context, Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import { csrf } from 'hono/csrf';
-import { secureHeaders } from 'hono/secure-headers';
+import { pageHeaders } from '../http/page-headers.ts';
 import type { Web } from '../http/server.ts';
 import { accountPage, signInPage, styleSheet } from './account-pages.ts';
 import { AccountService, type AccountServiceParts, type Outcome } from './account-service.ts';
@@ -20,7 +20,7 @@ type Field = (name: string) => string;
 export function accountRoutes(parts: AccountServiceParts): Hono<Web> {
   const service = new AccountService(parts);
   const app = new Hono<Web>();
-  addProtection(app);
+  app.use('*', pageHeaders, csrf(), bodyLimit({ maxSize: 16_384 }));
   const session = (context: Context<Web>): Session | null => service.session(getCookie(context, cookieName));
   const show = (context: Context<Web>, { account, formToken }: Session, outcome: Outcome | null) =>
     context.html(accountPage(service.facts(account), formToken, outcome));
@@ -65,26 +65,6 @@ export function accountRoutes(parts: AccountServiceParts): Hono<Web> {
   onForm('/balances', (account, field) => service.addBalance(account, field('currency'), field('amount')));
   onForm('/shop', (account, field) => service.buy(account, field('variant'), field('currency')));
   return app;
-}
-
-function addProtection(app: Hono<Web>): void {
-  const contentSecurityPolicy = {
-    defaultSrc: ["'none'"],
-    styleSrc: ["'self'"],
-    formAction: ["'self'"],
-    frameAncestors: ["'none'"],
-    baseUri: ["'none'"],
-  };
-  app.use(
-    '*',
-    secureHeaders({ contentSecurityPolicy, referrerPolicy: 'same-origin', strictTransportSecurity: false }),
-    csrf(),
-    bodyLimit({ maxSize: 16_384 }),
-    async (context, next) => {
-      await next();
-      context.header('cache-control', 'no-store');
-    },
-  );
 }
 
 function addSignIn(app: Hono<Web>, service: AccountService): void {

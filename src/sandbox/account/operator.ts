@@ -7,6 +7,13 @@ import type { FaultSelection } from '../faults/fault-selection.ts';
 import { readLedger, type SandboxLedger } from './ledger.ts';
 import { stateOf } from '../orders/esims.ts';
 import { toMinor } from './money.ts';
+import {
+  listRequests,
+  type LoggedRequest,
+  type RequestFilter,
+  type RequestPage,
+  requestOf,
+} from '../limits/logged-requests.ts';
 import type { RequestLog } from '../limits/request-log.ts';
 import type { SandboxState } from '../orders/sandbox-state.ts';
 
@@ -69,6 +76,16 @@ export class Operator {
     return readLedger(state, requestLog, clock.now());
   }
 
+  /** The latest requests of the API, without keys. */
+  requests(filter: RequestFilter): RequestPage {
+    return listRequests(this.#parts.state.database, filter);
+  }
+
+  /** The request with this `Request-Id`. False: there is none, or it is not kept any more. */
+  request(id: string): LoggedRequest | false {
+    return requestOf(this.#parts.state.database, id);
+  }
+
   /** Empties the sandbox and returns to the accounts, settings and faults of its config. */
   reset(): void {
     const { state, requestLog, clock, faults, settings } = this.#parts;
@@ -89,6 +106,11 @@ export class Operator {
 
   get faults(): FaultSelection {
     return this.#parts.faults;
+  }
+
+  /** The time of the sandbox, in milliseconds since the epoch. */
+  now(): number {
+    return this.#parts.clock.now();
   }
 
   /** Moves the clock forward and returns the new time. Delayed orders are delivered, eSIMs expire, limits recover. */
@@ -133,6 +155,18 @@ export class Operator {
     if (event === 'install') state.esims.install(esim, clock.now());
     else if (event === 'expire') state.esims.expire(esim, clock.now());
     else state.esims.setUnchecked(esim, times);
+    return true;
+  }
+
+  /**
+   * Delivers a pending order now, or refunds it where its item is one whose delivery fails. False: there is no such
+   * order, or it is not pending.
+   */
+  deliverOrder(number: string): boolean {
+    const { state, clock } = this.#parts;
+    const order = state.orders.find(number);
+    if (order?.status !== 'pending') return false;
+    state.orders.settle(order, clock.now());
     return true;
   }
 

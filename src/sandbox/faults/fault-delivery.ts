@@ -12,8 +12,8 @@ export type Exchange = {
   perform(): Promise<Answer>;
   /** Counts the call now, then calls `onAdmitted`, and carries out the call after `delayMs`. */
   performLater(delayMs: number, onAdmitted: () => void): Promise<Answer>;
-  /** Logs the call with this status, without carrying it out. */
-  note(status: number): Promise<void>;
+  /** Logs the call with this answer, or with none, without carrying it out. Returns the answer as it is sent. */
+  note(answer?: Answer): Promise<Answer>;
   pause: (ms: number) => Promise<void>;
 };
 
@@ -28,19 +28,16 @@ type ReplacingFault = FaultNamed<'api_disabled' | 'rate_limited' | 'late_commit'
 export async function deliverFault({ fault, onlyWhenCommitted }: DrawnFault, exchange: Exchange): Promise<Delivery> {
   switch (fault.fault) {
     case 'api_disabled':
-      await exchange.note(503);
-      return refusal(503, 'api_disabled', 'The API is switched off for maintenance.');
+      return exchange.note(refusal(503, 'api_disabled', 'The API is switched off for maintenance.'));
     case 'rate_limited': {
-      await exchange.note(429);
       const headers = fault.retry_after_s === undefined ? {} : { 'retry-after': String(fault.retry_after_s) };
-      return { ...refusal(429, 'rate_limited', 'Rate limit reached.'), headers };
+      return exchange.note({ ...refusal(429, 'rate_limited', 'Rate limit reached.'), headers });
     }
     case 'late_commit':
       return commitLate(fault, exchange);
     default: {
       if ('when' in fault && fault.when === 'before') {
-        await exchange.note(0);
-        return spoil(fault, { status: 200, body: {} }, exchange);
+        return spoil(fault, await exchange.note(), exchange);
       }
       const answer = await exchange.perform();
       return onlyWhenCommitted && answer.committed !== true ? answer : spoil(fault, answer, exchange);

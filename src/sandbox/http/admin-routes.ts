@@ -10,7 +10,10 @@ import {
   settingChangesSchema,
 } from '../account/operator.ts';
 import type { Committer } from '../committer.ts';
+import { requestFilterSchema } from '../limits/logged-requests.ts';
 import { readJsonBody } from './json-body.ts';
+import { pageHeaders } from './page-headers.ts';
+import { requestLogPage } from './request-log-page.ts';
 import type { Web } from './server.ts';
 
 const tenYearsMs = 10 * 365 * 86_400_000;
@@ -18,10 +21,12 @@ const clockSchema = z.strictObject({ advance_ms: z.int().min(0).max(tenYearsMs) 
 const maxBodyBytes = 1_048_576;
 
 /** Carries out one command. Its result is the JSON answer: false is 404, an error is 422, undefined is `{"ok": true}`. */
-type Command = (operator: Operator, body: unknown, parameter: (name: string) => string) => unknown;
+type Command = (operator: Operator, body: unknown, parameter: (name: string) => string, query: object) => unknown;
 
 const commands: Record<string, Command> = {
   'GET /ledger': (operator) => operator.ledger(),
+  'GET /requests': (operator, _body, _parameter, query) => operator.requests(requestFilterSchema.parse(query)),
+  'GET /requests/:id': (operator, _body, parameter) => operator.request(parameter('id')),
   'GET /faults': (operator) => ({ faults: operator.faults.list() }),
   'POST /faults': (operator, body) => ({ added: [body].flat().map((rule) => operator.faults.add(rule)) }),
   'DELETE /faults': (operator) => operator.faults.restart([]),
@@ -31,10 +36,12 @@ const commands: Record<string, Command> = {
     return operator.settings();
   },
   'POST /reset': (operator) => operator.reset(),
+  'GET /clock': (operator) => ({ now: operator.now() }),
   'POST /clock': (operator, body) => ({ now: operator.advanceClock(clockSchema.parse(body).advance_ms) }),
   'POST /catalogue/reload': (operator) => ({ products: operator.reloadCatalogue().products.size }),
   'POST /esims/:iccid': (operator, body, parameter) =>
     operator.esimEvent(parameter('iccid'), esimEventSchema.parse(body)),
+  'POST /orders/:number/deliver': (operator, _body, parameter) => operator.deliverOrder(parameter('number')),
   'POST /orders/:number/refund': (operator, _body, parameter) => operator.refundOrder(parameter('number')),
   'POST /accounts/:id': (operator, body, parameter) =>
     operator.accountEvent(parameter('id'), accountEventSchema.parse(body)),
@@ -54,7 +61,9 @@ export function adminRoutes(operator: Operator, committer: Committer, token: str
       const body = await readJsonBody(context.env.incoming, maxBodyBytes);
       if ('problem' in body) return problem(context, 422, 'invalid_request', body.problem);
       try {
-        const result = await committer.run(() => command(operator, body.json, (name) => context.req.param(name) ?? ''));
+        const result = await committer.run(() =>
+          command(operator, body.json, (name) => context.req.param(name) ?? '', context.req.query()),
+        );
         if (result === false) return problem(context, 404, 'not_found', 'There is no such thing in this sandbox.');
         return context.json(result === undefined || result === true ? { ok: true } : result);
       } catch (error) {
@@ -63,6 +72,11 @@ export function adminRoutes(operator: Operator, committer: Committer, token: str
       }
     });
   }
+  app.get('/log', pageHeaders, async (context) => {
+    const filter = requestFilterSchema.safeParse(context.req.query());
+    if (!filter.success) return problem(context, 422, 'invalid_request', z.prettifyError(filter.error));
+    return context.html(requestLogPage(filter.data, await committer.run(() => operator.requests(filter.data))));
+  });
   app.all('*', (context) => problem(context, 404, 'not_found', 'There is no such route below /__sandbox/.'));
   return app;
 }
@@ -81,7 +95,10 @@ function operatorsOnly(token: string | undefined): MiddlewareHandler<Web> {
     } else {
       const host = (headers.host ?? '').replace(/:\d+$/, '');
       if (!isLoopback(socket.remoteAddress ?? '') || !(host === 'localhost' || isLoopback(host))) return refuse();
-      if (headers.origin !== undefined || (headers['sec-fetch-site'] ?? 'none') !== 'none') return refuse();
+      // The page of the request log links to itself, which a browser calls same-origin. It only reads.
+      const isOwnLink = headers['sec-fetch-site'] === 'same-origin' && context.req.method === 'GET';
+      const isOfPage = headers.origin !== undefined || (headers['sec-fetch-site'] ?? 'none') !== 'none';
+      if (isOfPage && !isOwnLink) return refuse();
     }
     await next();
     return undefined;

@@ -46,7 +46,7 @@ async function exchange(
   const { settings } = parts.state;
   const body = movesMoney(operation)
     ? await readJsonBody(incoming, settings.requests.max_body_bytes)
-    : { json: undefined };
+    : { text: '', json: undefined };
   await parts.openCalls.pause(parts.latency.before.between(settings.latency.before_ms));
   const call: Call = {
     operation,
@@ -56,9 +56,14 @@ async function exchange(
     token: bearerToken(incoming.headers.authorization),
     address: addressOf(context, settings.requests.trust_forwarded_for),
     query: new Map(Object.entries(context.req.query())),
+    method: incoming.method ?? '',
+    path: incoming.url ?? '',
   };
   const drawn = drawFault(call, context.req.header('sandbox-fault'), parts);
-  if (drawn instanceof Error) return toResponse(refusal(422, 'invalid_request', 'sandbox-fault: no such fault.'));
+  if (drawn instanceof Error) {
+    const refused = refusal(422, 'invalid_request', 'sandbox-fault: no such fault.');
+    return toResponse(await parts.committer.run(() => parts.service.note(call, refused)));
+  }
   const answer =
     drawn === null
       ? await parts.committer.run(() => parts.service.answer(call, null))
@@ -88,7 +93,7 @@ function faultyExchange(call: Call, { fault }: DrawnFault, socket: Exchange['soc
   return {
     socket,
     pause: (ms) => openCalls.pause(ms),
-    note: (status) => committer.run(() => service.note(call, status, fault.fault)),
+    note: (answer) => committer.run(() => service.note(call, answer, fault.fault)),
     perform: () =>
       committer.run(() => {
         const answer = service.answer(call, fault.fault);

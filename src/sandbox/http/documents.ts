@@ -1,11 +1,11 @@
 import { Hono } from 'hono';
 import { html } from 'hono/html';
-import { secureHeaders } from 'hono/secure-headers';
 import * as z from 'zod';
 import { page } from '../account/account-pages.ts';
 import { type ErrorCode, errorRows } from './answers.ts';
 import { type ApiOperation, apiOperations } from './api-operations.ts';
 import { openApiDocument } from './openapi.ts';
+import { pageHeaders } from './page-headers.ts';
 import type { Web } from './server.ts';
 
 type Html = ReturnType<typeof html>;
@@ -14,10 +14,7 @@ type Html = ReturnType<typeof html>;
 export function documentRoutes(): Hono<Web> {
   const app = new Hono<Web>();
   app.get('/openapi.json', (context) => context.json(openApiDocument(new URL(context.req.url).origin)));
-  const contentSecurityPolicy = { defaultSrc: ["'none'"], styleSrc: ["'self'"] };
-  app.get('/docs', secureHeaders({ contentSecurityPolicy, strictTransportSecurity: false }), (context) =>
-    context.html(documentPage(new URL(context.req.url).origin)),
-  );
+  app.get('/docs', pageHeaders, (context) => context.html(documentPage(new URL(context.req.url).origin)));
   return app;
 }
 
@@ -26,7 +23,7 @@ function documentPage(baseUrl: string): Html {
   return page(
     'Wholesale Ordering API',
     html`<h1>Wholesale Ordering API</h1>
-<p>Base address: <code>${baseUrl}</code>. The same as a machine reads it: <a href="/openapi.json">openapi.json</a>. Your keys and balances: <a href="/account">account page</a>.</p>
+<p>Base address: <code>${baseUrl}</code>. The same as a machine reads it: <a href="/openapi.json">openapi.json</a>. Your keys and balances: <a href="/account">account page</a>. What was sent and answered: <a href="/__sandbox/log">request log</a>, only on this machine.</p>
 <h2>In short</h2><ul>
 <li>Every request carries <code>Authorization: Bearer &lt;API_KEY&gt;</code>; one key works for both families.</li>
 <li>Bodies are JSON (<code>Content-Type: application/json</code>). Amounts are decimal text.</li>

@@ -3,6 +3,7 @@ import { errorRows } from './answers.ts';
 import { type ApiOperation, apiOperations } from './api-operations.ts';
 import { errorAnswer, wireSchemas } from './wire.ts';
 
+const requestId = { description: 'Names this call in the request log of the sandbox.', schema: { type: 'string' } };
 const schemaPath = '#/components/schemas/';
 
 /** The OpenAPI 3.1 document of the API, made from the same schemas that check the requests and shape the answers. */
@@ -40,7 +41,7 @@ function describe(operation: ApiOperation): object {
   const assumed = given === true ? '' : ' Method and path are assumed: the specification does not show them.';
   const successes = Object.entries(operation.successes).map(([status, description]) => [
     status,
-    { description, content: jsonContent(answer, { example: example.answer }) },
+    { description, headers: { 'Request-Id': requestId }, content: jsonContent(answer, { example: example.answer }) },
   ]);
   return {
     operationId: operation.operation,
@@ -72,9 +73,10 @@ function errorResponses({ errors }: ApiOperation): Record<string, object> {
       String(status),
       {
         description: rows.map(({ code, meaning }) => `\`${code}\`: ${meaning}`).join(' '),
-        ...(status === 429
-          ? { headers: { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'string' } } } }
-          : {}),
+        headers: {
+          'Request-Id': requestId,
+          ...(status === 429 ? { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'string' } } } : {}),
+        },
         content: jsonContent(errorAnswer, {
           examples: Object.fromEntries(
             rows.map(({ code, meaning }) => [code, { value: { error: { code, message: meaning } } }]),

@@ -17,6 +17,9 @@ export type Call = {
   subject: string;
   query: ReadonlyMap<string, string>;
   body: JsonBody;
+  /** The method, and the path with its query as it was sent, for the request log. */
+  method: string;
+  path: string;
 };
 
 /** What the checks have found out about a call so far. */

@@ -98,10 +98,13 @@ export class Orders {
 
   /** Completes or refunds the pending orders that are due at `now`. Runs before every call, so no answer is outdated. */
   settleDue(now: number): void {
-    for (const order of this.#sql.due.all(now)) {
-      if (order.due_outcome === 'refunded') this.refundRest(order, order.due_at ?? now);
-      else this.#sql.settle.run('completed', order.number);
-    }
+    for (const order of this.#sql.due.all(now)) this.settle(order, order.due_at ?? now);
+  }
+
+  /** Completes or refunds a pending order. */
+  settle(order: Order, now: number): void {
+    if (order.due_outcome === 'refunded') this.refundRest(order, now);
+    else this.#sql.settle.run('completed', order.number);
   }
 
   /** Refunds what was not refunded before. Returns the amount in minor units. */

@@ -1,4 +1,4 @@
-import type { Answer } from '../http/answers.ts';
+import { type Answer, textOf } from '../http/answers.ts';
 import { readOperations } from '../http/read-operations.ts';
 import type { RequestLog } from '../limits/request-log.ts';
 import type { Call, Progress } from './call.ts';
@@ -9,8 +9,11 @@ import { cancel, purchase } from './purchases.ts';
 import { rememberRefusal } from './repeats.ts';
 import type { SandboxState } from './sandbox-state.ts';
 
-/** A call that passed the checks of admission, and what they found. */
-type Admitted = { call: Call; progress: Progress };
+/** A call that passed the checks of admission, what they found, and the headers of its answer. */
+type Admitted = { call: Call; progress: Progress; headers: Record<string, string> };
+
+/** A call that is not answered, or later. */
+const noAnswer: Answer = { status: 0, body: '' };
 
 /**
  * The service without HTTP: a call goes in, an answer comes out. Every method must run inside a transaction that is
@@ -30,34 +33,42 @@ export class Service {
     const progress: Progress = {};
     this.#state.orders.settleDue(call.arrivedAt);
     const answer = this.#check(call, progress, () => true) ?? this.#perform(call, progress);
-    this.#log.add(call, progress, answer, fault);
-    return answer;
+    return this.#logged(call, progress, answer, fault);
   }
 
   /** The first step of a call that is carried out later: the checks of admission count it now. */
   admit(call: Call, fault: string): Answer | Admitted {
     const progress: Progress = {};
     const refused = this.#check(call, progress, (name) => admissionChecks.includes(name));
-    this.#log.add(call, progress, refused ?? { status: 0 }, fault);
-    return refused ?? { call, progress };
+    if (refused !== null) return this.#logged(call, progress, refused, fault);
+    const { headers = {} } = this.#logged(call, progress, noAnswer, fault);
+    return { call, progress, headers };
   }
 
   /** The second step: the other checks, and the work. */
-  finish({ call, progress }: Admitted, now: number): Answer {
+  finish({ call, progress, headers }: Admitted, now: number): Answer {
     const late = { ...call, arrivedAt: now };
     this.#state.orders.settleDue(now);
-    return this.#check(late, progress, (name) => !admissionChecks.includes(name)) ?? this.#perform(late, progress);
+    const refused = this.#check(late, progress, (name) => !admissionChecks.includes(name));
+    return { ...(refused ?? this.#perform(late, progress)), headers };
   }
 
-  /** Logs a call that a fault answers in place of the service. Status 0: no answer. */
-  note(call: Call, status: number, fault: string): void {
-    this.#log.add(call, {}, { status }, fault);
+  /** Logs a call that is answered without the service, and returns that answer. Without one: the call gets no answer. */
+  note(call: Call, answer: Answer = noAnswer, fault: string | null = null): Answer {
+    return this.#logged(call, {}, answer, fault);
   }
 
   /** The fault `empty_stock`: takes the rest of the stock after this order. */
   emptyStock(orderNumber: string): void {
     const { family, item } = this.#state.orders.require(orderNumber);
     if (family === 'gift_card') this.#state.stock.set(item, 0);
+  }
+
+  /** The answer as it is sent, with the number under which it is in the request log. */
+  #logged(call: Call, progress: Progress, answer: Answer, fault: string | null): Answer {
+    const sent = { ...answer, body: textOf(answer) };
+    const id = this.#log.add(call, progress, sent, fault);
+    return { ...sent, headers: { ...answer.headers, 'request-id': `req-${id}` } };
   }
 
   /** Runs the selected checks in the configured order. The first refusal is the answer. */

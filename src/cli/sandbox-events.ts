@@ -1,0 +1,99 @@
+import type { SandboxRequest } from './sandbox-client.ts';
+
+interface EventOptions {
+  readonly times: number;
+  readonly operation?: string;
+}
+
+interface SandboxEvent {
+  /** What the argument names; null: the event has none. */
+  readonly subject: string | null;
+  readonly about: string;
+  request(subject: string, options: EventOptions): SandboxRequest;
+}
+
+const post = (path: string, body: unknown = {}): SandboxRequest => ({ method: 'POST', path, body });
+const part = encodeURIComponent;
+
+/** What can happen at a supplier, or to an eSIM, and how a sandbox is told that it does. */
+export const sandboxEvents: Readonly<Record<string, SandboxEvent>> = {
+  deliver: {
+    subject: 'order number',
+    about: 'delivers a pending order now',
+    request: (order) => post(`/orders/${part(order)}/deliver`),
+  },
+  refund: {
+    subject: 'order number',
+    about: 'refunds an order, and cancels its eSIMs',
+    request: (order) => post(`/orders/${part(order)}/refund`),
+  },
+  install: {
+    subject: 'ICCID',
+    about: 'installs an eSIM',
+    request: (iccid) => post(`/esims/${part(iccid)}`, { event: 'install' }),
+  },
+  expire: {
+    subject: 'ICCID',
+    about: 'lets an eSIM expire',
+    request: (iccid) => post(`/esims/${part(iccid)}`, { event: 'expire' }),
+  },
+  'fail-state-checks': {
+    subject: 'ICCID',
+    about: 'lets the next checks of its state fail, --times of them',
+    request: (iccid, { times }) => post(`/esims/${part(iccid)}`, { event: 'fail_state_checks', times }),
+  },
+  block: {
+    subject: 'account',
+    about: 'blocks an account: 403 account_not_allowed',
+    request: (account) => post(`/accounts/${part(account)}`, { blocked: true }),
+  },
+  unblock: {
+    subject: 'account',
+    about: 'ends that',
+    request: (account) => post(`/accounts/${part(account)}`, { blocked: false }),
+  },
+  'revoke-key': {
+    subject: 'account/key',
+    about: 'revokes a key, named as acme/main: 401 invalid_key',
+    request(subject) {
+      const [account = '', ...key] = subject.split('/');
+      return post(`/accounts/${part(account)}/keys/${part(key.join('/'))}/revoke`);
+    },
+  },
+  'sell-out': {
+    subject: 'variant',
+    about: 'sells the rest of the stock: 409 out_of_stock',
+    request: (variant) => post(`/items/${part(variant)}`, { stock: 0 }),
+  },
+  'off-sale': {
+    subject: 'plan',
+    about: 'takes a plan off sale: 422 invalid_plan',
+    request: (plan) => post(`/items/${part(plan)}`, { on_sale: false }),
+  },
+  'on-sale': {
+    subject: 'plan',
+    about: 'ends that',
+    request: (plan) => post(`/items/${part(plan)}`, { on_sale: true }),
+  },
+  fault: {
+    subject: 'fault',
+    about: 'spoils the next calls, --times of them, of one --operation or of any',
+    request: (fault, { times, operation }) =>
+      post('/faults', { fault: { fault }, times, match: operation === undefined ? {} : { operation } }),
+  },
+  'clear-faults': {
+    subject: null,
+    about: 'ends all rules of faults',
+    request: () => ({ method: 'DELETE', path: '/faults' }),
+  },
+  maintenance: {
+    subject: null,
+    about: 'switches the API off: 503 api_disabled',
+    request: () => ({ method: 'PATCH', path: '/settings', body: { maintenance: true } }),
+  },
+  'end-maintenance': {
+    subject: null,
+    about: 'ends that',
+    request: () => ({ method: 'PATCH', path: '/settings', body: { maintenance: false } }),
+  },
+};

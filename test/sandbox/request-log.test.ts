@@ -1,0 +1,273 @@
+import { readFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import type { Sandbox } from '../../src/sandbox/create-sandbox.ts';
+import type { RequestPage } from '../../src/sandbox/limits/logged-requests.ts';
+import {
+  callerOf,
+  codeOf,
+  giftCard,
+  mainKey,
+  operatorOf,
+  type Reply,
+  startSandbox,
+  temporaryFolder,
+} from './running-sandbox.ts';
+
+const idOf = (reply: Reply): string => reply.headers.get('request-id') ?? 'none';
+
+const requestPage = z.object({
+  requests: z.array(z.looseObject({ id: z.string(), path: z.string().nullable(), status: z.number() })),
+  next_before: z.string().nullable(),
+});
+
+async function logOf(sandbox: Sandbox, query = ''): Promise<z.output<typeof requestPage>> {
+  return requestPage.parse((await operatorOf(sandbox).get(`/requests${query}`)).json);
+}
+
+describe('the request log', () => {
+  it('every answer has a Request-Id, under which the log shows what was sent and answered', async () => {
+    const sandbox = await startSandbox();
+    const caller = callerOf(sandbox);
+    const bought = await caller.post('/orders', giftCard('shop-1'));
+    const refused = await caller.post('/orders', giftCard('shop-2', { variant: 'test-out-of-stock' }));
+    const read = await caller.get('/products?per_page=1&page=2');
+    const unknown = await callerOf(sandbox, 'no-such-key').get('/balances');
+    expect([bought, refused, read, unknown].map(idOf)).toEqual(['req-1', 'req-2', 'req-3', 'req-4']);
+    expect((await operatorOf(sandbox).get(`/requests/${idOf(bought)}`)).json).toEqual({
+      id: 'req-1',
+      at: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+      account: 'acme',
+      key: 'main',
+      operation: 'gift_card_order',
+      method: 'POST',
+      path: '/orders',
+      address: '127.0.0.1',
+      request: JSON.stringify(giftCard('shop-1')),
+      response: bought.text,
+      status: 201,
+      code: null,
+      reference: 'shop-1',
+      order_number: 'GC-100001',
+      fault: null,
+    });
+    const { requests } = await logOf(sandbox);
+    expect(requests.map(({ id, status, code, path }) => ({ id, status, code, path }))).toEqual([
+      { id: 'req-4', status: 401, code: 'invalid_key', path: '/balances' },
+      { id: 'req-3', status: 200, code: null, path: '/products?per_page=1&page=2' },
+      { id: 'req-2', status: 409, code: 'out_of_stock', path: '/orders' },
+      { id: 'req-1', status: 201, code: null, path: '/orders' },
+    ]);
+    expect(requests.map(({ response }) => response)).toEqual([unknown, read, refused, bought].map(({ text }) => text));
+  });
+
+  it('what a fault spoils is in the log as the service answered it, and an answer of a proxy has no Request-Id', async () => {
+    const sandbox = await startSandbox();
+    const caller = callerOf(sandbox);
+    const order = (reference: string, fault: string): Promise<Reply> =>
+      caller.post('/orders', giftCard(reference), { 'sandbox-fault': fault });
+    await expect(order('lost', 'lost_answer')).rejects.toThrow('fetch failed');
+    await expect(order('never', '{"fault":"reset","when":"before"}')).rejects.toThrow('fetch failed');
+    const disabled = await order('disabled', 'api_disabled');
+    const proxy = await order('proxy', 'html_502');
+    const unknown = await order('unknown', 'no-such-fault');
+    expect([disabled, proxy, unknown].map(idOf)).toEqual(['req-3', 'none', 'req-5']);
+    const { requests } = await logOf(sandbox);
+    expect(
+      requests.map(({ id, fault, status, response }) => [id, fault, status, String(response).slice(0, 22)]),
+    ).toEqual([
+      ['req-5', null, 422, '{"error":{"code":"inva'],
+      ['req-4', 'html_502', 201, '{"number":"GC-100002",'],
+      ['req-3', 'api_disabled', 503, '{"error":{"code":"api_'],
+      ['req-2', 'reset', 0, ''],
+      ['req-1', 'lost_answer', 201, '{"number":"GC-100001",'],
+    ]);
+    expect(requests.every(({ request: sent }) => String(sent).startsWith('{"reference":"'))).toBe(true);
+  });
+
+  it('no key is in the log or in its file, wherever a client has put it', async () => {
+    const database = join(temporaryFolder(), 'sandbox.db');
+    const sandbox = await startSandbox({}, { database });
+    const mistaken = 'live_key/of+production=';
+    const generated = `wok_${'aB3-_'.repeat(6)}xy`;
+    const caller = callerOf(sandbox);
+    await callerOf(sandbox, mistaken).get(`/orders/${encodeURIComponent(mistaken)}?key=${mistaken}`);
+    await callerOf(sandbox, mistaken).post('/orders', { reference: mistaken, api_key: mainKey });
+    await caller.get(`/esim/destinations/${mainKey}/plans`);
+    await caller.get(`/orders/${generated}`);
+    await caller.send('POST', '/orders', { body: `not JSON: ${mainKey}`, headers: { 'content-type': 'text/plain' } });
+    const everything = JSON.stringify(await logOf(sandbox));
+    expect(everything.match(/\[key\]/g)?.length).toBeGreaterThanOrEqual(7);
+    for (const key of [mistaken, encodeURIComponent(mistaken), mainKey, generated])
+      expect(everything).not.toContain(key);
+    expect(await (await fetch(`${sandbox.url}/__sandbox/log`)).text()).not.toContain(mainKey);
+    await sandbox.close();
+    new Sqlite(database).pragma('wal_checkpoint(TRUNCATE)');
+    const bytes = readFileSync(database);
+    for (const key of [mistaken, mainKey, generated]) expect(bytes.includes(key)).toBe(false);
+  });
+
+  it('a key at the place where a body is cut is not in the log in part', async () => {
+    const sandbox = await startSandbox({ request_log: { body_chars: 12 } });
+    await callerOf(sandbox).post('/orders', { key: mainKey });
+    expect((await logOf(sandbox)).requests[0]?.['request']).toBe('{"key":"[key… (3 more characters)');
+  });
+
+  it('the log keeps so many bodies of so many characters, and so many calls, whatever is sent', async () => {
+    const database = join(temporaryFolder(), 'sandbox.db');
+    const sandbox = await startSandbox({ request_log: { calls: 1_000, bodies: 100, body_chars: 200 } }, { database });
+    const caller = callerOf(sandbox);
+    for (let batch = 0; batch < 42; batch += 1) {
+      await Promise.all(
+        Array.from({ length: 50 }, () => caller.post('/orders?' + 'q'.repeat(3_000), { text: 'z'.repeat(9_000) })),
+      );
+    }
+    const { requests } = await logOf(sandbox, '?limit=1');
+    expect(requests[0]?.id).toBe('req-2100');
+    expect(requests[0]?.['request']).toMatch(/^.{200}… \(8811 more characters\)$/);
+    expect(requests[0]?.path).toMatch(/^.{1000}… \(2008 more characters\)$/);
+    await sandbox.close();
+    const stored = new Sqlite(database, { readonly: true });
+    const count = (table: string): unknown => stored.prepare(`SELECT count(*) FROM ${table}`).pluck().get();
+    expect(count('exchanges')).toBe(100);
+    expect(count('calls')).toBeLessThanOrEqual(2_000);
+    stored.close();
+    const later = await startSandbox({ request_log: { bodies: 0 } }, { database });
+    const last = await callerOf(later).get('/balances');
+    const shown = (await operatorOf(later).get(`/requests/${idOf(last)}`)).json;
+    expect(shown).toMatchObject({ id: 'req-2101', status: 200, path: null, request: null, response: null });
+  });
+
+  it('a filter finds requests by text, account and failure, and pages show each one once', async () => {
+    const other = { id: 'other', email: 'o@example.test', keys: [{ name: 'theirs', value: 'sandbox-key-other' }] };
+    const main = { id: 'acme', email: 'a@example.test', keys: [{ name: 'main', value: mainKey }] };
+    const sandbox = await startSandbox({ accounts: [main, other] });
+    const caller = callerOf(sandbox);
+    await caller.post('/orders', giftCard('shop-7'));
+    await caller.get('/orders/shop-7');
+    await caller.get('/orders/shop-8');
+    await callerOf(sandbox, 'sandbox-key-other').get('/balances');
+    const idsOf = async (query: string): Promise<string[]> =>
+      (await logOf(sandbox, query)).requests.map(({ id }) => id);
+    expect(await idsOf('?search=shop-7')).toEqual(['req-2', 'req-1']);
+    expect(await idsOf('?search=GC-100001')).toEqual(['req-2', 'req-1']);
+    expect(await idsOf('?failed=true')).toEqual(['req-3']);
+    expect(await idsOf('?account=other')).toEqual(['req-4']);
+    expect(await idsOf('?account=acme&search=shop-8')).toEqual(['req-3']);
+    expect(await idsOf('?search=%25')).toEqual([]);
+    const pages: string[][] = [];
+    for (let before: string | null = ''; before !== null; ) {
+      const { requests, next_before: next } = await logOf(sandbox, `?limit=3&before=${before}`);
+      pages.push(requests.map(({ id }) => id));
+      before = next;
+    }
+    expect(pages).toEqual([['req-4', 'req-3', 'req-2'], ['req-1']]);
+    const operator = operatorOf(sandbox);
+    for (const query of ['?limit=501', '?limit=x', '?before=yesterday', '?colour=red']) {
+      const reply = await operator.get(`/requests${query}`);
+      expect([reply.status, codeOf(reply)]).toEqual([422, 'invalid_request']);
+    }
+    expect((await operator.get('/requests/req-99')).status).toBe(404);
+    expect((await operator.get('/requests/first')).status).toBe(422);
+  });
+
+  it('the log survives a restart, and a reset empties it', async () => {
+    const database = join(temporaryFolder(), 'sandbox.db');
+    const first = await startSandbox({}, { database });
+    await callerOf(first).post('/orders', giftCard('kept'));
+    await first.close();
+    const second = await startSandbox({}, { database });
+    const { requests }: RequestPage = await second.operate((operator) =>
+      operator.requests({ search: 'kept', account: '', failed: '', before: '', limit: 10 }),
+    );
+    expect(requests.map(({ id, status }) => [id, status])).toEqual([['req-1', 201]]);
+    await operatorOf(second).post('/reset');
+    expect((await logOf(second)).requests).toEqual([]);
+    expect(idOf(await callerOf(second).get('/balances'))).toBe('req-1');
+  });
+});
+
+/** What a browser would get; Node's `fetch` sends no headers of a browser. */
+function browse(sandbox: Sandbox, path: string, headers: Record<string, string>, method = 'GET'): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const call = request(sandbox.url + path, { method, headers, agent: false }, (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    });
+    call.on('error', reject);
+    call.end();
+  });
+}
+
+describe('the page of the request log', () => {
+  it('the page shows requests as text, has no scripts and loads nothing from other hosts', async () => {
+    const sandbox = await startSandbox();
+    const attack = '<script>alert(1)</script>"\'&<img src=x>';
+    await callerOf(sandbox).post('/orders', { reference: attack });
+    await callerOf(sandbox).get(`/orders/x?"><script>alert(2)</script>`);
+    const response = await fetch(`${sandbox.url}/__sandbox/log?search=${encodeURIComponent('"><script>')}`);
+    const filtered = await response.text();
+    const text = (await (await fetch(`${sandbox.url}/__sandbox/log`)).text()) + filtered;
+    expect(text).not.toMatch(/<script|<img/i);
+    expect(text).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
+    expect(text).toContain('422 invalid_request');
+    expect(response.headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect(response.headers.get('cache-control')).toBe('no-store');
+  });
+
+  it('the page is for this machine only: not for pages of other sites, other names of the host, or without the token', async () => {
+    const sandbox = await startSandbox();
+    const log = '/__sandbox/log';
+    expect(await browse(sandbox, log, { 'sec-fetch-site': 'none' })).toBe(200);
+    expect(await browse(sandbox, `${log}?failed=true`, { 'sec-fetch-site': 'same-origin' })).toBe(200);
+    for (const site of ['cross-site', 'same-site']) {
+      expect(await browse(sandbox, log, { 'sec-fetch-site': site })).toBe(403);
+    }
+    expect(await browse(sandbox, log, { host: 'rebound.example' })).toBe(403);
+    expect(await browse(sandbox, log, { origin: 'https://shop.example' })).toBe(403);
+    const own = { 'sec-fetch-site': 'same-origin', origin: sandbox.url };
+    expect(await browse(sandbox, '/__sandbox/reset', own, 'POST')).toBe(403);
+    const guarded = await startSandbox({ admin_token: 'a-long-secret' });
+    expect(await browse(guarded, log, {})).toBe(403);
+    expect(await browse(guarded, log, { authorization: 'Bearer a-long-secret' })).toBe(200);
+  });
+
+  it('a link leads to older requests, with the same filter', async () => {
+    const sandbox = await startSandbox();
+    const caller = callerOf(sandbox);
+    for (const number of [1, 2, 3]) await caller.get(`/orders/missing-${number}`);
+    const first = await (await fetch(`${sandbox.url}/__sandbox/log?limit=2&search=missing-&failed=true`)).text();
+    const link = /rel="next" href="([^"]+)"/.exec(first)?.[1]?.replaceAll('&amp;', '&') ?? '';
+    const second = await (await fetch(sandbox.url + link)).text();
+    expect([...`${first}${second}`.matchAll(/<details id="(req-\d)"/g)].map(([, id]) => id)).toEqual([
+      'req-3',
+      'req-2',
+      'req-1',
+    ]);
+    expect(second).toMatch(/name="search" value="missing-"/);
+    expect(second).not.toContain('rel="next"');
+  });
+});
+
+describe('deliver now', () => {
+  it('the operator delivers a pending order now, or lets its delivery fail, once', async () => {
+    const sandbox = await startSandbox({ fulfilment: { delay_ms: [60_000, 60_000] } });
+    const caller = callerOf(sandbox);
+    const operator = operatorOf(sandbox);
+    for (const [variant, status] of [
+      ['test-delayed', 'completed'],
+      ['test-delayed-refunded', 'refunded'],
+    ] as const) {
+      const bought = await caller.post('/orders', giftCard(variant, { variant }));
+      const { number } = z.object({ number: z.string(), status: z.literal('pending') }).parse(bought.json);
+      expect((await operator.post(`/orders/${number}/deliver`)).status).toBe(200);
+      expect((await caller.get(`/orders/${variant}`)).json).toMatchObject({ status });
+      expect((await operator.post(`/orders/${number}/deliver`)).status).toBe(404);
+    }
+    await sandbox.operate((operate) => operate.advanceClock(120_000));
+    expect(sandbox.ledger().movements.filter(({ kind }) => kind === 'refund')).toHaveLength(1);
+  });
+});

@@ -3,6 +3,7 @@ import type { SandboxRequest } from './sandbox-client.ts';
 interface EventOptions {
   readonly times: number;
   readonly operation?: string;
+  readonly account?: string;
 }
 
 interface SandboxEvent {
@@ -77,9 +78,9 @@ export const sandboxEvents: Readonly<Record<string, SandboxEvent>> = {
   },
   fault: {
     subject: 'fault',
-    about: 'spoils the next calls, --times of them, of one --operation or of any',
-    request: (fault, { times, operation }) =>
-      post('/faults', { fault: { fault }, times, match: operation === undefined ? {} : { operation } }),
+    about: 'spoils the next calls, --times of them, of any --operation and --account',
+    request: (fault, { times, operation, account }) =>
+      post('/faults', { fault: { fault }, times, match: { operation, account } }),
   },
   'clear-faults': {
     subject: null,

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import * as z from 'zod';
+import { defaultAccounts } from './account/default-accounts.ts';
 import { checkNames, checkOrderProblem } from './orders/check-order.ts';
 import { faultRuleSchema } from './faults/fault-rules.ts';
 
@@ -9,7 +10,7 @@ const rangeMs = z
   .tuple([z.number().min(0).max(600_000), z.number().min(0).max(600_000)])
   .refine(([min, max]) => min <= max, 'a range is [min, max]');
 
-const keySchema = z.strictObject({
+export const keySchema = z.strictObject({
   name: z.string().min(1).max(60),
   /** In plain text, because local programs must know it; the database stores only its fingerprint. */
   value: z.string().min(8).max(200),
@@ -18,9 +19,11 @@ const keySchema = z.strictObject({
     .array(z.string().refine((address) => isIP(address) !== 0, 'an address is IPv4 or IPv6'))
     .max(10, 'an allowlist has at most 10 addresses (Spec 8)')
     .default([]),
+  /** True: 401 `invalid_key`, as for a key that the account holder has revoked. */
+  revoked: z.boolean().default(false),
 });
 
-const accountSchema = z.strictObject({
+export const accountSchema = z.strictObject({
   id: z.string().regex(/^[a-z0-9-]{1,40}$/),
   email: z.string().min(3).max(120),
   phone: z.string().max(40).optional(),
@@ -116,7 +119,7 @@ export const sandboxConfigSchema = z.strictObject({
           context.addIssue({ code: 'custom', message: `two accounts have the ${field} ${twice}` });
       }
     })
-    .prefault([{ id: 'acme', email: 'owner@acme.example', keys: [{ name: 'main', value: 'sandbox-key-main' }] }]),
+    .prefault(defaultAccounts),
   /** A catalogue file, relative to the folder of the config. Absent: the shipped catalogue. */
   catalogue: z.string().optional(),
   limits: limitsSchema.prefault({}),

@@ -272,6 +272,7 @@ describe('the routes of the operator', () => {
     await callerOf(sandbox).post('/orders', giftCard('r'));
     const over = (await operatorOf(sandbox).get('/ledger')).json;
     expect(over).toEqual({ ...sandbox.ledger(), now: expect.any(Number) });
-    expect(over).toMatchObject({ keys: [{ name: 'main', limited: 0, max_orders_in_window: 1 }] });
+    const own = (await operatorOf(sandbox).get('/ledger?account=acme')).json;
+    expect(own).toMatchObject({ keys: [{ name: 'main', limited: 0, max_orders_in_window: 1 }] });
   });
 });

@@ -93,6 +93,7 @@ function requestText(request: Request): string {
 interface TriggerOptions extends SandboxClientOptions {
   readonly times: number;
   readonly operation?: string;
+  readonly account?: string;
 }
 
 function addTrigger(sandbox: Command, context: CliContext): void {
@@ -107,6 +108,7 @@ function addTrigger(sandbox: Command, context: CliContext): void {
     .addArgument(new Argument('[subject]', 'what it happens to'))
     .option('--times <number>', 'of fault and fail-state-checks: how often; -1 for checks: always', timesOption, 1)
     .option('--operation <name>', 'of fault: only calls of this operation, such as gift_card_order')
+    .option('--account <id>', 'of fault: only calls with a key of this account')
     .addHelpText('after', ['', 'Events:', ...names].join('\n'));
   addSandboxOptions(command).action(async (name: string, subject: string | undefined, options: TriggerOptions) => {
     const event = sandboxEvents[name];

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { appendFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { isoTime, type SandboxClock } from '../clock.ts';
@@ -6,7 +5,7 @@ import type { Committer } from '../committer.ts';
 import type { Order } from '../orders/orders.ts';
 import { buyOnWebsite } from '../orders/purchases.ts';
 import type { SandboxState } from '../orders/sandbox-state.ts';
-import { maxAddresses, maxLiveKeys } from './accounts.ts';
+import { maxAddresses, maxLiveKeys, newKeyValue } from './accounts.ts';
 import { decimalsOf, toMinor } from './money.ts';
 import { type CodePurpose, OneTimeCodes, type Session, Sessions } from './sign-in.ts';
 
@@ -38,10 +37,7 @@ export class AccountService {
   }
 
   accountOfEmail(email: string): string | undefined {
-    return this.#parts.state.database
-      .prepare<[string], string>('SELECT id FROM accounts WHERE lower(email) = lower(?)')
-      .pluck()
-      .get(email);
+    return this.#parts.state.accounts.idOfEmail(email);
   }
 
   /** Everything that the account page shows. */
@@ -103,7 +99,7 @@ export class AccountService {
       if (!this.#codes.redeem(account, 'create_key', code, now)) {
         return { message: 'The one-time code is wrong or too old. Ask for a new one.' };
       }
-      const newKey = `wok_${randomBytes(24).toString('base64url')}`;
+      const newKey = newKeyValue();
       accounts.insertKey(account, label, newKey, now);
       return { message: 'The key was created. Copy it now: it is not shown again.', newKey };
     });

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { isIPv4, isIPv6 } from 'node:net';
 import type { AccountSettings } from '../config.ts';
 import type { Database } from '../database.ts';
@@ -18,6 +18,11 @@ export type Balance = { currency: string; amount_minor: number };
 /** Spec 5.5 and 5.6. */
 export const maxLiveKeys = 5;
 export const maxAddresses = 10;
+
+/** The value of a new key. The request log recognises keys by this form. */
+export function newKeyValue(): string {
+  return `wok_${randomBytes(24).toString('base64url')}`;
+}
 
 /** Spec 5.4: of a secret only this is stored. The secrets are random, so a plain digest gives none of them away. */
 export function fingerprintOf(secret: string): string {
@@ -54,6 +59,10 @@ export class Accounts {
       addressesOfKey: database
         .prepare<[number], string>('SELECT address FROM key_addresses WHERE key = ? ORDER BY address')
         .pluck(),
+      upsertAccount: database.prepare(
+        `INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
+           email = excluded.email, phone = excluded.phone, wholesale = excluded.wholesale, blocked = excluded.blocked`,
+      ),
       balance: database
         .prepare<[string, string], number>('SELECT amount_minor FROM balances WHERE account = ? AND currency = ?')
         .pluck(),
@@ -66,30 +75,40 @@ export class Accounts {
     };
   }
 
-  /** Applies the config: the fields and keys of an account at every start, its opening balances only once. */
-  seed(accounts: readonly AccountSettings[], now: number): void {
-    const upsert = this.#database.prepare(
-      `INSERT INTO accounts VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
-         email = excluded.email, phone = excluded.phone, wholesale = excluded.wholesale, blocked = excluded.blocked`,
-    );
-    for (const account of accounts) {
-      const { id, email, phone = null, wholesale, blocked } = account;
-      const openingBalances = this.account(id) === undefined ? Object.entries(account.balances) : [];
-      upsert.run(id, email, phone, Number(wholesale), Number(blocked), now);
-      for (const [currency, amount] of openingBalances) {
-        this.move(id, currency, toMinor(amount, currency), 'funding', now);
-      }
-      for (const key of account.keys) {
-        const present = this.#sql.keyByFingerprint.get(fingerprintOf(key.value));
-        if (present !== undefined && present.account !== id) {
-          throw new Error(`the key "${key.name}" of account ${id} already belongs to ${present.account}`);
-        }
-        if (present === undefined && this.liveKeys(id) >= maxLiveKeys) {
-          throw new Error(`account ${id} already holds ${maxLiveKeys} live keys (Spec 5.5): revoke one first`);
-        }
-        this.setAddresses(present?.id ?? this.insertKey(id, key.name, key.value, now), key.allow_list);
-      }
+  /** Stores an account of the config: its fields and keys at every start, its opening balances only once. */
+  seed(account: AccountSettings, now: number): void {
+    const { id, email, phone = null, wholesale, blocked } = account;
+    const openingBalances = this.account(id) === undefined ? Object.entries(account.balances) : [];
+    this.#sql.upsertAccount.run(id, email, phone, Number(wholesale), Number(blocked), now);
+    for (const [currency, amount] of openingBalances) {
+      this.move(id, currency, toMinor(amount, currency), 'funding', now);
     }
+    for (const key of account.keys) this.#seedKey(id, key, now);
+  }
+
+  #seedKey(account: string, key: AccountSettings['keys'][number], now: number): void {
+    const present = this.keyOf(key.value);
+    if (present !== undefined && present.account !== account) {
+      throw new Error(`the key "${key.name}" of account ${account} already belongs to ${present.account}`);
+    }
+    if (present === undefined && !key.revoked && this.liveKeys(account) >= maxLiveKeys) {
+      throw new Error(`account ${account} already holds ${maxLiveKeys} live keys (Spec 5.5): revoke one first`);
+    }
+    const id = present?.id ?? this.insertKey(account, key.name, key.value, now);
+    this.setAddresses(id, key.allow_list);
+    if (key.revoked) this.revokeKey(account, id, now);
+  }
+
+  count(): number {
+    return this.#database.prepare<[], number>('SELECT count(*) FROM accounts').pluck().get() ?? 0;
+  }
+
+  /** The account with this e-mail, in whatever case it is written. */
+  idOfEmail(email: string): string | undefined {
+    return this.#database
+      .prepare<[string], string>('SELECT id FROM accounts WHERE lower(email) = lower(?)')
+      .pluck()
+      .get(email);
   }
 
   account(id: string): Account | undefined {

@@ -64,6 +64,21 @@ export function readLedger(state: SandboxState, log: RequestLog, now: number): S
   };
 }
 
+/** The part of a ledger that belongs to one account. The stock is of all accounts. */
+export function ledgerOf(account: string, ledger: SandboxLedger): SandboxLedger {
+  const own = <Row extends { account: string }>(rows: Row[]): Row[] => rows.filter((row) => row.account === account);
+  const keys = own(ledger.keys);
+  return {
+    ...ledger,
+    orders: own(ledger.orders),
+    esims: own(ledger.esims),
+    balances: own(ledger.balances),
+    movements: own(ledger.movements),
+    keys,
+    calls: ledger.calls.filter((call) => keys.some(({ key }) => key === call.key)),
+  };
+}
+
 function keyCounters(key: ApiKey, calls: LoggedCall[], windowMs: number): LedgerKey {
   const own = calls.filter((call) => call.key === key.id);
   const requestsAt = own.filter((call) => call.request_counted === 1).map((call) => call.arrived_at);

@@ -4,9 +4,10 @@ import type { SandboxClock } from '../clock.ts';
 import { sandboxConfigSchema, type SandboxSettings } from '../config.ts';
 import { emptyDatabase } from '../database.ts';
 import type { FaultSelection } from '../faults/fault-selection.ts';
-import { readLedger, type SandboxLedger } from './ledger.ts';
+import { ledgerOf, readLedger, type SandboxLedger } from './ledger.ts';
 import { stateOf } from '../orders/esims.ts';
 import { toMinor } from './money.ts';
+import { createAccount, type NewAccount, type newAccountSchema } from './new-account.ts';
 import {
   listRequests,
   type LoggedRequest,
@@ -70,10 +71,12 @@ export class Operator {
     this.#parts = parts;
   }
 
-  ledger(): SandboxLedger {
+  /** What was sold, charged and counted, of all accounts or of one. */
+  ledger(account?: string): SandboxLedger {
     const { state, requestLog, clock } = this.#parts;
     state.orders.settleDue(clock.now());
-    return readLedger(state, requestLog, clock.now());
+    const ledger = readLedger(state, requestLog, clock.now());
+    return account === undefined ? ledger : ledgerOf(account, ledger);
   }
 
   /** The latest requests of the API, without keys. */
@@ -100,7 +103,7 @@ export class Operator {
   /** Stores the accounts of the config and the stock of the catalogue. */
   seed(): void {
     const { state, clock } = this.#parts;
-    state.accounts.seed(state.settings.accounts, clock.now());
+    for (const account of state.settings.accounts) state.accounts.seed(account, clock.now());
     state.stock.seed(state.catalogue);
   }
 
@@ -183,6 +186,12 @@ export class Operator {
       if (esim.cancelled_at === null) state.esims.cancel(esim, clock.now());
     }
     return true;
+  }
+
+  /** Makes an account with keys and balances, for a test run that must not see the others. See `createAccount`. */
+  createAccount(wanted: z.output<typeof newAccountSchema>): NewAccount {
+    const { state, clock } = this.#parts;
+    return createAccount(state.accounts, wanted, clock.now());
   }
 
   accountEvent(id: string, change: z.output<typeof accountEventSchema>): boolean {

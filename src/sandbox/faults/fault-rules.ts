@@ -71,6 +71,7 @@ export const faultRuleSchema = z.strictObject({
       reference: z.string().optional(),
       item: z.string().optional(),
       key: z.string().optional(),
+      account: z.string().optional(),
     })
     .prefault({}),
   /** The positions among the matching calls, counted from 1: `at: [3]` hits the third. */

@@ -1,3 +1,4 @@
+import type { ApiKey } from '../account/accounts.ts';
 import type { Call } from '../orders/call.ts';
 import type { Catalogue } from '../orders/catalogue.ts';
 import { SeededStream } from '../randomness.ts';
@@ -11,6 +12,7 @@ export type DrawnFault = {
 };
 
 type ActiveRule = { rule: FaultRule; stream: SeededStream; matched: number; hits: number };
+type CallerKey = Pick<ApiKey, 'name' | 'account'> | undefined;
 type Ordered = { reference: string | undefined; item: string | undefined };
 
 /** So many spoiled references are remembered; then the oldest is forgotten. */
@@ -41,9 +43,9 @@ export class FaultSelection {
     for (const rule of rules) this.#push(rule);
   }
 
-  /** True when a rule matches by the name of a key, so the caller of `draw` must look it up. */
+  /** True when a rule matches by the name or account of a key, so the caller of `draw` must look it up. */
   get matchesKeys(): boolean {
-    return this.#rules.some(({ rule }) => rule.match.key !== undefined);
+    return this.#rules.some(({ rule }) => rule.match.key !== undefined || rule.match.account !== undefined);
   }
 
   list(): Array<FaultRule & { matched: number; hits: number }> {
@@ -54,7 +56,7 @@ export class FaultSelection {
    * The fault of this call: the one of its header, else of the first rule that hits, else of its test value, else null.
    * Throws when the header is not valid.
    */
-  draw(call: Call, header: string | undefined, key: string | undefined, catalogue: Catalogue): DrawnFault | null {
+  draw(call: Call, header: string | undefined, key: CallerKey, catalogue: Catalogue): DrawnFault | null {
     if (header !== undefined) return { fault: faultOfHeader(header), onlyWhenCommitted: false };
     const ordered = orderedIn(call);
     let drawn: Fault | null = null;
@@ -109,12 +111,13 @@ function shouldHit(active: ActiveRule): boolean {
   return probability === undefined || drawn < probability;
 }
 
-function matches({ match }: FaultRule, call: Call, { reference, item }: Ordered, key: string | undefined): boolean {
+function matches({ match }: FaultRule, call: Call, { reference, item }: Ordered, key: CallerKey): boolean {
   const { operation } = match;
   if (operation !== undefined && ![operation].flat().includes(call.operation)) return false;
   if (match.reference !== undefined && match.reference !== reference) return false;
   if (match.item !== undefined && match.item !== item) return false;
-  return match.key === undefined || match.key === key;
+  if (match.account !== undefined && match.account !== key?.account) return false;
+  return match.key === undefined || match.key === key?.name;
 }
 
 /** The reference and the item in a body that is not checked yet. */

@@ -9,6 +9,7 @@ import {
   type Operator,
   settingChangesSchema,
 } from '../account/operator.ts';
+import { newAccountSchema } from '../account/new-account.ts';
 import type { Committer } from '../committer.ts';
 import { requestFilterSchema } from '../limits/logged-requests.ts';
 import { readJsonBody } from './json-body.ts';
@@ -18,13 +19,14 @@ import type { Web } from './server.ts';
 
 const tenYearsMs = 10 * 365 * 86_400_000;
 const clockSchema = z.strictObject({ advance_ms: z.int().min(0).max(tenYearsMs) });
+const ledgerQuerySchema = z.strictObject({ account: z.string().optional() });
 const maxBodyBytes = 1_048_576;
 
 /** Carries out one command. Its result is the JSON answer: false is 404, an error is 422, undefined is `{"ok": true}`. */
 type Command = (operator: Operator, body: unknown, parameter: (name: string) => string, query: object) => unknown;
 
 const commands: Record<string, Command> = {
-  'GET /ledger': (operator) => operator.ledger(),
+  'GET /ledger': (operator, _body, _parameter, query) => operator.ledger(ledgerQuerySchema.parse(query).account),
   'GET /requests': (operator, _body, _parameter, query) => operator.requests(requestFilterSchema.parse(query)),
   'GET /requests/:id': (operator, _body, parameter) => operator.request(parameter('id')),
   'GET /faults': (operator) => ({ faults: operator.faults.list() }),
@@ -43,6 +45,7 @@ const commands: Record<string, Command> = {
     operator.esimEvent(parameter('iccid'), esimEventSchema.parse(body)),
   'POST /orders/:number/deliver': (operator, _body, parameter) => operator.deliverOrder(parameter('number')),
   'POST /orders/:number/refund': (operator, _body, parameter) => operator.refundOrder(parameter('number')),
+  'POST /accounts': (operator, body) => operator.createAccount(newAccountSchema.parse(body)),
   'POST /accounts/:id': (operator, body, parameter) =>
     operator.accountEvent(parameter('id'), accountEventSchema.parse(body)),
   'POST /accounts/:id/keys/:name/revoke': (operator, _body, parameter) =>

@@ -80,7 +80,7 @@ async function exchange(
 function drawFault(call: Call, header: string | undefined, parts: ApiParts): DrawnFault | Error | null {
   const { faults, state } = parts;
   const token = faults.matchesKeys ? call.token : undefined;
-  const key = token === undefined ? undefined : state.accounts.keyOf(token)?.name;
+  const key = token === undefined ? undefined : state.accounts.keyOf(token);
   try {
     return faults.draw(call, header, key, state.catalogue);
   } catch (error) {

@@ -86,9 +86,11 @@ function noSandbox(url: string, cause: unknown): OrderSyncError {
 
 /** Where the sandbox of this config listens. The file beside its database may have outlived it. */
 function addressOf(section: SandboxSection): string {
+  let host = section.listen;
   try {
-    return readFileSync(addressFile(section), 'utf8').trim();
+    host = readFileSync(addressFile(section), 'utf8').trim().replace('http://', '');
   } catch {
-    return `http://${loopbackAddress(section.listen)}`;
+    // No file: it does not run, or it was started without the command line.
   }
+  return `http://${loopbackAddress(host)}`;
 }

@@ -9,7 +9,9 @@ import { addressFile, type SandboxSection } from './sandbox-section.ts';
  */
 export async function startSandbox(section: SandboxSection & Pick<SandboxOptions, 'reset' | 'log'>): Promise<Sandbox> {
   try {
-    return await createSandbox({ ...section, addressFile: addressFile(section) });
+    // A database in memory has no file, and nothing beside it.
+    const file = section.database === ':memory:' ? {} : { addressFile: addressFile(section) };
+    return await createSandbox({ ...section, ...file });
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'EADDRINUSE') {

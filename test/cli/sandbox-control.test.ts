@@ -174,6 +174,9 @@ describe('which sandbox is asked', () => {
     ]);
     const next = await serveSandbox(place, '--port', '0');
     expect((await place.run('sandbox', 'logs')).code).toBe(0);
+    // As in a container, where the sandbox listens on every address of the machine.
+    writeFileSync(file, `${next.url.replace('127.0.0.1', '0.0.0.0')}\n`);
+    expect((await place.run('sandbox', 'logs')).code).toBe(0);
     const other = installation();
     expect((await other.run('sandbox', 'logs', '--url', next.url)).code).toBe(0);
   });

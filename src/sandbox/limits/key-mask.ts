@@ -8,8 +8,13 @@ export function withoutKeys(text: string, keys: readonly string[]): string {
   let masked = text.replaceAll(generatedKey, '[key]');
   for (const key of keys) {
     if (key.length < minKeyChars) continue;
-    // In a path, a key is percent-encoded.
-    masked = masked.replaceAll(key, '[key]').replaceAll(encodeURIComponent(key), '[key]');
+    for (const spelling of spellingsOf(key)) masked = masked.replaceAll(spelling, '[key]');
   }
   return masked;
+}
+
+/** As it is, in a path, and in JSON, where some programs write a slash as `\\/`. */
+function spellingsOf(key: string): Set<string> {
+  const json = JSON.stringify(key).slice(1, -1);
+  return new Set([key, encodeURIComponent(key), json, json.replaceAll('/', '\\/')]);
 }

@@ -1,5 +1,5 @@
 import type { ClockReading } from '../core/time/api-time.ts';
-import type { Clock } from '../core/clock.ts';
+import { isoTime, type Clock } from '../core/clock.ts';
 import type { Store } from '../store/store.ts';
 import type { CheckStatus, HealthCheck } from './health-server.ts';
 import { keptAnswer } from './kept-answer.ts';
@@ -33,6 +33,7 @@ export function healthChecks(parts: CheckedParts): HealthCheck[] {
   const { store, disk, progress, intake, webhook, reloader, apiClock, isSandbox } = parts;
   const isClear = store.sealing.sealsWith === null && !isSandbox;
   const attention = keptAnswer(() => shownCounts(store), countsKeptForMs, parts.clock);
+  const pausedSinks = keptAnswer(() => shownSinks(store), countsKeptForMs, parts.clock);
   const database = async (): Promise<CheckStatus> => {
     await store.checkHealth();
     return 'pass';
@@ -74,6 +75,12 @@ export function healthChecks(parts: CheckedParts): HealthCheck[] {
       check: () => (isClear ? 'warn' : 'pass'),
       details: () => (isClear ? inClear : null),
     },
+    {
+      name: 'results',
+      readiness: false,
+      check: () => (pausedSinks() === null ? 'pass' : 'warn'),
+      details: pausedSinks,
+    },
     ...(reloader === null ? [] : [{ name: 'config', readiness: false, check: () => reloader.health() }]),
   ];
 }
@@ -84,4 +91,13 @@ function shownCounts({ read }: Store): Readonly<Record<string, unknown>> | null 
   const counted = Object.values(counts).reduce((sum, count) => sum + count, 0);
   if (counted === 0) return null;
   return counted > mostCounted ? { ...counts, more: true } : counts;
+}
+
+/** The sinks that take no results at the moment, by name; null: there is none. Their messages may have what others wrote. */
+function shownSinks({ read }: Store): Readonly<Record<string, unknown>> | null {
+  const paused = read.sinkPauses();
+  if (paused.length === 0) return null;
+  return Object.fromEntries(
+    paused.map(({ sink, reason, sinceMs, waiting }) => [sink, { reason, since: isoTime(sinceMs), waiting }]),
+  );
 }

@@ -2,9 +2,10 @@ import { mkdirSync } from 'node:fs';
 import type { Config } from '../config/config.ts';
 import { CallbackSink } from '../results/callback-sink.ts';
 import { CustomerTexts } from '../results/customer/customer-texts.ts';
-import { type Sink, WriteBack } from '../results/delivery-loop.ts';
+import type { Sink } from '../results/delivery-loop.ts';
 import { FolderSink } from '../results/folder-sink.ts';
 import type { CallbackSettings } from '../results/settings.ts';
+import { WriteBack } from '../results/write-back.ts';
 import type { ShopConnections } from '../storefronts/shop-connections.ts';
 import { ShopWriteBack, writeBackName } from '../storefronts/write-back/shop-write-back.ts';
 import type { Store } from '../store/store.ts';
@@ -27,20 +28,21 @@ export function buildResults(
   current: CurrentConfig,
   connections: ShopConnections,
 ): BuiltResults {
-  const { config, clock, version } = deps;
-  const { folder, callback, customer } = config.results;
+  const { config, clock, random, version } = deps;
+  const { folder, customer } = config.results;
   const { retryTimeScale } = config.submit;
   const logger = deps.logger.child({ component: 'results' });
   const texts = customer === null ? null : new CustomerTexts(customer, logger);
   mkdirSync(folder, { recursive: true, mode: 0o750 });
-  const fixed: Sink[] = [new FolderSink(folder)];
-  if (callback !== null) {
-    // A reload can change the address and the secret of the callback. It cannot add or remove the callback.
-    const receiver = (): CallbackSettings => current.config.results.callback ?? callback;
-    fixed.push(new CallbackSink({ receiver, clock, version, retryTimeScale }));
-  }
-  const sinksOf = ({ intake }: Config): readonly Sink[] => [
-    ...fixed,
+  const files = new FolderSink(folder);
+  const sinksOf = ({ results, intake }: Config): readonly Sink[] => [
+    files,
+    ...results.callbacks.map((given) => {
+      const { name: endpoint } = given;
+      const receiver = (): CallbackSettings =>
+        current.config.results.callbacks.find(({ name }) => name === endpoint) ?? given;
+      return new CallbackSink({ endpoint, receiver, clock, version, retryTimeScale });
+    }),
     ...writtenShops(intake.shops)
       .map(writeBackName)
       .map((name) => {
@@ -48,5 +50,5 @@ export function buildResults(
         return new ShopWriteBack(name, { shop, connections, clock, logger, retryTimeScale });
       }),
   ];
-  return { results: new WriteBack({ store, clock, logger, texts }, sinksOf(config)), sinksOf };
+  return { results: new WriteBack({ store, clock, random, logger, texts }, sinksOf(config)), sinksOf };
 }

@@ -4,7 +4,8 @@ import { shopIdentities } from '../config/shop-identities.ts';
 import type { FolderIntake } from '../intake/folder/folder-intake.ts';
 import type { WebhookIntake } from '../intake/http/webhook-intake.ts';
 import { setLogLevel } from '../ops/logger.ts';
-import type { Sink, WriteBack } from '../results/delivery-loop.ts';
+import type { Sink } from '../results/delivery-loop.ts';
+import type { WriteBack } from '../results/write-back.ts';
 import type { Store } from '../store/store.ts';
 import type { ReadBack } from '../storefronts/read-back/read-back.ts';
 import type { BudgetGate } from '../submit/budget-gate.ts';
@@ -62,7 +63,8 @@ function prepareConfig(
   return async () => {
     const { keys, limits } = next.wholesale;
     await store.storefronts.adoptShops({ shops: shopIdentities(next), nowMs: clock.wallMs() });
-    await store.results.useSinks(resultSinks(next), clock.wallMs());
+    const givenUp = await store.results.useSinks(resultSinks(next), clock.wallMs());
+    if (givenUp > 0) logger.warn({ given_up: givenUp }, 'gave up deliveries to a sink that is no longer configured');
     const { replaced } = await store.submission.budget.adoptKeys({ keys, nowMs: clock.wallMs(), whileRunning: true });
     // From here to the dispatcher nothing waits and nothing fails: no call sees a part of the change only.
     current.config = next;

@@ -121,6 +121,12 @@ export function valueAt(tree: unknown, path: ConfigPath): unknown {
   return here;
 }
 
+/** The path of each entry of the list at this path. */
+export function entriesOf(tree: unknown, path: ConfigPath): ConfigPath[] {
+  const list = valueAt(tree, path);
+  return Array.isArray(list) ? list.map((_, index) => [...path, index]) : [];
+}
+
 /** Sets the value at a path and adds the sections above it. Returns the problem when it cannot, else null. */
 function setAt(tree: unknown, path: ConfigPath, value: unknown): string | null {
   let here = tree;

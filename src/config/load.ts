@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { OrderSyncError } from '../core/order-sync-error.ts';
+import { checkCallbacks } from './callback-rules.ts';
 import { ConfigInvalidError, type ConfigIssue } from './config-issue.ts';
 import type { LoadedConfig } from './config.ts';
 import { digestValues, explainValues } from './explain.ts';
@@ -10,7 +11,7 @@ import { checkRules } from './rules.ts';
 import { explainSchemaIssues } from './schema-issues.ts';
 import { configSchema } from './schema.ts';
 import { readSecrets, warnOfReadableFiles } from './secrets.ts';
-import { checkCallbackSecret, checkWebhookRules, warnOfTokens } from './webhook-rules.ts';
+import { checkWebhookRules, warnOfTokens } from './webhook-rules.ts';
 import { readYaml } from './yaml-file.ts';
 
 export interface ConfigSources {
@@ -46,7 +47,7 @@ export function loadConfig(sources: ConfigSources = {}): LoadedConfig {
     ...secrets.issues,
     ...checkRules(tree, origins, secrets),
     ...checkWebhookRules(tree, origins, secrets),
-    ...checkCallbackSecret(origins, secrets),
+    ...checkCallbacks(tree, origins, secrets),
   ];
   if (!parsed.success || issues.length > 0) throw new ConfigInvalidError(file, issues.toSorted(byPlace));
 

@@ -80,19 +80,14 @@ export function planReload(running: ConfigInUse, next: ConfigInUse): ReloadPlan 
 
 /**
  * Sections that keep all their values although they have live keys. The keys of another API must not be sent to the one in
- * use. A reload cannot start or stop a listener or a delivery loop.
+ * use. A reload cannot start or stop a listener.
  */
 function keptSections(running: Config, next: Config): readonly string[] {
   const isSameApi =
     running.wholesale.baseUrl === next.wholesale.baseUrl &&
     running.wholesale.environment === next.wholesale.environment;
   const hasSameListener = (running.intake.webhook === null) === (next.intake.webhook === null);
-  const hasSameCallback = (running.results.callback === null) === (next.results.callback === null);
-  return [
-    ...(isSameApi ? [] : ['wholesale']),
-    ...(hasSameListener ? [] : ['intake.webhook']),
-    ...(hasSameCallback ? [] : ['results.callback']),
-  ];
+  return [...(isSameApi ? [] : ['wholesale']), ...(hasSameListener ? [] : ['intake.webhook'])];
 }
 
 function liveConfig(running: Config, next: Config, kept: readonly string[]): Config {
@@ -116,9 +111,7 @@ function liveConfig(running: Config, next: Config, kept: readonly string[]): Con
     },
     wholesale,
     submit: { ...running.submit, concurrency, maxUnknownOutcomes },
-    results: kept.includes('results.callback')
-      ? running.results
-      : { ...running.results, callback: next.results.callback },
+    results: { ...running.results, callbacks: next.results.callbacks },
     log: { ...running.log, level: next.log.level },
   };
 }

@@ -97,7 +97,7 @@ export function toConfig(document: ResolvedDocument, secrets: Secrets): Config {
     },
     results: {
       folder: results.folder,
-      callback: toCallback(results.callback, secrets),
+      callbacks: toCallbacks(results.callbacks, secrets),
       customer: toCustomer(results.customer),
     },
     seal: { keys: seal.keys.map(({ id }, index) => ({ id, value: secrets.get(`seal.keys.${index}.value`) ?? '' })) },
@@ -107,10 +107,18 @@ export function toConfig(document: ResolvedDocument, secrets: Secrets): Config {
   };
 }
 
-function toCallback(callback: ResolvedDocument['results']['callback'], secrets: Secrets): ResultsSettings['callback'] {
-  if (callback === undefined) return null;
-  const { url, connect_ms: connectMs, total_ms: totalMs } = callback;
-  return { url, secret: secrets.get('results.callback.secret') ?? '', connectMs, totalMs };
+function toCallbacks(
+  callbacks: ResolvedDocument['results']['callbacks'],
+  secrets: Secrets,
+): ResultsSettings['callbacks'] {
+  return callbacks.map(({ name, url, secrets: listed, sources = null, connect_ms, total_ms }, index) => ({
+    name,
+    url,
+    secrets: listed.map((_, at) => secrets.get(`results.callbacks.${index}.secrets.${at}.value`) ?? ''),
+    sources,
+    connectMs: connect_ms,
+    totalMs: total_ms,
+  }));
 }
 
 function toCustomer(customer: CustomerDocument): ResultsSettings['customer'] {

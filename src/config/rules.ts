@@ -1,7 +1,7 @@
 import { isHttpUrl, isLoopback } from '../core/settings/http-url.ts';
 import { isSealKey, sealKeyBytes } from '../core/sealing/seal-keys.ts';
 import type { ConfigIssue } from './config-issue.ts';
-import { valueAt, type Origins } from './layers.ts';
+import { entriesOf, valueAt, type Origins } from './layers.ts';
 import { isSandbox, type Secrets } from './secrets.ts';
 
 /**
@@ -20,10 +20,10 @@ export function checkRules(tree: unknown, origins: Origins, secrets: Secrets): C
 }
 
 function checkHttps(tree: unknown, origins: Origins): ConfigIssue[] {
-  const callback = ['results', 'callback'];
-  const mayCallbackBeHttp = valueAt(tree, [...callback, 'allow_http']) === true;
-  const paths = [['wholesale', 'base_url'], ...(mayCallbackBeHttp ? [] : [[...callback, 'url']])];
   if (isSandbox(tree)) return [];
+  const callbacks = entriesOf(tree, ['results', 'callbacks']);
+  const checked = callbacks.filter((at) => valueAt(tree, [...at, 'allow_http']) !== true);
+  const paths = [['wholesale', 'base_url'], ...checked.map((at) => [...at, 'url'])];
   return paths.flatMap((path) => {
     const url = valueAt(tree, path);
     if (typeof url !== 'string' || !isHttpUrl(url)) return [];

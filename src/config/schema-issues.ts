@@ -23,7 +23,17 @@ export function explainSchemaIssues(error: z.ZodError, tree: unknown, origins: O
   });
 }
 
+/** Keys of earlier versions, with what to write in their place. */
+const replacedKeys: ReadonlyMap<string, string> = new Map([
+  [
+    'results.callback',
+    'was replaced by `results.callbacks`, a list: [{ name: shop, url: …, secrets: [{ value_file: … }] }]',
+  ],
+]);
+
 function unknownKey(path: ConfigPath, key: string): string {
+  const replaced = replacedKeys.get([...path, key].join('.'));
+  if (replaced !== undefined) return replaced;
   const node = schemaNodeAt(path);
   const known = Object.keys(node?.properties ?? {}).concat(node?.propertyNames?.enum ?? []);
   const nearest = nearestName(key, known);

@@ -188,32 +188,50 @@ const submit = z
   .prefault({})
   .describe('How orders are sent.');
 
+const callbacks = z
+  .array(
+    z.strictObject({
+      name: keyName.describe('The name of this endpoint in logs and in `--sink callback:<name>`.'),
+      url: httpUrl.describe(
+        'Where results are posted. It must be https, except on this machine, for a sandbox and with `allow_http`.',
+      ),
+      secrets: z
+        .array(
+          z.strictObject({
+            value: secretText('required').describe(
+              'A secret: `whsec_` and base64 of 24 to 64 bytes. In production from the environment, or use `value_file`.',
+            ),
+            value_file: secretFile('the secret'),
+          }),
+        )
+        .min(1)
+        .max(5)
+        .describe('The secrets that sign each post. During a rotation, list the old and the new one.'),
+      sources: z
+        .array(sourceSchema)
+        .min(1)
+        .max(100)
+        .optional()
+        .describe('Only results of these sources are posted. Unset: those of every source.'),
+      allow_http: z
+        .boolean()
+        .default(false)
+        .describe('Allows http to another machine. Only for a network that nobody else can read.'),
+      connect_ms: durationMs(1, 60_000).default(5000).describe('Until the connection is open.'),
+      total_ms: durationMs(1, 60_000)
+        .default(15_000)
+        .describe('From the start of a post until the receiver has answered.'),
+    }),
+  )
+  .max(20)
+  .default([])
+  .describe('Endpoints to which results are posted, signed with the Standard Webhooks scheme. See docs/callback.md.')
+  .meta(live);
+
 const results = z
   .strictObject({
     folder: folderPath('Where results are written, as `<source>/<order_id>.json`. Default: `<data_dir>/results`.'),
-    callback: z
-      .strictObject({
-        url: httpUrl.describe(
-          'Where each result is posted. It must be https, except on this machine, for a sandbox and with `allow_http`.',
-        ),
-        secret: secretText('required').describe(
-          'The secret that signs each post: `whsec_` and base64 of 24 to 64 bytes. In production from the environment, or use `secret_file`.',
-        ),
-        secret_file: secretFile('the secret'),
-        allow_http: z
-          .boolean()
-          .default(false)
-          .describe('Allows http to another machine. Only for a network that nobody else can read.'),
-        connect_ms: durationMs(1, 60_000).default(5000).describe('Until the connection is open.'),
-        total_ms: durationMs(1, 60_000)
-          .default(15_000)
-          .describe('From the start of a post until the receiver has answered.'),
-      })
-      .optional()
-      .describe(
-        'Posts each result, signed with the Standard Webhooks scheme. Unset: results are not posted. See docs/callback.md.',
-      )
-      .meta(live),
+    callbacks,
     customer: z
       .strictObject({
         language: z

@@ -1,10 +1,10 @@
-import { Buffer } from 'node:buffer';
 import { isHttpUrl, isLoopback } from '../core/settings/http-url.ts';
 import { platformSettings } from '../storefronts/settings.ts';
 import type { ConfigIssue } from './config-issue.ts';
-import { valueAt, type Origins } from './layers.ts';
+import { entriesOf, valueAt, type Origins } from './layers.ts';
 import type { ConfigPath } from './schema-tree.ts';
 import type { Secrets } from './secrets.ts';
+import { problemOfWhsec } from './whsec.ts';
 
 const webhook = ['intake', 'webhook'] as const;
 const minSecretLength = 16;
@@ -37,14 +37,6 @@ export function checkWebhookRules(tree: unknown, origins: Origins, secrets: Secr
   for (const at of homeMade) checkForm(checked, at);
   checkShops(checked, usedSecrets, checkFormSources(checked, homeMade));
   return issues;
-}
-
-/** The receiver's library only accepts secrets of the Standard Webhooks scheme. */
-export function checkCallbackSecret(origins: Origins, secrets: Secrets): ConfigIssue[] {
-  const path = ['results', 'callback', 'secret'];
-  const secret = secrets.get(path.join('.'));
-  const problem = secret === undefined ? null : problemOfWhsec(secret);
-  return problem === null ? [] : [origins.issueAt(path, problem)];
 }
 
 function checkCallers(checked: Checked, usedSecrets: Set<string>): void {
@@ -191,20 +183,6 @@ function checkWriteBack({ tree, report }: Checked, shop: ConfigPath): void {
   }
 }
 
-/** The path of each entry of the list at this path. */
-function entriesOf(tree: unknown, path: ConfigPath): ConfigPath[] {
-  const list = valueAt(tree, path);
-  return Array.isArray(list) ? list.map((_, index) => [...path, index]) : [];
-}
-
 function problemOfText(secret: string): string | null {
   return secret.length >= minSecretLength ? null : `must have at least ${minSecretLength} characters`;
-}
-
-function problemOfWhsec(secret: string): string | null {
-  const rule = 'must be whsec_ and base64 of 24 to 64 bytes, for example from: openssl rand -base64 32';
-  const encoded = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret)?.[1];
-  if (encoded === undefined) return rule;
-  const bytes = Buffer.from(encoded, 'base64').length;
-  return bytes >= 24 && bytes <= 64 ? null : rule;
 }

@@ -2,12 +2,15 @@ import { Buffer } from 'node:buffer';
 import { createHash, createHmac } from 'node:crypto';
 import { Agent, request } from 'undici';
 import type { Clock } from '../core/clock.ts';
-import { OrderSyncError } from '../core/order-sync-error.ts';
+import { plainHeaders, retryAfterMs } from '../core/http-headers.ts';
+import { DeliveryError } from '../core/result/delivery-error.ts';
 import { renderResultDocument, type ResultDocument } from '../core/result/result-document.ts';
 import type { Delivery, Sink } from './delivery-loop.ts';
 import type { CallbackSettings } from './settings.ts';
 
 interface CallbackDeps {
+  /** The name of the endpoint. */
+  readonly endpoint: string;
   /** Read before each post: a reload can change it. */
   readonly receiver: () => CallbackSettings;
   readonly clock: Clock;
@@ -32,17 +35,21 @@ const retryDelaysMs = [
 /** At most this much of an answer's body is read; only its status is needed. */
 const answerBytes = 16_384;
 
+/** Deliveries to an endpoint are recorded under this name. */
+export const callbackSinkName = (endpoint: string): string => `callback:${endpoint}`;
+
 /**
  * Posts each result to a receiver, signed, at least once. Only a 2xx confirms it. A redirect is never followed, because
  * delivered codes would go to an address that nobody configured.
  */
 export class CallbackSink implements Sink {
-  readonly name = 'callback';
+  readonly name: string;
   readonly stopGraceMs = 2000;
   readonly #deps: CallbackDeps;
 
   constructor(deps: CallbackDeps) {
     this.#deps = deps;
+    this.name = callbackSinkName(deps.endpoint);
   }
 
   retryDelayMs(failures: number): number | null {
@@ -52,7 +59,7 @@ export class CallbackSink implements Sink {
 
   async deliver(document: ResultDocument, delivery: Delivery): Promise<void> {
     const { clock, version } = this.#deps;
-    const { url, secret, connectMs, totalMs } = this.#deps.receiver();
+    const { url, secrets, connectMs, totalMs } = this.#deps.receiver();
     const body = renderResultDocument(document);
     const deadline = AbortSignal.timeout(totalMs);
     // One connection for each post: the rest of an earlier answer is never read as the answer to this post.
@@ -73,33 +80,41 @@ export class CallbackSink implements Sink {
         headers: {
           'content-type': 'application/json',
           'user-agent': `order-sync/${version}`,
-          ...callbackHeaders(secret, { document, version: delivery.version, body, nowMs: clock.wallMs() }),
+          ...callbackHeaders(secrets, { document, version: delivery.version, body, nowMs: clock.wallMs() }),
         },
         body,
       });
       // The status decides. The body is read only to let the receiver finish its answer.
       await answer.body.dump({ limit: answerBytes, signal: AbortSignal.timeout(1000) }).catch(() => undefined);
       if (answer.statusCode >= 200 && answer.statusCode < 300) return;
-      throw refusal(answer.statusCode);
+      const { statusCode, headers: given } = answer;
+      throw refusal(statusCode, retryAfterMs(plainHeaders(given), clock.wallMs()));
     } catch (error) {
-      if (deadline.aborted && !delivery.signal.aborted) throw unreachable(`did not answer within ${totalMs} ms`, error);
-      throw error instanceof OrderSyncError ? error : unreachable(reasonOf(error), error);
+      if (deadline.aborted && !delivery.signal.aborted)
+        throw unreachable(`did not answer within ${totalMs} ms`, 'timeout', error);
+      throw error instanceof DeliveryError ? error : unreachable(reasonOf(error), reasonOf(error), error);
     } finally {
       await agent.destroy();
     }
   }
 }
 
-function refusal(status: number): OrderSyncError {
+/** Statuses with which a receiver that works refuses one body. */
+const refusesBody: readonly number[] = [400, 406, 409, 413, 415, 422];
+
+function refusal(status: number, askedMs: number | null): DeliveryError {
   const isRedirect = status >= 300 && status < 400;
   const why = isRedirect ? ': a redirect is not followed, configure the final address' : '';
-  return new OrderSyncError('UNREACHABLE', `the receiver answered ${status}${why}`, {
-    hint: 'see results.callback in the configuration',
+  return new DeliveryError(`the receiver answered ${status}${why}`, {
+    reason: `http_${status}`,
+    refusesResult: refusesBody.includes(status),
+    retryAfterMs: status === 429 || status === 503 ? askedMs : null,
+    hint: 'see results.callbacks in the configuration',
   });
 }
 
-function unreachable(why: string, cause: unknown): OrderSyncError {
-  return new OrderSyncError('UNREACHABLE', `the receiver could not be reached: ${why}`, { cause });
+function unreachable(why: string, reason: string, cause: unknown): DeliveryError {
+  return new DeliveryError(`the receiver could not be reached: ${why}`, { reason, cause });
 }
 
 /** The code of a network error. Its message is not shown: it may repeat parts of the request. */
@@ -110,17 +125,19 @@ function reasonOf(error: unknown): string {
 
 /**
  * The headers of the Standard Webhooks scheme (standardwebhooks.com). The id is the same at each try of one version of
- * a result, by which the receiver recognises a repetition. The signature covers id, time and body.
+ * a result, by which the receiver recognises a repetition. Each signature covers id, time and body; there is one for each secret.
  */
 function callbackHeaders(
-  secret: string,
+  secrets: readonly string[],
   message: { document: ResultDocument; version: number; body: string; nowMs: number },
 ): Record<string, string> {
   const { document, version, body, nowMs } = message;
   const subject = JSON.stringify([document.source, document.order_id, version]);
   const id = `msg_${createHash('sha256').update(subject).update(body).digest('hex').slice(0, 32)}`;
   const timestamp = String(Math.floor(nowMs / 1000));
-  const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
-  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
-  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` };
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
+    return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
+  });
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') };
 }

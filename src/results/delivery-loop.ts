@@ -1,6 +1,7 @@
 import PQueue from 'p-queue';
 import type { Logger } from 'pino';
-import type { Clock } from '../core/clock.ts';
+import type { Clock, Random } from '../core/clock.ts';
+import { failureOf } from '../core/result/delivery-error.ts';
 import type { OrderedEntries } from '../core/result/ordered-entry.ts';
 import type { ResultDocument } from '../core/result/result-document.ts';
 import { repeatWhileDiskIsFull } from '../ops/full-disk.ts';
@@ -8,12 +9,16 @@ import { WakeUp } from '../ops/wake-up.ts';
 import type { DueDelivery } from '../store/results/results.ts';
 import type { Store } from '../store/store.ts';
 import type { CustomerTexts } from './customer/customer-texts.ts';
+import { messageOf, SinkPause } from './sink-pause.ts';
 
 /** A receiver of results. */
 export interface Sink {
   /** Deliveries are recorded under this name: it must not change. */
   readonly name: string;
-  /** Resolves when the sink has stored the result durably. The same result may be delivered again. */
+  /**
+   * Resolves when the sink has stored the result durably. The same result may be delivered again.
+   * @throws an error that `failureOf` understands, where the sink can say more than a message about the failure
+   */
   deliver(document: ResultDocument, delivery: Delivery): Promise<void>;
   /**
    * The delay before the next try after this many failures in a row, in ms; null gives the delivery up and flags it for
@@ -39,9 +44,10 @@ export interface Delivery {
   readonly signal: AbortSignal;
 }
 
-interface DeliveryDeps {
+export interface DeliveryDeps {
   readonly store: Store;
   readonly clock: Clock;
+  readonly random: Random;
   readonly logger: Logger;
   /** Adds what the customer reads; null or absent: results have no such text. */
   readonly texts?: CustomerTexts | null;
@@ -56,19 +62,27 @@ const longestRetryMs = 300_000;
 
 /**
  * Delivers results to one sink, at least once each. Deliveries have an outbox of their own: a failed one is retried and
- * never affects buying. The same result is delivered with the same bytes.
+ * never affects buying. The same result is delivered with the same bytes. The versions of one result never overtake each
+ * other: a result has one delivery under way at most.
  */
 export class DeliveryLoop {
   readonly #deps: DeliveryDeps & { readonly sink: Sink };
   readonly #wakeUp: WakeUp;
+  readonly #pause: SinkPause;
+  readonly #queue = new PQueue({ concurrency: parallel });
+  /** The results that are queued or under way. */
+  readonly #taken = new Set<number>();
   readonly #failure = Promise.withResolvers<never>();
-  readonly #graceOver = new AbortController();
+  readonly #ended = new AbortController();
   readonly #stopping = new AbortController();
+  /** Why the end of a delivery could not be recorded. */
+  #unrecorded: { readonly error: unknown } | null = null;
   #loop: Promise<void> | null = null;
 
   constructor(deps: DeliveryDeps & { readonly sink: Sink }) {
     this.#deps = deps;
     this.#wakeUp = new WakeUp(deps.clock);
+    this.#pause = new SinkPause({ ...deps, sink: deps.sink.name });
     this.#failure.promise.catch(() => undefined);
   }
 
@@ -91,133 +105,142 @@ export class DeliveryLoop {
     this.#loop = loop.catch((error: unknown) => this.#failure.reject(error));
   }
 
-  /** Delivers the due results, then stops; after the grace of the sink, the rest stays due. */
+  /**
+   * Delivers the due results, then stops; after the grace of the sink, the rest stays due. What waits for a paused sink
+   * is not waited for.
+   */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#wakeUp.notify();
     const { sink, clock } = this.#deps;
     if (sink.stopGraceMs === undefined) return void (await this.#loop);
     const done = new AbortController();
-    const grace = clock.sleep(sink.stopGraceMs, done.signal).then(() => this.#graceOver.abort());
+    const grace = clock.sleep(sink.stopGraceMs, done.signal).then(() => this.#ended.abort());
     await this.#loop;
     done.abort();
     await grace;
   }
 
+  /** Stops at once: the sink is not configured any more. */
+  async abandon(): Promise<void> {
+    this.#ended.abort();
+    await this.stop();
+  }
+
   async #run(): Promise<void> {
-    const { store, sink, clock, maxIdleDelayMs = 1000 } = this.#deps;
+    await this.#pause.restore();
     for (;;) {
-      const due = await store.results.dueDeliveries(sink.name, clock.wallMs(), batch);
-      if (due.length > 0) {
-        const queue = new PQueue({ concurrency: parallel });
-        try {
-          await queue.addAll(due.map((delivery) => () => this.#deliver(delivery)));
-        } finally {
-          // When one could not be recorded, the others must not overlap with the next round: they write the same files.
-          await queue.onIdle();
-        }
-        // An aborted delivery is still due: another round would never end.
-        if (this.#graceOver.signal.aborted) return;
+      const started = await this.#startDue();
+      if (this.#unrecorded !== null) await this.#throwUnrecorded(this.#unrecorded);
+      // An aborted delivery is still due: another round would never end.
+      if (this.#ended.signal.aborted) return await this.#queue.onIdle();
+      if (started) continue;
+      if (this.#stopping.signal.aborted) {
+        // The last calls before the stop may have made results due, also one that was under way until now.
+        if (this.#taken.size === 0) return;
+        await this.#queue.onIdle();
         continue;
       }
-      // Only now: the last attempts before the stop may have made results due.
-      if (this.#stopping.signal.aborted) return;
-      const nextAt = await store.results.nextDeliveryAt(sink.name);
-      const untilNextMs = nextAt === null ? maxIdleDelayMs : Math.max(1, nextAt - clock.wallMs());
-      await this.#wakeUp.wait(Math.min(maxIdleDelayMs, untilNextMs));
+      await this.#wakeUp.wait(await this.#idleMs());
     }
   }
 
-  async #deliver(delivery: DueDelivery): Promise<void> {
+  /** The others must not overlap with the next round: they write the same files. */
+  async #throwUnrecorded({ error }: { readonly error: unknown }): Promise<never> {
+    await this.#queue.onIdle();
+    this.#unrecorded = null;
+    throw error;
+  }
+
+  /** Starts what is due and what the sink may be tried with. False: there is nothing. */
+  async #startDue(): Promise<boolean> {
+    const { store, sink, clock } = this.#deps;
+    const { isProbing } = this.#pause;
+    if (this.#pause.waitMs() > 0) return false;
+    if (isProbing && this.#taken.size > 0) await this.#queue.onIdle();
+    const limit = isProbing ? 1 : batch;
+    const due = await store.results.dueDeliveries(sink.name, clock.wallMs(), limit, this.#taken);
+    for (const delivery of due) this.#enqueue(delivery, isProbing);
+    await (isProbing ? this.#queue.onIdle() : this.#queue.onSizeLessThan(1));
+    return due.length > 0;
+  }
+
+  #enqueue(delivery: DueDelivery, isProbe: boolean): void {
+    const { requestId } = delivery;
+    this.#taken.add(requestId);
+    const run = async (): Promise<void> => {
+      try {
+        // The sink was paused after this was queued, or nothing can be recorded: it stays due.
+        const isWanted = !this.#ended.signal.aborted && this.#unrecorded === null;
+        if (isWanted && isProbe === this.#pause.isProbing) await this.#deliver(delivery, isProbe);
+      } catch (error) {
+        this.#unrecorded ??= { error };
+      } finally {
+        this.#taken.delete(requestId);
+        // Its result may have changed meanwhile.
+        if (this.#queue.size === 0) this.#wakeUp.notify();
+      }
+    };
+    void this.#queue.add(run);
+  }
+
+  async #idleMs(): Promise<number> {
+    const { store, sink, clock, maxIdleDelayMs = 1000 } = this.#deps;
+    const waitMs = this.#pause.waitMs();
+    if (waitMs > 0) return Math.min(maxIdleDelayMs, waitMs);
+    const nextAt = await store.results.nextDeliveryAt(sink.name);
+    // What is due and under way is looked for again when it ends.
+    if (nextAt === null || this.#taken.size > 0) return maxIdleDelayMs;
+    return Math.min(maxIdleDelayMs, Math.max(1, nextAt - clock.wallMs()));
+  }
+
+  async #deliver(delivery: DueDelivery, isProbe: boolean): Promise<void> {
     const { store, sink, clock, logger, texts = null } = this.#deps;
-    const { requestId, version, sharesName, tries, ordered, boughtAs } = delivery;
-    const { signal } = this.#graceOver;
-    if (signal.aborted) return;
+    const { requestId, version, sharesName, ordered, boughtAs } = delivery;
+    const { signal } = this.#ended;
     const document = texts === null ? delivery.document : await texts.addTo(delivery.document, delivery.ordered);
     const subject = { sink: sink.name, source: document.source, order_id: document.order_id };
     try {
       await sink.deliver(document, { version, sharesName, ordered, boughtAs, signal });
     } catch (error) {
       // Aborted by the stop of the worker: the delivery is due again at the next start.
-      if (signal.aborted) return;
-      const message = error instanceof Error ? error.message : String(error);
-      const delayMs = retryDelayMs(sink, tries, error);
-      const failed = { requestId, sink: sink.name, version, error: message };
-      if (delayMs === null) {
-        await store.results.giveUpDelivery({ ...failed, nowMs: clock.wallMs() });
-        const advice =
-          'gave up delivering a result: it is retried only when the result changes or a person asks for it';
-        logger.error({ ...subject, err: message, tries: tries + 1 }, advice);
-      } else {
-        await store.results.failDelivery({ ...failed, retryAtMs: clock.wallMs() + delayMs });
-        logger.error({ ...subject, err: message, retry_in_ms: delayMs }, 'a result could not be delivered');
-      }
+      if (!signal.aborted) await this.#failed(delivery, error, { isProbe, subject });
       return;
     }
     await store.results.closeDelivery({ requestId, sink: sink.name, version, nowMs: clock.wallMs() });
     logger.info({ ...subject, state: document.state }, 'result delivered');
+    await this.#pause.works(isProbe);
+  }
+
+  async #failed(
+    { requestId, version, tries }: DueDelivery,
+    error: unknown,
+    { isProbe, subject }: { isProbe: boolean; subject: Readonly<Record<string, string>> },
+  ): Promise<void> {
+    const { store, sink, clock, logger } = this.#deps;
+    const failed = { requestId, sink: sink.name, version, error: messageOf(error) };
+    const line = { ...subject, err: failed.error };
+    const { refusesResult } = failureOf(error);
+    if (refusesResult) await this.#pause.works(isProbe);
+    if (!refusesResult && !(await this.#pause.fails(requestId, error, isProbe)).countsTry) {
+      // Due at once, behind those that wait: so the next probe is another result.
+      await store.results.failDelivery({ ...failed, retryAtMs: clock.wallMs(), countsTry: false });
+      logger.debug(line, 'a result could not be delivered: its sink is paused, or limits the rate');
+      return;
+    }
+    const delayMs = retryDelayMs(sink, tries, error);
+    if (delayMs === null) {
+      await store.results.giveUpDelivery({ ...failed, nowMs: clock.wallMs() });
+      const advice = 'gave up delivering a result: it is retried only when the result changes or a person asks for it';
+      logger.error({ ...line, tries: tries + 1 }, advice);
+    } else {
+      await store.results.failDelivery({ ...failed, retryAtMs: clock.wallMs() + delayMs });
+      logger.error({ ...line, retry_in_ms: delayMs }, 'a result could not be delivered');
+    }
   }
 }
 
 function retryDelayMs(sink: Sink, failuresBefore: number, error: unknown): number | null {
   if (sink.retryDelayMs !== undefined) return sink.retryDelayMs(failuresBefore + 1, error);
   return Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(failuresBefore, 10));
-}
-
-/** Delivers results to every sink. Each has a loop of its own: a failing sink does not delay another. */
-export class WriteBack {
-  readonly #deps: DeliveryDeps;
-  #loops: readonly DeliveryLoop[];
-  #stopped = false;
-  /** Loops whose sink was removed, until they have stopped. */
-  readonly #ending = new Set<Promise<void>>();
-  readonly #failure = Promise.withResolvers<never>();
-
-  constructor(deps: DeliveryDeps, sinks: readonly Sink[]) {
-    this.#deps = deps;
-    this.#loops = sinks.map((sink) => this.#loopOf(sink));
-    this.#failure.promise.catch(() => undefined);
-  }
-
-  #loopOf(sink: Sink): DeliveryLoop {
-    const loop = new DeliveryLoop({ ...this.#deps, sink });
-    loop.failed.catch((error: unknown) => this.#failure.reject(error));
-    return loop;
-  }
-
-  /** Rejects when the end of a delivery could not be recorded. */
-  get failed(): Promise<never> {
-    return this.#failure.promise;
-  }
-
-  async start(): Promise<void> {
-    const { store, clock, logger } = this.#deps;
-    const count = await store.results.retireSinks(clock.wallMs());
-    if (count > 0) logger.warn({ given_up: count }, 'gave up deliveries to a sink that is no longer configured');
-    for (const loop of this.#loops) loop.start();
-  }
-
-  /** Delivers to these sinks from now on. The loop of a sink that has the name of an earlier one keeps running. */
-  use(sinks: readonly Sink[]): void {
-    if (this.#stopped) return;
-    const before = this.#loops;
-    this.#loops = sinks.map((sink) => before.find(({ sinkName }) => sinkName === sink.name) ?? this.#loopOf(sink));
-    for (const loop of this.#loops) if (!before.includes(loop)) loop.start();
-    for (const loop of before) {
-      if (this.#loops.includes(loop)) continue;
-      const ended = loop.stop();
-      this.#ending.add(ended);
-      void ended.finally(() => this.#ending.delete(ended));
-    }
-  }
-
-  /** A result may be due. */
-  notify(): void {
-    for (const loop of this.#loops) loop.notify();
-  }
-
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    await Promise.all([...this.#loops.map((loop) => loop.stop()), ...this.#ending]);
-  }
 }

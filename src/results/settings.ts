@@ -2,8 +2,8 @@
 export interface ResultsSettings {
   /** Absolute. */
   readonly folder: string;
-  /** Null: results are not posted. */
-  readonly callback: CallbackSettings | null;
+  /** The endpoints to which results are posted. */
+  readonly callbacks: readonly CallbackSettings[];
   /** Null: results have no text for the customer. */
   readonly customer: CustomerSettings | null;
 }
@@ -19,11 +19,14 @@ export interface CustomerSettings {
   readonly qrSvg: boolean;
 }
 
-/** The receiver of posted results. */
+/** One endpoint to which results are posted. */
 export interface CallbackSettings {
+  readonly name: string;
   readonly url: string;
-  /** `whsec_` and base64. */
-  readonly secret: string;
+  /** `whsec_` and base64, each. Every post is signed with all of them, so that one can be replaced without a gap. */
+  readonly secrets: readonly string[];
+  /** Null: results of every source. */
+  readonly sources: readonly string[] | null;
   readonly connectMs: number;
   /** From the start of a post to the status of its answer. */
   readonly totalMs: number;

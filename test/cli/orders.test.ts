@@ -501,6 +501,7 @@ describe('order-sync queue status', () => {
         },
         "oldest_open_at": "2026-11-21T11:00:03.000Z",
         "open": 1,
+        "paused_sinks": [],
         "pauses": [
           {
             "holds_up": 0,

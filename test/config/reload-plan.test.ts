@@ -35,7 +35,7 @@ intake:
         sku_map: skus.yaml
         rest: { url: https://spf.example.com, client_id: app, client_secret: shpss_1 }
 results:
-  callback: { url: https://shop.example.com/results, secret: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr }
+  callbacks: [{ name: shop, url: https://shop.example.com/results, sources: [shop], secrets: [{ value: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr }] }]
   customer: { language: de, templates: texts }
 seal: { keys: [{ id: k1, value: AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= }] }
 `;
@@ -45,6 +45,7 @@ const others: Record<string, string> = {
   listen: '127.0.0.1:1',
   base_url: 'https://other.example.com',
   url: 'https://other.example.com/results',
+  'results.callbacks[].secrets[].value': 'whsec_BBBB9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr',
   secret: 'whsec_AAAA9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr',
   header: 'X-Other',
   prefix: 'other',
@@ -73,7 +74,8 @@ function otherValue({ path, node }: ConfigKey): string {
   if (path === 'seal.keys[].value') return 'BAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=';
   if (path.includes('.fields.')) return '/another/place';
   const name = path.split('.').at(-1) ?? '';
-  if (others[name] !== undefined) return others[name];
+  const other = others[path] ?? others[name];
+  if (other !== undefined) return other;
   if (node.type === 'boolean') return String(node.default !== true);
   if (node.enum !== undefined) return String(node.enum.find((value) => value !== (node.default ?? 'sandbox')));
   if (node.type === 'integer' || node.type === 'number') {

@@ -78,7 +78,7 @@ describe('the secrets of a configuration', () => {
       minimal.replace(/keys:[\s\S]*/, 'keys: sk-INLINE\n'),
       minimal.replace(/keys:[\s\S]*/, 'keys: [sk-INLINE]\n'),
       `${minimal}admin: { tokens: sk-INLINE }`,
-      `${minimal}results: { callback: { url: "https://x.example", secret: sk-INLINE } }`,
+      `${minimal}results: { callbacks: [{ name: x, url: "https://x.example", secrets: [{ value: sk-INLINE }] }] }`,
     ];
     for (const text of texts) {
       const mistakes = mistakesOf(text);

@@ -24,7 +24,7 @@ async function installationFor(
   changes: { callback?: object; submit?: Record<string, number> } = {},
 ): Promise<Installation> {
   const installation = await Installation.open({
-    callback: { url, secret, total_ms: 500, ...changes.callback },
+    callback: { url, secrets: [{ value: secret }], total_ms: 500, ...changes.callback },
     ...(changes.submit === undefined ? {} : { submit: changes.submit }),
   });
   open.push(installation);
@@ -32,7 +32,7 @@ async function installationFor(
 }
 
 const written = (line: { msg: string; sink?: unknown }): boolean =>
-  line.msg === 'result delivered' && line.sink === 'callback';
+  line.msg === 'result delivered' && line.sink === 'callback:shop';
 const deliveries = (installation: Installation) =>
   installation.query<Record<string, unknown>>('SELECT sink, done, tries, last_error FROM delivery_log ORDER BY sink');
 
@@ -44,7 +44,7 @@ describe('the callback sink in a running worker', () => {
     const worker = installation.start();
     const isWrittenBy = (sink: string) => worker.line((line) => line['sink'] === sink && line['state'] === 'completed');
     await isWrittenBy('folder');
-    await isWrittenBy('callback');
+    await isWrittenBy('callback:shop');
     const last = shop.posts.at(-1);
     expect(last?.path).toBe('/results/of/me');
     expect(last?.headers['content-type']).toBe('application/json');
@@ -57,7 +57,7 @@ describe('the callback sink in a running worker', () => {
     expect(JSON.stringify(worker.log)).not.toContain(secret);
     expect(await worker.end('SIGTERM')).toBe(0);
     expect(deliveries(installation)).toMatchObject([
-      { sink: 'callback', done: 1 },
+      { sink: 'callback:shop', done: 1 },
       { sink: 'folder', done: 1 },
     ]);
   });
@@ -110,7 +110,7 @@ describe('the callback sink in a running worker', () => {
     const given = await worker.line(
       (line) => line.msg.startsWith('gave up delivering a result') && line['tries'] === 10,
     );
-    expect(given).toMatchObject({ sink: 'callback', order_id: '1', err: 'the receiver answered 503' });
+    expect(given).toMatchObject({ sink: 'callback:shop', order_id: '1', err: 'the receiver answered 503' });
     await worker.line((line) => line.msg === 'result delivered' && line['state'] === 'completed');
     const cli = async (...argv: string[]) => (await runHere([...argv, '--config', installation.configFile])).stdout;
     const attention = JSON.parse(await cli('queue', 'status', '--json'));
@@ -120,11 +120,11 @@ describe('the callback sink in a running worker', () => {
         source: 'shop',
         order_id: '1',
         state: 'given_up',
-        message: 'callback: the receiver answered 503',
+        message: 'callback:shop, tried 10 times: the receiver answered 503',
       },
     ]);
     expect(JSON.parse(await cli('orders', 'list', '--attention', '--json')).orders).toHaveLength(1);
-    expect(await cli('orders', 'show', '1')).toContain('result (callback): given up');
+    expect(await cli('orders', 'show', '1')).toContain('result (callback:shop): given up');
     expect(attention.results_due).toBe(0);
     const before = shop.posts.length;
     expect(await cli('results', 'rewrite', '--source', 'shop', '--order', '1')).toContain('1');
@@ -156,35 +156,93 @@ describe('the callback sink in a running worker', () => {
     expect(await worker.end('SIGTERM')).toBe(0);
     expect(performance.now() - asked).toBeLessThan(8000);
     expect(deliveries(installation)).toMatchObject([
-      { sink: 'callback', done: 0, last_error: null },
+      { sink: 'callback:shop', done: 0, last_error: null },
       { sink: 'folder', done: 1 },
     ]);
   });
 
-  it('posts to the address of a reload, and gives deliveries up when it is no longer configured', async () => {
-    const [old, next] = [await receiver(answers(500)), await receiver(takes)];
+  it('takes over addresses, secrets and endpoints with a reload, and gives up what is due at a removed one', async () => {
+    const [old, next, more] = [await receiver(answers(500)), await receiver(takes), await receiver(takes)];
     const installation = await installationFor(old.url);
     const worker = installation.start();
     await worker.started();
+    const added = `whsec_${Buffer.alloc(32, 10).toString('base64')}`;
     installation.configure((config) => {
-      config.results.callback.url = next.url;
+      const [shop] = config.results.callbacks;
+      Object.assign(shop, { url: next.url, secrets: [{ value: secret }, { value: added }] });
+      config.results.callbacks.push({ name: 'erp', url: more.url, secrets: [{ value: added }], sources: ['shop'] });
     });
-    expect(await worker.reload()).toMatchObject({ applied: ['results.callback.url'] });
+    const changed = await worker.reload();
+    expect(changed['need_restart']).toEqual([]);
     installation.drop('a.ndjson', `${order(1)}\n`);
     await worker.line((line) => written(line) && line['state'] === 'completed');
+    await worker.line((line) => line['sink'] === 'callback:erp' && line['state'] === 'completed');
     expect(old.posts).toEqual([]);
+    const { headers, body } = next.posts.at(-1) ?? { headers: {}, body: '' };
+    const given = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+    for (const known of [secret, added])
+      expect(new Webhook(known).verify(body, given)).toMatchObject({ order_id: '1' });
+
     installation.configure((config) => {
-      config.results.callback.url = old.url;
+      config.results.callbacks[0].url = old.url;
     });
     await worker.reload();
     installation.drop('b.ndjson', `${order(2)}\n`);
     await worker.line((line) => line.msg === 'a result could not be delivered');
-    await worker.end('SIGTERM');
     installation.configure((config) => {
-      delete config.results;
+      config.results.callbacks.shift();
     });
-    const last = installation.start();
-    await last.line((line) => line.msg === 'gave up deliveries to a sink that is no longer configured');
-    expect(await last.end('SIGTERM')).toBe(0);
+    await worker.reload();
+    await worker.line((line) => line.msg === 'gave up deliveries to a sink that is no longer configured');
+    const posts = old.posts.length;
+    installation.drop('c.ndjson', `${order(3)}\n`);
+    await worker.line(
+      (line) => line['sink'] === 'callback:erp' && line['order_id'] === '3' && line['state'] === 'completed',
+    );
+    expect(old.posts).toHaveLength(posts);
+    expect(deliveries(installation).filter(({ sink }) => sink === 'callback:shop')).toHaveLength(2);
+    expect(await worker.end('SIGTERM')).toBe(0);
+  });
+
+  it('posts the results of its sources only', async () => {
+    const [all, one] = [await receiver(takes), await receiver(takes)];
+    const installation = await installationFor(all.url);
+    installation.configure((config) => {
+      const secrets = [{ value: secret }];
+      config.results.callbacks.push({ name: 'other', url: one.url, secrets, sources: ['another-shop'] });
+    });
+    installation.drop('a.ndjson', `${order(1)}\n${order(2).replace('"shop"', '"another-shop"')}\n`);
+    const worker = installation.start();
+    const isDone = (sink: string, id: string) => (line: { [key: string]: unknown }) =>
+      line['sink'] === sink && line['order_id'] === id && line['state'] === 'completed';
+    await worker.line(isDone('callback:shop', '1'));
+    await worker.line(isDone('callback:shop', '2'));
+    await worker.line(isDone('callback:other', '2'));
+    expect(new Set(one.posts.map(({ body }) => JSON.parse(body).source))).toEqual(new Set(['another-shop']));
+    expect(await worker.end('SIGTERM')).toBe(0);
+  });
+
+  it('is paused while it fails, shown in health and in queue status, and delivers everything afterwards', async () => {
+    let isDown = true;
+    const shop = await receiver((response) => void response.writeHead(isDown ? 500 : 204).end());
+    const installation = await installationFor(shop.url, { callback: { total_ms: 10_000 } });
+    installation.drop('a.ndjson', [1, 2, 3, 4, 5, 6].map((id) => `${order(id)}\n`).join(''));
+    const worker = installation.start();
+    const { admin } = await worker.started();
+    await worker.line((line) => line.msg.startsWith('this sink fails: it is paused'));
+    const health = await (await fetch(`http://${String(admin)}/healthz`)).json();
+    expect(health).toMatchObject({
+      status: 'warn',
+      checks: { results: 'warn' },
+      details: { results: { 'callback:shop': { reason: 'http_500', waiting: expect.any(Number) } } },
+    });
+    const { stdout } = await runHere(['queue', 'status', '--config', installation.configFile]);
+    expect(stdout).toMatch(/SINK PAUSED.*\ncallback:shop .* the receiver answered 500/);
+    isDown = false;
+    await worker.line((line) => line.msg === 'this sink takes results again');
+    for (const id of [1, 2, 3, 4, 5, 6])
+      await worker.line((line) => written(line) && line['order_id'] === String(id) && line['state'] === 'completed');
+    expect(await worker.end('SIGTERM')).toBe(0);
+    expect(deliveries(installation).every(({ done }) => done === 1)).toBe(true);
   });
 });

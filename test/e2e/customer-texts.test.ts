@@ -14,7 +14,7 @@ describe('the text for the customer in a running worker', () => {
     const shop = await Receiver.open(takes);
     open.push(shop);
     const secret = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
-    const installation = await Installation.open({ callback: { url: shop.url, secret } });
+    const installation = await Installation.open({ callback: { url: shop.url, secrets: [{ value: secret }] } });
     open.push(installation);
     installation.configure((config) => {
       config.results.customer = { language: 'es', qr_png: true };
@@ -22,7 +22,7 @@ describe('the text for the customer in a running worker', () => {
     const request = { ...JSON.parse(order(1)), metadata: { language: 'de-AT' } };
     installation.drop('a.ndjson', `${JSON.stringify(request)}\n`);
     const worker = installation.start();
-    for (const sink of ['folder', 'callback']) {
+    for (const sink of ['folder', 'callback:shop']) {
       await worker.line((line) => line['sink'] === sink && line['state'] === 'completed');
     }
     const body = shop.posts.at(-1)?.body ?? '';

@@ -97,7 +97,11 @@ describe('a worker that gets a stop signal', () => {
         ],
       },
       webhook: { tokens: [{ name: 'shop', value: token }] },
-      callback: { url: receiver.url, secret: `whsec_${Buffer.alloc(32, 9).toString('base64')}`, total_ms: 60_000 },
+      callback: {
+        url: receiver.url,
+        secrets: [{ value: `whsec_${Buffer.alloc(32, 9).toString('base64')}` }],
+        total_ms: 60_000,
+      },
     });
     // One after the other they would take longer than 9 s.
     installation.configure((config) => (config.shutdown = { grace_ms: 5500 }));

@@ -22,9 +22,10 @@ const document: ResultDocument = {
 };
 const clock = new SystemClock();
 
-function sinkTo(url: string): CallbackSink {
+function sinkTo(url: string, secrets = [secret]): CallbackSink {
   return new CallbackSink({
-    receiver: () => ({ url, secret, connectMs: 1000, totalMs: 5000 }),
+    endpoint: 'shop',
+    receiver: () => ({ name: 'shop', url, secrets, sources: null, connectMs: 1000, totalMs: 5000 }),
     clock,
     version: '0.0.0',
     retryTimeScale: 1,
@@ -61,6 +62,35 @@ describe('the callback sink', () => {
       expect(() => new Webhook(secret).verify(body, given)).not.toThrow();
       expect(() => new Webhook(secret).verify(`${body} `, given)).toThrow('No matching signature');
     }
+  });
+
+  it('signs each post with every secret: a receiver that knows one of them accepts it, and no other', async () => {
+    const shop = await receiver(takes);
+    const [old, next, stranger] = [9, 10, 11].map((byte) => `whsec_${Buffer.alloc(32, byte).toString('base64')}`);
+    await sinkTo(shop.url, [old ?? '', next ?? '']).deliver(document, delivery(1));
+    const { headers, body } = shop.posts[0] ?? { headers: {}, body: '' };
+    const given = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+    expect(given['webhook-signature']?.split(' ')).toHaveLength(2);
+    for (const known of [old, next]) {
+      expect(new Webhook(known ?? '').verify(body, given)).toMatchObject({ order_id: '1001' });
+      expect(() => new Webhook(known ?? '').verify(body.replace('1001', '1002'), given)).toThrow('No matching');
+      const later = { ...given, 'webhook-id': 'msg_other' };
+      expect(() => new Webhook(known ?? '').verify(body, later)).toThrow('No matching');
+    }
+    expect(() => new Webhook(stranger ?? '').verify(body, given)).toThrow('No matching');
+  });
+
+  it.each([
+    [400, { refusesResult: true, retryAfterMs: null }],
+    [422, { refusesResult: true, retryAfterMs: null }],
+    [404, { refusesResult: false, retryAfterMs: null }],
+    [429, { refusesResult: false, retryAfterMs: 7000 }],
+    [503, { refusesResult: false, retryAfterMs: 7000 }],
+    [500, { refusesResult: false, retryAfterMs: null }],
+  ])('says of status %s whose failure it is, and how long the receiver asks to wait', async (status, expected) => {
+    const shop = await receiver(answers(status, { 'retry-after': '7' }));
+    const delivered = sinkTo(shop.url).deliver(document, delivery(1));
+    await expect(delivered).rejects.toMatchObject({ reason: `http_${status}`, ...expected });
   });
 
   it.each([300, 301, 302, 303, 307, 308, 400, 401, 404, 410, 429, 500, 503])(

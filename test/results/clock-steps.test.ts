@@ -41,7 +41,7 @@ class Run {
       },
     };
     const { store } = outbox;
-    this.#loop = new DeliveryLoop({ store, clock, logger, sink });
+    this.#loop = new DeliveryLoop({ store, clock, random: () => 0.5, logger, sink });
     this.#follower = new ClockFollower({ store, clock, logger, onStep: async () => this.#loop.notify() });
   }
 

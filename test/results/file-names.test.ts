@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { pino } from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { WriteBack } from '../../src/results/delivery-loop.ts';
+import { WriteBack } from '../../src/results/write-back.ts';
 import { FolderSink } from '../../src/results/folder-sink.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { openStore } from '../../src/store/sqlite-store.ts';
@@ -35,7 +35,9 @@ function openBox(): Box {
   const folder = join(root, 'results');
   const clock = new SystemClock();
   const write = async (): Promise<void> => {
-    const loop = new WriteBack({ store, clock, logger: pino({ level: 'silent' }) }, [new FolderSink(folder)]);
+    const loop = new WriteBack({ store, clock, random: Math.random, logger: pino({ level: 'silent' }) }, [
+      new FolderSink(folder),
+    ]);
     await loop.start();
     await loop.stop();
   };

@@ -83,7 +83,7 @@ export class Installation {
         ...(options.timeouts === undefined ? {} : { timeouts: options.timeouts }),
       },
       submit: { retry_time_scale: 0.002, settlement_delay_ms: 300, ...options.submit },
-      ...(options.callback === undefined ? {} : { results: { callback: options.callback } }),
+      ...(options.callback === undefined ? {} : { results: { callbacks: [{ name: 'shop', ...options.callback }] } }),
       admin: { listen: '127.0.0.1:0' },
     };
     writeFileSync(configFile, stringify(config));

@@ -3,6 +3,7 @@ import { isoTime } from '../../core/clock.ts';
 import { entryStates } from '../../core/entry/states.ts';
 import type { PauseView } from '../../core/entry/queue-explanation.ts';
 import { pauseView } from '../../submit/explain-queue.ts';
+import type { PausedSink } from '../../store/read/sink-pauses.ts';
 import { attentionTable, attentionTotal } from '../attention-table.ts';
 import { addAnswerOptions, configFrom, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
@@ -33,6 +34,7 @@ function addStatus(queue: Command, context: CliContext): void {
       const counts = reader.counts();
       const { open, oldestOpenMs, dueDeliveries } = reader.backlog();
       const pauses = reader.pauses().map(pauseView);
+      const sinks = reader.sinkPauses();
       const attention = reader.attention(shownAttention);
       const counted = reader.attentionCounts();
       const report = {
@@ -41,6 +43,9 @@ function addStatus(queue: Command, context: CliContext): void {
         oldest_open_at: oldestOpenMs === null ? null : isoTime(oldestOpenMs),
         results_due: dueDeliveries,
         pauses,
+        paused_sinks: sinks.map(({ sinceMs, probeAtMs, ...sink }) =>
+          jsonFields({ ...sink, since: isoTime(sinceMs), nextProbeAt: isoTime(probeAtMs) }),
+        ),
         attention_counts: counted,
         attention: attention.map(jsonFields),
       };
@@ -51,6 +56,7 @@ function addStatus(queue: Command, context: CliContext): void {
         `${open} open${age}; ${dueDeliveries} results to be written\n`,
         states.length === 0 ? '' : renderTable(['STATE', 'ENTRIES'], states),
         pauses.length === 0 ? '' : renderTable(['PAUSED', 'SINCE', 'BY', 'HOLDS UP', 'REASON'], pauses.map(pauseRow)),
+        sinks.length === 0 ? '' : renderTable(['SINK PAUSED', 'SINCE', 'WAITING', 'REASON'], sinks.map(sinkRow)),
         attentionTotal(counted),
         attentionTable(attention),
       ];
@@ -61,6 +67,10 @@ function addStatus(queue: Command, context: CliContext): void {
 
 function pauseRow({ scope, since, opened_by: openedBy, reason, message, holds_up: holdsUp }: PauseView): string[] {
   return [scope, shortTime(since), openedBy, String(holdsUp), message === '' ? reason : `${reason}: ${message}`];
+}
+
+function sinkRow({ sink, sinceMs, waiting, message }: PausedSink): string[] {
+  return [sink, shortTime(isoTime(sinceMs)), String(waiting), message];
 }
 
 function addPauseCommand(queue: Command, action: 'pause' | 'resume', context: CliContext): void {

@@ -8,6 +8,7 @@ import type { QueuedEntry, QueueFacts } from './queue-facts.ts';
 import type { Rejection } from '../intake/intake.ts';
 import type { Attention, AttentionCounts, AttentionFilter } from './attention.ts';
 import type { PauseEffect } from './pause-effects.ts';
+import type { PausedSink } from './sink-pauses.ts';
 import type { FlaggedSku, MappedLine, Repairable, RepairFilter } from './sku-repairs.ts';
 
 /** Reads the outbox for people; also while another process writes to it. */
@@ -38,6 +39,8 @@ export interface OutboxReader {
   repairable(filter: RepairFilter): Repairable;
   /** The paused scopes, the oldest first, with what each holds up. */
   pauses(): readonly PauseEffect[];
+  /** The sinks that take no results at the moment. */
+  sinkPauses(): readonly PausedSink[];
   /** What decides when entries are sent. */
   queueFacts(nowMs: number): QueueFacts;
   /** The place of one entry in its queue; null for a reference that is not known. */

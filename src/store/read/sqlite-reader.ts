@@ -24,6 +24,7 @@ import {
 } from './attention.ts';
 import type { Backlog, OrderDetail, OrderFilter, OrderSummary, OutboxReader } from './outbox-reader.ts';
 import { readPauseEffects, type PauseEffect } from './pause-effects.ts';
+import { readSinkPauses, type PausedSink } from './sink-pauses.ts';
 import {
   readFlaggedSku,
   readMappedLine,
@@ -195,6 +196,10 @@ export class SqliteOutboxReader implements OutboxReader {
 
   pauses(): readonly PauseEffect[] {
     return readPauseEffects(this.#database);
+  }
+
+  sinkPauses(): readonly PausedSink[] {
+    return readSinkPauses(this.#database);
   }
 
   queueFacts(nowMs: number): QueueFacts {

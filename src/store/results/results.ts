@@ -11,7 +11,13 @@ export interface ResultSink {
 
 /** The results that are written back, each to every sink of its source. */
 export interface Results {
-  dueDeliveries(sink: string, nowMs: number, limit: number): Promise<readonly DueDelivery[]>;
+  /** @param without requests that are left out. Default: none */
+  dueDeliveries(
+    sink: string,
+    nowMs: number,
+    limit: number,
+    without?: Iterable<number>,
+  ): Promise<readonly DueDelivery[]>;
   nextDeliveryAt(sink: string): Promise<number | null>;
   closeDelivery(done: { requestId: number; sink: string; version: number; nowMs: number }): Promise<void>;
   failDelivery(failed: {
@@ -20,6 +26,8 @@ export interface Results {
     version: number;
     error: string;
     retryAtMs: number;
+    /** False: it does not count towards giving the delivery up. */
+    countsTry?: boolean;
   }): Promise<void>;
   /** This version is not tried again by itself, and is flagged for review. A newer version is tried from the start. */
   giveUpDelivery(given: {
@@ -29,12 +37,35 @@ export interface Results {
     error: string;
     nowMs: number;
   }): Promise<void>;
-  /** Gives up what is due at sinks that are not configured any more. Returns how many. */
+  /** The stored pause of a sink; null: it is not paused. */
+  sinkPause(
+    sink: string,
+  ): Promise<{ readonly reason: string; sinceMs: number; probeAtMs: number; probes: number } | null>;
+  /** Pauses a sink, or keeps it paused since when it is: it takes no results at the moment. */
+  pauseSink(pause: NewSinkPause): Promise<void>;
+  /** @param resume `wasOutage`: what failed meanwhile is due at once, and does not wait for its own retry */
+  resumeSink(resume: { sink: string; nowMs: number; wasOutage: boolean }): Promise<void>;
+  /** Gives up what is due at sinks that are not configured any more, also for its source. Returns how many. */
   retireSinks(nowMs: number): Promise<number>;
   /** Results that change from now on are due at these sinks; what is due at others is given up. Returns how many. */
   useSinks(sinks: readonly ResultSink[], nowMs: number): Promise<number>;
   /** Makes the results of an order, or of all orders, due again. Returns how many. */
   redeliver(filter: { source?: string; orderId?: string }, nowMs: number): Promise<number>;
+}
+
+export interface SinkPauseRow {
+  /** A stable name, for example `http_503` or `ECONNREFUSED`. */
+  readonly reason: string;
+  readonly sinceMs: number;
+  readonly probeAtMs: number;
+  /** How many probes have failed. */
+  readonly probes: number;
+}
+
+export interface NewSinkPause extends Omit<SinkPauseRow, 'sinceMs'> {
+  readonly sink: string;
+  readonly message: string;
+  readonly nowMs: number;
 }
 
 export interface DueDelivery {

@@ -2,10 +2,8 @@ import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
 import { inTransaction, longestText, statementOf, type Sqlite } from '../sqlite/database.ts';
 import { readResultDocument, type ResultParts } from './result-reader.ts';
-import type { DueDelivery, ResultSink, Results } from './results.ts';
-
-/** Later than any time that is ever due. */
-const never = 9_000_000_000_000_000;
+import type { DueDelivery, NewSinkPause, ResultSink, Results, SinkPauseRow } from './results.ts';
+import { never, SinkStates } from './sink-states.ts';
 
 /** Whatever its version: what cannot be read cannot be tried again. */
 const refuse = statementOf<{ requestId: number; sink: string; error: string; nowMs: number }, never>(
@@ -35,12 +33,14 @@ export class SqliteResults implements Results {
   readonly #database: Sqlite;
   #sinks: readonly ResultSink[];
   readonly #parts: ResultParts;
+  readonly #sinkStates: SinkStates;
   readonly #statements;
 
   constructor(database: Sqlite, { sinks, ...parts }: ResultParts & { sinks: readonly ResultSink[] }) {
     this.#database = database;
     this.#sinks = sinks;
     this.#parts = parts;
+    this.#sinkStates = new SinkStates(database);
     this.#statements = {
       touch: database.prepare<[number, number], NewVersion>(
         'UPDATE requests SET version = version + 1, updated_at_ms = ? WHERE id = ? RETURNING version, source',
@@ -53,9 +53,10 @@ export class SqliteResults implements Results {
          ON CONFLICT (request_id, sink) DO UPDATE SET due_version = excluded.due_version, due_at_ms = excluded.due_at_ms, tries = 0,
            given_up_at_ms = NULL`,
       ),
-      dueNow: database.prepare<[string, number, number], { requestId: number; tries: number }>(
+      dueNow: database.prepare<[string, number, string, number], { requestId: number; tries: number }>(
         `SELECT request_id AS requestId, tries FROM deliveries
-         WHERE done_version < due_version AND sink = +? AND due_at_ms <= ? ORDER BY due_at_ms LIMIT +?`,
+         WHERE done_version < due_version AND sink = +? AND due_at_ms <= ?
+           AND request_id NOT IN (SELECT value FROM json_each(+?)) ORDER BY due_at_ms LIMIT +?`,
       ),
       nextAt: database
         .prepare<[string], number | null>(
@@ -68,7 +69,7 @@ export class SqliteResults implements Results {
       ),
       // A version that failed does not delay a newer one.
       fail: database.prepare(
-        `UPDATE deliveries SET tries = tries + 1, last_error = :error, due_at_ms = :retryAtMs
+        `UPDATE deliveries SET tries = tries + :counted, last_error = :error, due_at_ms = :retryAtMs
          WHERE request_id = :requestId AND sink = :sink AND done_version < due_version AND due_version = :version`,
       ),
       // Never due again, until the result changes or a person asks for it.
@@ -76,12 +77,6 @@ export class SqliteResults implements Results {
         `UPDATE deliveries SET tries = tries + 1, last_error = :error, given_up_at_ms = :nowMs, acknowledged_at_ms = NULL,
            due_at_ms = ${never}
          WHERE request_id = :requestId AND sink = :sink AND done_version < due_version AND due_version = :version`,
-      ),
-      retire: database.prepare(
-        `UPDATE deliveries SET last_error = 'this sink is not configured any more', given_up_at_ms = :nowMs,
-           acknowledged_at_ms = NULL, due_at_ms = ${never}
-         WHERE done_version < due_version AND given_up_at_ms IS NULL
-           AND sink NOT IN (SELECT value FROM json_each(:sinks))`,
       ),
       // Of two ids that differ in capital letters only, at least one has some: the index has only those.
       sharesName: database.prepare<{ id: number; source: string; orderId: string }>(
@@ -114,8 +109,13 @@ export class SqliteResults implements Results {
     }
   }
 
-  async dueDeliveries(sink: string, nowMs: number, limit: number): Promise<readonly DueDelivery[]> {
-    return this.#statements.dueNow.all(sink, nowMs, limit).flatMap((due) => {
+  async dueDeliveries(
+    sink: string,
+    nowMs: number,
+    limit: number,
+    without: Iterable<number> = [],
+  ): Promise<readonly DueDelivery[]> {
+    return this.#statements.dueNow.all(sink, nowMs, JSON.stringify([...without]), limit).flatMap((due) => {
       const result = this.#readableResult(due.requestId, sink, nowMs);
       if (result === null) return [];
       const { source, order_id: orderId } = result.document;
@@ -155,9 +155,11 @@ export class SqliteResults implements Results {
     version: number;
     error: string;
     retryAtMs: number;
+    countsTry?: boolean;
   }): Promise<void> {
+    const { countsTry = true, ...row } = failed;
     inTransaction(this.#database, () => {
-      this.#statements.fail.run({ ...failed, error: failed.error.slice(0, longestText) });
+      this.#statements.fail.run({ ...row, counted: Number(countsTry), error: failed.error.slice(0, longestText) });
     });
   }
 
@@ -175,8 +177,19 @@ export class SqliteResults implements Results {
   }
 
   async retireSinks(nowMs: number): Promise<number> {
-    const sinks = JSON.stringify(this.#sinks.map(({ name }) => name));
-    return inTransaction(this.#database, () => this.#statements.retire.run({ sinks, nowMs }).changes);
+    return inTransaction(this.#database, () => this.#sinkStates.retireOthers(this.#sinks, nowMs));
+  }
+
+  async sinkPause(sink: string): Promise<SinkPauseRow | null> {
+    return this.#sinkStates.pauseOf(sink);
+  }
+
+  async pauseSink(pause: NewSinkPause): Promise<void> {
+    inTransaction(this.#database, () => this.#sinkStates.pause(pause));
+  }
+
+  async resumeSink(resume: { sink: string; nowMs: number; wasOutage: boolean }): Promise<void> {
+    inTransaction(this.#database, () => this.#sinkStates.resume(resume));
   }
 
   async useSinks(sinks: readonly ResultSink[], nowMs: number): Promise<number> {

@@ -1,3 +1,4 @@
+import { type DeliveryFailure, rateLimited } from '../../core/result/delivery-error.ts';
 import { idOf, isObject, shopTime } from '../payload-values.ts';
 
 /** The REST API of one shop, as far as reading it back needs it. Its calls throw ShopApiError. */
@@ -57,8 +58,11 @@ type ShopApiErrorKind =
   | 'stopped';
 
 /** Names the call and the answer, never a key. */
-export class ShopApiError extends Error {
+export class ShopApiError extends Error implements DeliveryFailure {
   readonly kind: ShopApiErrorKind;
+  readonly reason: string;
+  /** The shop answers, and this order cannot be read or written. */
+  readonly refusesResult: boolean;
   /** How long the shop asks the worker to wait, in ms; null when it does not say. */
   readonly retryAfterMs: number | null;
 
@@ -70,6 +74,8 @@ export class ShopApiError extends Error {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'ShopApiError';
     this.kind = kind;
+    this.reason = kind === 'rate_limited' ? rateLimited : kind;
+    this.refusesResult = kind === 'absent' || kind === 'refused' || kind === 'changed';
     this.retryAfterMs = options.retryAfterMs ?? null;
   }
 }

@@ -7,7 +7,7 @@ import type { Unit } from '../../../src/core/decision/order-answer.ts';
 import { renderResultDocument } from '../../../src/core/result/result-document.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { CustomerTexts } from '../../../src/results/customer/customer-texts.ts';
-import { WriteBack } from '../../../src/results/delivery-loop.ts';
+import { WriteBack } from '../../../src/results/write-back.ts';
 import { FolderSink } from '../../../src/results/folder-sink.ts';
 import type { CustomerSettings } from '../../../src/results/settings.ts';
 import { answer, close, fulfilled, line, nothing, Outbox } from '../../support/outbox.ts';
@@ -43,7 +43,7 @@ async function written(customer: CustomerSettings | null, orderId = '1001'): Pro
   onTestFinished(() => rmSync(folder, { recursive: true }));
   await outbox.store.results.redeliver({}, 3000);
   const texts = customer === null ? null : new CustomerTexts(customer, logger);
-  const deps = { store: outbox.store, clock: new SystemClock(), logger, texts };
+  const deps = { store: outbox.store, clock: new SystemClock(), random: Math.random, logger, texts };
   const writeBack = new WriteBack(deps, [new FolderSink(folder)]);
   await writeBack.start();
   await writeBack.stop();

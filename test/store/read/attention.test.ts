@@ -124,6 +124,7 @@ describe('counting the attention list', () => {
       'e USING INDEX entries_attention',
       'e USING INDEX entries_unknown',
       'a USING INDEX audit_by_subject (subject=?)',
+      'd EXISTS USING INDEX deliveries_due (sink=? AND due_at_ms<?)',
       'o USING COVERING INDEX storefront_orders_awaiting',
       'o USING INDEX storefront_orders_rechecks',
       'f USING INDEX files_attention',

@@ -4,7 +4,7 @@ import type { Settlement } from '../../../src/core/decision/settlement.ts';
 import type { Entry } from '../../../src/store/submission/submission.ts';
 import type { Clock } from '../../../src/core/clock.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
-import { WriteBack } from '../../../src/results/delivery-loop.ts';
+import { WriteBack } from '../../../src/results/write-back.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { ShopConnections } from '../../../src/storefronts/shop-connections.ts';
 import type { Shop } from '../../../src/storefronts/settings.ts';
@@ -150,7 +150,8 @@ export class WrittenShop {
     const connections = new ShopConnections({ clock, version: '0.0.0' });
     const deps = { connections, clock, logger: this.#logger, retryTimeScale: 0.00001 };
     const sink = new ShopWriteBack(writeBackName(this.shop), { ...deps, shop: () => this.shop });
-    const writeBack = new WriteBack({ store, clock: this.#clock, logger: this.#logger, maxIdleDelayMs: 20 }, [sink]);
+    const delivering = { store, clock: this.#clock, random: Math.random, logger: this.#logger, maxIdleDelayMs: 20 };
+    const writeBack = new WriteBack(delivering, [sink]);
     this.#run = Object.assign(run, { writeBack });
     await writeBack.start();
   }

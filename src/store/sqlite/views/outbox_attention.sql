@@ -70,6 +70,15 @@ FROM pauses p
 WHERE (p.since_ms NOT BETWEEN unixepoch('subsec') * 1000 - 60000 AND unixepoch('subsec') * 1000 OR p.reason = 'connector_unproven')
   AND ((p.scope NOT LIKE 'variant:%' AND p.scope NOT LIKE 'plan:%') OR p.scope IN (SELECT product FROM to_send))
 UNION ALL
+-- A sink that takes no results, while some wait for it.
+SELECT 'pause', 'sink:' || p.sink, NULL, NULL, NULL, NULL, 'paused', p.reason, p.sink || ': ' || p.message,
+       strftime('%Y-%m-%dT%H:%M:%fZ', p.since_ms / 1000.0, 'unixepoch'), p.sink,
+       'the results for this sink; nothing else',
+       'repair the receiver or the folder: the worker tries again by itself, at least every five minutes', 0
+FROM sink_pauses p
+WHERE p.since_ms NOT BETWEEN unixepoch('subsec') * 1000 - 60000 AND unixepoch('subsec') * 1000
+  AND EXISTS (SELECT 1 FROM deliveries d WHERE d.sink = p.sink AND d.done_version < d.due_version AND d.due_at_ms < 9000000000000000)
+UNION ALL
 -- Reading the shop back tells within minutes which lines were refunded, unless the shop cannot be read.
 SELECT 'storefront', 'order:' || o.source || '/' || o.order_id, NULL, o.source, o.order_id, NULL, 'awaits_read_back', 'awaits_read_back',
        'was refunded in part, and the delivery did not say which line: nothing of it is bought or cancelled until the shop is read back',
@@ -91,10 +100,10 @@ SELECT 'refused_file', 'file:' || f.id, NULL, NULL, NULL, NULL, f.state, f.error
 FROM files f WHERE f.state = 'rejected' AND f.acknowledged_at_ms IS NULL
 UNION ALL
 SELECT 'delivery', 'delivery:' || d.request_id || ':' || d.sink, NULL, r.source, r.order_id, NULL, 'given_up', 'given_up',
-       d.sink || ': ' || coalesce(d.last_error, ''),
+       d.sink || ', tried ' || d.tries || ' times: ' || coalesce(d.last_error, ''),
        strftime('%Y-%m-%dT%H:%M:%fZ', d.given_up_at_ms / 1000.0, 'unixepoch'), NULL,
        'the result of this order: the shop does not have it',
-       'repair the receiver and write it again with `results rewrite`, or end it with `orders ack`', 1
+       'repair the receiver and write it again with `results rewrite --sink`, or end it with `orders ack`', 1
 FROM deliveries d LEFT JOIN requests r ON r.id = d.request_id WHERE d.given_up_at_ms IS NOT NULL AND d.acknowledged_at_ms IS NULL
 UNION ALL
 -- A paid line that was not bought. Where another entry took its place, that one answers for the line.

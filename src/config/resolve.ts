@@ -111,14 +111,17 @@ function toCallbacks(
   callbacks: ResolvedDocument['results']['callbacks'],
   secrets: Secrets,
 ): ResultsSettings['callbacks'] {
-  return callbacks.map(({ name, url, secrets: listed, sources = null, connect_ms, total_ms }, index) => ({
-    name,
-    url,
-    secrets: listed.map((_, at) => secrets.get(`results.callbacks.${index}.secrets.${at}.value`) ?? ''),
-    sources,
-    connectMs: connect_ms,
-    totalMs: total_ms,
-  }));
+  return callbacks.map(
+    ({ name, url, secrets: listed, sources = null, events = null, connect_ms, total_ms }, index) => ({
+      name,
+      url,
+      secrets: listed.map((_, at) => secrets.get(`results.callbacks.${index}.secrets.${at}.value`) ?? ''),
+      sources,
+      events,
+      connectMs: connect_ms,
+      totalMs: total_ms,
+    }),
+  );
 }
 
 function toCustomer(customer: CustomerDocument): ResultsSettings['customer'] {

@@ -11,6 +11,7 @@ import {
   secretFile,
   secretText,
 } from '../core/settings/schema-values.ts';
+import { resultEventTypes } from '../core/result/result-events.ts';
 import { csvColumns } from '../intake/orders/settings.ts';
 import { webhookIntake } from './webhook-schema.ts';
 
@@ -213,6 +214,14 @@ const callbacks = z
         .max(100)
         .optional()
         .describe('Only results of these sources are posted. Unset: those of every source.'),
+      events: z
+        .array(z.enum(resultEventTypes))
+        .min(1)
+        .max(resultEventTypes.length)
+        .optional()
+        .describe(
+          'Which events are posted: `order.updated`, `order.settled`, `line.needs_review`, each as `{ type, timestamp, data }`. Unset: the result itself is posted at each change.',
+        ),
       allow_http: z
         .boolean()
         .default(false)

@@ -1,10 +1,12 @@
 import { Buffer } from 'node:buffer';
 import { createHash, createHmac } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { Agent, request } from 'undici';
 import type { Clock } from '../core/clock.ts';
 import { plainHeaders, retryAfterMs } from '../core/http-headers.ts';
 import { DeliveryError } from '../core/result/delivery-error.ts';
 import { renderResultDocument, type ResultDocument } from '../core/result/result-document.ts';
+import { readConfirmed, resultEvents } from '../core/result/result-events.ts';
 import type { Delivery, Sink } from './delivery-loop.ts';
 import type { CallbackSettings } from './settings.ts';
 
@@ -57,10 +59,28 @@ export class CallbackSink implements Sink {
     return delayMs === undefined ? null : Math.round(delayMs * this.#deps.retryTimeScale);
   }
 
-  async deliver(document: ResultDocument, delivery: Delivery): Promise<void> {
+  async deliver(document: ResultDocument, delivery: Delivery): Promise<void | 'no_call'> {
+    const { events: wants } = this.#deps.receiver();
+    if (wants === null) {
+      const body = renderResultDocument(document);
+      const subject = JSON.stringify([document.source, document.order_id, delivery.version]);
+      const id = createHash('sha256').update(subject).update(body).digest('hex').slice(0, 32);
+      return await this.#post(id, body, delivery.signal);
+    }
+    const confirmed = readConfirmed(delivery.confirmed);
+    const { events, after } = resultEvents(document, delivery.version, { wants, confirmed });
+    for (const { id, body, confirms } of events) {
+      await this.#post(id, `${JSON.stringify(body, null, 2)}\n`, delivery.signal);
+      await delivery.confirm(JSON.stringify(confirms));
+    }
+    if (events.length > 0) return;
+    if (!isDeepStrictEqual(after, confirmed)) await delivery.confirm(JSON.stringify(after));
+    return 'no_call';
+  }
+
+  async #post(id: string, body: string, signal: AbortSignal): Promise<void> {
     const { clock, version } = this.#deps;
     const { url, secrets, connectMs, totalMs } = this.#deps.receiver();
-    const body = renderResultDocument(document);
     const deadline = AbortSignal.timeout(totalMs);
     // One connection for each post: the rest of an earlier answer is never read as the answer to this post.
     const agent = new Agent({
@@ -76,11 +96,11 @@ export class CallbackSink implements Sink {
         dispatcher: agent,
         headersTimeout: totalMs,
         bodyTimeout: totalMs,
-        signal: AbortSignal.any([delivery.signal, deadline]),
+        signal: AbortSignal.any([signal, deadline]),
         headers: {
           'content-type': 'application/json',
           'user-agent': `order-sync/${version}`,
-          ...callbackHeaders(secrets, { document, version: delivery.version, body, nowMs: clock.wallMs() }),
+          ...callbackHeaders(secrets, { id: `msg_${id}`, body, nowMs: clock.wallMs() }),
         },
         body,
       });
@@ -90,7 +110,7 @@ export class CallbackSink implements Sink {
       const { statusCode, headers: given } = answer;
       throw refusal(statusCode, retryAfterMs(plainHeaders(given), clock.wallMs()));
     } catch (error) {
-      if (deadline.aborted && !delivery.signal.aborted)
+      if (deadline.aborted && !signal.aborted)
         throw unreachable(`did not answer within ${totalMs} ms`, 'timeout', error);
       throw error instanceof DeliveryError ? error : unreachable(reasonOf(error), reasonOf(error), error);
     } finally {
@@ -124,16 +144,13 @@ function reasonOf(error: unknown): string {
 }
 
 /**
- * The headers of the Standard Webhooks scheme (standardwebhooks.com). The id is the same at each try of one version of
- * a result, by which the receiver recognises a repetition. Each signature covers id, time and body; there is one for each secret.
+ * The headers of the Standard Webhooks scheme (standardwebhooks.com). The id is the same at each try of one message, by which
+ * the receiver recognises a repetition. Each signature covers id, time and body; there is one for each secret.
  */
 function callbackHeaders(
   secrets: readonly string[],
-  message: { document: ResultDocument; version: number; body: string; nowMs: number },
+  { id, body, nowMs }: { id: string; body: string; nowMs: number },
 ): Record<string, string> {
-  const { document, version, body, nowMs } = message;
-  const subject = JSON.stringify([document.source, document.order_id, version]);
-  const id = `msg_${createHash('sha256').update(subject).update(body).digest('hex').slice(0, 32)}`;
   const timestamp = String(Math.floor(nowMs / 1000));
   const signatures = secrets.map((secret) => {
     const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');

@@ -17,9 +17,10 @@ export interface Sink {
   readonly name: string;
   /**
    * Resolves when the sink has stored the result durably. The same result may be delivered again.
+   * @returns `no_call` when nothing of the result was to be told, so nothing is known about the receiver
    * @throws an error that `failureOf` understands, where the sink can say more than a message about the failure
    */
-  deliver(document: ResultDocument, delivery: Delivery): Promise<void>;
+  deliver(document: ResultDocument, delivery: Delivery): Promise<void | 'no_call'>;
   /**
    * The delay before the next try after this many failures in a row, in ms; null gives the delivery up and flags it for
    * review. Without this method a delivery is retried forever, at least every five minutes.
@@ -42,6 +43,10 @@ export interface Delivery {
   readonly boughtAs: ReadonlyMap<string, string>;
   /** Aborts when the worker stops: an unfinished delivery stays due. */
   readonly signal: AbortSignal;
+  /** What was kept with `confirm` for this order and sink; null: nothing. */
+  readonly confirmed: string | null;
+  /** Keeps what the receiver has confirmed, for the deliveries to come. */
+  confirm(events: string): Promise<void>;
 }
 
 export interface DeliveryDeps {
@@ -196,18 +201,21 @@ export class DeliveryLoop {
 
   async #deliver(delivery: DueDelivery, isProbe: boolean): Promise<void> {
     const { store, sink, clock, logger, texts = null } = this.#deps;
-    const { requestId, version, sharesName, ordered, boughtAs } = delivery;
+    const { requestId, version, sharesName, ordered, boughtAs, confirmed } = delivery;
     const { signal } = this.#ended;
     const document = texts === null ? delivery.document : await texts.addTo(delivery.document, delivery.ordered);
     const subject = { sink: sink.name, source: document.source, order_id: document.order_id };
+    const confirm = (events: string) => store.results.confirmEvents({ requestId, sink: sink.name, events });
+    let end: void | 'no_call';
     try {
-      await sink.deliver(document, { version, sharesName, ordered, boughtAs, signal });
+      end = await sink.deliver(document, { version, sharesName, ordered, boughtAs, signal, confirmed, confirm });
     } catch (error) {
       // Aborted by the stop of the worker: the delivery is due again at the next start.
       if (!signal.aborted) await this.#failed(delivery, error, { isProbe, subject });
       return;
     }
     await store.results.closeDelivery({ requestId, sink: sink.name, version, nowMs: clock.wallMs() });
+    if (end === 'no_call') return;
     logger.info({ ...subject, state: document.state }, 'result delivered');
     await this.#pause.works(isProbe);
   }

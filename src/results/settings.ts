@@ -1,3 +1,5 @@
+import type { ResultEventType } from '../core/result/result-events.ts';
+
 /** The sinks of results. */
 export interface ResultsSettings {
   /** Absolute. */
@@ -27,6 +29,8 @@ export interface CallbackSettings {
   readonly secrets: readonly string[];
   /** Null: results of every source. */
   readonly sources: readonly string[] | null;
+  /** The events that are posted; null: the result itself, at each change. */
+  readonly events: readonly ResultEventType[] | null;
   readonly connectMs: number;
   /** From the start of a post to the status of its answer. */
   readonly totalMs: number;

@@ -35,7 +35,7 @@ intake:
         sku_map: skus.yaml
         rest: { url: https://spf.example.com, client_id: app, client_secret: shpss_1 }
 results:
-  callbacks: [{ name: shop, url: https://shop.example.com/results, sources: [shop], secrets: [{ value: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr }] }]
+  callbacks: [{ name: shop, url: https://shop.example.com/results, sources: [shop], events: [order.settled], secrets: [{ value: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr }] }]
   customer: { language: de, templates: texts }
 seal: { keys: [{ id: k1, value: AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= }] }
 `;
@@ -46,6 +46,7 @@ const others: Record<string, string> = {
   base_url: 'https://other.example.com',
   url: 'https://other.example.com/results',
   'results.callbacks[].secrets[].value': 'whsec_BBBB9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr',
+  events: '[order.updated]',
   secret: 'whsec_AAAA9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr',
   header: 'X-Other',
   prefix: 'other',

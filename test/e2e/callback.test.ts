@@ -222,6 +222,37 @@ describe('the callback sink in a running worker', () => {
     expect(await worker.end('SIGTERM')).toBe(0);
   });
 
+  it('posts the events that the endpoint wants, each in an envelope and once, and again when a person asks', async () => {
+    const shop = await receiver(takes);
+    const installation = await installationFor(shop.url, { callback: { events: ['order.settled'] } });
+    installation.drop('a.ndjson', `${order(1)}\n`);
+    const worker = installation.start();
+    await worker.line((line) => written(line) && line['state'] === 'completed');
+    expect(await worker.end('SIGTERM')).toBe(0);
+    const again = installation.start();
+    await again.started();
+    const rewrite = ['results', 'rewrite', '--source', 'shop', '--order', '1', '--config', installation.configFile];
+    await runHere(rewrite);
+    await shop.arrived(2);
+    await again.line((line) => written(line));
+    expect(await again.end('SIGTERM')).toBe(0);
+    expect(shop.posts).toHaveLength(2);
+    const ids = shop.posts.map(({ headers, body }) => {
+      const given = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+      expect(new Webhook(secret).verify(body, given)).toMatchObject({
+        type: 'order.settled',
+        timestamp: expect.stringMatching(/^20/),
+        data: { source: 'shop', order_id: '1', state: 'completed' },
+      });
+      return given['webhook-id'];
+    });
+    expect(new Set(ids).size).toBe(2);
+    expect(deliveries(installation)).toMatchObject([
+      { sink: 'callback:shop', done: 1 },
+      { sink: 'folder', done: 1 },
+    ]);
+  });
+
   it('is paused while it fails, shown in health and in queue status, and delivers everything afterwards', async () => {
     let isDown = true;
     const shop = await receiver((response) => void response.writeHead(isDown ? 500 : 204).end());

@@ -7,6 +7,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ResultDocument } from '../../src/core/result/result-document.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { CallbackSink } from '../../src/results/callback-sink.ts';
+import type { Delivery } from '../../src/results/delivery-loop.ts';
+import type { CallbackSettings } from '../../src/results/settings.ts';
 import { answers, Receiver, takes } from '../support/receiver.ts';
 import { certificates } from '../wholesale/transport/certificates.ts';
 
@@ -22,22 +24,24 @@ const document: ResultDocument = {
 };
 const clock = new SystemClock();
 
-function sinkTo(url: string, secrets = [secret]): CallbackSink {
+function sinkTo(url: string, secrets = [secret], events: CallbackSettings['events'] = null): CallbackSink {
   return new CallbackSink({
     endpoint: 'shop',
-    receiver: () => ({ name: 'shop', url, secrets, sources: null, connectMs: 1000, totalMs: 5000 }),
+    receiver: () => ({ name: 'shop', url, secrets, sources: null, events, connectMs: 1000, totalMs: 5000 }),
     clock,
     version: '0.0.0',
     retryTimeScale: 1,
   });
 }
 
-const delivery = (version: number) => ({
+const delivery = (version: number): Delivery => ({
   version,
   sharesName: false,
   ordered: new Map(),
   boughtAs: new Map(),
   signal: new AbortController().signal,
+  confirmed: null,
+  confirm: async () => undefined,
 });
 
 async function receiver(...given: Parameters<typeof Receiver.open>): Promise<Receiver> {

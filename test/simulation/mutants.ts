@@ -243,8 +243,8 @@ export const mutants: readonly Mutant[] = [
     file: 'results/delivery-loop.ts',
     changes: [
       [
-        'await sink.deliver(document, { version, sharesName, signal });',
-        'await store.results.closeDelivery({ requestId, sink: sink.name, version, nowMs: clock.wallMs() });\n      await sink.deliver(document, { version, sharesName, signal });',
+        'end = await sink.deliver(',
+        'await store.results.closeDelivery({ requestId, sink: sink.name, version, nowMs: clock.wallMs() });\n      end = await sink.deliver(',
       ],
     ],
   },

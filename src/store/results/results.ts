@@ -29,6 +29,8 @@ export interface Results {
     /** False: it does not count towards giving the delivery up. */
     countsTry?: boolean;
   }): Promise<void>;
+  /** Keeps what a sink has confirmed about an order, unless a person asked for its results again meanwhile. */
+  confirmEvents(confirmed: { requestId: number; sink: string; events: string }): Promise<void>;
   /** This version is not tried again by itself, and is flagged for review. A newer version is tried from the start. */
   giveUpDelivery(given: {
     requestId: number;
@@ -72,6 +74,8 @@ export interface DueDelivery {
   readonly requestId: number;
   readonly version: number;
   readonly tries: number;
+  /** What `confirmEvents` has kept; null: nothing. */
+  readonly confirmed: string | null;
   readonly document: ResultDocument;
   readonly ordered: OrderedEntries;
   /** The line that was bought in the place of another one, as a person said: its id by that of the other. */

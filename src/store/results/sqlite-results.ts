@@ -22,6 +22,19 @@ function shreddedText({ source, order_id: orderId }: ResultDocument): string {
   return `the codes of ${source}/${orderId} were shredded (retention.codes_days): its result is not written again without them`;
 }
 
+/** What a sink has confirmed is told again. */
+const forget = statementOf<[number, string], never>(
+  `UPDATE deliveries SET confirmed_events = json_object('replays', coalesce(confirmed_events ->> 'replays', 0) + 1)
+   WHERE request_id = ? AND sink = ?`,
+);
+const confirm = statementOf<{ requestId: number; sink: string; events: string }, never>(
+  `UPDATE deliveries SET confirmed_events = :events
+   WHERE request_id = :requestId AND sink = :sink
+     AND coalesce(confirmed_events ->> 'replays', 0) = :events ->> 'replays'`,
+);
+
+type DueRow = Pick<DueDelivery, 'requestId' | 'tries' | 'confirmed'>;
+
 /** The new version of a request, and its source. */
 interface NewVersion {
   readonly version: number;
@@ -53,8 +66,8 @@ export class SqliteResults implements Results {
          ON CONFLICT (request_id, sink) DO UPDATE SET due_version = excluded.due_version, due_at_ms = excluded.due_at_ms, tries = 0,
            given_up_at_ms = NULL`,
       ),
-      dueNow: database.prepare<[string, number, string, number], { requestId: number; tries: number }>(
-        `SELECT request_id AS requestId, tries FROM deliveries
+      dueNow: database.prepare<[string, number, string, number], DueRow>(
+        `SELECT request_id AS requestId, tries, confirmed_events AS confirmed FROM deliveries
          WHERE done_version < due_version AND sink = +? AND due_at_ms <= ?
            AND request_id NOT IN (SELECT value FROM json_each(+?)) ORDER BY due_at_ms LIMIT +?`,
       ),
@@ -100,13 +113,18 @@ export class SqliteResults implements Results {
   repeat(requestId: number, nowMs: number): void {
     if (this.#statements.hasDelivery.get(requestId) === undefined) return;
     const repeated = this.#statements.repeat.get(requestId);
-    if (repeated !== undefined) this.#makeDue(requestId, repeated, nowMs);
+    if (repeated === undefined) return;
+    // What was confirmed is told again.
+    for (const sink of this.#makeDue(requestId, repeated, nowMs)) forget(this.#database).run(requestId, sink);
   }
 
-  #makeDue(requestId: number, { version, source }: NewVersion, nowMs: number): void {
-    for (const { name, sources } of this.#sinks) {
-      if (sources === null || sources.includes(source)) this.#statements.due.run(requestId, name, version, nowMs);
-    }
+  /** Returns the sinks at which it is due now. */
+  #makeDue(requestId: number, { version, source }: NewVersion, nowMs: number): readonly string[] {
+    const sinks = this.#sinks.filter(({ sources }) => sources === null || sources.includes(source));
+    return sinks.map(({ name }) => {
+      this.#statements.due.run(requestId, name, version, nowMs);
+      return name;
+    });
   }
 
   async dueDeliveries(
@@ -160,6 +178,12 @@ export class SqliteResults implements Results {
     const { countsTry = true, ...row } = failed;
     inTransaction(this.#database, () => {
       this.#statements.fail.run({ ...row, counted: Number(countsTry), error: failed.error.slice(0, longestText) });
+    });
+  }
+
+  async confirmEvents(confirmed: { requestId: number; sink: string; events: string }): Promise<void> {
+    inTransaction(this.#database, () => {
+      confirm(this.#database).run(confirmed);
     });
   }
 

@@ -61,10 +61,10 @@ export class ShopWriteBack {
   }
 
   /** Resolves when the order of the shop says what the result says. */
-  async deliver(document: ResultDocument, { ordered, boughtAs, signal }: ShopDelivery): Promise<void> {
+  async deliver(document: ResultDocument, { ordered, boughtAs, signal }: ShopDelivery): Promise<void | 'no_call'> {
     const statement = statementOf(document, ordered, boughtAs);
     // Nothing to tell yet, so the shop is not asked.
-    if (statement.lines.every(({ stage }) => stage === 'open')) return;
+    if (statement.lines.every(({ stage }) => stage === 'open')) return 'no_call';
     const { connections, clock } = this.#deps;
     const shop = this.#shop();
     const connection = connections.connect(shop);
@@ -74,6 +74,7 @@ export class ShopWriteBack {
       const parts = { shop, api: connection.api, clock, logger, signal };
       const written = await platformOf(shop).writeBack(statement, parts);
       if (written.length > 0) logger.info({ written }, 'wrote the result into the order of the shop');
+      return undefined;
     } catch (error) {
       throw error instanceof ShopApiError && error.kind === 'unauthorized' ? withAdvice(error) : error;
     } finally {

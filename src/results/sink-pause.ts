@@ -35,6 +35,7 @@ export class SinkPause {
   /** Until when the receiver asked for no calls, as `monoMs`; null: it did not, or a delivery succeeded since. */
   #askedUntilMono: number | null = null;
   #remindedMono = 0;
+  #nextAskedLogMono = 0;
 
   constructor(deps: PauseDeps) {
     this.#deps = deps;
@@ -90,14 +91,21 @@ export class SinkPause {
     // Several calls may be under way when the rate is limited: that is no outage.
     if (!isRateLimit && this.#failed.size < failuresToPause) this.#failed.add(requestId);
     if (isProbe) this.#probes += 1;
-    if (askedMs !== null || isRateLimit) {
-      this.#askedUntilMono = Math.max(this.#askedUntilMono ?? 0, clock.monoMs() + (askedMs ?? firstProbeMs));
-    }
+    if (askedMs !== null || isRateLimit) this.#waitAsAsked(askedMs ?? firstProbeMs);
     if (wasPaused || this.#failed.size >= failuresToPause || this.#probes >= failuresToPause) {
       if (isProbe || !wasPaused) this.#probeAtMono = clock.monoMs() + this.#backOffMs();
       await this.#pause(reason, messageOf(error));
     }
     return { countsTry: !wasPaused && !isRateLimit };
+  }
+
+  #waitAsAsked(askedMs: number): void {
+    const { clock, logger, sink } = this.#deps;
+    const nowMono = clock.monoMs();
+    this.#askedUntilMono = Math.max(this.#askedUntilMono ?? 0, nowMono + askedMs);
+    if (nowMono < this.#nextAskedLogMono) return;
+    this.#nextAskedLogMono = nowMono + reminderMs;
+    logger.warn({ sink, wait_ms: askedMs }, 'the receiver asks to wait: nothing is sent to this sink until then');
   }
 
   #backOffMs(): number {

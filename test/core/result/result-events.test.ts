@@ -83,7 +83,7 @@ describe('the events of a result', () => {
     expect(new Set(endpoint.told.map(({ id }) => id)).size).toBe(3);
   });
 
-  it('tell of a line that it needs review once each time it comes to need it, with the line alone', () => {
+  it('say that a line needs review once each time it comes to need it, with the line alone', () => {
     const endpoint = new Endpoint('line.needs_review');
     const states: LineState[] = ['pending', 'needs_review', 'needs_review', 'pending', 'needs_review'];
     for (const [version, state] of states.entries()) endpoint.deliver(result(version, 'fulfilled', state), version);

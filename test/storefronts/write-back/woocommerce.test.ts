@@ -234,9 +234,10 @@ describe('a shop that does not answer as it should', () => {
     });
     await written.buy();
     await written.start();
-    await written.untilLogged('a result could not be delivered', 1);
-    const [line] = written.logged('a result could not be delivered');
-    expect([line?.['retry_in_ms'], stub.calls.length]).toEqual([120_000, 1]);
+    const asked = 'the receiver asks to wait: nothing is sent to this sink until then';
+    await written.untilLogged(asked, 1);
+    const [line] = written.logged(asked);
+    expect([line?.['wait_ms'], stub.calls.length]).toEqual([120_000, 1]);
 
     const refused = await shopWith([card('71')]);
     refused.stub.permission = 'read';

@@ -9,6 +9,7 @@ const benches: Readonly<Record<string, () => Promise<{ measure(): Promise<readon
   'drain-rate': () => import('./drain-rate.ts'),
   'http-accepts': () => import('./http-accepts/http-accepts.ts'),
   'slow-answers': () => import('./slow-answers.ts'),
+  undelivered: () => import('./undelivered.ts'),
   'csv-intake': () => import('./csv-intake.ts'),
 };
 

@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import { usualTries } from '../../src/core/decision/settlement.ts';
 import { SystemClock, systemRandom } from '../../src/ops/system-clock.ts';
+import type { ResultSink } from '../../src/store/results/results.ts';
 import { openStore } from '../../src/store/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { BudgetGate } from '../../src/submit/budget-gate.ts';
@@ -24,6 +25,7 @@ export async function openSubmission(options: {
   keyValue: string;
   onSettled: () => void;
   concurrency?: number;
+  sinks?: readonly ResultSink[];
 }): Promise<SubmissionInProcess> {
   const clock = new SystemClock();
   const store = openStore({
@@ -31,7 +33,7 @@ export async function openSubmission(options: {
     init: 'if-missing',
     namespace: { instance: 'bench', prefix: 'os', secret: Buffer.alloc(32, 5) },
     upstream: 'sandbox',
-    sinks: [{ name: 'folder', sources: null }],
+    sinks: options.sinks ?? [{ name: 'folder', sources: null }],
   });
   const incarnationId = await store.beginIncarnation({
     bootId: clock.bootId ?? null,

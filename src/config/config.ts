@@ -37,6 +37,7 @@ export interface Config {
   readonly wholesale: WholesaleSettings & { readonly limits: BudgetLimits };
   readonly submit: SubmitSettings;
   readonly results: ResultsSettings;
+  readonly backup: { readonly folder: string; readonly keep: number };
   readonly retention: {
     /** For how many days delivered codes are kept; null: for ever. */
     readonly codesDays: number | null;

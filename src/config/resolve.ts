@@ -37,6 +37,7 @@ export function withDerivedDefaults(document: ConfigDocument, cwd: string) {
       },
       webhook: withAbsoluteSkuMaps(document.intake.webhook, absolute),
     },
+    backup: { ...document.backup, folder: absolute(document.backup.folder ?? join(dataDir, 'backups')) },
     submit: submitDefaults(document),
     results: {
       ...document.results,

@@ -316,6 +316,14 @@ const retention = z
   .prefault({})
   .describe('For how long something is kept. See docs/sealing.md.');
 
+const backup = z
+  .strictObject({
+    folder: folderPath('Where `db backup` writes. Best on another disk. Default: `<data_dir>/backups`.'),
+    keep: count(1, 1000).default(7).describe('How many backups stay; `db backup` removes older ones.'),
+  })
+  .prefault({})
+  .describe('Backups of the database.');
+
 /**
  * The configuration as it is written in the file. Each `describe` documents its key: docs/config.md and the example file
  * are checked against it. `rules.ts` has the rules between keys.
@@ -357,6 +365,7 @@ export const configSchema = z.strictObject({
   results,
   seal,
   retention,
+  backup,
   admin,
   log: z
     .strictObject({

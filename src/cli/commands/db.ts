@@ -1,9 +1,13 @@
 import type { Command } from 'commander';
+import { isoTime } from '../../core/clock.ts';
+import { backUpDatabase, restoreDatabase } from '../../store/sqlite/backup.ts';
 import { inspectDatabase } from '../../store/sqlite/inspect.ts';
 import { addAnswerOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../errors.ts';
 import { plainLines, writeAnswer } from '../output.ts';
+import { cliActor } from '../worker-client.ts';
+import { makeOutbox } from './init.ts';
 
 export function addDb(program: Command, context: CliContext): void {
   const db = program.command('db').description('the database');
@@ -20,4 +24,35 @@ export function addDb(program: Command, context: CliContext): void {
     const head = `${path}: ${state}, schema ${schema} of ${newestSchema}, upstream ${upstream ?? 'none'}, SQLite ${sqlite}`;
     writeAnswer(context.stdout, options.json, report, plainLines([head, ...problems]));
   });
+  const backup = db
+    .command('backup')
+    .description('copy the database into the folder of backups and check the copy; also while a worker runs');
+  addAnswerOptions(backup).action((options: ConfigOptions) => {
+    const { databasePath, backup: settings } = configFrom(options).config;
+    const at = isoTime(context.clock.wallMs());
+    const { file, removed } = backUpDatabase(databasePath, { ...settings, at });
+    const text = [`made ${file}`, ...removed.map((name) => `removed ${name}`)];
+    writeAnswer(context.stdout, options.json, { file, removed }, plainLines(text));
+  });
+  const restore = db
+    .command('restore')
+    .description(
+      'put a backup in the place of the database; what was bought since is looked up before anything is sent',
+    )
+    .argument('<file>', 'a backup');
+  addAnswerOptions(restore).action((file: string, options: ConfigOptions) => restoreBackup(file, options, context));
+}
+
+/** The copy does not know what was bought since: the after-loss mode begins with it. */
+async function restoreBackup(file: string, options: ConfigOptions, context: CliContext): Promise<void> {
+  const { config } = configFrom(options);
+  const at = isoTime(context.clock.wallMs());
+  const replaced = restoreDatabase(config.databasePath, { from: file, at });
+  await makeOutbox(config, context, cliActor());
+  const text = [
+    `restored ${config.databasePath} from ${file}`,
+    ...(replaced === null ? [] : [`the database before is in ${replaced}`]),
+    'orders that are here, and those that come in within 7 days, are looked up before they are sent',
+  ];
+  writeAnswer(context.stdout, options.json, { restored: config.databasePath, replaced }, plainLines(text));
 }

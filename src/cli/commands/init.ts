@@ -38,7 +38,7 @@ export function addInit(program: Command, context: CliContext): void {
 }
 
 /** Returns why the database that is there is an older copy; null if it is none. */
-async function makeOutbox(config: Config, context: CliContext, person: string | null): Promise<string | null> {
+export async function makeOutbox(config: Config, context: CliContext, person: string | null): Promise<string | null> {
   const clock = new ContinuousClock(context.clock);
   const logger = loggerFor(config, context.stderr, 'silent');
   const opened = openOutbox(config, 'if-missing');

@@ -1,0 +1,109 @@
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { OrderSyncError } from '../../core/order-sync-error.ts';
+import { openReadOnly } from './database.ts';
+import { inspectDatabase } from './inspect.ts';
+import { takeWriterLock } from './writer-lock.ts';
+
+const backupName = /^order-sync-\d{8}T\d{9}Z\.db$/;
+const sideFiles = ['', '-wal', '-shm'] as const;
+
+/**
+ * Copies the database in one consistent state, also while a worker writes to it, checks the copy and removes older ones. The
+ * copy has nothing that was deleted before, and codes are sealed in it as in the database.
+ * @param at the time of the backup, ISO 8601, which becomes its name
+ * @param keep how many backups stay, with this one
+ * @throws OrderSyncError DATABASE_MISSING, DATABASE_NEWER, DATABASE_UNSAFE when the copy is damaged
+ */
+export function backUpDatabase(
+  path: string,
+  { folder, keep, at }: { folder: string; keep: number; at: string },
+): { readonly file: string; readonly removed: readonly string[] } {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const name = `order-sync-${at.replaceAll(/[-:.]/g, '')}.db`;
+  const draft = join(folder, `.${name}.tmp`);
+  for (const left of readdirSync(folder).filter((it) => /^\.order-sync-.*\.db\.tmp$/.test(it)))
+    rmSync(join(folder, left));
+  copySoundly(path, draft);
+  renameSync(draft, join(folder, name));
+  sync(folder);
+  const removed = readdirSync(folder)
+    .filter((it) => backupName.test(it))
+    .toSorted()
+    .slice(0, -keep);
+  for (const old of removed) rmSync(join(folder, old));
+  return { file: join(folder, name), removed };
+}
+
+/** Copies what is committed, also what still is in the write-ahead log, and checks the copy. On failure there is no copy. */
+function copySoundly(path: string, draft: string): void {
+  const database = openReadOnly(path);
+  try {
+    rmSync(draft, { force: true });
+    // Before SQLite writes to it: nobody else may read a copy, not for a moment.
+    closeSync(openSync(draft, 'wx', 0o600));
+    database.prepare('VACUUM INTO ?').run(draft);
+    requireSound(draft);
+    sync(draft);
+  } catch (cause) {
+    rmSync(draft, { force: true });
+    if (cause instanceof OrderSyncError) throw cause;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new OrderSyncError('DATABASE_UNSAFE', `${path} could not be copied: ${reason}`, {
+      hint: 'is it a database of order-sync, and is there free space? Nothing was changed',
+      cause,
+    });
+  } finally {
+    database.close();
+  }
+}
+
+/**
+ * Puts a copy in the place of the database, and keeps the old one beside it.
+ * @param at the time, which becomes the name of the folder of the old database
+ * @returns the folder of the old database; null where there was none
+ * @throws OrderSyncError DATABASE_LOCKED while a worker runs; DATABASE_MISSING, DATABASE_NEWER, DATABASE_UNSAFE
+ */
+export function restoreDatabase(path: string, { from, at }: { from: string; at: string }): string | null {
+  const lock = takeWriterLock(path);
+  try {
+    const draft = join(dirname(path), `.${basename(path)}.restore.tmp`);
+    copySoundly(from, draft);
+    const replaced = moveAway(path, at);
+    renameSync(draft, path);
+    sync(dirname(path));
+    return replaced;
+  } finally {
+    lock.release();
+  }
+}
+
+/** A copy with the write-ahead log of another database would be damaged: all files of the old one go. */
+function moveAway(path: string, at: string): string | null {
+  const files = sideFiles.map((side) => `${path}${side}`).filter((file) => existsSync(file));
+  if (files.length === 0) return null;
+  const folder = join(dirname(path), `replaced-${at.replaceAll(/[-:.]/g, '')}`);
+  mkdirSync(folder, { mode: 0o700 });
+  for (const file of files) renameSync(file, join(folder, basename(file)));
+  sync(folder);
+  return folder;
+}
+
+/** Of a copy, which has no write-ahead log of its own. */
+function requireSound(path: string): void {
+  const { problems } = inspectDatabase(path);
+  for (const side of ['-wal', '-shm']) rmSync(`${path}${side}`, { force: true });
+  if (problems.length === 0) return;
+  throw new OrderSyncError('DATABASE_UNSAFE', `${path} is damaged: ${problems[0]}`, {
+    hint: 'check the disk, and the database with `order-sync db check`; use another backup',
+  });
+}
+
+function sync(path: string): void {
+  const file = openSync(path, 'r');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}

@@ -39,7 +39,13 @@ describe('an installation that seals', { timeout: 90_000 }, () => {
     for (const [id] of soldLines) await run.cli('orders', 'show', id, '--json');
     await run.cli('queue', 'status');
     await run.cli('db', 'check');
+    await run.cli('db', 'backup');
     await worker.end('SIGKILL');
+    run.sealWith('k2', 'k1');
+    const next = await run.start();
+    await next.line(({ msg }) => msg === 'all codes are sealed with the first key');
+    await run.cli('seal', 'status');
+    await next.end('SIGKILL');
 
     expect(run.codes().length).toBeGreaterThan(6);
     const places = run.places();
@@ -52,6 +58,7 @@ describe('an installation that seals', { timeout: 90_000 }, () => {
         'orders show cards --json',
       ]),
     );
+    expect([...places.keys()].some((name) => /\/backups\/order-sync-\w+\.db$/.test(name))).toBe(true);
     expect(findSecrets(run.secrets(), places)).toEqual([]);
     // The search finds what is there: the results have every code of an order that was delivered.
     const results = contentsOf(filesBelow(join(run.place.folder, 'results')));

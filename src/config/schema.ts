@@ -192,7 +192,7 @@ const submit = z
 const callbacks = z
   .array(
     z.strictObject({
-      name: keyName.describe('The name of this endpoint in logs and in `--sink callback:<name>`.'),
+      name: keyName.describe('The name of this endpoint in logs and deliveries, as `callback:<name>`.'),
       url: httpUrl.describe(
         'Where results are posted. It must be https, except on this machine, for a sandbox and with `allow_http`.',
       ),

@@ -44,7 +44,7 @@ export class SealedRun {
   static async open(): Promise<SealedRun> {
     const shop = await Receiver.open(takes);
     const place = await Installation.open({
-      callback: { url: shop.url, secret: callbackSecret },
+      callback: { url: shop.url, secrets: [{ value: callbackSecret }] },
       webhook: { tokens: [{ name: 'shop', value: token }] },
     });
     mkdirSync(join(place.folder, 'secrets'));

@@ -4,8 +4,9 @@
 FROM node:24-bookworm-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# better-sqlite3 brings its binaries along; its sources and those for other systems are left behind.
-RUN npm ci --omit=dev --no-audit --no-fund \
+# No program of a dependency runs here. better-sqlite3 brings its binaries along; its sources and those for other systems are
+# left behind.
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
   && cd node_modules/better-sqlite3 \
   && rm -rf deps src \
   && find prebuilds -name '*.node' ! -name 'linux-*' -delete
@@ -20,10 +21,10 @@ COPY package.json LICENSE ./
 COPY bin ./bin
 COPY src ./src
 COPY config ./config
-# The volume: database, folders and results. A named volume takes over this owner.
-# /progress is for a volume of its own, where the progress file is kept.
-RUN install -d -o node -g node -m 0750 /progress /data
-VOLUME /data
+# /data is for the database and belongs to the worker alone. /orders is for the folders that a shop shares: inbox and results,
+# and those that files are renamed into. /progress is for the progress file. A named volume takes over this owner.
+RUN install -d -o node -g node -m 0750 /progress /data /orders
+VOLUME /data /orders
 # What a start reads is kept here, by the user who starts it: half a second for the worker, and for each health check.
 RUN install -d -o node -g node node_modules/.cache
 ENV NODE_ENV=production \
@@ -31,6 +32,10 @@ ENV NODE_ENV=production \
     ORDER_SYNC__DATA_DIR=/data
 USER node
 RUN node bin/order-sync.js version
+# Whoever takes over the worker must not be able to change what the next start runs.
+USER root
+RUN chown -R root:root node_modules/.cache && chmod -R a-w node_modules/.cache
+USER node
 EXPOSE 9090
 STOPSIGNAL SIGTERM
 # The worker asks itself: no curl in the image, and the port is found wherever it is.

@@ -49,9 +49,8 @@ export class ConnectionGuard {
   readonly #onClosed: (because: ClosedBecause) => void;
   readonly #connections = new Map<Socket, Connection>();
   readonly #ofAddress = new Map<string, Set<Socket>>();
-  /** Connections on which nobody proved himself yet, oldest first, apart by whether their address is a proven one. */
+  /** Connections on which nobody proved himself, from addresses from which nobody else did, oldest first. */
   readonly #strangers = new Set<Socket>();
-  readonly #acquainted = new Set<Socket>();
   /** When a request from an address was last authenticated, in ms of the monotonic clock; the longest ago first. */
   readonly #provenAddresses = new Map<string, number>();
   /** The addresses that are, or were, shut out; the one that was so the longest ago first. */
@@ -92,7 +91,6 @@ export class ConnectionGuard {
     remember(this.#provenAddresses, connection.address, this.#clock.monoMs());
     this.#shutOut.delete(connection.address);
     this.#strangers.delete(socket);
-    this.#acquainted.delete(socket);
   }
 
   /** Cuts off a caller whose body comes in parts of a few bytes: to take them in costs much more than to send them. */
@@ -110,7 +108,7 @@ export class ConnectionGuard {
     this.#closeOneTooMany(address);
     this.#connections.set(socket, { address, answer: null });
     this.#ofAddress.set(address, (this.#ofAddress.get(address) ?? new Set()).add(socket));
-    (this.#isProvenAddress(address) ? this.#acquainted : this.#strangers).add(socket);
+    if (!this.#isProvenAddress(address)) this.#strangers.add(socket);
     socket.once('close', () => this.#forget(socket, address));
   }
 
@@ -123,7 +121,7 @@ export class ConnectionGuard {
     else if (isStranger && this.#strangers.size >= Math.ceil(connections * 0.75))
       this.#close(oldestOf(this.#strangers), 'connections');
     else if (this.#connections.size >= connections)
-      this.#close(oldestOf(this.#strangers) ?? oldestOf(this.#acquainted) ?? this.#ofBusiest(), 'connections');
+      this.#close(oldestOf(this.#strangers) ?? this.#ofBusiest(), 'connections');
   }
 
   /** The oldest connection of the address that has the most. */
@@ -161,7 +159,6 @@ export class ConnectionGuard {
   #forget(socket: Socket, address: string): void {
     this.#connections.delete(socket);
     this.#strangers.delete(socket);
-    this.#acquainted.delete(socket);
     const own = this.#ofAddress.get(address);
     own?.delete(socket);
     if (own?.size === 0) this.#ofAddress.delete(address);

@@ -58,7 +58,9 @@ describe('the container image', () => {
     const owned = lastStage.findIndex(({ rest }) => rest === 'install -d -o node -g node node_modules/.cache');
     expect(owned).toBeGreaterThan(lastStage.findLastIndex(({ name }) => name === 'COPY'));
     expect(owned).toBeLessThan(user);
-    const closed = lastStage.findIndex(({ name, rest }) => name === 'RUN' && rest.includes('chmod -R a-w node_modules/.cache'));
+    const closed = lastStage.findIndex(
+      ({ name, rest }) => name === 'RUN' && rest.includes('chmod -R a-w node_modules/.cache'),
+    );
     expect(closed).toBeGreaterThan(warmed);
   });
 

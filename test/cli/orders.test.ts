@@ -215,6 +215,7 @@ describe('order-sync orders show', () => {
             "reference": "os-6kaxc2lkdkxasrz3ryxnk4zzla",
             "replaced": false,
             "review_reason": "the reference has expired",
+            "shredded_at": null,
             "state": "needs_review",
             "unit_count": 0,
             "units_missing": 0,

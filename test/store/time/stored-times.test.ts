@@ -25,6 +25,7 @@ const keptColumns = [
   'attempts.closed_at_ms',
   'deliveries.acknowledged_at_ms',
   'entries.acknowledged_at_ms',
+  'entries.shredded_at_ms',
   'files.acknowledged_at_ms',
   'rejections.acknowledged_at_ms',
   'audit.at_ms',

@@ -72,9 +72,8 @@ export async function performCommand(
       return { kind: 'scope', scope, paused: false };
     }
     case 'rewrite_results': {
-      const { source, orderId } = command;
-      const filter = { ...(source === null ? {} : { source }), ...(orderId === null ? {} : { orderId }) };
-      return { kind: 'results', due: await store.results.redeliver(filter, nowMs) };
+      const { which, afterId, actor, reason } = command;
+      return { kind: 'results', ...(await store.operator.redeliver({ which, afterId, actor, reason, nowMs })) };
     }
     case 'reveal':
     case 'seal_again':
@@ -133,12 +132,13 @@ export async function performInWorker(
 /** The fields of a command for the log: never its lines, which are the shop's data. */
 export function loggable(command: StoreCommand): Record<string, unknown> {
   if (command.action === 'submit') return { action: command.action, lines: command.lines.length };
-  if (command.action === 'rewrite_results' || command.action === 'seal_again') return { ...command };
+  if (command.action === 'seal_again') return { ...command };
   const { action, actor, reason } = command;
   if (action === 'acknowledge') {
     const { ids, ...filter } = command.which;
     return { action, ...(ids === undefined ? filter : { ids: ids.length }), actor, reason };
   }
+  if (action === 'rewrite_results') return { action, ...command.which, actor, reason };
   if (action === 'take_flagged') return { action, subject: command.id, actor, reason };
   return { action, subject: 'scope' in command ? command.scope : command.reference, actor, reason };
 }

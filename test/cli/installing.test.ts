@@ -211,14 +211,35 @@ describe('order-sync check-config', () => {
   });
 });
 
+const why = ['--reason', 'the shop lost them'];
+
 describe('order-sync results rewrite', () => {
   it('makes results due again, of one order or of all', async () => {
     const outbox = knownInstallation();
     await fillOutbox(outbox);
-    const one = await outbox.run('results', 'rewrite', '--source', 'shop1', '--order', '1001');
+    const one = await outbox.run('results', 'rewrite', '--source', 'shop1', '--order', '1001', ...why);
     expect(one).toMatchObject({ code: 0, stdout: 'the worker will write 1 result again\n' });
-    const all = await outbox.run('results', 'rewrite', '--all', '--json');
+    const all = await outbox.run('results', 'rewrite', '--all', '--json', ...why);
     expect(JSON.parse(all.stdout)).toEqual({ results_due: 2 });
+  });
+
+  it('shows with --dry-run how many there are, and does nothing', async () => {
+    const outbox = knownInstallation();
+    await fillOutbox(outbox);
+    const preview = await outbox.run('results', 'rewrite', '--source', 'shop1', '--until', '2100-01-01', '--dry-run');
+    expect(preview).toMatchObject({ code: 0, stdout: '2 results would be written again\n' });
+    const later = await outbox.run('results', 'rewrite', '--since', '2100-01-01', '--dry-run', '--json');
+    expect(JSON.parse(later.stdout)).toEqual({ would_rewrite: 0 });
+  });
+
+  it('ends with 2 without a reason, for a time or a sink that cannot be, or without a choice', async () => {
+    const outbox = knownInstallation();
+    await fillOutbox(outbox);
+    const unexplained = await outbox.run('results', 'rewrite', '--all');
+    expect([unexplained.code, unexplained.stderr]).toEqual([2, expect.stringContaining('--reason')]);
+    expect((await outbox.run('results', 'rewrite', '--since', 'monday', ...why)).code).toBe(2);
+    const unknown = await outbox.run('results', 'rewrite', '--sink', 'callback', ...why);
+    expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('the configured sinks: folder')]);
   });
 
   it('ends with 2 when no order or more than one choice is named, and with 4 when no order has a result', async () => {
@@ -226,14 +247,14 @@ describe('order-sync results rewrite', () => {
     await fillOutbox(outbox);
     expect((await outbox.run('results', 'rewrite')).code).toBe(2);
     expect((await outbox.run('results', 'rewrite', '--all', '--order', '1001')).code).toBe(2);
-    expect((await outbox.run('results', 'rewrite', '--order', '9999')).code).toBe(4);
+    expect((await outbox.run('results', 'rewrite', '--order', '9999', ...why)).code).toBe(4);
   });
 
   it('ends with 6 while a worker holds the outbox and takes no commands', async () => {
     const outbox = knownInstallation();
     await fillOutbox(outbox);
     const worker = openOutbox(outbox);
-    const { code, stderr } = await outbox.run('results', 'rewrite', '--all');
+    const { code, stderr } = await outbox.run('results', 'rewrite', '--all', ...why);
     await worker.close();
     expect(code).toBe(6);
     expect(stderr).toContain('A worker holds the outbox, but does not take commands');

@@ -127,7 +127,9 @@ describe('the callback sink in a running worker', () => {
     expect(await cli('orders', 'show', '1')).toContain('result (callback:shop): given up');
     expect(attention.results_due).toBe(0);
     const before = shop.posts.length;
-    expect(await cli('results', 'rewrite', '--source', 'shop', '--order', '1')).toContain('1');
+    expect(await cli('results', 'rewrite', '--sink', 'callback:shop', '--given-up', '--reason', 'repaired')).toContain(
+      '1',
+    );
     await shop.arrived(before + 1);
     expect(await worker.end('SIGTERM')).toBe(0);
   });
@@ -231,7 +233,8 @@ describe('the callback sink in a running worker', () => {
     expect(await worker.end('SIGTERM')).toBe(0);
     const again = installation.start();
     await again.started();
-    const rewrite = ['results', 'rewrite', '--source', 'shop', '--order', '1', '--config', installation.configFile];
+    const which = ['--source', 'shop', '--order', '1', '--reason', 'the shop lost it'];
+    const rewrite = ['results', 'rewrite', ...which, '--config', installation.configFile];
     await runHere(rewrite);
     await shop.arrived(2);
     await again.line((line) => written(line));

@@ -9,6 +9,7 @@ import { FolderSink } from '../../src/results/folder-sink.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { openStore } from '../../src/store/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { redeliver } from '../support/redeliver.ts';
 
 interface Box {
   readonly store: Store;
@@ -92,9 +93,9 @@ describe('the files of results whose order ids differ in capital letters only', 
     await box.order('shop', 'a1', 'A1');
     await box.write();
     const names = namesIn(box.folder);
-    await box.store.results.redeliver({ orderId: 'A1' }, Date.now());
+    await redeliver(box.store, { orderId: 'A1' }, Date.now());
     await box.write();
-    await box.store.results.redeliver({ orderId: 'a1' }, Date.now());
+    await redeliver(box.store, { orderId: 'a1' }, Date.now());
     await box.write();
     expect(namesIn(box.folder)).toEqual(names);
   });

@@ -4,6 +4,7 @@ import { DeliveryError } from '../../src/core/result/delivery-error.ts';
 import { DeliveryLoop, type Sink } from '../../src/results/delivery-loop.ts';
 import { MachineClock } from '../support/machine-clock.ts';
 import { close, fulfilled, line, Outbox } from '../support/outbox.ts';
+import { redeliver } from '../support/redeliver.ts';
 
 const sinkName = 'callback:shop';
 const minute = 60_000;
@@ -246,7 +247,7 @@ describe('the versions of one result', () => {
     receive = () => (calls.length === 1 ? first.promise : null);
     await accept('a');
     await passUntil(() => calls.length === 1);
-    await outbox.store.results.redeliver({}, machine.wallMs());
+    await redeliver(outbox.store, {}, machine.wallMs());
     loop.notify();
     await accept('b');
     await passUntil(() => delivered.length === 1, 2000);

@@ -377,7 +377,8 @@ export class World {
   /** A result that is written again has the same bytes. */
   async #rewriteResults(): Promise<void> {
     const before = this.results.contents();
-    await this.#worker?.store?.results.redeliver({}, this.#clocks.wallOffsetMs + this.time.nowMs);
+    const nowMs = this.#clocks.wallOffsetMs + this.time.nowMs;
+    await this.#worker?.store?.operator.redeliver({ which: {}, afterId: 0, actor: 'test', reason: 'again', nowMs });
     this.#worker?.notifyDeliveries();
     await this.time.run(() => false, this.time.nowMs + 61_000);
     for (const [path, text] of this.results.contents()) {

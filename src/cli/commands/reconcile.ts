@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { isoTime } from '../../core/clock.ts';
 import type { CommandResult } from '../../core/entry/operator-command.ts';
-import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { addAnswerOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../errors.ts';
+import { timeOf } from '../iso-time.ts';
 import { jsonFields, plainLines, writeAnswer } from '../output.ts';
 import { sendCommand } from '../worker-client.ts';
 
@@ -17,7 +17,7 @@ export function addReconcile(program: Command, context: CliContext): void {
     .description('read shops back now, and take in the orders that their webhooks did not deliver')
     .option('--since <time>', 'from this time on (ISO 8601), instead of from where the last run ended');
   addAnswerOptions(command).action(async (shop: string | undefined, options: ConfigOptions & { since?: string }) => {
-    const sinceMs = options.since === undefined ? null : timeOf(options.since);
+    const sinceMs = options.since === undefined ? null : timeOf('--since', options.since);
     const { config } = configFrom(options);
     const result = await sendCommand(config, { action: 'reconcile', shop: shop ?? null, sinceMs }, context);
     const reports = result.kind === 'reconciled' ? result.shops : [];
@@ -25,13 +25,6 @@ export function addReconcile(program: Command, context: CliContext): void {
     const text = plainLines(reports.map((report) => asText(report, sinceMs !== null)));
     writeAnswer(context.stdout, options.json, { shops: reports.map(asJson) }, text);
   });
-}
-
-function timeOf(text: string): number {
-  const isIso = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text);
-  const ms = isIso ? Date.parse(text) : Number.NaN;
-  if (Number.isFinite(ms)) return ms;
-  throw new OrderSyncError('USAGE', `--since must be a time as 2026-11-21 or 2026-11-21T08:00:00Z, got "${text}"`);
 }
 
 function asJson({ readToMs, ...report }: Report): Record<string, unknown> {

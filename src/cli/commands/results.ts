@@ -1,14 +1,22 @@
 import type { Command } from 'commander';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { addAnswerOptions, configFrom, type ConfigOptions } from '../config-options.ts';
+import type { Redelivery } from '../../store/results/results.ts';
+import { addAnswerOptions, configFrom, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
+import { timeOf } from '../iso-time.ts';
 import { writeAnswer } from '../output.ts';
-import { sendCommand } from '../worker-client.ts';
+import { cliActor, sendCommand } from '../worker-client.ts';
 
 interface RewriteOptions extends ConfigOptions {
+  readonly sink?: string;
   readonly source?: string;
   readonly order?: string;
+  readonly since?: string;
+  readonly until?: string;
+  readonly givenUp?: boolean;
   readonly all?: boolean;
+  readonly dryRun?: boolean;
+  readonly reason?: string;
 }
 
 export function addResults(program: Command, context: CliContext): void {
@@ -16,26 +24,63 @@ export function addResults(program: Command, context: CliContext): void {
   const rewrite = results
     .command('rewrite')
     .description('write results again, with the same content; nothing is bought')
+    .option('--sink <sink>', 'at this sink only, for example folder or callback:shop; default: at every sink')
     .option('--source <source>', 'of this shop')
     .option('--order <order>', 'of this order')
-    .option('--all', 'of all orders');
+    .option('--since <time>', 'that changed last at this time (ISO 8601) or later')
+    .option('--until <time>', 'that changed last before this time (ISO 8601)')
+    .option('--given-up', 'whose delivery was given up')
+    .option('--all', 'of all orders')
+    .option('--dry-run', 'only show how many there are')
+    .option('--reason <text>', 'why, for the audit log; at least 3 characters');
   addAnswerOptions(rewrite).action(async (options: RewriteOptions) => {
-    const { source = null, order = null } = options;
-    const isOne = source !== null || order !== null;
-    if (isOne === (options.all === true)) {
-      throw new OrderSyncError('USAGE', 'Name the results: --source and --order, or --all', {
-        hint: 'for one order: order-sync results rewrite --source shop1 --order 1001',
-      });
-    }
-    const { config } = configFrom(options);
-    const result = await sendCommand(config, { action: 'rewrite_results', source, orderId: order }, context);
-    const due = result.kind === 'results' ? result.due : 0;
-    if (due === 0) {
-      throw new OrderSyncError('NOT_FOUND', 'No such order has a result', {
-        hint: 'look for it with `order-sync orders list --search`',
-      });
-    }
-    const text = `the worker will write ${due} ${due === 1 ? 'result' : 'results'} again\n`;
-    writeAnswer(context.stdout, options.json, { results_due: due }, text);
+    const which = whichOf(options);
+    if (options.dryRun === true) return preview(which, options, context);
+    await redeliver(which, options, context);
   });
+}
+
+function whichOf({ sink, source, order, since, until, givenUp, all, dryRun, reason }: RewriteOptions): Redelivery {
+  const [sinceMs, untilMs] = [optionalTime('--since', since), optionalTime('--until', until)];
+  const which = { sink, source, orderId: order, sinceMs, untilMs, givenUp };
+  const isFiltered = Object.values(which).some((value) => value !== undefined);
+  if (isFiltered === (all === true)) {
+    throw new OrderSyncError('USAGE', 'Name the results: --sink, --source, --order, a time, --given-up, or --all', {
+      hint: 'for one order: order-sync results rewrite --source shop1 --order 1001 --reason "the shop lost it"',
+    });
+  }
+  if (dryRun !== true && reason === undefined) {
+    throw new OrderSyncError('USAGE', 'Say why, for the audit log: --reason', { hint: 'or look first with --dry-run' });
+  }
+  return which;
+}
+
+const optionalTime = (option: string, text: string | undefined): number | undefined =>
+  text === undefined ? undefined : timeOf(option, text);
+
+function preview(which: Redelivery, options: RewriteOptions, context: CliContext): void {
+  const count = withReader(options, (reader) => reader.redeliveryCount(which));
+  const text = `${count} ${count === 1 ? 'result' : 'results'} would be written again\n`;
+  writeAnswer(context.stdout, options.json, { would_rewrite: count }, text);
+}
+
+/** In steps, so that many results do not keep the worker from its work. */
+async function redeliver(which: Redelivery, options: RewriteOptions, context: CliContext): Promise<void> {
+  const { config } = configFrom(options);
+  const { reason = '' } = options;
+  let due = 0;
+  for (let afterId: number | null = 0; afterId !== null; ) {
+    const command = { action: 'rewrite_results', which, afterId, actor: cliActor(), reason } as const;
+    const result = await sendCommand(config, command, context);
+    if (result.kind !== 'results') break;
+    due += result.due;
+    afterId = result.nextId;
+  }
+  if (due === 0) {
+    throw new OrderSyncError('NOT_FOUND', 'No such order has a result', {
+      hint: 'look for it with `order-sync orders list --search`',
+    });
+  }
+  const text = `the worker will write ${due} ${due === 1 ? 'result' : 'results'} again\n`;
+  writeAnswer(context.stdout, options.json, { results_due: due }, text);
 }

@@ -92,8 +92,20 @@ export const operatorCommandSchema = z.discriminatedUnion('action', [
   z.strictObject({ action: z.literal('resume'), scope, ...who }),
   z.strictObject({
     action: z.literal('rewrite_results'),
-    source: z.string().nullable(),
-    orderId: z.string().nullable(),
+    /** Results that fit everything that is given. */
+    which: z.strictObject({
+      sink: text(200).optional(),
+      source: text(64).optional(),
+      orderId: text(128).optional(),
+      /** Results that changed last in this time, in ms; the end is not included. */
+      sinceMs: z.number().optional(),
+      untilMs: z.number().optional(),
+      /** Only where the delivery was given up. */
+      givenUp: z.boolean().optional(),
+    }),
+    /** Continues after this number of an earlier step; 0: begins. */
+    afterId: z.int().min(0),
+    ...who,
   }),
   /** Shows the units of an entry in clear. */
   z.strictObject({ action: z.literal('reveal'), reference, ...who }),
@@ -155,7 +167,8 @@ export const commandResultSchema = z.discriminatedUnion('kind', [
     refused: listOf({ id: z.string(), code: z.enum(['REFUSED', 'NOT_FOUND']), message: z.string(), hint: z.string() }),
   }),
   z.object({ kind: z.literal('scope'), scope: z.string(), paused: z.boolean() }),
-  z.object({ kind: z.literal('results'), due: z.number() }),
+  /** `nextId`: where the next step continues; null: there is none. */
+  z.object({ kind: z.literal('results'), due: z.number(), nextId: z.number().nullable() }),
   z.object({ kind: z.literal('revealed'), units: z.array(z.record(z.string(), z.string()).readonly()).readonly() }),
   z.object({
     kind: z.literal('sealed'),

@@ -3,6 +3,7 @@ import type { Family } from '../../core/order/operation.ts';
 import type { OutboxProgress } from '../../core/outbox-progress.ts';
 import type { AcceptableLine } from '../../core/order/order-request.ts';
 import type { AcceptedLine } from '../intake/intake.ts';
+import type { Redelivery } from '../results/results.ts';
 import type { AttentionFilter } from '../read/attention.ts';
 import type { EntryAction } from '../../core/entry/operator-decision.ts';
 
@@ -24,6 +25,14 @@ export interface Operator {
    * @throws OrderSyncError INVALID_INPUT
    */
   acknowledge(request: AcknowledgeRequest): Promise<Acknowledged>;
+  /**
+   * Has results delivered again, some in one step. Nothing is bought.
+   * @returns how many are due now, and where the next step continues; null: there is none
+   * @throws OrderSyncError INVALID_INPUT
+   */
+  redeliver(
+    request: AuditedRequest & { which: Redelivery; afterId: number },
+  ): Promise<{ readonly due: number; readonly nextId: number | null }>;
   /**
    * Pauses a scope until a person resumes it. Takes over a pause of the worker, which no probe ends then.
    * @throws OrderSyncError INVALID_INPUT, REFUSED when a person paused it already

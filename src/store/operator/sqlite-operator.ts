@@ -19,6 +19,8 @@ import type { Pause } from '../submission/submission.ts';
 import { checkedAuditedRequest, type AuditTable } from './audit.ts';
 import type { LineTable } from '../intake/accept-lines.ts';
 import type { AcceptedLine } from '../intake/intake.ts';
+import type { Redelivery } from '../results/results.ts';
+import type { SqliteResults } from '../results/sqlite-results.ts';
 import { FlaggedSkus } from './flagged-skus.ts';
 import { Acknowledgements } from './acknowledgements.ts';
 import type {
@@ -38,6 +40,7 @@ export class SqliteOperator implements Operator {
   readonly #entries: EntryChanges;
   readonly #replacements: Replacements;
   readonly #audit: AuditTable;
+  readonly #results: SqliteResults;
   readonly #afterLoss: AfterLoss;
   readonly #settlementDelays: SettlementDelays;
   readonly #canary: ConnectorCanary;
@@ -53,6 +56,7 @@ export class SqliteOperator implements Operator {
       entries: EntryChanges;
       replacements: Replacements;
       audit: AuditTable;
+      results: SqliteResults;
       afterLoss: AfterLoss;
       settlementDelays: SettlementDelays;
       canary: ConnectorCanary;
@@ -65,6 +69,7 @@ export class SqliteOperator implements Operator {
     this.#entries = parts.entries;
     this.#replacements = parts.replacements;
     this.#audit = parts.audit;
+    this.#results = parts.results;
     this.#afterLoss = parts.afterLoss;
     this.#settlementDelays = parts.settlementDelays;
     this.#canary = parts.canary;
@@ -158,6 +163,19 @@ export class SqliteOperator implements Operator {
   async acknowledge(given: AcknowledgeRequest): Promise<Acknowledged> {
     const request = checkedAuditedRequest(given);
     return inTransaction(this.#database, () => this.#acknowledgements.acknowledge(request));
+  }
+
+  async redeliver(given: AuditedRequest & { which: Redelivery; afterId: number }) {
+    const request = checkedAuditedRequest(given);
+    const { which, afterId, nowMs } = request;
+    return inTransaction(this.#database, () => {
+      const done = this.#results.redeliver(which, afterId, nowMs);
+      const { source, orderId } = which;
+      const subject = source === undefined || orderId === undefined ? 'results' : `${source}/${orderId}`;
+      const detail = { ...which, after_id: afterId, due: done.due };
+      if (done.due > 0) this.#audit.record({ ...request, action: 'redeliver', subject, detail });
+      return done;
+    });
   }
 
   async pauseScope(given: AuditedRequest & { scope: string }): Promise<void> {

@@ -3,6 +3,7 @@ import type { EntryState } from '../../core/entry/states.ts';
 import type { Operation } from '../../core/order/operation.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
 import type { SealUsage } from '../sealing/seal-usage.ts';
+import type { Redelivery } from '../results/results.ts';
 import type { SkuSighting } from '../storefronts/storefront-skus.ts';
 import type { QueuedEntry, QueueFacts } from './queue-facts.ts';
 import type { Rejection } from '../intake/intake.ts';
@@ -39,6 +40,8 @@ export interface OutboxReader {
   repairable(filter: RepairFilter): Repairable;
   /** The paused scopes, the oldest first, with what each holds up. */
   pauses(): readonly PauseEffect[];
+  /** How many results would be delivered again. */
+  redeliveryCount(which: Redelivery): number;
   /** The sinks that take no results at the moment. */
   sinkPauses(): readonly PausedSink[];
   /** What decides when entries are sent. */

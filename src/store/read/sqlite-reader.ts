@@ -10,6 +10,8 @@ import { readOrderDetail } from './order-detail.ts';
 import { readMeta } from '../sqlite/meta.ts';
 import { refuseNewer, refuseOlder } from '../sqlite/migrate.ts';
 import { readQueuedEntry, readQueueFacts, type QueuedEntry, type QueueFacts } from './queue-facts.ts';
+import { countRedelivery } from '../results/redelivery.ts';
+import type { Redelivery } from '../results/results.ts';
 import { readResultDocument, type ResultParts } from '../results/result-reader.ts';
 import { readSealUsage, type SealUsage } from '../sealing/seal-usage.ts';
 import { SealedUnits } from '../sealing/sealed-units.ts';
@@ -196,6 +198,10 @@ export class SqliteOutboxReader implements OutboxReader {
 
   pauses(): readonly PauseEffect[] {
     return readPauseEffects(this.#database);
+  }
+
+  redeliveryCount(which: Redelivery): number {
+    return countRedelivery(this.#database, which);
   }
 
   sinkPauses(): readonly PausedSink[] {

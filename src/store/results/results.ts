@@ -51,8 +51,18 @@ export interface Results {
   retireSinks(nowMs: number): Promise<number>;
   /** Results that change from now on are due at these sinks; what is due at others is given up. Returns how many. */
   useSinks(sinks: readonly ResultSink[], nowMs: number): Promise<number>;
-  /** Makes the results of an order, or of all orders, due again. Returns how many. */
-  redeliver(filter: { source?: string; orderId?: string }, nowMs: number): Promise<number>;
+}
+
+/** Which results a person wants delivered again: those that fit everything that is given. */
+export interface Redelivery {
+  readonly sink?: string | undefined;
+  readonly source?: string | undefined;
+  readonly orderId?: string | undefined;
+  /** Results that changed last in this time, in ms; the end is not included. */
+  readonly sinceMs?: number | undefined;
+  readonly untilMs?: number | undefined;
+  /** Only where the delivery was given up. */
+  readonly givenUp?: boolean | undefined;
 }
 
 export interface SinkPauseRow {

@@ -2,7 +2,8 @@ import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
 import { inTransaction, longestText, statementOf, type Sqlite } from '../sqlite/database.ts';
 import { readResultDocument, type ResultParts } from './result-reader.ts';
-import type { DueDelivery, NewSinkPause, ResultSink, Results, SinkPauseRow } from './results.ts';
+import { checkSink, readRedeliveryStep } from './redelivery.ts';
+import type { DueDelivery, NewSinkPause, Redelivery, ResultSink, Results, SinkPauseRow } from './results.ts';
 import { never, SinkStates } from './sink-states.ts';
 
 /** Whatever its version: what cannot be read cannot be tried again. */
@@ -109,18 +110,20 @@ export class SqliteResults implements Results {
     if (changed !== undefined) this.#makeDue(requestId, changed, nowMs);
   }
 
-  /** Makes the same result due again, where there was one. Called inside a transaction. */
-  repeat(requestId: number, nowMs: number): void {
+  /** Makes the same result due again, where there was one, at one sink or at all. Called inside a transaction. */
+  repeat(requestId: number, nowMs: number, only?: string): void {
     if (this.#statements.hasDelivery.get(requestId) === undefined) return;
     const repeated = this.#statements.repeat.get(requestId);
     if (repeated === undefined) return;
     // What was confirmed is told again.
-    for (const sink of this.#makeDue(requestId, repeated, nowMs)) forget(this.#database).run(requestId, sink);
+    for (const sink of this.#makeDue(requestId, repeated, nowMs, only)) forget(this.#database).run(requestId, sink);
   }
 
   /** Returns the sinks at which it is due now. */
-  #makeDue(requestId: number, { version, source }: NewVersion, nowMs: number): readonly string[] {
-    const sinks = this.#sinks.filter(({ sources }) => sources === null || sources.includes(source));
+  #makeDue(requestId: number, { version, source }: NewVersion, nowMs: number, only?: string): readonly string[] {
+    const sinks = this.#sinks.filter(
+      ({ name, sources }) => (sources === null || sources.includes(source)) && (only === undefined || name === only),
+    );
     return sinks.map(({ name }) => {
       this.#statements.due.run(requestId, name, version, nowMs);
       return name;
@@ -221,26 +224,28 @@ export class SqliteResults implements Results {
     return await this.retireSinks(nowMs);
   }
 
-  async redeliver(filter: { source?: string; orderId?: string }, nowMs: number): Promise<number> {
-    return inTransaction(this.#database, () => {
-      const ids = this.#database
-        .prepare<{ source: string | null; orderId: string | null }, number>(
-          `SELECT id FROM requests WHERE (:source IS NULL OR source = :source) AND (:orderId IS NULL OR order_id = :orderId)
-           AND EXISTS (SELECT 1 FROM deliveries d WHERE d.request_id = requests.id)`,
-        )
-        .pluck()
-        .all({ source: filter.source ?? null, orderId: filter.orderId ?? null });
-      const shredded = new Set(ids.filter((id) => hasShredded(this.#database).get(id) !== undefined));
-      const [first] = ids;
-      if (first !== undefined && shredded.size === ids.length && filter.orderId !== undefined) {
-        const { document } = readResultDocument(this.#database, first, this.#parts);
-        throw new OrderSyncError('REFUSED', shreddedText(document), {
-          hint: 'the results that were written before stay as they are',
-        });
-      }
-      const repeated = ids.filter((id) => !shredded.has(id));
-      for (const id of repeated) this.repeat(id, nowMs);
-      return repeated.length;
-    });
+  /**
+   * Makes the next results of a redelivery due again, at one sink or at all of their source; not those whose codes were
+   * shredded. Called inside a transaction.
+   * @throws OrderSyncError INVALID_INPUT; REFUSED when all of one order were shredded
+   */
+  redeliver(
+    which: Redelivery,
+    afterId: number,
+    nowMs: number,
+  ): { readonly due: number; readonly nextId: number | null } {
+    const names = this.#sinks.map(({ name }) => name);
+    if (which.sink !== undefined) checkSink(which.sink, names);
+    const { ids, nextId } = readRedeliveryStep(this.#database, which, afterId);
+    const repeated = ids.filter((id) => hasShredded(this.#database).get(id) === undefined);
+    const [first] = ids;
+    if (first !== undefined && repeated.length === 0 && which.orderId !== undefined) {
+      const { document } = readResultDocument(this.#database, first, this.#parts);
+      throw new OrderSyncError('REFUSED', shreddedText(document), {
+        hint: 'the results that were written before stay as they are',
+      });
+    }
+    for (const id of repeated) this.repeat(id, nowMs, which.sink);
+    return { due: repeated.length, nextId };
   }
 }

@@ -4,6 +4,7 @@ import { acknowledgementSchema, problemSchema, resultSchema } from '../../../src
 import { close, fulfilled } from '../../support/outbox.ts';
 import { order, startIntake } from './running-intake.ts';
 import { boundToken, token } from './running-intake-config.ts';
+import { redeliver } from '../../support/redeliver.ts';
 
 const bearer = { authorization: `Bearer ${token}` };
 
@@ -245,7 +246,7 @@ describe('reading delivered codes', () => {
     await outbox.store.submission.closeAttempt(close(await outbox.opened({ nowMs: Date.now() }), fulfilled));
     for (let times = 0; times < 3; times += 1) expect(JSON.stringify((await read()).json)).toContain('SECRET-CODE');
     expect(reads()).toMatchObject([{ subject: 'shop1/1001', actor: expect.stringMatching(/^webhook:/) }]);
-    await outbox.store.results.redeliver({}, 5000);
+    await redeliver(outbox.store, {}, 5000);
     await read();
     expect(reads()).toHaveLength(2);
     expect(JSON.stringify(reads())).not.toContain('SECRET-CODE');

@@ -12,6 +12,7 @@ import { FolderSink } from '../../../src/results/folder-sink.ts';
 import type { CustomerSettings } from '../../../src/results/settings.ts';
 import { answer, close, fulfilled, line, nothing, Outbox } from '../../support/outbox.ts';
 import { fullEsim, lpa } from './rendering.ts';
+import { redeliver } from '../../support/redeliver.ts';
 
 let outbox: Outbox;
 /** Every line that was logged. */
@@ -41,7 +42,7 @@ const esim = { operation: 'esim_order', variant: null, plan: 'fr-1gb' } as const
 async function written(customer: CustomerSettings | null, orderId = '1001'): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'order-sync-texts-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  await outbox.store.results.redeliver({}, 3000);
+  await redeliver(outbox.store, {}, 3000);
   const texts = customer === null ? null : new CustomerTexts(customer, logger);
   const deps = { store: outbox.store, clock: new SystemClock(), random: Math.random, logger, texts };
   const writeBack = new WriteBack(deps, [new FolderSink(folder)]);

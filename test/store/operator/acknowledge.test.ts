@@ -3,6 +3,7 @@ import type { AcknowledgeRequest } from '../../../src/store/operator/operator.ts
 import type { StorefrontOrder } from '../../../src/store/storefronts/storefronts.ts';
 import { act, nowMs, outOfStock, referenceOf, settle, standingIn } from '../../support/operator.ts';
 import { close, fulfilled, line, Outbox } from '../../support/outbox.ts';
+import { redeliver } from '../../support/redeliver.ts';
 
 const rejected = { ...outOfStock, state: 'rejected' } as const;
 
@@ -104,10 +105,10 @@ describe('a result that was given up', () => {
     await giveUp(9_000_000);
     expect((await ack(box, { ids: ['delivery:1:folder'] })).acknowledged).toEqual(['delivery:1:folder']);
     expect(kinds(box)).toEqual([]);
-    await box.store.results.redeliver({}, 9_000_000);
+    await redeliver(box.store, {}, 9_000_000);
     await giveUp(9_000_001);
     expect(kinds(box)).toEqual(['delivery']);
-    await box.store.results.redeliver({}, 9_000_001);
+    await redeliver(box.store, {}, 9_000_001);
     expect(kinds(box)).toEqual([]);
   });
 });

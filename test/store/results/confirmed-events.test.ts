@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { close, fulfilled, line, Outbox } from '../../support/outbox.ts';
+import { redeliver } from '../../support/redeliver.ts';
 
 const sink = 'callback:shop';
 let outbox: Outbox;
@@ -18,13 +19,13 @@ test('what a sink has confirmed is kept for the versions to come, also over a re
   await outbox.store.results.confirmEvents({ requestId, sink, events: '{"replays":0,"reviews":{"a":1}}' });
   await outbox.store.results.closeDelivery({ requestId, sink, version, nowMs: 2000 });
   await outbox.reopen();
-  await outbox.store.results.redeliver({}, 3000);
+  await redeliver(outbox.store, {}, 3000);
   expect((await due())?.confirmed).toBe('{"replays":1}');
 });
 
 test('what was confirmed while a person asked for the result again is told again all the same', async () => {
   const { requestId = 0 } = (await due()) ?? {};
-  await outbox.store.results.redeliver({}, 3000);
+  await redeliver(outbox.store, {}, 3000);
   await outbox.store.results.confirmEvents({ requestId, sink, events: '{"replays":0,"reviews":{"a":1}}' });
   expect((await due())?.confirmed).toBe('{"replays":1}');
   await outbox.store.results.confirmEvents({ requestId, sink, events: '{"replays":1,"reviews":{"a":1}}' });

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { sealKey } from '../../support/seal-keys.ts';
 import { answer, close, fulfilled, line, Outbox } from '../../support/outbox.ts';
+import { redeliver } from '../../support/redeliver.ts';
 
 const code = 'PLAIN-CODE-1234';
 const dayMs = 86_400_000;
@@ -62,7 +63,7 @@ describe('shredding', () => {
     expect(await shred(6000)).toMatchObject({ shredded: 0 });
     await deliver(5000);
     expect(await shred(5000)).toMatchObject({ shredded: 0 });
-    await outbox.store.results.redeliver({}, 5500);
+    await redeliver(outbox.store, {}, 5500);
     expect(await shred(6000)).toMatchObject({ shredded: 0 });
     await deliver(5600);
     expect(await shred(6000)).toMatchObject({ shredded: 1 });
@@ -99,10 +100,10 @@ describe('shredding', () => {
     await buy('1001');
     await deliver(5000);
     await shred(6000);
-    await expect(outbox.store.results.redeliver({ source: 'shop1', orderId: '1001' }, 7000)).rejects.toThrow(
+    await expect(redeliver(outbox.store, { source: 'shop1', orderId: '1001' }, 7000)).rejects.toThrow(
       expect.objectContaining({ code: 'REFUSED', message: expect.stringContaining('were shredded') }),
     );
-    expect(await outbox.store.results.redeliver({}, 7000)).toBe(0);
+    expect(await redeliver(outbox.store, {}, 7000)).toBe(0);
     await outbox.accept([line({ orderId: '1001', lineId: '2' })], null, 7000);
     await outbox.store.submission.closeAttempt(close(await outbox.opened({ nowMs: 7000 }), bought));
     expect(await outbox.store.results.dueDeliveries('folder', 90_000, 10)).toEqual([]);

@@ -5,6 +5,7 @@ import type { Fault } from './writable-shop.ts';
 import { WritableShopify } from './writable-shopify.ts';
 import { WritableWooCommerce } from './writable-woocommerce.ts';
 import { type End, WrittenShop, writtenShopifyShop, writtenWooShop } from './written-shop.ts';
+import { redeliver } from '../../support/redeliver.ts';
 
 /** Random numbers in [0, 1) that are the same for the same seed. */
 export function randomOf(seed: number): () => number {
@@ -85,7 +86,7 @@ export class RandomRun {
     this.#faultsLeft = 0;
     this.#killsLeft = 0;
     // A person asks for it once more, as after a restored backup.
-    if (this.chance(0.3)) await this.written.store.results.redeliver({}, Date.now());
+    if (this.chance(0.3)) await redeliver(this.written.store, {}, Date.now());
     await this.#toldAll();
     await this.stub.answers.settled();
   }
@@ -97,7 +98,7 @@ export class RandomRun {
       const orders = this.orders.map(({ id }) => this.written.store.read.showOrder('main', id));
       const isDone = orders.every((order) => (order?.deliveries ?? []).every(({ done }) => done));
       if (isDone) return;
-      await this.written.store.results.redeliver({}, Date.now());
+      await redeliver(this.written.store, {}, Date.now());
     }
   }
 

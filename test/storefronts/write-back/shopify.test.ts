@@ -3,6 +3,7 @@ import type { ShopifyWriteBack } from '../../../src/storefronts/shopify/settings
 import { minutesAgo, shopifyBody } from '../read-back/running-read-back.ts';
 import { WritableShopify } from './writable-shopify.ts';
 import { codeOf, type End, WrittenShop, writtenShopifyShop } from './written-shop.ts';
+import { redeliver } from '../../support/redeliver.ts';
 
 const item = (id: string, quantity: number, sku = 'STEAM-20') => ({ id, sku, quantity, properties: [] });
 
@@ -55,7 +56,7 @@ describe('a result in an order of Shopify', () => {
     stub.onUpdated = (changed) => void taken.push(written.takeIn(stub.shown(changed)));
     await told(written);
     const before = mutations(stub).length;
-    await written.store.results.redeliver({}, Date.now());
+    await redeliver(written.store, {}, Date.now());
     await written.told();
     expect([mutations(stub).length, stub.fulfilled('71')]).toEqual([before, 3]);
     expect(await Promise.all(taken)).toEqual([

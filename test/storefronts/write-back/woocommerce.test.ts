@@ -3,6 +3,7 @@ import type { WooCommerceWriteBack } from '../../../src/storefronts/woocommerce/
 import { minutesAgo, wooBody } from '../read-back/running-read-back.ts';
 import { WritableWooCommerce } from './writable-woocommerce.ts';
 import { codeOf, type End, WrittenShop, writtenWooShop } from './written-shop.ts';
+import { redeliver } from '../../support/redeliver.ts';
 
 const card = (id: string, quantity = 1) => ({ id, name: 'Steam <20>', sku: 'STEAM-20', quantity, meta_data: [] });
 const other = (id: string) => ({ id, name: 'A book', sku: 'BOOK', quantity: 1, meta_data: [] });
@@ -73,7 +74,7 @@ describe('a result in an order of WooCommerce', () => {
     stub.onUpdated = (changed) => void taken.push(written.takeIn(stub.shown(changed)));
     await told(written);
     const shown = structuredClone([order.body, stub.notesOf('7')]);
-    await written.store.results.redeliver({ source: 'main' }, Date.now());
+    await redeliver(written.store, { source: 'main' }, Date.now());
     const calls = written7(stub).length;
     await written.told();
     expect([order.body, stub.notesOf('7'), stub.addedLines]).toEqual([...shown, []]);
@@ -135,7 +136,7 @@ describe('a result in an order of WooCommerce', () => {
     const { stub, written, order } = await shopWith([card('71')]);
     await told(written, 'needs_review');
     expect(stub.notesOf('7').map(({ note }) => note.includes('Needs review'))).toEqual([true]);
-    await written.store.results.redeliver({}, Date.now());
+    await redeliver(written.store, {}, Date.now());
     await written.told();
     expect([stub.notesOf('7').length, order.body['status']]).toEqual([1, 'processing']);
   });

@@ -103,7 +103,7 @@ SELECT 'delivery', 'delivery:' || d.request_id || ':' || d.sink, NULL, r.source,
        d.sink || ', tried ' || d.tries || ' times: ' || coalesce(d.last_error, ''),
        strftime('%Y-%m-%dT%H:%M:%fZ', d.given_up_at_ms / 1000.0, 'unixepoch'), NULL,
        'the result of this order: the shop does not have it',
-       'repair the receiver and write it again with `results rewrite`, or end it with `orders ack`', 1
+       'repair the receiver and write it again with `results rewrite --sink`, or end it with `orders ack`', 1
 FROM deliveries d LEFT JOIN requests r ON r.id = d.request_id WHERE d.given_up_at_ms IS NOT NULL AND d.acknowledged_at_ms IS NULL
 UNION ALL
 -- A paid line that was not bought. Where another entry took its place, that one answers for the line.

@@ -1,0 +1,1 @@
+-- The attention list names the option that delivers a result to one sink again: only the text of the view has changed.

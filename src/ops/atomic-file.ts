@@ -1,5 +1,7 @@
-import { open, rename, type FileHandle } from 'node:fs/promises';
+import { constants, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+
+const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
 
 async function syncAndClose(file: FileHandle): Promise<void> {
   try {
@@ -16,11 +18,13 @@ export async function syncFolder(folder: string): Promise<void> {
 
 /**
  * Replaces a file in one step: a reader sees the old content or the new one, also after a power loss. The draft has a
- * fixed, hidden name beside the file: after a crash the next write overwrites it. A file must have one writer only.
+ * fixed, hidden name beside the file: after a crash the next write removes it. A file must have one writer only. Whoever may
+ * write beside it cannot have it write elsewhere: a link in place of the draft is removed, and no link is followed.
  */
 export async function writeFileAtomically(path: string, text: string, mode = 0o600): Promise<void> {
   const draft = join(dirname(path), `.${basename(path)}.tmp`);
-  const file = await open(draft, 'w', mode);
+  await rm(draft, { force: true });
+  const file = await open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
   try {
     await file.chmod(mode);
     await file.writeFile(text, 'utf8');

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { renderResultDocument, resultFileName, type ResultDocument } from '../core/result/result-document.ts';
 import { syncFolder, writeFileAtomically } from '../ops/atomic-file.ts';
+import { requireRealFolder } from '../ops/real-folder.ts';
 import type { Delivery, Sink } from './delivery-loop.ts';
 
 /**
@@ -22,6 +23,7 @@ export class FolderSink implements Sink {
     const folder = join(this.#folder, document.source);
     await this.#ensure(folder);
     try {
+      await requireRealFolder(folder);
       await writeFileAtomically(join(folder, resultFileName(document, sharesName)), renderResultDocument(document));
     } catch (error) {
       // The folder may have been deleted: create it again at the next try.

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -132,4 +132,19 @@ describe('the files of results whose order ids differ in capital letters only', 
       },
     );
   });
+});
+
+it('no result is written through a link in place of the folder of its source', async () => {
+  const box = openBox();
+  mkdirSync(join(box.folder, '..', 'private'));
+  mkdirSync(box.folder);
+  symlinkSync(join(box.folder, '..', 'private'), join(box.folder, 'shop'));
+  await box.order('shop', '1001');
+  await box.write();
+  expect(readdirSync(join(box.folder, '..', 'private'))).toEqual([]);
+  expect((await box.store.results.dueDeliveries('folder', Number.MAX_SAFE_INTEGER, 10)).length).toBe(1);
+  rmSync(join(box.folder, 'shop'));
+  await redeliver(box.store, { orderId: '1001' }, Date.now());
+  await box.write();
+  expect(namesIn(box.folder)).toEqual(['shop/1001.json']);
 });

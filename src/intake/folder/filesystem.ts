@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto';
 import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, lstat, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { syncFolder } from '../../ops/atomic-file.ts';
 import { DocumentError } from '../orders/document-error.ts';
 
@@ -33,16 +32,6 @@ export async function moveDurably(from: string | Buffer, fromFolder: string, to:
 /** Identifies the content of a file: changes when the file is written to or replaced. */
 export function signatureOf(stats: BigIntStats): string {
   return `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeNs}`;
-}
-
-/**
- * Throws FOLDER_UNUSABLE when this is no folder but a link: who may write beside it could have the worker write anywhere.
- */
-export async function requireRealFolder(folder: string): Promise<void> {
-  if ((await lstat(folder)).isDirectory()) return;
-  throw new OrderSyncError('FOLDER_UNUSABLE', `${folder} is not a folder: it is a link, or something else`, {
-    hint: 'put the folder itself there, or name the folder that the link leads to in the config',
-  });
 }
 
 /** The signature of the file at a path; null when there is none. */

@@ -2,6 +2,7 @@ import { mkdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, isoTime } from '../../core/clock.ts';
 import { syncFolder, writeFileAtomically } from '../../ops/atomic-file.ts';
+import { requireRealFolder } from '../../ops/real-folder.ts';
 import type { FileRow, Intake } from '../../store/intake/intake.ts';
 import type { ArchivedFile } from './archived-files.ts';
 import type { DocumentError } from '../orders/document-error.ts';
@@ -9,7 +10,7 @@ import type { SkuSource } from '../orders/sku-source.ts';
 import { type ClaimedFile, reclaimFile } from './claim-file.ts';
 import { documentReport, lineReport } from './error-report.ts';
 import { errorReportNameOf, markerSuffix, newFileId, rejectedNameOf } from './file-names.ts';
-import { contentHash, hasErrno, moveDurably, requireRealFolder, signatureAt } from './filesystem.ts';
+import { contentHash, hasErrno, moveDurably, signatureAt } from './filesystem.ts';
 import type { FolderSettings } from './settings.ts';
 
 export type FileOutcome =

@@ -137,12 +137,12 @@ export class SimMount {
       const sync = (): Promise<void> => this.#effect(`files.sync ${folder}`, () => files.syncFolder(path));
       return { sync, close: () => this.#process.whileAlive(() => undefined) };
     }
-    if (flags !== 'w' && flags !== (constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK))
+    const isNew = flags === (constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW);
+    if (!isNew && flags !== (constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK))
       throw new Error(`the simulation does not open files with ${String(flags)}`);
-    const file =
-      flags === 'w'
-        ? await this.#effect(`files.create ${folder}`, () => files.create(path, false))
-        : await this.#read('open', () => files.get(path, 'open'));
+    const file = isNew
+      ? await this.#effect(`files.create ${folder}`, () => files.create(path, true))
+      : await this.#read('open', () => files.get(path, 'open'));
     return this.#handle(file, folder ?? '');
   }
 

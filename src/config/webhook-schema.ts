@@ -161,7 +161,7 @@ const limits = z
       .describe('Bytes of all bodies together whose signature is not verified yet. More are answered with 503.')
       .meta(atStart),
     verified_bytes: count(1, 1_073_741_824)
-      .default(33_554_432)
+      .default(16_777_216)
       .describe('The same for bodies that come with a valid token.')
       .meta(atStart),
     headers_ms: durationMs(1, 600_000)

@@ -94,8 +94,9 @@ export class Dispatcher {
 
   /** A person paused or resumed a scope. When this resolves, no entry of a paused scope is claimed any more. */
   async pausesChanged(): Promise<void> {
+    const { clock, pauses } = this.#deps;
     try {
-      await this.#deps.pauses.refresh();
+      await repeatWhileDiskIsFull(() => pauses.refresh(), { clock, signal: this.#abort.signal });
     } catch (error) {
       // Otherwise the worker would go by the earlier pauses until the next change.
       this.#fail(error);

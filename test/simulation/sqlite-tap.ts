@@ -133,14 +133,15 @@ export function tapSqlite(): void {
     SqliteDatabase.prototype;
   prototype.transaction = function tappedTransaction(this: Database, step: Step) {
     const made = transaction.call(this, step);
-    return {
+    // Called as it is, it is a savepoint within another transaction.
+    return Object.assign((...values: unknown[]): unknown => made(...values), {
       immediate: (...values: unknown[]): unknown => {
         const result: unknown = made.immediate(...values);
         // One within another is a savepoint, which commits nothing: an error there rolls everything back.
         if (!this.inTransaction) strike('commit');
         return result;
       },
-    };
+    });
   };
   prototype.pragma = function tappedPragma(this: Database, source: string, options?: SqliteDatabase.PragmaOptions) {
     if (connections.get(this.name) !== this) {

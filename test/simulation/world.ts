@@ -467,10 +467,10 @@ export class World {
   /** The worker must stop, as the program does, and is started again. */
   #onFailure(process: SimProcess, error: unknown): void {
     if (!process.alive) return;
+    // Each of its loops can get the error; the first one stops the worker. While it stops, a full disk is not waited for.
+    if (this.#stopping && isDiskError(error)) return;
     if (this.#mustFail !== process || !isDiskError(error))
       return this.violate('I0', `the worker stopped by itself: ${String(error)}`);
-    // Each of its loops can get the error; the first one stops the worker.
-    if (this.#stopping) return;
     this.#stopping = true;
     this.trace.add(`the worker stops by itself: ${String(error)}`);
     const end = (): void => {

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -208,20 +207,19 @@ describe('the progress file', { timeout: 60_000 }, () => {
     expect(JSON.parse(readFileSync(file, 'utf8')).attempt).toBeGreaterThan(JSON.parse(whole).attempt);
   });
 
-  it('is a warning in log and health when the disk is full for it, and orders are bought as before', async () => {
+  it('is a warning in log and health when it cannot be written, and orders are bought as before', async () => {
     const place = await open();
     const first = place.start();
     await first.started();
     await first.end('SIGTERM');
     const file = progressFile(place);
     const draft = join(place.folder, `.${file.slice(place.folder.length + 1)}.tmp`);
-    // A device that is always full. Where none can be made, a folder that is in the way.
-    const isDevice = spawnSync('mknod', [draft, 'c', '1', '7']).status === 0;
-    if (!isDevice) mkdirSync(draft);
+    // A folder that is in the way: a file or a link there would be removed.
+    mkdirSync(draft);
     const worker = place.start();
     place.drop('a.json', order(1));
     const line = await worker.line(({ msg }) => msg.startsWith('the progress file cannot be written'));
-    expect(line).toMatchObject({ level: 'warn', error: expect.stringMatching(isDevice ? /ENOSPC/ : /EISDIR/) });
+    expect(line).toMatchObject({ level: 'warn', error: expect.stringMatching(/EISDIR|EPERM/) });
     const { admin } = await worker.started();
     await until('it is bought', () => count(place, "state = 'fulfilled'") === 1);
     const health = async (): Promise<unknown> => await (await fetch(`http://${String(admin)}/healthz`)).json();

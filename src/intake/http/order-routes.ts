@@ -12,6 +12,7 @@ import type { AcceptanceLog } from './acceptance-log.ts';
 import type { Admission, Web } from './admission.ts';
 import { requireSource } from './authenticate.ts';
 import type { CommitQueue } from './commit-queue.ts';
+import type { LargeAnswers } from './large-answers.ts';
 import { Refusal } from './problem.ts';
 import type { TokenScope, WebhookSettings } from './settings.ts';
 import type { ShopForms } from './shop-forms.ts';
@@ -30,6 +31,7 @@ interface OrderRoutesDeps {
   readonly admission: Admission;
   readonly commits: CommitQueue;
   readonly waiting: WaitingCallers;
+  readonly largeAnswers: LargeAnswers;
   readonly accepted: AcceptanceLog;
   readonly forms: ShopForms;
   /** The outbox has new lines, or lines were cancelled. */
@@ -80,6 +82,7 @@ async function postOrders(deps: OrderRoutesDeps, context: Context<Web>): Promise
     const acknowledgements = await inTurns(orders, (order) => acknowledgementOf(order, store.read));
     return jsonAnswer(single ? acknowledgements[0] : { orders: acknowledgements }, isNew ? 202 : 200, location);
   }
+  await deps.largeAnswers.turn(requestIds.length, context.env.outgoing);
   const documents = await Promise.all(
     await inTurns(requestIds, (requestId) => readResult(deps, caller.name, requestId)),
   );

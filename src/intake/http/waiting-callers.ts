@@ -21,6 +21,11 @@ const gatherMs = 20;
 /** The longest time between two checks, for changes without a notification, such as a cancelled order. */
 const maxIdleDelayMs = 1000;
 
+/** Who waits for at most so many orders waits whatever others wait for. */
+const fewOrders = 50;
+/** For so many orders callers can wait in all; an order counts once for each of its callers. */
+const maxAwaited = 50_000;
+
 /** So many orders are looked at before the worker does what else is due. */
 const ordersAtOnce = 100;
 
@@ -35,6 +40,7 @@ export class WaitingCallers {
   readonly #wakeUp: WakeUp;
   readonly #results = new Map<number, AwaitedResult>();
   #waiters = 0;
+  #awaited = 0;
   readonly #stopping = new AbortController();
   #loop: Promise<void> | null = null;
 
@@ -59,8 +65,10 @@ export class WaitingCallers {
 
   /** Resolves when none of the orders is in progress, after `ms`, when the caller is gone, or when too many wait. */
   async wait(requestIds: readonly number[], ms: number, gone: AbortSignal): Promise<void> {
-    if (ms <= 0 || requestIds.length === 0 || this.#waiters >= this.#limit || this.#stopping.signal.aborted) return;
     const ids = new Set(requestIds);
+    if (ms <= 0 || ids.size === 0 || this.#stopping.signal.aborted) return;
+    if (this.#waiters >= this.#limit) return;
+    if (ids.size > fewOrders && this.#awaited + ids.size > maxAwaited) return;
     const settled = new AbortController();
     const waiter: Waiter = { open: ids.size, done: () => settled.abort() };
     this.#add(waiter, ids);
@@ -73,6 +81,7 @@ export class WaitingCallers {
 
   #add(waiter: Waiter, ids: ReadonlySet<number>): void {
     this.#waiters += 1;
+    this.#awaited += ids.size;
     for (const id of ids) {
       const result = this.#results.get(id) ?? { seenVersion: -1, waiters: new Set() };
       this.#results.set(id, result);
@@ -82,6 +91,8 @@ export class WaitingCallers {
 
   #remove(waiter: Waiter, ids: ReadonlySet<number>): void {
     this.#waiters -= 1;
+    this.#awaited -= ids.size;
+
     for (const id of ids) {
       const result = this.#results.get(id);
       result?.waiters.delete(waiter);

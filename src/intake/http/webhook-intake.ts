@@ -10,6 +10,7 @@ import { Admission, type Web } from './admission.ts';
 import { CallerLimits } from './caller-limits.ts';
 import { CommitQueue, fullDisk, unavailable } from './commit-queue.ts';
 import { documentRoutes } from './document-routes.ts';
+import { LargeAnswers } from './large-answers.ts';
 import { orderRoutes } from './order-routes.ts';
 import { problemResponse, Refusal } from './problem.ts';
 import type { WebhookSettings } from './settings.ts';
@@ -143,6 +144,7 @@ export class WebhookIntake {
       admission: new Admission(config, clock, this.#limits),
       commits: this.#commits,
       waiting: this.#waiting,
+      largeAnswers: new LargeAnswers(),
       accepted: this.#accepted,
       forms,
       onChanged: () => {

@@ -246,7 +246,8 @@ export class Liveness {
       const { line, reference } = awaited;
       const seen = wire.of(reference);
       if (!this.#isHealthy(line) || seen.refused || seen.undecidable || isTouched(reference)) continue;
-      if (seen.outcomeUnknown && this.#looksTooOld(seen.leftAtMs)) continue;
+      // The worker may have died before the call left: it cannot know.
+      if (seen.outcomeUnknown && this.#looksTooOld(seen.leftAtMs ?? awaited.sinceMs)) continue;
       const startMs = Math.max(awaited.sinceMs, this.#startMs(line, awaited.sinceMs, wire));
       const untilMs = deadlineMs(startMs, this.#workMs(awaited) + clearingMs + slackMs, disturbances);
       const soldMs = api.find(reference)?.atMs ?? this.#nowMs();
@@ -260,8 +261,8 @@ export class Liveness {
   }
 
   /** Whether a clock that nobody saw being set made the reference of a call too old: a person must look. */
-  #looksTooOld(leftAtMs: number | null): boolean {
-    return leftAtMs !== null && this.#clockJumps.unnoticedSince(leftAtMs) >= this.#plan.settings.referenceExpiryMs;
+  #looksTooOld(leftAtMs: number): boolean {
+    return this.#clockJumps.unnoticedSince(leftAtMs) >= this.#plan.settings.referenceExpiryMs;
   }
 
   /** Until an order of the family was fulfilled, two of them may be open at a time, whatever becomes of them. */

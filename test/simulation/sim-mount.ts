@@ -47,7 +47,8 @@ export class SimMount {
 
   readonly calls: Readonly<Record<string, Call>> = {
     access: (path) => this.#read('access', () => void this.#world.files.get(this.#path(path), 'access')),
-    lstat: (path, options) => this.#read('lstat', () => this.#stats(this.#path(path), options)),
+    lstat: async (path, options) =>
+      await this.#read(`lstat ${this.#folderOf(path)}`, () => this.#stats(this.#path(path), options)),
     readdir: (path, options) => this.#read('readdir', () => this.#names(this.#path(path), options)),
     statfs: () => this.#read('statfs', () => ({ bavail: Math.floor(this.#world.freeBytes() / 4096), bsize: 4096 })),
     mkdir: (path) => this.#makeFolders(this.#path(path)),
@@ -77,13 +78,18 @@ export class SimMount {
     return path.slice(this.root.length + 1);
   }
 
+  /** The folder of the worker in which a path is. */
+  #folderOf(path: unknown): string {
+    return this.#path(path).split('/')[0] ?? '';
+  }
+
   async #read<T>(call: string, look: () => T): Promise<T> {
     await this.#pass(`files.${call}`, true);
     return await this.#process.whileAlive(look);
   }
 
   async #write<T>(call: string, path: unknown, effect: () => T): Promise<T> {
-    const [folder] = this.#path(path).split('/');
+    const folder = this.#folderOf(path);
     return await this.#effect(`files.${call} ${folder}`, effect);
   }
 

@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { HttpBindings } from '@hono/node-server';
 import { Hono, type Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import { operatorCommandSchema, type CommandResult, type OperatorCommand } from '../core/entry/operator-command.ts';
 import { OrderSyncError, type OrderSyncErrorCode } from '../core/order-sync-error.ts';
 import { ConfigInvalidError } from '../config/config-issue.ts';
+import { secretDigest } from '../ops/known-tokens.ts';
 import type { ReloadReport } from '../config/reload-plan.ts';
 import { controlMark, controlPath, reloadPath } from './control-protocol.ts';
 
@@ -130,9 +131,7 @@ export function newControlToken(): string {
   return randomBytes(32).toString('base64url');
 }
 
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-
 /** Takes the same time for every token, also for one of another length. */
 function isControlToken(token: string, given: string): boolean {
-  return timingSafeEqual(digest(token), digest(given));
+  return timingSafeEqual(secretDigest(token), secretDigest(given));
 }

@@ -1,5 +1,6 @@
+import { shortTime } from '../core/time/time-text.ts';
 import type { Attention, AttentionCounts } from '../store/read/attention.ts';
-import { renderTable, shortTime } from './output.ts';
+import { renderTable } from './output.ts';
 
 /** Rows of the attention list as text, with what to do about each kind; nothing when there are none. */
 export function attentionTable(rows: readonly Attention[]): string {

@@ -8,9 +8,9 @@ import type { CommandResult } from '../core/entry/operator-command.ts';
 import { namespaceFingerprint } from '../core/order/reference.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { wrongClockMs } from '../core/time/api-time.ts';
+import { shortDuration } from '../core/time/time-text.ts';
 import { listen } from '../ops/listen.ts';
 import { inspectDatabase, inspectDisk } from '../store/sqlite/inspect.ts';
-import { shortDuration } from './output.ts';
 
 /** What one check of `order-sync doctor` found. */
 export interface Finding {

@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { exitCodeFor } from '../../src/cli/errors.ts';
-import { plainText, renderTable, shortDuration } from '../../src/cli/output.ts';
+import { plainText, renderTable } from '../../src/cli/output.ts';
 import { OrderSyncError } from '../../src/core/order-sync-error.ts';
+import { shortDuration } from '../../src/core/time/time-text.ts';
 import { projectRoot, runHere, runProgram } from './installation.ts';
 
 const { version } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8'));

@@ -6,11 +6,12 @@ import { clientActionFor } from '../../core/decision/wholesale-errors.ts';
 import { allowedActions, commandOf, type EntryActionName } from '../../core/entry/states.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { productUnknownLimit } from '../../core/scopes/exposure.ts';
+import { shortTime } from '../../core/time/time-text.ts';
 import type { Rejection } from '../../store/intake/intake.ts';
 import type { AttemptDetail, EntryDetail, OrderDetail } from '../../store/read/outbox-reader.ts';
 import { addAnswerOptions, configFrom, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { jsonFields, plainLines, plainText, renderTable, shortTime, writeAnswer } from '../output.ts';
+import { jsonFields, plainLines, plainText, renderTable, writeAnswer } from '../output.ts';
 import { cliActor, sendCommand } from '../worker-client.ts';
 
 export function addShow(orders: Command, context: CliContext): void {

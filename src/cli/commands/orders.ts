@@ -1,11 +1,12 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { entryStates, type EntryState } from '../../core/entry/states.ts';
+import { shortTime } from '../../core/time/time-text.ts';
 import type { Attention } from '../../store/read/attention.ts';
 import type { OrderSummary, OutboxReader } from '../../store/read/outbox-reader.ts';
 import { attentionTable } from '../attention-table.ts';
 import { addAnswerOptions, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { jsonFields, renderTable, shortTime, writeAnswer } from '../output.ts';
+import { jsonFields, renderTable, writeAnswer } from '../output.ts';
 import { addAck } from './orders-ack.ts';
 import { addOrderDecisions } from './orders-decide.ts';
 import { addShow } from './orders-show.ts';

@@ -1,10 +1,11 @@
 import { Argument, type Command } from 'commander';
 import type { CommandResult } from '../../core/entry/operator-command.ts';
 import type { EntryExplanation, QueueExplanation } from '../../core/entry/queue-explanation.ts';
+import { shortDuration, shortTime } from '../../core/time/time-text.ts';
 import { explain, pauseText } from '../../submit/explain-queue.ts';
 import { addAnswerOptions, configFrom, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { plainLines, renderTable, shortDuration, shortTime, writeAnswer } from '../output.ts';
+import { plainLines, renderTable, writeAnswer } from '../output.ts';
 import { askWorker } from '../worker-client.ts';
 
 export function addQueueExplain(queue: Command, context: CliContext): void {

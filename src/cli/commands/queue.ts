@@ -2,12 +2,13 @@ import { Argument, type Command } from 'commander';
 import { isoTime } from '../../core/clock.ts';
 import { entryStates } from '../../core/entry/states.ts';
 import type { PauseView } from '../../core/entry/queue-explanation.ts';
+import { shortDuration, shortTime } from '../../core/time/time-text.ts';
 import { pauseView } from '../../submit/explain-queue.ts';
 import type { PausedSink } from '../../store/read/sink-pauses.ts';
 import { attentionTable, attentionTotal } from '../attention-table.ts';
 import { addAnswerOptions, configFrom, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { jsonFields, renderTable, shortDuration, shortTime, writeAnswer } from '../output.ts';
+import { jsonFields, renderTable, writeAnswer } from '../output.ts';
 import { cliActor, sendCommand } from '../worker-client.ts';
 import { addQueueExplain } from './queue-explain.ts';
 

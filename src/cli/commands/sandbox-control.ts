@@ -1,9 +1,10 @@
 import { Argument, type Command, InvalidArgumentError } from 'commander';
 import { z } from 'zod';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
+import { shortTime } from '../../core/time/time-text.ts';
 import type { CliContext } from '../context.ts';
 import { durationMs } from '../duration-option.ts';
-import { plainText, renderTable, shortTime, writeAnswer } from '../output.ts';
+import { plainText, renderTable, writeAnswer } from '../output.ts';
 import { addSandboxOptions, askSandbox, type SandboxClientOptions } from '../sandbox-client.ts';
 import { sandboxEvents } from '../sandbox-events.ts';
 

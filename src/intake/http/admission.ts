@@ -2,6 +2,8 @@ import type { Buffer } from 'node:buffer';
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import type { Clock } from '../../core/clock.ts';
+import { type KnownToken, knownTokens } from '../../ops/known-tokens.ts';
+import { RateLimit } from '../../ops/rate-limit.ts';
 import {
   type Caller,
   callerBySignature,
@@ -10,14 +12,11 @@ import {
   type HeaderReader,
   narrower,
   requireScope,
-  type Token,
   unauthorized,
 } from './authenticate.ts';
 import type { CallerLimits } from './caller-limits.ts';
 import { Refusal } from './problem.ts';
-import { RateLimit } from './rate-limit.ts';
-import type { TokenScope, WebhookSettings } from './settings.ts';
-import { secretDigest } from './signatures.ts';
+import type { TokenCaller, TokenScope, WebhookSettings } from './settings.ts';
 
 export interface Web {
   Bindings: HttpBindings;
@@ -32,16 +31,14 @@ export class Admission {
   readonly #clock: Clock;
   readonly #limits: CallerLimits;
   readonly #rates: RateLimit;
-  readonly #tokens: readonly Token[];
+  readonly #tokens: readonly KnownToken<TokenCaller>[];
 
   constructor(config: WebhookSettings, clock: Clock, limits: CallerLimits) {
     this.#config = config;
     this.#limits = limits;
     this.#clock = clock;
     this.#rates = new RateLimit(clock, config.limits.requestsPerMinute, config.limits.burst);
-    this.#tokens = config.tokens.flatMap((caller) =>
-      caller.secrets.map((secret) => ({ caller, digest: secretDigest(secret) })),
-    );
+    this.#tokens = knownTokens(config.tokens);
   }
 
   /**

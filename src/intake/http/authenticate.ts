@@ -1,8 +1,8 @@
 import type { Buffer } from 'node:buffer';
-import { timingSafeEqual } from 'node:crypto';
+import { type KnownToken, ownerOfToken } from '../../ops/known-tokens.ts';
 import { Refusal } from './problem.ts';
 import type { ShopForm, TokenCaller, TokenScope, WebhookCaller, WebhookSettings } from './settings.ts';
-import { hmacSha256, isSignature, secretDigest, standardWebhookHeaders, verifyStandardWebhook } from './signatures.ts';
+import { hmacSha256, isSignature, standardWebhookHeaders, verifyStandardWebhook } from './signatures.ts';
 
 /** Who sends a request: the name for logs, and the orders that it may touch. */
 export interface Caller {
@@ -20,12 +20,6 @@ export type HeaderReader = (name: string) => string | undefined;
 
 type Callers = Pick<WebhookSettings, 'tokens' | 'standardWebhooks' | 'hmac'>;
 
-/** A configured token with the digest of one of its secrets. */
-export interface Token {
-  readonly caller: TokenCaller;
-  readonly digest: Buffer;
-}
-
 const signerOf = ({ name, source }: WebhookCaller, form: ShopForm | null = null): Caller => ({
   name,
   source,
@@ -35,23 +29,18 @@ const signerOf = ({ name, source }: WebhookCaller, form: ShopForm | null = null)
 });
 
 /**
- * The caller by its bearer token; null when the request has none. Every configured token is compared, so that the time
- * does not reveal which one was nearly right. Throws Refusal when the token is unknown, or must wait.
+ * The caller by its bearer token; null when the request has none. Throws Refusal when the token is unknown, or must wait.
  * @param judge says how long the caller with this token, or with a wrong one, must wait, in ms
  */
 export function callerByToken(
   header: HeaderReader,
-  tokens: readonly Token[],
+  tokens: readonly KnownToken<TokenCaller>[],
   judge: (caller: string | null) => number,
 ): Caller | null {
   const authorization = header('authorization');
   if (authorization === undefined) return null;
   const sent = /^Bearer +([\x21-\x7e]{1,4096})$/i.exec(authorization)?.[1];
-  let found: TokenCaller | null = null;
-  if (sent !== undefined) {
-    const digest = secretDigest(sent);
-    for (const token of tokens) if (timingSafeEqual(token.digest, digest)) found = token.caller;
-  }
+  const found = sent === undefined ? null : ownerOfToken(tokens, sent);
   const waitMs = judge(found?.name ?? null);
   if (waitMs > 0) {
     const detail = 'Too many wrong tokens came from this address; this one was not checked.';

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import { createHmac, hash, timingSafeEqual } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { WebhookCaller } from './settings.ts';
 
 /** HMAC-SHA256 of the bytes as they arrived: text that was decoded and encoded again may have other bytes. */
@@ -14,11 +14,6 @@ export function isSignature(sent: string, expected: Buffer, encoding: 'base64' |
   const pattern = encoding === 'hex' ? /^[0-9a-fA-F]{64}$/ : /^[A-Za-z0-9+/]{43}=$/;
   if (!pattern.test(sent)) return false;
   return timingSafeEqual(Buffer.from(sent, encoding), expected);
-}
-
-/** Secrets are compared by their digests: these have one length, so the time depends on neither secret. */
-export function secretDigest(text: string): Buffer {
-  return hash('sha256', text, 'buffer');
 }
 
 /** How far the clock of the sender may differ, in seconds, as in the published libraries. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/clock.ts';
+import type { Clock } from '../core/clock.ts';
 
 /**
  * Limits how often a caller may call: a token bucket of size `burst` that fills at a constant rate. Only authenticated

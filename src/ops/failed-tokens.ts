@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import type { Clock } from '../../core/clock.ts';
-import { callerAddress } from '../../ops/caller-address.ts';
+import type { Clock } from '../core/clock.ts';
+import { callerAddress } from './caller-address.ts';
 import { RateLimit } from './rate-limit.ts';
 
 /** Of one address, so many wrong tokens are answered at once, and then one a second. */

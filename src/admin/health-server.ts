@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import { getRequestListener, type HttpBindings } from '@hono/node-server';
+import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
@@ -37,8 +37,8 @@ interface HealthServerOptions {
   readonly clock: Clock;
   /** Refused callers are counted there. */
   readonly logger: Logger;
-  /** Further routes on the same address. */
-  readonly more?: Hono<{ Bindings: HttpBindings }>;
+  /** Adds further routes on the same address. */
+  readonly addMore?: (routes: Hono) => void;
 }
 
 export interface HealthServer {
@@ -55,7 +55,7 @@ export function healthRoutes(options: Omit<HealthServerOptions, 'host' | 'port' 
   const routes = new Hono();
   routes.use(async (context, next) => {
     await next();
-    context.header('cache-control', 'no-store');
+    if (!context.res.headers.has('cache-control')) context.header('cache-control', 'no-store');
     context.header('x-content-type-options', 'nosniff');
   });
   routes.get('/livez', (context) => context.json({ status: 'pass' }));
@@ -74,7 +74,7 @@ export function healthRoutes(options: Omit<HealthServerOptions, 'host' | 'port' 
     const body = { status, draining, version: options.version, checks, ...shown };
     return context.json(body, status === 'fail' ? 503 : 200);
   });
-  if (options.more !== undefined) routes.route('/', options.more);
+  options.addMore?.(routes);
   routes.notFound((context) => context.json({ error: { code: 'not_found', message: 'No such path.' } }, 404));
   return routes;
 }

@@ -1,13 +1,17 @@
+import type { Hono } from 'hono';
 import { controlRoutes, newControlToken } from '../admin/control-routes.ts';
 import { startHealthServer, type HealthCheck, type HealthServer } from '../admin/health-server.ts';
 import { loggable, performInWorker } from '../admin/perform-command.ts';
+import { noForms } from '../admin/pages/action-forms.ts';
+import { pageRoutes } from '../admin/pages/page-routes.ts';
 import { pausesShown } from '../admin/shown-pauses.ts';
+import { PageAccess } from '../admin/sign-in/page-access.ts';
 import { isCalling } from '../core/entry/operator-command.ts';
 import type { CommandCalls } from '../ops/command-calls.ts';
 import type { Store } from '../store/store.ts';
 import type { BudgetGate } from '../submit/budget-gate.ts';
 import type { Dispatcher } from '../submit/dispatcher.ts';
-import { explain, type QueueSources } from '../submit/explain-queue.ts';
+import { explain, explainQueue, type QueueSources } from '../submit/explain-queue.ts';
 import { commandSettings, performCalls, type Callers } from './commands.ts';
 import type { ConfigReloader } from './config-reloader.ts';
 import type { CurrentConfig, WorkerDeps } from './worker-deps.ts';
@@ -60,12 +64,34 @@ export async function startAdmin(deps: WorkerDeps, parts: AdminParts, current: C
     checks,
     pauses,
     draining,
-    more: control,
+    addMore: (routes: Hono) => {
+      routes.route('/', control);
+      // They check every path that is left, so they come last.
+      routes.route('/', adminPages(parts, deps, current));
+    },
     clock,
     logger: logger.child({ component: 'admin' }),
   };
   const server = await startHealthServer({ host, port, ...health });
   return { ...server, token };
+}
+
+function adminPages(parts: AdminParts, deps: WorkerDeps, current: CurrentConfig): ReturnType<typeof pageRoutes> {
+  const { config, clock, version } = deps;
+  const logger = deps.logger.child({ component: 'pages' });
+  return pageRoutes({
+    access: new PageAccess(() => current.config.admin, clock, logger),
+    logger,
+    sources: {
+      read: parts.store.read,
+      explainQueue: () => explainQueue(queueSources(parts, deps, current)),
+      instance: config.instance,
+      environment: config.wholesale.environment,
+      version,
+      clock,
+      forms: noForms,
+    },
+  });
 }
 
 function queueSources(

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { OrderSyncError } from '../core/order-sync-error.ts';
+import { checkAdminTokens, warnOfNoPages } from './admin-rules.ts';
 import { checkCallbacks } from './callback-rules.ts';
 import { ConfigInvalidError, type ConfigIssue } from './config-issue.ts';
 import type { LoadedConfig } from './config.ts';
@@ -48,6 +49,7 @@ export function loadConfig(sources: ConfigSources = {}): LoadedConfig {
     ...checkRules(tree, origins, secrets),
     ...checkWebhookRules(tree, origins, secrets),
     ...checkCallbacks(tree, origins, secrets),
+    ...checkAdminTokens(tree, origins, secrets),
   ];
   if (!parsed.success || issues.length > 0) throw new ConfigInvalidError(file, issues.toSorted(byPlace));
 
@@ -62,7 +64,7 @@ export function loadConfig(sources: ConfigSources = {}): LoadedConfig {
   return {
     config,
     file,
-    warnings: [...secrets.warnings, ...readable, ...warnOfTokens(tree)],
+    warnings: [...secrets.warnings, ...readable, ...warnOfTokens(tree), ...warnOfNoPages(config.admin)],
     values: explainValues(document, origins),
     digests: digestValues(document, secrets.all),
   };

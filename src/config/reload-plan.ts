@@ -112,6 +112,7 @@ function liveConfig(running: Config, next: Config, kept: readonly string[]): Con
     wholesale,
     submit: { ...running.submit, concurrency, maxUnknownOutcomes },
     results: { ...running.results, callbacks: next.results.callbacks },
+    admin: { ...next.admin, listen: running.admin.listen },
     log: { ...running.log, level: next.log.level },
   };
 }

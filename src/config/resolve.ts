@@ -1,4 +1,5 @@
 import { dirname, join, resolve } from 'node:path';
+import type { AdminSettings } from '../admin/settings.ts';
 import type { WebhookSettings } from '../intake/http/settings.ts';
 import type { ResultsSettings } from '../results/settings.ts';
 import { resolveShops, withAbsolutePaths } from '../storefronts/settings.ts';
@@ -6,6 +7,9 @@ import { camelKeys } from '../core/settings/camel-keys.ts';
 import type { Config } from './config.ts';
 import type { ConfigDocument } from './schema.ts';
 import type { Secrets } from './secrets.ts';
+
+/** The keys of a token that hold secrets. */
+const tokenSecrets = ['value', 'previous_value'] as const;
 
 type WebhookDocument = ConfigDocument['intake']['webhook'];
 
@@ -103,7 +107,7 @@ export function toConfig(document: ResolvedDocument, secrets: Secrets): Config {
     },
     seal: { keys: seal.keys.map(({ id }, index) => ({ id, value: secrets.get(`seal.keys.${index}.value`) ?? '' })) },
     retention: { codesDays: retention.codes_days ?? null },
-    admin: { listen: toListenAddress(admin.listen) },
+    admin: toAdminSettings(admin, secrets),
     sandbox,
   };
 }
@@ -144,7 +148,7 @@ function toWebhookSettings(webhook: WebhookDocument, secrets: Secrets): WebhookS
     listen: toListenAddress(listen),
     source,
     tokens: tokens.map(({ name, scopes, sources = [name] }, index) => {
-      const values = ['value', 'previous_value'].map((key) => secretAt(`tokens.${index}.${key}`));
+      const values = tokenSecrets.map((key) => secretAt(`tokens.${index}.${key}`));
       return { name, secrets: values.filter((value) => value !== ''), scopes, sources };
     }),
     standardWebhooks: standard_webhooks.map((entry, index) => callerOf(entry, `standard_webhooks.${index}.secret`)),
@@ -154,6 +158,16 @@ function toWebhookSettings(webhook: WebhookDocument, secrets: Secrets): WebhookS
       return { ...callerOf(entry, `hmac.${index}.secret`), header, encoding, prefix, form };
     }),
     limits: camelKeys(limits),
+  };
+}
+
+function toAdminSettings({ listen, tokens, hosts }: ResolvedDocument['admin'], secrets: Secrets): AdminSettings {
+  const secretsAt = (index: number): string[] =>
+    tokenSecrets.flatMap((key) => secrets.get(`admin.tokens.${index}.${key}`) ?? []);
+  return {
+    listen: toListenAddress(listen),
+    tokens: tokens.map(({ name, role }, index) => ({ name, role, secrets: secretsAt(index) })),
+    hosts,
   };
 }
 

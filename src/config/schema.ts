@@ -12,6 +12,7 @@ import {
   secretText,
 } from '../core/settings/schema-values.ts';
 import { resultEventTypes } from '../core/result/result-events.ts';
+import { adminRoles } from '../admin/settings.ts';
 import { csvColumns } from '../intake/orders/settings.ts';
 import { webhookIntake } from './webhook-schema.ts';
 
@@ -277,7 +278,44 @@ const admin = z
   .strictObject({
     listen: listenAddress
       .default('127.0.0.1:9090')
-      .describe('Where the worker answers health checks and takes commands of this machine. Port 0: any free port.'),
+      .describe(
+        'Where the worker answers health checks, shows its pages and takes commands of this machine. Port 0: any free port.',
+      ),
+    tokens: z
+      .array(
+        z.strictObject({
+          name: keyName.describe('Who signs in with this token. The audit log names the decisions by it.'),
+          role: z
+            .enum(adminRoles)
+            .describe('`viewer`: reads the pages. `operator`: also decides, for example holds, retries and re-orders.'),
+          value: secretText('required').describe(
+            'The token, at least 16 characters. In production from the environment, or use `value_file`.',
+          ),
+          value_file: secretFile('the token'),
+          previous_value: secretText('optional').describe(
+            'The token that `value` replaces. It is accepted, too, until this key is removed.',
+          ),
+          previous_value_file: secretFile('the previous token'),
+        }),
+      )
+      .max(100)
+      .default([])
+      .describe(
+        'Who may sign in to the pages. Empty: the pages only show, and only on an address of this machine alone. See docs/pages.md.',
+      )
+      .meta(live),
+    hosts: z
+      .array(
+        z
+          .string()
+          .regex(/^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/, 'must be a host name in small letters, without port'),
+      )
+      .max(100)
+      .default([])
+      .describe(
+        'Further host names under which browsers reach the pages, for example `orders.example.com` of a proxy. Under another name nothing is shown.',
+      )
+      .meta(live),
   })
   .prefault({})
   .describe('The admin server.');

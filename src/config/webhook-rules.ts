@@ -183,6 +183,7 @@ function checkWriteBack({ tree, report }: Checked, shop: ConfigPath): void {
   }
 }
 
-function problemOfText(secret: string): string | null {
+/** What is wrong with a secret that may be any text; null: nothing. */
+export function problemOfText(secret: string): string | null {
   return secret.length >= minSecretLength ? null : `must have at least ${minSecretLength} characters`;
 }

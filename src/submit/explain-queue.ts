@@ -43,12 +43,17 @@ type LimitView = QueueExplanation['limits'][number];
  * @throws OrderSyncError NOT_FOUND for a reference that is not in the outbox
  */
 export function explain(sources: QueueSources, reference: string | null): QueueExplained {
-  if (reference === null) return { kind: 'queue', explanation: new Explanation(sources).ofQueue() };
+  if (reference === null) return { kind: 'queue', explanation: explainQueue(sources) };
   const entry = sources.read.queuedEntry(reference);
   if (entry !== null) return { kind: 'queued_entry', explanation: new Explanation(sources).ofEntry(entry) };
   throw new OrderSyncError('NOT_FOUND', `No reference "${reference}" is in the outbox`, {
     hint: 'look for it with `order-sync orders list --search`',
   });
+}
+
+/** Explains the queue as a whole. */
+export function explainQueue(sources: QueueSources): QueueExplanation {
+  return new Explanation(sources).ofQueue();
 }
 
 export function pauseView(pause: PauseEffect): PauseView {

@@ -37,6 +37,7 @@ intake:
 results:
   callbacks: [{ name: shop, url: https://shop.example.com/results, sources: [shop], events: [order.settled], secrets: [{ value: whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr }] }]
   customer: { language: de, templates: texts }
+admin: { tokens: [{ name: anna, role: operator, value: a-token-of-anna-0001 }] }
 seal: { keys: [{ id: k1, value: AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= }] }
 `;
 
@@ -59,6 +60,7 @@ const others: Record<string, string> = {
   schedule: '0 * * * *',
   scopes: '[read]',
   sources: '[other]',
+  hosts: '[other.example.com]',
   api_version: '2026-07',
   wire: '{ lookup: { gift_card: off } }',
   sandbox: '{ seed: 7 }',

@@ -1,0 +1,119 @@
+// Fetches the page again from time to time and replaces its content. Without this script the pages are complete; each has a
+// link to refresh it.
+const main = document.querySelector('main[data-live]');
+const choices = [
+  ['Off', 0],
+  ['5 s', 5000],
+  ['30 s', 30_000],
+];
+const stored = 'order-sync-refresh-ms';
+const fetchForMs = 20_000;
+
+const status = document.createElement('span');
+let everyMs = readChoice();
+let attention = attentionText();
+let timer;
+
+if (main !== null) {
+  document.querySelector('footer')?.before(refreshBar());
+  choose(everyMs);
+  document.addEventListener('visibilitychange', () => {
+    if (!document.hidden) schedule(0);
+  });
+}
+
+/** Buttons for how often the page is fetched, and what became of it. */
+function refreshBar() {
+  const bar = document.createElement('div');
+  bar.className = 'live';
+  bar.setAttribute('role', 'group');
+  bar.setAttribute('aria-label', 'Refresh this page');
+  status.setAttribute('role', 'status');
+  const buttons = choices.map(([text, ms]) => {
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.textContent = text;
+    button.dataset.refreshMs = String(ms);
+    button.addEventListener('click', () => choose(ms));
+    return button;
+  });
+  bar.append('Refresh: ', ...buttons, status);
+  return bar;
+}
+
+function choose(ms) {
+  everyMs = ms;
+  try {
+    localStorage.setItem(stored, String(ms));
+  } catch {
+    // The browser keeps nothing for this site: the choice is that of this page only.
+  }
+  for (const button of document.querySelectorAll('[data-refresh-ms]')) {
+    button.setAttribute('aria-pressed', String(button.dataset.refreshMs === String(ms)));
+  }
+  schedule(ms);
+}
+
+function schedule(inMs) {
+  clearTimeout(timer);
+  if (everyMs > 0) timer = setTimeout(refresh, inMs);
+}
+
+const isChanged = (field) => field.value !== field.defaultValue || field.checked !== field.defaultChecked;
+
+/** Nothing is replaced under the hands of a person: what they read, have marked or write stays. */
+function isBusy() {
+  if (document.hidden || getSelection()?.isCollapsed === false) return true;
+  const { activeElement } = document;
+  const inForm = main.contains(activeElement) && activeElement?.matches('input, select, textarea, button') === true;
+  const fields = [...main.querySelectorAll('input:not([type="hidden"]), textarea')];
+  return inForm || fields.some(isChanged) || main.querySelector('details[open], input:checked') !== null;
+}
+
+async function refresh() {
+  if (isBusy()) {
+    if (!document.hidden) schedule(everyMs);
+    return;
+  }
+  try {
+    const answer = await fetch(location.href, { signal: AbortSignal.timeout(fetchForMs) });
+    const next = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    const isPage = next.querySelector('main[data-live]') !== null;
+    if (isPage && !isBusy()) replace(next);
+    if (!isPage)
+      status.textContent = answer.status === 401 ? 'You are signed out.' : `The worker answered ${answer.status}.`;
+  } catch {
+    status.textContent = 'The worker does not answer.';
+  }
+  schedule(everyMs);
+}
+
+function replace(next) {
+  const { activeElement } = document;
+  const focused = main.contains(activeElement) ? (activeElement?.getAttribute('href') ?? null) : null;
+  const boxes = [...main.querySelectorAll('.scroll')].map((box) => box.scrollLeft);
+  main.replaceChildren(...next.querySelector('main').childNodes);
+  for (const [index, box] of [...main.querySelectorAll('.scroll')].entries()) box.scrollLeft = boxes[index] ?? 0;
+  if (focused !== null) main.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
+  const links = next.querySelector('nav');
+  const shown = document.querySelector('nav');
+  if (links !== null && shown?.contains(activeElement) === false) shown.replaceWith(links);
+  // Only what changed for a person is announced, not every refresh.
+  const now = attentionText();
+  if (now !== attention) status.textContent = `Attention: ${now}`;
+  else if (status.textContent.startsWith('The worker')) status.textContent = '';
+  attention = now;
+}
+
+function attentionText() {
+  return document.querySelector('nav .count')?.textContent ?? 'nothing';
+}
+
+function readChoice() {
+  try {
+    const ms = Number(localStorage.getItem(stored) ?? choices[1][1]);
+    return choices.some(([, one]) => one === ms) ? ms : choices[1][1];
+  } catch {
+    return choices[1][1];
+  }
+}

@@ -1,0 +1,70 @@
+import { html } from 'hono/html';
+import type { Visitor } from '../sign-in/visitor.ts';
+import { htmlDocument } from './document.ts';
+import type { Html } from './html.ts';
+
+/** What every page shows of the worker. */
+export interface PageFrame {
+  readonly instance: string;
+  readonly environment: 'sandbox' | 'production';
+  readonly version: string;
+  readonly visitor: Visitor;
+  /** How many rows the attention list has, as text. */
+  readonly attention: string;
+  /** The path and query of this page. */
+  readonly here: string;
+  /** When it was made, in ISO 8601. */
+  readonly now: string;
+}
+
+const links = [
+  ['/', 'Overview'],
+  ['/attention', 'Attention'],
+  ['/orders', 'Orders'],
+  ['/deliveries', 'Deliveries'],
+  ['/audit', 'Audit'],
+  ['/catalogue', 'Catalogue'],
+  ['/config', 'Configuration'],
+] as const;
+
+/** A page: what it is of, where else one can go, and its content. */
+export function page(frame: PageFrame, title: string, main: Html): Html {
+  const { instance, environment, version, now } = frame;
+  return htmlDocument(
+    `${title} - ${instance} (${environment})`,
+    html`<a class="skip" href="#main">To the content</a>
+<p class="environment ${environment}">${
+      environment === 'sandbox'
+        ? html`<strong>Sandbox</strong>: nothing here is bought, and no code can be redeemed`
+        : html`<strong>Production</strong>: orders here spend money`
+    }</p>
+<header>
+<p class="name"><a href="/">order-sync</a> <span>${instance}</span></p>
+<nav aria-label="Pages"><ul>${links.map((link) => navigationLink(link, frame))}</ul></nav>
+${signedIn(frame.visitor)}
+</header>
+<main id="main" tabindex="-1" data-live>
+<h1>${title}</h1>
+${main}
+<p class="made">As of <time datetime="${now}">${now}</time>. <a href="${frame.here}">Refresh</a></p>
+</main>
+<footer><p>order-sync ${version}</p></footer>`,
+  );
+}
+
+function navigationLink([path, text]: (typeof links)[number], { here, attention }: PageFrame): Html {
+  const isHere =
+    path === '/'
+      ? here === '/'
+      : here === path || (/^[/?]/.test(here.slice(path.length) || ' ') && here.startsWith(path));
+  const count = path === '/attention' && attention !== '0' ? html` <span class="count">${attention}</span>` : null;
+  return html`<li><a href="${path}"${isHere ? html` aria-current="page"` : null}>${text}${count}</a></li>`;
+}
+
+function signedIn({ name, role, csrf }: Visitor): Html {
+  if (csrf === null) return html`<p class="visitor">Read only: there are no <code>admin.tokens</code></p>`;
+  return html`<form class="visitor" method="post" action="/sign-out">
+<input type="hidden" name="csrf" value="${csrf}">
+<span>${name} (${role})</span> <button type="submit" class="plain">Sign out</button>
+</form>`;
+}

@@ -1,0 +1,33 @@
+import { html } from 'hono/html';
+import { isoTime } from '../../core/clock.ts';
+import { shortDuration, shortTime } from '../../core/time/time-text.ts';
+import type { Html } from './html.ts';
+
+/** A time, with how long ago it was. */
+export function timeText(iso: string | null, nowMs: number): Html {
+  if (iso === null) return html`-`;
+  const agoMs = nowMs - Date.parse(iso);
+  const distance = agoMs >= 0 ? `${shortDuration(agoMs)} ago` : `in ${shortDuration(-agoMs)}`;
+  return html`<time datetime="${iso}">${shortTime(iso)}</time> <span class="faint">${distance}</span>`;
+}
+
+export function timeOfMs(ms: number | null, nowMs: number): Html {
+  return timeText(ms === null ? null : isoTime(ms), nowMs);
+}
+
+/** A text of a length that others decide: a long one is cut, and shown whole when it is opened. */
+export function longText(text: string, length = 160): Html {
+  if (text.length <= length) return html`<span class="text">${text}</span>`;
+  return html`<details class="long"><summary><span class="text">${text.slice(0, length)}…</span></summary><p class="text">${text}</p></details>`;
+}
+
+/** The page of an order. */
+export function orderPath(source: string, orderId: string): string {
+  return `/orders/${encodeURIComponent(source)}/${encodeURIComponent(orderId)}`;
+}
+
+export function orderLink(source: string | null, orderId: string | null): Html {
+  if (orderId === null) return html`${source ?? '-'}`;
+  if (source === null) return html`${orderId}`;
+  return html`<a href="${orderPath(source, orderId)}">${source}/${orderId}</a>`;
+}

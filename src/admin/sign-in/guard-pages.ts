@@ -1,0 +1,113 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { Context, Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { secureHeaders } from 'hono/secure-headers';
+import { secretDigest } from '../../ops/known-tokens.ts';
+import { refusedPage } from '../pages/refused-page.ts';
+import { signInPage } from '../pages/sign-in-page.ts';
+import type { PageAccess } from './page-access.ts';
+import { whyNotThisHost, whyNotThisSender } from './request-origin.ts';
+import type { PageEnv } from './visitor.ts';
+
+const formBytes = 65_536;
+const own = ["'self'"];
+const none = ["'none'"];
+
+/** Everything comes from this address, nothing is inside the page itself, and no other site can hold it in a frame. */
+const headers = secureHeaders({
+  contentSecurityPolicy: {
+    defaultSrc: none,
+    scriptSrc: own,
+    styleSrc: own,
+    imgSrc: own,
+    connectSrc: own,
+    formAction: own,
+    baseUri: none,
+    frameAncestors: none,
+  },
+  // With `no-referrer` a browser would send its own forms without an origin.
+  referrerPolicy: 'same-origin',
+  xFrameOptions: 'DENY',
+  // The worker speaks http; whether there is https in front of it, only the proxy knows.
+  strictTransportSecurity: false,
+  permissionsPolicy: { camera: [], geolocation: [], microphone: [] },
+});
+
+/**
+ * Checks every request for a page before its route runs: the host name, who is signed in, and for a form who sent it. Routes
+ * that are registered after this find the visitor in `context.var.visitor`, and a form is that of the visitor.
+ */
+export function guardPages(routes: Hono<PageEnv>, access: PageAccess): void {
+  routes.use(headers);
+  routes.use(async (context, next) => {
+    if (!access.isShown) return context.notFound();
+    const forbidden = whyNotThisHost(context, access.settings);
+    if (forbidden !== null) return await refuse(context, forbidden);
+    return await next();
+  });
+  routes.use(bodyLimit({ maxSize: formBytes, onError: (context) => refuse(context, 'The form is too large.', 413) }));
+  addSignIn(routes, access);
+  routes.use(async (context, next) => {
+    const visitor = access.visitor(context);
+    if (visitor === null) return await askToSignIn(context);
+    context.set('visitor', visitor);
+    if (context.req.method === 'GET' || context.req.method === 'HEAD') return await next();
+    const forbidden = whyNotThisSender(context) ?? (await whyNotThisForm(context, visitor.csrf));
+    return forbidden === null ? await next() : await refuse(context, forbidden);
+  });
+  routes.post('/sign-out', (context) => {
+    access.signOut(context);
+    return context.redirect('/', 303);
+  });
+}
+
+function addSignIn(routes: Hono<PageEnv>, access: PageAccess): void {
+  routes.post('/sign-in', async (context) => {
+    const forbidden = whyNotThisSender(context);
+    if (forbidden !== null) return await refuse(context, forbidden);
+    const form = await context.req.parseBody();
+    const returnTo = ownPath(form['return_to']);
+    const signIn = access.signIn(context, typeof form['token'] === 'string' ? form['token'].trim() : '');
+    if (signIn.ok) return context.redirect(returnTo, 303);
+    if (signIn.waitMs === 0)
+      return await context.html(signInPage({ returnTo, problem: 'This token is not known.' }), 401);
+    const seconds = Math.ceil(signIn.waitMs / 1000);
+    context.header('retry-after', String(seconds));
+    const problem = `Too many wrong tokens came from this address; this one was not checked. Try again in ${seconds} s.`;
+    return await context.html(signInPage({ returnTo, problem }), 429);
+  });
+}
+
+/**
+ * A link on another site leads here without the cookie, because that is `SameSite=Strict`. Then the page asks for itself once
+ * more, and the browser sends the cookie.
+ */
+async function askToSignIn(context: Context<PageEnv>): Promise<Response> {
+  const isRead = context.req.method === 'GET';
+  const url = new URL(context.req.url);
+  const returnTo = isRead ? ownPath(url.pathname + url.search) : '/';
+  const again = isRead && context.req.header('sec-fetch-site') === 'cross-site';
+  return await context.html(signInPage({ returnTo, again }), 401);
+}
+
+/** The `csrf` of another session, or none, is that of a form that this visitor did not get from here. */
+async function whyNotThisForm(context: Context<PageEnv>, csrf: string | null): Promise<string | null> {
+  if (csrf === null) return 'Without admin.tokens the pages only show. Add a token for an operator: docs/pages.md.';
+  const sent = (await context.req.parseBody())['csrf'];
+  const isOwn = typeof sent === 'string' && timingSafeEqual(secretDigest(sent), secretDigest(csrf));
+  return isOwn ? null : 'The form is of another session. Open the page again, and repeat what you did.';
+}
+
+function refuse(context: Context, why: string, status: 403 | 413 = 403): Response | Promise<Response> {
+  return context.html(refusedPage(why), status);
+}
+
+/** A path of these pages, never an address of another site. */
+function ownPath(path: unknown): string {
+  if (typeof path !== 'string' || !path.startsWith('/') || path.length > 2000) return '/';
+  const base = 'http://pages.invalid';
+  if (!URL.canParse(path, base)) return '/';
+  const url = new URL(path, base);
+  // A path such as `/.//example.com` becomes one that a browser reads as the address of another site.
+  return url.origin === base && !url.pathname.startsWith('//') ? url.pathname + url.search : '/';
+}

@@ -1,0 +1,115 @@
+import { request } from 'node:http';
+import { pino } from 'pino';
+import { onTestFinished } from 'vitest';
+import { startHealthServer } from '../../../src/admin/health-server.ts';
+import { noForms } from '../../../src/admin/pages/action-forms.ts';
+import { pageRoutes } from '../../../src/admin/pages/page-routes.ts';
+import type { PageSources } from '../../../src/admin/pages/page-sources.ts';
+import type { AdminSettings } from '../../../src/admin/settings.ts';
+import { PageAccess } from '../../../src/admin/sign-in/page-access.ts';
+import { explainQueue } from '../../../src/submit/explain-queue.ts';
+import { fillOutbox, openOutbox } from '../../cli/sample-outbox.ts';
+import { installation, nowMs, type Installation } from '../../cli/installation.ts';
+import { HandClock } from '../../support/hand-clock.ts';
+
+export const operatorToken = 'the-token-of-anna-0001';
+export const viewerToken = 'the-token-of-ben-00001';
+export const tokens: AdminSettings['tokens'] = [
+  { name: 'anna', role: 'operator', secrets: [operatorToken, 'the-earlier-token-of-anna'] },
+  { name: 'ben', role: 'viewer', secrets: [viewerToken] },
+];
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+  /** `name=value` of the cookie that was set; null: none was. */
+  readonly cookie: string | null;
+}
+
+interface Asked {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly form?: Readonly<Record<string, string>>;
+}
+
+interface PagesOptions {
+  readonly settings?: Partial<AdminSettings>;
+  readonly fill?: (place: Installation) => Promise<void>;
+  readonly sources?: Partial<PageSources>;
+  readonly actions?: Parameters<typeof pageRoutes>[0]['actions'];
+}
+
+/** The pages of a real outbox at a real address. */
+export async function startPages(options: PagesOptions = {}) {
+  const place = installation();
+  await (options.fill ?? fillOutbox)(place);
+  const store = openOutbox(place);
+  onTestFinished(() => store.close());
+  const clock = new HandClock(nowMs);
+  const logger = pino({ level: 'silent' });
+  const listen = { host: '127.0.0.1', port: 0 };
+  let settings: AdminSettings = { listen, tokens, hosts: [], ...options.settings };
+  const sources: PageSources = {
+    read: store.read,
+    explainQueue: () => explainQueue({ read: store.read, nowMs: clock.wallMs(), maxUnknownOutcomes: 8, worker: null }),
+    instance: 'acme',
+    environment: 'sandbox',
+    version: '1.2.3',
+    clock,
+    forms: noForms,
+    ...options.sources,
+  };
+  const access = new PageAccess(() => settings, clock, logger);
+  const { actions } = options;
+  const pages = pageRoutes({ sources, access, logger, ...(actions === undefined ? {} : { actions }) });
+  const server = await startHealthServer({
+    ...listen,
+    version: '1.2.3',
+    checks: [],
+    draining: () => false,
+    clock,
+    logger,
+    addMore: (routes) => void routes.route('/', pages),
+  });
+  onTestFinished(() => server.close());
+  const ask = (path: string, asked: Asked = {}) => send(server.address, path, asked);
+  const signIn = async (token: string, headers: Asked['headers'] = {}): Promise<Answer> =>
+    await ask('/sign-in', { method: 'POST', form: { token, return_to: '/' }, headers });
+  return {
+    address: server.address,
+    clock,
+    store,
+    ask,
+    signIn,
+    /** A browser of someone who is signed in. */
+    as: async (token: string) => {
+      const { cookie } = await signIn(token);
+      const headers = { cookie: cookie ?? '' };
+      const csrf = /name="csrf" value="([^"]+)"/.exec((await ask('/', { headers })).text)?.[1] ?? '';
+      return { headers, csrf };
+    },
+    change: (next: Partial<AdminSettings>) => void (settings = { ...settings, ...next }),
+  };
+}
+
+function send(address: string, path: string, { method = 'GET', headers = {}, form }: Asked): Promise<Answer> {
+  const body = form === undefined ? undefined : new URLSearchParams(form).toString();
+  const type = body === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' };
+  return new Promise((resolve, reject) => {
+    const sent = request(`http://${address}${path}`, { method, headers: { accept: 'text/html', ...type, ...headers } });
+    sent.on('error', reject);
+    sent.on('response', (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('error', reject);
+      response.on('data', (piece: string) => void (text += piece));
+      response.on('end', () => {
+        const all = Object.entries(response.headers).map(([name, value]): [string, string] => [name, String(value)]);
+        const cookie = response.headers['set-cookie']?.[0]?.split(';')[0] ?? null;
+        resolve({ status: response.statusCode ?? 0, headers: Object.fromEntries(all), text, cookie });
+      });
+    });
+    sent.end(body);
+  });
+}

@@ -32,6 +32,8 @@ interface HealthServerOptions {
   readonly checks: readonly HealthCheck[];
   /** What is paused, for `/healthz`. When it throws, nothing is shown: then the check of the database fails. */
   readonly pauses?: () => ShownPauses;
+  /** For `/metrics`; absent: there are none. */
+  readonly metrics?: { readonly contentType: string; text(): Promise<string> };
   /** True once the worker is stopping: not ready any more, still alive. */
   readonly draining: () => boolean;
   readonly clock: Clock;
@@ -44,12 +46,14 @@ interface HealthServerOptions {
 export interface HealthServer {
   /** `host:port` as it listens; an IPv6 host in brackets. */
   readonly address: string;
+  /** Callers that were refused because of a limit, by reason. */
+  readonly refusedCallers: ReadonlyMap<string, number>;
   close(): Promise<void>;
 }
 
 /**
  * The routes, without a socket: `/livez` (the event loop runs; nothing else is checked), `/readyz` (the worker can accept
- * and record orders), `/healthz` (every check by name, and what is paused). The reason of a failure is in the log only.
+ * and record orders), `/healthz` (every check by name, and what is paused), `/metrics`. The reason of a failure is in the log only.
  */
 export function healthRoutes(options: Omit<HealthServerOptions, 'host' | 'port' | 'clock' | 'logger'>): Hono {
   const routes = new Hono();
@@ -74,12 +78,20 @@ export function healthRoutes(options: Omit<HealthServerOptions, 'host' | 'port' 
     const body = { status, draining, version: options.version, checks, ...shown };
     return context.json(body, status === 'fail' ? 503 : 200);
   });
+  const { metrics } = options;
+  if (metrics !== undefined) {
+    routes.get('/metrics', async (context) => {
+      const text = await metrics.text();
+      return context.body(text, 200, { 'content-type': metrics.contentType });
+    });
+  }
   options.addMore?.(routes);
   routes.notFound((context) => context.json({ error: { code: 'not_found', message: 'No such path.' } }, 404));
   return routes;
 }
 
-async function runChecks(checks: readonly HealthCheck[]): Promise<Record<string, CheckStatus>> {
+/** The result of each check, by its name. Never rejects. */
+export async function runChecks(checks: readonly HealthCheck[]): Promise<Record<string, CheckStatus>> {
   const results = await Promise.all(
     checks.map(async ({ name, check }): Promise<[string, CheckStatus]> => {
       try {
@@ -135,6 +147,7 @@ export async function startHealthServer(options: HealthServerOptions): Promise<H
   const address = await listen(server, options, hint);
   return {
     address,
+    refusedCallers: refusals.totals,
     close: async () => {
       await new Promise<void>((resolve, reject) => {
         server.close((error) => (error === undefined ? resolve() : reject(error)));

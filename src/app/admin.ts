@@ -14,7 +14,7 @@ import type { Dispatcher } from '../submit/dispatcher.ts';
 import { explain, explainQueue, type QueueSources } from '../submit/explain-queue.ts';
 import { commandSettings, performCalls, type Callers } from './commands.ts';
 import type { ConfigReloader } from './config-reloader.ts';
-import type { CurrentConfig, WorkerDeps } from './worker-deps.ts';
+import type { CurrentConfig, PartDeps, WorkerDeps } from './worker-deps.ts';
 
 /** The parts that health checks and commands reach. */
 interface AdminParts {
@@ -38,7 +38,7 @@ export interface Admin extends HealthServer {
 }
 
 /** Starts the server that answers health checks and takes commands. */
-export async function startAdmin(deps: WorkerDeps, parts: AdminParts, current: CurrentConfig): Promise<Admin> {
+export async function startAdmin(deps: PartDeps, parts: AdminParts, current: CurrentConfig): Promise<Admin> {
   const { config, clock, logger, version } = deps;
   const { store, dispatcher, callers, calls, reloader, checks, draining, notify } = parts;
   const { host, port } = config.admin.listen;
@@ -63,6 +63,7 @@ export async function startAdmin(deps: WorkerDeps, parts: AdminParts, current: C
     version,
     checks,
     pauses,
+    metrics: deps.metrics,
     draining,
     addMore: (routes: Hono) => {
       routes.route('/', control);

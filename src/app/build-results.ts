@@ -10,7 +10,7 @@ import type { ShopConnections } from '../storefronts/shop-connections.ts';
 import { ShopWriteBack, writeBackName } from '../storefronts/write-back/shop-write-back.ts';
 import type { Store } from '../store/store.ts';
 import { writtenShops } from './result-sinks.ts';
-import type { CurrentConfig, WorkerDeps } from './worker-deps.ts';
+import type { CurrentConfig, PartDeps } from './worker-deps.ts';
 
 /** The delivery of results, and what makes its sinks anew for another configuration. */
 export interface BuiltResults {
@@ -23,7 +23,7 @@ export interface BuiltResults {
  * @throws OrderSyncError CONFIG_INVALID when a template of the text for customers cannot be used
  */
 export function buildResults(
-  deps: WorkerDeps,
+  deps: PartDeps,
   store: Store,
   current: CurrentConfig,
   connections: ShopConnections,
@@ -50,5 +50,8 @@ export function buildResults(
         return new ShopWriteBack(name, { shop, connections, clock, logger, retryTimeScale });
       }),
   ];
-  return { results: new WriteBack({ store, clock, random, logger, texts }, sinksOf(config)), sinksOf };
+  const { events } = deps.metrics;
+  const onDeliveryEnded = events.deliveryEnded.bind(events);
+  const results = new WriteBack({ store, clock, random, logger, texts, onDeliveryEnded }, sinksOf(config));
+  return { results, sinksOf };
 }

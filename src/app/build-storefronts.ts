@@ -9,7 +9,7 @@ import { type ShopHandler, StorefrontIntake } from '../storefronts/storefront-in
 import type { Store } from '../store/store.ts';
 import type { RecheckRule } from '../store/submission/submission.ts';
 import { commandSettings } from './commands.ts';
-import type { CurrentConfig, WorkerDeps } from './worker-deps.ts';
+import type { CurrentConfig, PartDeps, WorkerDeps } from './worker-deps.ts';
 
 /** The intake of the shops' orders that is in use. A reload replaces it. */
 export interface CurrentStorefronts {
@@ -21,14 +21,23 @@ export interface CurrentStorefronts {
  * @param onChanged called when the outbox has new lines, or lines were taken back
  */
 export function buildStorefronts(
-  deps: Pick<WorkerDeps, 'clock' | 'logger'>,
+  deps: Pick<PartDeps, 'clock' | 'logger'> & Partial<Pick<PartDeps, 'metrics'>>,
   store: Store,
   config: Config,
   onChanged: () => void,
 ): StorefrontIntake {
   const { clock } = deps;
   const logger = deps.logger.child({ component: 'webhook' });
-  return new StorefrontIntake({ shops: config.intake.shops, store: store.storefronts, clock, logger, onChanged });
+  return new StorefrontIntake({
+    shops: config.intake.shops,
+    store: store.storefronts,
+    clock,
+    logger,
+    onChanged: (lines) => {
+      deps.metrics?.events.linesAccepted(lines);
+      onChanged();
+    },
+  });
 }
 
 /** Builds what orders lines anew after a SKU map was corrected, for the shops that want that. */

@@ -10,7 +10,7 @@ import { LookupCheck } from '../submit/lookup-check.ts';
 import { Pauses } from '../submit/pauses.ts';
 import { createWholesaleClient, type WholesaleClient } from '../wholesale/client.ts';
 import { readWire } from '../wholesale/connector/wire.ts';
-import type { CurrentConfig, WorkerDeps } from './worker-deps.ts';
+import type { CurrentConfig, PartDeps, WorkerDeps } from './worker-deps.ts';
 
 export function buildWholesaleClient({ config, clock, version }: WorkerDeps, apiClock: ApiClock): WholesaleClient {
   const { timeouts, baseUrl, wire } = config.wholesale;
@@ -56,7 +56,7 @@ export async function buildSubmission(
 
 /** Builds the loop that sends orders and looks them up. */
 export function buildDispatcher(
-  { config }: WorkerDeps,
+  { config, metrics }: PartDeps,
   current: CurrentConfig,
   submission: AttemptDeps,
   start: { readonly incarnationId: number; readonly olderCopy: OlderCopyCheck; readonly rechecks: RecheckRule },
@@ -66,5 +66,6 @@ export function buildDispatcher(
   const { graceMs } = config.shutdown;
   const minFreeBytes = (): number => current.config.disk.sendingMinFreeBytes;
   const options = { ...start, concurrency, maxUnknownOutcomes, graceMs, minFreeBytes };
-  return new Dispatcher({ ...submission, onSettled }, options);
+  const onAttemptEnded = metrics.events.attemptEnded.bind(metrics.events);
+  return new Dispatcher({ ...submission, onSettled, onAttemptEnded }, options);
 }

@@ -9,6 +9,7 @@ interface ReloadDeps {
   /** Prepares everything that can fail, and returns the function that applies the change. Throws without any change. */
   readonly prepare: (config: Config) => Promise<() => Promise<void>>;
   readonly logger: Logger;
+  readonly nowMs: () => number;
 }
 
 /**
@@ -19,11 +20,18 @@ export class ConfigReloader {
   readonly #deps: ReloadDeps;
   #inUse: ConfigInUse;
   #refused = false;
+  #succeededAtMs: number;
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(deps: ReloadDeps) {
     this.#deps = deps;
     this.#inUse = deps.inUse;
+    this.#succeededAtMs = deps.nowMs();
+  }
+
+  /** Whether the last reload succeeded, and when one did last; at first, when the worker started. */
+  last(): { readonly succeeded: boolean; readonly succeededAtMs: number } {
+    return { succeeded: !this.#refused, succeededAtMs: this.#succeededAtMs };
   }
 
   /** `warn` after a refused reload, until the next reload succeeds. */
@@ -43,7 +51,7 @@ export class ConfigReloader {
   }
 
   async #reload(asked: string): Promise<ReloadReport> {
-    const { load, prepare, logger } = this.#deps;
+    const { load, prepare, logger, nowMs } = this.#deps;
     try {
       const next = readUntilStable(load);
       const plan = planReload(this.#inUse, next);
@@ -51,6 +59,7 @@ export class ConfigReloader {
       if (applied.length > 0) await (await prepare(config))();
       this.#inUse = { config, digests };
       this.#refused = false;
+      this.#succeededAtMs = nowMs();
       for (const warning of next.warnings) logger.warn(warning);
       const line = { asked, applied, need_restart: needRestart };
       if (needRestart.length === 0) logger.info(line, applied.length === 0 ? 'reloaded: nothing changed' : 'reloaded');

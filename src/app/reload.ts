@@ -13,7 +13,7 @@ import type { Dispatcher } from '../submit/dispatcher.ts';
 import { buildStorefronts, type CurrentStorefronts } from './build-storefronts.ts';
 import { ConfigReloader } from './config-reloader.ts';
 import { resultSinks } from './result-sinks.ts';
-import type { CurrentConfig, WorkerDeps } from './worker-deps.ts';
+import type { CurrentConfig, PartDeps } from './worker-deps.ts';
 
 /** The parts that a reload changes. */
 interface ReloadedParts {
@@ -33,7 +33,7 @@ interface ReloadedParts {
 }
 
 /** Builds the reload of the configuration. Null when the configuration cannot be read again. */
-export function buildReloader(deps: WorkerDeps, parts: ReloadedParts, current: CurrentConfig): ConfigReloader | null {
+export function buildReloader(deps: PartDeps, parts: ReloadedParts, current: CurrentConfig): ConfigReloader | null {
   const { config, reading } = deps;
   if (reading === undefined) return null;
   return new ConfigReloader({
@@ -41,12 +41,13 @@ export function buildReloader(deps: WorkerDeps, parts: ReloadedParts, current: C
     load: reading.load,
     prepare: async (next) => prepareConfig(deps, parts, current, next),
     logger: deps.logger.child({ component: 'config' }),
+    nowMs: () => deps.clock.wallMs(),
   });
 }
 
 /** Prepares everything that can fail with the new configuration. Returns the function that puts it to use. */
 function prepareConfig(
-  deps: WorkerDeps,
+  deps: PartDeps,
   parts: ReloadedParts,
   current: CurrentConfig,
   next: Config,

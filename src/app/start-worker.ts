@@ -27,10 +27,11 @@ import { ClockFollower } from './clock-follower.ts';
 import { CodeShredder } from './code-shredder.ts';
 import { buildOlderCopyCheck, noticeOlderCopy } from './older-copy.ts';
 import { openOutbox } from './open-outbox.ts';
+import { buildMetrics, watchParts } from './metrics.ts';
 import { buildReloader } from './reload.ts';
 import { SealRotation } from './seal-rotation.ts';
 import { failedForSpace, requireSpaceToStart, waitForSpace } from './wait-for-space.ts';
-import type { CurrentConfig, WorkerDeps } from './worker-deps.ts';
+import type { CurrentConfig, PartDeps, WorkerDeps } from './worker-deps.ts';
 
 export interface RunningWorker {
   /** `host:port` of the admin server, as it listens. */
@@ -68,8 +69,8 @@ async function startOnce(given: WorkerDeps): Promise<RunningWorker> {
   const life = new Lifecycle();
   return await life.start(async () => {
     const clock = new ContinuousClock(given.clock);
-    const deps: WorkerDeps = { ...given, clock };
-    const current: CurrentConfig = { config: deps.config };
+    const current: CurrentConfig = { config: given.config };
+    const deps: PartDeps = { ...given, clock, metrics: buildMetrics({ ...given, clock }, current) };
     const outbox = await startOutbox(deps, life, clock, current);
     const parts = await startParts(deps, life, outbox, current);
     const clocks = await startClocks(deps, life, clock, parts);
@@ -145,7 +146,7 @@ async function startOutbox(deps: WorkerDeps, life: Lifecycle, clock: ContinuousC
 
 /** Starts what works on the outbox, beginning with the results and ending with the intake. */
 async function startParts(
-  deps: WorkerDeps,
+  deps: PartDeps,
   life: Lifecycle,
   outbox: Awaited<ReturnType<typeof startOutbox>>,
   current: CurrentConfig,
@@ -251,7 +252,7 @@ async function startReadBack(life: Lifecycle, readBack: ReadBack, repairs: SkuRe
 
 /** Starts the admin server, and announces it to the command line in the run file. */
 async function startAdminServer(
-  deps: WorkerDeps,
+  deps: PartDeps,
   life: Lifecycle,
   parts: Awaited<ReturnType<typeof startParts>>,
   current: CurrentConfig,
@@ -285,6 +286,8 @@ async function startAdminServer(
     current,
   );
   await life.push('admin server', () => admin.close());
+  const refusedByAdmin = () => admin.refusedCallers;
+  watchParts(deps.metrics, { ...parts, gate, reloader, checks, refusedByAdmin }, deps, current);
   await writeRunFile(config.dataDir, {
     pid,
     started_at: isoTime(clock.wallMs()),

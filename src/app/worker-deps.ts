@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { WorkerMetrics } from '../admin/metrics/worker-metrics.ts';
 import type { Config, LoadedConfig } from '../config/config.ts';
 import type { Clock, Random } from '../core/clock.ts';
 
@@ -14,6 +15,11 @@ export interface WorkerDeps {
   readonly stopping?: AbortSignal;
   /** Reads the configuration that `config` came from again. Absent: the worker refuses a reload. */
   readonly reading?: { readonly digests: LoadedConfig['digests']; readonly load: () => LoadedConfig };
+}
+
+/** The same, with what every part reports its events to. */
+export interface PartDeps extends WorkerDeps {
+  readonly metrics: WorkerMetrics;
 }
 
 /** The configuration in use. A reload replaces it: read it at each use. */

@@ -56,6 +56,8 @@ export interface DeliveryDeps {
   readonly logger: Logger;
   /** Adds what the customer reads; null or absent: results have no such text. */
   readonly texts?: CustomerTexts | null;
+  /** Counts the deliveries that ended; one that failed is tried again. */
+  readonly onDeliveryEnded?: (sink: string, end: 'delivered' | 'failed' | 'given_up') => void;
   /** The longest idle delay, in ms. Default: 1000. */
   readonly maxIdleDelayMs?: number;
 }
@@ -217,6 +219,7 @@ export class DeliveryLoop {
     await store.results.closeDelivery({ requestId, sink: sink.name, version, nowMs: clock.wallMs() });
     if (end === 'no_call') return;
     logger.info({ ...subject, state: document.state }, 'result delivered');
+    this.#deps.onDeliveryEnded?.(sink.name, 'delivered');
     await this.#pause.works(isProbe);
   }
 
@@ -225,7 +228,7 @@ export class DeliveryLoop {
     error: unknown,
     { isProbe, subject }: { isProbe: boolean; subject: Readonly<Record<string, string>> },
   ): Promise<void> {
-    const { store, sink, clock, logger } = this.#deps;
+    const { store, sink, clock, logger, onDeliveryEnded } = this.#deps;
     const failed = { requestId, sink: sink.name, version, error: messageOf(error) };
     const line = { ...subject, err: failed.error };
     const { refusesResult } = failureOf(error);
@@ -234,9 +237,11 @@ export class DeliveryLoop {
       // Due at once, behind those that wait: so the next probe is another result.
       await store.results.failDelivery({ ...failed, retryAtMs: clock.wallMs(), countsTry: false });
       logger.debug(line, 'a result could not be delivered: its sink is paused, or limits the rate');
+      onDeliveryEnded?.(sink.name, 'failed');
       return;
     }
     const delayMs = retryDelayMs(sink, tries, error);
+    onDeliveryEnded?.(sink.name, delayMs === null ? 'given_up' : 'failed');
     if (delayMs === null) {
       await store.results.giveUpDelivery({ ...failed, nowMs: clock.wallMs() });
       const advice = 'gave up delivering a result: it is retried only when the result changes or a person asks for it';

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { ReferenceNamespace } from '../core/order/reference.ts';
 import { SealKeys, type SealKey } from '../core/sealing/seal-keys.ts';
@@ -125,6 +126,10 @@ class SqliteStore implements Store {
     return freeBytesOf(dirname(this.#path));
   }
 
+  async fileSizes(): Promise<{ readonly databaseBytes: number; readonly walBytes: number }> {
+    return { databaseBytes: sizeOf(this.#path), walBytes: sizeOf(`${this.#path}-wal`) };
+  }
+
   async checkHealth(): Promise<void> {
     const found = fileIdentity(this.#path);
     if (found === this.#identity) return;
@@ -147,6 +152,8 @@ class SqliteStore implements Store {
     this.#lock.release();
   }
 }
+
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
 /**
  * Opens the outbox as its only writer: takes the lock, brings the schema up to date and checks what it belongs to.

@@ -36,6 +36,8 @@ export interface Store {
   progress(): Promise<OutboxProgress & { readonly replaced: OutboxProgress | null }>;
   /** Free space on the disk of the database, in bytes: no call may be made whose outcome cannot be recorded. */
   freeBytes(): Promise<number>;
+  /** How large the database and its write-ahead log are on the disk, in bytes. */
+  fileSizes(): Promise<{ readonly databaseBytes: number; readonly walBytes: number }>;
   /** Throws when the file on disk is not the one that was opened, or when it cannot be written any more. */
   checkHealth(): Promise<void>;
   close(): Promise<void>;

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
 import { messageText } from '../core/message-text.ts';
+import type { AcceptedLines } from '../store/intake/intake.ts';
 import type { StorefrontOrder, Storefronts, StorefrontTaken } from '../store/storefronts/storefronts.ts';
 import { idOf, isObject } from './payload-values.ts';
 import { planDeletion, planOrder } from './plan-order.ts';
@@ -18,7 +19,7 @@ interface StorefrontIntakeDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   /** The outbox has new lines, or lines were taken back. */
-  readonly onChanged: () => void;
+  readonly onChanged: (accepted: AcceptedLines) => void;
 }
 
 /** One state of an order, as a webhook delivered it or as the shop's API shows it. */
@@ -131,7 +132,7 @@ export class ShopHandler {
     if (taken.accepted + taken.takenBack + taken.flagged + taken.released > 0) {
       const { platform, shop } = this.shop;
       logger.info({ platform, shop, order_id: order.orderId, ...taken }, 'storefront order taken in');
-      onChanged();
+      onChanged(new Map([[order.source, taken.accepted]]));
     }
     return { kind: 'taken', order, taken };
   }
@@ -147,7 +148,7 @@ export class ShopHandler {
     if (flagged > 0) {
       const details = { platform, shop, order_id: orderId, field, rule, topic, content };
       logger.error(details, 'an order of the shop cannot be read and was not bought: review it in the shop');
-      onChanged();
+      onChanged(new Map());
     }
     return { kind: 'unreadable', orderId, flagged };
   }

@@ -33,8 +33,21 @@ export interface AttemptDeps extends CallDeps {
   readonly policy: Omit<DecisionPolicy, 'canLookUp' | 'trustsAbsence' | 'isPaused'>;
   /** Called after every attempt that was closed: there may be a result to deliver. */
   readonly onSettled?: () => void;
+  /** Counts the attempts that were closed. */
+  readonly onAttemptEnded?: (end: AttemptEnd) => void;
   /** The time of the API, for deadlines; absent: that of this machine. */
   readonly apiClock?: Pick<ApiClock, 'present'>;
+}
+
+/** How one attempt ended, without anything that names its entry. */
+export interface AttemptEnd {
+  readonly operation: Operation;
+  readonly purpose: OpenAttempt['purpose'];
+  readonly outcome: Outcome['row'];
+  readonly code: string | null;
+  readonly durationMs: number;
+  /** The state that its entry got. */
+  readonly state: EntryState;
 }
 
 /** How often an entry is looked up while nobody knows whether its deadline has passed. */
@@ -216,6 +229,10 @@ export class Attempt {
     // After the refresh: until then the time of the next trial is not known, and another one would begin at once.
     pauses.trialClosed(attempt.attemptId);
     this.#deps.onSettled?.();
+    const { operation } = attempt.entry;
+    const { purpose } = attempt;
+    const { state } = settlement;
+    this.#deps.onAttemptEnded?.({ operation, purpose, outcome: outcome.row, code: outcome.code, durationMs, state });
     this.#log(attempt, end, durationMs);
   }
 

@@ -58,6 +58,7 @@ export class BudgetGate {
   /** Keys that may be used, and those that were removed while slots of theirs are held. */
   #keys: readonly KeyBudget[];
   #isPaused: (keyName: string) => boolean = () => false;
+  readonly #rateLimited = new Map<string, number>();
 
   constructor(keyNames: readonly string[], limits: BudgetLimits, clock: Pick<Clock, 'monoMs'>) {
     assert(keyNames.length > 0, 'a budget belongs to at least one key');
@@ -241,6 +242,7 @@ export class BudgetGate {
    */
   rateLimited(keyName: string, untilMs: number): KeyBackOff {
     const key = this.#find(keyName);
+    this.#rateLimited.set(keyName, (this.#rateLimited.get(keyName) ?? 0) + 1);
     key.blockedUntilMs = Math.max(key.blockedUntilMs, untilMs);
     const throttle = throttleAfterSurprise(key.throttle, this.#clock.monoMs(), this.#limits.windowMs);
     key.throttle = throttle;
@@ -250,6 +252,11 @@ export class BudgetGate {
       throttledUntilMono: throttle.untilMs,
       throttleLengthMs: throttle.lengthMs,
     };
+  }
+
+  /** How many calls with a key were answered with 429 since the start of the worker. */
+  rateLimitedTotal(keyName: string): number {
+    return this.#rateLimited.get(keyName) ?? 0;
   }
 
   /** How much of each limit is used, and what holds each key back. */

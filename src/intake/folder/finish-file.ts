@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type Clock, isoTime } from '../../core/clock.ts';
 import { syncFolder, writeFileAtomically } from '../../ops/atomic-file.ts';
 import { requireRealFolder } from '../../ops/real-folder.ts';
-import type { FileRow, Intake } from '../../store/intake/intake.ts';
+import type { AcceptedLines, FileRow, Intake } from '../../store/intake/intake.ts';
 import type { ArchivedFile } from './archived-files.ts';
 import type { DocumentError } from '../orders/document-error.ts';
 import type { SkuSource } from '../orders/sku-source.ts';
@@ -32,7 +32,7 @@ export interface FileContext {
   readonly config: FolderSettings;
   /** Null: no SKU map is configured. */
   readonly skus: SkuSource | null;
-  readonly onAccepted: () => void;
+  readonly onAccepted: (lines: AcceptedLines) => void;
   /** Called before a file is moved into the archive: its writer may continue there. */
   readonly onArchiving: (file: ArchivedFile) => void;
   /** Ids of the files whose start this process has counted. */

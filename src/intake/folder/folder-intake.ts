@@ -3,6 +3,7 @@ import type { Clock } from '../../core/clock.ts';
 import { assert, hasCode } from '../../core/order-sync-error.ts';
 import { isDiskFull } from '../../ops/full-disk.ts';
 import { WakeUp } from '../../ops/wake-up.ts';
+import type { AcceptedLines } from '../../store/intake/intake.ts';
 import type { Store } from '../../store/store.ts';
 import type { OpenSkuMap, SkuSource } from '../orders/sku-source.ts';
 import { type ArchivedFile, ArchivedFiles } from './archived-files.ts';
@@ -62,8 +63,10 @@ interface FolderIntakeOptions {
   readonly openSkuMap?: OpenSkuMap;
   /** Whether the disk has space for new orders; absent: nobody asks. */
   readonly hasSpace?: () => Promise<boolean>;
-  /** The outbox has new lines. */
-  readonly onAccepted?: () => void;
+  /** The outbox has new lines, or lines that it knows came again. */
+  readonly onAccepted?: (lines: AcceptedLines) => void;
+  /** Counts the files that were read to their end, or as far as the stop of the worker allowed. */
+  readonly onFileEnded?: (outcome: FileOutcome['kind']) => void;
 }
 
 const retryMs = 60_000;
@@ -360,6 +363,7 @@ export class FolderIntake {
       const outcome = await ingestFile(context, file);
       this.#log.solved(topic);
       this.#log.outcome(outcome);
+      this.#options.onFileEnded?.(outcome.kind);
       if (outcome.kind === 'interrupted') return;
       this.#unfinished.delete(file.id);
       this.#begun.delete(file.id);

@@ -111,9 +111,12 @@ async function acceptLines(
     const batch = { nowMs: context.clock.wallMs(), fileId, lines, rejections };
     lines = [];
     rejections = [];
-    await context.store.acceptBatch(batch);
-    // Known lines count, too: their results are written again.
-    context.onAccepted();
+    const results = await context.store.acceptBatch(batch);
+    const accepted = new Map<string, number>();
+    for (const result of results)
+      if (result.status === 'accepted') accepted.set(result.source, (accepted.get(result.source) ?? 0) + 1);
+    // Also where all lines are known: their results are written again.
+    context.onAccepted(accepted);
     await nextTurn();
   };
   const { handle, sizeBytes, format, counted } = source;

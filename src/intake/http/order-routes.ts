@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import { Hono } from 'hono';
 import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
-import type { AcceptedOrder, OrderConflict } from '../../store/intake/intake.ts';
+import type { AcceptedLines, AcceptedOrder, OrderConflict } from '../../store/intake/intake.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
 import { isDiskFull } from '../../ops/full-disk.ts';
@@ -35,7 +35,7 @@ interface OrderRoutesDeps {
   readonly accepted: AcceptanceLog;
   readonly forms: ShopForms;
   /** The outbox has new lines, or lines were cancelled. */
-  readonly onChanged: () => void;
+  readonly onChanged: (accepted: AcceptedLines) => void;
 }
 
 /** The routes for orders: post them, read one, cancel one. */
@@ -71,7 +71,7 @@ async function postOrders(deps: OrderRoutesDeps, context: Context<Web>): Promise
   const isNew = orders.some((order) => order.status === 'accepted');
   if (isNew) {
     deps.accepted.add(caller.name, orders);
-    deps.onChanged();
+    deps.onChanged(acceptedLines(orders));
   }
   const [first] = orders;
   const location = single && first !== undefined ? { location: orderUrl(first.source, first.orderId) } : {};
@@ -144,9 +144,16 @@ async function cancelOrder(deps: OrderRoutesDeps, context: Context<Web>): Promis
   }
   if (result.cancelled > 0) {
     logger.info({ caller, source, order_id: orderId, lines: result.cancelled }, 'order cancelled');
-    deps.onChanged();
+    deps.onChanged(new Map());
   }
   return jsonAnswer(await readResult(deps, caller, result.requestId), 200);
+}
+
+function acceptedLines(orders: readonly AcceptedOrder[]): AcceptedLines {
+  const counts = new Map<string, number>();
+  for (const { status, source, lines } of orders)
+    if (status === 'accepted') counts.set(source, (counts.get(source) ?? 0) + lines.length);
+  return counts;
 }
 
 /** The order in the address of a request, and the name of the caller. Throws Refusal when the caller may not touch it. */

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
 import { hasCode } from '../../core/order-sync-error.ts';
 import { isDiskFull } from '../../ops/full-disk.ts';
+import type { AcceptedLines } from '../../store/intake/intake.ts';
 import type { Store } from '../../store/store.ts';
 import type { OpenSkuMap } from '../orders/sku-source.ts';
 import { AcceptanceLog } from './acceptance-log.ts';
@@ -29,7 +30,7 @@ interface WebhookIntakeOptions {
   readonly openSkuMap: OpenSkuMap;
   readonly version: string;
   /** The outbox has new lines, or lines were cancelled. */
-  readonly onAccepted?: () => void;
+  readonly onAccepted?: (lines: AcceptedLines) => void;
   /** Reads a shop back when a webhook does not say which lines were refunded. Absent: the order is flagged for review. */
   readonly readBack?: ReadBack;
   /** Hands over the requests that arrive. Default: a server that listens on `config.listen`. */
@@ -105,6 +106,11 @@ export class WebhookIntake {
     return this.#endpoints.shops.health();
   }
 
+  /** Callers that were refused because of a limit since the start of the worker, by reason. */
+  get refusedCallers(): ReadonlyMap<string, number> {
+    return this.#limits.refusals.totals;
+  }
+
   /** What `/healthz` shows of it: how many callers were refused in the last minute, by reason; null: none. */
   details(): Readonly<Record<string, unknown>> | null {
     const refused = this.#limits.refusals.recent();
@@ -147,8 +153,8 @@ export class WebhookIntake {
       largeAnswers: new LargeAnswers(),
       accepted: this.#accepted,
       forms,
-      onChanged: () => {
-        onAccepted?.();
+      onChanged: (accepted: AcceptedLines) => {
+        onAccepted?.(accepted);
         this.#waiting.notify();
       },
     };

@@ -52,6 +52,9 @@ export interface AcceptedLine {
   readonly differences: readonly { field: string; was: unknown; is: unknown }[];
 }
 
+/** How many lines were accepted for the first time, by source. */
+export type AcceptedLines = ReadonlyMap<string, number>;
+
 export interface Rejection {
   readonly lineNumber: number | null;
   readonly source: string | null;

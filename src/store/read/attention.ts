@@ -2,20 +2,22 @@ import { isoTime } from '../../core/clock.ts';
 import type { Sqlite } from '../sqlite/database.ts';
 
 /** What a row of the attention list is about. The view `outbox_attention` says when each stands in it. */
-export type AttentionKind =
-  | 'needs_review'
-  | 'held'
-  | 'unknown'
-  | 'waiting'
-  | 'rejected'
-  | 'expired'
-  | 'needs_manual_delivery'
-  | 'refused_line'
-  | 'storefront'
-  | 'refused_file'
-  | 'delivery'
-  | 'older_copy'
-  | 'pause';
+export const attentionKinds = [
+  'needs_review',
+  'held',
+  'unknown',
+  'waiting',
+  'rejected',
+  'expired',
+  'needs_manual_delivery',
+  'refused_line',
+  'storefront',
+  'refused_file',
+  'delivery',
+  'older_copy',
+  'pause',
+] as const;
+export type AttentionKind = (typeof attentionKinds)[number];
 
 /** A row of the attention list: see the view `outbox_attention`. */
 export interface Attention {

@@ -42,6 +42,8 @@ export interface OutboxReader {
   pauses(): readonly PauseEffect[];
   /** How many results would be delivered again. */
   redeliveryCount(which: Redelivery): number;
+  /** How many results wait for each of these sinks, at most so many of each. */
+  dueResults(sinks: readonly string[], atMost: number): ReadonlyMap<string, number>;
   /** The sinks that take no results at the moment. */
   sinkPauses(): readonly PausedSink[];
   /** What decides when entries are sent. */

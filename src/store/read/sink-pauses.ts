@@ -23,6 +23,16 @@ const select = statementOf<[number], PausedSink>(
    FROM sink_pauses p ORDER BY since_ms, sink`,
 );
 
+const countDue = statementOf<[string, number], { due: number }>(
+  `SELECT count(*) AS due FROM (SELECT 1 FROM deliveries
+     WHERE sink = +? AND done_version < due_version AND due_at_ms < ${never} LIMIT +?)`,
+);
+
+/** How many results wait for a sink, at most so many. */
+export function countDueResults(database: Sqlite, sink: string, atMost: number): number {
+  return countDue(database).get(sink, atMost)?.due ?? 0;
+}
+
 /** The paused sinks, the oldest pause first. */
 export function readSinkPauses(database: Sqlite): readonly PausedSink[] {
   return select(database).all(mostWaitingCounted);

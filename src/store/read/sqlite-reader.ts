@@ -26,7 +26,7 @@ import {
 } from './attention.ts';
 import type { Backlog, OrderDetail, OrderFilter, OrderSummary, OutboxReader } from './outbox-reader.ts';
 import { readPauseEffects, type PauseEffect } from './pause-effects.ts';
-import { readSinkPauses, type PausedSink } from './sink-pauses.ts';
+import { countDueResults, readSinkPauses, type PausedSink } from './sink-pauses.ts';
 import {
   readFlaggedSku,
   readMappedLine,
@@ -202,6 +202,10 @@ export class SqliteOutboxReader implements OutboxReader {
 
   redeliveryCount(which: Redelivery): number {
     return countRedelivery(this.#database, which);
+  }
+
+  dueResults(sinks: readonly string[], atMost: number): ReadonlyMap<string, number> {
+    return new Map(sinks.map((sink) => [sink, countDueResults(this.#database, sink, atMost)]));
   }
 
   sinkPauses(): readonly PausedSink[] {

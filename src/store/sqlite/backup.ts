@@ -35,6 +35,20 @@ export function backUpDatabase(
   return { file: join(folder, name), removed };
 }
 
+/** When the newest backup in a folder was made, by its name, in ms; null: there is none. */
+export function newestBackupMs(folder: string): number | null {
+  if (!existsSync(folder)) return null;
+  const newest = readdirSync(folder)
+    .filter((it) => backupName.test(it))
+    .toSorted()
+    .at(-1);
+  const iso = newest?.replace(
+    /^order-sync-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z\.db$/,
+    '$1-$2-$3T$4:$5:$6.$7Z',
+  );
+  return iso === undefined ? null : Date.parse(iso);
+}
+
 /** Copies what is committed, also what still is in the write-ahead log, and checks the copy. On failure there is no copy. */
 function copySoundly(path: string, draft: string): void {
   const database = openReadOnly(path);

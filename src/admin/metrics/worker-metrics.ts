@@ -1,0 +1,63 @@
+import { collectDefaultMetrics, Gauge, Registry } from '@prometheus-io/client';
+import type { Clock } from '../../core/clock.ts';
+import { EventMetrics } from './event-metrics.ts';
+import { WorkerGauges, type GaugeSources } from './worker-gauges.ts';
+
+/** How old an answer may be, in ms: whoever may scrape must not make the worker count all the time. */
+const keptForMs = 1000;
+
+interface MetricsDeps {
+  readonly version: string;
+  /** The version of Node. */
+  readonly node: string;
+  /** The sources that are configured now. */
+  readonly sources: () => readonly string[];
+  readonly clock: Pick<Clock, 'monoMs'>;
+}
+
+/** The metrics of one worker, in a registry of their own. docs/metrics.md has each of them. */
+export class WorkerMetrics {
+  readonly events: EventMetrics;
+  readonly #registry = new Registry();
+  readonly #clock: Pick<Clock, 'monoMs'>;
+  #gauges: WorkerGauges | null = null;
+  #kept: { readonly text: Promise<string>; readonly untilMono: number } | null = null;
+  #watchesProcess = false;
+
+  constructor({ version, node, sources, clock }: MetricsDeps) {
+    this.#clock = clock;
+    this.events = new EventMetrics(this.#registry, sources);
+    const build = new Gauge({
+      name: 'order_sync_build_info',
+      help: 'Always 1; the labels say what runs.',
+      labelNames: ['version', 'node'],
+      registers: [this.#registry],
+    });
+    build.set({ version, node }, 1);
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+
+  /** What is read at each scrape. Called once, before the first scrape. */
+  watch(sources: GaugeSources): void {
+    this.#gauges = new WorkerGauges(this.#registry, sources);
+  }
+
+  /** All metrics in the text format of Prometheus; at most a second old. */
+  text(): Promise<string> {
+    const nowMono = this.#clock.monoMs();
+    if (this.#kept === null || nowMono >= this.#kept.untilMono)
+      this.#kept = { text: this.#read(), untilMono: nowMono + keptForMs };
+    return this.#kept.text;
+  }
+
+  async #read(): Promise<string> {
+    // Not before somebody wants them: to measure the event loop and the memory costs a little all the time.
+    if (!this.#watchesProcess) collectDefaultMetrics({ register: this.#registry });
+    this.#watchesProcess = true;
+    await this.#gauges?.read();
+    return await this.#registry.metrics();
+  }
+}

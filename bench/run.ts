@@ -11,6 +11,7 @@ const benches: Readonly<Record<string, () => Promise<{ measure(): Promise<readon
   'slow-answers': () => import('./slow-answers.ts'),
   undelivered: () => import('./undelivered.ts'),
   'csv-intake': () => import('./csv-intake.ts'),
+  flood: () => import('./flood.ts'),
 };
 
 const asked = process.argv.slice(2);

@@ -59,17 +59,17 @@ async function measureAttack(attack: string): Promise<{ aloneRate: number; besid
     const port = Number(String(started['webhook']).split(':').at(-1));
     const pool = new Pool(`http://127.0.0.1:${port}`, { connections: 8, localAddress: '127.0.0.2' });
     const alone: number[] = [];
-    const beside: number[] = [];
+    const attacked: number[] = [];
     for (let round = 0; round < rounds; round += 1) {
       alone.push(await acknowledgedPerSecond(pool, `alone-${round}`));
       const child = startAttack({ attack, port, ms: measuredMs + 1000, token: 'unknown' });
       const ended = once(child, 'exit');
       await once(child.stdout ?? child, 'data');
-      beside.push(await acknowledgedPerSecond(pool, `beside-${round}`));
+      attacked.push(await acknowledgedPerSecond(pool, `attacked-${round}`));
       await ended;
     }
     await pool.close();
-    return { aloneRate: median(alone), besideRate: median(beside) };
+    return { aloneRate: median(alone), besideRate: median(attacked) };
   } finally {
     await installation.close();
   }

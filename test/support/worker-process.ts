@@ -11,6 +11,9 @@ import type { SandboxConfig } from '../../src/sandbox/config.ts';
 
 export const projectRoot = resolve(import.meta.dirname, '../..');
 
+/** The folder of the program that tests start: the clone, or in CI also one that has only the bundle. */
+const programFolder = process.env['TESTED_PROGRAM'] ?? projectRoot;
+
 export interface InstallationOptions {
   readonly sandbox?: SandboxConfig;
   /** The address of another API than the sandbox, which is then not started. */
@@ -124,7 +127,7 @@ export class Installation {
       wrapper.length === 0
         ? [process.execPath, own]
         : [wrapper[0] ?? '', [...wrapper.slice(1), process.execPath, ...own]];
-    const child = spawn(command, args, { cwd: projectRoot, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(command, args, { cwd: programFolder, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#children.add(child);
     child.once('exit', () => this.#children.delete(child));
     return new WorkerProcess(child);

@@ -46,7 +46,10 @@ export function canonicalAddress(address: string): string {
   return [high >> 8, high & 255, low >> 8, low & 255].join('.');
 }
 
-/** Accounts, their keys with allowlists, and their balances. */
+/**
+ * Accounts, their keys with allowlists, and their balances.
+ * @internal
+ */
 export class Accounts {
   readonly #database: Database;
   readonly #sql;

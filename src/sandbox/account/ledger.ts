@@ -44,6 +44,7 @@ export type SandboxLedger = {
   calls: LoggedCall[];
 };
 
+/** @internal */
 export function readLedger(state: SandboxState, log: RequestLog, now: number): SandboxLedger {
   const rows = <Row>(sql: string): Row[] => state.database.prepare<[], Row>(sql).all();
   const calls = log.all();

@@ -20,6 +20,7 @@ export type NewAccount = { id: string; email: string; keys: Array<{ name: string
 /**
  * Stores a new account. It stays until the sandbox is reset. Must run inside a transaction.
  * Throws when its id, its e-mail or a key exists already, or when there are too many accounts.
+ * @internal
  */
 export function createAccount(accounts: Accounts, wanted: z.output<typeof newAccountSchema>, now: number): NewAccount {
   const id = wanted.id ?? `account-${randomBytes(5).toString('hex')}`;

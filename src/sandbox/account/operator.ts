@@ -67,6 +67,7 @@ type OperatorParts = {
 export class Operator {
   readonly #parts: OperatorParts;
 
+  /** @internal */
   constructor(parts: OperatorParts) {
     this.#parts = parts;
   }

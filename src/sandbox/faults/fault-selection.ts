@@ -55,6 +55,7 @@ export class FaultSelection {
   /**
    * The fault of this call: the one of its header, else of the first rule that hits, else of its test value, else null.
    * Throws when the header is not valid.
+   * @internal
    */
   draw(call: Call, header: string | undefined, key: CallerKey, catalogue: Catalogue): DrawnFault | null {
     if (header !== undefined) return { fault: faultOfHeader(header), onlyWhenCommitted: false };

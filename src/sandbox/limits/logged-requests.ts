@@ -58,7 +58,10 @@ const select = `SELECT calls.id, calls.arrived_at AS at, keys.account, keys.name
     request, response, status, code, reference, order_number, fault
   FROM calls LEFT JOIN keys ON keys.id = calls.key LEFT JOIN exchanges ON exchanges.call = calls.id`;
 
-/** The request log for people and tests, the newest first. */
+/**
+ * The request log for people and tests, the newest first.
+ * @internal
+ */
 export function listRequests(database: Database, filter: RequestFilter): RequestPage {
   const { search, account, failed, before, limit } = filter;
   const rows = database
@@ -74,7 +77,10 @@ export function listRequests(database: Database, filter: RequestFilter): Request
   return { requests, next_before: rows.length > limit ? (requests.at(-1)?.id ?? null) : null };
 }
 
-/** The request with this `Request-Id`; false when there is none, or not any more. Throws a ZodError when it is not an id. */
+/**
+ * The request with this `Request-Id`; false when there is none, or not any more. Throws a ZodError when it is not an id.
+ * @internal
+ */
 export function requestOf(database: Database, id: string): LoggedRequest | false {
   const row = database.prepare<[number], Row>(`${select} WHERE calls.id = ?`).get(requestId.parse(id));
   return row === undefined ? false : shown(row);

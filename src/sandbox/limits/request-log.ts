@@ -28,6 +28,7 @@ const maxPathChars = 1_000;
 /**
  * The calls that arrived, how the limits counted them and how they were answered: a restart restores the limits from it.
  * Of the latest ones also what was sent and answered, without keys.
+ * @internal
  */
 export class RequestLog {
   readonly #database: Database;

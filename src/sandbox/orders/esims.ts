@@ -33,7 +33,10 @@ export function stateOf(esim: Esim, now: number): EsimState {
   return 'new';
 }
 
-/** eSIMs and their states: new, installed, topped up, cancelled, expired (Spec 3). */
+/**
+ * eSIMs and their states: new, installed, topped up, cancelled, expired (Spec 3).
+ * @internal
+ */
 export class Esims {
   readonly #seed: number;
   readonly #settings: { install_within_days: number; smdp_address: string };

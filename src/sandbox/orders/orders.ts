@@ -34,7 +34,10 @@ type NewOrder = Omit<
 
 const prefixOf = { gift_card_order: 'GC', esim_order: 'ES', esim_topup: 'TU' } as const;
 
-/** Orders of all kinds, with the charge and the refunds of each. */
+/**
+ * Orders of all kinds, with the charge and the refunds of each.
+ * @internal
+ */
 export class Orders {
   readonly #accounts: Accounts;
   readonly #sql;

@@ -10,9 +10,26 @@ import { Orders } from './orders.ts';
 import { Stock } from './stock.ts';
 
 /** Everything that a call can read or change. The settings and the catalogue can be replaced while it runs. */
-export type SandboxState = ReturnType<typeof sandboxState>;
+export type SandboxState = {
+  settings: SandboxSettings;
+  catalogue: Catalogue;
+  database: Database;
+  accounts: Accounts;
+  orders: Orders;
+  codes: Codes;
+  esims: Esims;
+  stock: Stock;
+  limits: Limits;
+  /** Draws the delays of delayed orders. */
+  delays: SeededStream;
+};
 
-export function sandboxState(database: Database, settings: SandboxSettings, catalogue: Catalogue, seed: number) {
+export function sandboxState(
+  database: Database,
+  settings: SandboxSettings,
+  catalogue: Catalogue,
+  seed: number,
+): SandboxState {
   const accounts = new Accounts(database);
   return {
     settings,
@@ -24,7 +41,6 @@ export function sandboxState(database: Database, settings: SandboxSettings, cata
     esims: new Esims(database, seed, settings.esims),
     stock: new Stock(database),
     limits: new Limits(settings.limits),
-    /** Draws the delays of delayed orders. */
     delays: new SeededStream(seed, 'delays'),
   };
 }

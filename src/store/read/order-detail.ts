@@ -9,7 +9,8 @@ import type { EntryRow } from '../sqlite/rows.ts';
 import { readExposure } from '../submission/open-calls.ts';
 import { readPauses } from '../submission/paused-scopes.ts';
 import type { Pause } from '../submission/submission.ts';
-import type { AttemptDetail, AuditDetail, DeliveryDetail, EntryDetail, OrderDetail } from './outbox-reader.ts';
+import type { AttemptDetail } from './call-log.ts';
+import type { AuditDetail, DeliveryDetail, EntryDetail, OrderDetail } from './outbox-reader.ts';
 import { holdUp, isEveryKeyPaused } from './pause-effects.ts';
 
 const shownDecisions = 1000;

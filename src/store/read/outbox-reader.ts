@@ -8,9 +8,15 @@ import type { SkuSighting } from '../storefronts/storefront-skus.ts';
 import type { QueuedEntry, QueueFacts } from './queue-facts.ts';
 import type { Rejection } from '../intake/intake.ts';
 import type { Attention, AttentionCounts, AttentionFilter } from './attention.ts';
+import type { AuditEntry, AuditFilter } from './audit-log.ts';
+import type { AttemptDetail, CallFilter, LoggedCall } from './call-log.ts';
+import type { DeliveryFilter, ListedDelivery } from './delivery-list.ts';
+import type { Page, PageRequest } from './page.ts';
 import type { PauseEffect } from './pause-effects.ts';
 import type { PausedSink } from './sink-pauses.ts';
 import type { FlaggedSku, MappedLine, Repairable, RepairFilter } from './sku-repairs.ts';
+import type { DaySpending, HourStatistics, MinuteCalls, Period } from './statistics.ts';
+import type { TimelineEvent } from './timeline.ts';
 
 /** Reads the outbox for people; also while another process writes to it. */
 export interface OutboxReader {
@@ -52,6 +58,20 @@ export interface OutboxReader {
   queuedEntry(reference: string): QueuedEntry | null;
   /** References of entries in a state, the longest unchanged first. */
   referencesIn(state: EntryState, limit: number): readonly string[];
+  /** Everything that happened to an order, the first thing first. */
+  timeline(requestId: number, page: PageRequest): Page<TimelineEvent>;
+  /** What people and callers decided, and which scopes were paused and resumed; the last first. */
+  auditLog(filter: AuditFilter, page: PageRequest): Page<AuditEntry>;
+  /** The calls for all entries, the last first. */
+  callLog(filter: CallFilter, page: PageRequest): Page<LoggedCall>;
+  /** Results that are not delivered yet. */
+  deliveries(filter: DeliveryFilter, page: PageRequest): Page<ListedDelivery>;
+  /** See `readHourStatistics`. */
+  hourStatistics(period: Period): readonly HourStatistics[];
+  /** See `readMinuteCalls`. */
+  minuteCalls(period: Period): readonly MinuteCalls[];
+  /** See `readSpending`. */
+  spending(period: Period): readonly DaySpending[];
 }
 
 export interface OrderFilter {
@@ -75,20 +95,6 @@ export interface OrderSummary {
   readonly rejectedLines: number;
   readonly receivedAt: string;
   readonly updatedAt: string;
-}
-
-export interface AttemptDetail {
-  readonly number: number;
-  readonly purpose: string;
-  readonly keyName: string;
-  readonly openedAt: string;
-  readonly closedAt: string | null;
-  readonly sent: boolean | null;
-  readonly outcome: string | null;
-  readonly httpStatus: number | null;
-  readonly errorCode: string | null;
-  readonly errorMessage: string | null;
-  readonly durationMs: number | null;
 }
 
 export interface EntryDetail {

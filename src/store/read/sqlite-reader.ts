@@ -24,6 +24,20 @@ import {
   type AttentionCounts,
   type AttentionFilter,
 } from './attention.ts';
+import { readAuditLog, type AuditEntry, type AuditFilter } from './audit-log.ts';
+import { readCallLog, type CallFilter, type LoggedCall } from './call-log.ts';
+import { readDeliveries, type DeliveryFilter, type ListedDelivery } from './delivery-list.ts';
+import type { Page, PageRequest } from './page.ts';
+import {
+  readHourStatistics,
+  readMinuteCalls,
+  readSpending,
+  type DaySpending,
+  type HourStatistics,
+  type MinuteCalls,
+  type Period,
+} from './statistics.ts';
+import { readTimeline, type TimelineEvent } from './timeline.ts';
 import type { Backlog, OrderDetail, OrderFilter, OrderSummary, OutboxReader } from './outbox-reader.ts';
 import { readPauseEffects, type PauseEffect } from './pause-effects.ts';
 import { countDueResults, readSinkPauses, type PausedSink } from './sink-pauses.ts';
@@ -219,6 +233,34 @@ export class SqliteOutboxReader implements OutboxReader {
 
   queuedEntry(reference: string): QueuedEntry | null {
     return readQueuedEntry(this.#database, reference);
+  }
+
+  timeline(requestId: number, page: PageRequest): Page<TimelineEvent> {
+    return readTimeline(this.#database, requestId, page);
+  }
+
+  auditLog(filter: AuditFilter, page: PageRequest): Page<AuditEntry> {
+    return readAuditLog(this.#database, filter, page);
+  }
+
+  callLog(filter: CallFilter, page: PageRequest): Page<LoggedCall> {
+    return readCallLog(this.#database, filter, page);
+  }
+
+  deliveries(filter: DeliveryFilter, page: PageRequest): Page<ListedDelivery> {
+    return readDeliveries(this.#database, filter, page);
+  }
+
+  hourStatistics(period: Period): readonly HourStatistics[] {
+    return readHourStatistics(this.#database, period);
+  }
+
+  minuteCalls(period: Period): readonly MinuteCalls[] {
+    return readMinuteCalls(this.#database, period);
+  }
+
+  spending(period: Period): readonly DaySpending[] {
+    return readSpending(this.#database, period);
   }
 }
 

@@ -29,7 +29,7 @@ const find = statementOf<[string], { reference: string; units: string | null }>(
   'SELECT reference, units FROM entries WHERE reference = ?',
 );
 const isRecorded = statementOf<{ subject: string; actor: string; version: number }, number>(
-  `SELECT 1 FROM audit WHERE subject = :subject AND action = '${action}' AND actor = :actor
+  `SELECT 1 FROM audit WHERE subject = :subject AND +action = '${action}' AND +actor = :actor
      AND json_extract(detail, '$.version') = :version`,
 );
 

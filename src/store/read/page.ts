@@ -1,0 +1,45 @@
+import { OrderSyncError } from '../../core/order-sync-error.ts';
+
+/** Where a page of a list begins, and how long it is. */
+export interface PageRequest {
+  /** `next` of the page before; absent: the list begins. */
+  readonly after?: string | undefined;
+  /** At most this many rows; never more than `largestPage`. */
+  readonly limit: number;
+}
+
+/** A part of a list. The place in it is kept by a key and not by a count, so new rows shift nothing. */
+export interface Page<Row> {
+  readonly rows: readonly Row[];
+  /** Continues after the last row; null: there is none. */
+  readonly next: string | null;
+}
+
+export const largestPage = 1000;
+
+/** So many rows are read for a page: one more than it shows, to know whether there is another. */
+export const rowsToRead = ({ limit }: PageRequest): number => Math.min(Math.max(1, limit), largestPage) + 1;
+
+/** The page out of the rows that were read for it. */
+export function pageOf<Stored, Row>(
+  stored: readonly Stored[],
+  page: PageRequest,
+  parts: { readonly keyOf: (row: Stored) => readonly (number | string)[]; readonly rowOf: (row: Stored) => Row },
+): Page<Row> {
+  const shown = stored.slice(0, rowsToRead(page) - 1);
+  const last = shown.at(-1);
+  const next = stored.length > shown.length && last !== undefined ? parts.keyOf(last).join('.') : null;
+  return { rows: shown.map(parts.rowOf), next };
+}
+
+/**
+ * The numbers of a key, in the order in which `keyOf` gave them.
+ * @throws OrderSyncError INVALID_INPUT when it is no key of such a list
+ */
+export function numbersOf(after: string, count: number): readonly number[] {
+  const numbers = after.split('.').map(Number);
+  if (numbers.length === count && /^-?\d/.test(after) && numbers.every(Number.isSafeInteger)) return numbers;
+  throw new OrderSyncError('INVALID_INPUT', `"${after.slice(0, 80)}" is no place in this list`, {
+    hint: 'take it from `next` of the page before, or leave it out to begin with the first',
+  });
+}

@@ -1,0 +1,172 @@
+import SqliteDatabase from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Settlement } from '../../../src/core/decision/settlement.ts';
+import { migrations } from '../../../src/store/sqlite/migrate.ts';
+import { answer, close, fulfilled, line, nothing, Outbox } from '../../support/outbox.ts';
+import { outOfStock } from '../../support/operator.ts';
+
+const migrationOf = (name: string): string =>
+  migrations().find((migration) => migration.name.includes(name))?.sql ?? '';
+const hour = 3_600_000;
+/** A beginning of a day. */
+const day = Date.parse('2026-11-22T00:00:00.000Z');
+
+let outbox: Outbox;
+beforeEach(async () => {
+  outbox = await Outbox.open();
+});
+afterEach(() => outbox.close());
+
+const costing = (cost: string | null, currency = 'USD', changes: Partial<Settlement> = {}): Settlement => ({
+  ...fulfilled,
+  answer: { ...answer, cost, currency },
+  ...changes,
+});
+
+let orders = 0;
+/** Takes in an order and settles it after `tookMs`. */
+async function settle(settlement: Settlement, receivedMs: number, tookMs = 1000): Promise<void> {
+  orders += 1;
+  await outbox.accept([line({ orderId: String(orders) })], null, receivedMs);
+  const attempt = await outbox.opened({ nowMs: receivedMs });
+  await outbox.store.submission.closeAttempt(close(attempt, settlement, { nowMs: receivedMs + tookMs }));
+}
+
+const hoursOf = (fromMs: number, untilMs: number) => outbox.store.read.hourStatistics({ fromMs, untilMs });
+const spendingOf = (fromMs = day, untilMs = day + 24 * hour) => outbox.store.read.spending({ fromMs, untilMs });
+
+describe('the statistics of an hour', () => {
+  it('count orders, calls and what entries ended as, also in hours in which nothing happened', async () => {
+    await outbox.accept([line({ orderId: 'two lines' }), line({ orderId: 'two lines', lineId: '2' })], null, day);
+    await outbox.store.submission.closeAttempt(
+      close(await outbox.opened({ nowMs: day }), fulfilled, { nowMs: day + 500 }),
+    );
+    await outbox.store.submission.closeAttempt(
+      close(await outbox.opened({ nowMs: day }), { ...outOfStock, state: 'rejected' }, { nowMs: day + 2 * hour }),
+    );
+    const none = { fulfilled: 0, refunded: 0, rejected: 0, expired: 0, cancelled: 0 };
+    const nothingElse = { received: 0, settled: none, latency: null, calls: { submit: 0, lookup: 0 } };
+    expect(hoursOf(day - 1, day + 2 * hour + 1)).toEqual([
+      { hour: '2026-11-21T23:00:00.000Z', ...nothingElse },
+      {
+        hour: '2026-11-22T00:00:00.000Z',
+        received: 1,
+        settled: { ...none, fulfilled: 1 },
+        latency: { medianMs: expect.closeTo(500, -2), p95Ms: expect.closeTo(500, -2) },
+        calls: { submit: 2, lookup: 0 },
+      },
+      { hour: '2026-11-22T01:00:00.000Z', ...nothingElse },
+      { hour: '2026-11-22T02:00:00.000Z', ...nothingElse, settled: { ...none, rejected: 1 } },
+    ]);
+  });
+
+  it('tell the median and the 95th percentile of the time to a fulfilled order to 10 %', async () => {
+    const times = Array.from({ length: 40 }, (_, index) => Math.round(300 * 1.25 ** index));
+    for (const tookMs of times.toReversed()) await settle(fulfilled, day + hour - tookMs, tookMs);
+    const [first] = hoursOf(day + hour, day + hour + 1);
+    // 20 and 38 of the 40 are at most so long.
+    for (const [found, exact] of [
+      [first?.latency?.medianMs, times[19]],
+      [first?.latency?.p95Ms, times[37]],
+    ] as const) {
+      expect(Math.abs((found ?? 0) / (exact ?? 0) - 1)).toBeLessThan(0.1);
+    }
+  });
+
+  it('are read for 14 days at most, and for a period that ends after it begins', () => {
+    expect(hoursOf(day, day + 14 * 24 * hour)).toHaveLength(336);
+    expect(() => hoursOf(day, day + 14 * 24 * hour + 1)).toThrow(/337 parts/);
+    expect(() => hoursOf(day, day)).toThrow(/0 parts/);
+  });
+
+  it('are the same when a call ends after the clock was set back behind the intake', async () => {
+    await settle(fulfilled, day + hour, -2 * hour);
+    expect(hoursOf(day - hour, day)[0]?.latency?.medianMs).toBeLessThan(110);
+  });
+
+  it('count nothing twice: a result that is read again, an entry that is settled again by a person', async () => {
+    await settle({ ...costing(null), state: 'needs_review' }, day);
+    const reference = outbox.store.read.referencesIn('needs_review', 1)[0] ?? '';
+    const resolve = { action: 'resolve', as: 'fulfilled', orderNumber: 'GC-1', note: null } as const;
+    const asked = { reference, actor: 'cli:anna', reason: 'seen in their list', nowMs: day + 5000 };
+    const policy = { nowMono: 0, bootId: null, referenceExpiryMs: 1e9, lookupFamilies: [] };
+    await outbox.store.operator.actOnEntry({ ...asked, ...policy, order: { ...resolve, units: [] } });
+    expect(hoursOf(day, day + hour)[0]?.settled.fulfilled).toBe(1);
+  });
+});
+
+describe('what was spent', () => {
+  it('is the sum of the costs of a day, for each balance, exactly', async () => {
+    for (const cost of ['0.10', '0.20', '12.345']) await settle(costing(cost), day);
+    await settle(costing('7.00', 'EUR'), day + 23 * hour);
+    await settle(costing('1'), day + 24 * hour);
+    expect(spendingOf()).toEqual([
+      { day: '2026-11-22', currency: 'EUR', orders: 1, spent: '7.00', refunded: '0.00' },
+      { day: '2026-11-22', currency: 'USD', orders: 3, spent: '12.645', refunded: '0.00' },
+    ]);
+    expect(spendingOf(day + 24 * hour, day + 25 * hour)).toMatchObject([{ day: '2026-11-23', spent: '1.00' }]);
+  });
+
+  it('counts a cost that changes later by its difference, and a refund by what the order had cost', async () => {
+    await settle({ ...costing('5.00'), state: 'placed', nextStep: 'lookup' }, day);
+    const attempt = await outbox.opened({ step: 'lookup', nowMs: day + hour });
+    const refunded = costing('4.50', 'USD', { state: 'refunded' });
+    await outbox.store.submission.closeAttempt(close(attempt, refunded, { nowMs: day + hour }));
+    expect(spendingOf()).toEqual([{ day: '2026-11-22', currency: 'USD', orders: 1, spent: '4.50', refunded: '4.50' }]);
+  });
+
+  it('has nothing of an outcome that is unknown, and nothing of what was refused', async () => {
+    await settle(nothing, day);
+    await settle(outOfStock, day);
+    expect(spendingOf()).toEqual([]);
+  });
+
+  it.each(['999999999999999999', '-999999999999999999', '0.000000000000000001'])(
+    'never keeps a call from being recorded, whatever the API says that it cost: %s',
+    async (cost) => {
+      for (let times = 0; times < 3; times += 1) await settle(costing(cost), day);
+      expect(outbox.store.read.counts().fulfilled).toBe(3);
+      expect(spendingOf()[0]?.orders).toBe(3);
+    },
+  );
+
+  it('stops at the largest number that can be stored', async () => {
+    const write = new SqliteDatabase(outbox.path);
+    const hours = day / hour;
+    write
+      .prepare(`INSERT INTO hourly_statistics (hour, name, key, n) VALUES (?, 'spent', 'USD', 9000000000000000000)`)
+      .run(hours);
+    write.close();
+    await settle(costing('999999999999999999'), day);
+    expect(spendingOf()[0]?.spent).toBe('9000000000000.00');
+  });
+});
+
+it('are the same when a migration counts what happened before it', async () => {
+  await settle(costing('0.10'), day);
+  await settle(costing('5', 'EUR', { state: 'refunded' }), day + 1);
+  await settle({ ...outOfStock, state: 'rejected' }, day + hour);
+  await settle(nothing, day + 2 * hour);
+  const write = new SqliteDatabase(outbox.path);
+  const all = () => write.prepare('SELECT * FROM hourly_statistics ORDER BY name, hour, key').all();
+  const kept = all();
+  write.exec('DELETE FROM hourly_statistics');
+  const [, count = ''] = /^(INSERT INTO hourly_statistics[^;]*;)/m.exec(migrationOf('statistics')) ?? [];
+  write.exec(count);
+  expect(all()).toEqual(kept);
+  expect(kept.length).toBeGreaterThan(10);
+  write.close();
+});
+
+describe('the calls of a minute', () => {
+  it('are counted by purpose, also where there was none', async () => {
+    await settle(nothing, day + 61_000);
+    await outbox.opened({ step: 'lookup', nowMs: day + 122_000 });
+    expect(outbox.store.read.minuteCalls({ fromMs: day, untilMs: day + 180_000 })).toEqual([
+      { minute: '2026-11-22T00:00:00.000Z', submit: 0, lookup: 0 },
+      { minute: '2026-11-22T00:01:00.000Z', submit: 1, lookup: 0 },
+      { minute: '2026-11-22T00:02:00.000Z', submit: 0, lookup: 1 },
+    ]);
+    expect(() => outbox.store.read.minuteCalls({ fromMs: day, untilMs: day + 361 * 60_000 })).toThrow(/361 parts/);
+  });
+});

@@ -22,7 +22,7 @@ export const mutantsOfScopes: readonly Mutant[] = [
   },
   {
     name: 'the trial of a balance is the order that it refused most',
-    file: 'store/submission/sqlite-submission.ts',
+    file: 'store/submission/next-to-send.ts',
     changes: [
       ['? (a, b) => cost(a) - cost(b) ||', '? (a, b) => refused(b) - refused(a) || cost(b) - cost(a) ||'],
       [': (a, b) => refused(a) - refused(b) ||', ': (a, b) => refused(b) - refused(a) ||'],

@@ -1,7 +1,4 @@
 import { canTransition, type EntryState } from '../../core/entry/states.ts';
-import { mayStart } from '../../core/scopes/exposure.ts';
-import { scopesJudged } from '../../core/scopes/judge-call.ts';
-import { scopesOf, type EntryScopes } from '../../core/scopes/scope.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import type { SealedUnits } from '../sealing/sealed-units.ts';
 import type { Rechecks } from '../storefronts/rechecks.ts';
@@ -10,20 +7,14 @@ import { inTransaction, longestText, type Sqlite } from '../sqlite/database.ts';
 import { entryFrom, type EntryRow } from '../sqlite/rows.ts';
 import type { AfterLoss } from './after-loss.ts';
 import type { SqliteBudget } from './budget.ts';
-import { connectorUnproven, type ConnectorCanary } from './connector-canary.ts';
+import type { ConnectorCanary } from './connector-canary.ts';
 import { DueEntries } from './due-entries.ts';
 import type { EntryChanges } from './entry-changes.ts';
 import { originOf } from './esim-origins.ts';
 import { SqliteLookupProofs } from './lookup-proofs.ts';
+import { NextToSend, notHeldUp, trialOf } from './next-to-send.ts';
 import { readExposure } from './open-calls.ts';
-import {
-  isLanePaused,
-  isSendPaused,
-  readPausedScopes,
-  readPauses,
-  withoutScopes,
-  type PausedScopes,
-} from './paused-scopes.ts';
+import { readPausedScopes } from './paused-scopes.ts';
 import type { SqlitePauses } from './pauses.ts';
 import { ProductCosts } from './product-costs.ts';
 import { ScopeEvidence } from './scope-evidence.ts';
@@ -42,14 +33,6 @@ interface AttemptRow {
 /** States in which an entry is looked up. */
 const lookedUp: readonly EntryState[] = ['unknown', 'placed'];
 
-const refused = (row: EntryRow): number => (row.outcome_row === 'insufficient_balance' ? 1 : 0);
-
-/** With more products than this the family is the better explanation: then its trials keep their distance. */
-const fewProducts = 5;
-
-/** So many entries begin to wait for their order to be read again in one claim, which keeps it short; the next continues. */
-const mostDelayed = 25;
-
 /** Claims entries and opens their attempts; closes the attempts and settles their entries. */
 export class SqliteSubmission implements Submission {
   readonly budget: SqliteBudget;
@@ -64,8 +47,7 @@ export class SqliteSubmission implements Submission {
   readonly #canary: ConnectorCanary;
   readonly #evidence: ScopeEvidence;
   readonly #costs: ProductCosts;
-  readonly #shopHolds: ShopHolds;
-  readonly #rechecks: Rechecks;
+  readonly #next: NextToSend;
   readonly #units: SealedUnits;
   readonly #statements;
 
@@ -85,8 +67,6 @@ export class SqliteSubmission implements Submission {
     },
   ) {
     this.#database = database;
-    this.#shopHolds = parts.shopHolds;
-    this.#rechecks = parts.rechecks;
     this.#units = parts.units;
     this.budget = parts.budget;
     this.pauses = parts.pauses;
@@ -99,6 +79,8 @@ export class SqliteSubmission implements Submission {
     this.#canary = parts.canary;
     this.#evidence = new ScopeEvidence(database, parts.pauses);
     this.#costs = new ProductCosts(database);
+    const own = { due: this.#due, evidence: this.#evidence, costs: this.#costs };
+    this.#next = new NextToSend(database, { ...parts, ...own, entryOf: (row) => this.#entryOf(row) });
     this.#statements = {
       insert: database.prepare(
         `INSERT INTO attempts (entry_id, number, purpose, key_name, incarnation_id, opened_at_ms)
@@ -130,10 +112,10 @@ export class SqliteSubmission implements Submission {
 
   async openAttempt(claim: AttemptClaim): Promise<OpenAttempt | null> {
     return inTransaction(this.#database, () => {
-      const paused = readPausedScopes(this.#database, this.#notHeldUp(claim));
+      const paused = readPausedScopes(this.#database, notHeldUp(this.#database, claim));
       if (paused.account || paused.keys.includes(claim.keyName)) return null;
       const isSend = claim.step === 'send';
-      const row = isSend ? this.#nextToSend(claim, paused) : this.#due.toLookUp(claim.nowMs);
+      const row = isSend ? this.#next.find(claim, paused) : this.#due.toLookUp(claim.nowMs);
       if (row === null) return null;
       const entry = this.#entryOf(row);
       const request = isSend ? requestOf(row, entry, claim) : null;
@@ -158,126 +140,8 @@ export class SqliteSubmission implements Submission {
         request,
         originReference: originOf(this.#database, row),
         successorReference: isReplacement ? this.#replacements.firstReferenceOf(row) : null,
-        trialOf: this.#trialOf(row, claim),
+        trialOf: trialOf(row, claim),
       };
-    });
-  }
-
-  /** Paused scopes that hold nothing up in this claim: a trial is due, or the canary counts the open orders itself. */
-  #notHeldUp({ trials }: AttemptClaim): readonly string[] {
-    const counted = readPauses(this.#database).filter(({ reason }) => reason === connectorUnproven);
-    return [...trials, ...counted.map(({ scope }) => scope)];
-  }
-
-  /**
-   * The paused family and balance of a lane of which its order may be the trial now: its product is not one of the few that
-   * failed there, so it is the question that tells the scope from these products.
-   */
-  #earlyTrials({ earlyTrials = [] }: AttemptClaim): (lane: EntryScopes) => readonly string[] {
-    // What is under way may tell it already.
-    const busy = this.#due.sendingLanes().flatMap(({ family, balance }) => [family, balance]);
-    const tried = earlyTrials.filter((scope) => !busy.includes(scope));
-    const failed = new Map(tried.map((scope) => [scope, this.#evidence.productsAgainst(scope)]));
-    return ({ family, balance, product }) =>
-      [family, balance].flatMap((scope) => {
-        const products = scope === null ? undefined : failed.get(scope);
-        const isQuestion =
-          product !== null && products !== undefined && products.size < fewProducts && !products.has(product);
-        return scope !== null && isQuestion ? [scope] : [];
-      });
-  }
-
-  /**
-   * Which order is the trial of an empty balance: by turns the cheapest known one, and one that the balance has not refused
-   * yet. So neither an unknown cost nor new dear orders keep what can be afforded from its turn.
-   */
-  #preferred(balance: string): (a: EntryRow, b: EntryRow) => number {
-    const probes = readPauses(this.#database).find(({ scope }) => scope === balance)?.probes ?? 0;
-    const cost = (row: EntryRow): number => Math.min(this.#costs.of(row), Number.MAX_VALUE);
-    return probes % 2 === 0
-      ? (a, b) => cost(a) - cost(b) || refused(a) - refused(b)
-      : (a, b) => refused(a) - refused(b) || cost(a) - cost(b);
-  }
-
-  /** A lookup can be the trial of the account only: it says nothing about what a narrower scope sells. */
-  #trialOf(row: EntryRow, { step, trials, earlyTrials = [] }: AttemptClaim): readonly string[] {
-    const scopes = step === 'send' ? scopesJudged(scopesOf(row)) : ['account'];
-    return scopes.filter((scope) => trials.includes(scope) || earlyTrials.includes(scope));
-  }
-
-  /** The next entry to send: first one of unknown outcome, then a new one. */
-  #nextToSend(claim: AttemptClaim, paused: PausedScopes): EntryRow | null {
-    const again = this.#nextToSendAgain(claim, paused);
-    if (again !== null) return again;
-    let next = this.#nextNew(claim, paused);
-    let delayed = 0;
-    // Each leaves the queue: those behind it do not wait for the next claim.
-    while (next !== null) {
-      if (!this.#isHeldByShop(next, claim)) {
-        if (!this.#awaitsRecheck(next, claim)) break;
-        delayed += 1;
-        if (delayed >= mostDelayed) return null;
-      }
-      next = this.#nextNew(claim, paused);
-    }
-    if (next === null || !this.#afterLoss.mayHaveSent(next)) return next;
-    // A lost outbox may have sent it: its outcome is unknown from now on. One at a time, because their number is limited.
-    this.#entries.recover(next, claim.nowMs);
-    return this.#nextToSendAgain(claim, paused);
-  }
-
-  /** The next entry of unknown outcome whose reference may be sent again; the others are looked up or flagged for review. */
-  #nextToSendAgain(claim: AttemptClaim, paused: PausedScopes): EntryRow | null {
-    const { nowMs } = claim;
-    for (const row of this.#due.toSendAgain(nowMs)) {
-      const isPaused = isSendPaused(scopesOf(row), paused);
-      const verdict = claim.judgeResend(this.#entryOf(row), originOf(this.#database, row), isPaused);
-      if (verdict.step === 'send' && !this.#isHeldByShop(row, claim)) return row;
-      if (verdict.step === 'lookup') this.#entries.lookUpNext(row, nowMs);
-      else if (verdict.step === 'review') this.#entries.flagForReview(row, verdict.reason, nowMs);
-    }
-    return null;
-  }
-
-  /** The state of a shop's order counts at the moment of the claim, too: otherwise it is held, and not sent. */
-  #isHeldByShop(row: EntryRow, { nowMs }: AttemptClaim): boolean {
-    const why = this.#shopHolds.whyNot(row);
-    if (why !== null) this.#shopHolds.hold(row, why, nowMs);
-    return why !== null;
-  }
-
-  /**
-   * The known state of a shop's order may be too old to buy by: then the entry waits until the order was read again. One that
-   * a lost outbox may have sent does not wait: it is looked up, not bought.
-   */
-  #awaitsRecheck(row: EntryRow, { rechecks, nowMs }: AttemptClaim): boolean {
-    if (rechecks === undefined || this.#afterLoss.mayHaveSent(row)) return false;
-    return this.#rechecks.delays(row, rechecks, nowMs);
-  }
-
-  /** The next entry whose outcome is known, of a lane in which another call may be opened. */
-  #nextNew(claim: AttemptClaim, paused: PausedScopes): EntryRow | null {
-    const { nowMs, maxUnknownOutcomes, isProvenProduct, trials } = claim;
-    const early = this.#earlyTrials(claim);
-    const exposure = readExposure(this.#database);
-    // The same for every lane of a family: asked once, however many lanes there are.
-    const openable = new Map<string, boolean>();
-    const mayOpen = (family: string): boolean => {
-      const may = openable.get(family) ?? this.#canary.mayOpen(family, nowMs);
-      openable.set(family, may);
-      return may;
-    };
-    return this.#due.toSend(nowMs, {
-      latestMs: claim.latestMs ?? nowMs,
-      mayClaim: (lane) => {
-        const { product, family } = lane;
-        if (isLanePaused(lane, withoutScopes(paused, early(lane)))) return false;
-        const isProven = product !== null && isProvenProduct(product);
-        if (!mayStart(exposure, { product, isProven }, maxUnknownOutcomes)) return false;
-        // A cancel delivers nothing, so it does not wait for the first delivered order.
-        return product === null || mayOpen(family);
-      },
-      trialOfBalance: ({ balance }) => (balance !== null && trials.includes(balance) ? this.#preferred(balance) : null),
     });
   }
 

@@ -11,8 +11,7 @@ const sealed = (text: string): string => keys.seal(text, at, randomBytes(12));
 const unreadable = expect.objectContaining({ code: 'SEALED_UNREADABLE' });
 
 describe('a set of keys', () => {
-  // fast-check throws where the property fails.
-  // oxlint-disable-next-line vitest/expect-expect
+  // oxlint-disable-next-line vitest/expect-expect -- fast-check throws where the property fails
   it('opens what it sealed, whatever the text is', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => keys.open(sealed(text), at) === text.toWellFormed()),

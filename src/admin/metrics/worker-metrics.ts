@@ -6,6 +6,15 @@ import { WorkerGauges, type GaugeSources } from './worker-gauges.ts';
 /** How old an answer may be, in ms: whoever may scrape must not make the worker count all the time. */
 const keptForMs = 1000;
 
+/** Metrics of the library that break the rules for names, which `promtool check metrics` reports. */
+const misnamed = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+  'nodejs_eventloop_utilization_histogram',
+  'nodejs_eventloop_utilization_summary',
+] as const;
+
 interface MetricsDeps {
   readonly version: string;
   /** The version of Node. */
@@ -55,9 +64,15 @@ export class WorkerMetrics {
 
   async #read(): Promise<string> {
     // Not before somebody wants them: to measure the event loop and the memory costs a little all the time.
-    if (!this.#watchesProcess) collectDefaultMetrics({ register: this.#registry });
-    this.#watchesProcess = true;
+    if (!this.#watchesProcess) this.#watchProcess();
     await this.#gauges?.read();
     return await this.#registry.metrics();
+  }
+
+  #watchProcess(): void {
+    this.#watchesProcess = true;
+    // The utilization of the event loop is removed below: its timer need not run.
+    collectDefaultMetrics({ register: this.#registry, eventLoopUtilizationTimeout: 2_147_483_647 });
+    for (const name of misnamed) this.#registry.removeSingleMetric(name);
   }
 }

@@ -11,6 +11,7 @@ import type { CommandCalls } from '../ops/command-calls.ts';
 import type { Store } from '../store/store.ts';
 import type { BudgetGate } from '../submit/budget-gate.ts';
 import type { Dispatcher } from '../submit/dispatcher.ts';
+import { readCatalogue } from '../submit/read-catalogue.ts';
 import { explain, explainQueue, type QueueSources } from '../submit/explain-queue.ts';
 import { commandSettings, performCalls, type Callers } from './commands.ts';
 import type { ConfigReloader } from './config-reloader.ts';
@@ -79,6 +80,7 @@ export async function startAdmin(deps: PartDeps, parts: AdminParts, current: Cur
 
 function adminPages(parts: AdminParts, deps: WorkerDeps, current: CurrentConfig): ReturnType<typeof pageRoutes> {
   const { config, clock, version } = deps;
+  const { callers, calls, reloader, gate } = parts;
   const logger = deps.logger.child({ component: 'pages' });
   return pageRoutes({
     access: new PageAccess(() => current.config.admin, clock, logger),
@@ -86,6 +88,16 @@ function adminPages(parts: AdminParts, deps: WorkerDeps, current: CurrentConfig)
     sources: {
       read: parts.store.read,
       explainQueue: () => explainQueue(queueSources(parts, deps, current)),
+      callsPerMinute: () => {
+        const capacity = gate.usage().reduce((sum, { requests }) => sum + requests.capacity, 0);
+        return (capacity * 60_000) / config.wholesale.limits.windowMs;
+      },
+      readCatalogue: async (question) => {
+        const { catalogue } = callers;
+        const answer = await calls.run(async (signal) => await readCatalogue(catalogue, { ...question, signal }));
+        return { kind: 'catalogue', ...answer };
+      },
+      configInUse: () => reloader?.inUse ?? null,
       instance: config.instance,
       environment: config.wholesale.environment,
       version,

@@ -39,6 +39,10 @@ export class ConfigReloader {
     return this.#refused ? 'warn' : 'pass';
   }
 
+  get inUse(): ConfigInUse {
+    return this.#inUse;
+  }
+
   /**
    * Waits for a reload that is under way.
    * @param asked who asked for it, for the log
@@ -55,9 +59,9 @@ export class ConfigReloader {
     try {
       const next = readUntilStable(load);
       const plan = planReload(this.#inUse, next);
-      const { applied, needRestart, config, digests } = plan;
+      const { applied, needRestart, config, values, digests } = plan;
       if (applied.length > 0) await (await prepare(config))();
-      this.#inUse = { config, digests };
+      this.#inUse = { config, values, digests };
       this.#refused = false;
       this.#succeededAtMs = nowMs();
       for (const warning of next.warnings) logger.warn(warning);

@@ -37,7 +37,7 @@ export function buildReloader(deps: PartDeps, parts: ReloadedParts, current: Cur
   const { config, reading } = deps;
   if (reading === undefined) return null;
   return new ConfigReloader({
-    inUse: { config, digests: reading.digests },
+    inUse: { config, values: reading.values, digests: reading.digests },
     load: reading.load,
     prepare: async (next) => prepareConfig(deps, parts, current, next),
     logger: deps.logger.child({ component: 'config' }),

@@ -14,7 +14,7 @@ export interface WorkerDeps {
   /** Aborts when the worker is asked to stop: a start that waits for space on the disk ends. */
   readonly stopping?: AbortSignal;
   /** Reads the configuration that `config` came from again. Absent: the worker refuses a reload. */
-  readonly reading?: { readonly digests: LoadedConfig['digests']; readonly load: () => LoadedConfig };
+  readonly reading?: Pick<LoadedConfig, 'values' | 'digests'> & { readonly load: () => LoadedConfig };
 }
 
 /** The same, with what every part reports its events to. */

@@ -11,8 +11,8 @@ export interface ReloadReport {
   readonly warnings: readonly string[];
 }
 
-/** The configuration in use, with the digests of its values. */
-export type ConfigInUse = Pick<LoadedConfig, 'config' | 'digests'>;
+/** The configuration in use, with its values, where they came from, and their digests. */
+export type ConfigInUse = Pick<LoadedConfig, 'config' | 'values' | 'digests'>;
 
 interface ReloadPlan extends ConfigInUse {
   /** Keys that take effect now, for example `wholesale.keys[].value`. */
@@ -74,8 +74,12 @@ export function planReload(running: ConfigInUse, next: ConfigInUse): ReloadPlan 
       .filter(([path]) => needRestart.includes(nameOf(path)))
       .concat([...next.digests].filter(([path]) => !needRestart.includes(nameOf(path)))),
   );
+  const values = [
+    ...running.values.filter(({ path }) => needRestart.includes(nameOf(path))),
+    ...next.values.filter(({ path }) => !needRestart.includes(nameOf(path))),
+  ];
   const config = liveConfig(running.config, next.config, kept);
-  return { config, digests, applied: applied.toSorted(), needRestart: needRestart.toSorted() };
+  return { config, values, digests, applied: applied.toSorted(), needRestart: needRestart.toSorted() };
 }
 
 /**

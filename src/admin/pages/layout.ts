@@ -1,4 +1,5 @@
 import { html } from 'hono/html';
+import { shortTime } from '../../core/time/time-text.ts';
 import type { Visitor } from '../sign-in/visitor.ts';
 import { htmlDocument } from './document.ts';
 import type { Html } from './html.ts';
@@ -15,6 +16,8 @@ export interface PageFrame {
   readonly here: string;
   /** When it was made, in ISO 8601. */
   readonly now: string;
+  /** Whether the script may fetch it again by itself. */
+  readonly live: boolean;
 }
 
 const links = [
@@ -43,20 +46,19 @@ export function page(frame: PageFrame, title: string, main: Html): Html {
 <nav aria-label="Pages"><ul>${links.map((link) => navigationLink(link, frame))}</ul></nav>
 ${signedIn(frame.visitor)}
 </header>
-<main id="main" tabindex="-1" data-live>
+<main id="main" tabindex="-1"${frame.live ? html` data-live` : null}>
 <h1>${title}</h1>
 ${main}
-<p class="made">As of <time datetime="${now}">${now}</time>. <a href="${frame.here}">Refresh</a></p>
+<p class="made">As of <time datetime="${now}">${shortTime(now)}</time>. <a href="${frame.here}">Refresh</a></p>
 </main>
 <footer><p>order-sync ${version}</p></footer>`,
   );
 }
 
+const isOverview = (here: string): boolean => /^\/(?:\?|$)/.test(here);
+
 function navigationLink([path, text]: (typeof links)[number], { here, attention }: PageFrame): Html {
-  const isHere =
-    path === '/'
-      ? here === '/'
-      : here === path || (/^[/?]/.test(here.slice(path.length) || ' ') && here.startsWith(path));
+  const isHere = path === '/' ? isOverview(here) : new RegExp(`^${path}(?:[/?]|$)`).test(here);
   const count = path === '/attention' && attention !== '0' ? html` <span class="count">${attention}</span>` : null;
   return html`<li><a href="${path}"${isHere ? html` aria-current="page"` : null}>${text}${count}</a></li>`;
 }

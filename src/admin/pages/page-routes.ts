@@ -1,4 +1,5 @@
 import { Hono, type Context } from 'hono';
+import { stream } from 'hono/streaming';
 import type { Logger } from 'pino';
 import { isoTime } from '../../core/clock.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
@@ -8,8 +9,16 @@ import type { PageAccess } from '../sign-in/page-access.ts';
 import type { PageEnv } from '../sign-in/visitor.ts';
 import type { FormContext } from './action-forms.ts';
 import { assetRoutes } from './assets.ts';
+import { attentionPage, reviewPage } from './attention-page.ts';
+import { auditPage } from './audit-page.ts';
+import { cataloguePage } from './catalogue-page.ts';
+import { configPage } from './config-page.ts';
+import { deliveriesPage } from './deliveries-page.ts';
 import type { Html } from './html.ts';
 import { page, type PageFrame } from './layout.ts';
+import { ordersAsCsv, ordersAsJson } from './order-export.ts';
+import { orderPage } from './order-page.ts';
+import { orderFilter, ordersPage } from './orders-page.ts';
 import { overviewPage } from './overview-page.ts';
 import type { PageSources } from './page-sources.ts';
 import { refusedPage } from './refused-page.ts';
@@ -32,17 +41,8 @@ export function pageRoutes({ sources, access, actions, logger }: PageOptions): H
   const attention = keptAnswer(() => attentionCount(sources), countKeptForMs, sources.clock);
   routes.route('/', assetRoutes());
   guardPages(routes, access);
-  const show = (
-    path: string,
-    title: string,
-    content: (context: FormContext, url: URL) => Html | Promise<Html>,
-  ): void => {
-    routes.get(path, async (context) => {
-      const main = await content(formContext(context), new URL(context.req.url));
-      return await context.html(page(frameOf(sources, context, attention()), title, main));
-    });
-  };
-  show('/', 'Overview', (context) => overviewPage(sources, context));
+  addPages(routes, sources, attention);
+  addExports(routes, sources);
   if (actions !== undefined) routes.route('/', actions);
   routes.get('*', (context) =>
     wantsPage(context) ? context.html(refusedPage('There is no such page.'), 404) : context.notFound(),
@@ -58,11 +58,78 @@ export function pageRoutes({ sources, access, actions, logger }: PageOptions): H
   return routes;
 }
 
-function frameOf(sources: PageSources, context: Context<PageEnv>, attention: string): PageFrame {
+function addPages(routes: Hono<PageEnv>, sources: PageSources, attention: () => string): void {
+  const show = (path: string, title: string, content: Content, isLive: (url: URL) => boolean = () => true): void => {
+    routes.get(path, async (context) => {
+      const url = new URL(context.req.url);
+      const main = await content(formContext(context), url);
+      return await context.html(page(frameOf(sources, context, attention(), isLive(url)), title, main));
+    });
+  };
+  show('/', 'Overview', (context) => overviewPage(sources, context));
+  show('/attention', 'Attention', (context, url) => attentionPage(sources, context, url));
+  show('/attention/review', 'Review', (context, url) => reviewPage(sources, context, url));
+  show('/orders', 'Orders', (context, url) => ordersPage(sources, context, url));
+  show('/deliveries', 'Deliveries', (context, url) => deliveriesPage(sources, context, url));
+  show('/audit', 'Audit log', (_, url) => auditPage(sources, url));
+  show('/config', 'Configuration', (_, url) => configPage(sources, url));
+  routes.get('/catalogue', async (context, next) => {
+    // A lookup costs requests of the budget: a page of another site must not cause any.
+    const site = context.req.header('sec-fetch-site');
+    const isOwn = site === undefined || site === 'same-origin' || site === 'none';
+    return isOwn ? await next() : await context.html(refusedPage('Open the catalogue from these pages.'), 403);
+  });
+  show(
+    '/catalogue',
+    'Catalogue',
+    (_, url) => cataloguePage(sources, url),
+    (url) => url.search === '',
+  );
+  routes.get('/orders/:source/:orderId', async (context) => {
+    const { source, orderId } = context.req.param();
+    const order = sources.read.showOrder(source, orderId);
+    if (order === null) throw new OrderSyncError('NOT_FOUND', `The shop "${source}" has no order "${orderId}".`);
+    const main = orderPage(sources, order, formContext(context), new URL(context.req.url));
+    return await context.html(page(frameOf(sources, context, attention(), true), `Order ${orderId}`, main));
+  });
+}
+
+/** Lists as files. They are sent as they are read, so no list is in memory as a whole. */
+function addExports(routes: Hono<PageEnv>, { read }: PageSources): void {
+  const kinds = [
+    ['csv', 'text/csv; charset=utf-8', ordersAsCsv],
+    ['json', 'application/json', ordersAsJson],
+  ] as const;
+  for (const [ending, type, rows] of kinds) {
+    routes.get(`/export/orders.${ending}`, (context) => {
+      context.header('content-type', type);
+      context.header('content-disposition', `attachment; filename="orders.${ending}"`);
+      return stream(context, async (out) => {
+        for await (const piece of rows(read, orderFilter(new URL(context.req.url)))) {
+          if (out.aborted) return;
+          await out.write(piece);
+        }
+      });
+    });
+  }
+}
+
+type Content = (context: FormContext, url: URL) => Html | Promise<Html>;
+
+function frameOf(sources: PageSources, context: Context<PageEnv>, attention: string, live: boolean): PageFrame {
   const { instance, environment, version, clock } = sources;
   const { pathname, search } = new URL(context.req.url);
   const now = isoTime(clock.wallMs());
-  return { instance, environment, version, visitor: context.var.visitor, attention, here: pathname + search, now };
+  return {
+    instance,
+    environment,
+    version,
+    visitor: context.var.visitor,
+    attention,
+    here: pathname + search,
+    now,
+    live,
+  };
 }
 
 function formContext(context: Context<PageEnv>): FormContext {

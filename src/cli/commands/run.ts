@@ -8,10 +8,10 @@ export function addRun(program: Command, context: CliContext): void {
     .command('run')
     .description('run the worker: take in orders, buy each exactly once, write the results back');
   addConfigOptions(command).action(async (options: ConfigOptions) => {
-    const { config, warnings, digests } = configFrom(options);
+    const { config, warnings, values, digests } = configFrom(options);
     const logger = loggerFor(config, context.stdout);
     for (const warning of warnings) logger.warn(warning);
-    const reading = { digests, load: () => checkedConfigFrom(options) };
+    const reading = { values, digests, load: () => checkedConfigFrom(options) };
     await runWorker({ config, logger, reading }, context);
   });
 }

@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
+import { loadConfig } from '../../../src/config/load.ts';
 import { startHealthServer } from '../../../src/admin/health-server.ts';
 import { noForms } from '../../../src/admin/pages/action-forms.ts';
 import { pageRoutes } from '../../../src/admin/pages/page-routes.ts';
@@ -53,6 +54,15 @@ export async function startPages(options: PagesOptions = {}) {
   const sources: PageSources = {
     read: store.read,
     explainQueue: () => explainQueue({ read: store.read, nowMs: clock.wallMs(), maxUnknownOutcomes: 8, worker: null }),
+    callsPerMinute: () => 60,
+    readCatalogue: async () => ({
+      kind: 'catalogue',
+      products: [],
+      plans: [],
+      productsProblem: null,
+      plansProblem: null,
+    }),
+    configInUse: () => loadConfig({ file: place.configFile, environment: {} }),
     instance: 'acme',
     environment: 'sandbox',
     version: '1.2.3',

@@ -1,0 +1,124 @@
+import { html } from 'hono/html';
+import type { Attention, AttentionFilter } from '../../store/read/attention.ts';
+import type { OrderDetail } from '../../store/read/outbox-reader.ts';
+import type { FormContext } from './action-forms.ts';
+import type { Html } from './html.ts';
+import { asked, filterForm } from './list-parts.ts';
+import { entryCard } from './order-page.ts';
+import type { PageSources } from './page-sources.ts';
+import { table } from './table.ts';
+import { longText, orderLink, orderPath, timeText } from './text.ts';
+
+const shownRows = 100;
+/** How far the review looks for its row and the next one. */
+const reviewedRows = 1000;
+/** The counts by kind end here. */
+const mostCounted = 10_000;
+const shownCalls = 50;
+
+function attentionFilter(url: URL): AttentionFilter {
+  return { code: asked(url, 'code'), source: asked(url, 'source') };
+}
+
+/** Everything that needs a person: what holds up others first. */
+export function attentionPage({ read, clock, forms }: PageSources, context: FormContext, url: URL): Html {
+  const filter = attentionFilter(url);
+  const nowMs = clock.wallMs();
+  const found = read.attention(shownRows + 1, filter);
+  const counts = Object.entries(read.attentionCounts(filter, mostCounted));
+  const rows = found
+    .slice(0, shownRows)
+    .map((row) => [
+      html`<a href="${reviewPath(row.id, url)}">${row.kind}</a>`,
+      row.scope ?? orderLink(row.source, row.orderId),
+      timeText(row.since, nowMs),
+      html`<a href="?code=${encodeURIComponent(row.code)}">${row.code}</a>${row.message === null || row.message === '' ? null : html`: ${longText(row.message)}`}`,
+      row.whatToDo,
+    ]);
+  return html`${filterForm('/attention', [
+    { kind: 'text', name: 'code', label: 'Code', value: filter.code ?? '' },
+    { kind: 'text', name: 'source', label: 'Shop', value: filter.source ?? '' },
+  ])}
+${counts.length === 0 ? null : html`<p>${counts.map(([kind, count], index) => `${index === 0 ? '' : ', '}${count} ${kind}`)}</p>`}
+${rows.length === 0 ? html`<p class="good">Nothing needs a person.</p>` : table('What needs a person', ['What', 'Concerns', 'Since', 'What happened', 'What to do'], rows)}
+${found.length > shownRows ? html`<p>There are more. Filter by a code or a shop to see them.</p>` : null}
+${forms.attentionList(url.searchParams, context)}`;
+}
+
+/** One row of the attention list with its evidence, what may be decided, and the way to the next row. */
+export function reviewPage(sources: PageSources, context: FormContext, url: URL): Html {
+  const { read, clock } = sources;
+  const nowMs = clock.wallMs();
+  const id = asked(url, 'id') ?? '';
+  const rows = read.attention(reviewedRows, attentionFilter(url));
+  const place = rows.findIndex((row) => row.id === id);
+  const next = rows[place + 1] ?? null;
+  const row = rows[place] ?? read.attention(1, { ids: [id] })[0];
+  const list = html`<nav class="paging" aria-label="Attention list"><a href="/attention${listOf(url)}">The whole list</a>
+${next === null ? html`<span class="faint">This is the last row.</span>` : html`<a href="${reviewPath(next.id, url)}" rel="next">Next: ${next.kind} ${next.scope ?? [next.source, next.orderId].filter(Boolean).join('/')}</a>`}</nav>`;
+  if (row === undefined) return html`<p class="good">"${id}" is not in the attention list any more.</p>${list}`;
+  const order = orderOf(row, sources);
+  return html`<dl class="facts">
+<div><dt>What</dt><dd>${row.kind}: ${row.code}</dd></div>
+<div><dt>Since</dt><dd>${timeText(row.since, nowMs)}</dd></div>
+<div><dt>Concerns</dt><dd>${row.scope ?? orderLink(row.source, row.orderId)}${row.lineId === null ? null : ` line ${row.lineId}`}</dd></div>
+<div><dt>Holds up</dt><dd>${row.holdsUp}</dd></div>
+</dl>
+${row.message === null || row.message === '' ? null : html`<p class="problem">${longText(row.message, 1000)}</p>`}
+<p><strong>What to do:</strong> ${row.whatToDo}</p>
+${sources.forms.attention(row, context)}
+${order === null ? null : evidence(row, order, sources, context)}
+${list}`;
+}
+
+function orderOf({ source, orderId }: Attention, { read }: PageSources): OrderDetail | null {
+  return source === null || orderId === null ? null : read.showOrder(source, orderId);
+}
+
+function evidence(row: Attention, order: OrderDetail, sources: PageSources, context: FormContext): Html {
+  const entries = order.entries.filter(({ reference }) => row.reference === null || reference === row.reference);
+  return html`<section aria-labelledby="evidence"><h2 id="evidence">Evidence</h2>
+${entries.map(
+  (entry) => html`${entryCard(entry, order, sources, context)}
+${
+  entry.attempts.length === 0
+    ? html`<p>It was never sent.</p>`
+    : table(
+        `Calls for ${entry.reference}`,
+        ['Call', 'Opened', 'Purpose', 'Outcome', 'HTTP', 'Took', 'Answer'],
+        entry.attempts
+          .slice(-shownCalls)
+          .map((attempt) => [
+            attempt.number,
+            timeText(attempt.openedAt, sources.clock.wallMs()),
+            attempt.purpose,
+            attempt.closedAt === null
+              ? 'in flight'
+              : `${attempt.outcome ?? ''}${attempt.sent === false ? ', never left' : ''}`,
+            attempt.httpStatus,
+            attempt.durationMs === null ? null : `${attempt.durationMs} ms`,
+            longText(
+              [attempt.errorCode, attempt.errorMessage].filter((text) => text !== null && text !== '').join(': '),
+            ),
+          ]),
+      )
+}`,
+)}
+<p><a href="${orderPath(order.source, order.orderId)}">The whole order</a></p></section>`;
+}
+
+function reviewPath(id: string, url: URL): string {
+  const values = new URLSearchParams(listOf(url));
+  values.set('id', id);
+  return `/attention/review?${values.toString()}`;
+}
+
+/** The filter of the list, as it stands in the address. */
+function listOf(url: URL): string {
+  const { code, source } = attentionFilter(url);
+  const values = new URLSearchParams({
+    ...(code === undefined ? {} : { code }),
+    ...(source === undefined ? {} : { source }),
+  });
+  return values.size === 0 ? '' : `?${values.toString()}`;
+}

@@ -1,0 +1,140 @@
+import { html } from 'hono/html';
+import { recheckText } from '../../core/entry/awaited-recheck.ts';
+import { clientActionFor } from '../../core/decision/wholesale-errors.ts';
+import { allowedActions, commandOf } from '../../core/entry/states.ts';
+import type { AuditDetail, DeliveryDetail, EntryDetail, OrderDetail } from '../../store/read/outbox-reader.ts';
+import type { FormContext } from './action-forms.ts';
+import type { Html } from './html.ts';
+import { asked, paging } from './list-parts.ts';
+import type { PageSources } from './page-sources.ts';
+import { table } from './table.ts';
+import { longText, timeText } from './text.ts';
+import { timelineTable } from './timeline.ts';
+
+const shownEvents = 200;
+
+/** Everything about one order: what was asked, what became of it, what happened in which order, and what may be decided. */
+export function orderPage(sources: PageSources, order: OrderDetail, context: FormContext, url: URL): Html {
+  const nowMs = sources.clock.wallMs();
+  const { document } = sources.read.resultDocument(order.id);
+  const after = asked(url, 'after');
+  const events = sources.read.timeline(order.id, { limit: shownEvents, ...(after === undefined ? {} : { after }) });
+  return html`<dl class="facts">
+<div><dt>Shop</dt><dd><a href="/orders?source=${encodeURIComponent(order.source)}">${order.source}</a></dd></div>
+<div><dt>Result</dt><dd>${document.state}</dd></div>
+<div><dt>Received</dt><dd>${timeText(order.receivedAt, nowMs)}</dd></div>
+<div><dt>Changed</dt><dd>${timeText(order.updatedAt, nowMs)}</dd></div>
+</dl>
+<section aria-labelledby="lines"><h2 id="lines">What was asked, and what became of it</h2>
+${order.entries.map((entry) => entryCard(entry, order, sources, context))}
+${notAccepted(order)}
+</section>
+<section aria-labelledby="results"><h2 id="results">Results</h2>${deliveryTable(order, sources, context, nowMs)}</section>
+<section aria-labelledby="timeline"><h2 id="timeline">What happened</h2>
+${timelineTable(events.rows, nowMs)}
+${paging(url, 'after', events.next, { first: 'From the beginning', next: 'Later' })}</section>
+<section aria-labelledby="decisions"><h2 id="decisions">Decisions of people and callers</h2>${decisionTable(order.audit, nowMs)}</section>
+<section aria-labelledby="received"><h2 id="received">Data of the shop</h2>${shopData(document)}</section>`;
+}
+
+/** One entry: its state with the evidence, and what may be decided. */
+export function entryCard(
+  entry: EntryDetail,
+  order: OrderDetail,
+  { clock, forms }: PageSources,
+  context: FormContext,
+): Html {
+  const nowMs = clock.wallMs();
+  const action = entry.errorCode === null || entry.state === 'held' ? null : clientActionFor(entry.errorCode);
+  const error = [entry.errorCode, entry.errorMessage].filter((text) => text !== null && text !== '').join(': ');
+  const facts: readonly (readonly [string, Html | string | null])[] = [
+    ['Asked', entry.asked],
+    [
+      'Next',
+      entry.nextAttemptAt === null ? null : html`${entry.nextStep}, due ${timeText(entry.nextAttemptAt, nowMs)}`,
+    ],
+    ['Waits', entry.awaitsRecheck === null ? null : recheckText(entry.awaitsRecheck)],
+    ['Supplier', supplierText(entry)],
+    ['Units', unitText(entry)],
+    ['What to do', action],
+  ];
+  const allowed = allowedActions(entry);
+  return html`<article class="card" id="${entry.reference}" aria-label="Entry ${entry.reference}">
+<h3><span class="code">${entry.reference}</span>: ${stateText(entry)}</h3>
+<p>Line ${entry.lineId}, ${entry.operation}${entry.replaced ? ', replaced by another entry' : ''}</p>
+${entry.reviewReason === null ? null : html`<p class="warning">${entry.state === 'held' ? 'Held' : 'For review'}: ${longText(entry.reviewReason)}</p>`}
+${error === '' ? null : html`<p class="problem">${longText(error)}</p>`}
+${entry.pausedBy.map(({ scope, reason, since }) => html`<p class="warning">Held up: ${scope} is paused, ${timeText(since, nowMs)}: ${reason}</p>`)}
+<dl class="facts">${facts.map(([name, text]) => (text === null ? null : html`<div><dt>${name}</dt><dd>${text}</dd></div>`))}</dl>
+${forms.entry(entry, order, context) ?? html`<p class="faint">May be decided: ${allowed.length === 0 ? 'nothing' : allowed.map(commandOf).join(', ')}</p>`}
+</article>`;
+}
+
+function stateText({ state, outcomeUnknown, unitsMissing }: EntryDetail): string {
+  if (unitsMissing > 0) return `${state}, and ${unitsMissing} of its units are to be delivered by hand`;
+  return outcomeUnknown ? `${state}, an attempt may have been processed` : state;
+}
+
+function supplierText({ orderNumber, cost, currency }: EntryDetail): string | null {
+  if (orderNumber === null) return null;
+  return `order ${orderNumber}${cost === null ? '' : `, ${cost} ${currency ?? ''}`}`;
+}
+
+/** How many, never which: a code is shown by an action that the audit log records. */
+function unitText({ unitCount, shreddedAt }: EntryDetail): string | null {
+  if (unitCount === 0) return null;
+  return `${unitCount} delivered${shreddedAt === null ? ', masked here' : `, shredded at ${shreddedAt}`}`;
+}
+
+function notAccepted({ rejections }: OrderDetail): Html | null {
+  if (rejections.length === 0) return null;
+  const rows = rejections.map(({ lineNumber, lineId, code, field, rule, value }) => [
+    lineId ?? (lineNumber === null ? null : `line ${lineNumber} of the file`),
+    code,
+    longText(`${field ?? 'line'} ${rule}`),
+    value === null ? null : longText(value),
+  ]);
+  return table('Lines that were not accepted', ['Line', 'Code', 'Rule', 'Value'], rows);
+}
+
+function deliveryTable(order: OrderDetail, { forms }: PageSources, context: FormContext, nowMs: number): Html {
+  if (order.deliveries.length === 0) return html`<p>No sink takes results of this shop.</p>`;
+  const rows = order.deliveries.map((delivery) => [
+    delivery.sink,
+    deliveryText(delivery, nowMs),
+    delivery.lastError === null ? null : longText(delivery.lastError),
+    forms.delivery(delivery, order, context),
+  ]);
+  return table('Results by sink', ['Sink', 'State', 'Last error', 'Decide'], rows);
+}
+
+function deliveryText({ done, doneAt, lastError, givenUpAt }: DeliveryDetail, nowMs: number): Html {
+  if (givenUpAt !== null) return html`given up ${timeText(givenUpAt, nowMs)}`;
+  if (done && doneAt !== null) return html`delivered ${timeText(doneAt, nowMs)}`;
+  return lastError === null ? html`due` : html`failed, is tried again`;
+}
+
+function decisionTable(audit: readonly AuditDetail[], nowMs: number): Html {
+  if (audit.length === 0) return html`<p>Nobody has decided anything.</p>`;
+  const rows = audit.map(({ at, actor, action, subject, reason }) => [
+    timeText(at, nowMs),
+    actor,
+    action,
+    longText(subject),
+    longText(reason),
+  ]);
+  return table('Decisions', ['When', 'Who', 'What', 'Subject', 'Reason'], rows);
+}
+
+interface ShopData {
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly lines: readonly { readonly line_id: string | null; readonly extra?: Readonly<Record<string, string>> }[];
+}
+
+/** What the shop sent along. It may name the customer, so it is opened on purpose. */
+function shopData({ metadata, lines }: ShopData): Html {
+  const extras = lines.filter(({ extra }) => extra !== undefined && Object.keys(extra).length > 0);
+  if (Object.keys(metadata).length === 0 && extras.length === 0) return html`<p>The shop sent nothing else along.</p>`;
+  const shown = { metadata, lines: extras.map(({ line_id, extra }) => ({ line_id, extra })) };
+  return html`<details><summary>Show it: it may name the customer</summary><pre class="text">${JSON.stringify(shown, null, 2)}</pre></details>`;
+}

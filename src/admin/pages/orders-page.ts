@@ -1,0 +1,91 @@
+import { html } from 'hono/html';
+import { entryStates } from '../../core/entry/states.ts';
+import type { OrderFilter, OrderSummary } from '../../store/read/outbox-reader.ts';
+import type { FormContext } from './action-forms.ts';
+import type { Html } from './html.ts';
+import { addressWith, asked, filterForm, oneOf, paging } from './list-parts.ts';
+import type { PageSources } from './page-sources.ts';
+import { table } from './table.ts';
+import { orderLink, timeText } from './text.ts';
+
+const shownOrders = 50;
+
+/** What an address asks for, without the place in the list. */
+export function orderFilter(url: URL): Omit<OrderFilter, 'limit'> {
+  const state = oneOf(asked(url, 'state'), entryStates);
+  const [source, search] = [asked(url, 'source'), asked(url, 'search')];
+  const before = Number(asked(url, 'before'));
+  return {
+    ...(state === undefined ? {} : { state }),
+    ...(source === undefined ? {} : { source }),
+    ...(search === undefined ? {} : { search }),
+    ...(asked(url, 'attention') === undefined ? {} : { attention: true }),
+    ...(Number.isSafeInteger(before) && before > 0 ? { beforeId: before } : {}),
+  };
+}
+
+/** The orders that fit the filter in the address, the newest first. */
+export function ordersPage({ read, clock, forms }: PageSources, context: FormContext, url: URL): Html {
+  const filter = orderFilter(url);
+  const nowMs = clock.wallMs();
+  const found = read.listOrders({ ...filter, limit: shownOrders + 1 });
+  const shown = found.slice(0, shownOrders);
+  const last = found.length > shownOrders ? (shown.at(-1)?.id ?? null) : null;
+  const counts = read.counts();
+  const rows = shown.map((order) => [
+    orderLink(order.source, order.orderId),
+    stateCounts(order),
+    order.lines,
+    timeText(order.receivedAt, nowMs),
+    timeText(order.updatedAt, nowMs),
+  ]);
+  const facets = entryStates.filter((state) => counts[state] > 0);
+  return html`${filterForm('/orders', [
+    {
+      kind: 'search',
+      name: 'search',
+      label: 'Search (id, number, SKU, e-mail, end of a code)',
+      value: filter.search ?? '',
+    },
+    { kind: 'text', name: 'source', label: 'Shop', value: filter.source ?? '' },
+    {
+      kind: 'choice',
+      name: 'state',
+      label: 'With an entry that is',
+      value: filter.state ?? '',
+      choices: [['', 'in any state'], ...entryStates.map((state) => [state, state] as const)],
+    },
+    {
+      kind: 'choice',
+      name: 'attention',
+      label: 'Attention',
+      value: filter.attention === true ? '1' : '',
+      choices: [
+        ['', 'all orders'],
+        ['1', 'only those that need a person'],
+      ],
+    },
+  ])}
+<ul class="counts" aria-label="Entries by state">${facets.map((state) => {
+    const isChosen = filter.state === state;
+    const path = addressWith(url, { state: isChosen ? null : state, before: null });
+    return html`<li><a href="${path}"${isChosen ? html` aria-current="true"` : null}><span class="number">${counts[state]}</span> ${state}</a></li>`;
+  })}</ul>
+${shown.length === 0 ? html`<p>No order fits this filter. <a href="/orders">Show all orders</a>.</p>` : table('Orders, the newest first', ['Order', 'Entries', 'Lines', 'Received', 'Changed'], rows)}
+${paging(url, 'before', last === null ? null : String(last), { first: 'Newest', next: 'Older' })}
+${forms.orderList(url.searchParams, context)}
+<p>This list as <a href="${exportPath(url, 'csv')}">CSV</a> or <a href="${exportPath(url, 'json')}">JSON</a>, at most 50,000 orders.</p>`;
+}
+
+function exportPath(url: URL, ending: 'csv' | 'json'): string {
+  return addressWith(new URL(`/export/orders.${ending}${url.search}`, url), {});
+}
+
+/** `2 fulfilled, 1 not accepted`. */
+export function stateCounts({ states, rejectedLines }: OrderSummary): string {
+  const counts = entryStates.flatMap((state) => {
+    const entries = states[state] ?? 0;
+    return entries === 0 ? [] : [`${entries} ${state}`];
+  });
+  return [...counts, ...(rejectedLines > 0 ? [`${rejectedLines} not accepted`] : [])].join(', ');
+}

@@ -1,0 +1,229 @@
+import { parse as parseCsv } from 'csv-parse/sync';
+import { describe, expect, it } from 'vitest';
+import { line, fillOutbox, openOutbox } from '../../cli/sample-outbox.ts';
+import { nowMs, type Installation } from '../../cli/installation.ts';
+import { startPages } from './running-pages.ts';
+
+const local = { settings: { tokens: [] } };
+const evil = `<script>alert(1)</script>"'><img src=x onerror=alert(1)>`;
+
+/** An outbox with orders of a shop whose texts are HTML. */
+async function fillWithHtml(place: Installation): Promise<void> {
+  const store = openOutbox(place);
+  const lines = [
+    line('A&B/1', '1', { variant: 'steam-10', quantity: 1, metadata: { note: evil }, extra: { column: evil } }),
+  ];
+  const rejection = {
+    lineNumber: 1,
+    source: 'shop1',
+    orderId: 'A&B/1',
+    lineId: evil,
+    code: 'invalid_field',
+    field: evil,
+  };
+  const rejections = [{ ...rejection, rule: evil, value: evil }];
+  await store.intake.acceptBatch({ nowMs, fileId: null, lines, rejections });
+  await store.operator.pauseScope({ scope: 'account', actor: evil, reason: evil, nowMs });
+  await store.close();
+}
+
+async function fillMany(place: Installation): Promise<void> {
+  const store = openOutbox(place);
+  const ids = Array.from({ length: 450 }, (_, index) => String(index + 1));
+  const lines = ids.map((id) => line(id, '1', { variant: 'steam-10', quantity: 1 }));
+  await store.intake.acceptBatch({ nowMs, fileId: null, lines, rejections: [] });
+  await store.close();
+}
+
+const hrefOf = (text: string, rel: string): string =>
+  new RegExp(`href="([^"]+)" rel="${rel}"`).exec(text)?.[1]?.replaceAll('&amp;', '&') ?? '';
+
+describe('the pages', () => {
+  it('begin with what needs a person, then what is paused, and the charts with their numbers', async () => {
+    const { ask } = await startPages(local);
+    const { text } = await ask('/');
+    const places = ['Attention', 'Paused', 'Sending', 'Entries', 'Spent', 'The last day'].map((title) =>
+      text.indexOf(`>${title}</h2>`),
+    );
+    expect(places.every((place) => place > 0)).toBe(true);
+    expect(places).toEqual(places.toSorted((a, b) => a - b));
+    expect(text).toContain('balance:EUR');
+    expect(text).toMatch(/<td>2026-11-21<\/td><td>USD<\/td><td>1<\/td><td>19\.00<\/td>/);
+    expect(text).toContain('class="environment sandbox"');
+  });
+
+  it('find orders by state, shop and text, and keep the filter in the address', async () => {
+    const { ask } = await startPages(local);
+    const ordersIn = async (path: string) =>
+      [...(await ask(path)).text.matchAll(/<td><a href="\/orders\/shop1\/(\d+)"/g)].map((match) => match[1]);
+    expect(await ordersIn('/orders')).toEqual(['1003', '1002', '1001']);
+    expect(await ordersIn('/orders?state=needs_review')).toEqual(['1002']);
+    expect(await ordersIn('/orders?search=1003')).toEqual(['1003']);
+    expect(await ordersIn('/orders?source=other')).toEqual([]);
+    expect((await ask('/orders?state=needs_review')).text).toContain('<option value="needs_review" selected>');
+  });
+
+  it('show long lists in pages, each order once', async () => {
+    const { ask } = await startPages({ ...local, fill: fillMany });
+    const seen: string[] = [];
+    const visited: string[] = [];
+    let path = '/orders?source=shop1';
+    while (path !== '') {
+      const { text } = await ask(path);
+      seen.push(...[...text.matchAll(/<td><a href="\/orders\/shop1\/(\d+)"/g)].map((match) => match[1] ?? ''));
+      path = hrefOf(text, 'next');
+      if (path !== '') visited.push(path);
+    }
+    expect(visited.every((one) => one.includes('source=shop1'))).toBe(true);
+    expect(seen.length).toBe(450);
+    expect(new Set(seen).size).toBe(450);
+  });
+
+  it('give lists as files: CSV that no spreadsheet calculates, and JSON', async () => {
+    const { ask } = await startPages({ ...local, fill: fillMany });
+    const csv = await ask('/export/orders.csv?state=pending');
+    expect(csv.headers['content-disposition']).toBe('attachment; filename="orders.csv"');
+    const rows: Record<string, string>[] = parseCsv(csv.text, { columns: true });
+    expect([rows.length, rows[0]?.['order_id'], rows[0]?.['entries']]).toEqual([450, '450', '1 pending']);
+    const json = JSON.parse((await ask('/export/orders.json')).text);
+    expect([json.orders.length, json.orders[449].order_id, json.next_before]).toEqual([450, '1', null]);
+    expect(JSON.parse((await ask('/export/orders.json?source=other')).text)).toEqual({ orders: [], next_before: null });
+  });
+
+  it('mark text that begins like a formula', async () => {
+    const fill = async (place: Installation): Promise<void> => {
+      const store = openOutbox(place);
+      const lines = [line('=1+1', '1', { variant: 'steam-10', quantity: 1 })];
+      await store.intake.acceptBatch({ nowMs, fileId: null, lines, rejections: [] });
+      await store.close();
+    };
+    const { ask } = await startPages({ ...local, fill });
+    expect((await ask('/export/orders.csv')).text).toContain("'=1+1");
+  });
+
+  it('show an order with what happened in which order, and never a code', async () => {
+    const { ask } = await startPages(local);
+    const { text } = await ask('/orders/shop1/1001');
+    for (const shown of [
+      '2 delivered, masked here',
+      'W-1',
+      'invalid_variant',
+      'quantity must be at least 1',
+      'call sent',
+      'HTTP 404',
+    ]) {
+      expect(text).toContain(shown);
+    }
+    const kinds = ['received', 'entry made', 'call sent', 'answer', 'settled'].map((kind) =>
+      text.indexOf(`<td>${kind}</td>`),
+    );
+    expect(kinds).toEqual(kinds.toSorted((a, b) => a - b));
+    expect(text).not.toContain('GIFT-CODE');
+    expect((await ask('/orders/shop1/none')).status).toBe(404);
+  });
+
+  it('lead through the attention list, with the evidence of each row', async () => {
+    const { ask } = await startPages(local);
+    const list = (await ask('/attention')).text;
+    const rows = [...list.matchAll(/href="(\/attention\/review[^"]+)"/g)].map(
+      (match) => match[1]?.replaceAll('&amp;', '&') ?? '',
+    );
+    expect(rows.length).toBeGreaterThan(2);
+    let path = rows[0] ?? '';
+    const visited: string[] = [];
+    while (path !== '') {
+      visited.push(path);
+      path = hrefOf((await ask(path)).text, 'next');
+    }
+    expect(visited).toEqual(rows);
+    const review = rows.find((row) => row.includes('id=os-')) ?? '';
+    expect((await ask(review)).text).toContain('Evidence');
+    expect((await ask('/attention/review?id=gone')).text).toContain('is not in the attention list any more');
+  });
+
+  it('show deliveries, decisions and the configuration with secrets as fingerprints', async () => {
+    const { ask } = await startPages(local);
+    expect((await ask('/deliveries')).text).toMatch(/shop1\/1001[\s\S]*folder/);
+    expect((await ask('/deliveries?status=given_up')).text).toContain('There are none.');
+    expect((await ask('/audit')).text).toContain('balance:EUR');
+    expect((await ask('/audit?actor=nobody')).text).toContain('No decision fits this filter.');
+    const config = (await ask('/config?key=keys')).text;
+    expect(config).toMatch(
+      /wholesale\.keys\.0\.value<\/span><\/td><td>secret, fingerprint <span class="code">[0-9a-f]{8}</,
+    );
+    expect(config).not.toContain('sandbox-key-main');
+    expect(config).toContain('order-sync.yaml:6');
+  });
+
+  it('look products up only when they are asked to, and from no other site', async () => {
+    const questions: unknown[] = [];
+    const readCatalogue = async (question: { variants: string[] }) => {
+      questions.push(question);
+      const product = { variant: 'steam-10', sellable: true, maxQuantity: 5, currencies: ['USD'] };
+      return { kind: 'catalogue' as const, products: [product], plans: [], productsProblem: null, plansProblem: null };
+    };
+    const { ask } = await startPages({ ...local, sources: { readCatalogue } });
+    await ask('/catalogue');
+    expect((await ask('/catalogue?variants=x', { headers: { 'sec-fetch-site': 'cross-site' } })).status).toBe(403);
+    expect(questions).toEqual([]);
+    const { text } = await ask('/catalogue?variants=steam-10,nope');
+    expect(questions).toEqual([{ variants: ['steam-10', 'nope'], plans: [], withinMs: 15_000 }]);
+    expect(text).toMatch(/steam-10<\/td><td>yes<\/td><td>5<\/td><td>USD/);
+    expect(text).toMatch(/nope<\/td><td>not in the catalogue/);
+    expect(text).not.toContain('data-live');
+  });
+
+  it('show text from outside as text', async () => {
+    const { ask } = await startPages({ ...local, fill: fillWithHtml });
+    const order = `/orders/shop1/${encodeURIComponent('A&B/1')}`;
+    const paths = [
+      '/',
+      '/orders',
+      order,
+      '/attention',
+      '/audit',
+      '/deliveries',
+      `/orders?search=${encodeURIComponent(evil)}`,
+    ];
+    for (const path of paths) {
+      const { status, text } = await ask(path);
+      expect([path, status]).toEqual([path, 200]);
+      expect(text.replaceAll(/<script src="\/assets\/[^"]+" defer><\/script>/g, '')).not.toContain('<script');
+      expect(text).not.toContain('<img');
+    }
+    expect((await ask(order)).text).toContain('&lt;script&gt;');
+    expect((await ask(`/attention/review?id=${encodeURIComponent(evil)}`)).text).not.toContain('<script>');
+  });
+
+  it('cut long texts, with the whole text one step away', async () => {
+    const fill = async (place: Installation): Promise<void> => {
+      const store = openOutbox(place);
+      const reason = `${'long '.repeat(90)}END`;
+      await store.operator.pauseScope({ scope: 'account', actor: 'anna', reason, nowMs });
+      await store.close();
+    };
+    const { ask } = await startPages({ ...local, fill });
+    expect((await ask('/audit')).text).toMatch(
+      /<details class="long"><summary>.*…<\/span><\/summary><p class="text">long .*END<\/p>/,
+    );
+  });
+
+  it('answer a page that is not there, and a place that is none, with a page', async () => {
+    const { ask } = await startPages(local);
+    const missing = await ask('/nothing-here');
+    expect([missing.status, missing.text.includes('There is no such page.')]).toEqual([404, true]);
+    expect((await ask('/nothing-here', { headers: { accept: 'application/json' } })).text).toContain('"not_found"');
+    expect((await ask('/audit?after=nonsense')).status).toBe(422);
+    expect((await ask('/orders?before=nonsense')).status).toBe(200);
+  });
+
+  it('are complete without the script, and the style and script may be kept', async () => {
+    const { ask } = await startPages({ ...local, fill: fillOutbox });
+    const { text } = await ask('/');
+    for (const [, path] of text.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)) {
+      const asset = await ask(path ?? '');
+      expect([asset.status, asset.headers['cache-control']]).toEqual([200, 'public, max-age=31536000, immutable']);
+    }
+    expect(text).toContain('>Refresh</a>');
+  });
+});

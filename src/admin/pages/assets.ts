@@ -18,19 +18,32 @@ function readAsset(name: string, type: string): Asset {
   return { path: `/assets/${version}/${name}`, type, text };
 }
 
-/** The only style sheet, and the only script: it fetches the page again from time to time. */
-export const styleSheet = readAsset('style.css', 'text/css; charset=utf-8');
-export const script = readAsset('live.js', 'text/javascript; charset=utf-8');
+interface Assets {
+  readonly styleSheet: Asset;
+  /** The only script: it fetches the page again from time to time. */
+  readonly script: Asset;
+}
 
-/** The files that every page names. They hold nothing of the outbox, so they need no sign-in. */
+let kept: Assets | null = null;
+
+/** The files that every page names. Read at the first page, because most runs of the program show none. */
+export function pageAssets(): Assets {
+  kept ??= {
+    styleSheet: readAsset('style.css', 'text/css; charset=utf-8'),
+    script: readAsset('live.js', 'text/javascript; charset=utf-8'),
+  };
+  return kept;
+}
+
+/** The routes of these files. They hold nothing of the outbox, so they need no sign-in. */
 export function assetRoutes(): Hono {
   const routes = new Hono();
-  for (const { path, type, text } of [styleSheet, script]) {
-    routes.get(path, (context) => {
-      context.header('content-type', type);
-      context.header('cache-control', 'public, max-age=31536000, immutable');
-      return context.body(text);
-    });
-  }
+  routes.get('/assets/:version/:name', (context) => {
+    const asset = Object.values(pageAssets()).find(({ path }: Asset) => path === context.req.path);
+    if (asset === undefined) return context.notFound();
+    context.header('content-type', asset.type);
+    context.header('cache-control', 'public, max-age=31536000, immutable');
+    return context.body(asset.text);
+  });
   return routes;
 }

@@ -1,9 +1,10 @@
 import { html } from 'hono/html';
-import { script, styleSheet } from './assets.ts';
+import { pageAssets } from './assets.ts';
 import type { Html } from './html.ts';
 
 /** A whole HTML document. */
 export function htmlDocument(title: string, body: Html, options: { readonly again?: boolean } = {}): Html {
+  const { styleSheet, script } = pageAssets();
   return html`<!doctype html>
 <html lang="en">
 <head>

@@ -18,6 +18,7 @@ import { SqliteSealing } from './sealing/sqlite-sealing.ts';
 import { fileIdentity, inTransaction, openDatabase, type InitPolicy, type Sqlite } from './sqlite/database.ts';
 import { diskError, freeBytesOf, isDiskFailure, isOutOfSpace } from './sqlite/disk-errors.ts';
 import { DiskReserve } from './sqlite/disk-reserve.ts';
+import { countNewEntries } from './sqlite/entry-counts.ts';
 import { checkStamp } from './sqlite/meta.ts';
 import { migrate } from './sqlite/migrate.ts';
 import { makeDatabaseIdOnce, readProgress } from './sqlite/progress.ts';
@@ -169,7 +170,10 @@ export function openStore(options: StoreOptions): Store {
     migrate(database);
     checkStamp(database, options);
     const opened = database;
-    inTransaction(opened, () => makeDatabaseIdOnce(opened));
+    inTransaction(opened, () => {
+      makeDatabaseIdOnce(opened);
+      countNewEntries(opened);
+    });
     const keys = new SealKeys(options.sealKeys ?? []);
     checkSealKeys(opened, keys);
     return new SqliteStore(opened, lock, keys, options);

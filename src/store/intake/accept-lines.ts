@@ -5,6 +5,7 @@ import { referenceFor, type ReferenceNamespace } from '../../core/order/referenc
 import type { SqliteResults } from '../results/sqlite-results.ts';
 import type { Sqlite } from '../sqlite/database.ts';
 import type { DiskReserve } from '../sqlite/disk-reserve.ts';
+import { NewEntryCounter } from '../sqlite/entry-counts.ts';
 import type { AcceptedLine, IntakeBatch } from './intake.ts';
 import { laneOf } from './lanes.ts';
 import { indexLine, indexOrder } from '../search/record-words.ts';
@@ -52,6 +53,7 @@ export class LineTable {
   readonly #results: SqliteResults;
   readonly #reserve: Pick<DiskReserve, 'require'>;
   readonly #rejections: RejectionTable;
+  readonly #counter: NewEntryCounter;
   readonly #statements;
 
   constructor(
@@ -63,6 +65,7 @@ export class LineTable {
     this.#results = parts.results;
     this.#reserve = parts.reserve;
     this.#rejections = new RejectionTable(database);
+    this.#counter = new NewEntryCounter(database);
     this.#statements = {
       findRequest: database
         .prepare<[string, string], number>('SELECT id FROM requests WHERE source = ? AND order_id = ?')
@@ -221,6 +224,7 @@ export class LineTable {
       nowMs,
       nowMs,
     );
+    this.#counter.added();
     indexLine(this.#database, Number(inserted.lastInsertRowid), productOf(line), line.extra, newMetadata);
     // An order that is new has no rejections yet.
     if (!isNew) this.#rejections.correct(line, { nowMs, fileId });

@@ -12,11 +12,10 @@ import type { Pause } from '../submission/submission.ts';
 import type { AttemptDetail } from './call-log.ts';
 import type { AuditDetail, DeliveryDetail, EntryDetail, OrderDetail } from './outbox-reader.ts';
 import { holdUp, isEveryKeyPaused } from './pause-effects.ts';
+import { dueStates } from './queue-facts.ts';
 
 const shownDecisions = 1000;
 const shownRejections = 1000;
-/** States in which the worker does something for the entry at its due time. */
-const dueStates: readonly string[] = ['pending', 'waiting', 'unknown', 'placed'];
 
 function attemptsOf(database: Sqlite, reference: string): readonly AttemptDetail[] {
   return database

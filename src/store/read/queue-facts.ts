@@ -88,6 +88,9 @@ export function readQueueFacts(database: Sqlite, nowMs: number, freeBytes: numbe
   };
 }
 
+/** States in which the worker does something for the entry at its due time. */
+export const dueStates: readonly EntryState[] = ['pending', 'waiting', 'unknown', 'placed'];
+
 interface QueuedRow extends Omit<QueuedEntry, 'replacedBy' | 'awaitsRecheck'> {
   readonly id: number;
   readonly replacedBy: string | null;
@@ -115,24 +118,31 @@ export function readQueuedEntry(database: Sqlite, reference: string): QueuedEntr
     .get(reference);
   if (row === undefined) return null;
   const { id, replacedBy, recheckSinceMs, recheckProblem, ...entry } = row;
-  const before = database
-    .prepare<Record<string, unknown>, number>(
-      // The state stands in the text: then SQLite can use the index of its entries.
-      `SELECT count(*) FROM entries e WHERE e.state = '${entry.state}' AND (e.state NOT IN ('pending', 'waiting') OR e.lane = :lane)
-         AND e.next_step = :nextStep AND (e.due_at_ms < :dueAtMs OR (e.due_at_ms = :dueAtMs AND e.id < :id))`,
-    )
-    .pluck()
-    .get({
-      lane: entry.lane,
-      nextStep: entry.nextStep,
-      dueAtMs: entry.dueAtMs,
-      id,
-    });
+  const before = countBefore(database, { id, ...entry });
   const others: unknown = JSON.parse(replacedBy ?? '[]');
   return {
     ...entry,
-    before: before ?? 0,
+    before,
     replacedBy: Array.isArray(others) ? others.map(String) : [],
     awaitsRecheck: recheckSinceMs === null ? null : { since: isoTime(recheckSinceMs), problem: recheckProblem },
   };
+}
+
+/** How many entries come before one that is due at some time; 0 for any other. */
+function countBefore(
+  database: Sqlite,
+  entry: Pick<QueuedRow, 'id' | 'state' | 'lane' | 'nextStep' | 'dueAtMs'>,
+): number {
+  const { id, state, lane, nextStep, dueAtMs } = entry;
+  if (!dueStates.includes(state)) return 0;
+  // Each lane is a queue; what became of other entries is looked up in the order of all of them.
+  const ofQueue = state === 'pending' || state === 'waiting' ? 'e.lane = :lane' : 'e.next_step = :nextStep';
+  const before = database
+    .prepare<Record<string, unknown>, number>(
+      // The state stands in the text: then SQLite can use the index of its entries.
+      `SELECT count(*) FROM entries e WHERE e.state = '${state}' AND ${ofQueue} AND (e.due_at_ms, e.id) < (:dueAtMs, :id)`,
+    )
+    .pluck()
+    .get({ lane, nextStep, dueAtMs, id });
+  return before ?? 0;
 }

@@ -1,5 +1,4 @@
 import { dirname } from 'node:path';
-import { isoTime } from '../../core/clock.ts';
 import { zeroCounts, type EntryState } from '../../core/entry/states.ts';
 import { SealKeys } from '../../core/sealing/seal-keys.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
@@ -15,8 +14,10 @@ import type { Redelivery } from '../results/results.ts';
 import { readResultDocument, type ResultParts } from '../results/result-reader.ts';
 import { readSealUsage, type SealUsage } from '../sealing/seal-usage.ts';
 import { SealedUnits } from '../sealing/sealed-units.ts';
-import { findOrders } from '../search/find-orders.ts';
-import { stateCountsFrom } from '../sqlite/rows.ts';
+import { never } from '../results/sink-states.ts';
+import { everySource } from '../search/find-orders.ts';
+import { readStateCounts } from '../sqlite/entry-counts.ts';
+import { listOrders } from './list-orders.ts';
 import {
   readAttention,
   readAttentionCounts,
@@ -39,6 +40,7 @@ import {
 } from './statistics.ts';
 import { readTimeline, type TimelineEvent } from './timeline.ts';
 import type { Backlog, OrderDetail, OrderFilter, OrderSummary, OutboxReader } from './outbox-reader.ts';
+import { entriesBy, inState, readOldestOpen } from './states-by-source.ts';
 import { readPauseEffects, type PauseEffect } from './pause-effects.ts';
 import { countDueResults, readSinkPauses, type PausedSink } from './sink-pauses.ts';
 import {
@@ -52,16 +54,18 @@ import {
 } from './sku-repairs.ts';
 import { readSkuSightings, type SkuSighting } from '../storefronts/storefront-skus.ts';
 
-interface SummaryRow extends Omit<OrderSummary, 'states' | 'receivedAt' | 'updatedAt'> {
-  readonly receivedAtMs: number;
-  readonly updatedAtMs: number;
-  readonly states: string;
-}
-
-/** From the list to the orders, because the list is short and the orders are many. */
-const ordersInAttention = `(SELECT DISTINCT source, order_id FROM outbox_attention WHERE order_id IS NOT NULL) a
-  CROSS JOIN requests r ON r.source = a.source AND r.order_id = a.order_id`;
-
+const openStates: readonly EntryState[] = ['pending', 'sending', 'waiting', 'unknown', 'placed'];
+/** A delivery that was given up is due never. */
+const countDueDeliveries = statementOf<[], { count: number }>(
+  `SELECT count(*) AS count FROM deliveries WHERE done_version < due_version AND due_at_ms < ${never}`,
+);
+const selectOrdersOfId = statementOf<[string], { id: number; source: string }>(
+  `${everySource} SELECT r.id, r.source FROM sources s JOIN requests r ON r.source = s.source AND r.order_id = ?
+   ORDER BY r.id DESC LIMIT 11`,
+);
+const selectOrder = statementOf<[string, string], { id: number; source: string }>(
+  'SELECT id, source FROM requests WHERE source = ? AND order_id = ?',
+);
 const selectVersions = statementOf<[string], { id: number; version: number }>(
   'SELECT id, version FROM requests WHERE id IN (SELECT value FROM json_each(?))',
 );
@@ -77,32 +81,7 @@ export class SqliteOutboxReader implements OutboxReader {
   }
 
   listOrders(filter: OrderFilter): readonly OrderSummary[] {
-    const rows = this.#database
-      .prepare<Record<string, unknown>, SummaryRow>(
-        `SELECT r.id, r.source, r.order_id AS orderId, r.received_at_ms AS receivedAtMs, r.updated_at_ms AS updatedAtMs,
-           (SELECT count(*) FROM lines l WHERE l.request_id = r.id) AS lines,
-           (SELECT json_group_object(state, n) FROM (SELECT e.state, count(*) AS n FROM entries e JOIN lines l ON l.id = e.line_id
-              WHERE l.request_id = r.id GROUP BY e.state)) AS states,
-           (SELECT count(*) FROM rejections j WHERE j.source = r.source AND j.order_id = r.order_id) AS rejectedLines
-         FROM ${filter.attention === true ? ordersInAttention : 'requests r'}
-         WHERE (:source IS NULL OR r.source = :source) AND (:beforeId IS NULL OR r.id < :beforeId)
-           AND (:state IS NULL OR EXISTS (SELECT 1 FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = r.id AND e.state = :state))
-           ${filter.search === undefined ? '' : 'AND r.id IN (SELECT value FROM json_each(:found))'}
-         ORDER BY r.id DESC LIMIT :limit`,
-      )
-      .all({
-        source: filter.source ?? null,
-        state: filter.state ?? null,
-        ...(filter.search === undefined ? {} : { found: JSON.stringify(findOrders(this.#database, filter.search)) }),
-        beforeId: filter.beforeId ?? null,
-        limit: filter.limit,
-      });
-    return rows.map(({ states, receivedAtMs, updatedAtMs, ...summary }) => ({
-      ...summary,
-      states: stateCountsFrom(states),
-      receivedAt: isoTime(receivedAtMs),
-      updatedAt: isoTime(updatedAtMs),
-    }));
+    return listOrders(this.#database, filter);
   }
 
   skuSightings(source: string): readonly SkuSighting[] {
@@ -123,11 +102,10 @@ export class SqliteOutboxReader implements OutboxReader {
 
   /** @throws OrderSyncError USAGE when several shops have an order of that id and none was named */
   showOrder(source: string | null, orderId: string): OrderDetail | null {
-    const found = this.#database
-      .prepare<[string, string | null, string | null], { id: number; source: string }>(
-        'SELECT id, source FROM requests WHERE order_id = ? AND (? IS NULL OR source = ?) ORDER BY id DESC LIMIT 11',
-      )
-      .all(orderId, source, source);
+    const found =
+      source === null
+        ? selectOrdersOfId(this.#database).all(orderId)
+        : selectOrder(this.#database).all(source, orderId);
     if (found.length > 1) {
       const sources = found.map((order) => order.source);
       throw new OrderSyncError('USAGE', `Order ${orderId} exists in several sources: ${sources.join(', ')}`, {
@@ -148,11 +126,8 @@ export class SqliteOutboxReader implements OutboxReader {
   }
 
   counts(): Readonly<Record<EntryState, number>> {
-    const rows = this.#database
-      .prepare<[], { state: EntryState; n: number }>('SELECT state, count(*) AS n FROM entries GROUP BY state')
-      .all();
     const counts = zeroCounts();
-    for (const row of rows) counts[row.state] = row.n;
+    for (const { state, count } of readStateCounts(this.#database)) counts[state] = count;
     return counts;
   }
 
@@ -187,27 +162,22 @@ export class SqliteOutboxReader implements OutboxReader {
   }
 
   backlog(): Backlog {
-    const open = this.#database
-      .prepare<[], { open: number; oldest: number | null }>(
-        `SELECT count(*) AS open, min(created_at_ms) AS oldest FROM entries WHERE state IN ('pending', 'sending', 'waiting', 'unknown', 'placed')`,
-      )
-      .get();
-    const due = this.#database
-      .prepare<[], number>(
-        'SELECT count(*) FROM deliveries WHERE done_version < due_version AND given_up_at_ms IS NULL',
-      )
-      .pluck()
-      .get();
-    return { open: open?.open ?? 0, oldestOpenMs: open?.oldest ?? null, dueDeliveries: due ?? 0 };
+    const counts = this.counts();
+    return {
+      open: openStates.reduce((sum, state) => sum + counts[state], 0),
+      oldestOpenMs: readOldestOpen(this.#database),
+      dueDeliveries: countDueDeliveries(this.#database).get()?.count ?? 0,
+    };
   }
 
   referencesIn(state: EntryState, limit: number): readonly string[] {
+    const inAnyShop = `SELECT e.id FROM ${entriesBy(state)} WHERE ${inState(state)}`;
     return this.#database
-      .prepare<[string, number], string>(
-        'SELECT reference FROM entries WHERE state = ? ORDER BY updated_at_ms, id LIMIT ?',
+      .prepare<[number], string>(
+        `SELECT reference FROM entries WHERE id IN (${inAnyShop}) ORDER BY updated_at_ms, id LIMIT ?`,
       )
       .pluck()
-      .all(state, limit);
+      .all(limit);
   }
 
   pauses(): readonly PauseEffect[] {

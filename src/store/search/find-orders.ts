@@ -6,18 +6,21 @@ const mostMatches = 10_000;
 /** A beginning of fewer characters matches too much to be of use. */
 const shortestBeginning = 3;
 
+/** The sources of orders, found by going from one to the next: they are few, and no index knows an order id alone. */
+export const everySource = `WITH RECURSIVE sources (source) AS (
+  SELECT min(source) FROM requests
+  UNION ALL SELECT (SELECT min(source) FROM requests WHERE source > sources.source) FROM sources WHERE source IS NOT NULL)`;
+
 type Matches = (database: Sqlite) => { all(...values: (string | number)[]): unknown[] };
 const matches = (sql: string): Matches => {
   const statement = statementOf<(string | number)[], number>(`${sql} LIMIT ${mostMatches}`);
   return (database) => statement(database).pluck();
 };
 
-// From one source to the next by the index of orders: their number is small, and no other index knows an order id alone.
-const byOrderId = matches(`
-  WITH RECURSIVE sources (source) AS (
-    SELECT min(source) FROM requests
-    UNION ALL SELECT (SELECT min(source) FROM requests WHERE source > sources.source) FROM sources WHERE source IS NOT NULL)
-  SELECT r.id FROM sources s JOIN requests r ON r.source = s.source AND r.order_id >= ? AND r.order_id < ?`);
+// By the index of orders, which begins with the source.
+const byOrderId = matches(
+  `${everySource} SELECT r.id FROM sources s JOIN requests r ON r.source = s.source AND r.order_id >= ? AND r.order_id < ?`,
+);
 const ofLine = 'JOIN lines l ON l.id = e.line_id';
 const byReference = matches(`SELECT l.request_id FROM entries e ${ofLine} WHERE e.reference >= ? AND e.reference < ?`);
 const byOrderNumber = matches(
@@ -35,7 +38,7 @@ const byWords = matches(`
   FROM (SELECT rowid AS row FROM search_words WHERE search_words MATCH ? ORDER BY rowid DESC) w`);
 
 /**
- * The ids of the orders that a text finds: by order id, reference, number of the supplier or ICCID, or its beginning from
+ * The ids of the orders that a text finds, newest first: by order id, reference, number of the supplier or ICCID, or its beginning from
  * three characters on; by words of the metadata, of the product and of what the shop carried with a line; and by the last
  * four characters of a code.
  */
@@ -48,7 +51,7 @@ export function findOrders(database: Sqlite, text: string): readonly number[] {
   const words = wordsOf(wanted);
   if (words.length > 0) ids.push(...byWords(database).all(matchOf(words)));
   if (/^[\p{L}\p{N}]{4}$/u.test(wanted)) ids.push(...byEnding(database).all(wanted.toUpperCase()));
-  return [...new Set(ids.map(Number))];
+  return [...new Set(ids.map(Number))].toSorted((a, b) => b - a);
 }
 
 /** Everything that begins with the text, or the text alone when it is short. */

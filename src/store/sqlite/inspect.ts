@@ -1,13 +1,14 @@
 import { existsSync } from 'node:fs';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { checkFileSystem, openReadOnly } from './database.ts';
+import { checkFileSystem, openReadOnly, type Sqlite } from './database.ts';
 import { freeBytesOf } from './disk-errors.ts';
+import { wrongCounts } from './entry-counts.ts';
 import { readMeta } from './meta.ts';
 import { migrations, refuseNewer, schemaVersion } from './migrate.ts';
 
 /** What `order-sync db check` finds. */
 interface DatabaseInspection {
-  /** Damage that SQLite finds in the file, and rows that refer to a missing row; empty when it is sound. */
+  /** Damage that SQLite finds in the file, rows that refer to a missing row, and wrong counts; empty when it is sound. */
   readonly problems: readonly string[];
   readonly schemaVersion: number;
   /** The newest schema that this program knows. The next `run` brings an older database up to date. */
@@ -37,7 +38,7 @@ export function inspectDatabase(path: string, isQuick = false): DatabaseInspecti
       .all()
       .map(({ table, rowid, parent }) => `${table} row ${rowid} refers to a missing row of ${parent}`);
     return {
-      problems: [...integrity.filter((line) => line !== 'ok'), ...dangling],
+      problems: [...integrity.filter((line) => line !== 'ok'), ...dangling, ...countsIn(database)],
       schemaVersion: schemaVersion(database),
       newestSchema: migrations().length,
       sqliteVersion: String(database.prepare('SELECT sqlite_version()').pluck().get()),
@@ -47,6 +48,11 @@ export function inspectDatabase(path: string, isQuick = false): DatabaseInspecti
   } finally {
     database.close();
   }
+}
+
+/** An older database keeps no counts. */
+function countsIn(database: Sqlite): readonly string[] {
+  return schemaVersion(database) === migrations().length ? wrongCounts(database) : [];
 }
 
 /**

@@ -1,0 +1,140 @@
+import { isoTime } from '../../core/clock.ts';
+import type { EntryState } from '../../core/entry/states.ts';
+import { findOrders } from '../search/find-orders.ts';
+import { statementOf, type Sqlite } from '../sqlite/database.ts';
+import { entriesBy, inState, readSources, sourceOfLane } from './states-by-source.ts';
+import { stateCountsFrom } from '../sqlite/rows.ts';
+import type { OrderFilter, OrderSummary } from './outbox-reader.ts';
+
+interface SummaryRow extends Omit<OrderSummary, 'states' | 'receivedAt' | 'updatedAt'> {
+  readonly receivedAtMs: number;
+  readonly updatedAtMs: number;
+  readonly states: string;
+}
+
+const selectSummaries = statementOf<[string], SummaryRow>(
+  `SELECT r.id, r.source, r.order_id AS orderId, r.received_at_ms AS receivedAtMs, r.updated_at_ms AS updatedAtMs,
+     (SELECT count(*) FROM lines l WHERE l.request_id = r.id) AS lines,
+     (SELECT json_group_object(state, n) FROM (SELECT e.state, count(*) AS n FROM entries e JOIN lines l ON l.id = e.line_id
+        WHERE l.request_id = r.id GROUP BY e.state)) AS states,
+     (SELECT count(*) FROM rejections j WHERE j.source = r.source AND j.order_id = r.order_id) AS rejectedLines
+   FROM json_each(?) f CROSS JOIN requests r ON r.id = f.value ORDER BY f.key`,
+);
+
+/** Newer than every order and every line. */
+const newest = Number.MAX_SAFE_INTEGER;
+
+/** Where the orders of a list come from: it reads an index in the order of the list, and ends with the page. */
+interface Origin {
+  readonly from: string;
+  readonly where: string;
+  readonly order: string;
+}
+
+const newestFirst = { where: 'r.id < :beforeId', order: 'r.id DESC' };
+const ofAll: Origin = { from: 'requests r', ...newestFirst };
+/** Finds the orders of a shop that has many. */
+const ofRecent: Origin = {
+  from: '(SELECT id, source FROM requests WHERE id < :beforeId ORDER BY id DESC LIMIT 5000) r',
+  where: 'true',
+  order: 'r.id DESC',
+};
+/** All orders of a shop, by the index of order ids alone: the plus keeps SQLite from reading all orders instead. */
+const ofSource: Origin = { from: 'requests r', where: '+r.id < :beforeId', order: '+r.id DESC' };
+/** From the attention list to the orders, because that list is short and the orders are many. */
+const ofAttention: Origin = {
+  from: `(SELECT DISTINCT source, order_id FROM outbox_attention WHERE order_id IS NOT NULL) named
+    CROSS JOIN requests r ON r.source = named.source AND r.order_id = named.order_id`,
+  ...newestFirst,
+};
+/** What a search found is sorted already. */
+const ofSearch: Origin = {
+  from: 'json_each(:found) f CROSS JOIN requests r ON r.id = f.value',
+  where: 'f.value < :beforeId',
+  order: 'f.key',
+};
+
+function idsFrom(database: Sqlite, origin: Origin, filter: OrderFilter): readonly number[] {
+  const { search, state, source, beforeId = newest, limit } = filter;
+  const conditions = [
+    origin.where,
+    // The plus keeps SQLite from reading all orders of the shop where the origin has fewer.
+    ...(source === undefined ? [] : [`${origin === ofSource ? '' : '+'}r.source = :source`]),
+    ...(state === undefined
+      ? []
+      : [
+          'EXISTS (SELECT 1 FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = r.id AND e.state = :state)',
+        ]),
+    ...(search === undefined || origin === ofSearch ? [] : ['r.id IN (SELECT value FROM json_each(:found))']),
+  ];
+  const found = search === undefined ? null : JSON.stringify(findOrders(database, search));
+  return database
+    .prepare<Record<string, unknown>, number>(
+      `SELECT r.id FROM ${origin.from} WHERE ${conditions.join(' AND ')} ORDER BY ${origin.order} LIMIT :limit`,
+    )
+    .pluck()
+    .all({ limit, beforeId, found, source: source ?? null, state: state ?? null });
+}
+
+/** The place of an entry in a list of a state. */
+interface Place {
+  readonly createdAtMs: number;
+  readonly entryId: number;
+}
+
+const newestOf = (where: string) =>
+  `SELECT e.created_at_ms AS createdAtMs, e.id AS entryId FROM lines l JOIN entries e ON e.line_id = l.id
+   WHERE l.request_id = ? AND ${where} ORDER BY e.created_at_ms DESC, e.id DESC LIMIT 1`;
+const selectStatePlace = statementOf<[number, EntryState], Place>(newestOf('e.state = ?'));
+const selectPlace = statementOf<[number], Place>(newestOf('true'));
+
+/** The place at which a list of a state continues after an order, whose entries may have left that state meanwhile. */
+function placeOf(database: Sqlite, state: EntryState, beforeId: number | undefined): Place {
+  if (beforeId === undefined) return { createdAtMs: newest, entryId: newest };
+  const place = selectStatePlace(database).get(beforeId, state) ?? selectPlace(database).get(beforeId);
+  return place ?? { createdAtMs: 0, entryId: 0 };
+}
+
+/**
+ * The orders with an entry in a state, by the index of the entries of one shop and state: each order where the newest of them
+ * stands. That is the order in which they came in, except for lines that were added or ordered again later.
+ */
+function idsOfState(database: Sqlite, state: EntryState, filter: OrderFilter): readonly number[] {
+  const { source, beforeId, limit } = filter;
+  const page = database.prepare<Record<string, unknown>, Place & { id: number }>(
+    `SELECT l.request_id AS id, e.created_at_ms AS createdAtMs, e.id AS entryId
+     FROM ${entriesBy(state)} CROSS JOIN lines l ON l.id = e.line_id
+     WHERE ${inState(state)} AND ${sourceOfLane} = :source AND (e.created_at_ms, e.id) < (:createdAtMs, :entryId)
+       AND NOT EXISTS (SELECT 1 FROM lines nl JOIN entries n ON n.line_id = nl.id
+         WHERE nl.request_id = l.request_id AND n.state = '${state}' AND (n.created_at_ms, n.id) > (e.created_at_ms, e.id))
+     ORDER BY e.created_at_ms DESC, e.id DESC LIMIT :limit`,
+  );
+  const place = placeOf(database, state, beforeId);
+  return (source === undefined ? readSources(database) : [source])
+    .flatMap((name) => page.all({ source: name, ...place, limit }))
+    .toSorted((a, b) => b.createdAtMs - a.createdAtMs || b.entryId - a.entryId)
+    .slice(0, limit)
+    .map(({ id }) => id);
+}
+
+function idsOf(database: Sqlite, filter: OrderFilter): readonly number[] {
+  const { search, attention, state, source } = filter;
+  if (attention === true) return idsFrom(database, ofAttention, filter);
+  if (search !== undefined) return idsFrom(database, ofSearch, filter);
+  if (state !== undefined) return idsOfState(database, state, filter);
+  if (source === undefined) return idsFrom(database, ofAll, filter);
+  const recent = idsFrom(database, ofRecent, filter);
+  return recent.length === filter.limit ? recent : idsFrom(database, ofSource, filter);
+}
+
+/** See `OutboxReader.listOrders`. */
+export function listOrders(database: Sqlite, filter: OrderFilter): readonly OrderSummary[] {
+  return selectSummaries(database)
+    .all(JSON.stringify(idsOf(database, filter)))
+    .map(({ states, receivedAtMs, updatedAtMs, ...summary }) => ({
+      ...summary,
+      states: stateCountsFrom(states),
+      receivedAt: isoTime(receivedAtMs),
+      updatedAt: isoTime(updatedAtMs),
+    }));
+}

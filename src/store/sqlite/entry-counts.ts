@@ -1,0 +1,78 @@
+import type { EntryState } from '../../core/entry/states.ts';
+import { statementOf, type Sqlite } from './database.ts';
+
+/** So many new entries are counted at once. Who reads the counts counts those that are newer, at most twice as many. */
+const newEntriesAtOnce = 1000;
+
+const notCounted = 'id > (SELECT counted_up_to FROM counted_entries)';
+const addNew = statementOf<[], never>(
+  `INSERT INTO entry_counts (state, lane, entries)
+   SELECT state, lane, count(*) FROM entries WHERE ${notCounted} GROUP BY state, lane
+   ON CONFLICT (state, lane) DO UPDATE SET entries = entries + excluded.entries`,
+);
+const moveOn = statementOf<[], never>(
+  'UPDATE counted_entries SET counted_up_to = coalesce((SELECT max(id) FROM entries), 0)',
+);
+
+/** Adds the newest entries to the counts. Called inside a transaction. */
+export function countNewEntries(database: Sqlite): void {
+  addNew(database).run();
+  moveOn(database).run();
+}
+
+/** Calls `countNewEntries` from time to time. */
+export class NewEntryCounter {
+  readonly #database: Sqlite;
+  #added = 0;
+
+  constructor(database: Sqlite) {
+    this.#database = database;
+  }
+
+  /** An entry was inserted. Called inside its transaction; where that fails, some more are left to who reads the counts. */
+  added(): void {
+    this.#added += 1;
+    if (this.#added < newEntriesAtOnce) return;
+    this.#added = 0;
+    countNewEntries(this.#database);
+  }
+}
+
+const countsWhere = (where: string): string =>
+  `SELECT state, lane, entries FROM entry_counts WHERE entries <> 0 AND ${where}
+   UNION ALL SELECT state, lane, count(*) FROM entries WHERE ${notCounted} AND ${where} GROUP BY state, lane`;
+const byState = statementOf<[], { state: EntryState; count: number }>(
+  `SELECT state, sum(entries) AS count FROM (${countsWhere('true')}) GROUP BY state`,
+);
+const byLane = statementOf<{ state: EntryState }, { lane: string; count: number }>(
+  `SELECT lane, sum(entries) AS count FROM (${countsWhere('state = :state')}) GROUP BY lane`,
+);
+
+/** How many entries are in each state; states without one are left out. The cost is the number of lanes, not of entries. */
+export function readStateCounts(database: Sqlite): readonly { readonly state: EntryState; readonly count: number }[] {
+  return byState(database).all();
+}
+
+/** How many entries of each lane are in a state; lanes without one are left out. */
+export function readLaneCounts(
+  database: Sqlite,
+  state: EntryState,
+): readonly { readonly lane: string; readonly count: number }[] {
+  return byLane(database).all({ state });
+}
+
+const wrong = statementOf<[], { state: string; lane: string; kept: number; found: number }>(
+  `SELECT state, lane, sum(kept) AS kept, sum(found) AS found FROM (
+     SELECT state, lane, entries AS kept, 0 AS found FROM (${countsWhere('true')})
+     UNION ALL SELECT state, lane, 0, count(*) FROM entries GROUP BY state, lane)
+   GROUP BY state, lane HAVING sum(kept) <> sum(found) LIMIT 20`,
+);
+
+/** The counts that differ from what is found by reading every entry, as sentences. */
+export function wrongCounts(database: Sqlite): readonly string[] {
+  return wrong(database)
+    .all()
+    .map(
+      ({ state, lane, kept, found }) => `lane ${lane} has ${found} entries in state ${state}, but ${kept} are counted`,
+    );
+}

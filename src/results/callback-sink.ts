@@ -1,12 +1,13 @@
 import { Buffer } from 'node:buffer';
 import { createHash, createHmac } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { Agent, request } from 'undici';
 import type { Clock } from '../core/clock.ts';
 import { plainHeaders, retryAfterMs } from '../core/http-headers.ts';
 import { DeliveryError } from '../core/result/delivery-error.ts';
 import { renderResultDocument, type ResultDocument } from '../core/result/result-document.ts';
 import { readConfirmed, resultEvents } from '../core/result/result-events.ts';
+import { Deadline } from '../ops/deadline.ts';
+import { type OpenConnections, openConnections } from '../ops/outgoing-http.ts';
 import type { Delivery, Sink } from './delivery-loop.ts';
 import type { CallbackSettings } from './settings.ts';
 
@@ -19,6 +20,8 @@ interface CallbackDeps {
   readonly version: string;
   /** Stretches every retry delay; 1 in production. */
   readonly retryTimeScale: number;
+  /** Absent: real connections. */
+  readonly connect?: OpenConnections;
 }
 
 const minutes = (count: number): number => count * 60_000;
@@ -79,24 +82,17 @@ export class CallbackSink implements Sink {
   }
 
   async #post(id: string, body: string, signal: AbortSignal): Promise<void> {
-    const { clock, version } = this.#deps;
+    const { clock, version, connect = openConnections } = this.#deps;
     const { url, secrets, connectMs, totalMs } = this.#deps.receiver();
-    const deadline = AbortSignal.timeout(totalMs);
+    const { origin, pathname, search } = new URL(url);
+    const deadline = new Deadline(clock, totalMs, signal);
     // One connection for each post: the rest of an earlier answer is never read as the answer to this post.
-    const agent = new Agent({
-      // Set here, because NODE_TLS_REJECT_UNAUTHORIZED could turn verification off, and codes are as good as money.
-      connect: { timeout: connectMs, rejectUnauthorized: true },
-      pipelining: 0,
-      connections: 1,
-      allowH2: false,
-    });
+    const connections = connect(origin, { connectMs, isKept: false });
     try {
-      const answer = await request(url, {
+      const answer = await connections.request({
         method: 'POST',
-        dispatcher: agent,
-        headersTimeout: totalMs,
-        bodyTimeout: totalMs,
-        signal: AbortSignal.any([signal, deadline]),
+        path: `${pathname}${search}`,
+        signal: deadline.signal,
         headers: {
           'content-type': 'application/json',
           'user-agent': `order-sync/${version}`,
@@ -110,11 +106,12 @@ export class CallbackSink implements Sink {
       const { statusCode, headers: given } = answer;
       throw refusal(statusCode, retryAfterMs(plainHeaders(given), clock.wallMs()));
     } catch (error) {
-      if (deadline.aborted && !signal.aborted)
+      if (deadline.isOver && !signal.aborted)
         throw unreachable(`did not answer within ${totalMs} ms`, 'timeout', error);
       throw error instanceof DeliveryError ? error : unreachable(reasonOf(error), reasonOf(error), error);
     } finally {
-      await agent.destroy();
+      deadline.end();
+      await connections.destroy();
     }
   }
 }

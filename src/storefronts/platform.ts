@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../core/clock.ts';
+import type { OpenConnections } from '../ops/outgoing-http.ts';
 import type { ShopApi } from './read-back/shop-api.ts';
 import type { OrderReading, ReadContext } from './shop-order.ts';
 import type { ShopSettings } from './shop-settings.ts';
@@ -33,6 +34,8 @@ export interface ApiContext {
   readonly clock: Clock;
   /** The version of this program, for the user agent. */
   readonly version: string;
+  /** Absent: real connections. */
+  readonly connect?: OpenConnections;
 }
 
 /** How the webhooks of a platform are signed and marked. */

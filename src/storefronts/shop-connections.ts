@@ -1,5 +1,5 @@
-import type { Clock } from '../core/clock.ts';
 import { assert } from '../core/order-sync-error.ts';
+import type { ApiContext } from './platform.ts';
 import { platformOf } from './platforms.ts';
 import type { ShopApi } from './read-back/shop-api.ts';
 import type { Shop } from './settings.ts';
@@ -27,10 +27,10 @@ export const connectionKey = ({ platform, shop, source, rest }: ConnectedShop): 
 
 /** The APIs of all shops, each with one pace: reading and writing a shop share its limits. */
 export class ShopConnections {
-  readonly #context: { readonly clock: Clock; readonly version: string };
+  readonly #context: ApiContext;
   readonly #open = new Map<string, Shared>();
 
-  constructor(context: { readonly clock: Clock; readonly version: string }) {
+  constructor(context: ApiContext) {
     this.#context = context;
   }
 

@@ -1,8 +1,9 @@
 import PQueue from 'p-queue';
-import { Pool, type Dispatcher } from 'undici';
 import { type ExactJsonObject, isJsonObject, parseExactJson, parseExactJsonBytes } from '../../core/exact-json.ts';
 import { type PlainHeaders, plainHeaders, retryAfterMs } from '../../core/http-headers.ts';
 import { messageText, withoutSecret } from '../../core/message-text.ts';
+import { Deadline } from '../../ops/deadline.ts';
+import { type IncomingAnswer, openConnections, type OutgoingConnections } from '../../ops/outgoing-http.ts';
 import type { ApiContext } from '../platform.ts';
 import type { RestSettings } from '../shop-settings.ts';
 import { ShopApiError } from './shop-api.ts';
@@ -67,7 +68,7 @@ export class ShopHttp {
   /** The path of the shop's address, without a slash at the end. */
   readonly basePath: string;
   readonly #options: ShopHttpOptions;
-  readonly #pool: Pool;
+  readonly #connections: OutgoingConnections;
   /** The list and single orders are read at the same time; their calls take turns, or they would break the pace. */
   readonly #turns = new PQueue({ concurrency: 1 });
   #grantedSecret = '';
@@ -81,16 +82,8 @@ export class ShopHttp {
     this.#options = options;
     const { origin, pathname } = new URL(options.rest.url);
     this.basePath = pathname.replace(/\/+$/, '');
-    this.#pool = new Pool(origin, {
-      connections: 1,
-      pipelining: 1,
-      allowH2: false,
-      useMilo: false,
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      // Set explicitly, because NODE_TLS_REJECT_UNAUTHORIZED could switch verification off.
-      connect: { timeout: options.rest.timeouts.connectMs, rejectUnauthorized: true, allowH2: false },
-    });
+    const { connect = openConnections, rest } = options;
+    this.#connections = connect(origin, { connectMs: rest.timeouts.connectMs, isKept: true });
   }
 
   /** Makes a call, and repeats it after each wait that the shop asks for and that is short enough. */
@@ -127,7 +120,7 @@ export class ShopHttp {
 
   /** Aborts the call that is under way. */
   async close(): Promise<void> {
-    await this.#pool.destroy();
+    await this.#connections.destroy();
   }
 
   #waitAtLeast(waitMs: number): void {
@@ -159,9 +152,10 @@ export class ShopHttp {
     const path = `${this.basePath}${call.path}`;
     // Safe to log: a query has only times and numbers, and keys are sent in headers.
     const name = `${method} ${path}`;
-    const deadline = AbortSignal.timeout(this.#options.rest.timeouts.totalMs);
+    const { totalMs } = this.#options.rest.timeouts;
+    const deadline = new Deadline(this.#options.clock, totalMs, signal);
     try {
-      const answer = await this.#pool.request({
+      const answer = await this.#connections.request({
         method,
         path,
         headers: {
@@ -171,7 +165,7 @@ export class ShopHttp {
           ...call.headers,
         },
         body: body ?? null,
-        signal: AbortSignal.any([signal, deadline]),
+        signal: deadline.signal,
       });
       const headers = plainHeaders(answer.headers);
       const shopMs = Date.parse(headers['date'] ?? '');
@@ -192,18 +186,17 @@ export class ShopHttp {
     } catch (error) {
       if (error instanceof ShopApiError) throw error;
       if (signal.aborted) throw new ShopApiError('stopped', 'the worker stops');
-      const reason = deadline.aborted
-        ? `no complete answer within ${this.#options.rest.timeouts.totalMs} ms`
-        : reasonOf(error);
+      const reason = deadline.isOver ? `no complete answer within ${totalMs} ms` : reasonOf(error);
       throw new ShopApiError('unreachable', this.#withoutSecrets(`${name}: ${reason}`), { cause: error });
+    } finally {
+      deadline.end();
     }
   }
 
-  async #readBody(name: string, answer: Dispatcher.ResponseData): Promise<Buffer> {
+  async #readBody(name: string, answer: IncomingAnswer): Promise<Buffer> {
     const parts: Buffer[] = [];
     let bytes = 0;
-    for await (const data of answer.body) {
-      const part: Buffer = Buffer.isBuffer(data) ? data : Buffer.from(data);
+    for await (const part of answer.body) {
       bytes += part.byteLength;
       if (bytes > this.#options.rest.bodyBytes) {
         answer.body.destroy();

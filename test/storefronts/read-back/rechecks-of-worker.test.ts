@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { minutesAgo, wooBody } from './running-read-back.ts';
 import { boughtBy, commandLine, deliver, settled, workerThatHasRead } from './shop-worker.ts';
-import { type StubOrder, type StubWooCommerce } from './stub-shop.ts';
+import type { StubWooCommerce } from './stub-shop.ts';
+import type { StubOrder } from '../../support/shops/shop-order.ts';
 
 const takenIn = ({ msg }: { msg: string }): boolean => msg === 'storefront order taken in';
 const waits = ({ msg }: { msg: string }): boolean => msg.startsWith('an order could not be read again');

@@ -5,7 +5,8 @@ import { onTestFinished } from 'vitest';
 import { runCommandLine } from '../../../src/cli/program.ts';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { Installation, type InstallationOptions, type WorkerProcess } from '../../support/worker-process.ts';
-import { StubWooCommerce, withNumericIds, woo } from './stub-shop.ts';
+import { StubWooCommerce, woo } from './stub-shop.ts';
+import { withNumericIds } from '../../support/shops/shop-order.ts';
 
 const secret = 'a-webhook-secret-of-the-shop';
 

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import { onTestFinished } from 'vitest';
+import { type StubOrder, withNumericIds } from '../../support/shops/shop-order.ts';
 
 /** Handles a call in place of the stub. Returns true when it did, or when the call must stay unanswered. */
 export type Misbehaviour = (call: ShopCallSeen, response: ServerResponse) => boolean | Promise<boolean>;
@@ -12,15 +13,6 @@ export interface ShopCallSeen {
   readonly body: string;
   /** Counts from 1. */
   readonly number: number;
-}
-
-export interface StubOrder {
-  /** Exact, also beyond 2^53. */
-  id: string;
-  modifiedMs: number;
-  /** The order without its id and times. */
-  body: Record<string, unknown>;
-  refunds: Record<string, unknown>[];
 }
 
 /** What both stubs share: a real socket, a list of calls, and faults. */
@@ -103,11 +95,6 @@ export function send(
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   response.writeHead(status, { 'content-type': 'application/json; charset=UTF-8', ...headers }).end(text);
   return true;
-}
-
-/** JSON with ids as numbers, however large: `"id":"820982911946154508"` becomes a number in the text. */
-export function withNumericIds(value: unknown): string {
-  return JSON.stringify(value).replace(/"(id|line_item_id)":"(\d+)"/g, '"$1":$2');
 }
 
 export const woo = { key: 'ck_0123456789abcdef', secret: 'cs_fedcba9876543210' };

@@ -55,10 +55,10 @@ it('brings a new user from a shop to the first code in an order, as the walk-thr
   const order = stub.put({ id: '7', modifiedMs: Date.now(), body: oneCard('71') });
   await run('reconcile');
   await worker.line(isWritten);
-  const [mail] = stub.mails;
+  const [mail] = stub.shop.mails;
   const [, code = ''] = /Code: <code>([^<]+)<\/code>/.exec(mail?.text ?? '') ?? [];
   expect(code).not.toBe('');
-  expect([order.body['status'], stub.mails.map(({ kind }) => kind)]).toEqual(['completed', ['note', 'completed']]);
+  expect([order.body['status'], stub.shop.mails.map(({ kind }) => kind)]).toEqual(['completed', ['note', 'completed']]);
   expect(await run('orders', 'show', '7', '--source', 'main')).toContain('woocommerce:main');
   expect(JSON.stringify(worker.log)).not.toContain(code);
   expect(await worker.end('SIGTERM')).toBe(0);
@@ -100,12 +100,12 @@ it('is added by a reload, delays no purchase while the shop is silent, and write
   await worker.line((line) => line['sink'] === 'woocommerce:main' && line.msg === 'result delivered');
   await stub.answers.settled();
   expect(order.body['status']).toBe('completed');
-  const markers = stub.notesOf('7').map(({ note }) => /\[order-sync:\w+\]/.exec(note)?.[0]);
-  expect([markers.length, new Set(markers).size, stub.mails.map(({ kind }) => kind)]).toEqual([
+  const markers = stub.shop.notesOf('7').map(({ note }) => /\[order-sync:\w+\]/.exec(note)?.[0]);
+  expect([markers.length, new Set(markers).size, stub.shop.mails.map(({ kind }) => kind)]).toEqual([
     2,
     2,
     ['note', 'completed'],
   ]);
-  expect([installation.sandbox.ledger().orders.length, stub.addedLines]).toEqual([2, []]);
+  expect([installation.sandbox.ledger().orders.length, stub.shop.addedLines]).toEqual([2, []]);
   expect(await worker.end('SIGTERM')).toBe(0);
 });

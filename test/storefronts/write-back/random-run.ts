@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { minutesAgo, shopifyBody, wooBody } from '../read-back/running-read-back.ts';
-import type { ShopCallSeen, StubOrder } from '../read-back/stub-shop.ts';
+import type { ShopCallSeen } from '../read-back/stub-shop.ts';
+import type { StubOrder } from '../../support/shops/shop-order.ts';
 import type { Fault } from './writable-shop.ts';
 import { WritableShopify } from './writable-shopify.ts';
 import { WritableWooCommerce } from './writable-woocommerce.ts';
@@ -74,7 +75,7 @@ export class RandomRun {
       const body = this.stub instanceof WritableShopify ? shopifyBody('1') : wooBody('1', { total: '40.00' });
       const put = this.stub.put({ id: order.id, modifiedMs: minutesAgo(30), body: { ...body, line_items: items } });
       if (this.stub instanceof WritableShopify) {
-        this.stub.fulfilFrom(
+        this.stub.shop.fulfilFrom(
           order.id,
           order.lines.map(({ id, quantity }) => ({ lineId: id, quantity })),
         );
@@ -118,7 +119,7 @@ export class RandomRun {
       this.stub = stub;
     }
     this.stub.answers.faultOf = (call) => this.#faultOf(call);
-    this.stub.onUpdated = (order: StubOrder) => {
+    this.stub.shop.onUpdated = (order: StubOrder) => {
       // The webhook of our own change.
       if (this.chance(0.3)) this.#echoes.push(this.#takeEcho(structuredClone(order)));
     };
@@ -212,7 +213,7 @@ export class RandomRun {
 
   #fulfilAsPerson(order: RandomOrder, line: RandomLine): void {
     if (!(this.stub instanceof WritableShopify)) return;
-    const [one] = this.stub.fulfilmentOrders.filter(({ orderId }) => orderId === order.id);
+    const [one] = this.stub.shop.fulfilmentOrders.filter(({ orderId }) => orderId === order.id);
     const item = one?.lines.find(({ lineId }) => lineId === line.id);
     if (item === undefined || item.remaining === 0) return;
     line.byPerson = 1;
@@ -245,7 +246,7 @@ export class RandomRun {
     assert.deepEqual(open, []);
     const shown = this.#shown(order.id);
     const fields =
-      stub instanceof WritableShopify ? [...(stub.metafields.get(order.id) ?? [])] : stub.notesOf(order.id);
+      stub instanceof WritableShopify ? [...(stub.shop.metafields.get(order.id) ?? [])] : stub.shop.notesOf(order.id);
     const text = JSON.stringify([shown.body, fields]);
     const others = this.#codesOf(this.orders.filter((other) => other !== order));
     assert.deepEqual(
@@ -271,7 +272,7 @@ export class RandomRun {
 
   #checkFulfilled(stub: WritableShopify, order: RandomOrder, isGiven: (line: RandomLine) => boolean): void {
     for (const line of order.lines) {
-      const fulfilled = stub.fulfilled(line.id);
+      const fulfilled = stub.shop.fulfilled(line.id);
       if (order.edit === 'cancelled' || order.edit === 'raised') {
         assert.ok([0, line.quantity].includes(fulfilled), `fulfilled ${fulfilled} of ${line.quantity}`);
       } else assert.deepEqual([line.id, fulfilled], [line.id, isGiven(line) ? line.quantity - line.byPerson : 0]);
@@ -280,9 +281,9 @@ export class RandomRun {
 
   #checkWooCommerce(stub: WritableWooCommerce, order: RandomOrder, isGiven: (line: RandomLine) => boolean): void {
     const { body } = stub.order(order.id);
-    const markers = stub.notesOf(order.id).map(({ note }) => /\[order-sync:[0-9a-f]{16}\]/.exec(note)?.[0]);
+    const markers = stub.shop.notesOf(order.id).map(({ note }) => /\[order-sync:[0-9a-f]{16}\]/.exec(note)?.[0]);
     assert.deepEqual(markers, [...new Set(markers)]);
-    assert.deepEqual(stub.addedLines, []);
+    assert.deepEqual(stub.shop.addedLines, []);
     const items: Record<string, unknown>[] = Array.isArray(body['line_items']) ? body['line_items'] : [];
     const ids = [...order.lines.map(({ id }) => id), ...(order.edit === 'added' ? [`${order.id}99`] : [])];
     assert.deepEqual(
@@ -290,7 +291,7 @@ export class RandomRun {
       ids,
     );
     const isWhole = order.lines.every(isGiven);
-    const mails = stub.mails.filter((mail) => mail.orderId === order.id && mail.kind === 'completed');
+    const mails = stub.shop.mails.filter((mail) => mail.orderId === order.id && mail.kind === 'completed');
     if (order.edit === 'none') {
       assert.deepEqual([body['status'], mails.length], isWhole ? ['completed', 1] : ['processing', 0]);
     } else if (order.edit !== 'completed') {

@@ -11,7 +11,7 @@ const item = (id: string, quantity: number, sku = 'STEAM-20') => ({ id, sku, qua
 async function shopWith(items: readonly ReturnType<typeof item>[], changes: Partial<ShopifyWriteBack> = {}) {
   const stub = await new WritableShopify().open();
   const order = stub.put({ id: '7', modifiedMs: minutesAgo(30), body: shopifyBody('1', { line_items: items }) });
-  stub.fulfilFrom(
+  stub.shop.fulfilFrom(
     '7',
     items.map(({ id, quantity }) => ({ lineId: id, quantity })),
   );
@@ -38,11 +38,11 @@ describe('a result in an order of Shopify', () => {
   it('fulfils its lines, with the codes in a metafield before', async () => {
     const { stub, written } = await shopWith([item('71', 2), item('72', 1)], { notifyCustomer: true });
     await told(written);
-    expect([stub.fulfilled('71'), stub.fulfilled('72'), stub.fulfilments.length]).toEqual([2, 1, 1]);
-    const [fulfilment] = stub.fulfilments;
+    expect([stub.shop.fulfilled('71'), stub.shop.fulfilled('72'), stub.shop.fulfilments.length]).toEqual([2, 1, 1]);
+    const [fulfilment] = stub.shop.fulfilments;
     expect(fulfilment?.notified).toBe(true);
     for (const code of codesOf(written, '71', 2)) expect(fulfilment?.metafields).toContain(code);
-    expect([stub.tags.get('7'), stub.metafields.get('7')?.get('state')]).toEqual([
+    expect([stub.shop.tags.get('7'), stub.shop.metafields.get('7')?.get('state')]).toEqual([
       ['order-sync-delivered'],
       'completed',
     ]);
@@ -53,12 +53,12 @@ describe('a result in an order of Shopify', () => {
   it('changes nothing when it is written again, and intake takes its echo for nothing new', async () => {
     const { stub, written, order } = await shopWith([item('71', 3)]);
     const taken: unknown[] = [];
-    stub.onUpdated = (changed) => void taken.push(written.takeIn(stub.shown(changed)));
+    stub.shop.onUpdated = (changed) => void taken.push(written.takeIn(stub.shown(changed)));
     await told(written);
     const before = mutations(stub).length;
     await redeliver(written.store, {}, Date.now());
     await written.told();
-    expect([mutations(stub).length, stub.fulfilled('71')]).toEqual([before, 3]);
+    expect([mutations(stub).length, stub.shop.fulfilled('71')]).toEqual([before, 3]);
     expect(await Promise.all(taken)).toEqual([
       [0, 0, 0],
       [0, 0, 0],
@@ -69,43 +69,43 @@ describe('a result in an order of Shopify', () => {
 
   it('fulfils nothing of other lines, and only what people left of its own', async () => {
     const { stub, written } = await shopWith([item('71', 3), item('72', 1, 'BOOK'), item('73', 1)]);
-    const [fulfilmentOrder] = stub.fulfilmentOrders;
+    const [fulfilmentOrder] = stub.shop.fulfilmentOrders;
     if (fulfilmentOrder?.lines[0] !== undefined) fulfilmentOrder.lines[0].remaining = 1;
     await told(written, (lineId) => (lineId === '73' ? 'rejected' : 'fulfilled'));
-    expect(['71', '72', '73'].map((lineId) => stub.fulfilled(lineId))).toEqual([1, 0, 0]);
-    expect([stub.tags.get('7'), fulfilmentOrder?.status]).toEqual([['order-sync-review'], 'IN_PROGRESS']);
+    expect(['71', '72', '73'].map((lineId) => stub.shop.fulfilled(lineId))).toEqual([1, 0, 0]);
+    expect([stub.shop.tags.get('7'), fulfilmentOrder?.status]).toEqual([['order-sync-review'], 'IN_PROGRESS']);
   });
 
   it('takes its review tag away again, and no tag of others', async () => {
     const { stub, written } = await shopWith([item('71', 1)]);
-    stub.tags.set('7', ['vip', 'order-sync-review']);
+    stub.shop.tags.set('7', ['vip', 'order-sync-review']);
     await told(written);
-    expect(stub.tags.get('7')).toEqual(['vip', 'order-sync-delivered']);
+    expect(stub.shop.tags.get('7')).toEqual(['vip', 'order-sync-delivered']);
   });
 
   it('reads every page of fulfilment orders and of their lines', async () => {
     const items = Array.from({ length: 5 }, (_, index) => item(`7${index}`, 1));
     const { stub, written } = await shopWith(items);
-    stub.pageSize = 2;
-    stub.fulfilmentOrders.length = 0;
+    stub.shop.pageSize = 2;
+    stub.shop.fulfilmentOrders.length = 0;
     const lines = items.map(({ id }) => ({ lineId: id, quantity: 1 }));
-    stub.fulfilFrom('7', lines.slice(0, 3), lines.slice(3, 4), lines.slice(4));
+    stub.shop.fulfilFrom('7', lines.slice(0, 3), lines.slice(3, 4), lines.slice(4));
     await told(written);
-    expect(items.map(({ id }) => stub.fulfilled(id))).toEqual([1, 1, 1, 1, 1]);
+    expect(items.map(({ id }) => stub.shop.fulfilled(id))).toEqual([1, 1, 1, 1, 1]);
   });
 
   it('does what is configured, and no more', async () => {
     const { stub, written } = await shopWith([item('71', 1)], { fulfil: false, deliverCodes: 'off', tags: false });
     await told(written);
     expect(mutations(stub)).toEqual(['SetMetafields']);
-    expect([...(stub.metafields.get('7')?.keys() ?? [])]).toEqual(['state', 'result']);
+    expect([...(stub.shop.metafields.get('7')?.keys() ?? [])]).toEqual(['state', 'result']);
   });
 });
 
 describe('an order of Shopify that cannot be fulfilled now', () => {
   it('is fulfilled once it is released from a hold', async () => {
     const { stub, written } = await shopWith([item('71', 1)]);
-    const [fulfilmentOrder] = stub.fulfilmentOrders;
+    const [fulfilmentOrder] = stub.shop.fulfilmentOrders;
     if (fulfilmentOrder === undefined) throw new Error('there is one');
     fulfilmentOrder.status = 'ON_HOLD';
     await written.buy();
@@ -114,7 +114,7 @@ describe('an order of Shopify that cannot be fulfilled now', () => {
     expect(failures(written)[0]).toContain('is ON_HOLD');
     fulfilmentOrder.status = 'OPEN';
     await written.told();
-    expect(stub.fulfilled('71')).toBe(1);
+    expect(stub.shop.fulfilled('71')).toBe(1);
   });
 
   it('is not changed when it is cancelled, and gets no codes while it is not paid', async () => {
@@ -128,10 +128,10 @@ describe('an order of Shopify that cannot be fulfilled now', () => {
     await open.written.buy();
     await open.written.start();
     await open.written.untilLogged('a result could not be delivered', 1);
-    expect([open.stub.fulfilled('71'), open.stub.metafields.get('7')?.has('codes')]).toEqual([0, false]);
+    expect([open.stub.shop.fulfilled('71'), open.stub.shop.metafields.get('7')?.has('codes')]).toEqual([0, false]);
     open.order.body['financial_status'] = 'paid';
     await open.written.told();
-    expect([open.stub.fulfilled('71'), open.stub.metafields.get('7')?.has('codes')]).toEqual([1, true]);
+    expect([open.stub.shop.fulfilled('71'), open.stub.shop.metafields.get('7')?.has('codes')]).toEqual([1, true]);
   });
 
   it('is not fulfilled for a quantity that was edited', async () => {
@@ -139,7 +139,7 @@ describe('an order of Shopify that cannot be fulfilled now', () => {
     await written.buy();
     order.body['line_items'] = [item('71', 2)];
     await written.told();
-    expect([stub.fulfilled('71'), stub.metafields.get('7')?.has('codes')]).toEqual([0, false]);
+    expect([stub.shop.fulfilled('71'), stub.shop.metafields.get('7')?.has('codes')]).toEqual([0, false]);
   });
 });
 
@@ -155,18 +155,22 @@ describe('a shop of Shopify that does not answer as it should', () => {
       };
       await told(written);
       await stub.answers.settled();
-      expect([fault.kind, stub.fulfilled('71'), stub.tags.get('7')]).toEqual([fault.kind, 2, ['order-sync-delivered']]);
+      expect([fault.kind, stub.shop.fulfilled('71'), stub.shop.tags.get('7')]).toEqual([
+        fault.kind,
+        2,
+        ['order-sync-delivered'],
+      ]);
     }
   });
 
   it('is waited for when calls cost too much, and its errors are errors although their status is 200', async () => {
     const throttled = await shopWith([item('71', 1)]);
-    throttled.stub.points = 0;
+    throttled.stub.shop.points = 0;
     await told(throttled.written);
-    expect([throttled.stub.fulfilled('71'), failures(throttled.written)]).toEqual([1, []]);
+    expect([throttled.stub.shop.fulfilled('71'), failures(throttled.written)]).toEqual([1, []]);
 
     const refused = await shopWith([item('71', 1)]);
-    refused.stub.mayWrite = false;
+    refused.stub.shop.mayWrite = false;
     await refused.written.buy();
     await refused.written.start();
     await refused.written.untilLogged('a result could not be delivered', 1);
@@ -177,7 +181,7 @@ describe('a shop of Shopify that does not answer as it should', () => {
     const taken = await shopWith([item('71', 1)]);
     let fulfils = 0;
     taken.stub.answers.faultOf = ({ body }) => {
-      const [line] = taken.stub.fulfilmentOrders[0]?.lines ?? [];
+      const [line] = taken.stub.shop.fulfilmentOrders[0]?.lines ?? [];
       // A person fulfils it between reading and writing.
       if (body.includes('mutation Fulfil') && line !== undefined) {
         fulfils += 1;
@@ -186,10 +190,10 @@ describe('a shop of Shopify that does not answer as it should', () => {
       return { kind: 'none' };
     };
     await told(taken.written);
-    expect([taken.stub.fulfilled('71'), fulfils]).toEqual([0, 1]);
+    expect([taken.stub.shop.fulfilled('71'), fulfils]).toEqual([0, 1]);
     expect(failures(taken.written)[0]).toContain(
       'Fulfil: the shop refused it: Invalid fulfillment order line item quantity',
     );
-    expect(taken.stub.tags.get('7')).toEqual(['order-sync-delivered']);
+    expect(taken.stub.shop.tags.get('7')).toEqual(['order-sync-delivered']);
   });
 });

@@ -44,18 +44,18 @@ describe('a result in an order of WooCommerce', () => {
     await told(written);
     const [code = '', second = ''] = codesOf(written, 2);
     expect(order.body['status']).toBe('completed');
-    const [mail] = stub.mails;
-    expect([stub.mails.length, mail?.kind]).toEqual([1, 'completed']);
+    const [mail] = stub.shop.mails;
+    expect([stub.shop.mails.length, mail?.kind]).toEqual([1, 'completed']);
     expect(mail?.text).toContain(code);
     expect(mail?.text).toContain(second);
-    expect(stub.notesOf('7').map(({ customer_note: isForCustomer }) => isForCustomer)).toEqual([false]);
-    expect(stub.notesOf('7')[0]?.note).toContain(
+    expect(stub.shop.notesOf('7').map(({ customer_note: isForCustomer }) => isForCustomer)).toEqual([false]);
+    expect(stub.shop.notesOf('7')[0]?.note).toContain(
       `Delivered: STEAM-20 × 2 (line 71), ordered as ${referencesOf(written)[0]}`,
     );
     expect(written7(stub)).toEqual(['PUT /7', 'PUT /7', 'POST /7/notes']);
     // With its lines, the shop would calculate its total anew.
     expect(stub.calls.filter(({ body }) => body.includes('line_items'))).toEqual([]);
-    expect(JSON.stringify([stub.notesOf('7'), written.log])).not.toContain(code);
+    expect(JSON.stringify([stub.shop.notesOf('7'), written.log])).not.toContain(code);
     expect(deliveriesOf(written)).toMatchObject([{ sink: 'woocommerce:main', givenUpAt: null, done: true }]);
   });
 
@@ -71,13 +71,13 @@ describe('a result in an order of WooCommerce', () => {
       lineMeta: true,
     });
     const taken: unknown[] = [];
-    stub.onUpdated = (changed) => void taken.push(written.takeIn(stub.shown(changed)));
+    stub.shop.onUpdated = (changed) => void taken.push(written.takeIn(stub.shown(changed)));
     await told(written);
-    const shown = structuredClone([order.body, stub.notesOf('7')]);
+    const shown = structuredClone([order.body, stub.shop.notesOf('7')]);
     await redeliver(written.store, { source: 'main' }, Date.now());
     const calls = written7(stub).length;
     await written.told();
-    expect([order.body, stub.notesOf('7'), stub.addedLines]).toEqual([...shown, []]);
+    expect([order.body, stub.shop.notesOf('7'), stub.shop.addedLines]).toEqual([...shown, []]);
     expect(written7(stub)).toHaveLength(calls);
     expect(await Promise.all(taken)).toEqual(taken.map(() => [0, 0, 0]));
     expect(taken).not.toEqual([]);
@@ -88,15 +88,15 @@ describe('a result in an order of WooCommerce', () => {
   it('does not complete an order with a line that is not ours, refunded, or not delivered', async () => {
     const mixed = await shopWith([card('71'), other('72')]);
     await told(mixed.written);
-    expect([mixed.order.body['status'], mixed.stub.mails]).toEqual(['processing', []]);
-    expect(mixed.stub.fieldsOf('7')['_order_sync_codes']).toContain(codesOf(mixed.written)[0]);
+    expect([mixed.order.body['status'], mixed.stub.shop.mails]).toEqual(['processing', []]);
+    expect(mixed.stub.shop.fieldsOf('7')['_order_sync_codes']).toContain(codesOf(mixed.written)[0]);
 
     const failed = await shopWith([card('71'), card('72')]);
     await failed.written.buy((lineId) => (lineId === '71' ? 'fulfilled' : 'rejected'));
     await failed.written.told();
     expect(failed.order.body['status']).toBe('processing');
-    expect(failed.stub.notesOf('7')[0]?.note).toContain('Needs review: STEAM-20 × 1 (line 72)');
-    expect(failed.stub.notesOf('7')[0]?.note).toContain('rejected: no such product');
+    expect(failed.stub.shop.notesOf('7')[0]?.note).toContain('Needs review: STEAM-20 × 1 (line 72)');
+    expect(failed.stub.shop.notesOf('7')[0]?.note).toContain('rejected: no such product');
 
     const refunded = await shopWith([card('71'), card('72')]);
     await refunded.written.buy();
@@ -105,8 +105,8 @@ describe('a result in an order of WooCommerce', () => {
     await refunded.written.told();
     expect(refunded.order.body['status']).toBe('processing');
     const [kept = '', taken = ''] = codesOf(refunded.written);
-    expect(refunded.stub.fieldsOf('7')['_order_sync_codes']).toContain(kept);
-    expect(refunded.stub.fieldsOf('7')['_order_sync_codes']).not.toContain(taken);
+    expect(refunded.stub.shop.fieldsOf('7')['_order_sync_codes']).toContain(kept);
+    expect(refunded.stub.shop.fieldsOf('7')['_order_sync_codes']).not.toContain(taken);
   });
 
   it('keeps the status, writes no notes and no codes, as configured', async () => {
@@ -116,8 +116,8 @@ describe('a result in an order of WooCommerce', () => {
       deliverCodes: 'off',
     });
     await told(written);
-    expect([order.body['status'], stub.notesOf('7'), stub.mails]).toEqual(['processing', [], []]);
-    expect(stub.fieldsOf('7')['_order_sync_state']).toBe('completed');
+    expect([order.body['status'], stub.shop.notesOf('7'), stub.shop.mails]).toEqual(['processing', [], []]);
+    expect(stub.shop.fieldsOf('7')['_order_sync_state']).toBe('completed');
     expect(JSON.stringify(order.body)).not.toContain(codesOf(written)[0]);
   });
 
@@ -125,8 +125,8 @@ describe('a result in an order of WooCommerce', () => {
     const { stub, written } = await shopWith([card('71')], { deliverCodes: 'note' });
     await told(written);
     const [code = ''] = codesOf(written);
-    expect(stub.mails.map(({ kind }) => kind)).toEqual(['note', 'completed']);
-    const [mail] = stub.mails;
+    expect(stub.shop.mails.map(({ kind }) => kind)).toEqual(['note', 'completed']);
+    const [mail] = stub.shop.mails;
     expect(mail?.text).toContain(`<strong>Steam &lt;20&gt; × 1</strong>\nCode: <code>${code}</code>`);
     expect(mail?.text).toMatch(/\[order-sync:[0-9a-f]{16}\]$/);
     expect(JSON.stringify([stub.order('7').body, written.log])).not.toContain(code);
@@ -135,10 +135,10 @@ describe('a result in an order of WooCommerce', () => {
   it('says a new state in a new note, and the same state in no second one', async () => {
     const { stub, written, order } = await shopWith([card('71')]);
     await told(written, 'needs_review');
-    expect(stub.notesOf('7').map(({ note }) => note.includes('Needs review'))).toEqual([true]);
+    expect(stub.shop.notesOf('7').map(({ note }) => note.includes('Needs review'))).toEqual([true]);
     await redeliver(written.store, {}, Date.now());
     await written.told();
-    expect([stub.notesOf('7').length, order.body['status']]).toEqual([1, 'processing']);
+    expect([stub.shop.notesOf('7').length, order.body['status']]).toEqual([1, 'processing']);
   });
 });
 
@@ -151,10 +151,10 @@ describe('an order that changed in the shop meanwhile', () => {
     await written.untilLogged('a result could not be delivered', 2);
     expect(written.logged('a result could not be delivered')[0]?.['err']).toContain('has the status "on-hold"');
     expect(JSON.stringify(order.body)).not.toContain(codesOf(written)[0]);
-    expect(stub.notesOf('7')).toHaveLength(1);
+    expect(stub.shop.notesOf('7')).toHaveLength(1);
     order.body['status'] = 'processing';
     await written.told();
-    expect([order.body['status'], stub.notesOf('7').length]).toEqual(['completed', 1]);
+    expect([order.body['status'], stub.shop.notesOf('7').length]).toEqual(['completed', 1]);
     expect(JSON.stringify(order.body)).toContain(codesOf(written)[0]);
   });
 
@@ -162,8 +162,8 @@ describe('an order that changed in the shop meanwhile', () => {
     const cancelled = await shopWith([card('71')]);
     cancelled.order.body['status'] = 'cancelled';
     await told(cancelled.written);
-    expect([cancelled.order.body['status'], cancelled.stub.notesOf('7').length]).toEqual(['cancelled', 1]);
-    expect(Object.keys(cancelled.stub.fieldsOf('7'))).toEqual(['_order_sync_notes']);
+    expect([cancelled.order.body['status'], cancelled.stub.shop.notesOf('7').length]).toEqual(['cancelled', 1]);
+    expect(Object.keys(cancelled.stub.shop.fieldsOf('7'))).toEqual(['_order_sync_notes']);
 
     const trash = await shopWith([card('71')]);
     trash.order.body['status'] = 'trash';
@@ -189,8 +189,8 @@ describe('an order that changed in the shop meanwhile', () => {
       { id: 2, key: '_order_sync_state', value: 'old' },
     ];
     await written.told();
-    expect(stub.fieldsOf('7')).toMatchObject({ gift_message: 'Hi', _order_sync_state: 'completed' });
-    expect([order.body['status'], '_order_sync_codes' in stub.fieldsOf('7')]).toEqual(['processing', false]);
+    expect(stub.shop.fieldsOf('7')).toMatchObject({ gift_message: 'Hi', _order_sync_state: 'completed' });
+    expect([order.body['status'], '_order_sync_codes' in stub.shop.fieldsOf('7')]).toEqual(['processing', false]);
   });
 
   it('is completed with the line that a person said to be the one that was bought', async () => {
@@ -206,7 +206,9 @@ describe('an order that changed in the shop meanwhile', () => {
     await written.store.operator.actOnEntry({ reference: held?.reference ?? '', order: order72, ...person, ...rules });
     await written.told();
     expect(order.body['status']).toBe('completed');
-    expect(JSON.parse(String(stub.fieldsOf('7')['_order_sync_codes']))).toMatchObject([{ line_id: '72', units: [{}] }]);
+    expect(JSON.parse(String(stub.shop.fieldsOf('7')['_order_sync_codes']))).toMatchObject([
+      { line_id: '72', units: [{}] },
+    ]);
   });
 });
 
@@ -222,7 +224,7 @@ describe('a shop that does not answer as it should', () => {
       };
       await told(written);
       await stub.answers.settled();
-      expect([fault.kind, stub.notesOf('7').length, stub.mails.length]).toEqual([fault.kind, 2, 2]);
+      expect([fault.kind, stub.shop.notesOf('7').length, stub.shop.mails.length]).toEqual([fault.kind, 2, 2]);
       expect(stub.order('7').body['status']).toBe('completed');
     }
   });
@@ -241,7 +243,7 @@ describe('a shop that does not answer as it should', () => {
     expect([line?.['wait_ms'], stub.calls.length]).toEqual([120_000, 1]);
 
     const refused = await shopWith([card('71')]);
-    refused.stub.permission = 'read';
+    refused.stub.shop.permission = 'read';
     await told(refused.written);
     const [given] = refused.written.logged(
       'gave up delivering a result: it is retried only when the result changes or a person asks for it',
@@ -251,7 +253,7 @@ describe('a shop that does not answer as it should', () => {
 
   it('is told when it does not keep what is written, and what fields of lines do to its totals', async () => {
     const dropping = await shopWith([card('71')]);
-    dropping.stub.onUpdated = (order) => void (order.body['meta_data'] = []);
+    dropping.stub.shop.onUpdated = (order) => void (order.body['meta_data'] = []);
     await told(dropping.written);
     expect(deliveriesOf(dropping.written)).toMatchObject([{ givenUpAt: expect.any(String) }]);
     expect(JSON.stringify(dropping.written.log)).toContain('the shop did not keep the field _order_sync_');
@@ -259,11 +261,11 @@ describe('a shop that does not answer as it should', () => {
     const counting = await shopWith([card('71')], { lineMeta: true });
     counting.order.body['calculated_total'] = '40.01';
     await told(counting.written);
-    expect(counting.stub.fieldsOf('7', '71')).toEqual({
+    expect(counting.stub.shop.fieldsOf('7', '71')).toEqual({
       _order_sync_state: 'fulfilled',
       Code: codesOf(counting.written)[0],
     });
-    expect(counting.stub.addedLines).toEqual([]);
+    expect(counting.stub.shop.addedLines).toEqual([]);
     expect(counting.written.log.map(({ msg }) => msg)).toContain(
       'the shop calculated another total when fields of its lines were written: set line_meta: false',
     );

@@ -1,14 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
+import type { Reply } from '../../support/shops/shop-order.ts';
 import { send, type ShopCallSeen } from '../read-back/stub-shop.ts';
-
-/** What a shop answers; `headers` beside its own. */
-export interface Reply {
-  readonly status: number;
-  readonly body: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-}
 
 /**
  * What happens to a call. `refuse`: answered with this, not processed. `lost`: the connection ends before the shop has processed

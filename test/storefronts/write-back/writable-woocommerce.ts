@@ -1,129 +1,32 @@
 import type { ServerResponse } from 'node:http';
-import { parseExactJson } from '../../../src/core/exact-json.ts';
-import { type ShopCallSeen, StubWooCommerce, type StubOrder, withNumericIds } from '../read-back/stub-shop.ts';
-import { FaultyAnswers, type Reply } from './writable-shop.ts';
+import type { StubOrder } from '../../support/shops/shop-order.ts';
+import { WooCommerceOrders } from '../../support/shops/woocommerce-orders.ts';
+import { type ShopCallSeen, StubWooCommerce } from '../read-back/stub-shop.ts';
+import { FaultyAnswers } from './writable-shop.ts';
 
-type Fields = Record<string, unknown>;
-
-interface Note {
-  readonly id: number;
-  readonly note: string;
-  readonly customer_note: boolean;
-}
-
-/** The order as it was when the shop sent its mail. */
-export interface Mail {
-  readonly orderId: string;
-  readonly kind: 'completed' | 'note';
-  readonly text: string;
-}
-
-const listIn = (value: unknown): Fields[] => (Array.isArray(value) ? value : []);
-const error = (status: number, code: string): Reply => ({ status, body: { code, message: code, data: { status } } });
-
-/**
- * A WooCommerce shop whose orders can be written, as its controllers do it: fields are set by their key, a line without an
- * id is added, fields of lines make it calculate the total anew, each post adds a note, notes have no pages, and the status
- * `completed` sends a mail at once.
- */
+/** A WooCommerce shop behind a real socket, whose orders can be written. */
 export class WritableWooCommerce extends StubWooCommerce {
   readonly answers = new FaultyAnswers();
-  readonly notes = new Map<string, Note[]>();
-  readonly mails: Mail[] = [];
-  /** Lines that a PUT added. */
-  readonly addedLines: string[] = [];
-  /** The permission of the key. */
-  permission: 'read' | 'read_write' = 'read_write';
-  /** Told after each change of an order, as a webhook would tell. */
-  onUpdated: (order: StubOrder) => void = () => undefined;
-  #lastId = 900_000;
+  readonly shop = new WooCommerceOrders(
+    this.orders,
+    () => Date.now(),
+    (order) => this.shown(order),
+  );
 
   protected override answer(call: ShopCallSeen, response: ServerResponse): void {
-    const [, orderId, notes] = /^\/wp-json\/wc\/v3\/orders\/(\d+)(\/notes)?$/.exec(call.url.pathname) ?? [];
-    const isOfOrder = orderId !== undefined && (notes !== undefined || call.method !== 'GET');
+    const { method, url, body } = call;
+    const [, orderId, notes] = /^\/wp-json\/wc\/v3\/orders\/(\d+)(\/notes)?$/.exec(url.pathname) ?? [];
+    const isOfOrder = orderId !== undefined && (notes !== undefined || method !== 'GET');
     if (!isOfOrder) {
       const fault = this.answers.faultOf(call);
       if (fault.kind === 'none') return super.answer(call, response);
       return this.answers.answer(call, response, () => ({ status: 200, body: [] }));
     }
-    this.answers.answer(call, response, () => this.#process(call, orderId, notes !== undefined));
+    const request = { method, path: url.pathname, body };
+    this.answers.answer(call, response, () => this.shop.answer(request) ?? { status: 404, body: {} });
   }
 
   order(id: string): StubOrder {
-    const order = this.orders.find((other) => other.id === id);
-    if (order === undefined) throw new Error(`the shop has no order ${id}`);
-    return order;
+    return this.shop.order(id);
   }
-
-  /** The values of the fields of an order, and of one of its lines. */
-  fieldsOf(orderId: string, lineId?: string): Readonly<Record<string, unknown>> {
-    const { body } = this.order(orderId);
-    const owner = lineId === undefined ? body : listIn(body['line_items']).find(({ id }) => String(id) === lineId);
-    return Object.fromEntries(listIn(owner?.['meta_data']).map(({ key, value }) => [String(key), value]));
-  }
-
-  notesOf(orderId: string): readonly Note[] {
-    return this.notes.get(orderId) ?? [];
-  }
-
-  #process({ method, body }: ShopCallSeen, orderId: string, isOfNotes: boolean): Reply {
-    const order = this.orders.find(({ id }) => id === orderId);
-    if (order === undefined) return error(404, 'woocommerce_rest_shop_order_invalid_id');
-    if (method === 'GET') return { status: 200, body: this.notesOf(orderId).toReversed() };
-    if (this.permission === 'read') return error(401, 'woocommerce_rest_authentication_error');
-    const asked = fieldsOf(parseExactJson(body));
-    return isOfNotes ? this.#addNote(orderId, asked) : this.#update(order, asked);
-  }
-
-  #addNote(orderId: string, { note, customer_note: isForCustomer }: Fields): Reply {
-    const added = { id: this.#nextId(), note: String(note), customer_note: isForCustomer === true };
-    this.notes.set(orderId, [...this.notesOf(orderId), added]);
-    if (added.customer_note) this.mails.push({ orderId, kind: 'note', text: added.note });
-    return { status: 201, body: added };
-  }
-
-  #update(order: StubOrder, asked: Fields): Reply {
-    const lines = listIn(order.body['line_items']);
-    for (const item of listIn(asked['line_items'])) {
-      const line = lines.find(({ id }) => String(id) === item['id']);
-      if (item['id'] === undefined) {
-        const added = { id: String(this.#nextId()), sku: 'STEAM-20', quantity: 1, meta_data: [], ...item };
-        lines.push(added);
-        this.addedLines.push(added.id);
-      } else if (line === undefined) return error(400, 'woocommerce_rest_invalid_item_id');
-      else this.#setFields(line, item['meta_data']);
-      order.body['total'] = order.body['calculated_total'] ?? order.body['total'];
-    }
-    this.#setFields(order.body, asked['meta_data']);
-    const { status } = asked;
-    const isCompleted = status === 'completed' && order.body['status'] !== 'completed';
-    if (typeof status === 'string') order.body['status'] = status;
-    // The shop's times are whole seconds, and it changes an order in the second in which it is asked.
-    order.modifiedMs = Math.max(order.modifiedMs, Math.floor(Date.now() / 1000) * 1000);
-    if (isCompleted) {
-      const shown = JSON.stringify([order.body, this.notesOf(order.id)]);
-      this.mails.push({ orderId: order.id, kind: 'completed', text: shown });
-    }
-    this.onUpdated(order);
-    return { status: 200, body: withNumericIds(this.shown(order)) };
-  }
-
-  #setFields(owner: Fields, fields: unknown): void {
-    const kept = listIn(owner['meta_data']);
-    for (const { key, value } of listIn(fields)) {
-      const field = kept.find((other) => other['key'] === key);
-      if (field === undefined) kept.push({ id: this.#nextId(), key, value });
-      else field['value'] = value;
-    }
-    owner['meta_data'] = kept;
-  }
-
-  #nextId(): number {
-    this.#lastId += 1;
-    return this.#lastId;
-  }
-}
-
-function fieldsOf(value: unknown): Fields {
-  return typeof value === 'object' && value !== null ? { ...value } : {};
 }

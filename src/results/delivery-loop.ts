@@ -207,11 +207,21 @@ export class DeliveryLoop {
     const { signal } = this.#ended;
     const document = texts === null ? delivery.document : await texts.addTo(delivery.document, delivery.ordered);
     const subject = { sink: sink.name, source: document.source, order_id: document.order_id };
-    const confirm = (events: string) => store.results.confirmEvents({ requestId, sink: sink.name, events });
+    let unconfirmed: { readonly error: unknown } | null = null;
+    const confirm = async (events: string): Promise<void> => {
+      try {
+        await store.results.confirmEvents({ requestId, sink: sink.name, events });
+      } catch (error) {
+        unconfirmed = { error };
+        throw error;
+      }
+    };
     let end: void | 'no_call';
     try {
       end = await sink.deliver(document, { version, sharesName, ordered, boughtAs, signal, confirmed, confirm });
     } catch (error) {
+      // The outbox failed, not the receiver.
+      if (unconfirmed !== null) throw error;
       // Aborted by the stop of the worker: the delivery is due again at the next start.
       if (!signal.aborted) await this.#failed(delivery, error, { isProbe, subject });
       return;

@@ -18,8 +18,8 @@ function wrongEnd(world: World, scenario: Scenario): string | null {
   const [first] = world.violations;
   if (first !== undefined) return `${first.invariant} ${first.sentence}`;
   for (const [name, states] of Object.entries(scenario.ends)) {
-    const [orderId = '', lineId = ''] = name.split('/');
-    const line = world.results.read('shop', orderId)?.lines.find((it) => it.line_id === lineId);
+    const [lineId = '', orderId = '', source = 'shop'] = name.split('/').toReversed();
+    const line = world.results.read(source, orderId)?.lines.find((it) => it.line_id === lineId);
     if (line === undefined) return `${name} has no result`;
     if (!states.some((state) => state === line.state)) return `${name} ended ${line.state}`;
   }

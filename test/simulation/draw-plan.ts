@@ -4,6 +4,7 @@ import { crashPlaces, rareCrashPlaces, storeCallsOfTheLoop } from './port-names.
 import { withIntake } from './draw-intake.ts';
 import { withLossLookedUp, withLostDisk } from './draw-loss.ts';
 import { withScarceStock } from './draw-scarcity.ts';
+import { withSinks } from './draw-sinks.ts';
 import { withTroubles } from './draw-troubles.ts';
 import type { FaultProfile } from './call-faults.ts';
 import type { OperatorActionPlan } from './sim-operator.ts';
@@ -353,5 +354,6 @@ export function drawPlan(seed: number): RunPlan {
   const ofTroubles = new SeededRandom(seed ^ 0x68bc21eb);
   const isTroubled = ofTroubles.chance(0.2) && scarcer.lostDiskAtMs === null;
   const troubled = isTroubled ? withTroubles(ofTroubles, scarcer) : scarcer;
-  return withIntake(new SeededRandom(seed ^ 0x6c62272e), troubled);
+  const taken = withIntake(new SeededRandom(seed ^ 0x6c62272e), troubled);
+  return withSinks(new SeededRandom(seed ^ 0x2127599b), taken);
 }

@@ -51,6 +51,21 @@ export const expectedPlaces: readonly string[] = [
     'done not_found -> needs_review',
     'done not_found -> rejected',
   ].map((end) => `after loss ${end}`),
+  ...['cancelled', 'done_by_hand', 'raised', 'added'].flatMap((edit) => [
+    `woocommerce order ${edit}`,
+    `shopify order ${edit}`,
+  ]),
+  'note to a customer',
+  'private note',
+  'mail completed',
+  'fulfilment',
+  'tag order-sync-delivered',
+  'tag order-sync-review',
+  'told results',
+  'told order.settled',
+  'told order.updated order.settled line.needs_review',
+  'given up shop',
+  'given up callback',
   ...entryStates.filter((state) => !notAtTheEnd.has(state)).map((state) => `end ${state}`),
 ];
 

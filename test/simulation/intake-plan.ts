@@ -56,6 +56,8 @@ export interface ShopOrderPlan {
   readonly delaysMs: readonly number[];
   /** How many times each webhook comes. */
   readonly copies: number;
+  /** Whether it has no line but these. */
+  readonly isOursOnly?: boolean;
 }
 
 /** All that comes in through the real intake in one run. */

@@ -1,5 +1,6 @@
 import { mutantsOfIntake } from './mutants-of-intake.ts';
 import { mutantsOfLoss } from './mutants-of-loss.ts';
+import { mutantsOfSinks } from './mutants-of-sinks.ts';
 import { mutantsOfScopes, mutantsOfUnitsAndClocks } from './mutants-of-scopes.ts';
 import type { Mutant } from './mutant.ts';
 
@@ -403,4 +404,5 @@ export const mutants: readonly Mutant[] = [
   ...mutantsOfIntake,
   ...mutantsOfScopes,
   ...mutantsOfUnitsAndClocks,
+  ...mutantsOfSinks,
 ];

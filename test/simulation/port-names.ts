@@ -58,6 +58,20 @@ const intakeCalls = [
   'intake.answer',
 ] as const;
 
+/** Every port call of the sinks, besides the results folder. */
+const sinkCalls = [
+  'woocommerce.get',
+  'woocommerce.put',
+  'woocommerce.post',
+  'shopify.get',
+  'shopify.post',
+  'callback.post',
+  'store.results.confirmEvents',
+  'store.results.pauseSink',
+  'store.results.resumeSink',
+  'store.results.giveUpDelivery',
+] as const;
+
 const placesOf = (names: readonly string[]): readonly string[] => names.flatMap((name) => [`${name} <`, `${name} >`]);
 
 /** Calls that a run with intake makes rarely. */
@@ -67,9 +81,11 @@ const rareOfIntake = /^(store\.intake\.(files\.reject|cancelUnsent)|files\.(mkdi
 export const crashPlaces: readonly string[] = placesOf(portCalls);
 export const intakeCrashPlaces: readonly string[] = placesOf(intakeCalls);
 
+export const sinkCrashPlaces: readonly string[] = placesOf(sinkCalls);
+
 /** The places at which a run of so many seeds must crash. */
 export function crashPlacesOf(seeds: number): readonly string[] {
-  const common = seeds >= 20_000 ? [...crashPlaces, ...intakeCrashPlaces] : crashPlaces;
+  const common = seeds >= 20_000 ? [...crashPlaces, ...intakeCrashPlaces, ...sinkCrashPlaces] : crashPlaces;
   return common.filter(
     (place) =>
       !(rare.test(place) || rareOfIntake.test(place)) ||

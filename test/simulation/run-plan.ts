@@ -8,6 +8,7 @@ import type { OperatorActionPlan } from './sim-operator.ts';
 import type { CrashKind } from './sim-disk.ts';
 import type { SqliteFault } from './sqlite-tap.ts';
 import { usualSettings, type WorkerSettings } from './sim-worker.ts';
+import { noSinks, type SinksPlan, troublesEndMs } from './sinks-plan.ts';
 import { noTroubles, type Troubles } from './troubles.ts';
 
 /** A crash of the worker, after so many port calls since its start. */
@@ -99,6 +100,8 @@ export interface RunPlan {
   /** Products, lookups or the whole API in trouble, and nothing else. */
   readonly troubles: Troubles;
   readonly reloads: readonly Reload[];
+  /** Who receives results besides the results folder. */
+  readonly sinks: SinksPlan;
   /** Chooses the fault of each call; null: it is drawn. */
   readonly script: ((call: ApiCall, number: number) => CallFault) | null;
 }
@@ -147,6 +150,7 @@ export const plainPlan: RunPlan = {
   diskFull: { fromMs: 0, untilMs: 0 },
   troubles: noTroubles,
   reloads: [],
+  sinks: noSinks,
   script: null,
 };
 
@@ -190,5 +194,7 @@ export function mustBeDoneByMs(plan: RunPlan): number {
   // A product that was quarantined is tried four hours after its last failed trial at the latest; then its other lines follow.
   const quarantineMs = 16_000_000;
   const slackMs = 1_800_000 + quarantineMs;
-  return plan.faultsOffMs + slackMs + queueMs + jumpedMs + placedMs + ofOneEsim * 360_000 + lookedUpMs;
+  // After hours without its receiver, the last try of a result may have been an hour ago.
+  const sinksMs = Math.max(0, troublesEndMs(plan.sinks) - plan.faultsOffMs);
+  return plan.faultsOffMs + slackMs + queueMs + jumpedMs + placedMs + ofOneEsim * 360_000 + lookedUpMs + sinksMs;
 }

@@ -2,7 +2,8 @@ import type { LineState } from '../../src/core/result/result-document.ts';
 import { plainReadings } from './api-readings.ts';
 import { noFault, type CallFault } from './call-faults.ts';
 import type { Product, Span } from './sim-account.ts';
-import { plainIntake } from './intake-plan.ts';
+import { plainIntake, type ShopOrderPlan } from './intake-plan.ts';
+import { noReceiverTroubles, type ShopSinkPlan } from './sinks-plan.ts';
 import {
   cancelLine,
   esimLine,
@@ -19,7 +20,7 @@ import { usualSettings } from './sim-worker.ts';
 /** A run that is crashed at each of its port calls, and the correct end states of its lines. */
 export interface Scenario {
   readonly plan: RunPlan;
-  /** The end states that each line can have, by order and line. */
+  /** The end states that each line can have, by order and line, and by the source where that is not `shop`. */
   readonly ends: Readonly<Record<string, readonly LineState[]>>;
   /** Whether it is crashed a second time, at each port call of the recovery. */
   readonly twice?: boolean;
@@ -58,6 +59,33 @@ const followedBy = (operation: 'esim_cancel' | 'esim_topup', changes: Partial<Ru
   account: { ...plainAccount, products: new Map([...plainAccount.products, ['plan1', plainProduct]]) },
   ...changes,
 });
+
+/** An order of a shop, into which its result is written. */
+function orderOf(platform: ShopOrderPlan['platform'], lineIds: readonly string[]): ShopOrderPlan {
+  const lines = lineIds.map((lineId) => {
+    return { ...shopLine, source: platform, lineId, extra: { sku: 'CARD', shop_quantity: '1' } };
+  });
+  return { platform, lines, atMs: 10, paidAfterMs: 0, change: null, delaysMs: [], copies: 1, isOursOnly: true };
+}
+
+const sinkOf = (order: ShopOrderPlan) => ({
+  orders: [order],
+  edits: [],
+  requestIntervalMs: 100,
+  troubles: noReceiverTroubles,
+});
+const wooSink = (order: ShopOrderPlan): ShopSinkPlan => ({
+  ...sinkOf(order),
+  platform: 'woocommerce',
+  options: { status: 'completed', deliverCodes: 'note', notes: true, lineMeta: false },
+});
+const shopifySink = (order: ShopOrderPlan): ShopSinkPlan => ({
+  ...sinkOf(order),
+  platform: 'shopify',
+  options: { fulfil: true, notifyCustomer: false, deliverCodes: 'meta', tags: true },
+});
+const ofWooCommerce = orderOf('woocommerce', ['11']);
+const ofShopify = orderOf('shopify', ['21', '22']);
 
 /**
  * A refusal after a crash during the first call of an installation. No lookup has found an order yet, so a lookup that
@@ -198,6 +226,27 @@ export const scenarios: readonly Scenario[] = [
       account: withProduct({ refusals: [{ status: 422, code: 'order_refused', message: 'No.', ...from(9e9) }] }),
     }),
     ends: { 'o1/1': ['rejected', 'needs_review'] },
+  },
+  {
+    plan: plan('a result is written into an order of WooCommerce', {
+      batches: [{ atMs: 10, lines: ofWooCommerce.lines, againAtMs: [] }],
+      sinks: { shops: [wooSink(ofWooCommerce)], endpoints: [] },
+    }),
+    ends: { 'woocommerce/1001/11': ['fulfilled'] },
+    twice: true,
+  },
+  {
+    plan: plan('results for both platforms and two endpoints', {
+      batches: [ofWooCommerce, ofShopify].map(({ lines }) => ({ atMs: 10, lines, againAtMs: [] })),
+      sinks: {
+        shops: [wooSink(ofWooCommerce), shopifySink(ofShopify)],
+        endpoints: [
+          { name: 'first', events: null, troubles: noReceiverTroubles },
+          { name: 'second', events: ['order.updated', 'order.settled'], troubles: noReceiverTroubles },
+        ],
+      },
+    }),
+    ends: { 'woocommerce/1001/11': ['fulfilled'], 'shopify/1001/21': ['fulfilled'], 'shopify/1001/22': ['fulfilled'] },
   },
   {
     plan: plan('an order file with a mistake, a request and a shop', {

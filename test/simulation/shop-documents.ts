@@ -17,7 +17,7 @@ const timeOf = (seconds: number): string => new Date(seconds * 1000).toISOString
 const skuOf = ({ variant, plan }: AcceptableLine): string => (variant ?? plan ?? '').toUpperCase();
 
 /** A shop sells things that have nothing to do with the worker, too. */
-const shirt = (id: number): Record<string, unknown> => ({ id, sku: 'SHIRT', quantity: 1, current_quantity: 1 });
+const shirt = { id: 999, sku: 'SHIRT', quantity: 1, current_quantity: 1 } as const;
 
 const wooStatus = { unpaid: 'pending', paid: 'processing', cancelled: 'cancelled', refunded: 'refunded' } as const;
 
@@ -37,7 +37,7 @@ function wooOrder({ plan, status, modifiedS, paidS, refunded }: ShopState): Reco
         quantity: line.quantity ?? 1,
         meta_data: [],
       })),
-      shirt(999),
+      ...(plan.isOursOnly === true ? [] : [shirt]),
     ],
     // The order does not say which lines a refund is for.
     refunds: [...refunded.keys()].map((lineId) => ({ id: Number(lineId) + 5000 })),
@@ -73,7 +73,7 @@ function shopifyOrder({ plan, status, modifiedS, paidS, refunded }: ShopState): 
         current_quantity: (line.quantity ?? 1) - (refunded.get(line.lineId) ?? 0),
         properties: [],
       })),
-      shirt(999),
+      ...(plan.isOursOnly === true ? [] : [shirt]),
     ],
     refunds: [...refunded].map(([lineId, quantity]) => ({
       refund_line_items: [{ line_item_id: Number(lineId), quantity }],

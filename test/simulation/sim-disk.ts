@@ -11,6 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import SqliteDatabase, { type Database } from 'better-sqlite3';
+import type { ResultSink } from '../../src/store/results/results.ts';
 import { openStore, type StoreOptions } from '../../src/store/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { SeededRandom } from './seeded-random.ts';
@@ -26,12 +27,13 @@ const frameHeaderBytes = 24;
 const pageBytes = 1024;
 
 export const namespace = { instance: 'simulation', prefix: 'os', secret: Buffer.alloc(32, 9) };
-const options = (path: string): StoreOptions => ({
+const folderOnly: readonly ResultSink[] = [{ name: 'folder', sources: null }];
+const options = (path: string, sinks = folderOnly): StoreOptions => ({
   path,
   init: 'if-missing',
   namespace,
   upstream: 'https://api.example',
-  sinks: [{ name: 'folder', sources: null }],
+  sinks,
 });
 
 /** The triggers that forbid deleting rows. They allow it while the simulation empties an outbox. */
@@ -87,6 +89,7 @@ export class SimDisk {
   #generation = 0;
   #path = '';
   #store: Store | null = null;
+  #sinks = folderOnly;
 
   constructor() {
     this.#folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'order-sync-sim-'));
@@ -120,9 +123,10 @@ export class SimDisk {
     ];
   }
 
-  /** A new installation: an empty outbox, in files of its own or in the shared one. */
-  format(ownFiles: boolean): void {
+  /** A new installation: an empty outbox, in files of its own or in the shared one, whose results are due at these sinks. */
+  format(ownFiles: boolean, sinks = folderOnly): void {
     this.release();
+    this.#sinks = sinks;
     if (this.#path !== this.#shared) this.#remove(this.#path);
     this.#generation = 0;
     if (!ownFiles) return this.#empty();
@@ -168,7 +172,7 @@ export class SimDisk {
   }
 
   open(): Store {
-    this.#store = openStore(options(this.#path));
+    this.#store = openStore(options(this.#path, this.#sinks));
     return this.#store;
   }
 
@@ -188,7 +192,7 @@ export class SimDisk {
     const open = this.connection
       .prepare<[], number>(
         `SELECT (SELECT count(*) FROM entries WHERE state IN ('pending', 'sending', 'waiting', 'unknown', 'placed', 'held'))
-              + (SELECT count(*) FROM deliveries WHERE done_version < due_version)
+              + (SELECT count(*) FROM deliveries WHERE done_version < due_version AND given_up_at_ms IS NULL)
               + (SELECT count(*) FROM attempts WHERE closed_at_ms IS NULL)`,
       )
       .pluck()
@@ -207,8 +211,8 @@ export class SimDisk {
       .all();
     const deliveries = this.connection
       .prepare<[], string>(
-        `SELECT 'result of request ' || request_id || ', due at ' || due_at_ms FROM deliveries
-         WHERE done_version < due_version LIMIT 3`,
+        `SELECT 'result of request ' || request_id || ' for ' || sink || ', due at ' || due_at_ms || ', ' || coalesce(last_error, '')
+         FROM deliveries WHERE done_version < due_version AND given_up_at_ms IS NULL LIMIT 3`,
       )
       .pluck()
       .all();

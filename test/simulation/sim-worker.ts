@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Clock } from '../../src/core/clock.ts';
 import { performInWorker } from '../../src/admin/perform-command.ts';
 import type { StoreCommand } from '../../src/core/entry/operator-command.ts';
 import { ClockFollower } from '../../src/app/clock-follower.ts';
@@ -7,7 +8,8 @@ import type { ProgressKeeper } from '../../src/app/progress-keeper.ts';
 import type { ProgressPort } from '../../src/config/progress-file.ts';
 import { usualTries } from '../../src/core/decision/settlement.ts';
 import { ContinuousClock } from '../../src/ops/continuous-clock.ts';
-import { DeliveryLoop, type Sink } from '../../src/results/delivery-loop.ts';
+import type { Sink } from '../../src/results/delivery-loop.ts';
+import { WriteBack } from '../../src/results/write-back.ts';
 import type { AcceptedLine, IntakeBatch } from '../../src/store/intake/intake.ts';
 import type { Store } from '../../src/store/store.ts';
 import { BudgetGate } from '../../src/submit/budget-gate.ts';
@@ -54,7 +56,7 @@ export interface WorkerWorld {
   readonly logger: Logger;
   openStore(process: SimProcess): Promise<Store>;
   networkOf(process: SimProcess): HttpPort;
-  sinkOf(process: SimProcess): Sink;
+  sinksOf(process: SimProcess, deps: { readonly clock: Clock; readonly logger: Logger }): readonly Sink[];
   /** Null: no older copy is played. */
   readonly progress: ProgressPort | null;
   onFailure(process: SimProcess, error: unknown): void;
@@ -69,7 +71,7 @@ export class SimWorker {
   #parts: {
     store: Store;
     dispatcher: Dispatcher;
-    deliveries: DeliveryLoop;
+    deliveries: WriteBack;
     follower: ClockFollower;
     gate: BudgetGate;
     intake: IntakeParts | null;
@@ -118,9 +120,9 @@ export class SimWorker {
       ...(settings.lookup ? {} : { wire: { lookup: { gift_card: 'off', esim: 'off' } } }),
       network: this.#world.networkOf(process),
     });
-    const sink = this.#world.sinkOf(process);
+    const sinks = this.#world.sinksOf(process, { clock, logger });
     // The jitter of probes changes no order of events: it takes nothing from the numbers of the run.
-    const deliveries = new DeliveryLoop({ store, sink, clock, random: () => 0.5, logger, maxIdleDelayMs });
+    const deliveries = new WriteBack({ store, clock, random: () => 0.5, logger, maxIdleDelayMs }, sinks);
     const policy = {
       settlementDelayMs: settings.settlementDelayMs,
       referenceExpiryMs: settings.referenceExpiryMs,
@@ -155,7 +157,7 @@ export class SimWorker {
       },
     );
     for (const failed of [dispatcher.failed, deliveries.failed, follower.failed]) this.#report(failed);
-    deliveries.start();
+    await deliveries.start();
     await dispatcher.start();
     follower.start();
     const onAccepted = (): void => {

@@ -31,6 +31,7 @@ const reads = new Set([
   'submission.pauses.all',
   'submission.openAttemptsOfOthers',
   'submission.expireOverdue',
+  'results.retireSinks',
   'submission.lookups.proven',
   'submission.lookups.boughtReference',
   'submission.recentVerdicts',
@@ -193,7 +194,7 @@ export class StoreWatch {
     if (name === 'submission.closeAttempt' && isClose(argument)) this.#closed(argument);
     const proven = name === 'submission.lookups.prove' ? kindOf(argument) : null;
     if (proven !== null) this.#evidence.proved(proven);
-    if (name === 'results.closeDelivery') this.changed = true;
+    if (name === 'results.closeDelivery' || name === 'results.giveUpDelivery') this.changed = true;
     if (changesEntries.has(name) && result !== 0) this.#entriesChanged();
   }
 

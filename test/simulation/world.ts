@@ -21,6 +21,8 @@ import { SeededRandom } from './seeded-random.ts';
 import { Shop } from './shop.ts';
 import { SimApi } from './sim-api.ts';
 import { SimIntake } from './sim-intake.ts';
+import { SimSinks } from './sim-sinks.ts';
+import { checkSinks } from './oracle-sinks.ts';
 import type { CrashKind, SimDisk } from './sim-disk.ts';
 import { SimNetwork, type WireCall } from './sim-network.ts';
 import { SimProcess, type MachineClocks } from './sim-process.ts';
@@ -75,6 +77,12 @@ export class World {
   readonly #liveness: Liveness;
   readonly operator: SimOperator;
   readonly intake: SimIntake | null;
+  /** Null: only the results folder receives results. */
+  readonly sinks: SimSinks | null;
+  /** When the last worker was started. */
+  lastStartMs = 0;
+  /** Every result was made due once more, to see that nothing changes. */
+  isRewritten = false;
   #process: SimProcess | null = null;
   #worker: SimWorker | null = null;
   #processes = 0;
@@ -192,6 +200,8 @@ export class World {
     const intake = this.#createIntake();
     this.intake = intake;
     if (intake !== null) this.results.readFrom(() => intake.results());
+    const hasSinks = plan.sinks.shops.length + plan.sinks.endpoints.length > 0;
+    this.sinks = hasSinks ? new SimSinks({ plan, time: this.time, trace, violate }) : null;
   }
 
   #acknowledged(line: AcceptableLine, reference: string): void {
@@ -280,7 +290,7 @@ export class World {
 
   async #run(): Promise<void> {
     const { plan } = this;
-    this.disk.format(plan.ownFiles);
+    this.disk.format(plan.ownFiles, this.sinks?.outboxSinks);
     this.results.failing = plan.resultsFail;
     this.time.after(plan.faultsOffMs, () => {
       this.results.failing = false;
@@ -304,6 +314,7 @@ export class World {
     this.#reloads.begin();
     this.shop.open(plan);
     this.intake?.begin();
+    this.sinks?.begin();
     this.#start();
     const limitMs = mustBeDoneByMs(plan);
     const done = await this.time.run(() => this.violations.length > 0 || this.#isDone(), limitMs);
@@ -318,7 +329,9 @@ export class World {
     this.#checkLiveness();
     if (!(await this.#scopesEnd())) return;
     this.#ended = true;
+    checkSinks(this);
     await this.#rewriteResults();
+    checkSinks(this);
     const connection = this.disk.connection;
     this.intake?.acknowledgeStored();
     this.intake?.oracle.checkAtEnd();
@@ -380,7 +393,11 @@ export class World {
     const nowMs = this.#clocks.wallOffsetMs + this.time.nowMs;
     await this.#worker?.store?.operator.redeliver({ which: {}, afterId: 0, actor: 'test', reason: 'again', nowMs });
     this.#worker?.notifyDeliveries();
+    this.isRewritten = true;
     await this.time.run(() => false, this.time.nowMs + 61_000);
+    const isToldAgain = (): boolean => this.disk.countOpen() === 0;
+    if (this.sinks !== null && !(await this.time.run(isToldAgain, this.time.nowMs + 3_600_000)))
+      this.violate('I46', `not delivered again: ${this.disk.describeOpen()}`);
     for (const [path, text] of this.results.contents()) {
       if (before.get(path) !== text) this.violate('I8', `${path} was written again with other bytes`);
     }
@@ -388,7 +405,7 @@ export class World {
 
   #isDone(): boolean {
     if (!this.#storeWatch.changed || this.#worker?.ready !== true || this.#stopping) return false;
-    if (!this.shop.allAcknowledged || this.intake?.done === false) return false;
+    if (!this.shop.allAcknowledged || this.intake?.done === false || this.sinks?.done === false) return false;
     this.#storeWatch.changed = false;
     return this.disk.countOpen() === 0;
   }
@@ -397,6 +414,7 @@ export class World {
     this.#processes += 1;
     this.#portsOfProcess = 0;
     this.#stopping = false;
+    this.lastStartMs = this.time.nowMs;
     const { settings } = this.#reloads;
     this.trace.add(`worker ${this.#processes} starts`);
     const process = new SimProcess({
@@ -418,7 +436,10 @@ export class World {
         return this.#storeWatch.wrap(store, caller, (kind) => this.wire.recorded(kind));
       },
       networkOf: (caller) => this.#network.portOf(caller),
-      sinkOf: (caller) => this.intake?.sinkOf(caller) ?? this.results.sinkOf(caller),
+      sinksOf: (caller, deps) => [
+        this.intake?.sinkOf(caller) ?? this.results.sinkOf(caller),
+        ...(this.sinks?.sinksOf(caller, deps) ?? []),
+      ],
       onFailure: (caller, error) => this.#onFailure(caller, error),
       progress: this.#copies?.file ?? null,
       startIntake: (caller, deps) => this.intake?.start(caller, deps) ?? null,
@@ -507,7 +528,8 @@ export class World {
     this.coverage.hit(this.plan.looksUpFirst ? 'lost disk, looked up' : 'lost disk');
     this.#crash(this.#process, 'power', newDiskMs + 1000);
     this.trace.add('the disk of the outbox is lost');
-    this.disk.format(this.plan.ownFiles);
+    this.disk.format(this.plan.ownFiles, this.sinks?.outboxSinks);
+    this.sinks?.outboxReplaced();
     this.#storeWatch.forgetAll();
     this.wire.forgotten((subject) => this.api.ledger.find(subject) !== undefined);
     this.operator.forget();
@@ -525,6 +547,7 @@ export class World {
     this.#crash(process, 'power', this.#random.pick(1000, 20_000, newDiskMs));
     this.trace.add('an older copy takes the place of the outbox');
     this.disk.restore();
+    this.sinks?.outboxReplaced();
     this.#storeWatch.forgetSinceCopy();
     this.wire.forgotten((subject) => this.api.ledger.find(subject) !== undefined);
     this.acknowledged.forget();

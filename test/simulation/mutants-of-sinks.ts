@@ -1,0 +1,185 @@
+import type { Mutant } from './mutant.ts';
+
+const loop = 'results/delivery-loop.ts';
+const pause = 'results/sink-pause.ts';
+const callback = 'results/callback-sink.ts';
+const rows = 'store/results/sqlite-results.ts';
+const woocommerce = 'storefronts/woocommerce/write-back.ts';
+const wooPlan = 'storefronts/woocommerce/plan-writes.ts';
+const shopify = 'storefronts/shopify/write-back.ts';
+const shopifyPlan = 'storefronts/shopify/plan-writes.ts';
+const http = 'storefronts/read-back/shop-http.ts';
+
+const status =
+  "...(isDone && isWholeOrderGiven(statement, order) ? [{ kind: 'status', status: 'completed' } as const] : []),";
+const metafields = "...(metafields.length === 0 ? [] : [{ kind: 'metafields', metafields } as const]),";
+
+/** Bugs between a result and those who receive it. */
+export const mutantsOfSinks: readonly Mutant[] = [
+  {
+    name: 'a note is posted without a look whether the order has it',
+    file: woocommerce,
+    changes: [['if (!this.#announcedHere.has(note.marker)) {', "if (note.marker === '') {"]],
+  },
+  {
+    name: 'a note whose answer was lost is posted again at once',
+    file: woocommerce,
+    changes: [['const deadlinesUntilLost = 3;', 'const deadlinesUntilLost = 0;']],
+  },
+  {
+    name: 'a note that was lost is not posted again',
+    file: woocommerce,
+    changes: [['    this.#lost.add(marker);\n', '    this.#present.add(marker);\n']],
+  },
+  {
+    name: 'an order is completed before its codes stand in it',
+    file: wooPlan,
+    changes: [
+      [`    ${status}\n`, ''],
+      ['  const writes: readonly OrderWrite[] = [\n', `  const writes: readonly OrderWrite[] = [\n    ${status}\n`],
+    ],
+  },
+  {
+    name: 'an order is completed although a line of it is missing',
+    file: 'storefronts/write-back/given-lines.ts',
+    changes: [['return order.lines.every((line) =>', 'return order.lines.some((line) =>']],
+  },
+  {
+    name: 'the codes of one order are written into the next one',
+    file: 'storefronts/woocommerce/order-fields.ts',
+    changes: [
+      [
+        'return [{ key: fieldKeys.codes, value: JSON.stringify(listed) }];',
+        'return [{ key: fieldKeys.codes, value: (last ??= JSON.stringify(listed)) }];',
+      ],
+      ['const textOf = ', 'let last: string | undefined;\nconst textOf = '],
+    ],
+  },
+  {
+    name: 'a line is fulfilled before its codes stand in the order',
+    file: shopifyPlan,
+    changes: [
+      [`    ${metafields}\n`, ''],
+      [
+        '    ...(options.tags ? tagWrites(statement, now) : []),\n',
+        `    ${metafields}\n    ...(options.tags ? tagWrites(statement, now) : []),\n`,
+      ],
+    ],
+  },
+  {
+    name: 'a fulfilment names no lines, and the shop fulfils all of them',
+    file: shopify,
+    changes: [['fulfillmentOrderLineItems: lines }', 'fulfillmentOrderLineItems: [] as typeof lines }']],
+  },
+  {
+    name: 'a line that is not delivered is fulfilled',
+    file: shopifyPlan,
+    changes: [['remaining > 0 && lineId !== null && givenIds.has(lineId)', 'remaining > 0 && lineId !== null']],
+  },
+  {
+    name: 'the errors of a change at Shopify are not read',
+    file: shopify,
+    changes: [['if (messages.length > 0) throw', 'if (messages.length > 99) throw']],
+  },
+  {
+    name: 'a shop that asks for a long wait is called again at once',
+    file: http,
+    changes: [['        if (waitMs > maxWaitMs) this.#closeFor(waitMs, error.message);\n', '']],
+  },
+  {
+    name: 'a call to a shop that asked to wait is repeated at once',
+    file: http,
+    changes: [['        this.#waitAtLeast(waitMs);\n', '        this.#waitAtLeast(Math.min(waitMs, 1));\n']],
+  },
+  {
+    name: 'an endpoint that asks to wait is called all the same',
+    file: pause,
+    changes: [['    if (askedMs !== null || isRateLimit) this.#waitAsAsked(askedMs ?? firstProbeMs);\n', '']],
+  },
+  {
+    name: 'the pause of a sink does not end',
+    file: pause,
+    changes: [
+      ['    await store.results.resumeSink({ sink, nowMs: clock.wallMs(), wasOutage: lastedMs >= outageMs });\n', ''],
+    ],
+  },
+  {
+    name: 'a paused sink is not tried again',
+    file: pause,
+    changes: [
+      [
+        'const probeAtMono = this.#sinceMono === null ? 0 : this.#probeAtMono;',
+        'const probeAtMono = this.#sinceMono === null ? 0 : 9e15;',
+      ],
+    ],
+  },
+  {
+    name: 'a sink that fails pauses the account',
+    file: pause,
+    changes: [
+      [
+        '    if (!isNew && nowMono - this.#remindedMono < reminderMs) return;\n',
+        "    await store.submission.pauses.open({ scope: 'account', reason: 'maintenance', message, openedBy: 'worker', nowMs, probeAtMs: nowMs + 7_200_000 });\n    if (!isNew && nowMono - this.#remindedMono < reminderMs) return;\n",
+      ],
+    ],
+  },
+  {
+    name: 'what an endpoint has confirmed is forgotten',
+    file: rows,
+    changes: [['      confirm(this.#database).run(confirmed);\n', '      void confirmed;\n']],
+  },
+  {
+    name: 'a confirmation that could not be recorded counts as a failure of the receiver',
+    file: loop,
+    changes: [['      if (unconfirmed !== null) throw error;\n', '']],
+  },
+  {
+    name: 'a result is delivered twice at a time',
+    file: loop,
+    changes: [['sink.name, clock.wallMs(), limit, this.#taken)', 'sink.name, clock.wallMs(), limit, [])']],
+  },
+  {
+    name: 'a version that was delivered counts for the one that came meanwhile',
+    file: rows,
+    changes: [['done_version = max(done_version, :version)', 'done_version = max(due_version, :version)']],
+  },
+  {
+    name: 'a redirect counts as the confirmation of an endpoint',
+    file: callback,
+    changes: [
+      ['answer.statusCode >= 200 && answer.statusCode < 300', 'answer.statusCode >= 200 && answer.statusCode < 400'],
+    ],
+  },
+  {
+    name: 'the second event of a result is not posted',
+    file: callback,
+    changes: [
+      [
+        '      await delivery.confirm(JSON.stringify(confirms));\n',
+        '      await delivery.confirm(JSON.stringify(confirms));\n      break;\n',
+      ],
+    ],
+  },
+  {
+    name: 'a call to a receiver has no deadline',
+    file: 'ops/deadline.ts',
+    changes: [['if (!this.#ended.signal.aborted) this.#over.abort();', 'if (ms < 0) this.#over.abort();']],
+  },
+  {
+    name: 'a delivery is given up after its first failure',
+    file: loop,
+    changes: [['    if (delayMs === null) {\n', '    if (delayMs === null || tries >= 0) {\n']],
+  },
+  {
+    name: 'a delivery that was given up is shown to nobody',
+    file: rows,
+    changes: [
+      ['given_up_at_ms = :nowMs, acknowledged_at_ms = NULL,', 'given_up_at_ms = :nowMs, acknowledged_at_ms = :nowMs,'],
+    ],
+  },
+  {
+    name: 'the log says which fields were written, with their values',
+    file: woocommerce,
+    changes: [['...write.fields.map(({ key }) => key)', '...write.fields.map(({ key, value }) => key + value)']],
+  },
+];

@@ -1,0 +1,220 @@
+import type { ResultDocument, ResultLine } from '../../src/core/result/result-document.ts';
+import type { AcceptableLine } from '../../src/core/order/order-request.ts';
+import { listIn } from '../support/shops/shop-order.ts';
+import type { ShopOrderPlan } from './intake-plan.ts';
+import type { SimWrittenShop } from './sim-written-shop.ts';
+import type { World } from './world.ts';
+
+type Stage = 'done' | 'review' | 'open';
+
+/** States of a line that nobody has to act on, and of which its customer gets nothing. */
+const open: ReadonlySet<string> = new Set(['pending', 'sending', 'waiting', 'unknown', 'placed', 'cancelled']);
+
+const unitsOf = (line: ResultLine): readonly string[] =>
+  line.entries.flatMap((entry) => entry.units.map((unit) => unit.code ?? unit.iccid ?? ''));
+
+function stageOf(line: ResultLine, quantity: number): Stage {
+  if (line.state === 'fulfilled') return unitsOf(line).length === quantity ? 'done' : 'review';
+  return open.has(line.state) ? 'open' : 'review';
+}
+
+/** What an order of a shop must show. */
+interface Expected {
+  readonly document: ResultDocument;
+  readonly orderId: string;
+  readonly plan: ShopOrderPlan;
+  readonly edit: ReturnType<SimWrittenShop['edits']['get']>;
+  readonly stages: ReadonlyMap<string, Stage>;
+  /** The lines whose customer gets their units: the order has them as they were bought. */
+  readonly given: readonly AcceptableLine[];
+  readonly codes: readonly string[];
+  readonly isTold: boolean;
+  /** All that can be read in the order. */
+  readonly text: string;
+  readonly violate: (invariant: string, sentence: string) => void;
+}
+
+/**
+ * Checks an order of a shop against its result.
+ * @param isWritten the delivery ended well: what must be written is there
+ */
+export function checkWrittenOrder(
+  world: World,
+  shop: SimWrittenShop,
+  document: ResultDocument,
+  isWritten: boolean,
+): void {
+  const { order_id: orderId } = document;
+  const plan = shop.plan.orders.find(({ lines }) => lines[0]?.orderId === orderId);
+  const shown = shop.orderOf(orderId);
+  if (plan === undefined || shown === undefined) return;
+  const edit = shop.edits.get(orderId);
+  const lines = new Map(document.lines.map((line) => [line.line_id ?? '', line]));
+  const stages = new Map(
+    plan.lines.flatMap(({ lineId, quantity }): [string, Stage][] => {
+      const line = lines.get(lineId);
+      return line === undefined ? [] : [[lineId, stageOf(line, quantity ?? 1)]];
+    }),
+  );
+  const isRaised = (line: AcceptableLine): boolean => edit === 'raised' && line === plan.lines[0];
+  const given = plan.lines.filter((line) => stages.get(line.lineId) === 'done' && !isRaised(line));
+  const fields =
+    shop.kind === 'shopify' ? [...(shop.shopify.metafields.get(orderId) ?? [])] : shop.woocommerce.notesOf(orderId);
+  const codesOfLine = ({ lineId }: AcceptableLine): readonly string[] => {
+    const line = lines.get(lineId);
+    return line === undefined ? [] : unitsOf(line);
+  };
+  const expected: Expected = {
+    document,
+    orderId,
+    plan,
+    edit,
+    stages,
+    given,
+    codes: given.flatMap(codesOfLine),
+    isTold: [...stages.values()].some((stage) => stage !== 'open'),
+    text: JSON.stringify([shown.body, fields]),
+    violate: (invariant, sentence) => world.violate(invariant, `${shop.kind} order ${orderId}: ${sentence}`),
+  };
+  checkForeign(world, expected);
+  if (shop.plan.platform === 'woocommerce') checkNotes(shop, expected);
+  else checkFulfilments(shop, expected, isWritten, codesOfLine);
+  cover(world, shop, expected);
+  if (!isWritten) return;
+  checkCodes(shop, expected);
+  checkStated(shop, expected);
+  if (shop.plan.platform === 'woocommerce') checkStatus(shop, expected);
+}
+
+function cover({ coverage }: World, { kind, woocommerce, shopify }: SimWrittenShop, { orderId, edit }: Expected): void {
+  if (edit !== undefined) coverage.hit(`${kind} order ${edit}`);
+  for (const { customer_note: isForCustomer } of woocommerce.notesOf(orderId))
+    coverage.hit(isForCustomer ? 'note to a customer' : 'private note');
+  for (const mail of woocommerce.mails) if (mail.orderId === orderId) coverage.hit(`mail ${mail.kind}`);
+  for (const one of shopify.fulfilments) if (one.orderId === orderId) coverage.hit('fulfilment');
+  for (const tag of shopify.tags.get(orderId) ?? []) coverage.hit(`tag ${tag}`);
+}
+
+/** Nothing of another order. */
+function checkForeign({ api }: World, { document, text, violate }: Expected): void {
+  const own = new Set(document.lines.flatMap(({ entries }) => entries.map(({ reference }) => reference)));
+  for (const order of api.ledger.orders) {
+    if (own.has(order.reference)) continue;
+    const unit = order.units.find((code) => text.includes(code));
+    if (unit !== undefined) violate('I41', `shows ${unit}, which was sold as ${order.reference}`);
+  }
+}
+
+/** Each note stands once, and no line was added or changed. */
+function checkNotes(shop: SimWrittenShop, { orderId, plan, edit, violate }: Expected): void {
+  const { woocommerce } = shop;
+  const markers = woocommerce.notesOf(orderId).map(({ note }) => /\[order-sync:[0-9a-f]{16}\]/.exec(note)?.[0] ?? note);
+  const twice = markers.find((marker, index) => markers.indexOf(marker) !== index);
+  if (twice !== undefined) violate('I41', `the note ${twice} stands there twice`);
+  const items = listIn(shop.orderOf(orderId)?.body['line_items']).filter(({ id }) => id !== 999);
+  const ids = [...plan.lines.map(({ lineId }) => lineId), ...(edit === 'added' ? [`${orderId}99`] : [])];
+  if (items.map(({ id }) => String(id)).join() !== ids.join())
+    violate('I41', `has the lines ${items.map(({ id }) => String(id)).join()}`);
+  const mails = woocommerce.mails.filter((mail) => mail.orderId === orderId && mail.kind === 'completed');
+  if (mails.length > 1) violate('I41', `its customer got ${mails.length} mails that it is complete`);
+}
+
+/** Each line is fulfilled once, and its units stand in the order before. */
+function checkFulfilments(
+  shop: SimWrittenShop,
+  { orderId, plan, edit, given, violate }: Expected,
+  isWritten: boolean,
+  codesOfLine: (line: AcceptableLine) => readonly string[],
+): void {
+  const { shopify, byHand } = shop;
+  const options = shop.plan.platform === 'shopify' ? shop.plan.options : null;
+  for (const line of plan.lines) {
+    const { lineId } = line;
+    const left = (line.quantity ?? 1) - (byHand.get(lineId) ?? 0);
+    const isDue = options?.fulfil === true && given.includes(line);
+    const fulfilled = shopify.fulfilled(lineId);
+    const mayBe =
+      isDue && isWritten && edit !== 'cancelled'
+        ? [left]
+        : isDue || edit !== undefined
+          ? [0, left, line.quantity ?? 1]
+          : [0];
+    if (!mayBe.includes(fulfilled))
+      violate('I41', `${fulfilled} pieces of line ${lineId} are fulfilled, not ${mayBe.join(' or ')}`);
+    if (options?.deliverCodes !== 'meta') continue;
+    const without = shopify.fulfilments.filter(
+      (one) => one.orderId === orderId && one.lines.some((it) => it.lineId === lineId),
+    );
+    if (without.some(({ metafields }) => codesOfLine(line).some((code) => !metafields.includes(code))))
+      violate('I42', `line ${lineId} was fulfilled before its codes stood in the order`);
+  }
+}
+
+function checkCodes(shop: SimWrittenShop, { edit, codes, text, violate }: Expected): void {
+  const { deliverCodes } = shop.plan.options;
+  if (deliverCodes === 'off') {
+    if (codes.some((code) => text.includes(code))) violate('I42', 'shows codes, and the shop does not want any');
+  } else if (edit !== 'cancelled' && codes.some((code) => !text.includes(code)))
+    violate('I44', 'has not all of its codes');
+}
+
+/** The order says what the result says. A closed one is not changed any more. */
+function checkStated(shop: SimWrittenShop, { document, orderId, edit, stages, isTold, violate }: Expected): void {
+  if (!isTold || edit === 'cancelled') return;
+  const isShopify = shop.kind === 'shopify';
+  const metafields = shop.shopify.metafields.get(orderId);
+  const fields = isShopify ? null : shop.woocommerce.fieldsOf(orderId);
+  const state = isShopify ? metafields?.get('state') : fields?.['_order_sync_state'];
+  const stored = isShopify ? metafields?.get('result') : fields?.['_order_sync_result'];
+  const result = typeof stored === 'string' ? stored : '{}';
+  if (state !== document.state) violate('I44', `says that it is ${String(state)}, and it is ${document.state}`);
+  const told: { lines?: { line_id: string; state: string }[] } = JSON.parse(result);
+  const is = (told.lines ?? []).map((line) => `${line.line_id} ${line.state}`).join();
+  const should = document.lines.map((line) => `${line.line_id} ${line.state}`).join();
+  if (is !== should) violate('I44', `says ${is}, and it is ${should}`);
+  const all = [...stages.values()];
+  if (shop.plan.platform === 'shopify') {
+    if (!shop.plan.options.tags) return;
+    const tags = (shop.shopify.tags.get(orderId) ?? []).toSorted().join();
+    const due = [
+      ...(all.every((stage) => stage === 'done') ? ['order-sync-delivered'] : []),
+      ...(all.includes('review') ? ['order-sync-review'] : []),
+    ].join();
+    if (tags !== due) violate('I42', `has the tags "${tags}", not "${due}"`);
+    return;
+  }
+  if (!shop.plan.options.notes) return;
+  const words = { done: 'Delivered', review: 'Needs review', open: '' } as const;
+  const isSaid = shop.woocommerce.notesOf(orderId).some(({ note, customer_note: isForCustomer }) =>
+    [...stages].every(([lineId, stage]) => {
+      const line = note.split('\n').find((one) => one.includes(`(line ${lineId})`)) ?? '';
+      return !isForCustomer && line.startsWith(words[stage]);
+    }),
+  );
+  if (!isSaid) violate('I44', 'has no note that says what became of its lines');
+}
+
+/** The order is complete when all of it was delivered, and then its codes stood in it before. */
+function checkStatus(shop: SimWrittenShop, { orderId, plan, edit, given, codes, violate }: Expected): void {
+  const { options } = shop.plan;
+  const { body } = shop.woocommerce.order(orderId);
+  const mails = shop.woocommerce.mails.filter((mail) => mail.orderId === orderId && mail.kind === 'completed');
+  const isWhole = plan.isOursOnly === true && given.length === plan.lines.length;
+  const completes = 'status' in options && options.status === 'completed' && isWhole;
+  const status = String(body['status']);
+  const dueOf: Readonly<Record<string, readonly string[]>> = {
+    none: [completes ? 'completed' : 'processing'],
+    cancelled: ['cancelled'],
+    done_by_hand: ['completed'],
+    raised: ['processing', 'completed'],
+    added: ['processing', 'completed'],
+    deleted: [],
+  };
+  const due = dueOf[edit ?? 'none'] ?? [];
+  if (!due.includes(status)) violate('I42', `has the status ${status}, not ${due.join(' or ')}`);
+  if (edit === undefined && completes !== (mails.length === 1))
+    violate('I42', `sent ${mails.length} mails that it is complete`);
+  if (options.deliverCodes === 'off') return;
+  if (mails.some(({ text }) => codes.some((code) => !text.includes(code))))
+    violate('I42', 'was completed before its codes stood in it');
+}

@@ -1,0 +1,217 @@
+import type { OutgoingRequest } from '../../src/ops/outgoing-http.ts';
+import type { Shop } from '../../src/storefronts/settings.ts';
+import { ShopifyOrders } from '../support/shops/shopify-orders.ts';
+import { listIn, type Reply, type StubOrder, withNumericIds } from '../support/shops/shop-order.ts';
+import { WooCommerceOrders } from '../support/shops/woocommerce-orders.ts';
+import type { ShopOrderPlan } from './intake-plan.ts';
+import { drawReceiverFault, type ReceiverFault } from './receiver-faults.ts';
+import { ReceiverProgress } from './receiver-progress.ts';
+import { RetryAfterWatch } from './retry-after-watch.ts';
+import type { SeededRandom } from './seeded-random.ts';
+import { shopDocument } from './shop-documents.ts';
+import type { SimProcess } from './sim-process.ts';
+import type { Receiver } from './sim-receivers.ts';
+import { receiverDeadlineMs, type ShopEdit, type ShopSinkPlan } from './sinks-plan.ts';
+import type { VirtualTime } from './virtual-time.ts';
+import { wallStartMs } from './virtual-time.ts';
+
+/** Which order a call is about. */
+function orderOf({ path, body }: OutgoingRequest): string {
+  return /(?:orders\/|ids=|Order\/)(\d{4})/.exec(`${path} ${body ?? ''}`)?.[1] ?? '';
+}
+
+/** GraphQL tells most errors with the status 200: that calls cost too much, and that a change was not made. */
+function asGraphql(reply: Reply, { body }: OutgoingRequest): ReceiverFault {
+  const throttled = { errors: [{ message: 'Throttled', extensions: { code: 'THROTTLED' } }] };
+  if (reply.status === 429) return { kind: 'refuse', reply: { status: 200, body: throttled } };
+  const isChange = reply.status === 500 && body?.startsWith('{"query":"mutation') === true;
+  const data = { change: { userErrors: [{ field: null, message: 'The order is being changed.' }] } };
+  return { kind: 'refuse', reply: isChange ? { status: 200, body: { data } } : reply };
+}
+
+export const shopSecrets = ['ck_simulated_key', 'cs_simulated_secret', 'shpat_simulated_token'] as const;
+
+/** A shop into whose orders the worker writes, and the people who change them meanwhile. */
+export class SimWrittenShop implements Receiver {
+  readonly kind: 'woocommerce' | 'shopify';
+  readonly plan: ShopSinkPlan;
+  readonly woocommerce: WooCommerceOrders;
+  readonly shopify: ShopifyOrders;
+  readonly progress: ReceiverProgress;
+  /** What people did to an order. */
+  readonly edits = new Map<string, ShopEdit['kind']>();
+  /** How many pieces of a line people fulfilled. */
+  readonly byHand = new Map<string, number>();
+  readonly #orders: StubOrder[] = [];
+  readonly #time: VirtualTime;
+  readonly #random: SeededRandom;
+  readonly #faultsOffMs: number;
+  readonly #retryAfter: RetryAfterWatch;
+  readonly #failing = new WeakSet<OutgoingRequest>();
+  #openEdits = 0;
+
+  constructor(options: {
+    plan: ShopSinkPlan;
+    time: VirtualTime;
+    random: SeededRandom;
+    faultsOffMs: number;
+    violate: (invariant: string, sentence: string) => void;
+  }) {
+    const { plan, time } = options;
+    const nowMs = (): number => wallStartMs + time.nowMs;
+    this.kind = plan.platform;
+    this.plan = plan;
+    this.#time = time;
+    this.#random = options.random;
+    this.#faultsOffMs = options.faultsOffMs;
+    this.woocommerce = new WooCommerceOrders(this.#orders, nowMs, ({ body }) => body);
+    this.shopify = new ShopifyOrders(this.#orders, nowMs);
+    this.progress = new ReceiverProgress(() => time.nowMs);
+    const violate = (sentence: string): void => options.violate('I45', sentence);
+    this.#retryAfter = new RetryAfterWatch(`the shop ${plan.platform}`, () => time.nowMs, violate);
+  }
+
+  get origin(): string {
+    return `https://${this.kind}.example`;
+  }
+
+  begin(): void {
+    const { orders, edits } = this.plan;
+    for (const order of orders) this.#place(order);
+    for (const edit of edits) {
+      this.#openEdits += 1;
+      this.#time.after(edit.atMs, () => {
+        this.#openEdits -= 1;
+        this.#edit(edit);
+      });
+    }
+  }
+
+  get done(): boolean {
+    return this.#openEdits === 0;
+  }
+
+  /** The order as the shop has it; undefined: it was deleted. */
+  orderOf(orderId: string): StubOrder | undefined {
+    return this.#orders.find(({ id }) => id === orderId);
+  }
+
+  leaves(call: OutgoingRequest, process: SimProcess): ReceiverFault {
+    const orderId = orderOf(call);
+    this.#retryAfter.leaves(process, orderId);
+    const { nowMs } = this.#time;
+    const { troubles } = this.plan;
+    const fault = drawReceiverFault(this.#random, troubles, { nowMs, areFaultsOff: nowMs >= this.#faultsOffMs });
+    if (fault.kind !== 'none') {
+      this.#failing.add(call);
+      return fault.kind === 'refuse' && call.path.endsWith('/graphql.json') ? asGraphql(fault.reply, call) : fault;
+    }
+    if (!troubles.refusedOrders.has(orderId)) return fault;
+    return { kind: 'refuse', reply: { status: 400, body: { code: 'rest_invalid_param', message: 'Not this one.' } } };
+  }
+
+  process(call: OutgoingRequest): Reply {
+    const { method, path } = call;
+    const body = call.body ?? '';
+    if (this.kind === 'woocommerce')
+      return this.woocommerce.answer({ method, path, body }) ?? { status: 404, body: { code: 'rest_no_route' } };
+    if (path.endsWith('/graphql.json')) return this.shopify.answer({ body });
+    if (path.endsWith('/access_scopes.json'))
+      return { status: 200, body: { access_scopes: [{ handle: 'read_all_orders' }] } };
+    const order = this.orderOf(orderOf(call));
+    return { status: 200, body: withNumericIds({ orders: order === undefined ? [] : [order.body] }) };
+  }
+
+  answered(call: OutgoingRequest, process: SimProcess, reply: Reply | null): void {
+    const orderId = orderOf(call);
+    this.#retryAfter.answered(process, orderId, reply);
+    this.progress.answered(orderId, reply !== null && reply.status < 300 && !this.#failing.has(call));
+  }
+
+  #place(plan: ShopOrderPlan): void {
+    const id = plan.lines[0]?.orderId ?? '';
+    const placedS = Math.floor((wallStartMs + plan.atMs) / 1000);
+    const state = { plan, status: 'paid', modifiedS: placedS, paidS: placedS, refunded: new Map() } as const;
+    this.#orders.push({ id, modifiedMs: placedS * 1000, body: JSON.parse(shopDocument(state)), refunds: [] });
+    if (this.kind === 'woocommerce') return;
+    const lines = plan.lines.map(({ lineId, quantity }) => ({ lineId, quantity: quantity ?? 1 }));
+    this.shopify.fulfilFrom(id, lines);
+  }
+
+  #edit({ orderId, kind }: ShopEdit): void {
+    const order = this.orderOf(orderId);
+    if (order === undefined || this.edits.has(orderId)) return;
+    const { body } = order;
+    const items = listIn(body['line_items']);
+    const [first] = items;
+    this.edits.set(orderId, kind);
+    if (kind === 'deleted') this.#orders.splice(this.#orders.indexOf(order), 1);
+    else if (kind === 'added')
+      items.push({ id: Number(`${orderId}99`), sku: 'BOOK', quantity: 1, current_quantity: 1, meta_data: [] });
+    else if (kind === 'raised')
+      Object.assign(first ?? {}, {
+        quantity: Number(first?.['quantity']) + 1,
+        current_quantity: Number(first?.['quantity']) + 1,
+      });
+    else if (kind === 'cancelled')
+      Object.assign(
+        body,
+        this.kind === 'shopify'
+          ? { cancelled_at: new Date(wallStartMs + this.#time.nowMs).toISOString() }
+          : { status: 'cancelled' },
+      );
+    else if (this.kind === 'woocommerce') body['status'] = 'completed';
+    else this.#fulfilByHand(orderId);
+  }
+
+  /** A person fulfils one piece of the first line, if any is left. */
+  #fulfilByHand(orderId: string): void {
+    const line = this.shopify.fulfilmentOrders.find((one) => one.orderId === orderId)?.lines[0];
+    if (line === undefined || line.remaining === 0) return;
+    line.remaining -= 1;
+    this.byHand.set(line.lineId, 1);
+  }
+
+  /** The shop as it is configured. */
+  get settings(): Shop {
+    const { plan } = this;
+    const rest = {
+      url: this.origin,
+      schedule: '0 0 1 1 *',
+      lookbackH: 0,
+      overlapS: 300,
+      pageSize: 100,
+      pagesPerRun: 50,
+      recheckAfterMin: 0,
+      requestIntervalMs: plan.requestIntervalMs,
+      bodyBytes: 1_048_576,
+      timeouts: { connectMs: 2000, totalMs: receiverDeadlineMs },
+    };
+    const shop = {
+      shop: 'main',
+      source: plan.platform,
+      secrets: ['sim-secret-of-the-shop'],
+      skuMap: '',
+      unmatched: 'ignore',
+      repair: 'ask',
+      onRefund: 'review',
+      maxAgeH: 8760,
+      iccidField: 'iccid',
+    } as const;
+    const [consumerKey, consumerSecret, token] = shopSecrets;
+    if (plan.platform === 'woocommerce')
+      return {
+        ...shop,
+        platform: 'woocommerce',
+        paidStatuses: ['processing', 'completed'],
+        rest: { ...rest, consumerKey, consumerSecret },
+        writeBack: plan.options,
+      };
+    return {
+      ...shop,
+      platform: 'shopify',
+      rest: { ...rest, apiVersion: '2026-10', access: { kind: 'token', token } },
+      writeBack: plan.options,
+    };
+  }
+}

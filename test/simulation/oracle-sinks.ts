@@ -49,7 +49,7 @@ export function checkSinks(world: World): void {
       if (!isDelivered(world, receiver, document)) continue;
       world.coverage.hit(`told ${plan.events?.join(' ') ?? 'results'}`);
       for (const type of endpoint.missing(document))
-        world.violate('I44', `${name} was not told as ${type} what ${orderOf(document)} has become`);
+        world.violate('I44', `${name} did not get ${type} of what ${orderOf(document)} has become`);
     }
   }
   for (const shop of sinks.shops) {

@@ -25,7 +25,7 @@ COPY config ./config
 # and those that files are renamed into. /progress is for the progress file. A named volume takes over this owner.
 RUN install -d -o node -g node -m 0750 /progress /data /orders
 VOLUME /data /orders
-# What a start reads is kept here, by the user who starts it: half a second for the worker, and for each health check.
+# What a start reads is kept here, by the user who starts it: half a second for the worker.
 RUN install -d -o node -g node node_modules/.cache
 ENV NODE_ENV=production \
     ORDER_SYNC_CONFIG=/etc/order-sync/order-sync.yaml \
@@ -40,7 +40,7 @@ EXPOSE 9090
 STOPSIGNAL SIGTERM
 # The worker asks itself: no curl in the image, and the port is found wherever it is.
 HEALTHCHECK --interval=15s --timeout=5s --start-period=15s --retries=3 \
-  CMD ["node", "/app/bin/order-sync.js", "health", "--live"]
+  CMD ["node", "/app/bin/health.js", "--live"]
 # Exec form, so that SIGTERM reaches the worker and not a shell. It starts no processes of its own, so it needs no init;
 # `docker run --init` does no harm.
 # Young objects get little room: a file of 50,000 lines then takes 180 MB instead of 230, and no longer.

@@ -1,9 +1,12 @@
 import { mkdirSync } from 'node:fs';
 import type { Config } from '../config/config.ts';
+import { readArchivedCsv } from '../intake/folder/archived-csv.ts';
 import { CallbackSink } from '../results/callback-sink.ts';
+import { CsvResults } from '../results/csv/csv-results.ts';
 import { CustomerTexts } from '../results/customer/customer-texts.ts';
 import type { Sink } from '../results/delivery-loop.ts';
 import { FolderSink } from '../results/folder-sink.ts';
+import { ResultFolder } from '../results/result-folder.ts';
 import type { CallbackSettings } from '../results/settings.ts';
 import { WriteBack } from '../results/write-back.ts';
 import type { ShopConnections } from '../storefronts/shop-connections.ts';
@@ -15,6 +18,7 @@ import type { CurrentConfig, PartDeps } from './worker-deps.ts';
 /** The delivery of results, and what makes its sinks anew for another configuration. */
 export interface BuiltResults {
   readonly results: WriteBack;
+  readonly csvResults: CsvResults;
   readonly sinksOf: (config: Config) => readonly Sink[];
 }
 
@@ -29,12 +33,21 @@ export function buildResults(
   connections: ShopConnections,
 ): BuiltResults {
   const { config, clock, random, version } = deps;
-  const { folder, customer } = config.results;
+  const { folder, access, customer } = config.results;
   const { retryTimeScale } = config.submit;
   const logger = deps.logger.child({ component: 'results' });
   const texts = customer === null ? null : new CustomerTexts(customer, logger);
   mkdirSync(folder, { recursive: true, mode: 0o750 });
-  const files = new FolderSink(folder);
+  const resultFolder = new ResultFolder(folder, access);
+  const files = new FolderSink(resultFolder);
+  const { archive } = config.intake.folder;
+  const csvResults = new CsvResults({
+    store,
+    clock,
+    logger,
+    folder: resultFolder,
+    readOriginal: (file, use) => readArchivedCsv(archive, file, use),
+  });
   const sinksOf = ({ results, intake }: Config): readonly Sink[] => [
     files,
     ...results.callbacks.map((given) => {
@@ -53,5 +66,5 @@ export function buildResults(
   const { events } = deps.metrics;
   const onDeliveryEnded = events.deliveryEnded.bind(events);
   const results = new WriteBack({ store, clock, random, logger, texts, onDeliveryEnded }, sinksOf(config));
-  return { results, sinksOf };
+  return { results, csvResults, sinksOf };
 }

@@ -2,12 +2,12 @@ import type { Config } from '../config/config.ts';
 import { callbackSinkName } from '../results/callback-sink.ts';
 import type { Shop } from '../storefronts/settings.ts';
 import { writeBackName } from '../storefronts/write-back/shop-write-back.ts';
-import type { ResultSink } from '../store/results/results.ts';
+import { folderSinkName, type ResultSink } from '../store/results/results.ts';
 
 /** The sinks to which the outbox makes results due. `buildResults` builds what delivers to each. */
 export function resultSinks({ results, intake }: Pick<Config, 'results' | 'intake'>): readonly ResultSink[] {
   return [
-    { name: 'folder', sources: null },
+    { name: folderSinkName, sources: null },
     ...results.callbacks.map(({ name, sources }) => ({ name: callbackSinkName(name), sources })),
     ...writtenShops(intake.shops).map((shop) => ({ name: writeBackName(shop), sources: [shop.source] })),
   ];

@@ -20,7 +20,7 @@ import type { SkuRepairs } from '../storefronts/sku-repairs.ts';
 import type { Dispatcher } from '../submit/dispatcher.ts';
 import { startAdmin } from './admin.ts';
 import { buildFolderIntake, startWebhook } from './build-intake.ts';
-import { buildResults } from './build-results.ts';
+import { type BuiltResults, buildResults } from './build-results.ts';
 import { buildReadBack, buildSkuRepairs, buildStorefronts, recheckRule } from './build-storefronts.ts';
 import { buildDispatcher, buildSubmission, buildWholesaleClient } from './build-submission.ts';
 import { ClockFollower } from './clock-follower.ts';
@@ -77,8 +77,17 @@ async function startOnce(given: WorkerDeps): Promise<RunningWorker> {
     const codes = await startCodeKeeping(deps, life, clock, outbox);
     const { admin, reloader } = await startAdminServer(deps, life, parts, current);
 
-    const { store, watch, results, dispatcher, folder, webhook } = parts;
-    const failing = [dispatcher, results, folder, watch, ...codes, ...clocks, ...(webhook === null ? [] : [webhook])];
+    const { store, watch, results, csvResults, dispatcher, folder, webhook } = parts;
+    const failing = [
+      dispatcher,
+      results,
+      csvResults,
+      folder,
+      watch,
+      ...codes,
+      ...clocks,
+      ...(webhook === null ? [] : [webhook]),
+    ];
     const failed = Promise.race(failing.map((part) => part.failed));
     failed.catch(() => undefined);
     const addresses = { admin: admin.address, ...(webhook === null ? {} : { webhook: webhook.address }) };
@@ -156,9 +165,8 @@ async function startParts(
   await life.push('wholesale client', () => wholesale.close());
 
   const connections = new ShopConnections(deps);
-  const { results, sinksOf } = buildResults(deps, store, current, connections);
-  await life.push('results', () => results.stop());
-  await results.start();
+  const written = await startResults(deps, life, store, current, connections);
+  const { results } = written;
 
   let webhook: WebhookIntake | null = null;
   const onSettled = (): void => {
@@ -193,8 +201,7 @@ async function startParts(
     ...outbox,
     submission,
     wholesale,
-    results,
-    sinksOf,
+    ...written,
     dispatcher,
     folder,
     webhook,
@@ -203,6 +210,22 @@ async function startParts(
     notify,
   };
   return { ...parts, operatorCalls: await startReadBack(life, readBack, buildSkuRepairs(deps, parts, current)) };
+}
+
+/** Starts to write results back. */
+async function startResults(
+  deps: PartDeps,
+  life: Lifecycle,
+  store: Store,
+  current: CurrentConfig,
+  connections: ShopConnections,
+): Promise<BuiltResults> {
+  const built = buildResults(deps, store, current, connections);
+  await life.push('results', () => built.results.stop());
+  await built.results.start();
+  await life.push('CSV results', () => built.csvResults.stop());
+  built.csvResults.start();
+  return built;
 }
 
 /** The dispatcher stops at the same time: to wait for HTTP callers first, then for calls to the API, takes too long. */

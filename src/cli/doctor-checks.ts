@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { createServer } from 'node:net';
-import { rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { readReferenceSecret } from '../config/reference-secret.ts';
 import type { CommandResult } from '../core/entry/operator-command.ts';
@@ -110,6 +110,28 @@ export function checkDatabase(config: Config): Finding {
     'database',
     `${databasePath} is sound: ${schema}, upstream ${upstream ?? 'none'}, SQLite ${sqliteVersion}`,
   );
+}
+
+/** Whether the group of results can enter every folder on the way to them. Absent, where no group is configured. */
+export function checkResults({ results }: Config): readonly Finding[] {
+  const { folder, access } = results;
+  if (access.gid === null) return [];
+  const closed = foldersAbove(folder).filter((path) => {
+    const { mode, gid } = statSync(path);
+    return (mode & (gid === access.gid ? 0o010 : 0o001)) === 0;
+  });
+  const [first] = closed;
+  if (first === undefined) return [pass('results', `the group ${access.gid} can read ${folder}`)];
+  const message = `the group ${access.gid} of results.group cannot enter ${closed.join(', ')}, and so cannot read ${folder}`;
+  const next = `name a results.folder outside of it, or let others through: chmod o+x ${first}`;
+  return [{ check: 'results', status: 'warn', message, next }];
+}
+
+/** Those that exist: the worker creates the others. */
+function foldersAbove(folder: string): readonly string[] {
+  const above = dirname(folder);
+  if (above === folder) return [];
+  return [...foldersAbove(above), ...(existsSync(above) ? [above] : [])];
 }
 
 /** One finding for each key. */

@@ -8,6 +8,7 @@ import type { LoadedConfig } from './config.ts';
 import { digestValues, explainValues } from './explain.ts';
 import { layerSources } from './layers.ts';
 import { toConfig, withDerivedDefaults } from './resolve.ts';
+import { checkResultsGroup } from './group-rule.ts';
 import { checkRules } from './rules.ts';
 import { explainSchemaIssues } from './schema-issues.ts';
 import { configSchema } from './schema.ts';
@@ -54,6 +55,7 @@ export function loadConfig(sources: ConfigSources = {}): LoadedConfig {
     ...checkWebhookRules(tree, origins, secrets),
     ...checkCallbacks(tree, origins, secrets),
     ...checkAdminTokens(tree, origins, secrets),
+    ...checkResultsGroup(tree, origins),
   ];
   if (!parsed.success || issues.length > 0) throw new ConfigInvalidError(file, issues.toSorted(byPlace));
 

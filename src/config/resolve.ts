@@ -2,6 +2,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { AdminSettings } from '../admin/settings.ts';
 import type { WebhookSettings } from '../intake/http/settings.ts';
 import type { ResultsSettings } from '../results/settings.ts';
+import { findGroup } from '../ops/system-groups.ts';
 import { resolveShops, withAbsolutePaths } from '../storefronts/settings.ts';
 import { camelKeys } from '../core/settings/camel-keys.ts';
 import type { Config } from './config.ts';
@@ -102,6 +103,7 @@ export function toConfig(document: ResolvedDocument, secrets: Secrets): Config {
     },
     results: {
       folder: results.folder,
+      access: toFileAccess(results),
       callbacks: toCallbacks(results.callbacks, secrets),
       customer: toCustomer(results.customer),
     },
@@ -110,6 +112,12 @@ export function toConfig(document: ResolvedDocument, secrets: Secrets): Config {
     admin: toAdminSettings(admin, secrets),
     sandbox,
   };
+}
+
+/** `checkResultsGroup` has found the group before. */
+function toFileAccess({ file_mode: mode, group }: ResolvedDocument['results']): ResultsSettings['access'] {
+  const gid = group === undefined ? null : findGroup(group);
+  return { mode: Number.parseInt(mode ?? (gid === null ? '0600' : '0640'), 8), gid };
 }
 
 function toCallbacks(

@@ -240,7 +240,22 @@ const callbacks = z
 
 const results = z
   .strictObject({
-    folder: folderPath('Where results are written, as `<source>/<order_id>.json`. Default: `<data_dir>/results`.'),
+    folder: folderPath(
+      'Where results are written, as `<source>/<order_id>.json`, and those of CSV order files as `files/<name>.<id>.csv`. Default: `<data_dir>/results`.',
+    ),
+    file_mode: z
+      .enum(['0600', '0640', '0644'])
+      .optional()
+      .describe(
+        'Who may read results: `0600` the user of the worker, `0640` its group, too, `0644` every user of the machine. In quotes. Default: `0600`, and `0640` with `group`.',
+      ),
+    group: z
+      .string()
+      .regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$/, 'must be the name of a group, or its number in quotes')
+      .optional()
+      .describe(
+        'The group that gets results, by name, or by number in quotes, for a program beside the worker. The user of the worker must be in it. Unset: that of the worker.',
+      ),
     callbacks,
     customer: z
       .strictObject({

@@ -3,6 +3,15 @@ import { basename, dirname, join } from 'node:path';
 
 const newFile = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
+/** Who may read a file that is written. */
+export interface FileAccess {
+  readonly mode: number;
+  /** The group that it gets; null: the group of new files in its folder. */
+  readonly gid: number | null;
+}
+
+const onlyOwner: FileAccess = { mode: 0o600, gid: null };
+
 async function syncAndClose(file: FileHandle): Promise<void> {
   try {
     await file.sync();
@@ -16,32 +25,46 @@ export async function syncFolder(folder: string): Promise<void> {
   await syncAndClose(await open(folder, 'r'));
 }
 
-async function openDraft(draft: string, mode: number): Promise<FileHandle> {
+async function openDraft(draft: string): Promise<FileHandle> {
   try {
-    return await open(draft, newFile, mode);
+    return await open(draft, newFile, onlyOwner.mode);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
   }
   await unlink(draft);
-  return await open(draft, newFile, mode);
+  return await open(draft, newFile, onlyOwner.mode);
 }
 
 /**
  * Replaces a file in one step: a reader sees the old content or the new one, also after a power loss. The draft has a
  * fixed, hidden name beside the file: after a crash the next write removes it. A file must have one writer only. Whoever may
  * write beside it cannot have it write elsewhere: a link in place of the draft is removed, and no link is followed.
+ * @param write writes the whole content to the draft, from its start on; when it fails, the file stays as it is
  */
-export async function writeFileAtomically(path: string, text: string, mode = 0o600): Promise<void> {
+export async function replaceFile(
+  path: string,
+  write: (draft: FileHandle) => Promise<void>,
+  { mode, gid }: FileAccess = onlyOwner,
+): Promise<void> {
   const draft = join(dirname(path), `.${basename(path)}.tmp`);
-  const file = await openDraft(draft, mode);
+  const file = await openDraft(draft);
   try {
+    // The group first: no other group may read it even for a moment.
+    if (gid !== null && (await file.stat()).gid !== gid) await file.chown(process.getuid?.() ?? -1, gid);
     await file.chmod(mode);
-    await file.writeFile(text, 'utf8');
+    await write(file);
   } catch (error) {
     await file.close();
+    // It may contain codes, and perhaps nobody writes this file again.
+    await unlink(draft).catch(() => undefined);
     throw error;
   }
   await syncAndClose(file);
   await rename(draft, path);
   await syncFolder(dirname(path));
+}
+
+/** As `replaceFile`, for a text. */
+export async function writeFileAtomically(path: string, text: string, access: FileAccess = onlyOwner): Promise<void> {
+  await replaceFile(path, (draft) => draft.writeFile(text, 'utf8'), access);
 }

@@ -1,9 +1,12 @@
 import type { ResultEventType } from '../core/result/result-events.ts';
+import type { FileAccess } from '../ops/atomic-file.ts';
 
 /** The sinks of results. */
 export interface ResultsSettings {
   /** Absolute. */
   readonly folder: string;
+  /** Who may read the files in it. */
+  readonly access: FileAccess;
   /** The endpoints to which results are posted. */
   readonly callbacks: readonly CallbackSettings[];
   /** Null: results have no text for the customer. */

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { once } from 'node:events';
-import { rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { SystemClock } from '../../src/ops/system-clock.ts';
@@ -182,5 +182,20 @@ describe('order-sync doctor', () => {
     expect(code).toBe(8);
     expect(stdout).toMatch(/^fail {2}config: .* has 2 mistakes:\n {6}.*concurrency/);
     expect(stdout).not.toContain('database');
+  });
+
+  it('warns of a folder that keeps the group of the results out', async () => {
+    const { place } = await apiFor();
+    const gid = process.getgid?.() ?? 0;
+    place.configure((config) => {
+      config.results = { group: String(gid), folder: join(place.folder, 'for-the-shop', 'results') };
+    });
+    mkdirSync(join(place.folder, 'for-the-shop'));
+    chmodSync(place.folder, 0o711);
+    expect((await doctor(place)).of('results')).toMatchObject({ status: 'pass' });
+    chmodSync(join(place.folder, 'for-the-shop'), 0o700);
+    const { healthy, of } = await doctor(place);
+    expect(healthy).toBe(true);
+    expect(of('results')).toMatchObject({ status: 'warn', message: expect.stringContaining('for-the-shop,') });
   });
 });

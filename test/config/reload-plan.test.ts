@@ -49,6 +49,7 @@ const others: Record<string, string> = {
   'results.callbacks[].secrets[].value': 'whsec_BBBB9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr',
   events: '[order.updated]',
   secret: 'whsec_AAAA9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr',
+  'results.group': String(process.getgid?.()),
   header: 'X-Other',
   prefix: 'other',
   language: 'es',

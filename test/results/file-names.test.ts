@@ -6,6 +6,7 @@ import { pino } from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { WriteBack } from '../../src/results/write-back.ts';
 import { FolderSink } from '../../src/results/folder-sink.ts';
+import { ResultFolder } from '../../src/results/result-folder.ts';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { openStore } from '../../src/store/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -37,7 +38,7 @@ function openBox(): Box {
   const clock = new SystemClock();
   const write = async (): Promise<void> => {
     const loop = new WriteBack({ store, clock, random: Math.random, logger: pino({ level: 'silent' }) }, [
-      new FolderSink(folder),
+      new FolderSink(new ResultFolder(folder, { mode: 0o600, gid: null })),
     ]);
     await loop.start();
     await loop.stop();

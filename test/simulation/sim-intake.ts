@@ -3,6 +3,7 @@ import type { Clock } from '../../src/core/clock.ts';
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { Sink } from '../../src/results/delivery-loop.ts';
 import { FolderSink } from '../../src/results/folder-sink.ts';
+import { ResultFolder } from '../../src/results/result-folder.ts';
 import { WebhookIntake } from '../../src/intake/http/webhook-intake.ts';
 import { SkuFile } from '../../src/storefronts/sku-file.ts';
 import { StorefrontIntake } from '../../src/storefronts/storefront-intake.ts';
@@ -151,7 +152,7 @@ export class SimIntake {
 
   /** The worker's own sink, on the simulated files. */
   sinkOf(process: SimProcess): Sink {
-    return new FolderSink(`${this.#mountFor(process).root}/results`);
+    return new FolderSink(new ResultFolder(`${this.#mountFor(process).root}/results`, { mode: 0o600, gid: null }));
   }
 
   /** The results as their reader sees them: `<source>/<file name>` and the text. */

@@ -141,7 +141,9 @@ export class SimMount {
     const [folder] = path.split('/');
     if (files.isFolder(path)) {
       const sync = (): Promise<void> => this.#effect(`files.sync ${folder}`, () => files.syncFolder(path));
-      return { sync, close: () => this.#process.whileAlive(() => undefined) };
+      // No owner: the worker leaves the modes of folders of others alone.
+      const stat = (options: unknown) => this.#read(`stat ${folder}`, () => statsOf(null, options));
+      return { stat, sync, close: () => this.#process.whileAlive(() => undefined) };
     }
     const isNew = flags === (constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW);
     if (!isNew && flags !== (constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK))

@@ -1,6 +1,15 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -148,7 +157,7 @@ export class Installation {
     const folder = join(this.folder, 'results');
     for (const source of readdirSync(folder)) {
       for (const name of readdirSync(join(folder, source))) {
-        if (name.startsWith('.')) continue;
+        if (name.startsWith('.') || !name.endsWith('.json')) continue;
         found.set(
           `${source}/${name.replace(/\.json$/, '')}`,
           JSON.parse(readFileSync(join(folder, source, name), 'utf8')),
@@ -156,6 +165,13 @@ export class Installation {
       }
     }
     return found;
+  }
+
+  /** The CSV results, by name. */
+  csvResults(): Map<string, string> {
+    const folder = join(this.folder, 'results', 'files');
+    const names = existsSync(folder) ? readdirSync(folder).filter((name) => !name.startsWith('.')) : [];
+    return new Map(names.map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
   }
 
   async close(): Promise<void> {

@@ -11,6 +11,7 @@ import {
   checkDataDir,
   checkDisk,
   checkPort,
+  checkResults,
   failure,
   finding,
   keyFindings,
@@ -69,6 +70,7 @@ async function examineInstallation(config: Config, context: CliContext): Promise
     await finding('data_dir', () => checkDataDir(config)),
     await finding('disk', () => checkDisk(config)),
     await finding('database', () => checkDatabase(config)),
+    ...checkResults(config),
   ];
   const ports = await portFindings(config);
   // A call needs a slot of the budget, which is in the database.

@@ -1,6 +1,7 @@
 import { signatureAt } from './filesystem.ts';
 
 export interface ArchivedFile {
+  readonly id: string;
   readonly name: string;
   readonly path: string;
   /** The signature when the file was read. */

@@ -1,10 +1,10 @@
 import type { Buffer } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../core/clock.ts';
+import { safeFileName } from '../../core/order/order-file-names.ts';
 import type { OrderFormat } from '../orders/parse-options.ts';
 
 const unfinished = /^[.~]|\.(?:tmp|part|partial|filepart|writing|crdownload|swp)$/i;
-const extension = /\.[A-Za-z0-9]{1,8}$/;
 export const markerSuffix = '.done';
 
 /** Whether programs use such a name while they are still writing a file. */
@@ -24,14 +24,6 @@ export function shownName(name: Buffer): string {
   return name.toString('utf8').replace(/\p{Cc}/gu, '\uFFFD');
 }
 
-/** A short ASCII name with the same extension; the sender's name may be any 255 bytes. */
-function safeName(name: string): string {
-  const plain = name.replace(/[^A-Za-z0-9._-]+/g, '_').replace(/^\.+/, '_');
-  if (plain.length <= 80) return plain === '' ? '_' : plain;
-  const ending = extension.exec(plain)?.[0] ?? '';
-  return plain.slice(0, 80 - ending.length) + ending;
-}
-
 const base32 = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
 /** A ULID: 48 bits of time, then 80 random bits. It is unique, and ids sort by time. */
@@ -48,7 +40,7 @@ export function newFileId(clock: Clock): string {
 
 /** The name of a claimed file in the work folder. */
 export function workNameOf(id: string, name: string): string {
-  return `${id}__${safeName(name)}`;
+  return `${id}__${safeFileName(name)}`;
 }
 
 export function parseWorkName(name: string): { id: string; name: string } | null {
@@ -56,12 +48,6 @@ export function parseWorkName(name: string): { id: string; name: string } | null
   return match?.[1] === undefined || match[2] === undefined ? null : { id: match[1], name: match[2] };
 }
 
-/** The name of a rejected file. It keeps its extension and sorts next to its error report. */
-export function rejectedNameOf(id: string, name: string): string {
-  const safe = safeName(name);
-  return `${safe}.${id}${extension.exec(safe)?.[0] ?? ''}`;
-}
-
 export function errorReportNameOf(id: string, name: string): string {
-  return `${safeName(name)}.${id}.error.json`;
+  return `${safeFileName(name)}.${id}.error.json`;
 }

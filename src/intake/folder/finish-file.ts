@@ -1,6 +1,7 @@
 import { mkdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, isoTime } from '../../core/clock.ts';
+import { rejectedNameOf } from '../../core/order/order-file-names.ts';
 import { syncFolder, writeFileAtomically } from '../../ops/atomic-file.ts';
 import { requireRealFolder } from '../../ops/real-folder.ts';
 import type { AcceptedLines, FileRow, Intake } from '../../store/intake/intake.ts';
@@ -9,7 +10,7 @@ import type { DocumentError } from '../orders/document-error.ts';
 import type { SkuSource } from '../orders/sku-source.ts';
 import { type ClaimedFile, reclaimFile } from './claim-file.ts';
 import { documentReport, lineReport } from './error-report.ts';
-import { errorReportNameOf, markerSuffix, newFileId, rejectedNameOf } from './file-names.ts';
+import { errorReportNameOf, markerSuffix, newFileId } from './file-names.ts';
 import { contentHash, hasErrno, moveDurably, signatureAt } from './filesystem.ts';
 import type { FolderSettings } from './settings.ts';
 
@@ -65,6 +66,7 @@ export async function finishFile(
     // Its lines are known by now, so reading all of it again only adds the new ones.
     await removeMarker(context, file);
     const next = await reclaimFile(config, { name: file.name, path }, newFileId(clock));
+    await store.files.replaced(file.id);
     return { kind: 'changed', file, next };
   }
   const day = join(config.archive, isoTime(nowMs).slice(0, 10));
@@ -72,7 +74,7 @@ export async function finishFile(
   await requireRealFolder(day);
   const to = join(day, file.workName);
   // Before the move, which may be done although it fails: the next try does not find the file any more.
-  if (present !== null) context.onArchiving({ name: file.name, path: to, signature: present });
+  if (present !== null) context.onArchiving({ id: file.id, name: file.name, path: to, signature: present });
   await moveIfPresent(path, config.work, to);
   await removeMarker(context, file);
   return { kind: 'ingested', file, row, report };

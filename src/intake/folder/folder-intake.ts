@@ -327,10 +327,11 @@ export class FolderIntake {
 
   /** Claims a file from the archive again. Its lines that were accepted before are recognised. */
   async #reclaim(archived: ArchivedFile, report: ScanReport): Promise<void> {
-    const { config, clock } = this.#options;
+    const { config, clock, store } = this.#options;
     const topic = `archive ${archived.path}`;
     try {
       const file = await reclaimFile(config, archived, newFileId(clock));
+      await store.intake.files.replaced(archived.id);
       this.#log.solved(topic);
       this.#log.lateWrite(file, archived.path);
       report.changed += 1;

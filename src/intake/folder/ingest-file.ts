@@ -70,8 +70,8 @@ async function acceptFile(context: FileContext, { id, name, workName }: ClaimedF
     const options = { source, currency, limits, columns, skus: context.skus?.current() ?? null };
     const summary = await checkDocument(readPrefix(handle, sizeBytes), format, options);
     if (config.ready === 'done_file') await checkMarker(`${path}${markerSuffix}`, summary);
-    const { sha256, counted } = summary;
-    const isComplete = await acceptLines(context, id, { handle, sizeBytes, format, counted }, options);
+    const { sha256, counted, delimiter } = summary;
+    const isComplete = await acceptLines(context, id, { handle, sizeBytes, format, counted, delimiter }, options);
     if (!isComplete) {
       // An orderly stop is not the fault of the file, so this start does not count.
       await store.files.postpone(id);
@@ -102,13 +102,20 @@ function formatToRead(name: string, sizeBytes: number, config: FolderSettings): 
 async function acceptLines(
   context: FileContext,
   fileId: string,
-  source: { handle: FileHandle; sizeBytes: number; format: OrderFormat; counted: CountedOrders },
+  source: {
+    handle: FileHandle;
+    sizeBytes: number;
+    format: OrderFormat;
+    counted: CountedOrders;
+    delimiter: string | null;
+  },
   options: ParseOptions,
 ): Promise<boolean> {
+  const { handle, sizeBytes, format, counted, delimiter } = source;
   let lines: IntakeBatch['lines'][number][] = [];
   let rejections: IntakeBatch['rejections'][number][] = [];
   const commit = async (): Promise<void> => {
-    const batch = { nowMs: context.clock.wallMs(), fileId, lines, rejections };
+    const batch = { nowMs: context.clock.wallMs(), fileId, delimiter, lines, rejections };
     lines = [];
     rejections = [];
     const results = await context.store.acceptBatch(batch);
@@ -119,7 +126,6 @@ async function acceptLines(
     context.onAccepted(accepted);
     await nextTurn();
   };
-  const { handle, sizeBytes, format, counted } = source;
   for await (const some of parseOrders(readPrefix(handle, sizeBytes), format, options, counted)) {
     for (const checked of some) {
       if (checked.kind === 'line') lines.push(withSkuRules(checked.line, options.skus, context.clock.wallMs()));

@@ -25,6 +25,8 @@ export interface DocumentSummary {
   readonly rows: number;
   /** Orders of a CSV document that `parseOrders` needs to know about. */
   readonly counted: CountedOrders;
+  /** The separator of a CSV document; null: it is none. */
+  readonly delimiter: string | null;
 }
 
 /**
@@ -62,7 +64,7 @@ export function tooLarge(limits: ParseLimits): DocumentError {
   });
 }
 
-type Counted = Pick<DocumentSummary, 'rows' | 'counted'>;
+type Counted = Pick<DocumentSummary, 'rows' | 'counted' | 'delimiter'>;
 
 async function countCsv(
   parts: AsyncIterable<Uint8Array>,
@@ -74,8 +76,12 @@ async function countCsv(
   const mistaken = new MistakenDocument(options);
   let rows = 0;
   let last: CsvRow | null = null;
+  let delimiter: string | null = null;
   try {
-    const onHeader = (header: CsvHeader): void => mistaken.begin(header);
+    const onHeader = (header: CsvHeader, found: string): void => {
+      delimiter = found;
+      mistaken.begin(header);
+    };
     for await (const some of csvRows(utf8Pieces(parts), limits, columnRules(options), onHeader)) {
       rows = countedRows(rows + some.length, limits);
       for (const row of some) {
@@ -90,7 +96,7 @@ async function countCsv(
   }
   const rejection = mistaken.rejection(null);
   if (rejection !== null) throw rejection;
-  return { rows, counted: orders.counted() };
+  return { rows, counted: orders.counted(), delimiter };
 }
 
 /** Counts the rows of each order. */
@@ -132,13 +138,13 @@ async function countNdjson(parts: AsyncIterable<Uint8Array>, { limits }: ParseOp
     rows = countedRows(rows + linesIn(value), limits);
   }
   if (rows === 0) throw emptyDocument();
-  return { rows, counted: nothingCounted };
+  return { rows, counted: nothingCounted, delimiter: null };
 }
 
 async function countJson(parts: AsyncIterable<Uint8Array>, { limits }: ParseOptions): Promise<Counted> {
   let rows = 0;
   for (const order of await readJsonDocument(parts, limits)) rows += linesIn(order.value);
-  return { rows: countedRows(rows, limits), counted: nothingCounted };
+  return { rows: countedRows(rows, limits), counted: nothingCounted, delimiter: null };
 }
 
 /** Only tells whether the line is complete; `parseOrders` reads it strictly. */

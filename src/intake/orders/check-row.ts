@@ -1,4 +1,5 @@
 import { type OrderHead, orderLimits } from '../../core/order/order-request.ts';
+import { isWithoutFormula } from '../../core/result/csv-result.ts';
 import { productOfSku, type SkuMap } from '../../core/order/sku.ts';
 import {
   type Checked,
@@ -80,6 +81,7 @@ export function rowChecker(
     }
     const problems: Problem[] = head.ok ? [] : [...head.problems];
     addUnnamedCells(row, problems);
+    addEscapedIds(row, problems);
     const line = lineOf(row, { isOneOfSeveral, nameOf, skus }, problems);
     const joinedHead = head.ok ? head.value : standInFor(filledCells(row, headColumns));
     const checked = checkLine(joinedHead, line, nameOf, options);
@@ -117,6 +119,16 @@ function addUnnamedCells(row: CsvRow, problems: Problem[]): void {
     if (cell.trim() === '') continue;
     const rule = `is in column ${index + 1}, which has no name`;
     problems.push({ code: 'cell_without_column', field: null, rule, value: shownValue(cell) });
+  }
+}
+
+/** A row of a CSV result that is sent again would be another order, and bought again. */
+function addEscapedIds(row: CsvRow, problems: Problem[]): void {
+  for (const column of ['order_id', 'line_id'] as const) {
+    const cell = cellOf(row, column);
+    if (cell === undefined || !isWithoutFormula(cell)) continue;
+    const rule = 'begins with an apostrophe, as a CSV result writes it: remove the apostrophe';
+    problems.push({ code: 'escaped_id', field: row.header.nameOf(column), rule, value: shownValue(cell) });
   }
 }
 

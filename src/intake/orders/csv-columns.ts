@@ -1,3 +1,4 @@
+import { isCsvResultColumn } from '../../core/result/csv-result.ts';
 import { nearestName } from '../../core/nearest-name.ts';
 import { DocumentError, type DocumentErrorCode, type DocumentMistake } from './document-error.ts';
 import { type ColumnMapping, type CsvColumn, csvColumns } from './settings.ts';
@@ -6,7 +7,7 @@ export interface CsvHeader {
   readonly width: number;
   /** The index of each known column. */
   readonly known: ReadonlyMap<CsvColumn, number>;
-  /** Columns that are carried through to the result. */
+  /** Columns that are carried through to the result; not those that a CSV result adds, which may have codes in them. */
   readonly extra: readonly { readonly name: string; readonly index: number }[];
   /** Columns without a name: their cells must be empty. */
   readonly unnamed: readonly number[];
@@ -45,7 +46,9 @@ export function readCsvHeader(cells: readonly string[], rules: ColumnRules, line
   return {
     width: cells.length,
     known: found.known,
-    extra: names.flatMap((name, index) => (name === '' || found.isKnown(index) ? [] : [{ name, index }])),
+    extra: names.flatMap((name, index) =>
+      name === '' || found.isKnown(index) || isCsvResultColumn(name) ? [] : [{ name, index }],
+    ),
     unnamed: names.flatMap((name, index) => (name === '' ? [index] : [])),
     nameOf: (column) => nameIn(rules.mapping, column),
     mistakes: found.mistakes,
@@ -130,7 +133,7 @@ class FoundColumns {
     const columns = knownNames(rules);
     for (const [index, name] of names.entries()) this.#place(index, columns.get(plain(name)));
     for (const [index, name] of names.entries())
-      if (name !== '' && !this.isKnown(index)) this.#checkOther(index, columns);
+      if (name !== '' && !this.isKnown(index) && !isCsvResultColumn(name)) this.#checkOther(index, columns);
     // Then it is no header, and its cells say nothing about one.
     if (this.known.size === 0) this.mistakes.length = 0;
     this.#checkMissing();

@@ -8,7 +8,7 @@ interface CsvDialect {
   readonly delimiter: string;
   /** The number of lines before the first piece. */
   readonly firstLine: number;
-  readonly limits: ParseLimits;
+  readonly limits: Pick<ParseLimits, 'rowBytes'>;
 }
 
 /** Successive records of a document. */
@@ -113,7 +113,7 @@ function explained(error: CsvError, { firstLine, limits }: CsvDialect): Document
   });
 }
 
-function tooLong(line: number, limits: ParseLimits): DocumentError {
+function tooLong(line: number, limits: CsvDialect['limits']): DocumentError {
   return new DocumentError('line_too_long', `Line ${line}: the row is longer than ${limits.rowBytes} bytes.`, {
     line,
     hint: 'Look for a quote before that line that is never closed.',

@@ -16,27 +16,26 @@ export interface CsvRow {
  * separator is the character that a first line `sep=;` names, else it is found by the header; lines end in LF, CRLF or CR.
  * Rows of empty cells are skipped: spreadsheets leave them behind. Throws DocumentError when quotes or row lengths show that
  * the rows may have been split at the wrong places.
- * @param onHeader called with the header, before its rows are yielded
+ * @param onHeader called with the header and the separator, before its rows are yielded
  */
 export async function* csvRows(
   pieces: AsyncIterable<Buffer>,
   limits: ParseLimits,
   rules: ColumnRules,
-  onHeader: (header: CsvHeader) => void,
+  onHeader: (header: CsvHeader, delimiter: string) => void,
 ): AsyncGenerator<readonly CsvRow[]> {
   const { delimiter, firstLine, rest } = await readDialect(pieces, limits, rules);
   let header: CsvHeader | null = null;
-  // A record is one line, plus one for each line break in its cells.
   let nextLine = firstLine + 1;
   for await (const { records, quoted } of csvRecords(rest, { delimiter, firstLine, limits })) {
     const rows: CsvRow[] = [];
     for (const record of records) {
       const lineNumber = nextLine;
-      nextLine += quoted ? 1 + lineBreaksIn(record) : 1;
-      if (record.every(isBlank)) continue;
+      nextLine += linesOf(record, quoted);
+      if (isBlankRecord(record)) continue;
       if (header === null) {
         header = readCsvHeader(record, rules, lineNumber);
-        onHeader(header);
+        onHeader(header, delimiter);
         continue;
       }
       if (quoted) rejectSwallowedRows(record, header, delimiter, lineNumber);
@@ -51,6 +50,11 @@ export async function* csvRows(
     });
   }
 }
+
+/** How many lines of text a record has: one, plus one for each line break in its cells. */
+export const linesOf = (cells: readonly string[], quoted: boolean): number => (quoted ? 1 + lineBreaksIn(cells) : 1);
+
+export const isBlankRecord = (cells: readonly string[]): boolean => cells.every(isBlank);
 
 /** Whether the row has as many cells as the header has columns. If the last row has not, the file may be cut off. */
 export function isWholeRow(row: CsvRow): boolean {

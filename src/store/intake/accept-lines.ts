@@ -7,11 +7,13 @@ import type { Sqlite } from '../sqlite/database.ts';
 import type { DiskReserve } from '../sqlite/disk-reserve.ts';
 import { NewEntryCounter } from '../sqlite/entry-counts.ts';
 import type { AcceptedLine, IntakeBatch } from './intake.ts';
+import { CsvRows } from './csv-rows.ts';
 import { laneOf } from './lanes.ts';
 import { indexLine, indexOrder } from '../search/record-words.ts';
 import { type Arrival, RejectionTable } from './rejections.ts';
 
 interface KnownLine extends Purchase {
+  readonly id: number;
   readonly fingerprint: string;
   readonly file_id: string | null;
   readonly reference: string;
@@ -82,7 +84,7 @@ export class LineTable {
          AND NOT EXISTS (SELECT 1 FROM lines l WHERE l.request_id = requests.id)`,
       ),
       findLine: database.prepare<[number, string], KnownLine>(
-        `SELECT l.operation, l.variant, l.plan, l.iccid, l.quantity, l.days, l.currency, l.fingerprint, l.file_id, e.reference
+        `SELECT l.id, l.operation, l.variant, l.plan, l.iccid, l.quantity, l.days, l.currency, l.fingerprint, l.file_id, e.reference
          FROM lines l JOIN entries e ON e.line_id = l.id
          WHERE l.request_id = +? AND l.line_id = +? ORDER BY e.id DESC LIMIT 1`,
       ),
@@ -152,28 +154,40 @@ export class LineTable {
   accept(batch: IntakeBatch): readonly AcceptedLine[] {
     const counts = { accepted: 0, known: 0, conflict: 0, rejected: 0 };
     const repeated = new Set<number>();
+    const { fileId, delimiter = null } = batch;
+    const rows =
+      fileId === null || delimiter === null
+        ? null
+        : new CsvRows(this.#database, { fileId, delimiter, nowMs: batch.nowMs });
     const results = batch.lines.map((line) => {
       const request = this.#requestOf(line, batch.nowMs, line.metadata);
       const { requestId, isNew } = request;
       const known = isNew ? undefined : this.#statements.findLine.get(requestId, line.lineId);
       if (known === undefined) {
         counts.accepted += 1;
-        return this.#insert(line, request, batch);
+        const { lineRowId, ...accepted } = this.#insert(line, request, batch);
+        rows?.add(line.lineNumber, lineRowId);
+        return accepted;
       }
       const result = this.#compare(line, known, batch);
       // A file that is read again after a crash meets its own lines, which count already.
-      const isOfThisFile = batch.fileId !== null && known.file_id === batch.fileId;
+      const isOfThisFile = fileId !== null && known.file_id === fileId;
       if (result.status === 'conflict') counts.conflict += 1;
-      else if (!isOfThisFile) {
-        counts.known += 1;
-        repeated.add(requestId);
+      else {
+        rows?.add(line.lineNumber, known.id);
+        if (!isOfThisFile) {
+          counts.known += 1;
+          repeated.add(requestId);
+          rows?.addRepeat(known.id);
+        }
       }
       return result;
     });
+    rows?.write();
     for (const rejection of batch.rejections) counts.rejected += this.#reject(rejection, batch);
     // Sent again: the shop gets its result again, in case it lost it.
     for (const requestId of repeated) this.#results.repeat(requestId, batch.nowMs);
-    if (batch.fileId !== null) this.#statements.countFile.run({ ...counts, fileId: batch.fileId });
+    if (fileId !== null) this.#statements.countFile.run({ ...counts, fileId });
     return results;
   }
 
@@ -195,7 +209,11 @@ export class LineTable {
     return { requestId, isNew: false, newMetadata: isAdopted ? metadata : null };
   }
 
-  #insert(line: Line, { requestId, isNew, newMetadata }: Request, { nowMs, fileId }: Arrival): AcceptedLine {
+  #insert(
+    line: Line,
+    { requestId, isNew, newMetadata }: Request,
+    { nowMs, fileId }: Arrival,
+  ): AcceptedLine & { readonly lineRowId: number } {
     // For a new order this was asked already.
     if (!isNew) this.#reserve.require();
     const { source, orderId, lineId, notAfterMs, rules = {} } = line;
@@ -213,10 +231,11 @@ export class LineTable {
       fileId,
       nowMs,
     );
+    const lineRowId = Number(inserted.lastInsertRowid);
     const lane = laneOf(source, { variant, plan, currency }, rules.fallback_currency);
     this.#statements.insertEntry.run(
       reference,
-      inserted.lastInsertRowid,
+      lineRowId,
       ...purchase,
       JSON.stringify(rules),
       lane,
@@ -225,10 +244,10 @@ export class LineTable {
       nowMs,
     );
     this.#counter.added();
-    indexLine(this.#database, Number(inserted.lastInsertRowid), productOf(line), line.extra, newMetadata);
+    indexLine(this.#database, lineRowId, productOf(line), line.extra, newMetadata);
     // An order that is new has no rejections yet.
     if (!isNew) this.#rejections.correct(line, { nowMs, fileId });
-    return { status: 'accepted', source, orderId, lineId, reference, differences: [] };
+    return { status: 'accepted', source, orderId, lineId, reference, differences: [], lineRowId };
   }
 
   /** Records a rejection, and reports it to the shop. Returns 0 when a file that is read again brings it again. */

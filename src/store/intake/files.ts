@@ -1,5 +1,6 @@
 import { assert } from '../../core/order-sync-error.ts';
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
+import { forgetCsvFile } from './csv-rows.ts';
 import type { FileRow, OrderFiles, Rejection } from './intake.ts';
 
 const fileColumns = `id, name, state, sha256, starts, accepted_count AS acceptedCount, known_count AS knownCount,
@@ -61,6 +62,10 @@ export class SqliteOrderFiles implements OrderFiles {
   async archive(id: string): Promise<void> {
     const sql = "UPDATE files SET state = 'archived' WHERE id = :id AND state IN ('ingested', 'archived')";
     this.#write({ id }, sql, 'is archived after it was ingested');
+  }
+
+  async replaced(id: string): Promise<void> {
+    inTransaction(this.#database, () => forgetCsvFile(this.#database, id));
   }
 
   async rejections(id: string): Promise<readonly Rejection[]> {

@@ -30,6 +30,8 @@ export interface OrderFiles {
   reject(file: { id: string; sha256: string | null; code: string; message: string; nowMs: number }): Promise<void>;
   /** The file was moved to the archive. */
   archive(id: string): Promise<void>;
+  /** Another file has taken its place, with all of its rows: nothing is written back for this one. */
+  replaced(id: string): Promise<void>;
   find(id: string): Promise<FileRow | null>;
   rejections(id: string): Promise<readonly Rejection[]>;
 }
@@ -37,6 +39,8 @@ export interface OrderFiles {
 export interface IntakeBatch {
   readonly nowMs: number;
   readonly fileId: string | null;
+  /** The separator of a CSV file: its rows are written back. Absent or null: there is no such file. */
+  readonly delimiter?: string | null;
   readonly lines: readonly (AcceptableLine & { readonly lineNumber: number | null })[];
   readonly rejections: readonly Omit<Rejection, 'createdAtMs'>[];
 }

@@ -27,6 +27,7 @@ export class Acknowledgements {
       ['entry', prepare('entries', 'reference = :key')],
       ['line', prepare('rejections', 'id = CAST(:key AS INTEGER)')],
       ['file', prepare('files', 'id = :key')],
+      ['csv', prepare('csv_files', 'file_id = :key')],
       [
         'delivery',
         prepare('deliveries', "request_id = CAST(:key AS INTEGER) AND sink = substr(:key, instr(:key, ':') + 1)"),

@@ -1,7 +1,7 @@
 import type { ResultLine } from '../../core/result/result-document.ts';
 import { statementOf, type Sqlite } from '../sqlite/database.ts';
 
-interface RejectedRow {
+export interface RejectedRow {
   readonly file_id: string | null;
   readonly line_id: string | null;
   readonly product: string | null;
@@ -64,7 +64,8 @@ function newestOfEach(rows: readonly RejectedRow[]): readonly RejectedRow[] {
   return kept.toReversed();
 }
 
-function rejectedLine(row: RejectedRow): ResultLine {
+/** A line that was not accepted, as its result shows it. */
+export function rejectedLine(row: RejectedRow): ResultLine {
   const product = hasOwnId(row) || row.product === null ? '' : `${row.product}: `;
   const value = row.value === null ? '' : `, got ${row.value}`;
   return {

@@ -32,7 +32,7 @@ interface RequestRow {
   readonly updated_at_ms: number;
 }
 
-interface LineEntryRow {
+export interface LineEntryRow {
   readonly line_id: string;
   readonly extra: string;
   readonly same_line_id: string | null;
@@ -61,9 +61,11 @@ interface LineEntryRow {
 const selectRequest = statementOf<[number], RequestRow>(
   'SELECT source, order_id, metadata, version, updated_at_ms FROM requests WHERE id = ?',
 );
+/** What a result shows of a line `l` and an entry `e`. */
+export const lineEntryColumns = `l.line_id, l.extra, (SELECT line_id FROM lines WHERE id = l.same_as) AS same_line_id, e.reference, e.operation, e.state, e.replaced, e.units_missing, e.variant, e.plan, e.iccid, e.quantity, e.resolved_by, e.order_number, e.currency, e.charged_currency, e.cost, e.units, e.unit_count, e.shredded_at_ms,
+         e.error_code, e.error_message, e.review_reason`;
 const selectEntries = statementOf<[number], LineEntryRow>(`
-  SELECT l.line_id, l.extra, (SELECT line_id FROM lines WHERE id = l.same_as) AS same_line_id, e.reference, e.operation, e.state, e.replaced, e.units_missing, e.variant, e.plan, e.iccid, e.quantity, e.resolved_by, e.order_number, e.currency, e.charged_currency, e.cost, e.units, e.unit_count, e.shredded_at_ms,
-         e.error_code, e.error_message, e.review_reason
+  SELECT ${lineEntryColumns}
   FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = +? ORDER BY l.id, e.generation, e.part`);
 const inReview: readonly EntryState[] = ['needs_review', 'held'];
 
@@ -82,7 +84,7 @@ function errorOf(row: LineEntryRow): ResultEntry['error'] {
   };
 }
 
-function entryOf(row: LineEntryRow, units: SealedUnits): ResultEntry {
+export function resultEntryOf(row: LineEntryRow, units: SealedUnits): ResultEntry {
   return {
     reference: row.reference,
     operation: row.operation,
@@ -126,7 +128,7 @@ export function readResultDocument(
   const lines = new Map<string, { extra: string; entries: ResultEntry[]; states: ResultEntry['state'][] }>();
   for (const row of rows) {
     const line = lines.get(row.line_id) ?? { extra: row.extra, entries: [], states: [] };
-    const entry = entryOf(row, parts.units);
+    const entry = resultEntryOf(row, parts.units);
     line.entries.push(entry);
     // A replaced entry says nothing about the line any more.
     if (row.replaced === 0) line.states.push(entry.state);

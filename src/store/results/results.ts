@@ -1,5 +1,9 @@
 import type { OrderedEntries } from '../../core/result/ordered-entry.ts';
+import type { CsvFiles } from './csv-files.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
+
+/** The sink of the folder of results. */
+export const folderSinkName = 'folder';
 
 /** What receives results, as the outbox knows it. */
 export interface ResultSink {
@@ -11,6 +15,8 @@ export interface ResultSink {
 
 /** The results that are written back, each to every sink of its source. */
 export interface Results {
+  /** The CSV order files that are written back as files. */
+  readonly csvFiles: CsvFiles;
   /** @param without requests that are left out. Default: none */
   dueDeliveries(
     sink: string,

@@ -2,8 +2,17 @@ import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
 import { inTransaction, longestText, statementOf, type Sqlite } from '../sqlite/database.ts';
 import { readResultDocument, type ResultParts } from './result-reader.ts';
+import { markCsvFilesDue, SqliteCsvFiles } from './sqlite-csv-files.ts';
 import { checkSink, readRedeliveryStep } from './redelivery.ts';
-import type { DueDelivery, NewSinkPause, Redelivery, ResultSink, Results, SinkPauseRow } from './results.ts';
+import {
+  type DueDelivery,
+  folderSinkName,
+  type NewSinkPause,
+  type Redelivery,
+  type ResultSink,
+  type Results,
+  type SinkPauseRow,
+} from './results.ts';
 import { never, SinkStates } from './sink-states.ts';
 
 /** Whatever its version: what cannot be read cannot be tried again. */
@@ -44,6 +53,7 @@ interface NewVersion {
 
 /** The deliveries of each result. A delivery is done for a version of its request. */
 export class SqliteResults implements Results {
+  readonly csvFiles: SqliteCsvFiles;
   readonly #database: Sqlite;
   #sinks: readonly ResultSink[];
   readonly #parts: ResultParts;
@@ -55,6 +65,7 @@ export class SqliteResults implements Results {
     this.#sinks = sinks;
     this.#parts = parts;
     this.#sinkStates = new SinkStates(database);
+    this.csvFiles = new SqliteCsvFiles(database, parts);
     this.#statements = {
       touch: database.prepare<[number, number], NewVersion>(
         'UPDATE requests SET version = version + 1, updated_at_ms = ? WHERE id = ? RETURNING version, source',
@@ -121,6 +132,8 @@ export class SqliteResults implements Results {
 
   /** Returns the sinks at which it is due now. */
   #makeDue(requestId: number, { version, source }: NewVersion, nowMs: number, only?: string): readonly string[] {
+    // They stand in the same folder.
+    if (only === undefined || only === folderSinkName) markCsvFilesDue(this.#database, requestId, nowMs);
     const sinks = this.#sinks.filter(
       ({ name, sources }) => (sources === null || sources.includes(source)) && (only === undefined || name === only),
     );

@@ -60,7 +60,10 @@ const isNeeded = statementOf<{ requestId: number; beforeMs: number }, number>(
          OR (e.units_missing > 0 AND e.acknowledged_at_ms IS NULL)))
    OR NOT EXISTS (SELECT 1 FROM deliveries WHERE request_id = :requestId)
    OR EXISTS (SELECT 1 FROM deliveries WHERE request_id = :requestId
-       AND (done_version < due_version OR done_at_ms IS NULL OR done_at_ms >= :beforeMs))`,
+       AND (done_version < due_version OR done_at_ms IS NULL OR done_at_ms >= :beforeMs))
+   OR EXISTS (SELECT 1 FROM csv_files c WHERE c.given_up_at_ms IS NULL AND (c.done_version < c.due_version OR c.done_at_ms >= :beforeMs)
+       AND (c.file_id IN (SELECT file_id FROM lines WHERE request_id = :requestId AND file_id IS NOT NULL)
+         OR c.id IN (SELECT p.csv_file_id FROM csv_repeats p JOIN lines l ON l.id = p.line_id WHERE l.request_id = :requestId)))`,
 );
 const shred = statementOf<{ id: number; nowMs: number }, never>(
   'UPDATE entries SET units = NULL, sealed_by = NULL, units_missing = 0, shredded_at_ms = :nowMs WHERE id = :id AND units IS NOT NULL',

@@ -23,6 +23,7 @@ export const movedColumns: readonly { table: string; columns: readonly string[];
   // Becomes the time of the first sending when the call ends.
   { table: 'attempts', columns: ['opened_at_ms'], where: 'closed_at_ms IS NULL' },
   { table: 'deliveries', columns: ['due_at_ms'], where: 'done_version < due_version AND given_up_at_ms IS NULL' },
+  { table: 'csv_files', columns: ['due_at_ms'], where: 'done_version < due_version AND given_up_at_ms IS NULL' },
   { table: 'sink_pauses', columns: ['since_ms', 'probe_at_ms'], where: 'true' },
   { table: 'pauses', columns: ['since_ms', 'probe_at_ms'], where: 'true' },
   { table: 'scope_evidence', columns: ['at_ms'], where: 'true' },

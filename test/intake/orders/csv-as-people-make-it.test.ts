@@ -257,3 +257,23 @@ describe('a CSV file whose rows name SKUs', () => {
     expect(lines.map((line) => line.extra)).toEqual([{ sku: 'S' }]);
   });
 });
+
+describe('the rows of a CSV result that are sent again', () => {
+  it('carry none of its columns: codes would stand in the outbox unsealed', async () => {
+    const content = 'order_id,variant,currency,note,result_state,Result_Code\n1,v,USD,x,fulfilled,SECRET\n';
+    const { error, lines } = await readDocument(content, 'csv');
+    expect(error).toBeNull();
+    expect(lines.map(({ extra }) => extra)).toEqual([{ note: 'x' }]);
+  });
+
+  it.each([
+    ['order_id', "'-5,1"],
+    ['line_id', "5,'=1"],
+  ])('are rejected where the %s has the apostrophe of a result: it would be another order', async (field, ids) => {
+    const { lines, rejections } = await readDocument(`order_id,line_id,variant,currency\n${ids},v,USD\n`, 'csv');
+    expect(lines).toEqual([]);
+    expect(rejections).toMatchObject([
+      { code: 'escaped_id', field, rule: expect.stringContaining('remove the apostrophe') },
+    ]);
+  });
+});

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { stringify } from 'csv-stringify/sync';
 import { describe, expect, it } from 'vitest';
+import { isWithoutFormula } from '../../../src/core/result/csv-result.ts';
 import { JsonSyntaxError, parseStrictJson } from '../../../src/intake/orders/strict-json.ts';
 import { csvHeader } from '../folder/folder-bench.ts';
 import { type Reading, readDocument } from './read-document.ts';
@@ -84,7 +85,10 @@ describe('the strict JSON reader', () => {
   });
 });
 
-const identifier = fc.stringMatching(/^[A-Za-z0-9"',;é€😀_-]{1,20}$/u);
+const identifier = fc
+  .stringMatching(/^[A-Za-z0-9"',;é€😀_-]{1,20}$/u)
+  // As a CSV result writes what begins as a formula: such an id is rejected.
+  .filter((text) => !isWithoutFormula(text));
 const rowOf = fc.record({
   order_id: identifier,
   line_id: identifier,

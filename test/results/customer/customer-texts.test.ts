@@ -9,6 +9,7 @@ import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { CustomerTexts } from '../../../src/results/customer/customer-texts.ts';
 import { WriteBack } from '../../../src/results/write-back.ts';
 import { FolderSink } from '../../../src/results/folder-sink.ts';
+import { ResultFolder } from '../../../src/results/result-folder.ts';
 import type { CustomerSettings } from '../../../src/results/settings.ts';
 import { answer, close, fulfilled, line, nothing, Outbox } from '../../support/outbox.ts';
 import { fullEsim, lpa } from './rendering.ts';
@@ -45,7 +46,7 @@ async function written(customer: CustomerSettings | null, orderId = '1001'): Pro
   await redeliver(outbox.store, {}, 3000);
   const texts = customer === null ? null : new CustomerTexts(customer, logger);
   const deps = { store: outbox.store, clock: new SystemClock(), random: Math.random, logger, texts };
-  const writeBack = new WriteBack(deps, [new FolderSink(folder)]);
+  const writeBack = new WriteBack(deps, [new FolderSink(new ResultFolder(folder, { mode: 0o600, gid: null }))]);
   await writeBack.start();
   await writeBack.stop();
   return readFileSync(join(folder, 'shop1', `${orderId}.json`), 'utf8');

@@ -106,6 +106,23 @@ SELECT 'delivery', 'delivery:' || d.request_id || ':' || d.sink, NULL, r.source,
        'repair the receiver and write it again with `results rewrite --sink`, or end it with `orders ack`', 1
 FROM deliveries d LEFT JOIN requests r ON r.id = d.request_id WHERE d.given_up_at_ms IS NOT NULL AND d.acknowledged_at_ms IS NULL
 UNION ALL
+-- An order file whose rows are not written back any more, because its archive is gone or was changed.
+SELECT 'delivery', 'csv:' || c.file_id, NULL, NULL, NULL, NULL, 'given_up', 'given_up',
+       (SELECT name FROM files WHERE id = c.file_id) || ', tried ' || c.tries || ' times: ' || coalesce(c.last_error, ''),
+       strftime('%Y-%m-%dT%H:%M:%fZ', c.given_up_at_ms / 1000.0, 'unixepoch'), NULL,
+       'the CSV with the results of this order file; each order has its result in a file of its own',
+       'read the results of its orders, or send the file again, which buys nothing twice; then end it with `orders ack`', 1
+FROM csv_files c WHERE c.given_up_at_ms IS NOT NULL AND c.acknowledged_at_ms IS NULL
+UNION ALL
+-- An order file whose rows cannot be written back at the moment.
+SELECT 'delivery', 'csv:' || c.file_id, NULL, NULL, NULL, NULL, 'waiting', 'not_written',
+       (SELECT name FROM files WHERE id = c.file_id) || ', tried ' || c.tries || ' times: ' || coalesce(c.last_error, ''),
+       strftime('%Y-%m-%dT%H:%M:%fZ', (SELECT finished_at_ms FROM files WHERE id = c.file_id) / 1000.0, 'unixepoch'), NULL,
+       'the CSV with the results of this order file; each order has its result in a file of its own',
+       'repair the folder of results: the worker tries again by itself, at least every five minutes', 0
+FROM csv_files c
+WHERE c.done_version < c.due_version AND c.due_at_ms < 9000000000000000 AND c.tries >= 3
+UNION ALL
 -- A paid line that was not bought. Where another entry took its place, that one answers for the line.
 SELECT e.state, e.reference, e.reference, r.source, r.order_id, l.line_id, e.state, coalesce(e.error_code, e.state), e.error_message,
        strftime('%Y-%m-%dT%H:%M:%fZ', e.settled_at_ms / 1000.0, 'unixepoch'), NULL,

@@ -1,0 +1,84 @@
+import type { Unit } from '../decision/order-answer.ts';
+import type { ResultEntry, ResultLine } from './result-document.ts';
+
+/** The columns that are added to the rows of a CSV order file. In an order file they are ignored: it may be a result. */
+export const csvResultColumns = [
+  'result_state',
+  'result_reference',
+  'result_order_number',
+  'result_cost',
+  'result_currency',
+  'result_code',
+  'result_pin',
+  'result_serial',
+  'result_url',
+  'result_expires_at',
+  'result_iccid',
+  'result_lpa',
+  'result_confirmation_code',
+  'result_error_code',
+  'result_error_message',
+] as const;
+
+export const isCsvResultColumn = (name: string): boolean =>
+  csvResultColumns.some((column) => column === name.trim().toLowerCase());
+
+/** Between the values of several units, or of several orders for one line. */
+const separator = ' ; ';
+
+/** A program for spreadsheets takes a cell that begins so for a formula (OWASP, CSV injection). */
+const beginsFormula = /^[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/;
+
+/** Text from outside, so that no spreadsheet takes it for a formula: an apostrophe stands before it where one could. */
+export function withoutFormula(cell: string): string {
+  return beginsFormula.test(cell) ? `'${cell}` : cell;
+}
+
+/** Whether a cell has the apostrophe of `withoutFormula`. */
+export const isWithoutFormula = (cell: string): boolean => cell.startsWith("'") && beginsFormula.test(cell.slice(1));
+
+/**
+ * A value that a person or a program types in or redeems as it stands. It gets an apostrophe only when a formula could call
+ * or reach something: that takes brackets, or a sign such as | or !, which codes do not have.
+ */
+function usable(value: string): string {
+  return /^.[\p{L}\p{N} ._;-]*$/u.test(value) ? value : withoutFormula(value);
+}
+
+const delivered: readonly ResultEntry['state'][] = ['fulfilled', 'needs_manual_delivery'];
+
+/** The cells of `csvResultColumns` for one row. */
+export function csvResultCells(line: ResultLine): readonly string[] {
+  const entries = line.entries;
+  // A row that has a code can be handed out. Those of which a person has to judge first are in the result of the order.
+  const units = entries.flatMap(({ state, units: all }) => (delivered.includes(state) ? all : []));
+  const of = (read: (entry: ResultEntry) => string | null): string => joined(entries.map((entry) => read(entry) ?? ''));
+  const each = (field: keyof Unit): string => usable(joined(units.map((unit) => unit[field] ?? '')));
+  const failed = entries.flatMap(({ error }) => error ?? []);
+  const error = line.error ?? failed[0] ?? null;
+  return [
+    line.state,
+    of(({ reference }) => reference),
+    withoutFormula(of(({ order_number: number }) => number)),
+    withoutFormula(of(({ cost }) => cost)),
+    withoutFormula(of(({ currency }) => currency)),
+    each('code'),
+    each('pin'),
+    each('serial'),
+    each('url'),
+    each('expires_at'),
+    each('iccid'),
+    each('lpa'),
+    each('confirmation_code'),
+    error === null ? '' : withoutFormula(error.code),
+    error === null ? '' : withoutFormula(oneLine(error.message)),
+  ];
+}
+
+/** Empty where no value is; otherwise each value has its place, so that code and PIN of one unit are found together. */
+function joined(values: readonly string[]): string {
+  return values.every((value) => value === '') ? '' : values.map(oneLine).join(separator);
+}
+
+/** A row of a result is one line of text, unless its order file had line breaks in it. */
+const oneLine = (text: string): string => text.replace(/[\r\n]+/g, ' ');

@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { OrderSyncError } from '../../core/order-sync-error.ts';
+import { csvRecords } from '../orders/csv-records.ts';
+import { isBlankRecord, linesOf } from '../orders/csv-rows.ts';
+import { DocumentError } from '../orders/document-error.ts';
+import { utf8Pieces } from '../orders/utf8-text.ts';
+import { workNameOf } from './file-names.ts';
+import { hasErrno, openRegularFile, readPrefix, signatureAt } from './filesystem.ts';
+
+/** A CSV file as it came. */
+interface ArchivedCsv {
+  /** Whether it begins with a byte order mark. */
+  readonly hasMark: boolean;
+  readonly lineEnd: string;
+  /** All of its records: also those before its header, its header, and blank ones. */
+  readonly records: AsyncIterable<readonly ArchivedRecord[]>;
+}
+
+interface ArchivedRecord {
+  readonly cells: readonly string[];
+  /** The line of text on which it begins. */
+  readonly lineNumber: number;
+  readonly isBlank: boolean;
+}
+
+interface ArchivedCsvName {
+  readonly fileId: string;
+  readonly name: string;
+  readonly sha256: string;
+  readonly delimiter: string;
+}
+
+/**
+ * Reads a CSV file again that is in the archive. To read its records to the end fails unless they are those of the file that
+ * was taken in.
+ * @throws OrderSyncError NOT_FOUND when it is not in the archive any more; REFUSED when it is another file
+ */
+export async function readArchivedCsv(
+  archive: string,
+  file: ArchivedCsvName,
+  use: (csv: ArchivedCsv) => Promise<void>,
+): Promise<void> {
+  const path = await findArchived(archive, workNameOf(file.fileId, file.name));
+  if (path === null) {
+    const message = `the order file ${file.name} (${file.fileId}) is not in the archive ${archive} any more`;
+    throw new OrderSyncError('NOT_FOUND', message, { hint: 'the result of each of its orders is in its own file' });
+  }
+  try {
+    const handle = await openRegularFile(path);
+    try {
+      const size = Number((await handle.stat({ bigint: true })).size);
+      const first = await handle.read(new Uint8Array(65_536), 0, 65_536, 0);
+      const begin = Buffer.from(first.buffer.subarray(0, first.bytesRead)).toString('utf8');
+      const lineEnd = /\r\n|\n|\r/.exec(begin)?.[0] ?? '\n';
+      const records = recordsOf(readPrefix(handle, size), file, path);
+      await use({ hasMark: begin.startsWith('\uFEFF'), lineEnd, records });
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    throw error instanceof DocumentError ? notTheFile(path, error) : error;
+  }
+}
+
+async function* recordsOf(
+  pieces: AsyncIterable<Uint8Array>,
+  { sha256, delimiter }: ArchivedCsvName,
+  path: string,
+): AsyncGenerator<readonly ArchivedRecord[]> {
+  const hash = createHash('sha256');
+  async function* hashed(): AsyncGenerator<Uint8Array> {
+    for await (const piece of pieces) {
+      hash.update(piece);
+      yield piece;
+    }
+  }
+  // The rows were checked against the limits when they came in.
+  const dialect = { delimiter, firstLine: 0, limits: { rowBytes: Number.MAX_SAFE_INTEGER } };
+  let nextLine = 1;
+  for await (const { records, quoted } of csvRecords(utf8Pieces(hashed()), dialect)) {
+    yield records.map((cells) => {
+      const lineNumber = nextLine;
+      nextLine += linesOf(cells, quoted);
+      return { cells, lineNumber, isBlank: isBlankRecord(cells) };
+    });
+  }
+  if (hash.digest('hex') !== sha256) throw notTheFile(path);
+}
+
+function notTheFile(path: string, cause?: unknown): OrderSyncError {
+  return new OrderSyncError('REFUSED', `${path} is not the file that was taken in: its SHA-256 differs`, {
+    cause,
+    hint: 'files in the archive must not be changed; the result of each of its orders is in its own file',
+  });
+}
+
+/** The archive has a folder for each day. A file is in that of the day on which it was archived, the newest most likely. */
+async function findArchived(archive: string, name: string): Promise<string | null> {
+  const days = (await readdir(archive)).filter((day) => /^\d{4}-\d{2}-\d{2}$/.test(day)).toSorted();
+  for (const day of days.toReversed()) {
+    try {
+      const path = join(archive, day, name);
+      if ((await signatureAt(path)) !== null) return path;
+    } catch (error) {
+      if (!hasErrno(error, 'ENOTDIR')) throw error;
+    }
+  }
+  return null;
+}

@@ -1,0 +1,165 @@
+import type { Logger } from 'pino';
+import type { Clock } from '../../core/clock.ts';
+import { hasCode } from '../../core/order-sync-error.ts';
+import { csvResultName } from '../../core/order/order-file-names.ts';
+import { isDiskFull, repeatWhileDiskIsFull } from '../../ops/full-disk.ts';
+import { WakeUp } from '../../ops/wake-up.ts';
+import type { DueCsvFile } from '../../store/results/csv-files.ts';
+import type { Store } from '../../store/store.ts';
+import type { ResultFolder } from '../result-folder.ts';
+import { messageOf } from '../sink-pause.ts';
+import { csvTexts } from './csv-text.ts';
+import type { ReadOriginal } from './original-csv.ts';
+
+interface CsvResultsDeps {
+  readonly store: Pick<Store, 'results'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly folder: ResultFolder;
+  readonly readOriginal: ReadOriginal;
+}
+
+/** Beside the folders of the sources. */
+export const csvResultFolder = 'files';
+
+const idleDelayMs = 1000;
+const firstRetryMs = 2000;
+const longestRetryMs = 300_000;
+/** A file is moved to the archive after its rows are in the outbox: until then it is not found there. */
+const triesToFind = 3;
+/** A large file must not delay orders: of the time, at most a quarter is spent on it. */
+const pausePerWork = 3;
+
+/**
+ * Writes each CSV order file back as CSV, into `<results>/files/`: its rows as they came, with the result of each. A file is
+ * written when the worker has nothing more to do for any of its rows, and again when a result changes. It is due in the
+ * outbox until it was written, so a crash only delays it. A failure never affects buying, or other results.
+ */
+export class CsvResults {
+  readonly #deps: CsvResultsDeps;
+  readonly #wakeUp: WakeUp;
+  readonly #end = new AbortController();
+  readonly #failure = Promise.withResolvers<never>();
+  /** How far the rows of a file have ended, by the id of the file: what is before has not to be looked at again. */
+  readonly #endedRows = new Map<number, number>();
+  #retryAtMono = 0;
+  #loop: Promise<void> | null = null;
+
+  constructor(deps: CsvResultsDeps) {
+    this.#deps = deps;
+    this.#wakeUp = new WakeUp(deps.clock);
+    this.#failure.promise.catch(() => undefined);
+  }
+
+  /** Rejects when the outbox could not be read or written: the worker must stop. */
+  get failed(): Promise<never> {
+    return this.#failure.promise;
+  }
+
+  start(): void {
+    const life = { clock: this.#deps.clock, signal: this.#end.signal };
+    this.#loop = repeatWhileDiskIsFull(() => this.#run(), life).catch((error: unknown) => {
+      if (!isDiskFull(error)) this.#failure.reject(error);
+    });
+  }
+
+  /** Leaves what is not written for the next start. May be called again. */
+  async stop(): Promise<void> {
+    this.#end.abort();
+    this.#wakeUp.notify();
+    await this.#loop;
+  }
+
+  async #run(): Promise<void> {
+    const { store, clock } = this.#deps;
+    while (!this.#end.signal.aborted) {
+      const waitMs = this.#retryAtMono - clock.monoMs();
+      const due = waitMs > 0 ? null : await store.results.csvFiles.nextDue(clock.wallMs());
+      if (due === null) await this.#wakeUp.wait(Math.max(idleDelayMs, waitMs));
+      else await this.#writeIfEnded(due);
+    }
+  }
+
+  async #writeIfEnded(due: DueCsvFile): Promise<void> {
+    const { store } = this.#deps;
+    const { csvFiles } = store.results;
+    if (await this.#hasOpenRow(due.id)) {
+      if (!this.#end.signal.aborted) await csvFiles.awaitChange(due);
+      return;
+    }
+    try {
+      await this.#write(due);
+    } catch (error) {
+      if (this.#end.signal.aborted) return;
+      await this.#failed(due, error);
+    }
+  }
+
+  /** Looks at few rows at a time. An ended row that a person opened again is found by the search from the start. */
+  async #hasOpenRow(id: number): Promise<boolean> {
+    const { csvFiles } = this.#deps.store.results;
+    const known = this.#endedRows.get(id) ?? 0;
+    for (const start of known === 0 ? [0] : [known, 0]) {
+      for (let after: number | null = start; after !== null; ) {
+        const { open, next }: { open: boolean; next: number | null } = await this.#paced(() =>
+          csvFiles.findOpenRow(id, after ?? 0),
+        );
+        if (open) this.#endedRows.set(id, next ?? 0);
+        if (open || this.#end.signal.aborted) return true;
+        after = next;
+      }
+    }
+    this.#endedRows.delete(id);
+    return false;
+  }
+
+  async #write(due: DueCsvFile): Promise<void> {
+    const { store, clock, logger, folder, readOriginal } = this.#deps;
+    const { csvFiles } = store.results;
+    const { signal } = this.#end;
+    const name = csvResultName(due.fileId, due.name);
+    await readOriginal(due, (csv) =>
+      folder.replace(csvResultFolder, name, async (draft) => {
+        const results = (from: number, to: number) => csvFiles.results(due.id, from, to);
+        const texts = csvTexts(csv, due.delimiter, results);
+        for (;;) {
+          const { value, done } = await this.#paced(() => texts.next());
+          if (done === true) return;
+          await draft.writeFile(value, 'utf8');
+          signal.throwIfAborted();
+        }
+      }),
+    );
+    await csvFiles.close({ id: due.id, version: due.version, nowMs: clock.wallMs() });
+    logger.info({ file: due.name, file_id: due.fileId, result: name }, 'the results of an order file were written');
+  }
+
+  async #failed(due: DueCsvFile, error: unknown): Promise<void> {
+    const { store, clock, logger } = this.#deps;
+    const line = { file: due.name, file_id: due.fileId, err: messageOf(error) };
+    const given = { id: due.id, version: due.version, error: messageOf(error) };
+    const isGone = hasCode(error, 'NOT_FOUND') && due.tries + 1 >= triesToFind;
+    if (isGone || hasCode(error, 'REFUSED')) {
+      await store.results.csvFiles.giveUp({ ...given, nowMs: clock.wallMs() });
+      logger.error(
+        line,
+        'gave up writing the results of an order file: each order has its result in a file of its own',
+      );
+      return;
+    }
+    const delayMs = Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(due.tries, 10));
+    await store.results.csvFiles.fail({ ...given, retryAtMs: clock.wallMs() + delayMs });
+    // The folder of results is the same for all files; that one is not in the archive says nothing about the others.
+    if (!hasCode(error, 'NOT_FOUND')) this.#retryAtMono = clock.monoMs() + delayMs;
+    logger.error({ ...line, retry_in_ms: delayMs }, 'the results of an order file could not be written');
+  }
+
+  /** Runs a step, then leaves the processor to the orders. */
+  async #paced<T>(step: () => Promise<T>): Promise<T> {
+    const { clock } = this.#deps;
+    const startMono = clock.monoMs();
+    const done = await step();
+    await clock.sleep(Math.ceil(pausePerWork * (clock.monoMs() - startMono)), this.#end.signal);
+    return done;
+  }
+}

@@ -1,0 +1,69 @@
+import { constants, mkdir, open, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type FileAccess, replaceFile, syncFolder } from '../ops/atomic-file.ts';
+import { requireRealFolder } from '../ops/real-folder.ts';
+
+/** A folder of results is at least this open: the files in it are what is secret. */
+const leastFolderMode = 0o750;
+/** What is created in such a folder gets its group. */
+const setGroup = 0o2000;
+
+/** The mode of a folder whose files have this mode: whoever may read them may find them. */
+function folderModeFor({ mode, gid }: FileAccess): number {
+  const readable = mode & 0o444;
+  return leastFolderMode | readable | (readable >> 2) | (gid === null ? 0 : setGroup);
+}
+
+/** The folder of results. Writes files into its subfolders, for the readers that the configuration names. */
+export class ResultFolder {
+  readonly #path: string;
+  readonly #access: FileAccess;
+  readonly #ready = new Set<string>();
+
+  constructor(path: string, access: FileAccess) {
+    this.#path = path;
+    this.#access = access;
+  }
+
+  /**
+   * Replaces one file in one step: a reader sees the old content or the new one.
+   * @throws OrderSyncError FOLDER_UNUSABLE when the subfolder is a link; errors of the file system
+   */
+  async replace(subfolder: string, name: string, write: (draft: FileHandle) => Promise<void>): Promise<void> {
+    const folder = join(this.#path, subfolder);
+    try {
+      await this.#ensure(this.#path);
+      await this.#ensure(folder);
+      await requireRealFolder(folder);
+      await replaceFile(join(folder, name), write, this.#access);
+    } catch (error) {
+      // The folder may have been deleted: create it again at the next try.
+      this.#ready.clear();
+      throw error;
+    }
+  }
+
+  async #ensure(folder: string): Promise<void> {
+    if (this.#ready.has(folder)) return;
+    if ((await mkdir(folder, { recursive: true, mode: leastFolderMode })) !== undefined) await syncFolder(this.#path);
+    const isRoot = folder === this.#path;
+    if (!isRoot) await requireRealFolder(folder);
+    // Whoever may write beside it could put a link there after the check.
+    const handle = await open(folder, constants.O_DIRECTORY | (isRoot ? 0 : constants.O_NOFOLLOW));
+    try {
+      await letReadersIn(handle, this.#access);
+    } finally {
+      await handle.close();
+    }
+    this.#ready.add(folder);
+  }
+}
+
+/** Lets the readers of files find them in a folder. One that belongs to somebody else stays as it is. */
+async function letReadersIn(folder: FileHandle, access: FileAccess): Promise<void> {
+  const { uid, gid, mode } = await folder.stat();
+  if (uid !== process.getuid?.()) return;
+  if (access.gid !== null && gid !== access.gid) await folder.chown(uid, access.gid);
+  const wanted = folderModeFor(access);
+  if ((mode & wanted) !== wanted) await folder.chmod((mode | wanted) & 0o7777);
+}

@@ -1,0 +1,139 @@
+import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
+import { lineStateOf, type ResultLine } from '../../core/result/result-document.ts';
+import { longestRun } from '../intake/csv-rows.ts';
+import type { SealedUnits } from '../sealing/sealed-units.ts';
+import { inTransaction, longestText, statementOf, type Sqlite } from '../sqlite/database.ts';
+import type { CsvFiles, DueCsvFile } from './csv-files.ts';
+import { type RejectedRow, rejectedLine } from './rejected-lines.ts';
+import { type LineEntryRow, lineEntryColumns, resultEntryOf, type ResultParts } from './result-reader.ts';
+import { never } from './sink-states.ts';
+
+const rowsAtOnce = 500;
+
+// What a file is looked up by has an index each: OR uses both.
+const markDue = statementOf<{ requestId: number; nowMs: number }, never>(
+  `UPDATE csv_files SET due_version = due_version + 1, due_at_ms = :nowMs, tries = 0, given_up_at_ms = NULL
+   WHERE file_id IN (SELECT file_id FROM lines WHERE request_id = :requestId AND file_id IS NOT NULL)
+     OR id IN (SELECT p.csv_file_id FROM csv_repeats p JOIN lines l ON l.id = p.line_id WHERE l.request_id = :requestId)`,
+);
+
+/** A result has changed: the files with rows of its order are due. Called inside the transaction of the change. */
+export function markCsvFilesDue(database: Sqlite, requestId: number, nowMs: number): void {
+  markDue(database).run({ requestId, nowMs });
+}
+
+// A file that is still being read, or moved, is not in the archive yet.
+const selectDue = statementOf<[number], DueCsvFile>(
+  `SELECT c.id, c.file_id AS fileId, f.name, f.sha256, c.delimiter, c.due_version AS version, c.tries
+   FROM csv_files c JOIN files f ON f.id = c.file_id
+   WHERE c.done_version < c.due_version AND c.due_at_ms <= ? AND f.state = 'archived' AND f.sha256 IS NOT NULL
+   ORDER BY c.due_at_ms LIMIT 1`,
+);
+const selectRows = statementOf<{ id: number; afterRow: number; rowsAtOnce: number }, { row: number; isOpen: number }>(
+  `SELECT row, EXISTS (SELECT 1 FROM entries e WHERE e.line_id = line AND e.replaced = 0
+     AND e.state IN ('pending', 'sending', 'waiting', 'unknown', 'placed')) AS isOpen
+   FROM (
+     SELECT r.first_row + l.id - r.first_line AS row, l.id AS line FROM csv_runs r
+     JOIN lines l ON l.id >= r.first_line + max(0, :afterRow + 1 - r.first_row) AND l.id < r.first_line + r.line_count
+     WHERE r.csv_file_id = +:id AND r.first_row > :afterRow - ${longestRun}
+     ORDER BY r.first_row, l.id LIMIT :rowsAtOnce)`,
+);
+type EntryOfRow = LineEntryRow & { readonly row: number };
+const selectEntries = statementOf<{ id: number; fromRow: number; toRow: number }, EntryOfRow>(
+  `SELECT r.first_row + l.id - r.first_line AS row, ${lineEntryColumns}
+   FROM csv_runs r
+   JOIN lines l ON l.id >= r.first_line + max(0, :fromRow - r.first_row)
+     AND l.id < r.first_line + min(r.line_count, :toRow + 1 - r.first_row)
+   JOIN entries e ON e.line_id = l.id AND e.replaced = 0
+   WHERE r.csv_file_id = +:id AND r.first_row > :fromRow - ${longestRun} AND r.first_row <= :toRow
+   ORDER BY row, e.generation, e.part`,
+);
+const selectRejections = statementOf<{ id: number; fromRow: number; toRow: number }, RejectedRow & { row: number }>(
+  `SELECT line_number AS row, file_id, line_id, product, code, field, rule, value FROM rejections
+   WHERE file_id = (SELECT file_id FROM csv_files WHERE id = :id) AND line_number BETWEEN :fromRow AND :toRow ORDER BY id`,
+);
+const updateOf = (set: string) =>
+  statementOf<Record<string, unknown>, never>(
+    `UPDATE csv_files SET ${set} WHERE id = :id AND done_version < due_version AND due_version = :version`,
+  );
+const awaitChange = updateOf(`due_at_ms = ${never}, tries = 0, last_error = NULL`);
+const fail = updateOf('tries = tries + 1, last_error = :error, due_at_ms = :retryAtMs');
+const giveUp = updateOf(
+  `tries = tries + 1, last_error = :error, given_up_at_ms = :nowMs, acknowledged_at_ms = NULL, due_at_ms = ${never}`,
+);
+const close = statementOf<{ id: number; version: number; nowMs: number }, never>(
+  `UPDATE csv_files SET done_version = max(done_version, :version), done_at_ms = :nowMs, last_error = NULL, tries = 0 WHERE id = :id`,
+);
+
+export class SqliteCsvFiles implements CsvFiles {
+  readonly #database: Sqlite;
+  readonly #units: SealedUnits;
+
+  constructor(database: Sqlite, { units }: Pick<ResultParts, 'units'>) {
+    this.#database = database;
+    this.#units = units;
+  }
+
+  async nextDue(nowMs: number): Promise<DueCsvFile | null> {
+    return selectDue(this.#database).get(nowMs) ?? null;
+  }
+
+  async findOpenRow(id: number, afterRow: number): Promise<{ readonly open: boolean; readonly next: number | null }> {
+    const rows = selectRows(this.#database).all({ id, afterRow, rowsAtOnce });
+    const open = rows.find(({ isOpen }) => isOpen === 1);
+    // The next search begins with the open row: those before it have ended.
+    if (open !== undefined) return { open: true, next: open.row - 1 };
+    return { open: false, next: rows.length < rowsAtOnce ? null : (rows.at(-1)?.row ?? null) };
+  }
+
+  async results(id: number, fromRow: number, toRow: number): Promise<ReadonlyMap<number, ResultLine>> {
+    const found = new Map<number, ResultLine>();
+    for (const row of selectRejections(this.#database).all({ id, fromRow, toRow })) {
+      if (!found.has(row.row)) found.set(row.row, rejectedLine(row));
+    }
+    const entries = new Map<number, EntryOfRow[]>();
+    for (const row of selectEntries(this.#database).all({ id, fromRow, toRow }))
+      entries.set(row.row, [...(entries.get(row.row) ?? []), row]);
+    for (const [row, rows] of entries) found.set(row, this.#lineOf(rows));
+    return found;
+  }
+
+  #lineOf(rows: readonly EntryOfRow[]): ResultLine {
+    const lineId = rows[0]?.line_id ?? null;
+    try {
+      const entries = rows.map((row) => resultEntryOf(row, this.#units));
+      if (entries.some(({ shredded }) => shredded !== undefined)) throw shreddedCodes(lineId);
+      return { line_id: lineId, state: lineStateOf(entries.map(({ state }) => state)), entries, error: null };
+    } catch (error) {
+      if (!hasCode(error, 'SEALED_UNREADABLE')) throw error;
+      // The other rows have theirs.
+      const unread = { code: 'sealed_unreadable', message: error.message, action: null };
+      const entries = rows.map((row) => resultEntryOf({ ...row, units: null }, this.#units));
+      return { line_id: lineId, state: lineStateOf(entries.map(({ state }) => state)), entries, error: unread };
+    }
+  }
+
+  async awaitChange(file: { id: number; version: number }): Promise<void> {
+    inTransaction(this.#database, () => awaitChange(this.#database).run(file));
+  }
+
+  async close(done: { id: number; version: number; nowMs: number }): Promise<void> {
+    inTransaction(this.#database, () => close(this.#database).run(done));
+  }
+
+  async fail(failed: { id: number; version: number; error: string; retryAtMs: number }): Promise<void> {
+    const error = failed.error.slice(0, longestText);
+    inTransaction(this.#database, () => fail(this.#database).run({ ...failed, error }));
+  }
+
+  async giveUp(given: { id: number; version: number; error: string; nowMs: number }): Promise<void> {
+    const error = given.error.slice(0, longestText);
+    inTransaction(this.#database, () => giveUp(this.#database).run({ ...given, error }));
+  }
+}
+
+/** The sender would replace the codes that it has by none. */
+function shreddedCodes(lineId: string | null): OrderSyncError {
+  const message = `the codes of line ${lineId} were shredded (retention.codes_days): the CSV is not written again without them`;
+  return new OrderSyncError('REFUSED', message, { hint: 'the file that was written before stays as it is' });
+}

@@ -4,34 +4,14 @@ import { parse } from 'yaml';
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import { folderWith } from '../config/config-file.ts';
+import { instructionsOf, type Instruction } from '../support/dockerfile.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const read = (name: string): string => readFileSync(join(root, name), 'utf8');
 
-interface Instruction {
-  readonly name: string;
-  readonly rest: string;
-}
-
-/** The instructions of a Dockerfile, with continued lines joined and comments removed. */
-function instructionsOf(text: string): Instruction[] {
-  const logical = text
-    .split('\n')
-    .filter((line) => !/^\s*#/.test(line))
-    .join('\n')
-    .replace(/\\\n/g, ' ');
-  return logical
-    .split('\n')
-    .filter((line) => line.trim() !== '')
-    .map((line) => {
-      const [name = '', ...rest] = line.trim().split(/\s+/);
-      return { name: name.toUpperCase(), rest: rest.join(' ') };
-    });
-}
-
 const all = instructionsOf(read('Dockerfile'));
 const lastStage = all.slice(all.findLastIndex(({ name }) => name === 'FROM'));
-const of = (stage: Instruction[], name: string): string[] =>
+const of = (stage: readonly Instruction[], name: string): string[] =>
   stage.filter((instruction) => instruction.name === name).map(({ rest }) => rest);
 
 describe('the container image', () => {
@@ -43,25 +23,25 @@ describe('the container image', () => {
     expect(engines).toMatch(/^>=24\./);
   });
 
-  it('has exactly the production dependencies of the lock file', () => {
+  it('is built from the lock file, runs no script of a dependency, and takes over the bundle alone', () => {
     const installs = of(all, 'RUN').filter((run) => run.includes('npm'));
     expect(installs).toHaveLength(1);
     // A script of a dependency could do anything.
-    expect(installs[0]).toMatch(/npm ci --omit=dev --ignore-scripts /);
+    expect(installs[0]).toMatch(/npm ci --ignore-scripts /);
     expect(of(lastStage, 'RUN').join()).not.toMatch(/npm|apt-get|curl/);
+    const taken = of(lastStage, 'COPY').filter((copy) => copy.startsWith('--from'));
+    expect(taken.map((copy) => copy.split(' ')[1])).toEqual(['/app/node_modules/better-sqlite3', '/app/dist']);
   });
 
   it('has a compile cache that was written by the user who starts the program', () => {
-    const user = lastStage.findIndex(({ name }) => name === 'USER');
-    const warmed = lastStage.findIndex(({ name, rest }) => name === 'RUN' && rest === 'node bin/order-sync.js version');
-    expect(warmed).toBeGreaterThan(user);
-    const owned = lastStage.findIndex(({ rest }) => rest === 'install -d -o node -g node node_modules/.cache');
+    const at = (name: string, part: string) =>
+      lastStage.findIndex((instruction) => instruction.name === name && instruction.rest.includes(part));
+    const owned = at('RUN', 'install -d -o node -g node node_modules/.cache');
+    const user = at('USER', 'node');
+    const filled = at('RUN', 'node /app/bin/order-sync.js demo --once');
+    const closed = at('RUN', 'chmod -R a-w node_modules/.cache');
     expect(owned).toBeGreaterThan(lastStage.findLastIndex(({ name }) => name === 'COPY'));
-    expect(owned).toBeLessThan(user);
-    const closed = lastStage.findIndex(
-      ({ name, rest }) => name === 'RUN' && rest.includes('chmod -R a-w node_modules/.cache'),
-    );
-    expect(closed).toBeGreaterThan(warmed);
+    expect([owned, user, filled, closed]).toEqual([owned, user, filled, closed].toSorted((a, b) => a - b));
   });
 
   it('runs as a user who is not root and who owns the volume', () => {
@@ -105,15 +85,20 @@ describe('the container image', () => {
   });
 });
 
-describe('the compose example', () => {
-  const compose = parse(read('compose.yaml'));
+describe('the compose example for production', () => {
+  const compose = parse(read('deploy/compose.production.yaml'));
   const worker = compose.services['order-sync'];
 
-  it('gives the worker and the sandbox no unneeded rights, and no more memory and processes than they need', () => {
+  it('gives the worker no unneeded rights, and no more memory and processes than it needs', () => {
     const bounds = { read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'], tmpfs: ['/tmp'] };
-    for (const service of [worker, compose.services.sandbox]) {
+    const trial = parse(read('deploy/compose.yaml'), { merge: true }).services;
+    for (const service of [worker, trial['order-sync'], trial.sandbox]) {
       expect(service).toMatchObject({ ...bounds, mem_limit: '256m', pids_limit: 64 });
     }
+  });
+
+  it('needs no shop to start', () => {
+    expect(compose.services.shop).toMatchObject({ profiles: ['shop'], image: '${SHOP_IMAGE:-your-shop}' });
   });
 
   it('gives the shop the folders of orders, and not the database', () => {
@@ -122,8 +107,7 @@ describe('the compose example', () => {
 
   it('configures a worker with every path in a volume', () => {
     const cwd = folderWith({ 'order-sync.yaml': compose.configs.order_sync.content });
-    const [env = ''] = of(lastStage, 'ENV');
-    const dataDir = /ORDER_SYNC__DATA_DIR=(\S+)/.exec(env)?.[1];
+    const dataDir = /ORDER_SYNC__DATA_DIR=(\S+)/.exec(of(lastStage, 'ENV').join(' '))?.[1];
     const { config } = loadConfig({
       file: 'order-sync.yaml',
       cwd,

@@ -1,6 +1,6 @@
 import type { AcceptableLine } from '../../src/core/order/order-request.ts';
 import type { ResultEventType } from '../../src/core/result/result-events.ts';
-import type { ShopOrderPlan } from './intake-plan.ts';
+import type { IntakePlan, ShopOrderPlan } from './intake-plan.ts';
 import type { CrashPlan, OrderBatch, RunPlan } from './run-plan.ts';
 import { sinkCrashPlaces } from './port-names.ts';
 import type { SeededRandom } from './seeded-random.ts';
@@ -122,8 +122,19 @@ function drawEndpoint(random: SeededRandom, plan: RunPlan, name: string): Endpoi
   return { name, events, troubles: drawTroubles(random, plan, events === null ? orders : [], true) };
 }
 
+/** The shops of the intake get the results of their orders. */
+function withShopsOfIntake(random: SeededRandom, plan: RunPlan, intake: IntakePlan): RunPlan {
+  const shopOrders = intake.shopOrders.map((order) => ({ ...order, isOursOnly: random.chance(0.7) }));
+  const shops = (['woocommerce', 'shopify'] as const).flatMap((platform) => {
+    const own = shopOrders.filter((order) => order.platform === platform);
+    return own.length === 0 ? [] : [{ ...drawShop(random, plan, platform, own), edits: [], comesByIntake: true }];
+  });
+  return { ...plan, intake: { ...intake, shopOrders }, sinks: { ...plan.sinks, shops } };
+}
+
 /** Some orders are those of a shop into which their results are written. */
 function withShops(random: SeededRandom, plan: RunPlan): RunPlan {
+  if (plan.intake !== null && plan.intake.shopOrders.length > 0) return withShopsOfIntake(random, plan, plan.intake);
   const orders: ShopOrderPlan[] = [];
   const moved = new Set<string>();
   const batches = plan.batches.map((batch, index) => {
@@ -147,9 +158,10 @@ function withShops(random: SeededRandom, plan: RunPlan): RunPlan {
   return { ...moving, sinks: { ...plan.sinks, shops } };
 }
 
-/** One run of eight has shops into which results are written, or endpoints to which they are posted. */
+/** One run of eight has shops into which results are written, or endpoints to which they are posted; with shops as senders, more. */
 export function withSinks(random: SeededRandom, plan: RunPlan): RunPlan {
-  if (!random.chance(1 / 8)) return plan;
+  const hasShops = (plan.intake?.shopOrders.length ?? 0) > 0;
+  if (!random.chance(hasShops ? 0.4 : 0.1)) return plan;
   const shopped = random.chance(0.75) ? withShops(random, plan) : plan;
   const count = shopped.sinks.shops.length === 0 ? random.pick(1, 2) : random.pick(0, 0, 1);
   const names = ['first', 'second'].slice(0, count);

@@ -55,6 +55,8 @@ export const expectedPlaces: readonly string[] = [
     `woocommerce order ${edit}`,
     `shopify order ${edit}`,
   ]),
+  'webhook of a write woocommerce',
+  'webhook of a write shopify',
   'note to a customer',
   'private note',
   'mail completed',

@@ -10,6 +10,8 @@ const shopify = 'storefronts/shopify/write-back.ts';
 const shopifyPlan = 'storefronts/shopify/plan-writes.ts';
 const http = 'storefronts/read-back/shop-http.ts';
 
+const rest = 'storefronts/woocommerce/rest-client.ts';
+
 const status =
   "...(isDone && isWholeOrderGiven(statement, order) ? [{ kind: 'status', status: 'completed' } as const] : []),";
 const metafields = "...(metafields.length === 0 ? [] : [{ kind: 'metafields', metafields } as const]),";
@@ -54,6 +56,11 @@ export const mutantsOfSinks: readonly Mutant[] = [
       ],
       ['const textOf = ', 'let last: string | undefined;\nconst textOf = '],
     ],
+  },
+  {
+    name: 'a field of a line is written without the id of the line, so that the shop adds one',
+    file: rest,
+    changes: [['return `{"id":${id},"meta_data":', 'return `{"meta_data":']],
   },
   {
     name: 'a line is fulfilled before its codes stand in the order',

@@ -18,12 +18,22 @@ function stageOf(line: ResultLine, quantity: number): Stage {
   return open.has(line.state) ? 'open' : 'review';
 }
 
+/** What became of an order of a shop besides; `refunded`: in part, so how much of it was bought depends on when. */
+type Change = ReturnType<SimWrittenShop['edits']['get']> | 'refunded';
+
+/** What its shop did to an order, or its people. */
+function changeOf(shop: SimWrittenShop, plan: ShopOrderPlan, orderId: string): Change {
+  const kind = plan.change?.kind;
+  if (kind === 'cancelled' || kind === 'refunded') return 'cancelled';
+  return kind === 'one_refunded' || kind === 'line_refunded' ? 'refunded' : shop.edits.get(orderId);
+}
+
 /** What an order of a shop must show. */
 interface Expected {
   readonly document: ResultDocument;
   readonly orderId: string;
   readonly plan: ShopOrderPlan;
-  readonly edit: ReturnType<SimWrittenShop['edits']['get']>;
+  readonly edit: Change;
   readonly stages: ReadonlyMap<string, Stage>;
   /** The lines whose customer gets their units: the order has them as they were bought. */
   readonly given: readonly AcceptableLine[];
@@ -48,7 +58,7 @@ export function checkWrittenOrder(
   const plan = shop.plan.orders.find(({ lines }) => lines[0]?.orderId === orderId);
   const shown = shop.orderOf(orderId);
   if (plan === undefined || shown === undefined) return;
-  const edit = shop.edits.get(orderId);
+  const edit = changeOf(shop, plan, orderId);
   const lines = new Map(document.lines.map((line) => [line.line_id ?? '', line]));
   const stages = new Map(
     plan.lines.flatMap(({ lineId, quantity }): [string, Stage][] => {
@@ -80,7 +90,7 @@ export function checkWrittenOrder(
   if (shop.plan.platform === 'woocommerce') checkNotes(shop, expected);
   else checkFulfilments(shop, expected, isWritten, codesOfLine);
   cover(world, shop, expected);
-  if (!isWritten) return;
+  if (!isWritten || edit === 'refunded') return;
   checkCodes(shop, expected);
   checkStated(shop, expected);
   if (shop.plan.platform === 'woocommerce') checkStatus(shop, expected);
@@ -133,6 +143,7 @@ function checkFulfilments(
     const left = (line.quantity ?? 1) - (byHand.get(lineId) ?? 0);
     const isDue = options?.fulfil === true && given.includes(line);
     const fulfilled = shopify.fulfilled(lineId);
+    if (edit === 'refunded' && fulfilled <= (line.quantity ?? 1)) continue;
     const mayBe =
       isDue && isWritten && edit !== 'cancelled'
         ? [left]
@@ -204,7 +215,7 @@ function checkStatus(shop: SimWrittenShop, { orderId, plan, edit, given, codes, 
   const status = String(body['status']);
   const dueOf: Readonly<Record<string, readonly string[]>> = {
     none: [completes ? 'completed' : 'processing'],
-    cancelled: ['cancelled'],
+    cancelled: ['cancelled', 'refunded'],
     done_by_hand: ['completed'],
     raised: ['processing', 'completed'],
     added: ['processing', 'completed'],

@@ -9,6 +9,7 @@ import { mutants } from './mutants.ts';
 const { values } = parseArgs({
   options: {
     seeds: { type: 'string', default: '10000' },
+    /** Parts of names, separated by `|`. */
     only: { type: 'string' },
     workers: { type: 'string', default: '2' },
     /** Writes the table into docs/reliability.md. */
@@ -71,7 +72,7 @@ async function judge(mutant: Mutant): Promise<Verdict> {
   }
 }
 
-const queue = mutants.filter((mutant) => values.only === undefined || mutant.name.includes(values.only));
+const queue = mutants.filter((mutant) => values.only?.split('|').some((part) => mutant.name.includes(part)) ?? true);
 const verdicts: Verdict[] = [];
 const waiting = [...queue];
 await Promise.all(

@@ -10,6 +10,8 @@ export interface ShopState {
   readonly paidS: number;
   /** How many units of each line were refunded, by line id. */
   readonly refunded: ReadonlyMap<string, number>;
+  /** The order as the shop shows it, with what was written into it; absent: nothing is written into its orders. */
+  readonly shown?: string;
 }
 
 const timeOf = (seconds: number): string => new Date(seconds * 1000).toISOString().slice(0, 19);
@@ -83,5 +85,5 @@ function shopifyOrder({ plan, status, modifiedS, paidS, refunded }: ShopState): 
 
 /** The body of the webhook about a state. */
 export function shopDocument(state: ShopState): string {
-  return JSON.stringify(state.plan.platform === 'woocommerce' ? wooOrder(state) : shopifyOrder(state));
+  return state.shown ?? JSON.stringify(state.plan.platform === 'woocommerce' ? wooOrder(state) : shopifyOrder(state));
 }

@@ -9,6 +9,7 @@ import { SkuFile } from '../../src/storefronts/sku-file.ts';
 import { StorefrontIntake } from '../../src/storefronts/storefront-intake.ts';
 import { SimHttp } from './sim-http.ts';
 import { SimStorefront, simulatedShops } from './sim-storefront.ts';
+import type { SimWrittenShop } from './sim-written-shop.ts';
 import { SimWebhook, webhookCallers, type SenderOptions } from './sim-webhook.ts';
 import { StoredLines } from './stored-lines.ts';
 import { FolderIntake } from '../../src/intake/folder/folder-intake.ts';
@@ -57,6 +58,8 @@ export interface SimIntakeOptions {
   readonly isSold: (reference: string) => boolean;
   /** Every line that any sender sent, on any way. */
   readonly sentLines: () => readonly AcceptableLine[];
+  /** The shops of its orders into which results are written. */
+  readonly writtenShops: readonly SimWrittenShop[];
 }
 
 const folders = ['inbox', 'work', 'archive', 'rejected', 'results'] as const;
@@ -106,7 +109,7 @@ export class SimIntake {
       },
     };
     this.#webhook = new SimWebhook(plan.requests, senders);
-    this.#storefront = new SimStorefront(plan.shopOrders, this.#random.fork(), senders);
+    this.#storefront = new SimStorefront(plan.shopOrders, this.#random.fork(), senders, options.writtenShops);
   }
 
   begin(): void {

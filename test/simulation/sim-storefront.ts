@@ -10,6 +10,7 @@ import { shopDocument, type ShopState, wooRefunds } from './shop-documents.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { SimAnswer } from './sim-http.ts';
 import type { SenderOptions } from './sim-webhook.ts';
+import type { SimWrittenShop } from './sim-written-shop.ts';
 import { lineName } from './stored-lines.ts';
 import { wallStartMs } from './virtual-time.ts';
 
@@ -67,6 +68,7 @@ const readBackEveryMs = 60_000;
 export class SimStorefront {
   readonly #plan: readonly ShopOrderPlan[];
   readonly #options: SenderOptions;
+  readonly #written: readonly SimWrittenShop[];
   readonly #random: SeededRandom;
   readonly #orders: Order[] = [];
   /** Lines of which the worker knew that nothing is left, before they were in the outbox. */
@@ -74,7 +76,14 @@ export class SimStorefront {
   #intake: StorefrontIntake | null = null;
   #open = 0;
 
-  constructor(plan: readonly ShopOrderPlan[], random: SeededRandom, options: SenderOptions) {
+  /** @param written the shops into whose orders results are written */
+  constructor(
+    plan: readonly ShopOrderPlan[],
+    random: SeededRandom,
+    options: SenderOptions,
+    written: readonly SimWrittenShop[],
+  ) {
+    this.#written = written;
     this.#plan = plan;
     this.#random = random;
     this.#options = options;
@@ -88,6 +97,7 @@ export class SimStorefront {
   };
 
   begin(): void {
+    for (const written of this.#written) written.onWritten = (orderId) => this.#tellWritten(written, orderId);
     for (const plan of this.#plan) this.#soon(plan.atMs, () => this.#place(plan));
     if (this.#plan.some(({ platform }) => platform === 'woocommerce')) this.#readAgain();
   }
@@ -150,12 +160,23 @@ export class SimStorefront {
     });
   }
 
+  /** What the worker wrote into an order is a new state of it, too: most of them are told by a webhook. */
+  #tellWritten({ kind }: SimWrittenShop, orderId: string): void {
+    const order = this.#orders.find(({ plan }) => plan.platform === kind && plan.lines[0]?.orderId === orderId);
+    const last = order?.states.at(-1);
+    if (order === undefined || last === undefined || this.#random.chance(0.3)) return;
+    this.#options.hit(`webhook of a write ${kind}`);
+    this.#enter(order, last.status, last.refunded);
+  }
+
   /** The order is in a new state: the platform sends its webhooks. */
   #enter(order: Order, status: ShopState['status'], refunded: ReadonlyMap<string, number>): void {
     const { plan, states } = order;
     const modifiedS = this.#nowS();
     const paidS = states.find((state) => state.status === 'paid')?.paidS ?? modifiedS;
-    const state: ShopState = { plan, status, modifiedS, paidS, refunded };
+    const entered: ShopState = { plan, status, modifiedS, paidS, refunded };
+    const shown = this.#written.find(({ kind }) => kind === plan.platform)?.show(entered);
+    const state = shown === undefined ? entered : { ...entered, shown };
     states.push(state);
     order.isSettled = false;
     const delayMs = plan.delaysMs[states.length - 1] ?? 0;

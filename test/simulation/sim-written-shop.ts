@@ -8,7 +8,7 @@ import { drawReceiverFault, type ReceiverFault } from './receiver-faults.ts';
 import { ReceiverProgress } from './receiver-progress.ts';
 import { RetryAfterWatch } from './retry-after-watch.ts';
 import type { SeededRandom } from './seeded-random.ts';
-import { shopDocument } from './shop-documents.ts';
+import { shopDocument, type ShopState, wooRefunds } from './shop-documents.ts';
 import type { SimProcess } from './sim-process.ts';
 import type { Receiver } from './sim-receivers.ts';
 import { receiverDeadlineMs, type ShopEdit, type ShopSinkPlan } from './sinks-plan.ts';
@@ -40,6 +40,8 @@ export class SimWrittenShop implements Receiver {
   readonly progress: ReceiverProgress;
   /** What people did to an order. */
   readonly edits = new Map<string, ShopEdit['kind']>();
+  /** Called when an order was changed over the API; the shop tells that by a webhook. */
+  onWritten: (orderId: string) => void = () => undefined;
   /** How many pieces of a line people fulfilled. */
   readonly byHand = new Map<string, number>();
   readonly #orders: StubOrder[] = [];
@@ -67,6 +69,7 @@ export class SimWrittenShop implements Receiver {
     this.woocommerce = new WooCommerceOrders(this.#orders, nowMs, ({ body }) => body);
     this.shopify = new ShopifyOrders(this.#orders, nowMs);
     this.progress = new ReceiverProgress(() => time.nowMs);
+    for (const orders of [this.woocommerce, this.shopify]) orders.onUpdated = ({ id }) => this.onWritten(id);
     const violate = (sentence: string): void => options.violate('I45', sentence);
     this.#retryAfter = new RetryAfterWatch(`the shop ${plan.platform}`, () => time.nowMs, violate);
   }
@@ -77,7 +80,7 @@ export class SimWrittenShop implements Receiver {
 
   begin(): void {
     const { orders, edits } = this.plan;
-    for (const order of orders) this.#place(order);
+    for (const order of this.plan.comesByIntake === true ? [] : orders) this.#place(order);
     for (const edit of edits) {
       this.#openEdits += 1;
       this.#time.after(edit.atMs, () => {
@@ -128,14 +131,43 @@ export class SimWrittenShop implements Receiver {
     this.progress.answered(orderId, reply !== null && reply.status < 300 && !this.#failing.has(call));
   }
 
+  /** The order is in another state. Returns it as the shop shows it, with all that was written into it. */
+  show(state: ShopState): string {
+    const id = state.plan.lines[0]?.orderId ?? '';
+    const body: Record<string, unknown> = JSON.parse(shopDocument(state));
+    const refunds = wooRefunds(state).map((refund) => ({ ...refund }));
+    const known = this.orderOf(id);
+    if (known === undefined) {
+      this.#orders.push({ id, modifiedMs: state.modifiedS * 1000, body, refunds });
+      if (this.kind === 'shopify') this.#fulfilFrom(state.plan);
+      return JSON.stringify(body);
+    }
+    const { status, meta_data: fields, line_items: items } = known.body;
+    if (state.status === 'paid' && status === 'completed') body['status'] = status;
+    if (fields !== undefined) body['meta_data'] = fields;
+    for (const item of listIn(body['line_items'])) {
+      const before = listIn(items).find((it) => it['id'] === item['id']);
+      if (before !== undefined && this.kind === 'woocommerce') item['meta_data'] = before['meta_data'];
+    }
+    Object.assign(known, { body, refunds, modifiedMs: state.modifiedS * 1000 });
+    for (const line of this.shopify.fulfilmentOrders.find(({ orderId }) => orderId === id)?.lines ?? []) {
+      const kept = Number(
+        listIn(body['line_items']).find((it) => String(it['id']) === line.lineId)?.['current_quantity'],
+      );
+      line.remaining = state.status === 'paid' ? Math.max(0, kept - this.shopify.fulfilled(line.lineId)) : 0;
+    }
+    return JSON.stringify(body);
+  }
+
+  #fulfilFrom({ lines }: ShopOrderPlan): void {
+    const items = lines.map(({ lineId, quantity }) => ({ lineId, quantity: quantity ?? 1 }));
+    this.shopify.fulfilFrom(lines[0]?.orderId ?? '', items);
+  }
+
   #place(plan: ShopOrderPlan): void {
-    const id = plan.lines[0]?.orderId ?? '';
     const placedS = Math.floor((wallStartMs + plan.atMs) / 1000);
     const state = { plan, status: 'paid', modifiedS: placedS, paidS: placedS, refunded: new Map() } as const;
-    this.#orders.push({ id, modifiedMs: placedS * 1000, body: JSON.parse(shopDocument(state)), refunds: [] });
-    if (this.kind === 'woocommerce') return;
-    const lines = plan.lines.map(({ lineId, quantity }) => ({ lineId, quantity: quantity ?? 1 }));
-    this.shopify.fulfilFrom(id, lines);
+    this.show(state);
   }
 
   #edit({ orderId, kind }: ShopEdit): void {

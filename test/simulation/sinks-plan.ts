@@ -30,6 +30,8 @@ export interface ShopEdit {
 interface ShopSink {
   readonly orders: readonly ShopOrderPlan[];
   readonly edits: readonly ShopEdit[];
+  /** Whether its orders come in through the intake, which also gets the webhooks about what was written. */
+  readonly comesByIntake?: boolean;
   readonly requestIntervalMs: number;
   readonly troubles: ReceiverTroubles;
 }

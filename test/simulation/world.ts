@@ -197,11 +197,11 @@ export class World {
       },
     });
     this.#copies = plan.copyAtMs === null ? null : new OutboxCopies(disk, () => this.wire.copied());
+    const hasSinks = plan.sinks.shops.length + plan.sinks.endpoints.length > 0;
+    this.sinks = hasSinks ? new SimSinks({ plan, time: this.time, trace, violate }) : null;
     const intake = this.#createIntake();
     this.intake = intake;
     if (intake !== null) this.results.readFrom(() => intake.results());
-    const hasSinks = plan.sinks.shops.length + plan.sinks.endpoints.length > 0;
-    this.sinks = hasSinks ? new SimSinks({ plan, time: this.time, trace, violate }) : null;
   }
 
   #acknowledged(line: AcceptableLine, reference: string): void {
@@ -229,6 +229,7 @@ export class World {
       onAcknowledged: (line, reference) => this.#acknowledged(line, reference),
       onTakenBack: (reference) => void this.operator.cancelled.add(reference),
       isSold: (reference) => this.api.ledger.find(reference) !== undefined,
+      writtenShops: this.sinks?.shops.filter((shop) => shop.plan.comesByIntake === true) ?? [],
       sentLines: () => [
         ...plan.batches.flatMap((batch) => batch.lines),
         ...this.acknowledged.all.map(({ line }) => line),

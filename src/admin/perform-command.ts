@@ -25,6 +25,15 @@ function checkKey(text: string, settings: CommandSettings): void {
   });
 }
 
+/** The present time, and what decides whether an entry may be sent or looked up again. */
+function policyOf(
+  { referenceExpiryMs, lookupFamilies }: CommandSettings,
+  clock: Pick<Clock, 'wallMs' | 'monoMs' | 'bootId'>,
+) {
+  const at = { nowMs: clock.wallMs(), nowMono: clock.monoMs(), bootId: clock.bootId ?? null };
+  return { ...at, referenceExpiryMs, lookupFamilies };
+}
+
 /**
  * Performs a person's command as one step of the store: in the worker, or in the command line while no worker runs.
  * @throws OrderSyncError NOT_FOUND, INVALID_INPUT, REFUSED
@@ -45,11 +54,13 @@ export async function performCommand(
     case 'decide_change':
     case 'reorder': {
       const { reference, actor, reason, ...order } = command;
-      const { referenceExpiryMs, lookupFamilies } = settings;
-      const at = { nowMs, nowMono: clock.monoMs(), bootId: clock.bootId ?? null };
-      const request = { reference, order, actor, reason, referenceExpiryMs, lookupFamilies };
-      const done = await store.operator.actOnEntry({ ...request, ...at });
+      const done = await store.operator.actOnEntry({ reference, order, actor, reason, ...policyOf(settings, clock) });
       return { kind: 'entry', ...done };
+    }
+    case 'bulk': {
+      const { order, references, which, actor, reason } = command;
+      const request = { order, references, which, actor, reason, ...policyOf(settings, clock) };
+      return { kind: 'bulk', ...(await store.operator.actInBulk(request)) };
     }
     case 'take_flagged': {
       const { id, line, actor, reason } = command;
@@ -137,6 +148,10 @@ export function loggable(command: StoreCommand): Record<string, unknown> {
   if (action === 'acknowledge') {
     const { ids, ...filter } = command.which;
     return { action, ...(ids === undefined ? filter : { ids: ids.length }), actor, reason };
+  }
+  if (action === 'bulk') {
+    const { order, references, which } = command;
+    return { action, order, ...which, references: references.length, actor, reason };
   }
   if (action === 'rewrite_results') return { action, ...command.which, actor, reason };
   if (action === 'take_flagged') return { action, subject: command.id, actor, reason };

@@ -17,6 +17,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   'check-config': async () => (await import('./commands/check-config.ts')).addCheckConfig,
   submit: async () => (await import('./commands/submit.ts')).addSubmit,
   orders: async () => (await import('./commands/orders.ts')).addOrders,
+  audit: async () => (await import('./commands/audit.ts')).addAudit,
   queue: async () => (await import('./commands/queue.ts')).addQueue,
   results: async () => (await import('./commands/results.ts')).addResults,
   reconcile: async () => (await import('./commands/reconcile.ts')).addReconcile,

@@ -84,14 +84,44 @@ describe('deciding on an entry while no worker runs', () => {
     expect(await stateOf(outbox, pending)).toBe('pending');
   });
 
-  it('retries every entry that needs review, after it has printed how many', async () => {
+  it('retries every entry in a state, after it has printed how many', async () => {
     const outbox = await filled();
-    const preview = await outbox.run('orders', 'retry', '--attention', ...why);
-    expect(preview.stdout).toBe('1 in needs_review would be retried; do it with --yes\n');
+    const preview = await outbox.run('orders', 'retry', '--state', 'needs_review');
+    expect(preview.stdout).toBe(
+      `1 entries fit (1 needs_review) and would be retried; do it with --yes\nThe first 1 of them:\n  ${inReview}\n`,
+    );
     expect(await stateOf(outbox, inReview)).toBe('needs_review');
-    const { stdout } = await outbox.run('orders', 'retry', '--attention', '--yes', ...why);
+    const { stdout } = await outbox.run('orders', 'retry', '--state', 'needs_review', '--yes', ...why);
     expect(stdout).toBe('1 of 1 are retried\n');
     expect(await stateOf(outbox, inReview)).toBe('unknown');
+  });
+
+  it('acts on what a filter finds, and on nothing else', async () => {
+    const outbox = await filled();
+    const held = await outbox.run('orders', 'hold', '--source', 'shop1', '--yes', '--json', ...why);
+    const { matched, changed, refused, left } = JSON.parse(held.stdout);
+    expect([changed.includes(pending), refused, left]).toEqual([true, [], 0]);
+    expect(matched).toBe(changed.length);
+    expect(await stateOf(outbox, inReview)).toBe('needs_review');
+    expect((await outbox.run('orders', 'release', '--source', 'nobody', '--yes', ...why)).stdout).toBe(
+      '0 of 0 are released\n',
+    );
+    expect((await outbox.run('orders', 'release', '--code', 'held', '--yes', ...why)).code).toBe(0);
+    expect(await stateOf(outbox, pending)).toBe('pending');
+  });
+
+  it('does nothing without --yes, and takes a reference or a filter, never both or neither', async () => {
+    const outbox = await filled();
+    expect((await outbox.run('orders', 'hold', '--state', 'pending', '--yes', '--dry-run')).stdout).toContain(
+      'do it with --yes',
+    );
+    expect((await outbox.run('orders', 'hold', '--state', 'pending')).code).toBe(0);
+    expect(await stateOf(outbox, pending)).toBe('pending');
+    expect((await outbox.run('orders', 'hold', '--state', 'pending', '--yes')).code).toBe(2);
+    expect((await outbox.run('orders', 'hold', pending, '--state', 'pending', ...why)).code).toBe(2);
+    expect((await outbox.run('orders', 'hold', ...why)).code).toBe(2);
+    // In none of these states anything can be held.
+    expect((await outbox.run('orders', 'hold', '--state', 'fulfilled', '--yes', ...why)).code).toBe(2);
   });
 });
 

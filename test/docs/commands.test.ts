@@ -100,6 +100,10 @@ const rules: readonly { matches: RegExp; check: (command: ShellCommand) => Promi
   { matches: /^order-sync sandbox/, check: ({ text }) => succeeds(`${text.replace(/ +#.*/, '')} --help`) },
   // test/cli/orders-remap.test.ts performs it. Here, only the options are checked.
   { matches: /^order-sync orders reorder /, check: ({ text }) => succeeds(`${text} --help`) },
+  {
+    matches: /^order-sync orders (hold|release) --/,
+    check: ({ text }) => succeeds(`${text} --config config/sandbox.yaml`),
+  },
   { matches: /^curl -s '?http:/, check: ({ text }) => asksSandbox(text) },
   { matches: /^order-sync (check-config|init( --after-loss)?)$/, check: ({ text }) => inProduction(text) },
   // test/cli/seal.test.ts performs it. Here, only the options are checked.

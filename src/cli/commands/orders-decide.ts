@@ -4,43 +4,49 @@ import type { Unit } from '../../core/decision/order-answer.ts';
 import { resolutions, type Resolution } from '../../core/entry/operator-decision.ts';
 import { readEnteredUnits } from '../../core/result/entered-units.ts';
 import { iccidSchema } from '../../core/order/order-request.ts';
-import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
-import { addAnswerOptions, configFrom, withReader, type ConfigOptions } from '../config-options.ts';
+import { OrderSyncError } from '../../core/order-sync-error.ts';
+import { addAnswerOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { exitCodes } from '../errors.ts';
-import { plainLines, writeAnswer } from '../output.ts';
+import { writeAnswer } from '../output.ts';
 import { readShortText } from '../short-text.ts';
 import { cliActor, sendCommand } from '../worker-client.ts';
+import { bulkActions } from '../../core/entry/bulk.ts';
+import { actOnMany, addBulkOptions, isBulk, reasonOf, type BulkOptions } from './orders-bulk.ts';
 import { remap } from './orders-remap.ts';
 
 interface DecisionOptions extends ConfigOptions {
   readonly reason: string;
 }
 
-/** How many entries one command may change. */
-const bulkLimit = 1000;
-
 const descriptions = {
   hold: 'hold an entry until it is released',
   release: 'release a held entry to the state that it had',
   cancel: 'cancel an entry for which nothing was charged',
+  retry: 'retry an entry now, with the same reference',
 } as const;
 
-/** The commands by which people decide on single entries. */
+/** The commands by which people decide on entries: on one, or where that is safe on all that a filter finds. */
 export function addOrderDecisions(orders: Command, context: CliContext): void {
-  for (const action of ['hold', 'release', 'cancel'] as const) {
-    const command = orders.command(action).description(descriptions[action]).addArgument(referenceArgument());
-    addReason(command).action((reference: string, options: DecisionOptions) =>
-      decide({ action, reference, ...audited(options) }, options, context),
+  for (const action of bulkActions) {
+    const command = orders
+      .command(action)
+      .description(descriptions[action])
+      .addArgument(new Argument('[reference]', 'the reference of the entry'))
+      .option('--reason <text>', 'why, for the audit log; at least 3 characters');
+    addAnswerOptions(addBulkOptions(command, action)).action(
+      async (reference: string | undefined, options: BulkOptions) => {
+        if (isBulk(reference, options) || reference === undefined) return await actOnMany(action, options, context);
+        const reason = reasonOf(options, true);
+        await decide({ action, reference, ...audited({ reason }) }, options, context);
+      },
     );
   }
-  addRetry(orders, context);
   addResolve(orders, context);
   addReorder(orders, context);
 }
 
 const referenceArgument = (): Argument => new Argument('<reference>', 'the reference of the entry');
-const audited = ({ reason }: DecisionOptions) => ({ actor: cliActor(), reason });
+const audited = ({ reason }: Pick<DecisionOptions, 'reason'>) => ({ actor: cliActor(), reason });
 
 function addReason(command: Command): Command {
   return addAnswerOptions(command.requiredOption('--reason <text>', 'why, for the audit log; at least 3 characters'));
@@ -115,30 +121,7 @@ function addReorder(orders: Command, context: CliContext): void {
   });
 }
 
-interface RetryOptions extends DecisionOptions {
-  readonly attention?: boolean;
-  readonly yes?: boolean;
-}
-
-function addRetry(orders: Command, context: CliContext): void {
-  const command = orders
-    .command('retry')
-    .description('retry an entry now, with the same reference')
-    .addArgument(new Argument('[reference]', 'the reference of the entry'))
-    .option('--attention', 'every entry in needs_review, instead of one entry')
-    .option('--yes', 'with --attention: retry them, after it showed how many there are');
-  addReason(command).action(async (reference: string | undefined, options: RetryOptions) => {
-    if ((reference === undefined) === (options.attention !== true)) {
-      throw new OrderSyncError('USAGE', 'Name the entry: a reference, or --attention', {
-        hint: '`order-sync queue status` shows what needs review',
-      });
-    }
-    if (reference === undefined) return await retryAll(options, context);
-    await decide({ action: 'retry', reference, ...audited(options) }, options, context);
-  });
-}
-
-async function decide(command: StoreCommand, options: DecisionOptions, context: CliContext): Promise<void> {
+async function decide(command: StoreCommand, options: ConfigOptions, context: CliContext): Promise<void> {
   const result = await sendCommand(configFrom(options).config, command, context);
   if (result.kind !== 'entry') return;
   const { reference, before, after, newReference } = result;
@@ -146,31 +129,4 @@ async function decide(command: StoreCommand, options: DecisionOptions, context: 
     before === after ? `${reference} stays ${after}, and is due now` : `${reference}: ${before} -> ${after}`;
   const text = newReference === null ? change : `${reference} is ordered again as ${newReference}`;
   writeAnswer(context.stdout, options.json, { reference, before, after, new_reference: newReference }, `${text}\n`);
-}
-
-async function retryAll(options: RetryOptions, context: CliContext): Promise<void> {
-  const references = withReader(options, (reader) => reader.referencesIn('needs_review', bulkLimit + 1));
-  const shown = references.length > bulkLimit ? `more than ${bulkLimit}` : String(references.length);
-  const report = { would_retry: references.length, changed: [] as string[], refused: [] as object[] };
-  if (options.yes !== true) {
-    const preview = `${shown} in needs_review would be retried; do it with --yes\n`;
-    writeAnswer(context.stdout, options.json, report, preview);
-    return;
-  }
-  const { config } = configFrom(options);
-  const refusals: string[] = [];
-  for (const reference of references.slice(0, bulkLimit)) {
-    try {
-      await sendCommand(config, { action: 'retry', reference, ...audited(options) }, context);
-      report.changed.push(reference);
-    } catch (error) {
-      // Somebody may have decided on it meanwhile; the others are retried.
-      if (!hasCode(error, 'REFUSED')) throw error;
-      report.refused.push({ reference, message: error.message });
-      refusals.push(`refused: ${error.message}`);
-    }
-  }
-  if (refusals.length > 0) context.setExitCode(exitCodes.refused);
-  if (!options.json) context.stderr.write(plainLines(refusals));
-  writeAnswer(context.stdout, options.json, report, `${report.changed.length} of ${shown} are retried\n`);
 }

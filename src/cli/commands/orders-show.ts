@@ -10,10 +10,12 @@ import { shortTime } from '../../core/time/time-text.ts';
 import type { Rejection } from '../../store/intake/intake.ts';
 import type { AttemptDetail } from '../../store/read/call-log.ts';
 import type { EntryDetail, OrderDetail } from '../../store/read/outbox-reader.ts';
+import type { PageRequest } from '../../store/read/page.ts';
 import { addAnswerOptions, configFrom, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { jsonFields, plainLines, plainText, renderTable, writeAnswer } from '../output.ts';
 import { cliActor, sendCommand } from '../worker-client.ts';
+import { timelineText, wholeTimeline } from './orders-timeline.ts';
 
 export function addShow(orders: Command, context: CliContext): void {
   const show = orders
@@ -21,26 +23,32 @@ export function addShow(orders: Command, context: CliContext): void {
     .description('show one order: what was asked, every attempt, and what may be done')
     .addArgument(new Argument('<order>', 'an order id or a reference'))
     .option('--source <source>', 'the shop, when several have an order of that id')
+    .option('--timeline', 'show everything that happened, in the order of time, instead of the state')
     .option('--reveal', 'show the delivered codes, too; the audit log says who did, and why')
     .option('--reason <text>', 'why the codes are shown');
   addAnswerOptions(show).action(async (asked: string, options: ShowOptions) => {
-    const order = withReader(options, (reader) => {
+    const { order, timeline } = withReader(options, (reader) => {
       const found = reader.showEntry(asked) ?? reader.showOrder(options.source ?? null, asked);
-      if (found !== null) return found;
+      if (found !== null) {
+        const read = (page: PageRequest) => reader.timeline(found.id, page);
+        return { order: found, timeline: options.timeline === true ? wholeTimeline(read) : null };
+      }
       throw new OrderSyncError('NOT_FOUND', `No order or reference "${asked}" is in the outbox`, {
         hint: 'look for it with `order-sync orders list --search`; a line that was not accepted is in `order-sync queue status`',
       });
     });
     const { config } = configFrom(options);
     const units = options.reveal === true ? await reveal(config, order, options, context) : null;
-    const text = orderAsText(order, config.submit.maxUnknownOutcomes);
-    const json = { ...orderAsJson(order), ...(units === null ? {} : { units: Object.fromEntries(units) }) };
+    const text = timeline === null ? orderAsText(order, config.submit.maxUnknownOutcomes) : timelineText(timeline);
+    const events = timeline === null ? {} : { timeline: timeline.events.map(jsonFields), more: timeline.more };
+    const json = { ...orderAsJson(order), ...events, ...(units === null ? {} : { units: Object.fromEntries(units) }) };
     writeAnswer(context.stdout, options.json, json, units === null ? text : `${text}\n${unitsAsText(units)}`);
   });
 }
 
 interface ShowOptions extends ConfigOptions {
   readonly source?: string;
+  readonly timeline?: boolean;
   readonly reveal?: boolean;
   readonly reason?: string;
 }

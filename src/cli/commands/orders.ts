@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { entryStates, type EntryState } from '../../core/entry/states.ts';
 import { shortTime } from '../../core/time/time-text.ts';
 import type { Attention } from '../../store/read/attention.ts';
@@ -7,6 +7,7 @@ import { attentionTable } from '../attention-table.ts';
 import { addAnswerOptions, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { jsonFields, renderTable, writeAnswer } from '../output.ts';
+import { wholeNumber } from '../whole-number.ts';
 import { addAck } from './orders-ack.ts';
 import { addOrderDecisions } from './orders-decide.ts';
 import { addShow } from './orders-show.ts';
@@ -86,14 +87,4 @@ function row(order: OrderSummary): string[] {
   if (order.rejectedLines > 0) states.push(`${order.rejectedLines} not accepted`);
   const { id, receivedAt, source, orderId, lines } = order;
   return [String(id), shortTime(receivedAt), source, orderId, String(lines), states.join(', ')];
-}
-
-function wholeNumber(min: number, max: number): (text: string) => number {
-  return (text) => {
-    const value = Number(text);
-    if (!/^\d+$/.test(text) || value < min || value > max) {
-      throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
-    }
-    return value;
-  };
 }

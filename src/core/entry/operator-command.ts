@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { bulkActions, bulkFilterSchema, mostInStep } from './bulk.ts';
 import { entryStates } from './states.ts';
 import { operations } from '../order/operation.ts';
 import { lineIdSchema, orderIdSchema } from '../order/order-identity.ts';
@@ -65,6 +66,14 @@ export const operatorCommandSchema = z.discriminatedUnion('action', [
     iccids: z.array(iccidSchema).max(orderLimits.esimQuantity).default([]),
     units: enteredUnitsSchema.optional(),
     note: text(400).nullable(),
+    ...who,
+  }),
+  z.strictObject({
+    action: z.literal('bulk'),
+    order: z.enum(bulkActions),
+    /** Entries that the filter found; each is judged again. */
+    references: z.array(reference).min(1).max(mostInStep).readonly(),
+    which: bulkFilterSchema,
     ...who,
   }),
   z.strictObject({ action: z.literal('decide_change'), reference, isAnother: z.boolean(), ...who }),
@@ -165,6 +174,11 @@ export const commandResultSchema = z.discriminatedUnion('kind', [
     kind: z.literal('acknowledged'),
     acknowledged: z.array(z.string()).readonly(),
     refused: listOf({ id: z.string(), code: z.enum(['REFUSED', 'NOT_FOUND']), message: z.string(), hint: z.string() }),
+  }),
+  z.object({
+    kind: z.literal('bulk'),
+    changed: z.array(z.string()).readonly(),
+    refused: listOf({ reference: z.string(), message: z.string(), hint: z.string() }),
   }),
   z.object({ kind: z.literal('scope'), scope: z.string(), paused: z.boolean() }),
   /** `nextId`: where the next step continues; null: there is none. */

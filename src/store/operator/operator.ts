@@ -5,6 +5,7 @@ import type { AcceptableLine } from '../../core/order/order-request.ts';
 import type { AcceptedLine } from '../intake/intake.ts';
 import type { Redelivery } from '../results/results.ts';
 import type { AttentionFilter } from '../read/attention.ts';
+import type { BulkAction, BulkFilter } from '../../core/entry/bulk.ts';
 import type { EntryAction } from '../../core/entry/operator-decision.ts';
 
 /** What people decide. Each decision leaves an audit entry in the same transaction. */
@@ -14,6 +15,12 @@ export interface Operator {
    * @throws OrderSyncError NOT_FOUND, INVALID_INPUT, REFUSED (naming the state and what is allowed)
    */
   actOnEntry(command: EntryCommand): Promise<EntryCommandResult>;
+  /**
+   * Performs a command for some entries in one step, each as `actOnEntry` does, with its own audit entry. An entry that does
+   * not fit the filter any more, or that refuses the command, is left as it is and reported.
+   * @throws OrderSyncError INVALID_INPUT
+   */
+  actInBulk(command: BulkCommand): Promise<BulkResult>;
   /**
    * Orders a line of a shop that was flagged because of its SKU, and of which nothing was bought.
    * @throws OrderSyncError INVALID_INPUT, NOT_FOUND, REFUSED when the shop's order has another line there now
@@ -97,6 +104,23 @@ export interface EntryCommand extends AuditedRequest {
   readonly referenceExpiryMs: number;
   /** Families whose orders the API can be asked for. */
   readonly lookupFamilies: readonly Family[];
+}
+
+/** The same action for at most `mostInStep` entries that a filter found. */
+export interface BulkCommand extends Omit<EntryCommand, 'reference' | 'order'> {
+  readonly references: readonly string[];
+  readonly order: BulkAction;
+  readonly which: BulkFilter;
+}
+
+export interface BulkResult {
+  readonly changed: readonly string[];
+  readonly refused: readonly {
+    readonly reference: string;
+    readonly message: string;
+    /** What can be done instead. */
+    readonly hint: string;
+  }[];
 }
 
 export interface EntryCommandResult {

@@ -1,7 +1,8 @@
 import type { Unit } from '../../core/decision/order-answer.ts';
 import { outcomeRowFrom } from '../../core/decision/outcome.ts';
 import { readScope, scopeFrom } from '../../core/scopes/scope.ts';
-import { decideAction, type EntryAction, type OperatorFacts } from '../../core/entry/operator-decision.ts';
+import type { BulkFilter } from '../../core/entry/bulk.ts';
+import { decideAction, type OperatorFacts } from '../../core/entry/operator-decision.ts';
 import { familyOf } from '../../core/order/operation.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
@@ -17,8 +18,11 @@ import type { Replacements } from '../submission/replacements.ts';
 import type { SettlementDelays } from '../submission/settlement-delays.ts';
 import type { Pause } from '../submission/submission.ts';
 import { checkedAuditedRequest, type AuditTable } from './audit.ts';
+import { auditedFields, auditedResolution } from './audited-fields.ts';
+import { actOnEach, notFitting } from './act-on-each.ts';
 import type { LineTable } from '../intake/accept-lines.ts';
 import type { AcceptedLine } from '../intake/intake.ts';
+import { stillFitting } from '../read/bulk-entries.ts';
 import type { Redelivery } from '../results/results.ts';
 import type { SqliteResults } from '../results/sqlite-results.ts';
 import { FlaggedSkus } from './flagged-skus.ts';
@@ -28,6 +32,8 @@ import type {
   AcknowledgeRequest,
   AfterLossRequest,
   AuditedRequest,
+  BulkCommand,
+  BulkResult,
   EntryCommand,
   EntryCommandResult,
   Operator,
@@ -103,48 +109,63 @@ export class SqliteOperator implements Operator {
 
   async actOnEntry(given: EntryCommand): Promise<EntryCommandResult> {
     const command = checkedAuditedRequest(given);
-    const { reference, order, nowMs } = command;
+    return inTransaction(this.#database, () => this.#act(command));
+  }
+
+  async actInBulk(given: BulkCommand): Promise<BulkResult> {
+    const { references, order, which, ...command } = checkedAuditedRequest(given);
     return inTransaction(this.#database, () => {
-      const row = this.#statements.find.get(reference);
-      if (row === undefined) {
-        throw new OrderSyncError('NOT_FOUND', `No reference "${reference}" is in the outbox`, {
-          hint: 'look for it with `order-sync orders list --search`',
-        });
-      }
-      const verdict = decideAction(this.#factsOf(row, command), order, command);
-      if (!verdict.ok) throw new OrderSyncError('REFUSED', verdict.why, { hint: verdict.hint });
-      const { move } = verdict;
-      // A held entry shows why it is held.
-      const reviewReason = move.state === 'held' ? command.reason : move.reviewReason;
-      const as = order.action === 'reorder' ? (order.as ?? null) : null;
-      if (as !== null) this.#checkIsWholeLine(row);
-      const newReference = move.reorders ? this.#replacements.reorder(row, as, nowMs) : null;
-      const resolvedBy = order.action === 'resolve' ? command.actor : null;
-      if (!move.reorders) this.#entries.applyCommand(row, { ...move, reviewReason, resolvedBy }, nowMs);
-      if (order.action === 'release') this.#shopHolds.lift(row);
-      const isOwn = order.action === 'release' || (order.action === 'decide_change' && order.isAnother);
-      for (const { reference: subject } of isOwn ? this.#shopHolds.makeOwn(row, nowMs) : [])
-        this.#audit.record({
-          ...command,
-          reason: whyVanished,
-          action: 'hold',
-          subject,
-          detail: { instead: reference },
-        });
-      if (order.action === 'resolve') this.#rememberEsims(row, [...(order.iccids ?? []), ...iccidsOf(row, move.units)]);
+      const fitting = stillFitting(this.#database, order, which, references);
+      return actOnEach(references, (reference) => {
+        if (!fitting.has(reference)) throw notFitting(this.#statements.find.get(reference), reference);
+        this.#act({ ...command, reference, order: { action: order }, inBulk: which });
+      });
+    });
+  }
+
+  /** Called inside a transaction. A refusal leaves everything as it was. */
+  #act(command: EntryCommand & { readonly inBulk?: BulkFilter }): EntryCommandResult {
+    const { reference, order, nowMs, inBulk } = command;
+    const row = this.#statements.find.get(reference);
+    if (row === undefined) {
+      throw new OrderSyncError('NOT_FOUND', `No reference "${reference}" is in the outbox`, {
+        hint: 'look for it with `order-sync orders list --search`',
+      });
+    }
+    const verdict = decideAction(this.#factsOf(row, command), order, command);
+    if (!verdict.ok) throw new OrderSyncError('REFUSED', verdict.why, { hint: verdict.hint });
+    const { move } = verdict;
+    // A held entry shows why it is held.
+    const reviewReason = move.state === 'held' ? command.reason : move.reviewReason;
+    const as = order.action === 'reorder' ? (order.as ?? null) : null;
+    if (as !== null) this.#checkIsWholeLine(row);
+    const newReference = move.reorders ? this.#replacements.reorder(row, as, nowMs) : null;
+    const resolvedBy = order.action === 'resolve' ? command.actor : null;
+    if (!move.reorders) this.#entries.applyCommand(row, { ...move, reviewReason, resolvedBy }, nowMs);
+    if (order.action === 'release') this.#shopHolds.lift(row);
+    const isOwn = order.action === 'release' || (order.action === 'decide_change' && order.isAnother);
+    for (const { reference: subject } of isOwn ? this.#shopHolds.makeOwn(row, nowMs) : [])
       this.#audit.record({
         ...command,
-        action: order.action,
-        subject: reference,
-        detail: {
-          before: auditedFields(row),
-          after: auditedFields(this.#statements.find.get(reference) ?? row),
-          ...(order.action === 'resolve' ? auditedResolution(order) : {}),
-          ...(newReference === null ? {} : { new_reference: newReference, ...(as === null ? {} : { orders: as }) }),
-        },
+        reason: whyVanished,
+        action: 'hold',
+        subject,
+        detail: { instead: reference },
       });
-      return { reference, before: row.state, after: move.state, newReference };
+    if (order.action === 'resolve') this.#rememberEsims(row, [...(order.iccids ?? []), ...iccidsOf(row, move.units)]);
+    this.#audit.record({
+      ...command,
+      action: order.action,
+      subject: reference,
+      detail: {
+        before: auditedFields(row),
+        after: auditedFields(this.#statements.find.get(reference) ?? row),
+        ...(order.action === 'resolve' ? auditedResolution(order) : {}),
+        ...(newReference === null ? {} : { new_reference: newReference, ...(as === null ? {} : { orders: as }) }),
+        ...(inBulk === undefined ? {} : { in_bulk: inBulk }),
+      },
     });
+    return { reference, before: row.state, after: move.state, newReference };
   }
 
   /** Another request takes the place of what the whole line ordered, not of a part of it. */
@@ -271,28 +292,8 @@ export class SqliteOperator implements Operator {
   }
 }
 
-/** What the audit log keeps of a resolution: never a code. */
-function auditedResolution({ as, note, iccids = [], units }: Extract<EntryAction, { action: 'resolve' }>): object {
-  return { as, note, iccids, units_entered: units?.length ?? null };
-}
-
 /** The eSIMs among the units of an order. */
 function iccidsOf(row: EntryRow, units: readonly Unit[] | null): readonly string[] {
   if (row.operation !== 'esim_order') return [];
   return (units ?? []).flatMap(({ iccid }) => iccid ?? []);
-}
-
-/** What the audit log keeps of an entry, before and after a command. */
-function auditedFields(row: EntryRow): Record<string, unknown> {
-  return {
-    state: row.state,
-    next_step: row.next_step,
-    due_at_ms: row.due_at_ms,
-    outcome_unknown: row.outcome_unknown === 1,
-    held_from: row.held_from,
-    replaced: row.replaced === 1,
-    order_number: row.order_number,
-    error_code: row.error_code,
-    review_reason: row.review_reason,
-  };
 }

@@ -1,4 +1,5 @@
 import type { AwaitedRecheck } from '../../core/entry/awaited-recheck.ts';
+import type { BulkAction, BulkFilter } from '../../core/entry/bulk.ts';
 import type { EntryState } from '../../core/entry/states.ts';
 import type { Operation } from '../../core/order/operation.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
@@ -9,6 +10,7 @@ import type { QueuedEntry, QueueFacts } from './queue-facts.ts';
 import type { Rejection } from '../intake/intake.ts';
 import type { Attention, AttentionCounts, AttentionFilter } from './attention.ts';
 import type { AuditEntry, AuditFilter } from './audit-log.ts';
+import type { FoundEntries } from './bulk-entries.ts';
 import type { AttemptDetail, CallFilter, LoggedCall } from './call-log.ts';
 import type { DeliveryFilter, ListedDelivery } from './delivery-list.ts';
 import type { Page, PageRequest } from './page.ts';
@@ -56,8 +58,8 @@ export interface OutboxReader {
   queueFacts(nowMs: number): QueueFacts;
   /** The place of one entry in its queue; null for a reference that is not known. */
   queuedEntry(reference: string): QueuedEntry | null;
-  /** References of entries in a state, the longest unchanged first. */
-  referencesIn(state: EntryState, limit: number): readonly string[];
+  /** What a command for many entries would concern, by state: at most `limit` references in all. */
+  findForBulk(action: BulkAction, filter: BulkFilter, limit: number): readonly FoundEntries[];
   /** Everything that happened to an order, the first thing first. */
   timeline(requestId: number, page: PageRequest): Page<TimelineEvent>;
   /** What people and callers decided, and which scopes were paused and resumed; the last first. */

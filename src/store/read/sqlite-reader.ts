@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import type { BulkAction, BulkFilter } from '../../core/entry/bulk.ts';
 import { zeroCounts, type EntryState } from '../../core/entry/states.ts';
 import { SealKeys } from '../../core/sealing/seal-keys.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
@@ -26,6 +27,7 @@ import {
   type AttentionFilter,
 } from './attention.ts';
 import { readAuditLog, type AuditEntry, type AuditFilter } from './audit-log.ts';
+import { findForBulk, type FoundEntries } from './bulk-entries.ts';
 import { readCallLog, type CallFilter, type LoggedCall } from './call-log.ts';
 import { readDeliveries, type DeliveryFilter, type ListedDelivery } from './delivery-list.ts';
 import type { Page, PageRequest } from './page.ts';
@@ -40,7 +42,7 @@ import {
 } from './statistics.ts';
 import { readTimeline, type TimelineEvent } from './timeline.ts';
 import type { Backlog, OrderDetail, OrderFilter, OrderSummary, OutboxReader } from './outbox-reader.ts';
-import { entriesBy, inState, readOldestOpen } from './states-by-source.ts';
+import { readOldestOpen } from './states-by-source.ts';
 import { readPauseEffects, type PauseEffect } from './pause-effects.ts';
 import { countDueResults, readSinkPauses, type PausedSink } from './sink-pauses.ts';
 import {
@@ -170,14 +172,8 @@ export class SqliteOutboxReader implements OutboxReader {
     };
   }
 
-  referencesIn(state: EntryState, limit: number): readonly string[] {
-    const inAnyShop = `SELECT e.id FROM ${entriesBy(state)} WHERE ${inState(state)}`;
-    return this.#database
-      .prepare<[number], string>(
-        `SELECT reference FROM entries WHERE id IN (${inAnyShop}) ORDER BY updated_at_ms, id LIMIT ?`,
-      )
-      .pluck()
-      .all(limit);
+  findForBulk(action: BulkAction, filter: BulkFilter, limit: number): readonly FoundEntries[] {
+    return findForBulk(this.#database, action, filter, limit);
   }
 
   pauses(): readonly PauseEffect[] {

@@ -86,7 +86,7 @@ describe('the statistics of an hour', () => {
 
   it('count nothing twice: a result that is read again, an entry that is settled again by a person', async () => {
     await settle({ ...costing(null), state: 'needs_review' }, day);
-    const reference = outbox.store.read.referencesIn('needs_review', 1)[0] ?? '';
+    const reference = outbox.store.read.showOrder('shop1', String(orders))?.entries[0]?.reference ?? '';
     const resolve = { action: 'resolve', as: 'fulfilled', orderNumber: 'GC-1', note: null } as const;
     const asked = { reference, actor: 'cli:anna', reason: 'seen in their list', nowMs: day + 5000 };
     const policy = { nowMono: 0, bootId: null, referenceExpiryMs: 1e9, lookupFamilies: [] };

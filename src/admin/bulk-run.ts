@@ -1,0 +1,62 @@
+import { mostInRun, mostInStep, type BulkAction, type BulkFilter } from '../core/entry/bulk.ts';
+import type { CommandResult, OperatorCommand } from '../core/entry/operator-command.ts';
+import type { BulkResult } from '../store/operator/operator.ts';
+import type { FoundEntries } from '../store/read/bulk-entries.ts';
+import type { OutboxReader } from '../store/read/outbox-reader.ts';
+
+interface BulkRequest {
+  readonly order: BulkAction;
+  readonly which: BulkFilter;
+  readonly actor: string;
+  readonly reason: string;
+}
+
+type BulkCommand = Extract<OperatorCommand, { action: 'bulk' }>;
+
+/** What a run would concern. */
+export interface BulkPreview {
+  readonly found: readonly FoundEntries[];
+  /** How many entries fit, at most as many as are counted of each state. */
+  readonly matched: number;
+  /** Those that one run takes, in no particular order. */
+  readonly references: readonly string[];
+}
+
+export function previewBulk(
+  read: Pick<OutboxReader, 'findForBulk'>,
+  { order, which }: Pick<BulkRequest, 'order' | 'which'>,
+): BulkPreview {
+  const found = read.findForBulk(order, which, mostInRun);
+  return {
+    found,
+    matched: found.reduce((sum, { count }) => sum + count, 0),
+    references: found.flatMap(({ references }) => references),
+  };
+}
+
+/**
+ * Performs a command for many entries, in steps. Each step is on disk before the next one begins: when it is interrupted, what
+ * was done is done once, and the rest is as it was.
+ * @param onStep called after each step with how many entries were looked at so far
+ */
+export async function runBulk(
+  request: BulkRequest,
+  references: readonly string[],
+  parts: {
+    readonly perform: (command: BulkCommand) => Promise<CommandResult>;
+    readonly onStep?: (done: number) => void;
+  },
+): Promise<BulkResult> {
+  const changed: string[] = [];
+  const refused: BulkResult['refused'][number][] = [];
+  for (let start = 0; start < references.length; start += mostInStep) {
+    const step = references.slice(start, start + mostInStep);
+    const result = await parts.perform({ action: 'bulk', ...request, references: step });
+    if (result.kind === 'bulk') {
+      changed.push(...result.changed);
+      refused.push(...result.refused);
+    }
+    parts.onStep?.(start + step.length);
+  }
+  return { changed, refused };
+}

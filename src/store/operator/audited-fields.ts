@@ -1,0 +1,27 @@
+import type { EntryAction } from '../../core/entry/operator-decision.ts';
+import type { EntryRow } from '../sqlite/rows.ts';
+
+/** What the audit log keeps of a resolution: never a code. */
+export function auditedResolution({
+  as,
+  note,
+  iccids = [],
+  units,
+}: Extract<EntryAction, { action: 'resolve' }>): object {
+  return { as, note, iccids, units_entered: units?.length ?? null };
+}
+
+/** What the audit log keeps of an entry, before and after a command. */
+export function auditedFields(row: EntryRow): Record<string, unknown> {
+  return {
+    state: row.state,
+    next_step: row.next_step,
+    due_at_ms: row.due_at_ms,
+    outcome_unknown: row.outcome_unknown === 1,
+    held_from: row.held_from,
+    replaced: row.replaced === 1,
+    order_number: row.order_number,
+    error_code: row.error_code,
+    review_reason: row.review_reason,
+  };
+}

@@ -1,0 +1,73 @@
+import { statesFor, type BulkAction, type BulkFilter } from '../../core/entry/bulk.ts';
+import type { EntryState } from '../../core/entry/states.ts';
+import type { Sqlite } from '../sqlite/database.ts';
+
+/** The entries of one state that a filter finds. */
+export interface FoundEntries {
+  readonly state: EntryState;
+  /** How many there are, at most as many as are counted. */
+  readonly count: number;
+  /** The first of them. */
+  readonly references: readonly string[];
+}
+
+/** So many entries of a state are counted. */
+export const mostFound = 10_000;
+
+/** The states that a filter asks for and in which the action can be allowed. */
+const statesOf = (action: BulkAction, { state }: BulkFilter): readonly EntryState[] =>
+  statesFor(action).filter((it) => state === undefined || it === state);
+
+/** The text has only the conditions that are asked for, and the state itself: then SQLite uses the index of that state. */
+function conditionsOf(state: EntryState, { source, code }: BulkFilter): string {
+  const shared = state === 'needs_review' || state === 'held' ? "e.state IN ('needs_review', 'held') AND " : '';
+  return [
+    `${shared}e.state = '${state}' AND e.updated_at_ms <= :untilMs`,
+    // A lane begins with the source of its entries.
+    ...(source === undefined ? [] : ["e.lane >= :source || '|' AND e.lane < :source || '}'"]),
+    ...(code === undefined
+      ? []
+      : ["CASE WHEN e.state = 'held' THEN 'held' ELSE coalesce(e.error_code, e.state) END = :code"]),
+  ].join(' AND ');
+}
+
+/** What a command for many entries would concern, by state: at most `limit` references in all. */
+export function findForBulk(
+  database: Sqlite,
+  action: BulkAction,
+  filter: BulkFilter,
+  limit: number,
+): readonly FoundEntries[] {
+  let left = limit;
+  return statesOf(action, filter).flatMap((state) => {
+    const where = conditionsOf(state, filter);
+    const counted = `SELECT count(*) FROM (SELECT 1 FROM entries e WHERE ${where} LIMIT ${mostFound})`;
+    const count = database.prepare<[BulkFilter], number>(counted).pluck().get(filter) ?? 0;
+    if (count === 0) return [];
+    const first = `SELECT e.reference FROM entries e WHERE ${where} LIMIT :limit`;
+    const values = { ...filter, limit: Math.max(0, left) };
+    const references = database.prepare<[typeof values], string>(first).pluck().all(values);
+    left -= references.length;
+    return [{ state, count, references }];
+  });
+}
+
+/** Those of the references that fit the filter now. */
+export function stillFitting(
+  database: Sqlite,
+  action: BulkAction,
+  filter: BulkFilter,
+  references: readonly string[],
+): ReadonlySet<string> {
+  const values = { ...filter, references: JSON.stringify(references) };
+  const named = 'e.reference IN (SELECT value FROM json_each(:references))';
+  const fitting = statesOf(action, filter).flatMap((state) =>
+    database
+      .prepare<[typeof values], string>(
+        `SELECT e.reference FROM entries e WHERE ${named} AND ${conditionsOf(state, filter)}`,
+      )
+      .pluck()
+      .all(values),
+  );
+  return new Set(fitting);
+}

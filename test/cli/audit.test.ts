@@ -1,0 +1,71 @@
+import { expect, it } from 'vitest';
+import { installation, type Installation } from './installation.ts';
+import { fillOutbox } from './sample-outbox.ts';
+
+async function decided(): Promise<Installation> {
+  const outbox = installation();
+  await fillOutbox(outbox);
+  await outbox.run('queue', 'pause', 'family:esim', '--reason', 'maintenance \u001b[31m of theirs');
+  await outbox.run('queue', 'resume', 'family:esim', '--reason', 'it is over');
+  return outbox;
+}
+
+const json = async (outbox: Installation, ...args: readonly string[]) =>
+  JSON.parse((await outbox.run(...args, '--json')).stdout);
+
+it('lists what was decided, in pages and by filters, with nothing that controls a terminal', async () => {
+  const outbox = await decided();
+  const first = await json(outbox, 'audit', 'list', '--limit', '1');
+  expect(first.audit).toMatchObject([{ action: 'resume', subject: 'family:esim', reason: 'it is over' }]);
+  const second = await json(outbox, 'audit', 'list', '--limit', '1', '--after', first.next_after);
+  expect(second.audit).toMatchObject([
+    { action: 'pause', subject: 'family:esim', actor: expect.stringMatching(/^cli:/) },
+  ]);
+  const { stdout } = await outbox.run('audit', 'list', '--subject', 'family:esim');
+  expect(stdout).toMatch(/^AT +ACTOR +ACTION +SUBJECT +REASON\n.* resume +family:esim +it is over\n/);
+  expect(stdout).not.toContain('\u001b');
+  const none = await outbox.run(
+    'audit',
+    'list',
+    '--actor',
+    'cli:nobody',
+    '--since',
+    '2026-01-01',
+    '--until',
+    '2027-01-01',
+  );
+  expect([none.code, none.stdout, none.stderr]).toEqual([0, '', 'Nothing was decided that fits.\n']);
+});
+
+it.each([
+  ['--since', 'yesterday'],
+  ['--after', 'x'],
+  ['--limit', '0'],
+])('refuses %s %s', async (option, value) => {
+  const outbox = await decided();
+  expect((await outbox.run('audit', 'list', option, value)).code).toBe(2);
+});
+
+it('shows everything that happened to an order, in the order of time', async () => {
+  const outbox = await decided();
+  const { stdout } = await outbox.run('orders', 'show', '1001', '--timeline');
+  const what = stdout.split('\n').map((row) => row.slice(22).split(/ {2,}/).slice(0, 1).join(''));
+  expect(what.filter((it) => it !== '')).toEqual([
+    'WHAT',
+    'received',
+    'entry',
+    'entry',
+    'call 1',
+    'not_accepted',
+    'answer 1',
+    'settled',
+    'call 1',
+    'answer 1',
+    'settled',
+  ]);
+  expect(stdout).toContain('invalid_variant: No such');
+  expect(stdout).not.toContain('\u001b');
+  const { timeline, more } = await json(outbox, 'orders', 'show', '1001', '--timeline');
+  expect([timeline.length, more]).toEqual([10, false]);
+  expect(timeline[0]).toMatchObject({ kind: 'received', code: 'shop1', line_id: null });
+});

@@ -1,0 +1,197 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { bulkActions, mostInRun, statesFor, type BulkAction, type BulkFilter } from '../../../src/core/entry/bulk.ts';
+import { allowedActions } from '../../../src/core/entry/states.ts';
+import { previewBulk, runBulk } from '../../../src/admin/bulk-run.ts';
+import type { BulkResult } from '../../../src/store/operator/operator.ts';
+import { close, emptyBalance, line, Outbox } from '../../support/outbox.ts';
+import {
+  act,
+  names,
+  nowMs,
+  orders,
+  referenceExpiryMs,
+  referenceOf,
+  rows,
+  standingIn,
+  type Situation,
+} from '../../support/operator.ts';
+
+const who = { actor: 'cli:anna', reason: 'the shop is closed' };
+const policy = {
+  nowMs,
+  nowMono: 0,
+  bootId: 'later boot',
+  referenceExpiryMs,
+  lookupFamilies: ['gift_card', 'esim'] as const,
+};
+const all: BulkFilter = { untilMs: Number.MAX_SAFE_INTEGER };
+
+async function run(
+  box: Outbox,
+  order: BulkAction,
+  which: BulkFilter = all,
+  references?: readonly string[],
+): Promise<BulkResult> {
+  const found = references ?? previewBulk(box.store.read, { order, which }).references;
+  return await runBulk({ order, which, ...who }, found, {
+    perform: async ({ action: _action, ...command }) => ({
+      kind: 'bulk',
+      ...(await box.store.operator.actInBulk({ ...command, ...policy })),
+    }),
+  });
+}
+
+const states = (box: Outbox): Readonly<Record<string, number>> =>
+  Object.fromEntries(Object.entries(box.store.read.counts()).filter(([, count]) => count > 0));
+
+async function openOutbox(): Promise<Outbox> {
+  const box = await Outbox.open();
+  onTestFinished(() => box.close());
+  return box;
+}
+
+describe('a command for many entries', () => {
+  it.each(names.flatMap((situation) => bulkActions.map((action): [BulkAction, Situation] => [action, situation])))(
+    'does by %s to an entry that is %s what the command for one entry does',
+    async (action, situation) => {
+      const [one, many] = [await standingIn(situation), await standingIn(situation)];
+      const reference = referenceOf(many);
+      const before = rows(many, 'SELECT * FROM entries ORDER BY id');
+      const alone = await act(one, orders(one)[action]).then(
+        () => null,
+        (error: Error) => error.message,
+      );
+      const result = await run(many, action, all, [reference]);
+      if (alone === null) {
+        expect(result).toEqual({ changed: [reference], refused: [] });
+        expect(rows(many, 'SELECT state, next_step, due_at_ms, held_from FROM entries')).toEqual(
+          rows(one, 'SELECT state, next_step, due_at_ms, held_from FROM entries'),
+        );
+      } else {
+        expect(result.changed).toEqual([]);
+        expect(result.refused).toMatchObject([{ reference }]);
+        expect(rows(many, 'SELECT * FROM entries ORDER BY id')).toEqual(before);
+      }
+    },
+    120_000,
+  );
+
+  it('is looked for in exactly the states in which the action is ever allowed', () => {
+    expect(bulkActions.map((action) => [action, statesFor(action)])).toEqual([
+      ['retry', ['waiting', 'unknown', 'placed', 'needs_review']],
+      ['hold', ['pending', 'waiting', 'unknown', 'placed']],
+      ['release', ['held']],
+      ['cancel', ['pending', 'waiting', 'held']],
+    ]);
+    const unknown = {
+      outcomeUnknown: true,
+      heldFrom: null,
+      replaced: false,
+      hasOtherId: false,
+      unitsMissing: 0,
+    } as const;
+    for (const action of bulkActions)
+      for (const state of ['rejected', 'expired', 'fulfilled', 'sending'] as const)
+        expect(allowedActions({ ...unknown, state }).includes(action)).toBe(false);
+  });
+
+  it('takes what fits the state, the source and the code, and leaves the rest', async () => {
+    const box = await openOutbox();
+    for (const source of ['shop1', 'shop1-b', 'shop2'])
+      await box.accept(
+        [1, 2].map((order) => line({ source, orderId: String(order) })),
+        null,
+        1000,
+      );
+    const attempt = await box.opened();
+    await box.store.submission.closeAttempt(close(attempt, emptyBalance));
+    const count = (order: BulkAction, which: Partial<BulkFilter>): Record<string, number> =>
+      Object.fromEntries(
+        previewBulk(box.store.read, { order, which: { ...all, ...which } }).found.map((it) => [it.state, it.count]),
+      );
+    expect(count('hold', {})).toEqual({ pending: 5, waiting: 1 });
+    expect(count('hold', { source: 'shop1' })).toEqual({ pending: 1, waiting: 1 });
+    expect(count('hold', { source: 'shop1-b' })).toEqual({ pending: 2 });
+    expect(count('cancel', { code: 'insufficient_balance' })).toEqual({ waiting: 1 });
+    expect(count('retry', { state: 'pending' })).toEqual({});
+    expect(count('hold', { untilMs: 999 })).toEqual({});
+    expect(await run(box, 'hold', { ...all, source: 'shop1' })).toMatchObject({ changed: { length: 2 }, refused: [] });
+    expect(states(box)).toEqual({ pending: 4, held: 2 });
+    expect(count('release', { code: 'held' })).toEqual({ held: 2 });
+  });
+
+  it('leaves what was changed after the filter found it, and says so', async () => {
+    const box = await openOutbox();
+    await box.accept([line({ orderId: '1' }), line({ orderId: '2' })]);
+    const { references } = previewBulk(box.store.read, { order: 'cancel', which: all });
+    const [first = '', second = ''] = references;
+    await act(box, { action: 'hold' }, { reference: first });
+    const result = await run(box, 'cancel', { ...all, state: 'pending' }, [...references, 'os-nobody-1']);
+    expect(result.changed).toEqual([second]);
+    expect(result.refused.map(({ message }) => message)).toEqual([
+      `${first} is held now, or has changed since it was found`,
+      'os-nobody-1 is not in the outbox',
+    ]);
+  });
+
+  it('leaves one audit entry for each entry that it changed, and none for the others', async () => {
+    const box = await openOutbox();
+    await box.accept(['1', '2', '3'].map((orderId) => line({ orderId })));
+    await box.opened();
+    const { references } = previewBulk(box.store.read, { order: 'hold', which: all });
+    await run(box, 'hold');
+    const log = box.store.read.auditLog({ action: 'hold' }, { limit: 10 }).rows;
+    expect(log.map(({ subject }) => subject).toSorted()).toEqual([...references].toSorted());
+    expect(log[0]).toMatchObject({ ...who, detail: { in_bulk: all } });
+    expect(references).toHaveLength(2);
+  });
+
+  it('is done once where it was done, and not at all where it was not, when it ends in the middle', async () => {
+    const box = await openOutbox();
+    await box.accept(Array.from({ length: 250 }, (_, order) => line({ orderId: String(order) })));
+    const { references } = previewBulk(box.store.read, { order: 'hold', which: all });
+    let steps = 0;
+    const interrupted = runBulk({ order: 'hold', which: all, ...who }, references, {
+      perform: async ({ action: _action, ...command }) => {
+        steps += 1;
+        if (steps === 3) throw new Error('the worker was killed');
+        return { kind: 'bulk', ...(await box.store.operator.actInBulk({ ...command, ...policy })) };
+      },
+    });
+    await expect(interrupted).rejects.toThrow('the worker was killed');
+    await box.reopen();
+    expect(states(box)).toEqual({ pending: 50, held: 200 });
+    expect(box.store.read.auditLog({ action: 'hold' }, { limit: 1000 }).rows).toHaveLength(200);
+    expect(await run(box, 'hold')).toMatchObject({ changed: { length: 50 }, refused: [] });
+    expect(states(box)).toEqual({ held: 250 });
+  });
+
+  it('takes at most so many entries in one run', async () => {
+    const box = await openOutbox();
+    await box.accept(Array.from({ length: mostInRun + 5 }, (_, order) => line({ orderId: String(order) })));
+    const steps: number[] = [];
+    const { matched, references } = previewBulk(box.store.read, { order: 'cancel', which: all });
+    expect([matched, references.length]).toEqual([mostInRun + 5, mostInRun]);
+    const { changed } = await runBulk({ order: 'cancel', which: all, ...who }, references, {
+      perform: async ({ action: _action, ...command }) => ({
+        kind: 'bulk',
+        ...(await box.store.operator.actInBulk({ ...command, ...policy })),
+      }),
+      onStep: (done) => steps.push(done),
+    });
+    expect(changed).toHaveLength(mostInRun);
+    expect(steps).toEqual([100, 200, 300, 400, 500, 600, 700, 800, 900, 1000]);
+    expect(states(box)).toEqual({ pending: 5, cancelled: mostInRun });
+  });
+
+  it('needs a reason', async () => {
+    const box = await openOutbox();
+    await box.accept([line()]);
+    const references = [referenceOf(box)];
+    const given = { order: 'hold', which: all, references, actor: 'cli:anna', reason: ' x ' } as const;
+    await expect(box.store.operator.actInBulk({ ...given, ...policy })).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+    });
+    expect(states(box)).toEqual({ pending: 1 });
+  });
+});

@@ -50,7 +50,7 @@ it('shows everything that happened to an order, in the order of time', async () 
   const outbox = await decided();
   const { stdout } = await outbox.run('orders', 'show', '1001', '--timeline');
   const what = stdout.split('\n').map((row) => row.slice(22).split(/ {2,}/).slice(0, 1).join(''));
-  expect(what.filter((it) => it !== '')).toEqual([
+  expect(what.filter((text) => text !== '')).toEqual([
     'WHAT',
     'received',
     'entry',

@@ -14,9 +14,11 @@ export interface FoundEntries {
 /** So many entries of a state are counted. */
 export const mostFound = 10_000;
 
-/** The states that a filter asks for and in which the action can be allowed. */
-const statesOf = (action: BulkAction, { state }: BulkFilter): readonly EntryState[] =>
-  statesFor(action).filter((it) => state === undefined || it === state);
+/** The states that a filter asks for and in which the action can be allowed. What was never answered has no code. */
+const statesOf = (action: BulkAction, { state, code }: BulkFilter): readonly EntryState[] =>
+  statesFor(action)
+    .filter((it) => state === undefined || it === state)
+    .filter((it) => it !== 'pending' || code === undefined);
 
 /** The text has only the conditions that are asked for, and the state itself: then SQLite uses the index of that state. */
 function conditionsOf(state: EntryState, { source, code }: BulkFilter): string {

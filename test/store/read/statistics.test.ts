@@ -60,6 +60,29 @@ describe('the statistics of an hour', () => {
     ]);
   });
 
+  it('count an order once, however it comes in: by lines, by parts, refused, or flagged', async () => {
+    const { intake, read } = outbox.store;
+    const rejection = {
+      lineNumber: 1,
+      source: 'shop1',
+      lineId: null,
+      code: 'invalid',
+      field: null,
+      rule: 'r',
+      value: null,
+    };
+    const rejections = ['1', '2', '2'].map((orderId, index) => ({ ...rejection, orderId, lineNumber: index }));
+    await intake.acceptBatch({ nowMs: day, fileId: null, lines: [line({ orderId: '1' })], rejections });
+    await intake.acceptBatch({
+      nowMs: day,
+      fileId: null,
+      lines: [line({ orderId: '1' }), line({ orderId: '3' })],
+      rejections: [],
+    });
+    expect(read.listOrders({ limit: 10 })).toHaveLength(3);
+    expect(hoursOf(day, day + hour)[0]?.received).toBe(3);
+  });
+
   it('tell the median and the 95th percentile of the time to a fulfilled order to 10 %', async () => {
     const times = Array.from({ length: 40 }, (_, index) => Math.round(300 * 1.25 ** index));
     for (const tookMs of times.toReversed()) await settle(fulfilled, day + hour - tookMs, tookMs);

@@ -13,9 +13,10 @@ import { readWire } from '../wholesale/connector/wire.ts';
 import type { CurrentConfig, PartDeps, WorkerDeps } from './worker-deps.ts';
 
 export function buildWholesaleClient({ config, clock, version }: WorkerDeps, apiClock: ApiClock): WholesaleClient {
-  const { timeouts, baseUrl, wire } = config.wholesale;
+  const { timeouts, baseUrl, wire, ca } = config.wholesale;
   const { answerTimes } = apiClock;
-  return createWholesaleClient({ baseUrl, wire: readWire(wire), timeouts, clock, version, answerTimes });
+  const trust = ca === null ? {} : { ca };
+  return createWholesaleClient({ baseUrl, wire: readWire(wire), timeouts, clock, version, answerTimes, ...trust });
 }
 
 /** Builds what all calls to the API share: the budget of each key, the pauses, the policy. */

@@ -159,6 +159,8 @@ function nextStepFor(outcome: string | null): string {
       return 'put a valid key into wholesale.keys, then `order-sync reload`';
     case 'ip_not_allowed':
       return 'have the supplier allow the address of this machine for the key';
+    case 'tls_refused':
+      return 'name the authority of its certificate with wholesale.ca_file if it is a private one; else compare base_url with the name in the certificate, and the clock';
     case 'account_not_allowed':
     case 'api_disabled':
       return 'ask the supplier about the account';

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { checkAdminTokens, warnOfNoPages } from './admin-rules.ts';
+import { readCaFile } from './ca-file.ts';
 import { checkCallbacks } from './callback-rules.ts';
 import { ConfigInvalidError, type ConfigIssue } from './config-issue.ts';
 import type { LoadedConfig } from './config.ts';
@@ -47,10 +48,12 @@ export function loadConfig(sources: ConfigSources = {}): LoadedConfig {
   const { tree, origins, issues: layerIssues } = layerSources(yaml, environment, sources.flags ?? {});
   const parsed = configSchema.safeParse(tree);
   const secrets = readSecrets(tree, origins, cwd);
+  const { ca, issues: caIssues } = readCaFile(tree, origins, cwd);
   const issues: ConfigIssue[] = [
     ...layerIssues,
     ...(parsed.error === undefined ? [] : explainSchemaIssues(parsed.error, tree, origins)),
     ...secrets.issues,
+    ...caIssues,
     ...checkRules(tree, origins, secrets),
     ...checkWebhookRules(tree, origins, secrets),
     ...checkCallbacks(tree, origins, secrets),
@@ -60,7 +63,7 @@ export function loadConfig(sources: ConfigSources = {}): LoadedConfig {
   if (!parsed.success || issues.length > 0) throw new ConfigInvalidError(file, issues.toSorted(byPlace));
 
   const document = withDerivedDefaults(parsed.data, cwd);
-  const config = toConfig(document, secrets);
+  const config = toConfig(document, secrets, ca);
   const readable = warnOfReadableFiles({
     'reference.secret_file': config.reference.secretFile,
     database: config.databasePath,

@@ -44,12 +44,17 @@ export function withDerivedDefaults(document: ConfigDocument, cwd: string) {
     },
     backup: { ...document.backup, folder: absolute(document.backup.folder ?? join(dataDir, 'backups')) },
     submit: submitDefaults(document),
+    wholesale: withAbsoluteCaFile(document.wholesale, absolute),
     results: {
       ...document.results,
       folder: absolute(document.results.folder ?? join(dataDir, 'results')),
       customer: withAbsoluteTemplates(document.results.customer, absolute),
     },
   };
+}
+
+function withAbsoluteCaFile(wholesale: ConfigDocument['wholesale'], absolute: (path: string) => string) {
+  return wholesale.ca_file === undefined ? wholesale : { ...wholesale, ca_file: absolute(wholesale.ca_file) };
 }
 
 /**
@@ -78,12 +83,15 @@ function withAbsoluteTemplates(customer: CustomerDocument, absolute: (path: stri
 
 export type ResolvedDocument = ReturnType<typeof withDerivedDefaults>;
 
-/** The configuration as the code uses it: keys in camelCase, secrets read. */
-export function toConfig(document: ResolvedDocument, secrets: Secrets): Config {
+/**
+ * The configuration as the code uses it: keys in camelCase, secrets read.
+ * @param ca the content of `wholesale.ca_file`
+ */
+export function toConfig(document: ResolvedDocument, secrets: Secrets, ca: string | null): Config {
   const { disk, intake, wholesale, results, seal, retention, admin, sandbox, ...others } = document;
   const { webhook } = intake;
   const { columns, currency = null, sku_map: skuMap = null, ...folder } = intake.folder;
-  const { base_url, keys, wire, ...upstream } = wholesale;
+  const { base_url, keys, wire, ca_file: _read, ...upstream } = wholesale;
   const baseUrl = base_url.replace(/(?<!\/)\/+$/, '');
   return {
     ...camelKeys(others),
@@ -97,6 +105,7 @@ export function toConfig(document: ResolvedDocument, secrets: Secrets): Config {
     wholesale: {
       ...camelKeys(upstream),
       baseUrl,
+      ca,
       upstream: wholesale.environment === 'sandbox' ? 'sandbox' : baseUrl,
       keys: keys.map(({ name }, index) => ({ name, value: secrets.get(`wholesale.keys.${index}.value`) ?? '' })),
       wire,

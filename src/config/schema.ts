@@ -119,6 +119,14 @@ const wholesale = z
       .max(5)
       .describe('One to five API keys of one account. Each key has its own budget.')
       .meta(live),
+    ca_file: z
+      .string()
+      .min(1)
+      .max(4096)
+      .optional()
+      .describe(
+        'A file with certificate authorities in PEM that are trusted instead of those of the system, for an API whose certificate a private authority issued. Certificates are always verified. It is read at the start.',
+      ),
     limits: z
       .strictObject({
         window_ms: durationMs(1, 86_400_000)

@@ -7,6 +7,8 @@ export interface WholesaleSettings {
   readonly baseUrl: string;
   /** The API that a database belongs to: `sandbox`, or the base URL. */
   readonly upstream: string;
+  /** Certificate authorities in PEM that are trusted instead of those of the system; null: those of the system. */
+  readonly ca: string | null;
   readonly keys: readonly WholesaleKey[];
   readonly timeouts: Pick<Timeouts, 'connectMs' | 'responseMs' | 'totalMs'>;
   /** As written: `readWire` checks it. Undefined: all defaults. */

@@ -1,11 +1,13 @@
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createServer as createTlsServer } from 'node:tls';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { SystemClock } from '../../src/ops/system-clock.ts';
 import { FakeApi } from '../support/fake-api/fake-api.ts';
 import { Installation, type InstallationOptions } from '../support/worker-process.ts';
+import { certificates } from '../wholesale/transport/certificates.ts';
 import { runHere } from './installation.ts';
 
 interface Checked {
@@ -90,6 +92,43 @@ describe('order-sync doctor', () => {
     expect(of('key:main').status).toBe('pass');
     expect(of('key:old')).toMatchObject({ status: 'fail', next: expect.stringContaining('wholesale.keys') });
     expect(of('key:old').message).toContain('invalid_key');
+  });
+
+  it('says that the certificate is not trusted, and trusts the authority of wholesale.ca_file', async () => {
+    const { api, place } = await apiFor();
+    // TLS in front of the API, with a certificate that it signed itself.
+    const { good, elsewhere } = certificates;
+    const tls = createTlsServer(good, (socket) => {
+      const inner = connect(Number(new URL(api.url).port), '127.0.0.1');
+      socket.on('error', () => inner.destroy()).on('close', () => inner.destroy());
+      inner.on('error', () => socket.destroy());
+      socket.pipe(inner).pipe(socket);
+    });
+    tls.on('tlsClientError', () => undefined).listen(0, '127.0.0.1');
+    await once(tls, 'listening');
+    onTestFinished(() => void tls.close());
+    const address = tls.address();
+    const trust = (caFile: string | null, text = '') => {
+      if (caFile !== null) writeFileSync(join(place.folder, caFile), text);
+      place.configure((config) => {
+        config.wholesale.base_url = `https://localhost:${typeof address === 'object' ? address?.port : ''}`;
+        config.wholesale.ca_file = caFile === null ? undefined : join(place.folder, caFile);
+      });
+    };
+    trust(null);
+    const untrusted = (await doctor(place)).of('key:main');
+    expect(untrusted).toMatchObject({ status: 'fail', next: expect.stringContaining('wholesale.ca_file') });
+    expect(untrusted.message).toMatch(/^tls_refused: .*self.signed certificate.*wholesale\.ca_file/);
+    trust('other.pem', elsewhere.cert);
+    expect((await doctor(place)).of('key:main').message).toContain('tls_refused');
+    trust('own.pem', `# The supplier's.\n${elsewhere.cert}${good.cert}`);
+    expect((await doctor(place)).of('key:main').status).toBe('pass');
+    trust('damaged.pem', good.cert.replace('MIIBp', 'MIIBB'));
+    expect((await doctor(place)).of('config').message).toContain(
+      'wholesale.ca_file names a file whose certificate 1 of 1 is',
+    );
+    trust('key.pem', good.key);
+    expect((await doctor(place)).of('config').message).toContain('must name a file with certificates in PEM');
   });
 
   it('says that nothing answers, and where to look', async () => {

@@ -5,6 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type { LoadedConfig } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { planReload, readUntilStable } from '../../src/config/reload-plan.ts';
+import { certificates } from '../wholesale/transport/certificates.ts';
 import { configKeys, isLive, type ConfigKey } from '../../src/config/schema-tree.ts';
 
 /** A configuration in which every key of the schema can get another value. */
@@ -45,6 +46,7 @@ seal: { keys: [{ id: k1, value: AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= }] 
 const others: Record<string, string> = {
   listen: '127.0.0.1:1',
   base_url: 'https://other.example.com',
+  ca_file: 'ca.pem',
   url: 'https://other.example.com/results',
   'results.callbacks[].secrets[].value': 'whsec_BBBB9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYqr',
   events: '[order.updated]',
@@ -107,6 +109,7 @@ const pathOf = (path: string): (string | number)[] =>
 
 /** One folder for all tests, because paths are part of a configuration. */
 const cwd = mkdtempSync(join(tmpdir(), 'order-sync-reload-'));
+writeFileSync(join(cwd, 'ca.pem'), certificates.good.cert);
 afterAll(() => rmSync(cwd, { recursive: true }));
 function read(text: string, environment: Record<string, string> = {}): LoadedConfig {
   writeFileSync(join(cwd, 'c.yaml'), text);

@@ -54,6 +54,14 @@ const tlsCodes = new Set([
   'INVALID_PURPOSE',
   'HOSTNAME_MISMATCH',
 ]);
+/** The authority of the certificate is not known here. */
+const untrustedCodes = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+]);
 const resourceCodes = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'EADDRNOTAVAIL']);
 /** The answer began, and it was incomplete or not HTTP. */
 const answerCodes = new Set([
@@ -105,5 +113,6 @@ export function faultRowOf(error: unknown, seen: { readonly sent: boolean; reado
 export function faultMessage(error: unknown): string {
   const code = codeOf(error);
   const text = error instanceof Error ? error.message : String(error);
-  return code === '' || text.includes(code) ? text : `${text} (${code})`;
+  const named = code === '' || text.includes(code) ? text : `${text} (${code})`;
+  return untrustedCodes.has(code) ? `${named}; wholesale.ca_file can name its authority` : named;
 }

@@ -1,0 +1,27 @@
+import { pino } from 'pino';
+import { expect, it, onTestFinished } from 'vitest';
+import { DeliveryLoop, type Sink } from '../../src/results/delivery-loop.ts';
+import { MachineClock } from '../support/machine-clock.ts';
+import { close, fulfilled, line, Outbox } from '../support/outbox.ts';
+import { wrappedStore } from '../support/wrapped-store.ts';
+
+const name = 'callback:shop';
+
+it('stops the worker when a confirmation cannot be recorded, and does not count it as a failure of the endpoint', async () => {
+  const outbox = await Outbox.open([{ name, sources: null }]);
+  onTestFinished(() => outbox.close());
+  await outbox.accept([line({ orderId: '1' })]);
+  await outbox.store.submission.closeAttempt(close(await outbox.opened(), fulfilled));
+  const broken = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_WRITE' });
+  const store = wrappedStore(outbox.store, (step, call) =>
+    step === 'results.confirmEvents' ? () => Promise.reject(broken) : call,
+  );
+  const sink: Sink = { name, deliver: async (_, delivery) => await delivery.confirm('{}') };
+  const logger = pino({ level: 'silent' });
+  const loop = new DeliveryLoop({ store, clock: new MachineClock(), random: () => 0.5, logger, sink });
+  loop.start();
+  await expect(loop.failed).rejects.toBe(broken);
+  const [due] = await outbox.store.results.dueDeliveries(name, Number.MAX_SAFE_INTEGER, 1);
+  expect(due?.tries).toBe(0);
+  expect(outbox.store.read.sinkPauses()).toEqual([]);
+});

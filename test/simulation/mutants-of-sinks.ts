@@ -168,6 +168,16 @@ export const mutantsOfSinks: readonly Mutant[] = [
     ],
   },
   {
+    name: 'the second try of a shop comes after a quarter of an hour',
+    file: 'storefronts/write-back/shop-write-back.ts',
+    changes: [['[10, 30, 60, 120, 300, 900, 1800].map(seconds)', '[900, 900, 900, 900, 900, 900, 1800].map(seconds)']],
+  },
+  {
+    name: 'a sink that is away for long is tried ever more rarely',
+    file: pause,
+    changes: [['const longestProbeMs = 300_000;', 'const longestProbeMs = 7_200_000;']],
+  },
+  {
     name: 'a call to a receiver has no deadline',
     file: 'ops/deadline.ts',
     changes: [['if (!this.#ended.signal.aborted) this.#over.abort();', 'if (ms < 0) this.#over.abort();']],

@@ -69,7 +69,10 @@ describe('order-sync health', () => {
       '',
     ].join('\n');
     expect(await worker.run('health')).toEqual({ code: 0, stdout, stderr: '' });
-    expect(await worker.run('health', '--strict')).toEqual({ code: 8, stdout, stderr: '' });
+    const why = 'The database cannot be written, or its file was replaced: nothing is accepted.';
+    expect(await worker.run('health', '--strict')).toEqual({ code: 8, stdout: `${stdout}${why}\n`, stderr: '' });
+    const strict = await worker.run('health', '--strict', '--json');
+    expect(JSON.parse(strict.stdout)).toMatchObject({ status: 'warn', reasons: [why] });
     const { stdout: json } = await worker.run('health', '--json');
     expect(JSON.parse(json)).toMatchObject({ pauses: [paused], pauses_not_shown: 3 });
     expect((await (await listening({ check: 'pass' })).run('health', '--strict')).code).toBe(0);

@@ -6,6 +6,7 @@ import { readRunFile } from '../../ops/run-file.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../errors.ts';
+import { healthReasons } from '../health-reasons.ts';
 import { plainLines, writeAnswer } from '../output.ts';
 import { loopbackAddress } from '../worker-client.ts';
 
@@ -24,7 +25,7 @@ export function addHealth(program: Command, context: CliContext): void {
     .description('ask the running worker for its health; for people, containers and scripts')
     .addOption(new Option('--live', 'only whether it lives').conflicts('ready'))
     .addOption(new Option('--ready', 'only whether it can accept and record orders'))
-    .option('--strict', 'also end with 8 when a check warns')
+    .option('--strict', 'also end with 8 when a check warns, and say why in plain sentences')
     .option('--json', 'print the answer as JSON');
   addConfigOptions(command).action(async (options: HealthOptions) => {
     const path = options.live ? '/livez' : options.ready ? '/readyz' : '/healthz';
@@ -33,7 +34,10 @@ export function addHealth(program: Command, context: CliContext): void {
     const checks = Object.entries(body.checks ?? {}).map(
       ([name, status]) => `  ${name}: ${status}${detailsOf(name, body)}`,
     );
-    writeAnswer(context.stdout, options.json, body, plainLines([body.status, ...checks, ...pausesOf(body)]));
+    const reasons = options.strict === true ? healthReasons(body) : [];
+    const lines = [body.status, ...checks, ...pausesOf(body), ...reasons];
+    const answer = reasons.length === 0 ? body : { ...body, reasons };
+    writeAnswer(context.stdout, options.json, answer, plainLines(lines));
   });
 }
 

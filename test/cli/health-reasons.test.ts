@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest';
+import { healthReasons } from '../../src/cli/health-reasons.ts';
+
+it('says in a sentence why each check does not pass, and nothing about those that do', () => {
+  const since = '2026-11-21T12:00:00.000Z';
+  const reasons = healthReasons({
+    checks: {
+      database: 'pass',
+      disk: 'fail',
+      submission: 'warn',
+      attention: 'warn',
+      results: 'warn',
+      clock: 'warn',
+      sealing: 'warn',
+      webhook: 'warn',
+      something_new: 'warn',
+    },
+    details: {
+      attention: { rejected: 3, refused_line: 9, more: true },
+      results: { 'callback:shop': { reason: 'http_503', since, waiting: 7 } },
+      clock: { ahead_ms: -125_000 },
+      sealing: { reason: 'codes are stored in clear', next: 'make a key' },
+      webhook: { refused: { connections: 4 } },
+    },
+    pauses: [{ scope: 'account', reason: 'api_disabled', since, holds_up: 12 }],
+    pauses_not_shown: 2,
+  });
+  expect(reasons).toEqual([
+    'The disk of the outbox is nearly full: no new orders are taken in.',
+    `Nothing is sent for account since ${since} (api_disabled); 12 entries wait.`,
+    '2 more scopes are paused: `order-sync queue status` has them.',
+    'The attention list has 3 rejected, 9 refused_line and more: see `order-sync orders list --attention`.',
+    `The sink callback:shop takes no results since ${since} (http_503); 7 wait.`,
+    'The clock of this machine is 125 s behind that of the API.',
+    'Codes are stored in clear. To do: make a key.',
+    'Callers were refused in the last minute: 4 connections.',
+    'The check something_new is `warn`: the log says why.',
+  ]);
+});

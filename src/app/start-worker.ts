@@ -19,6 +19,7 @@ import type { ReadBack } from '../storefronts/read-back/read-back.ts';
 import type { SkuRepairs } from '../storefronts/sku-repairs.ts';
 import type { Dispatcher } from '../submit/dispatcher.ts';
 import { startAdmin } from './admin.ts';
+import { startAlerts } from './build-alerts.ts';
 import { buildFolderIntake, startWebhook } from './build-intake.ts';
 import { type BuiltResults, buildResults } from './build-results.ts';
 import { buildReadBack, buildSkuRepairs, buildStorefronts, recheckRule } from './build-storefronts.ts';
@@ -311,6 +312,7 @@ async function startAdminServer(
   await life.push('admin server', () => admin.close());
   const refusedByAdmin = () => admin.refusedCallers;
   watchParts(deps.metrics, { ...parts, gate, reloader, checks, refusedByAdmin }, deps, current);
+  await startAlerts(deps, life, { store, checks });
   await writeRunFile(config.dataDir, {
     pid,
     started_at: isoTime(clock.wallMs()),

@@ -3,7 +3,7 @@ import type { SealKey } from '../core/sealing/seal-keys.ts';
 import type { FolderSettings } from '../intake/folder/settings.ts';
 import type { WebhookSettings } from '../intake/http/settings.ts';
 import type { LogSettings } from '../ops/settings.ts';
-import type { ResultsSettings } from '../results/settings.ts';
+import type { AlertSettings, ResultsSettings } from '../results/settings.ts';
 import type { Shop } from '../storefronts/settings.ts';
 import type { BudgetLimits, SubmitSettings } from '../submit/settings.ts';
 import type { WholesaleSettings } from '../wholesale/settings.ts';
@@ -37,6 +37,8 @@ export interface Config {
   readonly wholesale: WholesaleSettings & { readonly limits: BudgetLimits };
   readonly submit: SubmitSettings;
   readonly results: ResultsSettings;
+  /** Endpoints that are told when something is wrong. */
+  readonly alerts: readonly AlertSettings[];
   readonly backup: { readonly folder: string; readonly keep: number };
   readonly retention: {
     /** For how many days delivered codes are kept; null: for ever. */

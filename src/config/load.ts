@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { OrderSyncError } from '../core/order-sync-error.ts';
 import { checkAdminTokens, warnOfNoPages } from './admin-rules.ts';
+import { checkAlerts } from './alert-rules.ts';
 import { readCaFile } from './ca-file.ts';
 import { checkCallbacks } from './callback-rules.ts';
 import { ConfigInvalidError, type ConfigIssue } from './config-issue.ts';
@@ -56,6 +57,7 @@ export function loadConfig(sources: ConfigSources = {}): LoadedConfig {
     ...caIssues,
     ...checkRules(tree, origins, secrets),
     ...checkWebhookRules(tree, origins, secrets),
+    ...checkAlerts(tree, origins, secrets),
     ...checkCallbacks(tree, origins, secrets),
     ...checkAdminTokens(tree, origins, secrets),
     ...checkResultsGroup(tree, origins),

@@ -1,7 +1,7 @@
 import { dirname, join, resolve } from 'node:path';
 import type { AdminSettings } from '../admin/settings.ts';
 import type { WebhookSettings } from '../intake/http/settings.ts';
-import type { ResultsSettings } from '../results/settings.ts';
+import type { AlertSettings, ResultsSettings } from '../results/settings.ts';
 import { findGroup } from '../ops/system-groups.ts';
 import { resolveShops, withAbsolutePaths } from '../storefronts/settings.ts';
 import { camelKeys } from '../core/settings/camel-keys.ts';
@@ -88,7 +88,7 @@ export type ResolvedDocument = ReturnType<typeof withDerivedDefaults>;
  * @param ca the content of `wholesale.ca_file`
  */
 export function toConfig(document: ResolvedDocument, secrets: Secrets, ca: string | null): Config {
-  const { disk, intake, wholesale, results, seal, retention, admin, sandbox, ...others } = document;
+  const { disk, intake, wholesale, results, alerts, seal, retention, admin, sandbox, ...others } = document;
   const { webhook } = intake;
   const { columns, currency = null, sku_map: skuMap = null, ...folder } = intake.folder;
   const { base_url, keys, wire, ca_file: _read, ...upstream } = wholesale;
@@ -117,6 +117,7 @@ export function toConfig(document: ResolvedDocument, secrets: Secrets, ca: strin
       customer: toCustomer(results.customer),
     },
     seal: { keys: seal.keys.map(({ id }, index) => ({ id, value: secrets.get(`seal.keys.${index}.value`) ?? '' })) },
+    alerts: toAlerts(alerts, secrets),
     retention: { codesDays: retention.codes_days ?? null },
     admin: toAdminSettings(admin, secrets),
     sandbox,
@@ -144,6 +145,19 @@ function toCallbacks(
       totalMs: total_ms,
     }),
   );
+}
+
+function toAlerts(alerts: ResolvedDocument['alerts'], secrets: Secrets): readonly AlertSettings[] {
+  return alerts.map(({ name, format, secrets: listed, on, interval_min: intervalMin }, index) => ({
+    name,
+    url: secrets.get(`alerts.${index}.url`) ?? '',
+    format,
+    secrets: listed.map((_, at) => secrets.get(`alerts.${index}.secrets.${at}.value`) ?? ''),
+    on,
+    intervalMs: intervalMin * 60_000,
+    connectMs: 5000,
+    totalMs: 15_000,
+  }));
 }
 
 function toCustomer(customer: CustomerDocument): ResultsSettings['customer'] {

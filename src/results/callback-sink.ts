@@ -1,15 +1,12 @@
-import { Buffer } from 'node:buffer';
-import { createHash, createHmac } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../core/clock.ts';
-import { plainHeaders, retryAfterMs } from '../core/http-headers.ts';
-import { DeliveryError } from '../core/result/delivery-error.ts';
 import { renderResultDocument, type ResultDocument } from '../core/result/result-document.ts';
 import { readConfirmed, resultEvents } from '../core/result/result-events.ts';
-import { Deadline } from '../ops/deadline.ts';
-import { type OpenConnections, openConnections } from '../ops/outgoing-http.ts';
+import type { OpenConnections } from '../ops/outgoing-http.ts';
 import type { Delivery, Sink } from './delivery-loop.ts';
 import type { CallbackSettings } from './settings.ts';
+import { postSigned } from './signed-post.ts';
 
 interface CallbackDeps {
   /** The name of the endpoint. */
@@ -37,9 +34,6 @@ const retryDelaysMs = [
   minutes(1200),
   minutes(1440),
 ];
-/** At most this much of an answer's body is read; only its status is needed. */
-const answerBytes = 16_384;
-
 /** Deliveries to an endpoint are recorded under this name. */
 export const callbackSinkName = (endpoint: string): string => `callback:${endpoint}`;
 
@@ -82,76 +76,8 @@ export class CallbackSink implements Sink {
   }
 
   async #post(id: string, body: string, signal: AbortSignal): Promise<void> {
-    const { clock, version, connect = openConnections } = this.#deps;
-    const { url, secrets, connectMs, totalMs } = this.#deps.receiver();
-    const { origin, pathname, search } = new URL(url);
-    const deadline = new Deadline(clock, totalMs, signal);
-    // One connection for each post: the rest of an earlier answer is never read as the answer to this post.
-    const connections = connect(origin, { connectMs, isKept: false });
-    try {
-      const answer = await connections.request({
-        method: 'POST',
-        path: `${pathname}${search}`,
-        signal: deadline.signal,
-        headers: {
-          'content-type': 'application/json',
-          'user-agent': `order-sync/${version}`,
-          ...callbackHeaders(secrets, { id: `msg_${id}`, body, nowMs: clock.wallMs() }),
-        },
-        body,
-      });
-      // The status decides. The body is read only to let the receiver finish its answer.
-      await answer.body.dump({ limit: answerBytes, signal: AbortSignal.timeout(1000) }).catch(() => undefined);
-      if (answer.statusCode >= 200 && answer.statusCode < 300) return;
-      const { statusCode, headers: given } = answer;
-      throw refusal(statusCode, retryAfterMs(plainHeaders(given), clock.wallMs()));
-    } catch (error) {
-      if (deadline.isOver && !signal.aborted)
-        throw unreachable(`did not answer within ${totalMs} ms`, 'timeout', error);
-      throw error instanceof DeliveryError ? error : unreachable(reasonOf(error), reasonOf(error), error);
-    } finally {
-      deadline.end();
-      await connections.destroy();
-    }
+    const { clock, version, connect } = this.#deps;
+    const post = { clock, version, signal, configKey: 'results.callbacks' };
+    await postSigned(this.#deps.receiver(), { id, body }, connect === undefined ? post : { ...post, connect });
   }
-}
-
-/** Statuses with which a receiver that works refuses one body. */
-const refusesBody: readonly number[] = [400, 406, 409, 413, 415, 422];
-
-function refusal(status: number, askedMs: number | null): DeliveryError {
-  const isRedirect = status >= 300 && status < 400;
-  const why = isRedirect ? ': a redirect is not followed, configure the final address' : '';
-  return new DeliveryError(`the receiver answered ${status}${why}`, {
-    reason: `http_${status}`,
-    refusesResult: refusesBody.includes(status),
-    retryAfterMs: status === 429 || status === 503 ? askedMs : null,
-    hint: 'see results.callbacks in the configuration',
-  });
-}
-
-function unreachable(why: string, reason: string, cause: unknown): DeliveryError {
-  return new DeliveryError(`the receiver could not be reached: ${why}`, { reason, cause });
-}
-
-/** The code of a network error. Its message is not shown: it may repeat parts of the request. */
-function reasonOf(error: unknown): string {
-  if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code;
-  return error instanceof Error ? error.name : 'unknown';
-}
-
-/**
- * The headers of the Standard Webhooks scheme (standardwebhooks.com). The id is the same at each try of one message, by which
- * the receiver recognises a repetition. Each signature covers id, time and body; there is one for each secret.
- */
-function callbackHeaders(
-  secrets: readonly string[],
-  { id, body, nowMs }: { id: string; body: string; nowMs: number },
-): Record<string, string> {
-  const timestamp = String(Math.floor(nowMs / 1000));
-  const signatures = secrets.map((secret) => {
-    const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
-    return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
-  });
-  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') };
 }

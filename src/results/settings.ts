@@ -38,3 +38,23 @@ export interface CallbackSettings {
   /** From the start of a post to the status of its answer. */
   readonly totalMs: number;
 }
+
+/** What alerts are about. */
+export const alertTopics = ['attention', 'paused', 'deliveries', 'disk', 'health'] as const;
+export type AlertTopic = (typeof alertTopics)[number];
+
+/** One endpoint that gets alerts. */
+export interface AlertSettings {
+  readonly name: string;
+  /** Often a secret: whoever has an address of Slack may post there. */
+  readonly url: string;
+  /** `json`: an event of the Standard Webhooks form; `slack`: `{ text }`. */
+  readonly format: 'json' | 'slack';
+  /** `whsec_` and base64, each; none: posts are not signed. */
+  readonly secrets: readonly string[];
+  readonly on: readonly AlertTopic[];
+  /** At most one alert in this time, in ms. */
+  readonly intervalMs: number;
+  readonly connectMs: number;
+  readonly totalMs: number;
+}

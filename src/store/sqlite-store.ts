@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import type { ReferenceNamespace } from '../core/order/reference.ts';
 import { SealKeys, type SealKey } from '../core/sealing/seal-keys.ts';
 import { OrderSyncError } from '../core/order-sync-error.ts';
+import { SqliteAlerts } from './alerts/sqlite-alerts.ts';
 import { LineTable } from './intake/accept-lines.ts';
 import { SqliteIntake } from './intake/sqlite-intake.ts';
 import { AuditTable } from './operator/audit.ts';
@@ -61,6 +62,7 @@ class SqliteStore implements Store {
   readonly sealing: SqliteSealing;
   readonly codeReads: SqliteCodeReads;
   readonly codeRetention: SqliteCodeRetention;
+  readonly alerts: SqliteAlerts;
   readonly read: SqliteOutboxReader;
   readonly #path: string;
   readonly #database: Sqlite;
@@ -77,6 +79,7 @@ class SqliteStore implements Store {
     this.#identity = fileIdentity(options.path);
     this.results = new SqliteResults(database, { sinks, ...shown });
     this.read = new SqliteOutboxReader(database, shown);
+    this.alerts = new SqliteAlerts(database);
     const audit = new AuditTable(database);
     const reserve = new DiskReserve(options.path, minFreeBytes);
     const pauses = new SqlitePauses(database, audit);

@@ -1,4 +1,5 @@
 import type { OutboxProgress } from '../core/outbox-progress.ts';
+import type { Alerts } from './alerts/alerts.ts';
 import type { Intake } from './intake/intake.ts';
 import type { Operator } from './operator/operator.ts';
 import type { OutboxReader } from './read/outbox-reader.ts';
@@ -25,6 +26,7 @@ export interface Store {
   readonly sealing: Sealing;
   readonly codeReads: CodeReads;
   readonly codeRetention: CodeRetention;
+  readonly alerts: Alerts;
   readonly read: OutboxReader;
   /** Records a run of the worker; returns its id. */
   beginIncarnation(run: { bootId: string | null; version: string; nowMs: number }): Promise<number>;

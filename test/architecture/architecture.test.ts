@@ -150,12 +150,12 @@ describe('the modules of src/', () => {
     expect(offenders(others, /Date\.now\(|new Date\(\)|Math\.random\(|performance\.now\(|process\.hrtime/)).toEqual([]);
   });
 
-  it('speak HTTP outwards only in the API client, the clients of shops, the callback sink and the command line', () => {
+  it('speak HTTP outwards only in the API client, the clients of shops, signed posts and the command line', () => {
     const others = sources.filter((path) => !['wholesale', 'sandbox', 'cli'].includes(moduleOf(path)));
     const outgoing = 'ops/outgoing-http.ts';
     expect(offenders(others, /from 'undici'|\bfetch\(/)).toEqual([outgoing]);
     const users = sources.filter((path) => filesImportedBy(path).some((target) => inSrc(target) === outgoing));
-    const elsewhere = users.map(inSrc).filter((path) => !/^(storefronts\/|results\/callback)/.test(path));
+    const elsewhere = users.map(inSrc).filter((path) => !/^(storefronts\/|results\/(callback|signed-post))/.test(path));
     expect(elsewhere).toEqual([]);
   });
 

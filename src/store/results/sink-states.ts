@@ -18,7 +18,8 @@ export class SinkStates {
              OR (SELECT source FROM requests r WHERE r.id = deliveries.request_id) IN (SELECT value FROM json_each(s.value, '$.sources'))))`,
       ),
       endPauses: database.prepare(
-        `DELETE FROM sink_pauses WHERE sink NOT IN (SELECT value ->> 'name' FROM json_each(:sinks))`,
+        `DELETE FROM sink_pauses WHERE sink NOT IN (SELECT value ->> 'name' FROM json_each(:sinks))
+           AND sink NOT LIKE 'alert:%'`,
       ),
       pause: database.prepare(
         `INSERT INTO sink_pauses (sink, reason, message, since_ms, probe_at_ms, probes)

@@ -25,6 +25,9 @@ export const movedColumns: readonly { table: string; columns: readonly string[];
   { table: 'deliveries', columns: ['due_at_ms'], where: 'done_version < due_version AND given_up_at_ms IS NULL' },
   { table: 'csv_files', columns: ['due_at_ms'], where: 'done_version < due_version AND given_up_at_ms IS NULL' },
   { table: 'sink_pauses', columns: ['since_ms', 'probe_at_ms'], where: 'true' },
+  { table: 'alert_endpoints', columns: ['next_at_ms'], where: 'true' },
+  // The start of a pause moves with the clock, and must not look like a new one.
+  { table: 'alerts_told', columns: ['newest_ms'], where: "condition = 'pause' OR condition = 'sink'" },
   { table: 'pauses', columns: ['since_ms', 'probe_at_ms'], where: 'true' },
   { table: 'scope_evidence', columns: ['at_ms'], where: 'true' },
   { table: 'storefront_orders', columns: ['seen_at_ms'], where: 'awaits_read_back = 1' },

@@ -1,0 +1,161 @@
+import type { Logger } from 'pino';
+import type { Clock, Random } from '../../core/clock.ts';
+import { isDiskFull } from '../../ops/full-disk.ts';
+import type { AlertCondition } from '../../store/alerts/alerts.ts';
+import type { Store } from '../../store/store.ts';
+import type { AlertSettings } from '../settings.ts';
+import { postSigned } from '../signed-post.ts';
+import { SinkPause } from '../sink-pause.ts';
+import { alertMessage } from './alert-message.ts';
+import { newsSince, openConditions, toldAfter, type Findings, type News } from './conditions.ts';
+
+export interface AlertDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly version: string;
+  readonly instance: string;
+  /** The names of the checks of health that fail. */
+  readonly failingChecks: () => Promise<readonly string[]>;
+  /** How often it is looked for news, in ms. Default: 10 s. */
+  readonly everyMs?: number;
+}
+
+/** So many rows of the attention list are looked at. */
+const mostRows = 2000;
+const lookEveryMs = 10_000;
+/** As long as the deliveries of callbacks may take. */
+const stopGraceMs = 2000;
+
+/** An endpoint of alerts has this name among the sinks. */
+export const alertSinkName = (endpoint: string): string => `alert:${endpoint}`;
+
+interface Told {
+  readonly conditions: readonly AlertCondition[];
+  readonly nextAtMs: number;
+}
+
+/**
+ * Posts alerts to one endpoint: what is new in the attention list and which checks fail, and when that ended. News within
+ * `interval_min` of the last alert are posted together after it. What was told is on disk: a restart neither repeats nor
+ * loses an alert, unless the process dies between a post and its record; then the same message, with the same id, is posted
+ * again. Nothing waits for an alert.
+ */
+export class AlertLoop {
+  readonly #deps: AlertDeps;
+  readonly #settings: AlertSettings;
+  readonly #pause: SinkPause;
+  readonly #stopping = new AbortController();
+  readonly #end = new AbortController();
+  /** What the endpoint was told, while that could not be recorded; null: it is on disk. */
+  #unrecorded: Told | null = null;
+  #isRestored = false;
+  #failures = 0;
+  #loop: Promise<void> | null = null;
+
+  constructor(settings: AlertSettings, deps: AlertDeps) {
+    this.#settings = settings;
+    this.#deps = deps;
+    this.#pause = new SinkPause({ ...deps, sink: alertSinkName(settings.name) });
+  }
+
+  start(): void {
+    this.#loop = this.#run();
+  }
+
+  /** Waits a moment for a post that is under way, then aborts it: it is due again at the next start. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    const done = new AbortController();
+    const grace = this.#deps.clock.sleep(stopGraceMs, done.signal).then(() => this.#end.abort());
+    await this.#loop;
+    done.abort();
+    await grace;
+  }
+
+  /** Never rejects: an alert that fails must not stop the worker. */
+  async #run(): Promise<void> {
+    const { clock, logger, everyMs = lookEveryMs } = this.#deps;
+    const { signal } = this.#stopping;
+    let hasFailed = false;
+    while (!signal.aborted) {
+      try {
+        await this.#look();
+        hasFailed = false;
+      } catch (error) {
+        if (!hasFailed && !signal.aborted)
+          logger.error({ endpoint: this.#settings.name, err: error }, 'alerts could not be looked for');
+        hasFailed = true;
+      }
+      await clock.sleep(Math.max(everyMs, this.#pause.waitMs()), signal);
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { store, clock } = this.#deps;
+    const { name } = this.#settings;
+    if (!this.#isRestored) await this.#pause.restore();
+    this.#isRestored = true;
+    if (this.#pause.waitMs() > 0) return;
+    if (this.#unrecorded !== null) await this.#record(this.#unrecorded);
+    // Read each time: the stored times move when the clock is set.
+    const told = this.#unrecorded ?? (await store.alerts.told(name));
+    const findings = await this.#find();
+    const news = newsSince(told.conditions, findings);
+    const nowMs = clock.wallMs();
+    if (news.firing.length + news.resolved.length === 0) {
+      const conditions = toldAfter(told.conditions, findings);
+      // Rows that ended are forgotten: when there are as many again, that is news.
+      if (!isSame(conditions, told.conditions)) await this.#record({ ...told, conditions });
+    } else if (nowMs >= told.nextAtMs) await this.#post(news, findings, told);
+  }
+
+  async #find(): Promise<Findings> {
+    const { store, failingChecks } = this.#deps;
+    const { rows, complete } = await store.alerts.rows(mostRows);
+    const open = openConditions(rows, await failingChecks());
+    return { open: open.filter(({ topic }) => this.#settings.on.includes(topic)), complete };
+  }
+
+  async #post(news: News, findings: Findings, told: Told): Promise<void> {
+    const { clock, version, instance, logger } = this.#deps;
+    const { name, format, intervalMs } = this.#settings;
+    const { isProbing } = this.#pause;
+    const nowMs = clock.wallMs();
+    const message = alertMessage(news, format, { instance, nowMs, after: String(told.nextAtMs) });
+    const post = { clock, version, signal: this.#end.signal, configKey: 'alerts' };
+    try {
+      await postSigned(this.#settings, message, post);
+    } catch (error) {
+      if (this.#end.signal.aborted) return;
+      this.#failures += 1;
+      await this.#pause.fails(this.#failures, error, isProbing);
+      return;
+    }
+    const firing = news.firing.map(({ condition }) => condition);
+    logger.info({ endpoint: name, firing, resolved: news.resolved }, 'alert posted');
+    await this.#record({ conditions: toldAfter(told.conditions, findings), nextAtMs: nowMs + intervalMs });
+    await this.#pause.works(isProbing);
+  }
+
+  /** Without space on the disk it is kept in memory, and recorded later: an alert is not repeated because of that. */
+  async #record(told: Told): Promise<void> {
+    this.#unrecorded = told;
+    try {
+      await this.#deps.store.alerts.record({ endpoint: this.#settings.name, ...told });
+      this.#unrecorded = null;
+    } catch (error) {
+      if (!isDiskFull(error)) throw error;
+    }
+  }
+}
+
+function isSame(left: readonly AlertCondition[], right: readonly AlertCondition[]): boolean {
+  return textOf(left) === textOf(right);
+}
+
+function textOf(conditions: readonly AlertCondition[]): string {
+  const all = conditions.map(({ condition, count, newestMs }) => JSON.stringify([condition, count, newestMs]));
+  return all.toSorted().join();
+}

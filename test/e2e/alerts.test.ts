@@ -1,0 +1,32 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { refuses } from '../support/fake-api/behaviours.ts';
+import { WorkerWithFakeApi } from '../support/fake-api/worker-with-fake-api.ts';
+import { Receiver, takes } from '../support/receiver.ts';
+
+it('a worker posts an alert about a paid line that was refused, and none again after a restart', {
+  timeout: 90_000,
+}, async () => {
+  const receiver = await Receiver.open(takes);
+  onTestFinished(() => receiver.close());
+  const world = await WorkerWithFakeApi.open({ variants: { odd: { behaviour: refuses(422, 'order_refused') } } });
+  const { installation } = world;
+  installation.configure((config) => {
+    config.alerts = [{ name: 'ops', url: receiver.url, interval_min: 0, on: ['attention'] }];
+  });
+  await world.worker.end('SIGTERM');
+  const second = installation.start();
+  await second.started();
+  world.order('first', 1, { variant: 'odd' });
+  await receiver.arrived(1);
+  const alert = JSON.parse(receiver.posts[0]?.body ?? '');
+  expect(alert.data).toMatchObject({
+    instance: 'test-shop',
+    firing: [{ condition: 'rejected', count: 1, examples: [{ order_id: 'first-1', code: 'order_refused' }] }],
+  });
+  expect(await second.end('SIGTERM')).toBe(0);
+  const third = installation.start();
+  await third.started();
+  world.order('second', 1, { variant: 'odd' });
+  await receiver.arrived(2);
+  expect(JSON.parse(receiver.posts[1]?.body ?? '').data.firing).toMatchObject([{ condition: 'rejected', count: 2 }]);
+});

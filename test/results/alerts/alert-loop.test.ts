@@ -1,0 +1,191 @@
+import { pino } from 'pino';
+import { Webhook } from 'standardwebhooks';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SystemClock } from '../../../src/ops/system-clock.ts';
+import { AlertLoop, alertSinkName } from '../../../src/results/alerts/alert-loop.ts';
+import { alertTopics, type AlertSettings } from '../../../src/results/settings.ts';
+import { line, Outbox } from '../../support/outbox.ts';
+import { answers, Receiver, takes } from '../../support/receiver.ts';
+
+const secret = `whsec_${Buffer.alloc(24, 5).toString('base64')}`;
+const clock = new SystemClock();
+
+let outbox: Outbox;
+let failing: string[];
+let loop: AlertLoop | null;
+const receivers: Receiver[] = [];
+
+beforeEach(async () => {
+  outbox = await Outbox.open();
+  failing = [];
+  loop = null;
+});
+afterEach(async () => {
+  await loop?.stop();
+  for (const receiver of receivers.splice(0)) await receiver.close();
+  await outbox.close();
+});
+
+async function receiving(...given: Parameters<typeof Receiver.open>): Promise<Receiver> {
+  const receiver = await Receiver.open(...given);
+  receivers.push(receiver);
+  return receiver;
+}
+
+function start(receiver: Receiver, changes: Partial<AlertSettings> = {}): void {
+  const settings: AlertSettings = {
+    name: 'ops',
+    url: receiver.url,
+    format: 'json',
+    secrets: [secret],
+    on: alertTopics,
+    intervalMs: 0,
+    connectMs: 1000,
+    totalMs: 2000,
+    ...changes,
+  };
+  const failingChecks = async (): Promise<readonly string[]> => failing;
+  const logger = pino({ level: 'silent' });
+  const deps = { store: outbox.store, clock, random: () => 0, logger, version: '1', instance: 'i', failingChecks };
+  loop = new AlertLoop(settings, { ...deps, everyMs: 10 });
+  loop.start();
+}
+
+async function refuseLine(orderId: string, nowMs = 1000): Promise<void> {
+  const rejection = { lineNumber: 1, source: 'shop1', orderId, lineId: '1', field: 'quantity', value: 'SECRET-VALUE' };
+  const rejections = [{ ...rejection, code: 'invalid_field', rule: 'must be at least 1' }];
+  await outbox.store.intake.acceptBatch({ nowMs, fileId: null, lines: [], rejections });
+}
+
+interface Alert {
+  readonly type: string;
+  readonly data: {
+    readonly firing: readonly { condition: string; topic: string; count: number; examples: { order_id: string }[] }[];
+    readonly resolved: readonly string[];
+  };
+}
+const alertOf = (body: string | undefined): Alert => JSON.parse(body ?? '');
+const shortOf = (body: string | undefined): unknown => {
+  const { firing, resolved } = alertOf(body).data;
+  return { firing: firing.map(({ condition, count }) => [condition, count]), resolved };
+};
+
+describe('alerts', () => {
+  it('are posted once, signed, with examples and without what others wrote, and again when it is over', async () => {
+    const receiver = await receiving(takes);
+    await refuseLine('17');
+    failing = ['disk'];
+    start(receiver);
+    await receiver.arrived(1);
+    const [first] = receiver.posts;
+    new Webhook(secret).verify(first?.body ?? '', {
+      'webhook-id': String(first?.headers['webhook-id']),
+      'webhook-timestamp': String(first?.headers['webhook-timestamp']),
+      'webhook-signature': String(first?.headers['webhook-signature']),
+    });
+    expect(shortOf(first?.body)).toEqual({
+      firing: [
+        ['refused_line', 1],
+        ['check:disk', 1],
+      ],
+      resolved: [],
+    });
+    expect(alertOf(first?.body).data.firing[0]?.examples[0]?.order_id).toBe('17');
+    expect(first?.body).not.toContain('SECRET-VALUE');
+
+    failing = [];
+    await receiver.arrived(2);
+    expect(shortOf(receiver.posts[1]?.body)).toEqual({ firing: [], resolved: ['check:disk'] });
+    await refuseLine('18');
+    await receiver.arrived(3);
+    expect(shortOf(receiver.posts[2]?.body)).toEqual({ firing: [['refused_line', 2]], resolved: [] });
+  });
+
+  it('are neither repeated nor lost by a restart', async () => {
+    const receiver = await receiving(takes);
+    await refuseLine('17');
+    start(receiver);
+    await receiver.arrived(1);
+    await loop?.stop();
+    await outbox.reopen();
+    // The line came again corrected, and another one was refused, while no worker ran.
+    await outbox.accept([line({ orderId: '17' })]);
+    failing = ['folder'];
+    start(receiver);
+    await receiver.arrived(2);
+    expect(shortOf(receiver.posts[1]?.body)).toMatchObject({ firing: [['check:folder', 1]] });
+  });
+
+  it('that are new in the place of others are told, also when there are as many', async () => {
+    const receiver = await receiving(takes);
+    await refuseLine('17', 1000);
+    start(receiver);
+    await receiver.arrived(1);
+    await loop?.stop();
+    await outbox.accept([line({ orderId: '17' })]);
+    await refuseLine('18', 2000);
+    start(receiver);
+    await receiver.arrived(2);
+    const [refused] = alertOf(receiver.posts[1]?.body).data.firing;
+    expect([refused?.condition, refused?.examples.map((row) => row.order_id)]).toEqual([
+      'refused_line',
+      expect.arrayContaining(['18']),
+    ]);
+  });
+
+  it('wait for the end of the interval, also after a restart, and are about the chosen topics only', async () => {
+    const receiver = await receiving(takes);
+    await refuseLine('17');
+    failing = ['disk', 'database'];
+    const limited = { on: ['disk'], intervalMs: 3_600_000 } as const;
+    start(receiver, limited);
+    await receiver.arrived(1);
+    expect(shortOf(receiver.posts[0]?.body)).toEqual({ firing: [['check:disk', 1]], resolved: [] });
+    await loop?.stop();
+    failing = [];
+    start(receiver, limited);
+    const first = loop;
+    // An endpoint without an interval shows that the first one has had its time.
+    const other = await receiving(takes);
+    start(other, { name: 'other' });
+    await other.arrived(1);
+    await refuseLine('18');
+    await other.arrived(2);
+    await first?.stop();
+    expect(receiver.posts).toHaveLength(1);
+    expect((await outbox.store.alerts.told('ops')).conditions).toMatchObject([{ condition: 'check:disk' }]);
+  });
+
+  it('are posted again with the same id when a post fails; an endpoint that keeps failing is paused', async () => {
+    const receiver = await receiving(answers(500), answers(500), answers(500), takes);
+    await refuseLine('17');
+    start(receiver);
+    await receiver.arrived(3);
+    expect(new Set(receiver.posts.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+    await receiver.arrived(4);
+    await loop?.stop();
+    expect(outbox.store.read.sinkPauses()).toEqual([]);
+    expect((await outbox.store.alerts.told('ops')).conditions).toMatchObject([{ condition: 'refused_line', count: 1 }]);
+  });
+
+  it('show in health while their endpoint fails, and a reload of the sinks does not end that', async () => {
+    const receiver = await receiving(answers(503));
+    await refuseLine('17');
+    start(receiver);
+    await receiver.arrived(3);
+    await loop?.stop();
+    await outbox.store.results.useSinks([{ name: 'folder', sources: null }], 5000);
+    expect(outbox.store.read.sinkPauses()).toMatchObject([{ sink: alertSinkName('ops'), reason: 'http_503' }]);
+  });
+
+  it('have a text for Slack that nobody outside can make a mention of', async () => {
+    const receiver = await receiving(takes);
+    await refuseLine('<!channel>');
+    start(receiver, { format: 'slack', secrets: [] });
+    await receiver.arrived(1);
+    const { text }: { text: string } = JSON.parse(receiver.posts[0]?.body ?? '');
+    expect(text).toContain('1 order lines were not accepted');
+    expect(text).toContain('&lt;!channel&gt;');
+    expect(receiver.posts[0]?.headers['webhook-signature']).toBeUndefined();
+  });
+});

@@ -19,6 +19,7 @@ function readAsset(name: string, type: string): Asset {
 }
 
 interface Assets {
+  readonly icon: Asset;
   readonly styleSheet: Asset;
   /** The only script: it fetches the page again from time to time. */
   readonly script: Asset;
@@ -29,6 +30,7 @@ let kept: Assets | null = null;
 /** The files that every page names. Read at the first page, because most runs of the program show none. */
 export function pageAssets(): Assets {
   kept ??= {
+    icon: readAsset('icon.svg', 'image/svg+xml'),
     styleSheet: readAsset('style.css', 'text/css; charset=utf-8'),
     script: readAsset('live.js', 'text/javascript; charset=utf-8'),
   };

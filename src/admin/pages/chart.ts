@@ -22,9 +22,9 @@ export interface Chart {
   readonly limit?: { readonly name: string; readonly value: number };
 }
 
-const width = 480;
-const height = 140;
-const left = 44;
+const width = 300;
+const height = 130;
+const left = 34;
 const bottom = 18;
 const top = 6;
 const plotWidth = width - left - 4;

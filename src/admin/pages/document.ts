@@ -4,7 +4,7 @@ import type { Html } from './html.ts';
 
 /** A whole HTML document. */
 export function htmlDocument(title: string, body: Html, options: { readonly again?: boolean } = {}): Html {
-  const { styleSheet, script } = pageAssets();
+  const { icon, styleSheet, script } = pageAssets();
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -13,6 +13,7 @@ export function htmlDocument(title: string, body: Html, options: { readonly agai
 <meta name="color-scheme" content="light dark">
 ${options.again === true ? html`<meta http-equiv="refresh" content="0">` : null}
 <title>${title}</title>
+<link rel="icon" href="${icon.path}">
 <link rel="stylesheet" href="${styleSheet.path}">
 <script src="${script.path}" defer></script>
 </head>

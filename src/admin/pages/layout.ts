@@ -36,12 +36,12 @@ export function page(frame: PageFrame, title: string, main: Html): Html {
   return htmlDocument(
     `${title} - ${instance} (${environment})`,
     html`<a class="skip" href="#main">To the content</a>
+<header>
 <p class="environment ${environment}">${
       environment === 'sandbox'
         ? html`<strong>Sandbox</strong>: nothing here is bought, and no code can be redeemed`
         : html`<strong>Production</strong>: orders here spend money`
     }</p>
-<header>
 <p class="name"><a href="/">order-sync</a> <span>${instance}</span></p>
 <nav aria-label="Pages"><ul>${links.map((link) => navigationLink(link, frame))}</ul></nav>
 ${signedIn(frame.visitor)}

@@ -8,7 +8,7 @@ export function timeText(iso: string | null, nowMs: number): Html {
   if (iso === null) return html`-`;
   const agoMs = nowMs - Date.parse(iso);
   const distance = agoMs >= 0 ? `${shortDuration(agoMs)} ago` : `in ${shortDuration(-agoMs)}`;
-  return html`<time datetime="${iso}">${shortTime(iso)}</time> <span class="faint">${distance}</span>`;
+  return html`<span class="when"><time datetime="${iso}">${shortTime(iso)}</time> <span class="faint">${distance}</span></span>`;
 }
 
 export function timeOfMs(ms: number | null, nowMs: number): Html {

@@ -15,7 +15,7 @@ let attention = attentionText();
 let timer;
 
 if (main !== null) {
-  document.querySelector('footer')?.before(refreshBar());
+  document.querySelector('footer')?.prepend(refreshBar());
   choose(everyMs);
   document.addEventListener('visibilitychange', () => {
     if (!document.hidden) schedule(0);

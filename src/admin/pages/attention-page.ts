@@ -33,7 +33,7 @@ export function attentionPage({ read, clock, forms }: PageSources, context: Form
       row.scope ?? orderLink(row.source, row.orderId),
       timeText(row.since, nowMs),
       html`<a href="?code=${encodeURIComponent(row.code)}">${row.code}</a>${row.message === null || row.message === '' ? null : html`: ${longText(row.message)}`}`,
-      longText(row.whatToDo),
+      longText(row.whatToDo, 400),
     ]);
   return html`${filterForm('/attention', [
     { kind: 'text', name: 'code', label: 'Code', value: filter.code ?? '' },

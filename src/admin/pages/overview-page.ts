@@ -34,7 +34,7 @@ function attentionSection({ read }: PageSources, nowMs: number): Html {
       row.scope ?? orderLink(row.source, row.orderId),
       timeText(row.since, nowMs),
       longText([row.code, row.message].filter((text) => text !== null && text !== '').join(': ')),
-      longText(row.whatToDo),
+      longText(row.whatToDo, 400),
     ]);
   const list = table('What needs a person', ['What', 'Concerns', 'Since', 'What happened', 'What to do'], rows);
   return html`<section aria-labelledby="attention"><h2 id="attention">Attention</h2>

@@ -1,0 +1,198 @@
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Installation, order, projectRoot, type WorkerProcess } from '../support/worker-process.ts';
+
+/** Debian's; no browser is downloaded. */
+const browserPath = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find(existsSync);
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const token = 'the-token-of-anna-0001';
+/** Pictures for the documentation are written when this is set. */
+const imageFolder = process.env['UPDATE_IMAGES'] === undefined ? null : join(projectRoot, 'docs/images');
+
+/** The first two in all detail: the others show the same elements in the same colours. */
+const views: readonly (readonly [string, BrowserContextOptions, 'all' | 'width'])[] = [
+  ['wide and light', { viewport: { width: 1440, height: 900 }, colorScheme: 'light' }, 'all'],
+  ['narrow and dark', { viewport: { width: 360, height: 740 }, colorScheme: 'dark' }, 'all'],
+  ['narrow and light without JavaScript', { viewport: { width: 360, height: 740 }, javaScriptEnabled: false }, 'width'],
+  [
+    'wide and dark without JavaScript',
+    { viewport: { width: 1440, height: 900 }, colorScheme: 'dark', javaScriptEnabled: false },
+    'width',
+  ],
+  ['on a 4k screen', { viewport: { width: 3840, height: 2160 }, colorScheme: 'light' }, 'width'],
+];
+const paths = [
+  '/',
+  '/attention',
+  '/orders',
+  '/orders?state=fulfilled',
+  '/orders/shop/1006',
+  '/deliveries',
+  '/deliveries?status=given_up',
+  '/audit',
+  '/catalogue',
+  '/catalogue?variants=steam-usd-5,nope',
+  '/config',
+  '/nothing-here',
+];
+
+/** What a screen reader or a keyboard has trouble with, and by how much the page is wider than the screen. */
+async function faultsOf(page: Page, judged: 'all' | 'width' = 'all'): Promise<unknown> {
+  const over = await page.evaluate('Math.max(0, document.documentElement.scrollWidth - innerWidth)');
+  if (judged === 'width') return { faults: [], over };
+  await page.evaluate(axe);
+  const faults = await page.evaluate(
+    `axe.run().then(({ violations }) => violations
+      .filter(({ impact }) => impact !== 'minor')
+      .map(({ id, nodes }) => id + ': ' + nodes[0]?.html.slice(0, 150)))`,
+  );
+  return { faults, over };
+}
+const faultless = { faults: [], over: 0 };
+
+describe.skipIf(browserPath === undefined)('the pages in a browser (needs /usr/bin/chromium)', () => {
+  let place: Installation;
+  let worker: WorkerProcess;
+  let browser: Browser;
+  let address: string;
+
+  beforeAll(async () => {
+    place = await Installation.open();
+    place.configure((config) => {
+      config.admin.tokens = [
+        { name: 'anna', role: 'operator', value: token },
+        { name: 'wall-screen', role: 'viewer', value: 'the-token-of-the-screen' },
+      ];
+    });
+    const broken = { line_id: '1', type: 'gift_card_order', variant: 'steam-usd-5', quantity: 0 };
+    const missing = { line_id: '2', type: 'gift_card_order', variant: 'no-such-card', quantity: 1 };
+    const mixed = JSON.stringify({ source: 'shop', order_id: '1006', currency: 'USD', lines: [broken, missing] });
+    const good = [1001, 1002, 1003, 1004, 1005].map(order);
+    place.drop('orders.ndjson', `${[...good, mixed].join('\n')}\n`);
+    worker = place.start();
+    address = String((await worker.started())['admin']);
+    await worker.line(({ msg, order_id: id }) => msg === 'result delivered' && id === '1005');
+    await worker.line(
+      ({ msg, order_id: id, state }) => msg === 'result delivered' && id === '1006' && state === 'failed',
+    );
+    browser = await chromium.launch({ executablePath: browserPath ?? '', args: ['--no-sandbox'] });
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await place?.close();
+  });
+
+  /** A page of somebody who signed in with the form, and what its console complained about. */
+  async function signedIn(options: BrowserContextOptions = {}): Promise<{ page: Page; complaints: string[] }> {
+    const context = await browser.newContext(options);
+    const page = await context.newPage();
+    const complaints: string[] = [];
+    page.on('pageerror', (error) => void complaints.push(String(error)));
+    page.on('console', (message) => {
+      if (message.type() === 'error' && !message.text().includes('status of 40')) complaints.push(message.text());
+    });
+    await page.goto(`http://${address}/orders`);
+    expect(await faultsOf(page, 'width')).toEqual(faultless);
+    await page.getByLabel('Token').fill(token);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Orders', level: 1 }).waitFor();
+    return { page, complaints };
+  }
+
+  it.each(views)('are all usable %s', { timeout: 240_000 }, async (_, options, judged) => {
+    const { page, complaints } = await signedIn(options);
+    await page.goto(`http://${address}/attention`);
+    const review = await page.locator('tbody a[href^="/attention/review"]').first().getAttribute('href');
+    for (const path of [...paths, review ?? '']) {
+      const answer = await page.goto(`http://${address}${path}`);
+      expect([path, answer?.status()]).toEqual([path, path === '/nothing-here' ? 404 : 200]);
+      expect([path, await faultsOf(page, judged)]).toEqual([path, faultless]);
+    }
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  it('lead from the overview to why order 1006 was not delivered, without JavaScript', async () => {
+    const { page } = await signedIn({ javaScriptEnabled: false });
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await page.getByRole('link', { name: 'shop/1006' }).first().click();
+    await page.getByText('invalid_variant').first().waitFor();
+    await page.getByText('must be at least 1').first().waitFor();
+    await page.getByRole('link', { name: 'Orders' }).click();
+    await page.getByLabel('With an entry that is').selectOption('fulfilled');
+    await page.getByRole('button', { name: 'Show' }).click();
+    expect(await page.locator('tbody tr').count()).toBe(5);
+    await page.context().close();
+  });
+
+  it('refresh by themselves, but not under the hands of a person', async () => {
+    const { page } = await signedIn();
+    await page.clock.install();
+    await page.goto(`http://${address}/orders`);
+    const arrive = async (id: number): Promise<void> => {
+      place.drop(`${id}.ndjson`, order(id));
+      await worker.line((line) => line.msg === 'result delivered' && line['order_id'] === String(id));
+    };
+    await arrive(2001);
+    await page.clock.runFor(5000);
+    await page.getByRole('link', { name: 'shop/2001' }).waitFor();
+
+    await page.getByLabel('Shop').fill('sh');
+    await arrive(2002);
+    await page.clock.runFor(60_000);
+    expect(await page.getByRole('link', { name: 'shop/2002' }).count()).toBe(0);
+    expect(await page.getByLabel('Shop').inputValue()).toBe('sh');
+
+    await page.getByLabel('Shop').fill('');
+    await page.getByRole('button', { name: '30 s' }).click();
+    await page.clock.runFor(31_000);
+    await page.getByRole('link', { name: 'shop/2002' }).waitFor();
+
+    await page.getByRole('button', { name: 'Off' }).click();
+    await arrive(2003);
+    await page.clock.runFor(120_000);
+    expect(await page.getByRole('link', { name: 'shop/2003' }).count()).toBe(0);
+    await page.context().close();
+  });
+
+  it('say that somebody was signed out, instead of showing old numbers as new', async () => {
+    const { page } = await signedIn();
+    await page.clock.install();
+    await page.goto(`http://${address}/`);
+    await page.context().clearCookies();
+    await page.clock.runFor(5000);
+    await page.getByText('You are signed out.').waitFor();
+    await page.goto(`http://${address}/`);
+    expect(await faultsOf(page)).toEqual(faultless);
+    await page.context().close();
+  });
+
+  it('can be used with the keyboard: the first key leads past the navigation', async () => {
+    const { page } = await signedIn();
+    await page.goto(`http://${address}/`);
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('To the content');
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate('document.activeElement.id')).toBe('main');
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate("document.querySelector('main').contains(document.activeElement)")).toBe(true);
+    await page.context().close();
+  });
+
+  it.runIf(imageFolder !== null)('are shown in the documentation', async () => {
+    mkdirSync(imageFolder ?? '', { recursive: true });
+    const { page } = await signedIn({ viewport: { width: 1200, height: 800 }, colorScheme: 'light' });
+    for (const [name, path] of [
+      ['overview', '/'],
+      ['order', '/orders/shop/1006'],
+      ['attention', '/attention'],
+    ]) {
+      await page.goto(`http://${address}${path}`);
+      await page.screenshot({ path: join(imageFolder ?? '', `pages-${name}.png`) });
+    }
+    await page.context().close();
+  });
+});

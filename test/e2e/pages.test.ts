@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { Installation, order, projectRoot, type WorkerProcess } from '../support/worker-process.ts';
 
 /** Debian's; no browser is downloaded. */
@@ -182,6 +182,22 @@ describe.skipIf(browserPath === undefined)('the pages in a browser (needs /usr/b
     await page.context().close();
   });
 
+  it('say that the API does not answer, since when, and how much waits', async () => {
+    // Nothing listens on this port.
+    const down = await Installation.open({ api: 'http://127.0.0.1:1' });
+    onTestFinished(() => down.close());
+    down.drop('orders.ndjson', `${[1, 2, 3, 4, 5].map(order).join('\n')}\n`);
+    const without = down.start();
+    const where = String((await without.started())['admin']);
+    await without.line(({ msg }) => msg.includes('paused'));
+    const page = await browser.newPage();
+    await page.goto(`http://${where}/`);
+    const paused = page.getByRole('row').filter({ hasText: 'api_unreachable' });
+    await paused.getByRole('cell', { name: '5', exact: true }).waitFor();
+    expect(await page.getByText('Nothing new is bought: account is paused since').count()).toBe(1);
+    await page.close();
+  });
+
   it.runIf(imageFolder !== null)('are shown in the documentation', async () => {
     mkdirSync(imageFolder ?? '', { recursive: true });
     const { page } = await signedIn({ viewport: { width: 1200, height: 800 }, colorScheme: 'light' });
@@ -191,7 +207,9 @@ describe.skipIf(browserPath === undefined)('the pages in a browser (needs /usr/b
       ['attention', '/attention'],
     ]) {
       await page.goto(`http://${address}${path}`);
-      await page.screenshot({ path: join(imageFolder ?? '', `pages-${name}.png`) });
+      const image = join(imageFolder ?? '', `pages-${name}.png`);
+      await page.screenshot({ path: image });
+      expect(existsSync(image)).toBe(true);
     }
     await page.context().close();
   });

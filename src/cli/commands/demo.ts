@@ -154,7 +154,7 @@ function banner(demo: {
     `  results   ${shortPath(demo.config.results.folder)}/    one file for each order`,
     `  rejected  ${shortPath(folder.rejected)}/   files that could not be used, and why`,
     `  sandbox   ${demo.sandboxUrl}   the API itself`,
-    `  health    http://${demo.adminAddress}/healthz`,
+    `  pages     http://${demo.adminAddress}/      what needs you, every order, the budget`,
     ...(demo.webhookAddress === null ? [] : [`  orders    http://${demo.webhookAddress}/docs   over HTTP`]),
     '',
     demo.dropped.length > 0

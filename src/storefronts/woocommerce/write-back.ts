@@ -152,7 +152,7 @@ class OrderWriter {
     // A longer wait than that comes from a clock that was set.
     if (waitMs > 0 && waitMs <= lostAfterMs) {
       throw new WriteBackError(
-        'waits',
+        'settles',
         'an earlier try may have posted a note that the order does not show yet',
         waitMs,
       );

@@ -56,6 +56,8 @@ export class ShopWriteBack {
     if (error instanceof ShopApiError && error.kind === 'refused' && failures >= triesOfRefused) return null;
     const delayMs = retryDelaysMs[failures - 1];
     if (delayMs === undefined) return null;
+    // The shop answers: after hours without it, the schedule would wait for hours more.
+    if (error instanceof WriteBackError && error.kind === 'settles') return Math.ceil(error.retryAfterMs);
     const askedMs = error instanceof WriteBackError || error instanceof ShopApiError ? (error.retryAfterMs ?? 0) : 0;
     return Math.max(Math.round(delayMs * this.#deps.retryTimeScale), Math.ceil(askedMs));
   }

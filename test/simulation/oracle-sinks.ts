@@ -115,6 +115,8 @@ function checkInTime(world: World, receiver: CheckedReceiver, document: ResultDo
     plan.diskErrors.length > 0 ? plan.faultsOffMs : 0,
     ...troubles.outages.map(({ untilMs }) => untilMs),
     world.lastStartMs,
+    // An order that comes again makes its result due again.
+    world.lastIntakeMs,
   );
   const lateMs = lastMs - wellAtMs - delayMs - recoveryMs;
   if (lateMs > 0)

@@ -72,6 +72,7 @@ export class StoreWatch {
   readonly #onCrashedCall: (subject: string) => void;
   readonly #onFulfilled: (operation: Operation) => void;
   readonly #onUnreachable: () => void;
+  readonly #onIntake: () => void;
   #isUnreachable = false;
   /** What SQLite does to this call of the store; null for nothing. */
   readonly #faultOf: (process: SimProcess, name: string) => SqliteFault | null;
@@ -97,6 +98,8 @@ export class StoreWatch {
     onFulfilled: (operation: Operation) => void;
     /** The account was paused because the API does not answer. */
     onUnreachable: () => void;
+    /** Orders came in, perhaps once more: then their results are due again. */
+    onIntake: () => void;
     touched: ReadonlySet<string>;
     wallMs: () => number | null;
     faultOf: (process: SimProcess, name: string) => SqliteFault | null;
@@ -111,6 +114,7 @@ export class StoreWatch {
     this.#onCrashedCall = options.onCrashedCall;
     this.#onFulfilled = options.onFulfilled;
     this.#onUnreachable = options.onUnreachable;
+    this.#onIntake = options.onIntake;
     const { violate, touched, unknownLimit } = options;
     this.#touched = () => touched.size;
     this.exposure = new ExposureWatch({
@@ -194,6 +198,7 @@ export class StoreWatch {
     if (name === 'submission.closeAttempt' && isClose(argument)) this.#closed(argument);
     const proven = name === 'submission.lookups.prove' ? kindOf(argument) : null;
     if (proven !== null) this.#evidence.proved(proven);
+    if (/^(intake|storefronts)\./.test(name) && changesEntries.has(name)) this.#onIntake();
     if (name === 'results.closeDelivery' || name === 'results.giveUpDelivery') this.changed = true;
     if (changesEntries.has(name) && result !== 0) this.#entriesChanged();
   }

@@ -81,6 +81,8 @@ export class World {
   readonly sinks: SimSinks | null;
   /** When the last worker was started. */
   lastStartMs = 0;
+  /** When orders came in last. */
+  lastIntakeMs = 0;
   /** Every result was made due once more, to see that nothing changes. */
   isRewritten = false;
   #process: SimProcess | null = null;
@@ -177,6 +179,9 @@ export class World {
       mostCalls: () => this.#reloads.mostCalls,
       touched: this.operator.touched,
       onUnreachable: () => this.wire.calls.pausedAsUnreachable(),
+      onIntake: () => {
+        this.lastIntakeMs = this.time.nowMs;
+      },
       wallMs: () => (plan.wallJumps.length > 0 ? null : this.#clocks.wallOffsetMs + this.time.nowMs),
       onFulfilled: (operation) => this.#liveness.fulfilled(operation),
       onCrashedCall: (subject) => {

@@ -19,6 +19,7 @@ import type { CurrentConfig, PartDeps } from './worker-deps.ts';
 export interface BuiltResults {
   readonly results: WriteBack;
   readonly csvResults: CsvResults;
+  readonly resultFolder: ResultFolder;
   readonly sinksOf: (config: Config) => readonly Sink[];
 }
 
@@ -66,5 +67,5 @@ export function buildResults(
   const { events } = deps.metrics;
   const onDeliveryEnded = events.deliveryEnded.bind(events);
   const results = new WriteBack({ store, clock, random, logger, texts, onDeliveryEnded }, sinksOf(config));
-  return { results, csvResults, sinksOf };
+  return { results, csvResults, resultFolder, sinksOf };
 }

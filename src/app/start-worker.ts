@@ -12,6 +12,7 @@ import { CommandCalls } from '../ops/command-calls.ts';
 import { removeRunFile, writeRunFile } from '../ops/run-file.ts';
 import { ApiClock } from '../submit/api-clock.ts';
 import { ApiClockCheck } from '../submit/api-clock-check.ts';
+import { removeOldResults } from '../results/old-results.ts';
 import { watchDatabase } from '../store/sqlite/watch-database.ts';
 import type { Store } from '../store/store.ts';
 import { ShopConnections } from '../storefronts/shop-connections.ts';
@@ -25,7 +26,8 @@ import { type BuiltResults, buildResults } from './build-results.ts';
 import { buildReadBack, buildSkuRepairs, buildStorefronts, recheckRule } from './build-storefronts.ts';
 import { buildDispatcher, buildSubmission, buildWholesaleClient } from './build-submission.ts';
 import { ClockFollower } from './clock-follower.ts';
-import { CodeShredder } from './code-shredder.ts';
+import { shredOldCodes } from './code-shredder.ts';
+import { NightlyJob } from './nightly-job.ts';
 import { buildOlderCopyCheck, noticeOlderCopy } from './older-copy.ts';
 import { openOutbox } from './open-outbox.ts';
 import { buildMetrics, watchParts } from './metrics.ts';
@@ -75,7 +77,7 @@ async function startOnce(given: WorkerDeps): Promise<RunningWorker> {
     const outbox = await startOutbox(deps, life, clock, current);
     const parts = await startParts(deps, life, outbox, current);
     const clocks = await startClocks(deps, life, clock, parts);
-    const codes = await startCodeKeeping(deps, life, clock, outbox);
+    const codes = await startCodeKeeping(deps, life, clock, parts);
     const { admin, reloader } = await startAdminServer(deps, life, parts, current);
 
     const { store, watch, results, csvResults, dispatcher, folder, webhook } = parts;
@@ -105,23 +107,35 @@ async function startOnce(given: WorkerDeps): Promise<RunningWorker> {
   });
 }
 
-/** Starts to seal again what other keys sealed, and to shred codes that were kept for long enough. */
+/** Starts to seal again what other keys sealed, to shred codes and to remove files that were kept for long enough. */
 async function startCodeKeeping(
   deps: WorkerDeps,
   life: Lifecycle,
   clock: ContinuousClock,
-  { store, apiClock }: Awaited<ReturnType<typeof startOutbox>>,
+  { store, apiClock, resultFolder }: Awaited<ReturnType<typeof startParts>>,
 ): Promise<readonly { readonly failed: Promise<never> }[]> {
   const { codesDays } = deps.config.retention;
+  const { keepDays } = deps.config.results;
   const logger = deps.logger.child({ component: 'sealing' });
   const rotation = new SealRotation({ sealing: store.sealing, clock, logger });
-  const shredder = codesDays === null ? null : new CodeShredder({ store, clock, apiClock, logger, codesDays });
   await life.push('seal rotation', () => rotation.stop());
   rotation.start();
-  if (shredder === null) return [rotation];
-  await life.push('code shredder', () => shredder.stop());
-  shredder.start();
-  return [rotation, shredder];
+  const jobs: NightlyJob[] = [];
+  const startJob = async (name: string, run: (signal: AbortSignal) => Promise<void>): Promise<void> => {
+    const job = new NightlyJob(clock, run);
+    jobs.push(job);
+    await life.push(name, () => job.stop());
+    job.start();
+  };
+  if (codesDays !== null) {
+    const shredder = { store, clock, apiClock, logger, codesDays };
+    await startJob('code shredder', (signal) => shredOldCodes(shredder, signal));
+  }
+  if (keepDays !== null) {
+    const old = { store, clock, apiClock, logger: deps.logger.child({ component: 'results' }), folder: resultFolder };
+    await startJob('old results', (signal) => removeOldResults({ ...old, keepDays }, signal));
+  }
+  return [rotation, ...jobs];
 }
 
 /** Opens the outbox as its only writer, and watches that its file is not replaced. */

@@ -113,6 +113,7 @@ export function toConfig(document: ResolvedDocument, secrets: Secrets, ca: strin
     results: {
       folder: results.folder,
       access: toFileAccess(results),
+      keepDays: results.keep_days ?? null,
       callbacks: toCallbacks(results.callbacks, secrets),
       customer: toCustomer(results.customer),
     },

@@ -265,6 +265,11 @@ const results = z
       .describe(
         'The group that gets results, by name, or by number in quotes, for a program beside the worker. The user of the worker must be in it. Unset: that of the worker.',
       ),
+    keep_days: count(1, 36_500)
+      .optional()
+      .describe(
+        'The files of results are removed so many days after their orders were settled and delivered everywhere. The results stay in the outbox: `results rewrite` writes them again. Unset: files are kept.',
+      ),
     callbacks,
     customer: z
       .strictObject({

@@ -1,4 +1,4 @@
-import { constants, mkdir, open, type FileHandle } from 'node:fs/promises';
+import { constants, type FileHandle, lstat, mkdir, open, opendir, readdir, readFile, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type FileAccess, replaceFile, syncFolder } from '../ops/atomic-file.ts';
 import { requireRealFolder } from '../ops/real-folder.ts';
@@ -19,6 +19,9 @@ export class ResultFolder {
   readonly #path: string;
   readonly #access: FileAccess;
   readonly #ready = new Set<string>();
+  /** The files that are written at the moment, and those that are removed. */
+  readonly #writing = new Set<string>();
+  readonly #removing = new Map<string, Promise<unknown>>();
 
   constructor(path: string, access: FileAccess) {
     this.#path = path;
@@ -31,16 +34,60 @@ export class ResultFolder {
    */
   async replace(subfolder: string, name: string, write: (draft: FileHandle) => Promise<void>): Promise<void> {
     const folder = join(this.#path, subfolder);
+    const path = join(folder, name);
+    await this.#removing.get(path);
+    this.#writing.add(path);
     try {
       await this.#ensure(this.#path);
       await this.#ensure(folder);
       await requireRealFolder(folder);
-      await replaceFile(join(folder, name), write, this.#access);
+      await replaceFile(path, write, this.#access);
     } catch (error) {
       // The folder may have been deleted: create it again at the next try.
       this.#ready.clear();
       throw error;
+    } finally {
+      this.#writing.delete(path);
     }
+  }
+
+  /** The files that were written before a time, by their subfolder and name; not those of others: links, drafts. */
+  async *writtenBefore(timeMs: number): AsyncGenerator<{ readonly subfolder: string; readonly name: string }> {
+    for (const folder of await readdir(this.#path, { withFileTypes: true })) {
+      if (!folder.isDirectory()) continue;
+      const subfolder = folder.name;
+      for await (const { name } of await opendir(join(this.#path, subfolder))) {
+        const isOld = !name.startsWith('.') && (await wasWrittenBefore(join(this.#path, subfolder, name), timeMs));
+        if (isOld) yield { subfolder, name };
+      }
+    }
+  }
+
+  read(subfolder: string, name: string): Promise<string> {
+    return readFile(join(this.#path, subfolder, name), 'utf8');
+  }
+
+  /**
+   * Removes a file that was written before a time, if nobody needs it. It is not written anew meanwhile: a result that was
+   * delivered in that moment would be lost.
+   */
+  async remove(
+    { subfolder, name }: { readonly subfolder: string; readonly name: string },
+    timeMs: number,
+    isNeeded: () => Promise<boolean>,
+  ): Promise<boolean> {
+    const path = join(this.#path, subfolder, name);
+    if (this.#writing.has(path)) return false;
+    const removing = (async (): Promise<boolean> => {
+      if ((await isNeeded()) || !(await wasWrittenBefore(path, timeMs))) return false;
+      await unlink(path);
+      return true;
+    })();
+    const done = removing.catch(() => undefined);
+    this.#removing.set(path, done);
+    await done;
+    this.#removing.delete(path);
+    return await removing;
   }
 
   async #ensure(folder: string): Promise<void> {
@@ -57,6 +104,12 @@ export class ResultFolder {
     }
     this.#ready.add(folder);
   }
+}
+
+/** False where there is no such file, or something else than a file. */
+async function wasWrittenBefore(path: string, timeMs: number): Promise<boolean> {
+  const stats = await lstat(path).catch(() => null);
+  return stats !== null && stats.isFile() && stats.mtimeMs < timeMs;
 }
 
 /** Lets the readers of files find them in a folder. One that belongs to somebody else stays as it is. */

@@ -7,6 +7,8 @@ export interface ResultsSettings {
   readonly folder: string;
   /** Who may read the files in it. */
   readonly access: FileAccess;
+  /** After so many days the files of settled and delivered orders are removed; null: never. */
+  readonly keepDays: number | null;
   /** The endpoints to which results are posted. */
   readonly callbacks: readonly CallbackSettings[];
   /** Null: results have no text for the customer. */

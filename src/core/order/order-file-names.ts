@@ -14,6 +14,11 @@ export function rejectedNameOf(id: string, name: string): string {
   return `${safe}.${id}${extension.exec(safe)?.[0] ?? ''}`;
 }
 
+/** The id of the order file by the name of its CSV result; null: it is no such name. */
+export function fileIdOfCsvResult(name: string): string | null {
+  return /\.([0-9A-HJKMNP-TV-Z]{26})\.csv$/.exec(name)?.[1] ?? null;
+}
+
 /** The name of the CSV result of an order file: no other file has it, also none of the same name. */
 export function csvResultName(id: string, name: string): string {
   return `${safeFileName(name)}.${id}.csv`;

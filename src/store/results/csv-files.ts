@@ -18,6 +18,8 @@ export interface CsvFiles {
   results(id: number, fromRow: number, toRow: number): Promise<ReadonlyMap<number, ResultLine>>;
   /** The file waits until a result of one of its rows changes, unless one has changed since this version. */
   awaitChange(file: { id: number; version: number }): Promise<void>;
+  /** Whether a row is open or needs a person, or the CSV was not written before a time; also of an unknown file. */
+  isNeeded(fileId: string, beforeMs: number): Promise<boolean>;
   close(done: { id: number; version: number; nowMs: number }): Promise<void>;
   fail(failed: { id: number; version: number; error: string; retryAtMs: number }): Promise<void>;
   /** This version is not tried again, and is flagged for review. */

@@ -24,6 +24,8 @@ export interface Results {
     limit: number,
     without?: Iterable<number>,
   ): Promise<readonly DueDelivery[]>;
+  /** Whether something of an order is open, or was not delivered everywhere before a time; also of an unknown order. */
+  isNeeded(order: { source: string; orderId: string; beforeMs: number }): Promise<boolean>;
   nextDeliveryAt(sink: string): Promise<number | null>;
   closeDelivery(done: { requestId: number; sink: string; version: number; nowMs: number }): Promise<void>;
   failDelivery(failed: {

@@ -52,6 +52,11 @@ const selectRejections = statementOf<{ id: number; fromRow: number; toRow: numbe
   `SELECT line_number AS row, file_id, line_id, product, code, field, rule, value FROM rejections
    WHERE file_id = (SELECT file_id FROM csv_files WHERE id = :id) AND line_number BETWEEN :fromRow AND :toRow ORDER BY id`,
 );
+const isDone = statementOf<{ fileId: string; beforeMs: number }, number>(
+  `SELECT 1 FROM csv_files c WHERE c.file_id = :fileId AND c.done_version >= c.due_version AND c.done_at_ms < :beforeMs AND NOT EXISTS (
+     SELECT 1 FROM entries e WHERE e.state IN ('needs_review', 'held') AND e.replaced = 0 AND EXISTS (
+       SELECT 1 FROM csv_runs r WHERE r.csv_file_id = c.id AND e.line_id >= r.first_line AND e.line_id < r.first_line + r.line_count))`,
+);
 const updateOf = (set: string) =>
   statementOf<Record<string, unknown>, never>(
     `UPDATE csv_files SET ${set} WHERE id = :id AND done_version < due_version AND due_version = :version`,
@@ -111,6 +116,10 @@ export class SqliteCsvFiles implements CsvFiles {
       const entries = rows.map((row) => resultEntryOf({ ...row, units: null }, this.#units));
       return { line_id: lineId, state: lineStateOf(entries.map(({ state }) => state)), entries, error: unread };
     }
+  }
+
+  async isNeeded(fileId: string, beforeMs: number): Promise<boolean> {
+    return isDone(this.#database).get({ fileId, beforeMs }) === undefined;
   }
 
   async awaitChange(file: { id: number; version: number }): Promise<void> {

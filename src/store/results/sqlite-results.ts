@@ -1,6 +1,7 @@
 import { hasCode, OrderSyncError } from '../../core/order-sync-error.ts';
 import type { ResultDocument } from '../../core/result/result-document.ts';
 import { inTransaction, longestText, statementOf, type Sqlite } from '../sqlite/database.ts';
+import { isResultNeeded } from './needed-results.ts';
 import { readResultDocument, type ResultParts } from './result-reader.ts';
 import { markCsvFilesDue, SqliteCsvFiles } from './sqlite-csv-files.ts';
 import { checkSink, readRedeliveryStep } from './redelivery.ts';
@@ -19,6 +20,10 @@ import { never, SinkStates } from './sink-states.ts';
 const refuse = statementOf<{ requestId: number; sink: string; error: string; nowMs: number }, never>(
   `UPDATE deliveries SET last_error = :error, given_up_at_ms = :nowMs, acknowledged_at_ms = NULL, due_at_ms = ${never}
    WHERE request_id = :requestId AND sink = :sink`,
+);
+
+const findRequest = statementOf<[string, string], { id: number }>(
+  'SELECT id FROM requests WHERE source = ? AND order_id = ?',
 );
 
 const hasShredded = statementOf<[number], number>(
@@ -170,6 +175,19 @@ export class SqliteResults implements Results {
       inTransaction(this.#database, () => refuse(this.#database).run({ requestId, sink, error: error.message, nowMs }));
       return null;
     }
+  }
+
+  async isNeeded({
+    source,
+    orderId,
+    beforeMs,
+  }: {
+    source: string;
+    orderId: string;
+    beforeMs: number;
+  }): Promise<boolean> {
+    const request = findRequest(this.#database).get(source, orderId);
+    return request === undefined || isResultNeeded(this.#database, request.id, beforeMs);
   }
 
   async nextDeliveryAt(sink: string): Promise<number | null> {

@@ -1,5 +1,6 @@
 import { endingOf } from '../../core/order/search-words.ts';
 import type { AuditTable } from '../operator/audit.ts';
+import { isResultNeeded } from '../results/needed-results.ts';
 import { inTransaction, statementOf, type Sqlite } from '../sqlite/database.ts';
 import type { SealedUnits } from './sealed-units.ts';
 
@@ -52,19 +53,6 @@ const selectOld = statementOf<ShredCursor & { beforeMs: number; limit: number },
      AND (e.settled_at_ms, e.id) > (:settledAtMs, :id)
    ORDER BY e.settled_at_ms, e.id LIMIT :limit`,
 );
-/** Something is open, or was delivered too lately: a later result must still have the codes. */
-const isNeeded = statementOf<{ requestId: number; beforeMs: number }, number>(
-  `SELECT 1 WHERE EXISTS (
-     SELECT 1 FROM lines l JOIN entries e ON e.line_id = l.id WHERE l.request_id = :requestId
-       AND (e.state NOT IN ('fulfilled', 'refunded', 'rejected', 'expired', 'cancelled')
-         OR (e.units_missing > 0 AND e.acknowledged_at_ms IS NULL)))
-   OR NOT EXISTS (SELECT 1 FROM deliveries WHERE request_id = :requestId)
-   OR EXISTS (SELECT 1 FROM deliveries WHERE request_id = :requestId
-       AND (done_version < due_version OR done_at_ms IS NULL OR done_at_ms >= :beforeMs))
-   OR EXISTS (SELECT 1 FROM csv_files c WHERE c.given_up_at_ms IS NULL AND (c.done_version < c.due_version OR c.done_at_ms >= :beforeMs)
-       AND (c.file_id IN (SELECT file_id FROM lines WHERE request_id = :requestId AND file_id IS NOT NULL)
-         OR c.id IN (SELECT p.csv_file_id FROM csv_repeats p JOIN lines l ON l.id = p.line_id WHERE l.request_id = :requestId)))`,
-);
 const shred = statementOf<{ id: number; nowMs: number }, never>(
   'UPDATE entries SET units = NULL, sealed_by = NULL, units_missing = 0, shredded_at_ms = :nowMs WHERE id = :id AND units IS NOT NULL',
 );
@@ -86,7 +74,7 @@ export class SqliteCodeRetention implements CodeRetention {
     return inTransaction(this.#database, () => {
       const from = after ?? { settledAtMs: -1, id: 0 };
       const rows = selectOld(this.#database).all({ ...from, beforeMs, limit });
-      const old = rows.filter(({ requestId }) => isNeeded(this.#database).get({ requestId, beforeMs }) === undefined);
+      const old = rows.filter(({ requestId }) => !isResultNeeded(this.#database, requestId, beforeMs));
       for (const row of old) this.#shred(row, { nowMs, reason });
       const last = rows.at(-1);
       const next = last === undefined || rows.length < limit ? null : { settledAtMs: last.settledAtMs, id: last.id };

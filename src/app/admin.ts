@@ -2,11 +2,12 @@ import type { Hono } from 'hono';
 import { controlRoutes, newControlToken } from '../admin/control-routes.ts';
 import { startHealthServer, type HealthCheck, type HealthServer } from '../admin/health-server.ts';
 import { loggable, performInWorker } from '../admin/perform-command.ts';
-import { noForms } from '../admin/pages/action-forms.ts';
+import { actionForms } from '../admin/actions/action-forms.ts';
+import { actionRoutes } from '../admin/actions/action-routes.ts';
 import { pageRoutes } from '../admin/pages/page-routes.ts';
 import { pausesShown } from '../admin/shown-pauses.ts';
 import { PageAccess } from '../admin/sign-in/page-access.ts';
-import { isCalling } from '../core/entry/operator-command.ts';
+import { isCalling, type CommandResult, type OperatorCommand } from '../core/entry/operator-command.ts';
 import type { CommandCalls } from '../ops/command-calls.ts';
 import type { Store } from '../store/store.ts';
 import type { BudgetGate } from '../submit/budget-gate.ts';
@@ -41,23 +42,17 @@ export interface Admin extends HealthServer {
 /** Starts the server that answers health checks and takes commands. */
 export async function startAdmin(deps: PartDeps, parts: AdminParts, current: CurrentConfig): Promise<Admin> {
   const { config, clock, logger, version } = deps;
-  const { store, dispatcher, callers, calls, reloader, checks, draining, notify } = parts;
+  const { store, reloader, checks, draining } = parts;
   const { host, port } = config.admin.listen;
   const token = newControlToken();
-  const worker = { pausesChanged: () => dispatcher.pausesChanged(), notify };
+  const perform = performer(parts, deps, current);
   const control = controlRoutes({
     token,
     host,
     draining,
     reload: reloader === null ? null : () => reloader.reload('command'),
     logger: logger.child({ component: 'control' }),
-    perform: async (command) => {
-      if (command.action === 'explain') return explain(queueSources(parts, deps, current), command.reference);
-      if (isCalling(command)) return await calls.run((signal) => performCalls({ ...callers, signal }, command));
-      const result = await performInWorker(worker, store, command, commandSettings(current.config), clock);
-      logger.info(loggable(command), 'operator command performed');
-      return result;
-    },
+    perform,
   });
   const pauses = pausesShown(store.read, clock);
   const health = {
@@ -69,7 +64,7 @@ export async function startAdmin(deps: PartDeps, parts: AdminParts, current: Cur
     addMore: (routes: Hono) => {
       routes.route('/', control);
       // They check every path that is left, so they come last.
-      routes.route('/', adminPages(parts, deps, current));
+      routes.route('/', adminPages(parts, deps, current, perform));
     },
     clock,
     logger: logger.child({ component: 'admin' }),
@@ -78,13 +73,35 @@ export async function startAdmin(deps: PartDeps, parts: AdminParts, current: Cur
   return { ...server, token };
 }
 
-function adminPages(parts: AdminParts, deps: WorkerDeps, current: CurrentConfig): ReturnType<typeof pageRoutes> {
+type Perform = (command: OperatorCommand) => Promise<CommandResult>;
+
+/** Performs a command, whoever sent it: the command line or a page. */
+function performer(parts: AdminParts, deps: WorkerDeps, current: CurrentConfig): Perform {
+  const { store, dispatcher, callers, calls, notify } = parts;
+  const worker = { pausesChanged: () => dispatcher.pausesChanged(), notify };
+  return async (command) => {
+    if (command.action === 'explain') return explain(queueSources(parts, deps, current), command.reference);
+    if (isCalling(command)) return await calls.run((signal) => performCalls({ ...callers, signal }, command));
+    const result = await performInWorker(worker, store, command, commandSettings(current.config), deps.clock);
+    deps.logger.info(loggable(command), 'operator command performed');
+    return result;
+  };
+}
+
+function adminPages(
+  parts: AdminParts,
+  deps: WorkerDeps,
+  current: CurrentConfig,
+  perform: Perform,
+): ReturnType<typeof pageRoutes> {
   const { config, clock, version } = deps;
   const { callers, calls, reloader, gate } = parts;
   const logger = deps.logger.child({ component: 'pages' });
   return pageRoutes({
     access: new PageAccess(() => current.config.admin, clock, logger),
     logger,
+    actions: (page) =>
+      actionRoutes({ sources: { read: parts.store.read, clock }, perform, draining: parts.draining, page }),
     sources: {
       read: parts.store.read,
       explainQueue: () => explainQueue(queueSources(parts, deps, current)),
@@ -102,7 +119,7 @@ function adminPages(parts: AdminParts, deps: WorkerDeps, current: CurrentConfig)
       environment: config.wholesale.environment,
       version,
       clock,
-      forms: noForms,
+      forms: actionForms,
     },
   });
 }

@@ -30,10 +30,13 @@ const mostCounted = 1000;
 interface PageOptions {
   readonly sources: PageSources;
   readonly access: PageAccess;
-  /** Routes of forms. They run after the checks of `guardPages`. */
-  readonly actions?: Hono<PageEnv>;
+  /** Makes the routes of forms, whose pages look like the others. They run after the checks of `guardPages`. */
+  readonly actions?: (show: ShowOutcome) => Hono<PageEnv>;
   readonly logger: Logger;
 }
+
+/** A page about what became of a form. `returnTo`: the page that the form came from. */
+export type ShowOutcome = (context: Context<PageEnv>, title: string, main: Html, returnTo: string) => Html;
 
 /** The pages. They check every path that is not taken yet, so they come after all other routes of the address. */
 export function pageRoutes({ sources, access, actions, logger }: PageOptions): Hono<PageEnv> {
@@ -43,7 +46,11 @@ export function pageRoutes({ sources, access, actions, logger }: PageOptions): H
   guardPages(routes, access);
   addPages(routes, sources, attention);
   addExports(routes, sources);
-  if (actions !== undefined) routes.route('/', actions);
+  if (actions !== undefined) {
+    const show: ShowOutcome = (context, title, main, returnTo) =>
+      page({ ...frameOf(sources, context, attention(), false), here: returnTo }, title, main);
+    routes.route('/', actions(show));
+  }
   routes.get('*', (context) =>
     wantsPage(context) ? context.html(refusedPage('There is no such page.'), 404) : context.notFound(),
   );

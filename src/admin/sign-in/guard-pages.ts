@@ -103,7 +103,7 @@ function refuse(context: Context, why: string, status: 403 | 413 = 403): Respons
 }
 
 /** A path of these pages, never an address of another site. */
-function ownPath(path: unknown): string {
+export function ownPath(path: unknown): string {
   if (typeof path !== 'string' || !path.startsWith('/') || path.length > 2000) return '/';
   const base = 'http://pages.invalid';
   if (!URL.canParse(path, base)) return '/';

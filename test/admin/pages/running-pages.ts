@@ -2,18 +2,25 @@ import { request } from 'node:http';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import { loadConfig } from '../../../src/config/load.ts';
+import { actionForms } from '../../../src/admin/actions/action-forms.ts';
+import { actionRoutes } from '../../../src/admin/actions/action-routes.ts';
+import { controlRoutes } from '../../../src/admin/control-routes.ts';
 import { startHealthServer } from '../../../src/admin/health-server.ts';
 import { noForms } from '../../../src/admin/pages/action-forms.ts';
 import { pageRoutes } from '../../../src/admin/pages/page-routes.ts';
 import type { PageSources } from '../../../src/admin/pages/page-sources.ts';
 import type { AdminSettings } from '../../../src/admin/settings.ts';
 import { PageAccess } from '../../../src/admin/sign-in/page-access.ts';
+import { performCommand } from '../../../src/admin/perform-command.ts';
+import { isCalling, type CommandResult, type OperatorCommand } from '../../../src/core/entry/operator-command.ts';
+import type { Store } from '../../../src/store/store.ts';
 import { explainQueue } from '../../../src/submit/explain-queue.ts';
 import { fillOutbox, openOutbox } from '../../cli/sample-outbox.ts';
 import { installation, nowMs, type Installation } from '../../cli/installation.ts';
 import { HandClock } from '../../support/hand-clock.ts';
 
 export const operatorToken = 'the-token-of-anna-0001';
+export const controlToken = 'the-token-of-the-run-file';
 export const viewerToken = 'the-token-of-ben-00001';
 export const tokens: AdminSettings['tokens'] = [
   { name: 'anna', role: 'operator', secrets: [operatorToken, 'the-earlier-token-of-anna'] },
@@ -32,6 +39,8 @@ interface Asked {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly form?: Readonly<Record<string, string>>;
+  /** The body, where it is no form. */
+  readonly body?: string;
 }
 
 interface PagesOptions {
@@ -39,15 +48,21 @@ interface PagesOptions {
   readonly fill?: (place: Installation) => Promise<void>;
   readonly sources?: Partial<PageSources>;
   readonly actions?: Parameters<typeof pageRoutes>[0]['actions'];
+  /** Whether the pages have the forms of the product, and perform them on the outbox. */
+  readonly decides?: boolean;
+  /** Another outbox than that of the installation; who opened it closes it. */
+  readonly store?: Store;
+  /** The time of the worker. */
+  readonly nowMs?: number;
 }
 
 /** The pages of a real outbox at a real address. */
 export async function startPages(options: PagesOptions = {}) {
   const place = installation();
   await (options.fill ?? fillOutbox)(place);
-  const store = openOutbox(place);
-  onTestFinished(() => store.close());
-  const clock = new HandClock(nowMs);
+  const store = options.store ?? openOutbox(place);
+  if (options.store === undefined) onTestFinished(() => store.close());
+  const clock = new HandClock(options.nowMs ?? nowMs);
   const logger = pino({ level: 'silent' });
   const listen = { host: '127.0.0.1', port: 0 };
   let settings: AdminSettings = { listen, tokens, hosts: [], ...options.settings };
@@ -67,20 +82,35 @@ export async function startPages(options: PagesOptions = {}) {
     environment: 'sandbox',
     version: '1.2.3',
     clock,
-    forms: noForms,
+    forms: options.decides === true ? actionForms : noForms,
     ...options.sources,
   };
   const access = new PageAccess(() => settings, clock, logger);
-  const { actions } = options;
+  const settingsOfCommands = {
+    keyNames: ['main'],
+    referenceExpiryMs: 86_400_000,
+    lookupFamilies: ['gift_card', 'esim'],
+  } as const;
+  const perform = (command: OperatorCommand): Promise<CommandResult> => {
+    if (isCalling(command) || command.action === 'explain') throw new Error('nothing is called here');
+    return performCommand(store, command, settingsOfCommands, clock);
+  };
+  const draining = () => false;
+  const decide: PagesOptions['actions'] = (page) => actionRoutes({ sources, perform, draining, page });
+  const actions = options.decides === true ? decide : options.actions;
+  const control = { token: controlToken, host: listen.host, draining, perform, reload: null, logger };
   const pages = pageRoutes({ sources, access, logger, ...(actions === undefined ? {} : { actions }) });
   const server = await startHealthServer({
     ...listen,
     version: '1.2.3',
     checks: [],
-    draining: () => false,
+    draining,
     clock,
     logger,
-    addMore: (routes) => void routes.route('/', pages),
+    addMore: (routes) => {
+      routes.route('/', controlRoutes(control));
+      routes.route('/', pages);
+    },
   });
   onTestFinished(() => server.close());
   const ask = (path: string, asked: Asked = {}) => send(server.address, path, asked);
@@ -103,9 +133,13 @@ export async function startPages(options: PagesOptions = {}) {
   };
 }
 
-function send(address: string, path: string, { method = 'GET', headers = {}, form }: Asked): Promise<Answer> {
-  const body = form === undefined ? undefined : new URLSearchParams(form).toString();
-  const type = body === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' };
+function send(
+  address: string,
+  path: string,
+  { method = 'GET', headers = {}, form, body: given }: Asked,
+): Promise<Answer> {
+  const body = form === undefined ? given : new URLSearchParams(form).toString();
+  const type = form === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' };
   return new Promise((resolve, reject) => {
     const sent = request(`http://${address}${path}`, { method, headers: { accept: 'text/html', ...type, ...headers } });
     sent.on('error', reject);

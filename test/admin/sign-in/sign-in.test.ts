@@ -109,7 +109,7 @@ describe('a sign-in to the pages', () => {
 
 describe('a form', () => {
   it('needs an operator, and the visitor is named by the token', async () => {
-    const { as, ask } = await startPages({ actions: decide() });
+    const { as, ask } = await startPages({ actions: () => decide() });
     const post = async (token: string) => {
       const { headers, csrf } = await as(token);
       return await ask('/decide', { method: 'POST', form: { csrf }, headers });
@@ -126,7 +126,7 @@ describe('a form', () => {
     ['with another origin', null, { origin: 'http://evil.example' }],
     ['with a hidden origin', null, { origin: 'null' }],
   ])('is refused %s', async (_, form, extra) => {
-    const { as, ask } = await startPages({ actions: decide() });
+    const { as, ask } = await startPages({ actions: () => decide() });
     const { headers, csrf } = await as(operatorToken);
     const all = { ...headers, ...extra };
     const answer = await ask('/decide', { method: 'POST', form: form ?? { csrf }, headers: all });
@@ -135,14 +135,14 @@ describe('a form', () => {
   });
 
   it('of more than 64 KiB is refused', async () => {
-    const { as, ask } = await startPages({ actions: decide() });
+    const { as, ask } = await startPages({ actions: () => decide() });
     const { headers, csrf } = await as(operatorToken);
     const form = { csrf, reason: 'x'.repeat(70_000) };
     expect((await ask('/decide', { method: 'POST', form, headers })).status).toBe(413);
   });
 
   it('without tokens cannot decide anything', async () => {
-    const { ask } = await startPages({ actions: decide(), settings: { tokens: [] } });
+    const { ask } = await startPages({ actions: () => decide(), settings: { tokens: [] } });
     expect((await ask('/')).text).toContain('Read only');
     expect((await ask('/decide', { method: 'POST', form: { csrf: '' } })).status).toBe(403);
   });

@@ -1,0 +1,119 @@
+import { bulkActions, type BulkAction, type BulkFilter } from '../../core/entry/bulk.ts';
+import { operatorCommandSchema, type OperatorCommand } from '../../core/entry/operator-command.ts';
+import { OrderSyncError } from '../../core/order-sync-error.ts';
+import { entryStates } from '../../core/entry/states.ts';
+import { readEnteredUnits } from '../../core/result/entered-units.ts';
+
+/** The fields of a form; those that were left empty are not there. */
+export type FormFields = ReadonlyMap<string, string>;
+
+/** What a form asks for. */
+export type FormRequest =
+  | { readonly kind: 'command'; readonly command: OperatorCommand }
+  /** Many entries: first a preview, then with `isConfirmed` the run. */
+  | ({ readonly kind: 'bulk'; readonly order: BulkAction; readonly which: BulkFilter } & ForMany)
+  /** The rows of the attention list that fit. */
+  | ({ readonly kind: 'acknowledge'; readonly which: AcknowledgeFilter } & ForMany);
+
+interface ForMany {
+  readonly actor: string;
+  /** The person has seen how many there are. */
+  readonly isConfirmed: boolean;
+}
+
+export interface AcknowledgeFilter {
+  readonly code?: string | undefined;
+  readonly source?: string | undefined;
+  readonly beforeMs: number;
+}
+
+/** What a form may ask for as one command. Others, such as an order, never come from a page. */
+const single = [
+  'hold',
+  'release',
+  'cancel',
+  'retry',
+  'resolve',
+  'decide_change',
+  'reorder',
+  'reveal',
+  'acknowledge',
+  'pause',
+  'resume',
+  'rewrite_results',
+] as const;
+
+/**
+ * Reads a form.
+ * @throws OrderSyncError INVALID_INPUT with the field and what is wrong with it
+ */
+export function readForm(fields: FormFields, actor: string, nowMs: number): FormRequest {
+  const action = fields.get('action') ?? '';
+  const isConfirmed = fields.get('confirmed') === 'yes';
+  // What came in after the preview was seen by nobody.
+  const seenMs = Number(fields.get('seen_ms') ?? nowMs);
+  if (!Number.isFinite(seenMs)) throw invalid('has no time');
+  const [code, source] = [fields.get('code'), fields.get('source')];
+  if (action === 'acknowledge' && !fields.has('id')) {
+    return { kind: 'acknowledge', which: { code, source, beforeMs: seenMs }, actor, isConfirmed };
+  }
+  if (action === 'bulk') {
+    const order = bulkActions.find((it) => it === fields.get('order'));
+    const state = entryStates.find((it) => it === fields.get('state'));
+    if (order === undefined || [state, source, code].every((it) => it === undefined)) {
+      throw invalid('names no action for many entries');
+    }
+    return { kind: 'bulk', order, which: { state, source, code, untilMs: seenMs }, actor, isConfirmed };
+  }
+  const name = single.find((it) => it === action);
+  if (name === undefined) throw invalid('names no action');
+  const who = { actor, reason: fields.get('reason') ?? '' };
+  const parsed = operatorCommandSchema.safeParse({ action: name, ...contentOf(name, fields), ...who });
+  if (parsed.success) return { kind: 'command', command: parsed.data };
+  const [issue] = parsed.error.issues;
+  throw invalid(`is not complete: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`);
+}
+
+const invalid = (why: string): OrderSyncError =>
+  new OrderSyncError('INVALID_INPUT', `The form ${why}`, { hint: 'open its page again, and repeat what you did' });
+
+function contentOf(action: (typeof single)[number], fields: FormFields): Readonly<Record<string, unknown>> {
+  const reference = fields.get('reference');
+  switch (action) {
+    case 'resolve':
+      return {
+        reference,
+        as: fields.get('as'),
+        orderNumber: fields.get('order_number') ?? null,
+        note: fields.get('note') ?? null,
+        ...unitsOf(fields),
+      };
+    case 'decide_change':
+      return { reference, isAnother: fields.get('is_another') === 'yes' };
+    case 'reorder':
+      return { reference, confirm: fields.get('confirm') ?? '' };
+    case 'acknowledge':
+      return { which: { ids: [fields.get('id')] } };
+    case 'pause':
+    case 'resume':
+      return { scope: fields.get('scope') };
+    case 'rewrite_results':
+      return {
+        which: { sink: fields.get('sink'), source: fields.get('source'), orderId: fields.get('order_id') },
+        afterId: 0,
+      };
+    case 'hold':
+    case 'release':
+    case 'cancel':
+    case 'retry':
+    case 'reveal':
+      return { reference };
+  }
+}
+
+/** Absent: the person did not say; none: they know of none. */
+function unitsOf(fields: FormFields): { units?: readonly object[] } {
+  const text = fields.get('units');
+  if (text !== undefined) return { units: readEnteredUnits(text) };
+  return fields.get('no_units') === 'yes' ? { units: [] } : {};
+}

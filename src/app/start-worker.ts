@@ -29,6 +29,7 @@ import { ClockFollower } from './clock-follower.ts';
 import { shredOldCodes } from './code-shredder.ts';
 import { NightlyJob } from './nightly-job.ts';
 import { buildOlderCopyCheck, noticeOlderCopy } from './older-copy.ts';
+import { requireFolders } from './installed-folders.ts';
 import { openOutbox } from './open-outbox.ts';
 import { buildMetrics, watchParts } from './metrics.ts';
 import { buildReloader } from './reload.ts';
@@ -147,6 +148,7 @@ async function startOutbox(deps: WorkerDeps, life: Lifecycle, clock: ContinuousC
   if (store.sealing.sealsWith === null && config.wholesale.environment === 'production')
     logger.warn('delivered codes are stored in clear: there is no sealing key, see docs/sealing.md');
   await life.push('store', () => store.close());
+  if (config.init === 'never') requireFolders(config);
   await new ClockFollower({ store, clock, logger }).catchUp();
   const { progress } = await noticeOlderCopy(deps, opened);
   progress.start();

@@ -30,6 +30,11 @@ export function configFrom(options: ConfigOptions): LoadedConfig {
   return loadConfig({ file: options.config, flags: options.set ?? {} });
 }
 
+/** The configuration without its secrets, for a command that only looks: its user may not be allowed to read them. */
+export function configWithoutSecrets(options: ConfigOptions): LoadedConfig {
+  return loadConfig({ file: options.config, flags: options.set ?? {}, secrets: false });
+}
+
 /** The configuration, with the sections checked that only their own modules can read. Throws CONFIG_INVALID. */
 export function checkedConfigFrom(options: ConfigOptions): LoadedConfig {
   const loaded = configFrom(options);
@@ -41,7 +46,7 @@ export function checkedConfigFrom(options: ConfigOptions): LoadedConfig {
 
 /** Opens the outbox of a configuration for reading, while a worker runs or not, and closes it again. */
 export function withReader<T>(options: ConfigOptions, read: (reader: ReturnType<typeof openReader>) => T): T {
-  const reader = openReader(configFrom(options).config.databasePath);
+  const reader = openReader(configWithoutSecrets(options).config.databasePath);
   try {
     return read(reader);
   } finally {

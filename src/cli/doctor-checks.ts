@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer';
 import { createServer } from 'node:net';
 import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { requireFolders } from '../app/installed-folders.ts';
 import type { Config } from '../config/config.ts';
 import { readReferenceSecret } from '../config/reference-secret.ts';
 import type { CommandResult } from '../core/entry/operator-command.ts';
@@ -61,6 +62,12 @@ export function checkDataDir({ dataDir }: Config): Finding {
     rmSync(file, { force: true });
   }
   return pass('data_dir', `${dataDir} can be written and is on a local disk`);
+}
+
+/** Whether the folders that a shop writes and reads are there. A demo makes them at its start. */
+export function checkSharedFolders(config: Config): Finding {
+  if (config.init === 'never') requireFolders(config);
+  return pass('folders', 'the inbox and the folder of results are there');
 }
 
 export function checkDisk({ dataDir, disk }: Config): Finding {

@@ -15,6 +15,7 @@ import { checkRules } from './rules.ts';
 import { explainSchemaIssues } from './schema-issues.ts';
 import { configSchema } from './schema.ts';
 import { readSecrets, warnOfReadableFiles } from './secrets.ts';
+import { findUnusedVariables } from './unused-variables.ts';
 import { checkWebhookRules, warnOfTokens } from './webhook-rules.ts';
 import { readYaml } from './yaml-file.ts';
 
@@ -27,6 +28,8 @@ export interface ConfigSources {
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Where relative paths start, also those in the file. Default: the current working directory. */
   readonly cwd?: string;
+  /** Default true. False: no secret is read, so that somebody who may not read them can look into the outbox. */
+  readonly secrets?: boolean;
 }
 
 const defaultFile = 'config/order-sync.yaml';
@@ -48,10 +51,12 @@ export function loadConfig(sources: ConfigSources = {}): LoadedConfig {
 
   const { tree, origins, issues: layerIssues } = layerSources(yaml, environment, sources.flags ?? {});
   const parsed = configSchema.safeParse(tree);
-  const secrets = readSecrets(tree, origins, cwd);
+  const secrets = readSecrets(tree, origins, cwd, sources.secrets);
+  const unused = findUnusedVariables(environment);
   const { ca, issues: caIssues } = readCaFile(tree, origins, cwd);
   const issues: ConfigIssue[] = [
     ...layerIssues,
+    ...unused.issues,
     ...(parsed.error === undefined ? [] : explainSchemaIssues(parsed.error, tree, origins)),
     ...secrets.issues,
     ...caIssues,
@@ -75,7 +80,13 @@ export function loadConfig(sources: ConfigSources = {}): LoadedConfig {
   return {
     config,
     file,
-    warnings: [...secrets.warnings, ...readable, ...warnOfTokens(tree), ...warnOfNoPages(config.admin)],
+    warnings: [
+      ...unused.warnings,
+      ...secrets.warnings,
+      ...readable,
+      ...warnOfTokens(tree),
+      ...warnOfNoPages(config.admin),
+    ],
     values: explainValues(document, origins),
     digests: digestValues(document, secrets.all),
   };

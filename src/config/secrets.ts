@@ -15,8 +15,9 @@ export interface Secrets {
 /**
  * Reads every key that the schema marks as a secret, from its value or from its `_file`. A value in the config file is a
  * mistake, because config files are copied, committed and shown to people. Only a sandbox may have one there.
+ * @param areNeeded false for a command that only reads the outbox: no file of a secret is opened, and none is known
  */
-export function readSecrets(tree: unknown, origins: Origins, cwd: string): Secrets {
+export function readSecrets(tree: unknown, origins: Origins, cwd: string, areNeeded = true): Secrets {
   const issues: ConfigIssue[] = [];
   const warnings: string[] = [];
   const found = new Map<string, string>();
@@ -36,7 +37,9 @@ export function readSecrets(tree: unknown, origins: Origins, cwd: string): Secre
       report(path, `and ${filePath.join('.')} are both set: remove one of them`);
     } else if (value !== undefined) {
       if (kind === 'file' && !mayBeInFile) report(path, `is a secret and must not be in a config file: ${instead}`);
-      if (typeof value === 'string') found.set(path.join('.'), value);
+      if (typeof value === 'string' && areNeeded) found.set(path.join('.'), value);
+    } else if (!areNeeded) {
+      continue;
     } else if (typeof file === 'string') {
       const read = readSecretFile(resolve(cwd, file));
       if ('problem' in read) report(filePath, read.problem);
@@ -89,10 +92,22 @@ export function warnOfReadableFiles(files: Readonly<Record<string, string>>): re
   });
 }
 
+/** Where access was denied, the name is one of a file and no secret, so it can be shown. */
+function whyDenied(path: string): string {
+  const self = `this user (uid ${process.getuid?.() ?? 'unknown'}, gid ${process.getgid?.() ?? 'unknown'})`;
+  try {
+    const { mode, uid, gid } = statSync(path);
+    const rights = `mode 0${(mode & 0o777).toString(8)}, uid ${uid}, gid ${gid}`;
+    return `${self} may not read ${path} (${rights}): give the file to this user, and keep it closed to others`;
+  } catch {
+    return `${self} may not look into the folder of ${path}`;
+  }
+}
+
 type SecretFile = { readonly secret: string; readonly warning?: string } | { readonly problem: string };
 
 /**
- * Problems do not repeat the name of the file: often somebody wrote the secret itself in its place. One newline at the
+ * Other problems do not repeat the name of the file: often somebody wrote the secret itself in its place. One newline at the
  * end is dropped, because editors add it. Any other character that is not printable is a mistake.
  */
 function readSecretFile(path: string): SecretFile {
@@ -103,6 +118,7 @@ function readSecretFile(path: string): SecretFile {
     mode = statSync(path).mode;
   } catch (error) {
     const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    if (reason === 'EACCES') return { problem: `must name a file that can be read, but ${whyDenied(path)}` };
     return { problem: `must name a file that can be read (${reason})` };
   }
   if (text === '') return { problem: 'must name a file that is not empty' };

@@ -54,6 +54,7 @@ describe('order-sync doctor', () => {
       'pass  config',
       'pass  data_dir',
       'pass  disk',
+      'pass  folders',
       'pass  database',
       'pass  key',
       'pass  clock',

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import SqliteDatabase from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
@@ -195,6 +195,51 @@ describe('order-sync check-config', () => {
     writeFileSync(shop, 'skus: {}\n');
     writeFileSync(missing, 'skus: {}\n');
     writeFileSync(folder, 'sku,type,plan,days\n');
+    expect((await place.run('check-config')).code).toBe(0);
+  });
+
+  it('compares it with what init has made: the folders of the shop, and the API that the database belongs to', async () => {
+    const production = (folder: string) => `instance: acme
+data_dir: ${folder}/data
+intake: { folder: { inbox: ${folder}/inbox } }
+wholesale: { base_url: https://api.example.com, keys: [{ name: main, value_file: ${folder}/key }] }
+admin: { listen: 127.0.0.1:0 }
+`;
+    const place = installation(production);
+    writeFileSync(join(place.folder, 'key'), 'sk-main', { mode: 0o600 });
+    expect((await place.run('check-config')).code).toBe(0);
+    expect((await place.run('init')).code).toBe(0);
+    expect((await place.run('check-config')).code).toBe(0);
+    // Somebody mistypes the inbox, and moves the API.
+    const text = production(place.folder).replace('/inbox', '/inbx').replace('api.example.com', 'new.example.com');
+    writeFileSync(place.configFile, text);
+    rmSync(join(place.dataDir, 'results'), { recursive: true });
+    const { code, stderr } = await place.run('check-config', '--json');
+    expect(code).toBe(3);
+    expect(JSON.parse(stderr).error.issues).toEqual([
+      {
+        place: `${place.configFile}:2:11`,
+        path: 'data_dir',
+        problem: expect.stringContaining(
+          'belongs to https://api.example.com, and this is the configuration of https://new.',
+        ),
+      },
+      {
+        place: `${place.configFile}:3:28`,
+        path: 'intake.folder.inbox',
+        problem: expect.stringContaining(`names a folder that does not exist: ${place.folder}/inbx.`),
+      },
+      { place: place.configFile, path: 'results.folder', problem: expect.stringContaining(`${place.dataDir}/results`) },
+    ]);
+    writeFileSync(place.configFile, text.replace('new.example.com', 'api.example.com'));
+    const started = await place.run('run');
+    expect(started).toMatchObject({
+      code: 5,
+      stderr: expect.stringContaining(`There is no folder ${place.folder}/inbx (`),
+    });
+    expect(existsSync(join(place.folder, 'inbx'))).toBe(false);
+    expect((await place.run('doctor')).stdout).toContain(`fail  folders: There is no folder ${place.folder}/inbx`);
+    expect((await place.run('init')).code).toBe(0);
     expect((await place.run('check-config')).code).toBe(0);
   });
 

@@ -12,6 +12,7 @@ const why = ['--reason', 'asked by the shop'];
 
 async function filled(): Promise<Installation> {
   const outbox = knownInstallation();
+  expect((await outbox.run('init')).code).toBe(0);
   await fillOutbox(outbox);
   return outbox;
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { ConfigValue } from '../../config/config.ts';
+import { checkInstallation } from '../check-installation.ts';
 import { checkSkuMaps } from '../check-sku-maps.ts';
 import { addAnswerOptions, checkedConfigFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
@@ -8,11 +9,14 @@ import { renderTable, writeAnswer } from '../output.ts';
 export function addCheckConfig(program: Command, context: CliContext): void {
   const command = program
     .command('check-config')
-    .description('check the configuration and report every mistake in it')
+    .description(
+      'check the configuration, also against the folders and the database that are there; report every mistake',
+    )
     .option('--explain', 'print every value and its source; secrets are masked');
   addAnswerOptions(command).action((options: ConfigOptions & { explain?: boolean }) => {
     const loaded = checkedConfigFrom(options);
     checkSkuMaps(loaded);
+    checkInstallation(loaded);
     const { file, warnings, values } = loaded;
     if (!options.json) for (const warning of warnings) context.stderr.write(`warning: ${warning}\n`);
     const table = options.explain ? renderTable(['KEY', 'VALUE', 'SOURCE'], values.map(valueRow)) : '';

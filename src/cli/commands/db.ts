@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { isoTime } from '../../core/clock.ts';
 import { backUpDatabase, restoreDatabase } from '../../store/sqlite/backup.ts';
 import { inspectDatabase } from '../../store/sqlite/inspect.ts';
-import { addAnswerOptions, configFrom, type ConfigOptions } from '../config-options.ts';
+import { addAnswerOptions, configFrom, configWithoutSecrets, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../errors.ts';
 import { plainLines, writeAnswer } from '../output.ts';
@@ -15,7 +15,7 @@ export function addDb(program: Command, context: CliContext): void {
     .command('check')
     .description('read the whole database and report whether it is sound; also while a worker runs');
   addAnswerOptions(check).action((options: ConfigOptions) => {
-    const path = configFrom(options).config.databasePath;
+    const path = configWithoutSecrets(options).config.databasePath;
     const { schemaVersion: schema, newestSchema, sqliteVersion: sqlite, upstream, problems } = inspectDatabase(path);
     const sound = problems.length === 0;
     if (!sound) context.setExitCode(exitCodes.problemsFound);
@@ -28,7 +28,7 @@ export function addDb(program: Command, context: CliContext): void {
     .command('backup')
     .description('copy the database into the folder of backups and check the copy; also while a worker runs');
   addAnswerOptions(backup).action((options: ConfigOptions) => {
-    const { databasePath, backup: settings } = configFrom(options).config;
+    const { databasePath, backup: settings } = configWithoutSecrets(options).config;
     const at = isoTime(context.clock.wallMs());
     const { file, removed } = backUpDatabase(databasePath, { ...settings, at });
     const text = [`made ${file}`, ...removed.map((name) => `removed ${name}`)];

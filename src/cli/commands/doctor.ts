@@ -12,6 +12,7 @@ import {
   checkDisk,
   checkPort,
   checkResults,
+  checkSharedFolders,
   failure,
   finding,
   keyFindings,
@@ -69,6 +70,7 @@ async function examineInstallation(config: Config, context: CliContext): Promise
   const local = [
     await finding('data_dir', () => checkDataDir(config)),
     await finding('disk', () => checkDisk(config)),
+    await finding('folders', () => checkSharedFolders(config)),
     await finding('database', () => checkDatabase(config)),
     ...checkResults(config),
   ];

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Config } from '../../config/config.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { readRunFile } from '../../ops/run-file.ts';
-import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
+import { addConfigOptions, configWithoutSecrets, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../errors.ts';
 import { healthReasons } from '../health-reasons.ts';
@@ -29,7 +29,7 @@ export function addHealth(program: Command, context: CliContext): void {
     .option('--json', 'print the answer as JSON');
   addConfigOptions(command).action(async (options: HealthOptions) => {
     const path = options.live ? '/livez' : options.ready ? '/readyz' : '/healthz';
-    const { healthy, body } = await ask(addressOf(configFrom(options).config), path);
+    const { healthy, body } = await ask(addressOf(configWithoutSecrets(options).config), path);
     if (!healthy || (options.strict === true && body.status !== 'pass')) context.setExitCode(exitCodes.problemsFound);
     const checks = Object.entries(body.checks ?? {}).map(
       ([name, status]) => `  ${name}: ${status}${detailsOf(name, body)}`,

@@ -11,7 +11,13 @@ import type { Rejection } from '../../store/intake/intake.ts';
 import type { AttemptDetail } from '../../store/read/call-log.ts';
 import type { EntryDetail, OrderDetail } from '../../store/read/outbox-reader.ts';
 import type { PageRequest } from '../../store/read/page.ts';
-import { addAnswerOptions, configFrom, withReader, type ConfigOptions } from '../config-options.ts';
+import {
+  addAnswerOptions,
+  configFrom,
+  configWithoutSecrets,
+  withReader,
+  type ConfigOptions,
+} from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { jsonFields, plainLines, plainText, renderTable, writeAnswer } from '../output.ts';
 import { cliActor, sendCommand } from '../worker-client.ts';
@@ -37,7 +43,7 @@ export function addShow(orders: Command, context: CliContext): void {
         hint: 'look for it with `order-sync orders list --search`; a line that was not accepted is in `order-sync queue status`',
       });
     });
-    const { config } = configFrom(options);
+    const { config } = options.reveal === true ? configFrom(options) : configWithoutSecrets(options);
     const units = options.reveal === true ? await reveal(config, order, options, context) : null;
     const text = timeline === null ? orderAsText(order, config.submit.maxUnknownOutcomes) : timelineText(timeline);
     const events = timeline === null ? {} : { timeline: timeline.events.map(jsonFields), more: timeline.more };

@@ -3,7 +3,7 @@ import type { CommandResult } from '../../core/entry/operator-command.ts';
 import type { EntryExplanation, QueueExplanation } from '../../core/entry/queue-explanation.ts';
 import { shortDuration, shortTime } from '../../core/time/time-text.ts';
 import { explain, pauseText } from '../../submit/explain-queue.ts';
-import { addAnswerOptions, configFrom, withReader, type ConfigOptions } from '../config-options.ts';
+import { addAnswerOptions, configWithoutSecrets, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { plainLines, renderTable, writeAnswer } from '../output.ts';
 import { askWorker } from '../worker-client.ts';
@@ -16,7 +16,7 @@ export function addQueueExplain(queue: Command, context: CliContext): void {
   addAnswerOptions(command).action(async (reference: string | undefined, options: ConfigOptions) => {
     const asked = { action: 'explain', reference: reference ?? null } as const;
     const nowMs = context.clock.wallMs();
-    const answered = await askWorker(configFrom(options).config, asked);
+    const answered = await askWorker(configWithoutSecrets(options).config, asked);
     const result = answered ?? explainWithoutWorker(options, asked.reference, nowMs);
     if (result.kind !== 'queue' && result.kind !== 'queued_entry') return;
     const text =
@@ -27,7 +27,7 @@ export function addQueueExplain(queue: Command, context: CliContext): void {
 
 /** Without a worker nothing is sent: there is no budget to ask, and no forecast. */
 function explainWithoutWorker(options: ConfigOptions, reference: string | null, nowMs: number): CommandResult {
-  const { submit, disk } = configFrom(options).config;
+  const { submit, disk } = configWithoutSecrets(options).config;
   const { maxUnknownOutcomes } = submit;
   const limits = { maxUnknownOutcomes, minFreeBytes: disk.sendingMinFreeBytes };
   return withReader(options, (read) => explain({ read, nowMs, ...limits, worker: null }, reference));

@@ -50,6 +50,20 @@ export function inspectDatabase(path: string, isQuick = false): DatabaseInspecti
   }
 }
 
+/**
+ * The upstream that a database is stamped with; null before the first run, and where it cannot be read.
+ * @throws OrderSyncError DATABASE_MISSING, DATABASE_NEWER
+ */
+export function upstreamOf(path: string): string | null {
+  const database = openReadOnly(path);
+  try {
+    refuseNewer(database);
+    return schemaVersion(database) === 0 ? null : (readMeta(database, 'upstream') ?? null);
+  } finally {
+    database.close();
+  }
+}
+
 /** An older database keeps no counts. */
 function countsIn(database: Sqlite): readonly string[] {
   return schemaVersion(database) === migrations().length ? wrongCounts(database) : [];

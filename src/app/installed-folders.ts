@@ -1,0 +1,30 @@
+import { existsSync } from 'node:fs';
+import type { Config } from '../config/config.ts';
+import { OrderSyncError } from '../core/order-sync-error.ts';
+
+/**
+ * The folders that a shop writes and reads, and that are not there: mistyped, or on a volume that is not mounted. With the key that
+ * names each. The worker's own folders it makes by itself.
+ */
+export function missingFolders({
+  intake,
+  results,
+}: Config): readonly { readonly key: string; readonly path: string }[] {
+  return [
+    { key: 'intake.folder.inbox', path: intake.folder.inbox },
+    { key: 'results.folder', path: results.folder },
+  ].filter(({ path }) => !existsSync(path));
+}
+
+/**
+ * A worker that made a mistyped inbox itself would watch it in silence.
+ * @throws OrderSyncError FOLDER_UNUSABLE
+ */
+export function requireFolders(config: Config): void {
+  const missing = missingFolders(config);
+  if (missing.length === 0) return;
+  const named = missing.map(({ key, path }) => `${path} (${key})`).join(', ');
+  throw new OrderSyncError('FOLDER_UNUSABLE', `There is no folder ${named}`, {
+    hint: 'correct the path, mount its volume, or make a new folder with `order-sync init`, which keeps what exists',
+  });
+}

@@ -1,0 +1,38 @@
+import { existsSync } from 'node:fs';
+import { missingFolders } from '../app/installed-folders.ts';
+import type { LoadedConfig } from '../config/config.ts';
+import { ConfigInvalidError, type ConfigIssue } from '../config/config-issue.ts';
+import { OrderSyncError } from '../core/order-sync-error.ts';
+import { inspectDisk, upstreamOf } from '../store/sqlite/inspect.ts';
+
+/**
+ * Checks that a configuration fits what `order-sync init` has made: its folders are there, and its database belongs to
+ * this API and lies on a local disk. Before `init`, there is nothing to check.
+ * @throws ConfigInvalidError with every mistake, each with the place of its key
+ */
+export function checkInstallation({ file, config, values }: LoadedConfig): void {
+  const { databasePath, dataDir, wholesale, init } = config;
+  if (!existsSync(databasePath)) return;
+  const issueAt = (path: string, problem: string): ConfigIssue => {
+    const place = values.find((value) => value.path === path)?.place ?? '';
+    return { place: place === '' ? file : place, path, problem };
+  };
+  const issues: ConfigIssue[] = [];
+  try {
+    inspectDisk(dataDir);
+  } catch (error) {
+    if (!(error instanceof OrderSyncError)) throw error;
+    issues.push(issueAt('data_dir', `cannot hold the database: ${error.message}`));
+  }
+  const upstream = upstreamOf(databasePath);
+  if (upstream !== null && upstream !== wholesale.upstream) {
+    const problem = `must be another folder: its database belongs to ${upstream}, and this is the configuration of ${wholesale.upstream}`;
+    issues.push(issueAt('data_dir', problem));
+  }
+  if (init === 'never') {
+    for (const { key, path } of missingFolders(config)) {
+      issues.push(issueAt(key, `names a folder that does not exist: ${path}. \`order-sync init\` makes new ones`));
+    }
+  }
+  if (issues.length > 0) throw new ConfigInvalidError(file, issues);
+}

@@ -1,0 +1,54 @@
+import { nearestName } from '../core/nearest-name.ts';
+import type { ConfigIssue } from './config-issue.ts';
+import { configKeys } from './schema-tree.ts';
+
+/** The variable that names the config file. All others that the program reads begin with `ORDER_SYNC__`. */
+const fileVariable = 'ORDER_SYNC_CONFIG';
+
+/** Kubernetes gives these to every pod beside a Service called order-sync. */
+const serviceLink = /^ORDER_SYNC_(SERVICE_HOST|SERVICE_PORT|PORT)(_|$)/;
+
+/**
+ * Variables that begin as one of this program and set nothing. One that looks like a key is an issue: whoever set it believes that it
+ * takes effect. Any other is a warning, because it may belong to another program.
+ */
+export function findUnusedVariables(environment: Readonly<Record<string, string | undefined>>): {
+  readonly issues: readonly ConfigIssue[];
+  readonly warnings: readonly string[];
+} {
+  const issues: ConfigIssue[] = [];
+  const warnings: string[] = [];
+  for (const [name, value] of Object.entries(environment)) {
+    if (!/^ORDER_SYNC_[^_]/.test(name) || value === undefined || value === '') continue;
+    if (name === fileVariable || serviceLink.test(name)) continue;
+    const meant = nearestName(lettersOf(name.slice('ORDER_SYNC_'.length)), [...variables().keys(), 'config']);
+    if (meant === undefined) {
+      warnings.push(`the variable ${name} sets nothing: keys are set by variables such as ORDER_SYNC__LOG__LEVEL`);
+      continue;
+    }
+    const suggestion = withIndexesOf(name, variables().get(meant) ?? fileVariable);
+    issues.push({ place: name, path: '', problem: `sets nothing, did you mean ${suggestion}?` });
+  }
+  return { issues, warnings };
+}
+
+const lettersOf = (name: string): string => name.toLowerCase().replace(/[^a-z]/g, '');
+
+let known: ReadonlyMap<string, string> | null = null;
+
+/** The variable of each key, by its letters. */
+function variables(): ReadonlyMap<string, string> {
+  known ??= new Map(
+    configKeys().map(({ path }) => [
+      lettersOf(path),
+      `ORDER_SYNC__${path.replaceAll('[]', '.0').replaceAll('.', '__').toUpperCase()}`,
+    ]),
+  );
+  return known;
+}
+
+/** Puts the numbers of `ORDER_SYNC_KEYS_1_NAME` into the places of a list in its suggestion. */
+function withIndexesOf(written: string, suggestion: string): string {
+  const indexes = [...written.matchAll(/_(\d{1,3})(?=_|$)/g)].map(([, index]) => index ?? '0');
+  return suggestion.replaceAll(/__0(?=__|$)/g, () => `__${indexes.shift() ?? '0'}`);
+}

@@ -25,14 +25,14 @@ describe('docs/sandbox.md', () => {
   it('the page shows every setting with its real default', () => {
     const defaults = sandboxConfigSchema.parse({});
     // The command line reads listen, database and seed; the sandbox reads the other settings.
-    const { listen, database, seed, config } = readSandboxSection(settings, 'data');
+    const { listen, database, seed, config } = readSandboxSection(settings, 'data/demo');
     const shown = sandboxConfigSchema.parse(config);
     expect(Object.keys(sandboxConfigSchema.shape).filter((name) => !(name in settings))).toEqual([]);
     expect(
       namesIn({ ...defaults, accounts: null }).filter((name) => !namesIn({ ...shown, accounts: null }).includes(name)),
     ).toEqual([]);
     const { catalogue, admin_token, outbox, accounts, ...rest } = shown;
-    expect([listen, database, seed]).toEqual(['127.0.0.1:8090', 'data/sandbox.db', 1]);
+    expect([listen, database, seed]).toEqual(['127.0.0.1:8090', 'data/demo/sandbox.db', 1]);
     expect([catalogue, admin_token, outbox].every((value) => value !== undefined)).toBe(true);
     expect(rest).toEqual({
       ...rest,

@@ -48,19 +48,21 @@ export async function* ordersAsCsv(read: OutboxReader, filter: Omit<OrderFilter,
 /** One JSON object: `orders`, and `next_before`, where another export continues. */
 export async function* ordersAsJson(read: OutboxReader, filter: Omit<OrderFilter, 'limit'>): AsyncGenerator<string> {
   let next: number | null = null;
-  let separator = '{"orders":[\n';
+  let first = '{"orders":[\n';
   for await (const { orders, nextBefore } of pieces(read, filter)) {
     next = nextBefore;
-    for (const { orderId, rejectedLines, receivedAt, updatedAt, ...order } of orders) {
+    const rows = orders.map(({ orderId, rejectedLines, receivedAt, updatedAt, ...order }) => {
       const named = {
         order_id: orderId,
         rejected_lines: rejectedLines,
         received_at: receivedAt,
         updated_at: updatedAt,
       };
-      yield `${separator}${JSON.stringify({ ...order, ...named })}`;
-      separator = ',\n';
-    }
+      return JSON.stringify({ ...order, ...named });
+    });
+    if (rows.length === 0) continue;
+    yield first + rows.join(',\n');
+    first = ',\n';
   }
-  yield `${separator === ',\n' ? '' : separator}\n],"next_before":${next}}\n`;
+  yield `${first === ',\n' ? '' : first}\n],"next_before":${next}}\n`;
 }

@@ -32,5 +32,5 @@ export function auditPage({ read, clock }: PageSources, url: URL): Html {
     { kind: 'date', name: 'day', label: 'Day (UTC)', value: day ?? '' },
   ])}
 ${rows.length === 0 ? html`<p>No decision fits this filter.</p>` : table('Decisions, the last one first', ['When', 'Who', 'What', 'Subject', 'Reason', 'Changed'], cells)}
-${paging(url, 'after', next, { first: 'Newest', next: 'Older' })}`;
+${paging(url, 'after', next, { first: 'Newest', before: 'Newer', next: 'Older' })}`;
 }

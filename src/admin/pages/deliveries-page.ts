@@ -44,5 +44,5 @@ export function deliveriesPage(sources: PageSources, context: FormContext, url: 
   ])}
 ${pausedSinks(sources)}
 ${rows.length === 0 ? html`<p class="good">There are none.</p>` : table(caption, ['Order', 'Sink', 'Tries', 'Last error', status === 'open' ? 'Tried next' : 'Given up', 'Decide'], cells)}
-${paging(url, 'after', next, { first: 'First page', next: 'Next page' })}`;
+${paging(url, 'after', next, { first: 'First page', before: 'Page before', next: 'Next page' })}`;
 }

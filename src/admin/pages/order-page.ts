@@ -32,7 +32,7 @@ ${notAccepted(order)}
 <section aria-labelledby="results"><h2 id="results">Results</h2>${deliveryTable(order, sources, context, nowMs)}</section>
 <section aria-labelledby="timeline"><h2 id="timeline">What happened</h2>
 ${timelineTable(events.rows, nowMs)}
-${paging(url, 'after', events.next, { first: 'From the beginning', next: 'Later' })}</section>
+${paging(url, 'after', events.next, { first: 'From the beginning', before: 'Earlier', next: 'Later' })}</section>
 <section aria-labelledby="decisions"><h2 id="decisions">Decisions of people and callers</h2>${decisionTable(order.audit, nowMs)}</section>
 <section aria-labelledby="received"><h2 id="received">Data of the shop</h2>${shopData(document)}</section>`;
 }

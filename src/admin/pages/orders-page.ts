@@ -68,17 +68,17 @@ export function ordersPage({ read, clock, forms }: PageSources, context: FormCon
   ])}
 <ul class="counts" aria-label="Entries by state">${facets.map((state) => {
     const isChosen = filter.state === state;
-    const path = addressWith(url, { state: isChosen ? null : state, before: null });
+    const path = addressWith(url, { state: isChosen ? null : state, before: null, trail: null });
     return html`<li><a href="${path}"${isChosen ? html` aria-current="true"` : null}><span class="number">${counts[state]}</span> ${state}</a></li>`;
   })}</ul>
 ${shown.length === 0 ? html`<p>No order fits this filter. <a href="/orders">Show all orders</a>.</p>` : table('Orders, the newest first', ['Order', 'Entries', 'Lines', 'Received', 'Changed'], rows)}
-${paging(url, 'before', last === null ? null : String(last), { first: 'Newest', next: 'Older' })}
+${paging(url, 'before', last === null ? null : String(last), { first: 'Newest', before: 'Newer', next: 'Older' })}
 ${forms.orderList(url.searchParams, context)}
 <p>This list as <a href="${exportPath(url, 'csv')}">CSV</a> or <a href="${exportPath(url, 'json')}">JSON</a>, at most 50,000 orders.</p>`;
 }
 
 function exportPath(url: URL, ending: 'csv' | 'json'): string {
-  return addressWith(new URL(`/export/orders.${ending}${url.search}`, url), {});
+  return addressWith(new URL(`/export/orders.${ending}${url.search}`, url), { before: null, trail: null });
 }
 
 /** `2 fulfilled, 1 not accepted`. */

@@ -15,7 +15,8 @@ export async function startAlerts(
   const logger = parent.child({ component: 'alerts' });
   const failingChecks = async (): Promise<readonly string[]> =>
     Object.entries(await runChecks(checks))
-      .filter(([, status]) => status === 'fail')
+      // A backup that failed is only a warning of health, but nobody looks there before it is needed.
+      .filter(([name, status]) => status === 'fail' || (name === 'upkeep' && status === 'warn'))
       .map(([name]) => name);
   for (const settings of alerts) {
     const loop = new AlertLoop(settings, { store, clock, random, logger, version, instance, failingChecks });

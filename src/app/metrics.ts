@@ -9,6 +9,7 @@ import type { BudgetGate } from '../submit/budget-gate.ts';
 import type { WebhookIntake } from '../intake/http/webhook-intake.ts';
 import type { ConfigReloader } from './config-reloader.ts';
 import { resultSinks } from './result-sinks.ts';
+import type { Upkeep } from './upkeep.ts';
 import type { CurrentConfig, WorkerDeps } from './worker-deps.ts';
 
 /** What the metrics are read from at each scrape. */
@@ -19,6 +20,7 @@ interface MeasuredParts {
   readonly apiClock: ApiClock;
   readonly reloader: ConfigReloader | null;
   readonly checks: readonly HealthCheck[];
+  readonly upkeep: Upkeep;
   /** Callers that the admin server refused. */
   readonly refusedByAdmin: () => ReadonlyMap<string, number>;
 }
@@ -41,7 +43,7 @@ export function watchParts(
   deps: WorkerDeps,
   current: CurrentConfig,
 ): void {
-  const { store, gate, webhook, apiClock, reloader, checks, refusedByAdmin } = parts;
+  const { store, gate, webhook, apiClock, reloader, checks, upkeep, refusedByAdmin } = parts;
   const sources: GaugeSources = {
     read: store.read,
     pauses: () => store.submission.pauses.all(),
@@ -63,6 +65,7 @@ export function watchParts(
       ...(webhook === null ? {} : { webhook: webhook.refusedCallers }),
     }),
     reload: () => reloader?.last() ?? null,
+    upkeep: () => upkeep.results,
     lastBackupMs: () => newestBackupMs(current.config.backup.folder),
     nowMs: () => deps.clock.wallMs(),
   };

@@ -34,6 +34,7 @@ import { openOutbox } from './open-outbox.ts';
 import { buildMetrics, watchParts } from './metrics.ts';
 import { buildReloader } from './reload.ts';
 import { SealRotation } from './seal-rotation.ts';
+import { startUpkeep } from './start-upkeep.ts';
 import { failedForSpace, requireSpaceToStart, waitForSpace } from './wait-for-space.ts';
 import type { CurrentConfig, PartDeps, WorkerDeps } from './worker-deps.ts';
 
@@ -311,6 +312,7 @@ async function startAdminServer(
   const checked = { store, clock, disk, progress, intake: folder, webhook, reloader, apiClock, isSandbox };
   checks.push(...healthChecks(checked));
   onUse(config);
+  const upkeep = await startUpkeep(deps, life, { store, checks });
 
   const admin = await startAdmin(
     deps,
@@ -327,7 +329,7 @@ async function startAdminServer(
   );
   await life.push('admin server', () => admin.close());
   const refusedByAdmin = () => admin.refusedCallers;
-  watchParts(deps.metrics, { ...parts, gate, reloader, checks, refusedByAdmin }, deps, current);
+  watchParts(deps.metrics, { ...parts, gate, reloader, checks, upkeep, refusedByAdmin }, deps, current);
   await startAlerts(deps, life, { store, checks });
   await writeRunFile(config.dataDir, {
     pid,

@@ -39,6 +39,11 @@ export interface Config {
   readonly results: ResultsSettings;
   /** Endpoints that are told when something is wrong. */
   readonly alerts: readonly AlertSettings[];
+  readonly upkeep: {
+    /** Cron expressions in UTC; null: never. */
+    readonly backupSchedule: string | null;
+    readonly checkSchedule: string | null;
+  };
   readonly backup: { readonly folder: string; readonly keep: number };
   readonly retention: {
     /** For how many days delivered codes are kept; null: for ever. */

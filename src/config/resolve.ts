@@ -88,7 +88,7 @@ export type ResolvedDocument = ReturnType<typeof withDerivedDefaults>;
  * @param ca the content of `wholesale.ca_file`
  */
 export function toConfig(document: ResolvedDocument, secrets: Secrets, ca: string | null): Config {
-  const { disk, intake, wholesale, results, alerts, seal, retention, admin, sandbox, ...others } = document;
+  const { disk, intake, wholesale, results, alerts, upkeep, seal, retention, admin, sandbox, ...others } = document;
   const { webhook } = intake;
   const { columns, currency = null, sku_map: skuMap = null, ...folder } = intake.folder;
   const { base_url, keys, wire, ca_file: _read, ...upstream } = wholesale;
@@ -119,6 +119,10 @@ export function toConfig(document: ResolvedDocument, secrets: Secrets, ca: strin
     },
     seal: { keys: seal.keys.map(({ id }, index) => ({ id, value: secrets.get(`seal.keys.${index}.value`) ?? '' })) },
     alerts: toAlerts(alerts, secrets),
+    upkeep: {
+      backupSchedule: upkeep.backup_schedule === 'off' ? null : upkeep.backup_schedule,
+      checkSchedule: upkeep.check_schedule === 'off' ? null : upkeep.check_schedule,
+    },
     retention: { codesDays: retention.codes_days ?? null },
     admin: toAdminSettings(admin, secrets),
     sandbox,

@@ -15,6 +15,7 @@ import { resultEventTypes } from '../core/result/result-events.ts';
 import { adminRoles } from '../admin/settings.ts';
 import { alertTopics } from '../results/settings.ts';
 import { csvColumns } from '../intake/orders/settings.ts';
+import { isCronExpression } from '../ops/schedule.ts';
 import { webhookIntake } from './webhook-schema.ts';
 
 const disk = z
@@ -430,6 +431,30 @@ const retention = z
   .prefault({})
   .describe('For how long something is kept. See docs/sealing.md.');
 
+const schedule = (usual: string, description: string) =>
+  z
+    .string()
+    .refine(
+      (text) => text === 'off' || isCronExpression(text),
+      'must be off, or a cron expression of five or six fields, for example "23 2 * * *"',
+    )
+    .default(usual)
+    .describe(description);
+
+const upkeep = z
+  .strictObject({
+    backup_schedule: schedule(
+      '23 2 * * *',
+      'When the running worker makes a backup as `db backup` does, as a cron expression in UTC; `off`: never.',
+    ),
+    check_schedule: schedule(
+      '41 3 * * *',
+      'When the running worker checks that the database is not damaged, in the same form; `off`: never.',
+    ),
+  })
+  .prefault({})
+  .describe('What the worker does by itself to keep its database safe. See docs/operating.md.');
+
 const backup = z
   .strictObject({
     folder: folderPath('Where `db backup` writes. Best on another disk. Default: `<data_dir>/backups`.'),
@@ -480,6 +505,7 @@ export const configSchema = z.strictObject({
   seal,
   retention,
   alerts,
+  upkeep,
   backup,
   admin,
   log: z

@@ -23,6 +23,7 @@ import { countNewEntries } from './sqlite/entry-counts.ts';
 import { checkStamp } from './sqlite/meta.ts';
 import { migrate } from './sqlite/migrate.ts';
 import { makeDatabaseIdOnce, readProgress } from './sqlite/progress.ts';
+import { SqliteUpkeepResults } from './sqlite/sqlite-upkeep-results.ts';
 import { takeWriterLock, type WriterLock } from './sqlite/writer-lock.ts';
 import type { Store } from './store.ts';
 import { SqliteStorefronts } from './storefronts/sqlite-storefronts.ts';
@@ -63,6 +64,7 @@ class SqliteStore implements Store {
   readonly codeReads: SqliteCodeReads;
   readonly codeRetention: SqliteCodeRetention;
   readonly alerts: SqliteAlerts;
+  readonly upkeep: SqliteUpkeepResults;
   readonly read: SqliteOutboxReader;
   readonly #path: string;
   readonly #database: Sqlite;
@@ -80,6 +82,7 @@ class SqliteStore implements Store {
     this.results = new SqliteResults(database, { sinks, ...shown });
     this.read = new SqliteOutboxReader(database, shown);
     this.alerts = new SqliteAlerts(database);
+    this.upkeep = new SqliteUpkeepResults(database);
     const audit = new AuditTable(database);
     const reserve = new DiskReserve(options.path, minFreeBytes);
     const pauses = new SqlitePauses(database, audit);

@@ -9,6 +9,7 @@ import type { CodeRetention } from './sealing/code-retention.ts';
 import type { Sealing } from './sealing/sealing.ts';
 import type { Storefronts } from './storefronts/storefronts.ts';
 import type { Submission } from './submission/submission.ts';
+import type { UpkeepResults } from './upkeep-results.ts';
 import type { StoredTimes } from './time/stored-times.ts';
 
 /**
@@ -27,6 +28,7 @@ export interface Store {
   readonly codeReads: CodeReads;
   readonly codeRetention: CodeRetention;
   readonly alerts: Alerts;
+  readonly upkeep: UpkeepResults;
   readonly read: OutboxReader;
   /** Records a run of the worker; returns its id. */
   beginIncarnation(run: { bootId: string | null; version: string; nowMs: number }): Promise<number>;

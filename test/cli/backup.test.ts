@@ -23,6 +23,23 @@ it('copies the database while a worker has it open, checks the copy and keeps th
   copy.close();
 });
 
+it('refuses a backup of another upstream before it changes anything', async () => {
+  const place = knownInstallation();
+  await fillOutbox(place);
+  const { file } = JSON.parse((await place.run('db', 'backup', '--json')).stdout);
+  const other = new SqliteDatabase(file);
+  other.prepare("UPDATE meta SET value = 'https://another.example.com' WHERE name = 'upstream'").run();
+  other.close();
+  const before = readFileSync(join(place.dataDir, 'order-sync.db'));
+  const refused = await place.run('db', 'restore', file);
+  expect(refused.code).not.toBe(0);
+  expect(refused.stderr).toContain('is a backup of the upstream https://another.example.com');
+  expect(readFileSync(join(place.dataDir, 'order-sync.db')).equals(before)).toBe(true);
+  expect(readdirSync(place.dataDir).filter((name) => name.includes('restore') || name.startsWith('replaced'))).toEqual(
+    [],
+  );
+});
+
 it('restores a backup, keeps the old database, and begins the after-loss mode', async () => {
   const place = knownInstallation();
   await fillOutbox(place);

@@ -64,6 +64,8 @@ const others: Record<string, string> = {
   paid_statuses: '[completed]',
   columns: '{ order_id: Order }',
   schedule: '0 * * * *',
+  backup_schedule: 'off',
+  check_schedule: 'off',
   scopes: '[read]',
   sources: '[other]',
   hosts: '[other.example.com]',

@@ -37,6 +37,7 @@ export async function measuredOutbox(changes: Partial<GaugeSources> = {}) {
     clockAheadMs: () => null,
     refusedCallers: () => ({ admin: new Map(), webhook: new Map([['connections', 4]]) }),
     reload: () => ({ succeeded: true, succeededAtMs: 5000 }),
+    upkeep: () => new Map([['check', { outcome: 'damaged', doneAtMs: 3000 }]] as const),
     lastBackupMs: () => 7000,
     nowMs: () => 61_000,
     ...changes,

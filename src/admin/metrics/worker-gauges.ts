@@ -2,6 +2,7 @@ import { Counter, Gauge, type Registry } from '@prometheus-io/client';
 import { entryStates } from '../../core/entry/states.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
 import { attentionKinds } from '../../store/read/attention.ts';
+import { upkeepTasks, type UpkeepResult, type UpkeepTask } from '../../store/upkeep-results.ts';
 import type { CheckStatus } from '../health-server.ts';
 import { callerRefusals, oneOf, other, pauseReasons, scopeKindOf, scopeKinds } from './metric-labels.ts';
 
@@ -39,6 +40,8 @@ export interface GaugeSources {
   readonly refusedCallers: () => Readonly<Record<string, ReadonlyMap<string, number>>>;
   /** Null: the configuration cannot be read again. */
   readonly reload: () => { readonly succeeded: boolean; readonly succeededAtMs: number } | null;
+  /** How each task of the upkeep ended the last time. */
+  readonly upkeep: () => ReadonlyMap<UpkeepTask, Pick<UpkeepResult, 'outcome' | 'doneAtMs'>>;
   /** When the newest backup was made; null: there is none. */
   readonly lastBackupMs: () => number | null;
   readonly nowMs: () => number;
@@ -301,10 +304,25 @@ export class WorkerGauges {
 
   #backup(): Reading {
     const last = this.#gauge('last_backup_timestamp_seconds', 'When the newest backup was made; 0: there is none.');
+    const done = this.#gauge('upkeep_last_success_timestamp_seconds', 'When this task was done last; 0: never.', [
+      'task',
+    ]);
+    const failed = this.#gauge('upkeep_failed', '1: the last try of this task failed, or found damage.', ['task']);
     return {
       name: 'backup',
-      read: () => last.set((this.#sources.lastBackupMs() ?? 0) / 1000),
-      reset: () => forget(last),
+      read: () => {
+        last.set((this.#sources.lastBackupMs() ?? 0) / 1000);
+        const results = this.#sources.upkeep();
+        for (const task of upkeepTasks) {
+          const result = results.get(task);
+          done.set({ task }, (result?.doneAtMs ?? 0) / 1000);
+          failed.set({ task }, (result?.outcome ?? 'done') === 'done' ? 0 : 1);
+        }
+      },
+      reset: () => {
+        forget(last);
+        for (const gauge of [done, failed]) gauge.reset();
+      },
     };
   }
 }

@@ -47,7 +47,7 @@ export function addDb(program: Command, context: CliContext): void {
 async function restoreBackup(file: string, options: ConfigOptions, context: CliContext): Promise<void> {
   const { config } = configFrom(options);
   const at = isoTime(context.clock.wallMs());
-  const replaced = restoreDatabase(config.databasePath, { from: file, at });
+  const replaced = restoreDatabase(config.databasePath, { from: file, at, upstream: config.wholesale.upstream });
   await makeOutbox(config, context, cliActor());
   const text = [
     `restored ${config.databasePath} from ${file}`,

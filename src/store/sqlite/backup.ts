@@ -1,29 +1,51 @@
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { openReadOnly } from './database.ts';
+import { freeBytesOf } from './disk-errors.ts';
 import { inspectDatabase } from './inspect.ts';
+import { readMeta } from './meta.ts';
 import { takeWriterLock } from './writer-lock.ts';
 
 const backupName = /^order-sync-\d{8}T\d{9}Z\.db$/;
 const sideFiles = ['', '-wal', '-shm'] as const;
 
+export interface BackupSettings {
+  readonly folder: string;
+  /** How many backups stay, with the new one. */
+  readonly keep: number;
+  /** The time of the backup, ISO 8601, which becomes its name. */
+  readonly at: string;
+  /** So much space must be free on the disk of the folder afterwards, in bytes. Default: 0. */
+  readonly leaveFreeBytes?: number;
+}
+
 /**
  * Copies the database in one consistent state, also while a worker writes to it, checks the copy and removes older ones. The
  * copy has nothing that was deleted before, and codes are sealed in it as in the database.
- * @param at the time of the backup, ISO 8601, which becomes its name
- * @param keep how many backups stay, with this one
+ * @throws OrderSyncError DISK_FULL when the copy would not leave enough space, before anything is copied
  * @throws OrderSyncError DATABASE_MISSING, DATABASE_NEWER, DATABASE_UNSAFE when the copy is damaged
  */
 export function backUpDatabase(
   path: string,
-  { folder, keep, at }: { folder: string; keep: number; at: string },
+  { folder, keep, at, leaveFreeBytes = 0 }: BackupSettings,
 ): { readonly file: string; readonly removed: readonly string[] } {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const name = `order-sync-${at.replaceAll(/[-:.]/g, '')}.db`;
   const draft = join(folder, `.${name}.tmp`);
   for (const left of readdirSync(folder).filter((it) => /^\.order-sync-.*\.db\.tmp$/.test(it)))
     rmSync(join(folder, left));
+  requireSpace(path, folder, leaveFreeBytes);
   copySoundly(path, draft);
   renameSync(draft, join(folder, name));
   sync(folder);
@@ -33,6 +55,17 @@ export function backUpDatabase(
     .slice(0, -keep);
   for (const old of removed) rmSync(join(folder, old));
   return { file: join(folder, name), removed };
+}
+
+/** A worker with a full disk buys nothing: rather than that, there is no backup. */
+function requireSpace(path: string, folder: string, leaveFreeBytes: number): void {
+  const neededBytes = (statSync(path, { throwIfNoEntry: false })?.size ?? 0) + leaveFreeBytes;
+  const freeBytes = freeBytesOf(folder);
+  if (freeBytes >= neededBytes) return;
+  const message = `A backup needs ${neededBytes} free bytes on the disk of ${folder}, and ${freeBytes} are free`;
+  throw new OrderSyncError('DISK_FULL', message, {
+    hint: 'free space, keep fewer backups, or set backup.folder to another disk',
+  });
 }
 
 /** When the newest backup in a folder was made, by its name, in ms; null: there is none. */
@@ -73,16 +106,21 @@ function copySoundly(path: string, draft: string): void {
 }
 
 /**
- * Puts a copy in the place of the database, and keeps the old one beside it.
+ * Puts a copy in the place of the database, and keeps the old one beside it. Where it is refused, nothing has changed.
  * @param at the time, which becomes the name of the folder of the old database
+ * @param upstream that of the configuration: a backup of another one is refused
  * @returns the folder of the old database; null where there was none
- * @throws OrderSyncError DATABASE_LOCKED while a worker runs; DATABASE_MISSING, DATABASE_NEWER, DATABASE_UNSAFE
+ * @throws OrderSyncError DATABASE_LOCKED while a worker runs; DATABASE_MISSING, DATABASE_NEWER, DATABASE_UNSAFE, UPSTREAM_MISMATCH
  */
-export function restoreDatabase(path: string, { from, at }: { from: string; at: string }): string | null {
+export function restoreDatabase(
+  path: string,
+  { from, at, upstream }: { from: string; at: string; upstream: string },
+): string | null {
   const lock = takeWriterLock(path);
   try {
     const draft = join(dirname(path), `.${basename(path)}.restore.tmp`);
     copySoundly(from, draft);
+    requireUpstream(draft, { from, upstream });
     const replaced = moveAway(path, at);
     renameSync(draft, path);
     sync(dirname(path));
@@ -90,6 +128,19 @@ export function restoreDatabase(path: string, { from, at }: { from: string; at: 
   } finally {
     lock.release();
   }
+}
+
+/** Orders of another upstream would be looked up, and bought, at this one. A backup of before the first run has none. */
+function requireUpstream(draft: string, { from, upstream }: { from: string; upstream: string }): void {
+  const database = openReadOnly(draft);
+  const found = readMeta(database, 'upstream');
+  database.close();
+  if (found === undefined || found === upstream) return;
+  for (const side of sideFiles) rmSync(`${draft}${side}`, { force: true });
+  const message = `${from} is a backup of the upstream ${found}, but the config names ${upstream}`;
+  throw new OrderSyncError('UPSTREAM_MISMATCH', message, {
+    hint: 'use a backup of this installation; nothing was changed',
+  });
 }
 
 /** A copy with the write-ahead log of another database would be damaged: all files of the old one go. */

@@ -44,6 +44,8 @@ describe('the metrics of a worker', () => {
     expect(samples.get('order_sync_results_pending{sink="folder"}')).toBe(1);
     expect(samples.get('order_sync_refused_callers_total{listener="webhook",reason="connections"}')).toBe(4);
     expect(samples.get('order_sync_health{check="submission"}')).toBe(1);
+    expect(samples.get('order_sync_upkeep_failed{task="check"}')).toBe(1);
+    expect(samples.get('order_sync_upkeep_failed{task="backup"}')).toBe(0);
     expect(samples.get('order_sync_db_size_bytes')).toBeGreaterThan(0);
     expect(samples.get('order_sync_clock_ahead_seconds')).toBeNaN();
   });

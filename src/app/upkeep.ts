@@ -1,0 +1,173 @@
+import type { Logger } from 'pino';
+import type { CheckStatus } from '../admin/health-server.ts';
+import type { Config } from '../config/config.ts';
+import { isoTime, type Clock } from '../core/clock.ts';
+import { isDiskFull } from '../ops/full-disk.ts';
+import { onSchedule, type Schedule } from '../ops/schedule.ts';
+import { WakeUp } from '../ops/wake-up.ts';
+import { backUpInProcess, inspectInProcess } from '../store/sqlite/run-upkeep.ts';
+import type { Store } from '../store/store.ts';
+import { upkeepTasks, type UpkeepResult, type UpkeepTask } from '../store/upkeep-results.ts';
+
+interface UpkeepDeps {
+  readonly config: Pick<Config, 'databasePath' | 'backup' | 'upkeep' | 'disk'>;
+  readonly store: Pick<Store, 'upkeep' | 'fileSizes'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** After so long without a backup, one is made at the start: no worker ran at the scheduled time. */
+const missedAfterMs = 36 * 3_600_000;
+/** What starts with the worker comes first. */
+const firstAfterMs = 60_000;
+const longestWaitMs = 3_600_000;
+/** The log is usually below 20 MB: something that reads for very long keeps it from being emptied. */
+const largeLogBytes = 268_435_456;
+
+/** What an answer of health shows of the upkeep. */
+interface Trouble {
+  readonly status: CheckStatus;
+  readonly reason: string;
+  readonly next: string;
+}
+
+/**
+ * Backs up the database and checks it, by schedule, in a process of its own. Nothing waits for it, and nothing of it stops
+ * the worker: what fails is in the log, in health and in the metrics, and is tried again at the next time.
+ */
+export class Upkeep {
+  readonly #deps: UpkeepDeps;
+  readonly #wakeUp: WakeUp;
+  readonly #end = new AbortController();
+  readonly #due = new Set<UpkeepTask>();
+  readonly #results = new Map<UpkeepTask, UpkeepResult>();
+  #schedules: readonly Schedule[] = [];
+  #loop: Promise<void> | null = null;
+  #trouble: Trouble | null = null;
+
+  constructor(deps: UpkeepDeps) {
+    this.#deps = deps;
+    this.#wakeUp = new WakeUp(deps.clock);
+  }
+
+  /** The last result of each task that has one. */
+  get results(): ReadonlyMap<UpkeepTask, UpkeepResult> {
+    return this.#results;
+  }
+
+  async health(): Promise<CheckStatus> {
+    this.#trouble = this.#troubleOfResults() ?? (await this.#troubleOfLog());
+    return this.#trouble?.status ?? 'pass';
+  }
+
+  /** Why the last answer of `health` was not `pass`; null: it was. */
+  details(): Readonly<Record<string, unknown>> | null {
+    return this.#trouble === null ? null : { reason: this.#trouble.reason, next: this.#trouble.next };
+  }
+
+  async start(): Promise<void> {
+    const { store, clock, config } = this.#deps;
+    const { backupSchedule, checkSchedule } = config.upkeep;
+    for (const task of upkeepTasks) {
+      const last = await store.upkeep.last(task);
+      if (last !== null) this.#results.set(task, last);
+    }
+    const times = { backup: backupSchedule, check: checkSchedule };
+    this.#schedules = upkeepTasks.flatMap((task) => {
+      const schedule = times[task];
+      return schedule === null ? [] : [onSchedule(schedule, () => this.#notify(task))];
+    });
+    const doneAtMs = this.#results.get('backup')?.doneAtMs ?? null;
+    const wasMissed = doneAtMs !== null && clock.wallMs() - doneAtMs > missedAfterMs;
+    if (backupSchedule !== null && wasMissed) this.#due.add('backup');
+    this.#loop = this.#run();
+  }
+
+  /** Ends what is under way: the next backup removes what is left of it. May be called again. */
+  async stop(): Promise<void> {
+    for (const schedule of this.#schedules) schedule.stop();
+    this.#end.abort();
+    this.#wakeUp.notify();
+    await this.#loop;
+  }
+
+  #notify(task: UpkeepTask): void {
+    this.#due.add(task);
+    this.#wakeUp.notify();
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#end;
+    await this.#wakeUp.wait(firstAfterMs);
+    while (!signal.aborted) {
+      const [task] = this.#due;
+      if (task === undefined) await this.#wakeUp.wait(longestWaitMs);
+      else await this.#perform(task);
+    }
+  }
+
+  async #perform(task: UpkeepTask): Promise<void> {
+    const { clock, logger } = this.#deps;
+    const startMono = clock.monoMs();
+    this.#due.delete(task);
+    try {
+      const done = task === 'backup' ? await this.#backUp() : await this.#check();
+      const line = { task, duration_ms: Math.round(clock.monoMs() - startMono), ...done.line };
+      if (done.outcome === 'done') logger.info(line, 'upkeep done');
+      else logger.error(line, 'the database is damaged: restore a backup, see docs/operating.md');
+      await this.#record(task, done.outcome, done.outcome === 'done' ? null : 'DATABASE_UNSAFE');
+    } catch (error) {
+      if (this.#end.signal.aborted) return;
+      logger.error({ task, err: error }, 'the upkeep failed: it is tried again at its next time');
+      const code = error instanceof Error && 'code' in error ? String(error.code) : 'failed';
+      await this.#record(task, 'failed', code);
+    }
+  }
+
+  async #backUp() {
+    const { config, clock } = this.#deps;
+    const settings = { ...config.backup, at: isoTime(clock.wallMs()), leaveFreeBytes: config.disk.minFreeBytes };
+    const { file, removed } = await backUpInProcess(config.databasePath, settings, this.#end.signal);
+    return { outcome: 'done', line: { file, removed } } as const;
+  }
+
+  async #check() {
+    const { problems } = await inspectInProcess(this.#deps.config.databasePath, true, this.#end.signal);
+    if (problems.length === 0) return { outcome: 'done', line: {} } as const;
+    return { outcome: 'damaged', line: { problems } } as const;
+  }
+
+  async #record(task: UpkeepTask, outcome: UpkeepResult['outcome'], code: string | null): Promise<void> {
+    const { store, clock, logger } = this.#deps;
+    const atMs = clock.wallMs();
+    const doneAtMs = outcome === 'done' ? atMs : (this.#results.get(task)?.doneAtMs ?? null);
+    const result = { atMs, outcome, doneAtMs, code };
+    this.#results.set(task, result);
+    try {
+      await store.upkeep.record(task, result);
+    } catch (error) {
+      // It is in memory, and in the log. A disk that cannot be written at all stops the worker at the next order.
+      if (!isDiskFull(error)) logger.error({ task, err: error }, 'the result of the upkeep could not be recorded');
+    }
+  }
+
+  #troubleOfResults(): Trouble | null {
+    const check = this.#results.get('check');
+    if (check?.outcome === 'damaged') {
+      const next = 'see the log, and restore a backup: docs/operating.md';
+      return { status: 'fail', reason: 'the check found damage in the database', next };
+    }
+    const failed = upkeepTasks.find((task) => this.#results.get(task)?.outcome === 'failed');
+    if (failed === undefined) return null;
+    const code = this.#results.get(failed)?.code ?? 'failed';
+    const next = `the log says why; try it with \`order-sync db ${failed}\``;
+    return { status: 'warn', reason: `the last ${failed} of the database failed (${code})`, next };
+  }
+
+  async #troubleOfLog(): Promise<Trouble | null> {
+    const { walBytes } = await this.#deps.store.fileSizes();
+    if (walBytes <= largeLogBytes) return null;
+    const next = 'close programs that have the database open for long';
+    return { status: 'warn', reason: `the write-ahead log of the database has ${walBytes} bytes`, next };
+  }
+}

@@ -1,11 +1,14 @@
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { isoTime } from '../../core/clock.ts';
-import { backUpDatabase, restoreDatabase } from '../../store/sqlite/backup.ts';
-import { inspectDatabase } from '../../store/sqlite/inspect.ts';
+import { copiedBytes } from '../../store/sqlite/backup.ts';
+import { backUpInProcess, inspectInProcess, restoreInProcess } from '../../store/sqlite/run-upkeep.ts';
 import { addAnswerOptions, configFrom, configWithoutSecrets, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../errors.ts';
 import { plainLines, writeAnswer } from '../output.ts';
+import { withProgress } from '../progress.ts';
 import { cliActor } from '../worker-client.ts';
 import { makeOutbox } from './init.ts';
 
@@ -14,9 +17,13 @@ export function addDb(program: Command, context: CliContext): void {
   const check = db
     .command('check')
     .description('read the whole database and report whether it is sound; also while a worker runs');
-  addAnswerOptions(check).action((options: ConfigOptions) => {
+  addAnswerOptions(check).action(async (options: ConfigOptions) => {
     const path = configWithoutSecrets(options).config.databasePath;
-    const { schemaVersion: schema, newestSchema, sqliteVersion: sqlite, upstream, problems } = inspectDatabase(path);
+    const startMono = context.clock.monoMs();
+    const describe = () => `reading the database since ${seconds(context.clock.monoMs() - startMono)} s`;
+    const work = inspectInProcess(path, false, unending());
+    const found = await withProgress(context, options, describe, work);
+    const { schemaVersion: schema, newestSchema, sqliteVersion: sqlite, upstream, problems } = found;
     const sound = problems.length === 0;
     if (!sound) context.setExitCode(exitCodes.problemsFound);
     const report = { path, sound, problems, schema, newest_schema: newestSchema, sqlite, upstream };
@@ -27,10 +34,12 @@ export function addDb(program: Command, context: CliContext): void {
   const backup = db
     .command('backup')
     .description('copy the database into the folder of backups and check the copy; also while a worker runs');
-  addAnswerOptions(backup).action((options: ConfigOptions) => {
+  addAnswerOptions(backup).action(async (options: ConfigOptions) => {
     const { databasePath, backup: settings } = configWithoutSecrets(options).config;
     const at = isoTime(context.clock.wallMs());
-    const { file, removed } = backUpDatabase(databasePath, { ...settings, at });
+    const describe = () => copyProgress(copiedBytes(settings), databasePath);
+    const work = backUpInProcess(databasePath, { ...settings, at }, unending());
+    const { file, removed } = await withProgress(context, options, describe, work);
     const text = [`made ${file}`, ...removed.map((name) => `removed ${name}`)];
     writeAnswer(context.stdout, options.json, { file, removed }, plainLines(text));
   });
@@ -47,7 +56,10 @@ export function addDb(program: Command, context: CliContext): void {
 async function restoreBackup(file: string, options: ConfigOptions, context: CliContext): Promise<void> {
   const { config } = configFrom(options);
   const at = isoTime(context.clock.wallMs());
-  const replaced = restoreDatabase(config.databasePath, { from: file, at, upstream: config.wholesale.upstream });
+  const path = config.databasePath;
+  const describe = () => copyProgress(copiedBytes({ path }), file);
+  const work = restoreInProcess(path, { from: resolve(file), at, upstream: config.wholesale.upstream }, unending());
+  const replaced = await withProgress(context, options, describe, work);
   await makeOutbox(config, context, cliActor());
   const text = [
     `restored ${config.databasePath} from ${file}`,
@@ -55,4 +67,16 @@ async function restoreBackup(file: string, options: ConfigOptions, context: CliC
     'orders that are here, and those that come in within 7 days, are looked up before they are sent',
   ];
   writeAnswer(context.stdout, options.json, { restored: config.databasePath, replaced }, plainLines(text));
+}
+
+/** The user ends these commands by a signal, which also ends the process that works. */
+const unending = (): AbortSignal => new AbortController().signal;
+
+const seconds = (ms: number): number => Math.round(ms / 1000);
+const megabytes = (bytes: number): number => Math.round(bytes / 1_000_000);
+
+/** A copy is smaller than the database: what was deleted is not copied. */
+function copyProgress(copied: number, from: string): string {
+  const all = statSync(from, { throwIfNoEntry: false })?.size ?? 0;
+  return `copied ${megabytes(copied)} of at most ${megabytes(all)} MB`;
 }

@@ -18,6 +18,7 @@ import { readMeta } from './meta.ts';
 import { takeWriterLock } from './writer-lock.ts';
 
 const backupName = /^order-sync-\d{8}T\d{9}Z\.db$/;
+const draftName = /^\.order-sync-.*\.db\.tmp$/;
 const sideFiles = ['', '-wal', '-shm'] as const;
 
 export interface BackupSettings {
@@ -43,8 +44,7 @@ export function backUpDatabase(
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const name = `order-sync-${at.replaceAll(/[-:.]/g, '')}.db`;
   const draft = join(folder, `.${name}.tmp`);
-  for (const left of readdirSync(folder).filter((it) => /^\.order-sync-.*\.db\.tmp$/.test(it)))
-    rmSync(join(folder, left));
+  for (const left of readdirSync(folder).filter((it) => draftName.test(it))) rmSync(join(folder, left));
   requireSpace(path, folder, leaveFreeBytes);
   copySoundly(path, draft);
   renameSync(draft, join(folder, name));
@@ -59,7 +59,7 @@ export function backUpDatabase(
 
 /** A worker with a full disk buys nothing: rather than that, there is no backup. */
 function requireSpace(path: string, folder: string, leaveFreeBytes: number): void {
-  const neededBytes = (statSync(path, { throwIfNoEntry: false })?.size ?? 0) + leaveFreeBytes;
+  const neededBytes = sizeOf(path) + leaveFreeBytes;
   const freeBytes = freeBytesOf(folder);
   if (freeBytes >= neededBytes) return;
   const message = `A backup needs ${neededBytes} free bytes on the disk of ${folder}, and ${freeBytes} are free`;
@@ -105,20 +105,37 @@ function copySoundly(path: string, draft: string): void {
   }
 }
 
+export interface RestoreSettings {
+  /** The file of the backup. */
+  readonly from: string;
+  /** The time, ISO 8601, which becomes the name of the folder of the old database. */
+  readonly at: string;
+  /** That of the configuration: a backup of another one is refused. */
+  readonly upstream: string;
+}
+
+/** Where a restore puts its copy before it takes the place of the database. */
+const restoreDraft = (path: string): string => join(dirname(path), `.${basename(path)}.restore.tmp`);
+
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+
+/** How much a backup into this folder, or a restore of this database, has copied so far, in bytes. */
+export function copiedBytes(place: { readonly folder: string } | { readonly path: string }): number {
+  if ('path' in place) return sizeOf(restoreDraft(place.path));
+  if (!existsSync(place.folder)) return 0;
+  const drafts = readdirSync(place.folder).filter((it) => draftName.test(it));
+  return Math.max(0, ...drafts.map((name) => sizeOf(join(place.folder, name))));
+}
+
 /**
  * Puts a copy in the place of the database, and keeps the old one beside it. Where it is refused, nothing has changed.
- * @param at the time, which becomes the name of the folder of the old database
- * @param upstream that of the configuration: a backup of another one is refused
  * @returns the folder of the old database; null where there was none
  * @throws OrderSyncError DATABASE_LOCKED while a worker runs; DATABASE_MISSING, DATABASE_NEWER, DATABASE_UNSAFE, UPSTREAM_MISMATCH
  */
-export function restoreDatabase(
-  path: string,
-  { from, at, upstream }: { from: string; at: string; upstream: string },
-): string | null {
+export function restoreDatabase(path: string, { from, at, upstream }: RestoreSettings): string | null {
   const lock = takeWriterLock(path);
   try {
-    const draft = join(dirname(path), `.${basename(path)}.restore.tmp`);
+    const draft = restoreDraft(path);
     copySoundly(from, draft);
     requireUpstream(draft, { from, upstream });
     const replaced = moveAway(path, at);

@@ -3,11 +3,12 @@ import { existsSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { OrderSyncError, type OrderSyncErrorCode } from '../../core/order-sync-error.ts';
-import type { backUpDatabase, BackupSettings } from './backup.ts';
+import type { backUpDatabase, BackupSettings, RestoreSettings } from './backup.ts';
 import type { inspectDatabase } from './inspect.ts';
 
 export type UpkeepOrder =
   | ({ readonly task: 'backup'; readonly path: string } & BackupSettings)
+  | { readonly task: 'restore'; readonly path: string; readonly from: RestoreSettings }
   | { readonly task: 'check'; readonly path: string; readonly isQuick: boolean };
 
 type Backup = ReturnType<typeof backUpDatabase>;
@@ -15,6 +16,7 @@ type Inspection = ReturnType<typeof inspectDatabase>;
 
 export type UpkeepAnswer =
   | { readonly kind: 'backup'; readonly backup: Backup }
+  | { readonly kind: 'restore'; readonly replaced: string | null }
   | { readonly kind: 'check'; readonly inspection: Inspection }
   | {
       readonly kind: 'failed';
@@ -30,6 +32,17 @@ export type UpkeepAnswer =
 export async function backUpInProcess(path: string, settings: BackupSettings, signal: AbortSignal): Promise<Backup> {
   const answer = await run({ task: 'backup', path, ...settings }, signal);
   if (answer.kind === 'backup') return answer.backup;
+  throw failure(answer);
+}
+
+/** As `restoreDatabase`, in a process of its own. */
+export async function restoreInProcess(
+  path: string,
+  from: RestoreSettings,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const answer = await run({ task: 'restore', path, from }, signal);
+  if (answer.kind === 'restore') return answer.replaced;
   throw failure(answer);
 }
 

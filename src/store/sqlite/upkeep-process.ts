@@ -1,6 +1,6 @@
 import process from 'node:process';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
-import { backUpDatabase } from './backup.ts';
+import { backUpDatabase, restoreDatabase } from './backup.ts';
 import { inspectDatabase } from './inspect.ts';
 import type { UpkeepAnswer, UpkeepOrder } from './run-upkeep.ts';
 
@@ -15,6 +15,7 @@ process.once('message', (order: UpkeepOrder) => {
 function answerTo(order: UpkeepOrder): UpkeepAnswer {
   try {
     if (order.task === 'backup') return { kind: 'backup', backup: backUpDatabase(order.path, order) };
+    if (order.task === 'restore') return { kind: 'restore', replaced: restoreDatabase(order.path, order.from) };
     return { kind: 'check', inspection: inspectDatabase(order.path, order.isQuick) };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);

@@ -87,22 +87,26 @@ export class EventMetrics {
 
   /** @param lines how many, by source */
   linesAccepted(lines: ReadonlyMap<string, number>): void {
-    for (const [source, count] of lines) this.#lines.inc({ source: oneOf(this.#sources(), source) }, count);
+    count(() => {
+      for (const [source, added] of lines) this.#lines.inc({ source: oneOf(this.#sources(), source) }, added);
+    });
   }
 
   fileEnded(outcome: (typeof fileOutcomes)[number]): void {
-    this.#files.inc({ outcome });
+    count(() => this.#files.inc({ outcome }));
   }
 
   attemptEnded({ operation, purpose, outcome, code, durationMs, state }: EndedAttempt): void {
-    this.#attempts.inc({ operation, purpose, outcome: oneOf(outcomeRows, outcome), code: codeLabel(code) });
-    this.#durations.observe({ operation, purpose }, durationMs / 1000);
-    if (isFinal(state)) this.#settled.inc({ family: familyOf(operation), state });
+    count(() => {
+      this.#attempts.inc({ operation, purpose, outcome: oneOf(outcomeRows, outcome), code: codeLabel(code) });
+      this.#durations.observe({ operation, purpose }, durationMs / 1000);
+      if (isFinal(state)) this.#settled.inc({ family: familyOf(operation), state });
+    });
   }
 
   /** @param sink a configured one */
   deliveryEnded(sink: string, outcome: DeliveryEnd): void {
-    this.#results.inc({ sink, outcome });
+    count(() => this.#results.inc({ sink, outcome }));
   }
 
   /** Counts of a sink begin with zero when it is configured: the first failure is an increase then. */
@@ -119,5 +123,14 @@ export class EventMetrics {
         this.#durations.zero({ operation, purpose });
       }
     for (const family of families) for (const state of finalStates) this.#settled.inc({ family, state }, 0);
+  }
+}
+
+/** The library throws for a value that is no number: what is counted must not stop because of that. */
+function count(step: () => void): void {
+  try {
+    step();
+  } catch {
+    // Not counted.
   }
 }

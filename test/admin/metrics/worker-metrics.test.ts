@@ -74,6 +74,14 @@ describe('the metrics of a worker', () => {
     expect(samples.get(durations)).toBeCloseTo(2.4);
   });
 
+  it('never stop what they count', async () => {
+    const { metrics } = await measuredOutbox();
+    const ended = { operation: 'gift_card_order', purpose: 'submit', outcome: 'accepted', code: null } as const;
+    metrics.events.attemptEnded({ ...ended, durationMs: Number.NaN, state: 'fulfilled' });
+    const sum = 'order_sync_attempt_duration_seconds_sum{operation="gift_card_order",purpose="submit"}';
+    expect(samplesOf(await metrics.text()).get(sum)).toBe(0);
+  });
+
   it('leave out what cannot be read, say so, and show the rest', async () => {
     let works = true;
     const { metrics, time } = await measuredOutbox({

@@ -10,6 +10,7 @@ const benches: Readonly<Record<string, () => Promise<{ measure(): Promise<readon
   'http-accepts': () => import('./http-accepts/http-accepts.ts'),
   'slow-answers': () => import('./slow-answers.ts'),
   undelivered: () => import('./undelivered.ts'),
+  sealing: () => import('./sealing.ts'),
   'csv-intake': () => import('./csv-intake.ts'),
   flood: () => import('./flood.ts'),
 };

@@ -25,6 +25,10 @@ export const csvResultFolder = 'files';
 const idleDelayMs = 1000;
 const firstRetryMs = 2000;
 const longestRetryMs = 300_000;
+/** After a failure no file is tried for at most so long: the next one may have nothing wrong with it. */
+const longestPauseMs = 30_000;
+/** Of so many open files it is known how far their rows have ended; others are looked at from the start. */
+const knownFiles = 1000;
 /** A file is moved to the archive after its rows are in the outbox: until then it is not found there. */
 const triesToFind = 3;
 /** A large file must not delay orders: of the time, at most a quarter is spent on it. */
@@ -43,6 +47,8 @@ export class CsvResults {
   /** How far the rows of a file have ended, by the id of the file: what is before has not to be looked at again. */
   readonly #endedRows = new Map<number, number>();
   #retryAtMono = 0;
+  /** Failures in a row, of whatever file. */
+  #failures = 0;
   #loop: Promise<void> | null = null;
 
   constructor(deps: CsvResultsDeps) {
@@ -104,13 +110,18 @@ export class CsvResults {
         const { open, next }: { open: boolean; next: number | null } = await this.#paced(() =>
           csvFiles.findOpenRow(id, after ?? 0),
         );
-        if (open) this.#endedRows.set(id, next ?? 0);
+        if (open) this.#rememberEnded(id, next ?? 0);
         if (open || this.#end.signal.aborted) return true;
         after = next;
       }
     }
     this.#endedRows.delete(id);
     return false;
+  }
+
+  #rememberEnded(id: number, row: number): void {
+    if (this.#endedRows.size >= knownFiles && !this.#endedRows.has(id)) this.#endedRows.clear();
+    this.#endedRows.set(id, row);
   }
 
   async #write(due: DueCsvFile): Promise<void> {
@@ -130,6 +141,7 @@ export class CsvResults {
         }
       }),
     );
+    this.#failures = 0;
     await csvFiles.close({ id: due.id, version: due.version, nowMs: clock.wallMs() });
     logger.info({ file: due.name, file_id: due.fileId, result: name }, 'the results of an order file were written');
   }
@@ -149,8 +161,9 @@ export class CsvResults {
     }
     const delayMs = Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(due.tries, 10));
     await store.results.csvFiles.fail({ ...given, retryAtMs: clock.wallMs() + delayMs });
-    // The folder of results is the same for all files; that one is not in the archive says nothing about the others.
-    if (!hasCode(error, 'NOT_FOUND')) this.#retryAtMono = clock.monoMs() + delayMs;
+    // The folder of results is the same for all files: most likely the next one would fail, too.
+    this.#retryAtMono = clock.monoMs() + Math.min(longestPauseMs, firstRetryMs * 2 ** Math.min(this.#failures, 10));
+    this.#failures += 1;
     logger.error({ ...line, retry_in_ms: delayMs }, 'the results of an order file could not be written');
   }
 

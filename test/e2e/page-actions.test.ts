@@ -1,0 +1,127 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { Installation, order } from '../support/worker-process.ts';
+
+const browserPath = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find(existsSync);
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const token = 'the-token-of-anna-0001';
+const reason = 'asked by the shop';
+
+const views: readonly (readonly [string, BrowserContextOptions])[] = [
+  ['wide and light', { viewport: { width: 1440, height: 900 }, colorScheme: 'light' }],
+  ['narrow and dark', { viewport: { width: 360, height: 740 }, colorScheme: 'dark' }],
+  [
+    'narrow without JavaScript',
+    { viewport: { width: 360, height: 740 }, javaScriptEnabled: false, colorScheme: 'light' },
+  ],
+];
+
+/** Opens a form by its title, fills it in and sends it. */
+async function decideOn(
+  page: Page,
+  hasScript: boolean,
+  title: string,
+  fields: Readonly<Record<string, string>>,
+): Promise<void> {
+  const action = page
+    .locator('details.action')
+    .filter({ has: page.locator('summary', { hasText: title }) })
+    .first();
+  await action.locator('summary').click();
+  for (const [name, value] of Object.entries(fields)) await action.locator(`[name="${name}"]`).fill(value);
+  await faultless(page, hasScript);
+  await action.locator('button').click();
+}
+
+/** Nothing serious for a screen reader or a keyboard, and no wider than the screen. axe runs only where scripts do. */
+async function faultless(page: Page, hasScript: boolean): Promise<void> {
+  expect(await page.evaluate('Math.max(0, document.documentElement.scrollWidth - innerWidth)')).toBe(0);
+  if (!hasScript) return;
+  await page.evaluate(axe);
+  const faults = `axe.run().then(({ violations }) => violations.filter(({ impact }) => impact !== 'minor')
+    .map(({ id, nodes }) => id + ': ' + nodes[0]?.html.slice(0, 150)))`;
+  expect(await page.evaluate(faults)).toEqual([]);
+}
+
+describe.skipIf(browserPath === undefined)('deciding in a browser (needs /usr/bin/chromium)', () => {
+  let place: Installation;
+  let browser: Browser;
+  let address: string;
+
+  beforeAll(async () => {
+    place = await Installation.open();
+    place.configure((config) => {
+      config.admin.tokens = [{ name: 'anna', role: 'operator', value: token }];
+    });
+    const missing = { line_id: '1', type: 'gift_card_order', variant: 'no-such-card', quantity: 1 };
+    const refused = views.map((_, index) =>
+      JSON.stringify({ source: `shop${index}`, order_id: '2001', currency: 'USD', lines: [missing] }),
+    );
+    place.drop('orders.ndjson', `${[order(1001), ...refused].join('\n')}\n`);
+    const worker = place.start();
+    address = String((await worker.started())['admin']);
+    for (const source of ['shop', ...views.map((_, index) => `shop${index}`)])
+      await worker.line((line) => line.msg === 'result delivered' && line['source'] === source);
+    browser = await chromium.launch({ executablePath: browserPath ?? '', args: ['--no-sandbox'] });
+  }, 120_000);
+  afterAll(async () => {
+    await browser?.close();
+    await place?.close();
+  });
+
+  it.each(views)(
+    'pauses, shows codes, delivers again, orders again and acknowledges: %s',
+    async (name, options) => {
+      const context = await browser.newContext(options);
+      onTestFinished(() => context.close());
+      const page = await context.newPage();
+      const hasScript = options.javaScriptEnabled !== false;
+      const decide = (title: string, fields: Readonly<Record<string, string>> = {}) =>
+        decideOn(page, hasScript, title, fields);
+      const go = (path: string) => page.goto(`http://${address}${path}`);
+      const text = (selector: string) => page.locator(selector).first().innerText();
+      await go('/');
+      await page.locator('[name="token"]').fill(token);
+      await page.locator('button[type="submit"]').click();
+
+      await decide('Pause sending', { reason });
+      expect(await text('main')).toContain(`manual: ${reason}`);
+      await decide('Resume', { reason });
+      expect(await text('main')).not.toContain(`manual: ${reason}`);
+
+      await go('/orders/shop/1001');
+      await decide('Show the codes', { reason });
+      expect(await text('h1')).toBe('Delivered codes');
+      await faultless(page, hasScript);
+      await go('/orders/shop/1001');
+      await decide('Deliver again', { reason });
+      expect(new URL(page.url()).pathname).toBe('/orders/shop/1001');
+
+      const source = `shop${views.findIndex(([view]) => view === name)}`;
+      await go(`/attention?source=${source}`);
+      await decide('Acknowledge all of them');
+      expect(await text('main')).toContain('1 rows would leave the list: 1 rejected');
+      await faultless(page, hasScript);
+      await page.locator('main [name="reason"]').fill(reason);
+      await page.locator('main form button').click();
+      expect(await text('main')).toContain('1 rows left the attention list');
+      await faultless(page, hasScript);
+
+      const own = `/orders/${source}/2001`;
+      await go(own);
+      const reference = await text('article h3 .code');
+      await decide('Order again', { reason, confirm: 'another' });
+      expect([await text('h1'), (await text('main')).includes('was not repeated')]).toEqual(['Not done', true]);
+      await decide('Order again', { reason, confirm: reference });
+      expect(new URL(page.url()).pathname).toBe(own);
+      expect(await page.locator('article').count()).toBe(2);
+
+      await go(`/audit?subject=${reference}`);
+      const log = await text('main');
+      for (const action of ['acknowledge', 'reorder', 'page:anna', reason]) expect(log).toContain(action);
+    },
+    120_000,
+  );
+});

@@ -69,7 +69,9 @@ describe.skipIf(!asked)(
       expect(names).toEqual(
         expect.arrayContaining(['dist/main.js', 'dist/store/sqlite/migrations/0001_outbox.sql', 'LICENSE']),
       );
-      expect(names.filter((name) => /(?<!\.d)\.ts$|\.secret$|^config\/order-sync\.yaml$|^(src|test)\//.test(name))).toEqual([]);
+      expect(
+        names.filter((name) => /(?<!\.d)\.ts$|\.secret$|^config\/order-sync\.yaml$|^(src|test)\//.test(name)),
+      ).toEqual([]);
     });
 
     it('runs the demo, with results', () => {

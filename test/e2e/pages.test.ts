@@ -39,7 +39,10 @@ const paths = [
   '/nothing-here',
 ];
 
-/** What a screen reader or a keyboard has trouble with, and by how much the page is wider than the screen. */
+/**
+ * What a screen reader or a keyboard has trouble with, and by how much the page is wider than the screen. Without JavaScript only
+ * the width can be judged: axe waits for timers.
+ */
 async function faultsOf(page: Page, judged: 'all' | 'width' = 'all'): Promise<unknown> {
   const over = await page.evaluate('Math.max(0, document.documentElement.scrollWidth - innerWidth)');
   if (judged === 'width') return { faults: [], over };
@@ -125,6 +128,49 @@ describe.skipIf(browserPath === undefined)('the pages in a browser (needs /usr/b
     await page.getByLabel('With an entry that is').selectOption('fulfilled');
     await page.getByRole('button', { name: 'Show' }).click();
     expect(await page.locator('tbody tr').count()).toBe(5);
+    await page.context().close();
+  });
+
+  it.each([
+    ['with', true],
+    ['without', false],
+  ])('stop everything and resume it %s JavaScript, and say who did', async (_, javaScriptEnabled) => {
+    const { page } = await signedIn({ javaScriptEnabled, viewport: { width: 360, height: 740 } });
+    await page.goto(`http://${address}/`);
+    const decide = async (title: string, reason: string): Promise<void> => {
+      await page.getByText(title, { exact: true }).first().click();
+      const form = page.locator('form', { has: page.getByRole('button', { name: title }) }).first();
+      expect(await faultsOf(page, javaScriptEnabled ? 'all' : 'width')).toEqual(faultless);
+      await form.getByLabel('Why, for the audit log').fill(reason);
+      await form.getByRole('button', { name: title }).click();
+    };
+    await decide('Pause sending', 'the shop sells at wrong prices');
+    await page.goto(`http://${address}/`);
+    await page.getByText('Nothing new is bought: account is paused').waitFor();
+    await decide('Resume', 'prices are right again');
+    await page.goto(`http://${address}/audit?actor=page:anna`);
+    await page.getByText('the shop sells at wrong prices', { exact: true }).first().waitFor();
+    expect(await page.locator('tbody tr').count()).toBeGreaterThanOrEqual(2);
+    await page.context().close();
+  });
+
+  it('find the order of a customer, and show its code to who says why', async () => {
+    const { page } = await signedIn({ javaScriptEnabled: false });
+    await page.getByLabel('Search').fill('1003');
+    await page.getByRole('button', { name: 'Show', exact: true }).click();
+    await page.getByRole('link', { name: 'shop/1003' }).click();
+    await page.getByText('1 delivered, masked here').waitFor();
+    const [stored] = place.query<{ units: string }>(
+      "SELECT e.units FROM entries e JOIN lines l ON l.id = e.line_id JOIN requests r ON r.id = l.request_id WHERE r.order_id = '1003'",
+    );
+    const code = /"code":"([^"]+)"/.exec(stored?.units ?? '')?.[1] ?? 'the code is not stored as it was';
+    expect(await page.content()).not.toContain(code);
+    await page.getByText('Show the codes', { exact: true }).first().click();
+    await page.getByLabel('Why, for the audit log').first().fill('the customer says that it is wrong');
+    await page.getByRole('button', { name: 'Show the codes' }).click();
+    await page.getByText(code).first().waitFor();
+    await page.goto(`http://${address}/audit?actor=page:anna`);
+    await page.getByText('the customer says that it is wrong', { exact: true }).first().waitFor();
     await page.context().close();
   });
 

@@ -1,7 +1,4 @@
-import type { Config } from '../config/config.ts';
 import type { Clock } from '../core/clock.ts';
-import { createLogger, type Logger } from '../ops/logger.ts';
-import { programVersion } from '../ops/program-version.ts';
 import { SystemClock } from '../ops/system-clock.ts';
 import type { ExitCode } from './errors.ts';
 import type { TextStream } from './output.ts';
@@ -11,6 +8,8 @@ export interface CliContext {
   readonly stdout: TextStream;
   readonly stderr: TextStream;
   readonly clock: Clock;
+  /** The person wants no colours, also on a terminal. */
+  readonly noColor?: boolean;
   /** Sets another exit code than 0 without an error: a check that finds problems has done its work. */
   setExitCode(code: ExitCode): void;
 }
@@ -26,9 +25,4 @@ export function processContext(setExitCode: (code: ExitCode) => void): CliContex
 
 function ignoreClosedPipe(error: Error): void {
   if (!('code' in error) || error.code !== 'EPIPE') throw error;
-}
-
-/** A logger with the settings of a configuration. */
-export function loggerFor({ log, instance }: Config, stream: TextStream, level = log.level): Logger {
-  return createLogger({ level, format: log.format, version: programVersion, instance }, stream);
 }

@@ -13,7 +13,7 @@ import { hasCode, OrderSyncError } from '../core/order-sync-error.ts';
 import { programVersion } from '../ops/program-version.ts';
 import { readRunFile } from '../ops/run-file.ts';
 import { systemRandom } from '../ops/system-clock.ts';
-import { loggerFor, type CliContext } from './context.ts';
+import type { CliContext } from './context.ts';
 import { isErrorCode } from './errors.ts';
 
 /** The worker commits within a few ms; a disk that takes longer than this is failing. */
@@ -43,14 +43,15 @@ export async function sendCommand(
   command: Exclude<OperatorCommand, ExplainCommand>,
   { clock, stderr }: CliContext,
 ): Promise<CommandResult> {
-  const logger = loggerFor(config, stderr, 'silent');
-  const deps = { config, logger, clock, random: systemRandom, version: programVersion, pid: process.pid };
   for (let tries = 1; ; tries += 1) {
     const answered = await askWorker(config, command);
     if (answered !== null) return answered;
     try {
       // Loaded only here: most commands find a running worker and need neither the store nor the API client.
       const { performWithoutWorker } = await import('../app/work-without-worker.ts');
+      const { loggerFor } = await import('./command-logger.ts');
+      const logger = loggerFor(config, stderr, 'silent');
+      const deps = { config, logger, clock, random: systemRandom, version: programVersion, pid: process.pid };
       return await performWithoutWorker(deps, command, (reason) => stderr.write(`${reason}\n`));
     } catch (error) {
       if (!hasCode(error, 'DATABASE_LOCKED')) throw error;

@@ -66,8 +66,10 @@ export function layerSources(
     const problem = setAt(tree, path, coerce(path, text));
     if (problem !== null) issues.push({ place: origin.place, path: path.join('.'), problem });
   };
-  for (const [name, text] of Object.entries(environment).toSorted(byName)) {
-    if (!name.startsWith(envPrefix) || text === undefined || text === '') continue;
+  // Sorted after the others are left out: to compare by number, the language rules are loaded, which takes a while.
+  const ours = Object.entries(environment).filter(([name]) => name.startsWith(envPrefix));
+  for (const [name, text] of ours.toSorted(byName)) {
+    if (text === undefined || text === '') continue;
     set(pathOf(name.slice(envPrefix.length).toLowerCase().split('__')), text, { kind: 'environment', place: name });
   }
   for (const [name, text] of Object.entries(flags)) {

@@ -7,7 +7,8 @@ import type { Config } from '../../config/config.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { ContinuousClock } from '../../ops/continuous-clock.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
-import { loggerFor, type CliContext } from '../context.ts';
+import { loggerFor } from '../command-logger.ts';
+import type { CliContext } from '../context.ts';
 import { cliActor } from '../worker-client.ts';
 
 const lookedUpFirst = 'orders that are here, and those that come in within 7 days, are looked up before they are sent';

@@ -7,7 +7,8 @@ import { SkuFile } from '../../storefronts/sku-file.ts';
 import type { FlaggedSku, MappedLine } from '../../store/read/sku-repairs.ts';
 import type { SkuMap } from '../../core/order/sku.ts';
 import { configFrom, withReader, type ConfigOptions } from '../config-options.ts';
-import { loggerFor, type CliContext } from '../context.ts';
+import { loggerFor } from '../command-logger.ts';
+import type { CliContext } from '../context.ts';
 import { writeAnswer } from '../output.ts';
 import { cliActor, sendCommand } from '../worker-client.ts';
 

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { addConfigOptions, checkedConfigFrom, configFrom, type ConfigOptions } from '../config-options.ts';
-import { loggerFor, type CliContext } from '../context.ts';
+import { loggerFor } from '../command-logger.ts';
+import type { CliContext } from '../context.ts';
 import { runWorker } from '../run-worker.ts';
 
 export function addRun(program: Command, context: CliContext): void {

@@ -1,7 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { listenForStop } from '../../ops/signals.ts';
 import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
-import { loggerFor, type CliContext } from '../context.ts';
+import { loggerFor } from '../command-logger.ts';
+import type { CliContext } from '../context.ts';
 import { aborted } from '../run-worker.ts';
 import { addSandboxControl } from './sandbox-control.ts';
 import { readSandboxSection } from '../sandbox-section.ts';

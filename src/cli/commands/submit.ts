@@ -14,10 +14,12 @@ import type { ParseLimits } from '../../intake/orders/settings.ts';
 import { withSkuRules } from '../../intake/orders/sku-source.ts';
 import { SkuFile } from '../../storefronts/sku-file.ts';
 import { addAnswerOptions, configFrom, type ConfigOptions } from '../config-options.ts';
-import { type CliContext, loggerFor } from '../context.ts';
+import { loggerFor } from '../command-logger.ts';
+import type { CliContext } from '../context.ts';
 import { exitCodes } from '../errors.ts';
 import { sendCommand } from '../worker-client.ts';
-import { jsonFields, plainLines, renderTable, writeAnswer } from '../output.ts';
+import { jsonFields, plainLines, writeAnswer } from '../output.ts';
+import { renderTable } from '../table.ts';
 
 type Line = Extract<CheckedLine, { kind: 'line' }>['line'];
 type Submitted = Extract<CommandResult, { kind: 'submitted' }>['lines'][number];

@@ -1,6 +1,5 @@
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import SqliteDatabase from 'better-sqlite3';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 
 const failures = /^SQLITE_(FULL|IOERR|CORRUPT|NOTADB|READONLY|CANTOPEN)/;
@@ -17,13 +16,13 @@ export function freeBytesOf(folder: string): number {
   return bavail * bsize;
 }
 
-/** Whether the disk failed, rather than this one statement. */
-export function isDiskFailure(error: unknown): error is InstanceType<typeof SqliteDatabase.SqliteError> {
-  return error instanceof SqliteDatabase.SqliteError && failures.test(error.code);
-}
-
 interface FileError extends Error {
   readonly code: string;
+}
+
+/** Whether the disk failed, rather than this one statement. By the code: whoever only reports errors loads no SQLite. */
+export function isDiskFailure(error: unknown): error is FileError {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' && failures.test(error.code);
 }
 
 /** Whether the outbox at `path` had no space: then nothing of the step was written, and it can be repeated. */

@@ -1,6 +1,10 @@
 /** A stream of text; a test reads what was written. */
 export interface TextStream {
   readonly isTTY?: boolean | undefined;
+  /** How many characters a line of a terminal has. */
+  readonly columns?: number | undefined;
+  /** Whether a terminal shows colours, as far as its kind and the variable NO_COLOR tell. */
+  hasColors?(): boolean;
   write(text: string): unknown;
 }
 
@@ -27,14 +31,4 @@ export function plainText(text: string): string {
 /** Each text as one plain line. */
 export function plainLines(texts: readonly string[]): string {
   return texts.map((text) => `${plainText(text)}\n`).join('');
-}
-
-/** A table of plain text: columns as wide as their content, two spaces apart, nothing at line ends. */
-export function renderTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  const lines = [header, ...rows.map((row) => row.map(plainText))];
-  const widths = header.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
-  return lines
-    .map((line) => line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '))
-    .map((line) => `${line.trimEnd()}\n`)
-    .join('');
 }

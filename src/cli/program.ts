@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { programVersion } from '../ops/program-version.ts';
 import { processContext, type CliContext } from './context.ts';
 import { exitCodes, reportError, reportUsage, type ExitCode } from './errors.ts';
+import { suggestChoice } from './suggest-choice.ts';
 
 /** Adds one command, or a group of them, to the program. */
 type AddCommand = (program: Command, context: CliContext) => void;
@@ -29,6 +30,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   db: async () => (await import('./commands/db.ts')).addDb,
   wire: async () => (await import('./commands/wire.ts')).addWire,
   sandbox: async () => (await import('./commands/sandbox.ts')).addSandbox,
+  completion: async () => (await import('./commands/completion.ts')).addCompletion,
   version: async () => (await import('./commands/version.ts')).addVersion,
 };
 
@@ -49,14 +51,17 @@ export async function runCommandLine(
   };
   // Known before the arguments are parsed: a usage error is JSON for a program that asked for JSON.
   const json = argv.includes('--json');
+  // It may stand anywhere, so no command has it among its own options.
+  const rest = argv.filter((argument) => argument !== '--no-color');
+  const ofPerson = { ...context, noColor: rest.length < argv.length };
   try {
-    await (await buildProgram(context, argv[0], json)).parseAsync([...argv], { from: 'user' });
+    await (await buildProgram(ofPerson, rest[0], json)).parseAsync(rest, { from: 'user' });
     return exitCode;
   } catch (error) {
     if (!(error instanceof CommanderError)) return reportError(error, context.stderr, json);
     // Commander also throws for `--help` and `--version`.
     if (error.exitCode === 0) return exitCodes.ok;
-    return json ? reportUsage(error.message, context.stderr) : exitCodes.usage;
+    return json ? reportUsage(suggestChoice(error.message), context.stderr) : exitCodes.usage;
   }
 }
 
@@ -67,6 +72,7 @@ export async function buildProgram(context: CliContext, called?: string, json = 
   const program = new Command('order-sync')
     .description('Buys what a shop sold from a Wholesale Ordering API, each order exactly once.')
     .version(programVersion, '-V, --version', 'print the version')
+    .option('--no-color', 'no colours, also on a terminal; the variable NO_COLOR asks for the same')
     .helpCommand('help [command]', 'show how a command is used')
     .exitOverride()
     // `sandbox` has options and commands: what follows the name of a command is that command's.
@@ -75,13 +81,15 @@ export async function buildProgram(context: CliContext, called?: string, json = 
     .configureOutput({
       writeOut: (text) => context.stdout.write(text),
       writeErr: (text) => context.stderr.write(text),
-      outputError: (text, write) => json || write(text),
+      outputError: (text, write) => json || write(suggestChoice(text)),
       getOutHasColors: () => false,
       getErrHasColors: () => false,
       getOutHelpWidth: () => 100,
       getErrHelpWidth: () => 100,
     });
-  const one = called !== undefined && Object.hasOwn(commands, called) ? commands[called] : undefined;
+  // The script of the completion names all commands.
+  const isOne = called !== undefined && called !== 'completion' && Object.hasOwn(commands, called);
+  const one = isOne ? commands[called] : undefined;
   for (const load of one === undefined ? Object.values(commands) : [one]) (await load())(program, context);
   return program;
 }

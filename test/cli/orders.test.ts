@@ -382,6 +382,8 @@ describe('order-sync queue status', () => {
     expect(stdout).toMatchInlineSnapshot(`
       "1 open, the oldest for 59 min 57 s; 2 results to be written
 
+      4 need attention: 1 needs_review, 1 pause, 1 refused_line, 1 rejected
+
       STATE         ENTRIES
       pending       1
       fulfilled     1
@@ -390,8 +392,6 @@ describe('order-sync queue status', () => {
 
       PAUSED       SINCE                 BY      HOLDS UP  REASON
       balance:EUR  2026-11-21 11:00:00Z  worker  0         insufficient_balance: Balance too low
-
-      4 need attention: 1 needs_review, 1 pause, 1 refused_line, 1 rejected
 
       ATTENTION     ID                             SINCE                 CONCERNS      WHAT HAPPENED
       needs_review  os-6kaxc2lkdkxasrz3ryxnk4zzla  2026-11-21 11:00:02Z  shop1/1002/1  needs_review: the reference has expired

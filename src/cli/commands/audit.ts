@@ -4,7 +4,8 @@ import { largestPage } from '../../store/read/page.ts';
 import { addAnswerOptions, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { timeOf } from '../iso-time.ts';
-import { jsonFields, renderTable, writeAnswer } from '../output.ts';
+import { jsonFields, writeAnswer } from '../output.ts';
+import { renderTable } from '../table.ts';
 import { wholeNumber } from '../whole-number.ts';
 
 interface AuditOptions extends ConfigOptions {

@@ -4,7 +4,8 @@ import { checkInstallation } from '../check-installation.ts';
 import { checkSkuMaps } from '../check-sku-maps.ts';
 import { addAnswerOptions, checkedConfigFrom, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { renderTable, writeAnswer } from '../output.ts';
+import { writeAnswer } from '../output.ts';
+import { renderTable } from '../table.ts';
 
 export function addCheckConfig(program: Command, context: CliContext): void {
   const command = program

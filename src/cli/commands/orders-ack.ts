@@ -2,12 +2,14 @@ import { Argument, type Command } from 'commander';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { acknowledgedAtOnce, type Acknowledged } from '../../store/operator/operator.ts';
 import type { AttentionFilter } from '../../store/read/attention.ts';
+import { nearestName } from '../../core/nearest-name.ts';
 import { attentionTable } from '../attention-table.ts';
 import { addAnswerOptions, configFrom, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { durationMs } from '../duration-option.ts';
 import { exitCodes } from '../errors.ts';
 import { jsonFields, plainLines, writeAnswer } from '../output.ts';
+import { terminalOf } from '../terminal.ts';
 import { cliActor, sendCommand } from '../worker-client.ts';
 
 interface AckOptions extends ConfigOptions {
@@ -22,6 +24,8 @@ type Which = Pick<AttentionFilter, 'ids' | 'code' | 'source' | 'beforeMs'>;
 
 /** How many rows the preview shows; the count of all is not limited. */
 const shownRows = 20;
+/** So many rows are looked at for the code that was probably meant. */
+const codesLookedAt = 1000;
 
 export function addAck(orders: Command, context: CliContext): void {
   const command = orders
@@ -79,20 +83,23 @@ async function acknowledgeFound(which: Which, options: AckOptions, context: CliC
 }
 
 function preview(which: Which, options: AckOptions, context: CliContext): void {
-  const { counts, rows, others } = withReader(options, (reader) => ({
+  const { counts, rows, others, codes } = withReader(options, (reader) => ({
     counts: reader.attentionCounts({ ...which, canAcknowledge: true }),
     rows: reader.attention(shownRows, { ...which, canAcknowledge: true }),
     others: reader.attentionCounts({ ...which, canAcknowledge: false }),
+    codes: which.code === undefined ? [] : reader.attention(codesLookedAt).map(({ code }) => code),
   }));
   const [count, left] = [total(counts), total(others)];
+  const meant = count + left > 0 || which.code === undefined ? undefined : nearestName(which.code, codes);
   const json = { would_acknowledge: count, counts, first: rows.map(jsonFields), need_decision: left };
   const kinds = Object.entries(counts).map(([kind, of]) => `${of} ${kind}`);
   const parts = [
     `${[count, ...(count === 0 ? [] : [`(${kinds.join(', ')})`])].join(' ')} would be acknowledged; do it with --yes\n`,
     left === 0 ? '' : `${left} more need a decision and stay\n`,
+    meant === undefined ? '' : `No row has the code ${which.code}. Did you mean ${meant}?\n`,
     count > rows.length ? `The first ${rows.length} of them:\n` : '',
   ];
-  const text = [parts.join(''), attentionTable(rows)].filter((part) => part !== '').join('\n');
+  const text = [parts.join(''), attentionTable(rows, terminalOf(context))].filter((part) => part !== '').join('\n');
   writeAnswer(context.stdout, options.json, json, text);
 }
 

@@ -19,7 +19,8 @@ import {
   type ConfigOptions,
 } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { jsonFields, plainLines, plainText, renderTable, writeAnswer } from '../output.ts';
+import { jsonFields, plainLines, plainText, writeAnswer } from '../output.ts';
+import { renderTable } from '../table.ts';
 import { cliActor, sendCommand } from '../worker-client.ts';
 import { timelineText, wholeTimeline } from './orders-timeline.ts';
 

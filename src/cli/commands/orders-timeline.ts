@@ -1,7 +1,7 @@
 import { shortTime } from '../../core/time/time-text.ts';
 import { largestPage, type Page, type PageRequest } from '../../store/read/page.ts';
 import type { TimelineEvent } from '../../store/read/timeline.ts';
-import { renderTable } from '../output.ts';
+import { renderTable } from '../table.ts';
 
 /** So many events are shown; an order of many lines may have more. */
 const mostShown = 10_000;

@@ -6,11 +6,14 @@ import type { OrderSummary, OutboxReader } from '../../store/read/outbox-reader.
 import { attentionTable } from '../attention-table.ts';
 import { addAnswerOptions, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { jsonFields, renderTable, writeAnswer } from '../output.ts';
+import { jsonFields, writeAnswer } from '../output.ts';
+import { renderTable } from '../table.ts';
+import { terminalOf } from '../terminal.ts';
 import { wholeNumber } from '../whole-number.ts';
 import { addAck } from './orders-ack.ts';
 import { addOrderDecisions } from './orders-decide.ts';
 import { addShow } from './orders-show.ts';
+import { addTail } from './orders-tail.ts';
 
 interface ListOptions extends ConfigOptions {
   readonly state?: EntryState;
@@ -27,6 +30,7 @@ export function addOrders(program: Command, context: CliContext): void {
     .description('review the orders and decide on them; also while a worker runs');
   addList(orders, context);
   addShow(orders, context);
+  addTail(orders, context);
   addAck(orders, context);
   addOrderDecisions(orders, context);
 }
@@ -66,7 +70,11 @@ function addList(orders: Command, context: CliContext): void {
         ...(rows === null ? {} : { attention: rows.map(jsonFields) }),
       };
       const header = ['ID', 'RECEIVED', 'SOURCE', 'ORDER', 'LINES', 'STATES'];
-      const tables = [shown.length === 0 ? '' : renderTable(header, shown.map(row)), attentionTable(rows ?? [])];
+      const terminal = terminalOf(context);
+      const tables = [
+        shown.length === 0 ? '' : renderTable(header, shown.map(row), terminal),
+        attentionTable(rows ?? [], terminal),
+      ];
       writeAnswer(context.stdout, options.json, report, tables.filter((table) => table !== '').join('\n'));
     }),
   );

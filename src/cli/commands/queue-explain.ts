@@ -5,7 +5,8 @@ import { shortDuration, shortTime } from '../../core/time/time-text.ts';
 import { explain, pauseText } from '../../submit/explain-queue.ts';
 import { addAnswerOptions, configWithoutSecrets, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { plainLines, renderTable, writeAnswer } from '../output.ts';
+import { plainLines, writeAnswer } from '../output.ts';
+import { renderTable } from '../table.ts';
 import { askWorker } from '../worker-client.ts';
 
 export function addQueueExplain(queue: Command, context: CliContext): void {

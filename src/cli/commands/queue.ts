@@ -8,7 +8,12 @@ import type { PausedSink } from '../../store/read/sink-pauses.ts';
 import { attentionTable, attentionTotal } from '../attention-table.ts';
 import { addAnswerOptions, configFrom, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
-import { jsonFields, renderTable, writeAnswer } from '../output.ts';
+import { jsonFields, writeAnswer } from '../output.ts';
+import { renderTable } from '../table.ts';
+import { terminalOf } from '../terminal.ts';
+import { watch } from '../watch.ts';
+import { wholeNumber } from '../whole-number.ts';
+import type { OutboxReader } from '../../store/read/outbox-reader.ts';
 import { cliActor, sendCommand } from '../worker-client.ts';
 import { addQueueExplain } from './queue-explain.ts';
 
@@ -29,41 +34,61 @@ export function addQueue(program: Command, context: CliContext): void {
 }
 
 function addStatus(queue: Command, context: CliContext): void {
-  const status = queue.command('status').description('show what is open, what is paused, and what needs review');
-  addAnswerOptions(status).action((options: ConfigOptions) =>
-    withReader(options, (reader) => {
-      const counts = reader.counts();
-      const { open, oldestOpenMs, dueDeliveries } = reader.backlog();
-      const pauses = reader.pauses().map(pauseView);
-      const sinks = reader.sinkPauses();
-      const attention = reader.attention(shownAttention);
-      const counted = reader.attentionCounts();
-      const report = {
-        entries: counts,
-        open,
-        oldest_open_at: oldestOpenMs === null ? null : isoTime(oldestOpenMs),
-        results_due: dueDeliveries,
-        pauses,
-        paused_sinks: sinks.map(({ sinceMs, probeAtMs, ...sink }) =>
-          jsonFields({ ...sink, since: isoTime(sinceMs), nextProbeAt: isoTime(probeAtMs) }),
-        ),
-        attention_counts: counted,
-        attention: attention.map(jsonFields),
-      };
-      const age =
-        oldestOpenMs === null ? '' : `, the oldest for ${shortDuration(context.clock.wallMs() - oldestOpenMs)}`;
-      const states = entryStates.filter((state) => counts[state] > 0).map((state) => [state, String(counts[state])]);
-      const sections = [
-        `${open} open${age}; ${dueDeliveries} results to be written\n`,
-        states.length === 0 ? '' : renderTable(['STATE', 'ENTRIES'], states),
-        pauses.length === 0 ? '' : renderTable(['PAUSED', 'SINCE', 'BY', 'HOLDS UP', 'REASON'], pauses.map(pauseRow)),
-        sinks.length === 0 ? '' : renderTable(['SINK PAUSED', 'SINCE', 'WAITING', 'REASON'], sinks.map(sinkRow)),
-        attentionTotal(counted),
-        attentionTable(attention),
-      ];
-      writeAnswer(context.stdout, options.json, report, sections.filter((section) => section !== '').join('\n'));
-    }),
-  );
+  const status = queue
+    .command('status')
+    .description('show what is open, what is paused, and what needs review')
+    .option(
+      '--watch [seconds]',
+      'show it again and again, until Ctrl-C; every 2 seconds unless you say otherwise',
+      seconds,
+    );
+  addAnswerOptions(status).action(async (options: StatusOptions) => {
+    const show = () => withReader(options, (reader) => writeStatus(reader, options, context));
+    if (options.watch === undefined) return show();
+    await watch(context, (options.watch === true ? usualSeconds : options.watch) * 1000, show);
+  });
+}
+
+const usualSeconds = 2;
+const seconds = wholeNumber(1, 3600);
+
+interface StatusOptions extends ConfigOptions {
+  readonly watch?: number | true;
+}
+
+function writeStatus(reader: OutboxReader, options: ConfigOptions, context: CliContext): void {
+  const counts = reader.counts();
+  const { open, oldestOpenMs, dueDeliveries } = reader.backlog();
+  const pauses = reader.pauses().map(pauseView);
+  const sinks = reader.sinkPauses();
+  const attention = reader.attention(shownAttention);
+  const counted = reader.attentionCounts();
+  const report = {
+    entries: counts,
+    open,
+    oldest_open_at: oldestOpenMs === null ? null : isoTime(oldestOpenMs),
+    results_due: dueDeliveries,
+    pauses,
+    paused_sinks: sinks.map(({ sinceMs, probeAtMs, ...sink }) =>
+      jsonFields({ ...sink, since: isoTime(sinceMs), nextProbeAt: isoTime(probeAtMs) }),
+    ),
+    attention_counts: counted,
+    attention: attention.map(jsonFields),
+  };
+  const age = oldestOpenMs === null ? '' : `, the oldest for ${shortDuration(context.clock.wallMs() - oldestOpenMs)}`;
+  const states = entryStates.filter((state) => counts[state] > 0).map((state) => [state, String(counts[state])]);
+  const terminal = terminalOf(context);
+  const sections = [
+    `${open} open${age}; ${dueDeliveries} results to be written\n`,
+    attentionTotal(counted),
+    states.length === 0 ? '' : renderTable(['STATE', 'ENTRIES'], states, terminal),
+    pauses.length === 0
+      ? ''
+      : renderTable(['PAUSED', 'SINCE', 'BY', 'HOLDS UP', 'REASON'], pauses.map(pauseRow), terminal),
+    sinks.length === 0 ? '' : renderTable(['SINK PAUSED', 'SINCE', 'WAITING', 'REASON'], sinks.map(sinkRow), terminal),
+    attentionTable(attention, terminal),
+  ];
+  writeAnswer(context.stdout, options.json, report, sections.filter((section) => section !== '').join('\n'));
 }
 
 function pauseRow({ scope, since, opened_by: openedBy, reason, message, holds_up: holdsUp }: PauseView): string[] {

@@ -4,7 +4,8 @@ import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { shortTime } from '../../core/time/time-text.ts';
 import type { CliContext } from '../context.ts';
 import { durationMs } from '../duration-option.ts';
-import { plainText, renderTable, writeAnswer } from '../output.ts';
+import { plainText, writeAnswer } from '../output.ts';
+import { renderTable } from '../table.ts';
 import { addSandboxOptions, askSandbox, type SandboxClientOptions } from '../sandbox-client.ts';
 import { sandboxEvents } from '../sandbox-events.ts';
 

@@ -8,7 +8,8 @@ import type { SealUsage } from '../../store/sealing/seal-usage.ts';
 import { addAnswerOptions, configFrom, withReader, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../errors.ts';
-import { plainLines, renderTable, writeAnswer } from '../output.ts';
+import { plainLines, writeAnswer } from '../output.ts';
+import { renderTable } from '../table.ts';
 import { sendCommand } from '../worker-client.ts';
 
 export function addSeal(program: Command, context: CliContext): void {

@@ -1,0 +1,63 @@
+import { plainText } from './output.ts';
+import { colorStates, heading, noTerminal, type Terminal } from './terminal.ts';
+
+const gap = 2;
+/** A column is not made narrower, also where the line then is longer than the terminal is wide. */
+const narrowest = 8;
+/** Columns with what a person copies into another command: they stay whole. */
+const copied: ReadonlySet<string> = new Set(['ID', 'REFERENCE']);
+
+/**
+ * A table of plain text: columns as wide as their content, two spaces apart, nothing at line ends. On a terminal it is as wide as
+ * the terminal at most: the widest columns get narrower, and their text continues below.
+ */
+export function renderTable(
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+  terminal: Terminal = noTerminal,
+): string {
+  const cells = rows.map((row) => row.map(plainText));
+  const natural = header.map((name, column) => Math.max(name.length, ...cells.map((row) => row[column]?.length ?? 0)));
+  const widths = terminal.columns === null ? natural : fit(header, natural, terminal.columns);
+  const lines = (row: readonly string[], paint: (line: string) => string): string[] => {
+    const wrapped = row.map((cell, column) => wrap(cell, widths[column] ?? cell.length));
+    const height = Math.max(1, ...wrapped.map((cell) => cell.length));
+    return Array.from({ length: height }, (_, index) => {
+      const line = wrapped.map((cell, column) => (cell[index] ?? '').padEnd(widths[column] ?? 0));
+      return `${paint(line.join(' '.repeat(gap)).trimEnd())}\n`;
+    });
+  };
+  return [
+    ...lines(header, (line) => heading(line, terminal)),
+    ...cells.flatMap((row) => lines(row, (line) => colorStates(line, terminal))),
+  ].join('');
+}
+
+/** The widths at which the table fits: the widest columns that need not stay whole share what is left. */
+function fit(header: readonly string[], natural: readonly number[], columns: number): readonly number[] {
+  const widths = [...natural];
+  let over = widths.reduce((sum, width) => sum + width, 0) + gap * (widths.length - 1) - columns;
+  while (over > 0) {
+    const narrower = widths
+      .map((width, column) => ({ width, column }))
+      .filter(({ width, column }) => width > narrowest && !copied.has(header[column] ?? ''));
+    const [widest] = narrower.toSorted((a, b) => b.width - a.width || b.column - a.column);
+    if (widest === undefined) break;
+    widths[widest.column] = widest.width - 1;
+    over -= 1;
+  }
+  return widths;
+}
+
+/** The text in lines of this width, broken between words, or within one that is longer. */
+function wrap(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  let rest = text;
+  while (rest.length > width) {
+    const space = rest.lastIndexOf(' ', width);
+    const end = space > 0 ? space : width;
+    lines.push(rest.slice(0, end));
+    rest = rest.slice(end).trimStart();
+  }
+  return [...lines, rest];
+}

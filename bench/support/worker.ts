@@ -18,11 +18,11 @@ interface WorkerOptions {
 /** A worker that is started by its own command, with its own folder. */
 export class WorkerFolder {
   readonly #options: WorkerOptions;
-  readonly #configFile: string;
+  readonly configFile: string;
 
   constructor(options: WorkerOptions) {
     this.#options = options;
-    this.#configFile = join(options.folder, 'worker.yaml');
+    this.configFile = join(options.folder, 'worker.yaml');
     mkdirSync(join(options.folder, 'inbox'), { recursive: true });
     const config = {
       instance: 'bench',
@@ -38,7 +38,7 @@ export class WorkerFolder {
       submit: options.submit ?? {},
       admin: { listen: '127.0.0.1:0' },
     };
-    writeFileSync(this.#configFile, stringify(config));
+    writeFileSync(this.configFile, stringify(config));
   }
 
   get databasePath(): string {
@@ -52,7 +52,7 @@ export class WorkerFolder {
   }
 
   start(nodeOptions: readonly string[] = []): ChildProcess {
-    return spawn(process.execPath, [...nodeOptions, 'bin/order-sync.js', 'run', '--config', this.#configFile], {
+    return spawn(process.execPath, [...nodeOptions, 'bin/order-sync.js', 'run', '--config', this.configFile], {
       cwd: projectRoot,
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });

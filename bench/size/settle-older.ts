@@ -1,0 +1,43 @@
+import SqliteDatabase from 'better-sqlite3';
+
+/**
+ * Settles the older part of the entries (ids up to `last`), and brings some hundred of the others into open states; most stay
+ * pending. The rows are those that the worker would have written, which would take it hours.
+ */
+export function settleOlder(path: string, last: number, nowMs: number): void {
+  const database = new SqliteDatabase(path);
+  try {
+    // The bench needs no promise of this database, and would wait for the disk.
+    database.pragma('synchronous = OFF');
+    database.transaction(() => {
+      for (const sql of settlingSteps) database.prepare(sql).run({ last, nowMs });
+    })();
+    database.pragma('wal_checkpoint(TRUNCATE)');
+  } finally {
+    database.close();
+  }
+}
+
+const settled = 'settled_at_ms = :nowMs, updated_at_ms = :nowMs';
+/** Each takes both parameters. */
+const settlingSteps: readonly string[] = [
+  `UPDATE entries SET state = 'fulfilled', attempts = 1, first_sent_at_ms = :nowMs, outcome_row = 'accepted', cost = '5.00',
+     charged_currency = 'USD', status = 'completed', order_number = 'N' || id, key_name = 'main', request_method = 'POST',
+     request_path = '/orders', request_body = coalesce(request_body, json_object('reference', reference, 'variant', variant, 'quantity', 1)),
+     units = json_array(json_object('code', printf('CODE-%08d-%04d', id, id % 10000))), unit_count = 1, ${settled}
+   WHERE id <= :last AND id % 50 <> 0`,
+  `UPDATE entries SET state = CASE id / 50 % 4 WHEN 0 THEN 'refunded' WHEN 1 THEN 'cancelled' WHEN 2 THEN 'rejected' ELSE 'expired' END,
+     error_code = 'out_of_stock', error_message = 'no stock', acknowledged_at_ms = CASE WHEN id % 2000 = 0 THEN NULL ELSE :nowMs END, ${settled}
+   WHERE id <= :last AND id % 50 = 0`,
+  `INSERT INTO incarnations (id, version, started_at_ms) SELECT 1000000, 'bench', :nowMs WHERE :last > 0`,
+  `INSERT OR IGNORE INTO attempts (entry_id, number, purpose, key_name, incarnation_id, opened_at_ms, closed_at_ms, sent, outcome, http_status, duration_ms)
+   SELECT id, 1, 'submit', 'main', 1000000, :nowMs, :nowMs, 1, 'accepted', 200, 100 FROM entries WHERE id <= :last AND state = 'fulfilled'`,
+  `INSERT OR IGNORE INTO unit_endings (ending, entry_id) SELECT printf('%04d', id % 10000), id FROM entries
+   WHERE id <= :last AND state = 'fulfilled' AND :nowMs > 0`,
+  `INSERT OR IGNORE INTO deliveries (request_id, sink, due_version, done_version, due_at_ms, done_at_ms)
+   SELECT DISTINCT l.request_id, 'folder', 2, 2, :nowMs, :nowMs FROM entries e JOIN lines l ON l.id = e.line_id WHERE e.id <= :last`,
+  `UPDATE entries SET state = CASE id % 4 WHEN 0 THEN 'waiting' WHEN 1 THEN 'placed' WHEN 2 THEN 'held' ELSE 'needs_review' END,
+     attempts = 1, first_sent_at_ms = :nowMs, held_from = 'pending', review_reason = 'held for the bench', updated_at_ms = :nowMs,
+     due_at_ms = :nowMs + 3600000
+   WHERE id > :last AND id % 499 = 0`,
+];

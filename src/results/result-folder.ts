@@ -21,7 +21,7 @@ export class ResultFolder {
   readonly #ready = new Set<string>();
   /** The files that are written at the moment, and those that are removed. */
   readonly #writing = new Set<string>();
-  readonly #removing = new Map<string, Promise<unknown>>();
+  readonly #removing = new Map<string, Promise<void>>();
 
   constructor(path: string, access: FileAccess) {
     this.#path = path;
@@ -78,16 +78,16 @@ export class ResultFolder {
   ): Promise<boolean> {
     const path = join(this.#path, subfolder, name);
     if (this.#writing.has(path)) return false;
-    const removing = (async (): Promise<boolean> => {
+    const { promise: removed, resolve: end } = Promise.withResolvers<void>();
+    this.#removing.set(path, removed);
+    try {
       if ((await isNeeded()) || !(await wasWrittenBefore(path, timeMs))) return false;
       await unlink(path);
       return true;
-    })();
-    const done = removing.catch(() => undefined);
-    this.#removing.set(path, done);
-    await done;
-    this.#removing.delete(path);
-    return await removing;
+    } finally {
+      this.#removing.delete(path);
+      end();
+    }
   }
 
   async #ensure(folder: string): Promise<void> {

@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { SystemClock } from '../../src/ops/system-clock.ts';
@@ -96,8 +97,16 @@ describe('old results', () => {
     age(join(root, 'shop1', '1.json'));
     const file = { subfolder: 'shop1', name: '1.json' };
     const writing: Promise<void>[] = [];
+    let hasBegun = false;
     const removed = await folder.remove(file, Date.now() - dayMs, async () => {
-      writing.push(write('1.json', 'new'));
+      const begin = folder.replace('shop1', '1.json', async (draft) => {
+        hasBegun = true;
+        await draft.writeFile('new');
+      });
+      writing.push(begin);
+      // That it waits can only be seen by waiting.
+      await delay(100);
+      expect(hasBegun).toBe(false);
       return false;
     });
     await Promise.all(writing);

@@ -161,17 +161,18 @@ function checkFulfilments(
   }
 }
 
-function checkCodes(shop: SimWrittenShop, { edit, codes, text, violate }: Expected): void {
+function checkCodes(shop: SimWrittenShop, { orderId, edit, codes, text, violate }: Expected): void {
   const { deliverCodes } = shop.plan.options;
   if (deliverCodes === 'off') {
     if (codes.some((code) => text.includes(code))) violate('I42', 'shows codes, and the shop does not want any');
-  } else if (edit !== 'cancelled' && codes.some((code) => !text.includes(code)))
+  } else if (edit !== 'cancelled' && !shop.overtaken.has(orderId) && codes.some((code) => !text.includes(code)))
     violate('I44', 'has not all of its codes');
 }
 
 /** The order says what the result says. A closed one is not changed any more. */
 function checkStated(shop: SimWrittenShop, { document, orderId, edit, stages, isTold, violate }: Expected): void {
-  if (!isTold || edit === 'cancelled') return;
+  // A call that was given up, and that the shop processes after a newer one, stands until the result changes again.
+  if (!isTold || edit === 'cancelled' || shop.overtaken.has(orderId)) return;
   const isShopify = shop.kind === 'shopify';
   const metafields = shop.shopify.metafields.get(orderId);
   const fields = isShopify ? null : shop.woocommerce.fieldsOf(orderId);

@@ -30,6 +30,7 @@ interface CheckedReceiver {
 }
 
 interface DeliveryRow {
+  readonly requestId: number;
   readonly isDone: number;
   readonly isGivenUp: number;
   readonly isShown: number;
@@ -68,7 +69,7 @@ export function checkSinks(world: World): void {
 function deliveryOf(connection: Database, sink: string, document: ResultDocument): DeliveryRow | undefined {
   return connection
     .prepare<[string, string, string], DeliveryRow>(
-      `SELECT d.done_version >= d.due_version AS isDone, d.given_up_at_ms IS NOT NULL AS isGivenUp,
+      `SELECT d.request_id AS requestId, d.done_version >= d.due_version AS isDone, d.given_up_at_ms IS NOT NULL AS isGivenUp,
               EXISTS (SELECT 1 FROM outbox_attention WHERE id = 'delivery:' || d.request_id || ':' || d.sink) AS isShown
        FROM deliveries d JOIN requests r ON r.id = d.request_id WHERE d.sink = ? AND r.source = ? AND r.order_id = ?`,
     )
@@ -94,18 +95,23 @@ function isDelivered(world: World, receiver: CheckedReceiver, document: ResultDo
     return false;
   }
   if (row.isDone === 0) world.violate('I46', `${order} is not delivered`);
-  checkInTime(world, receiver, document, order);
+  checkInTime(world, receiver, document, { order, tries: world.triesOf(row.requestId, name) });
   return row.isDone === 1;
 }
 
 /** When everything was well, the next try comes within its own delay, and the time in which a paused sink is tried. */
-function checkInTime(world: World, receiver: CheckedReceiver, document: ResultDocument, order: string): void {
+function checkInTime(
+  world: World,
+  receiver: CheckedReceiver,
+  document: ResultDocument,
+  { order, tries }: { readonly order: string; readonly tries: number },
+): void {
   const { plan } = world;
   const { kind, troubles, progress, orderOf } = receiver;
   const lastMs = progress.lastSuccessMs(orderOf(document));
   if (lastMs === null || plan.wallJumps.length > 0 || world.isRewritten) return;
   const delays = retriesMs[kind];
-  const failures = Math.min(progress.failuresOf(orderOf(document)), delays.length);
+  const failures = Math.min(Math.max(tries, progress.failuresOf(orderOf(document))), delays.length);
   const delayMs = (failures === 0 ? 0 : (delays[failures - 1] ?? 0)) * troubles.retryTimeScale;
   const wellAtMs = Math.max(
     Date.parse(document.updated_at) - wallStartMs,

@@ -50,6 +50,11 @@ export class SimWrittenShop implements Receiver {
   readonly #faultsOffMs: number;
   readonly #retryAfter: RetryAfterWatch;
   readonly #failing = new WeakSet<OutgoingRequest>();
+  /** Orders for which a write was processed after a newer one: its connection had ended long before. */
+  readonly overtaken = new Set<string>();
+  readonly #sent = new WeakMap<OutgoingRequest, number>();
+  readonly #newestWrite = new Map<string, number>();
+  #calls = 0;
   #openEdits = 0;
 
   constructor(options: {
@@ -102,6 +107,8 @@ export class SimWrittenShop implements Receiver {
   leaves(call: OutgoingRequest, process: SimProcess): ReceiverFault {
     const orderId = orderOf(call);
     this.#retryAfter.leaves(process, orderId);
+    this.#calls += 1;
+    this.#sent.set(call, this.#calls);
     const { nowMs } = this.#time;
     const { troubles } = this.plan;
     const fault = drawReceiverFault(this.#random, troubles, { nowMs, areFaultsOff: nowMs >= this.#faultsOffMs });
@@ -116,6 +123,7 @@ export class SimWrittenShop implements Receiver {
   process(call: OutgoingRequest): Reply {
     const { method, path } = call;
     const body = call.body ?? '';
+    if (this.kind === 'woocommerce' ? method !== 'GET' : body.includes('mutation ')) this.#written(call);
     if (this.kind === 'woocommerce')
       return this.woocommerce.answer({ method, path, body }) ?? { status: 404, body: { code: 'rest_no_route' } };
     if (path.endsWith('/graphql.json')) return this.shopify.answer({ body });
@@ -123,6 +131,14 @@ export class SimWrittenShop implements Receiver {
       return { status: 200, body: { access_scopes: [{ handle: 'read_all_orders' }] } };
     const order = this.orderOf(orderOf(call));
     return { status: 200, body: withNumericIds({ orders: order === undefined ? [] : [order.body] }) };
+  }
+
+  #written(call: OutgoingRequest): void {
+    const orderId = orderOf(call);
+    const sent = this.#sent.get(call) ?? 0;
+    const newest = this.#newestWrite.get(orderId) ?? 0;
+    if (sent < newest) this.overtaken.add(orderId);
+    this.#newestWrite.set(orderId, Math.max(sent, newest));
   }
 
   answered(call: OutgoingRequest, process: SimProcess, reply: Reply | null): void {

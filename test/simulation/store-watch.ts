@@ -85,6 +85,7 @@ export class StoreWatch {
   #isOtherOutbox = false;
   /** Something changed since the last check, so everything may be done now. */
   changed = true;
+  readonly #tries = new Map<string, number>();
 
   constructor(options: {
     disk: SimDisk;
@@ -200,7 +201,17 @@ export class StoreWatch {
     if (proven !== null) this.#evidence.proved(proven);
     if (/^(intake|storefronts)\./.test(name) && changesEntries.has(name)) this.#onIntake();
     if (name === 'results.closeDelivery' || name === 'results.giveUpDelivery') this.changed = true;
+    if (name === 'results.failDelivery' && isFailedTry(argument)) this.#countTry(argument);
     if (changesEntries.has(name) && result !== 0) this.#entriesChanged();
+  }
+
+  /** How many tries of a delivery failed: some fail without a call, while an earlier one may still be processed. */
+  triesOf(requestId: number, sink: string): number {
+    return this.#tries.get(`${requestId} ${sink}`) ?? 0;
+  }
+
+  #countTry({ requestId, sink }: FailedTry): void {
+    this.#tries.set(`${requestId} ${sink}`, this.triesOf(requestId, sink) + 1);
   }
 
   #entriesChanged(): void {
@@ -317,6 +328,17 @@ function subjectOfEntry({ entry }: OpenAttempt): string {
 
 function isOpenAttempt(value: unknown): value is OpenAttempt {
   return typeof value === 'object' && value !== null && 'attemptId' in value && 'entry' in value;
+}
+
+interface FailedTry {
+  readonly requestId: number;
+  readonly sink: string;
+}
+
+/** A failed delivery that counts as a try. */
+function isFailedTry(value: unknown): value is FailedTry {
+  if (typeof value !== 'object' || value === null || !('requestId' in value)) return false;
+  return !('countsTry' in value) || value.countsTry !== false;
 }
 
 function isClose(value: unknown): value is AttemptClose {

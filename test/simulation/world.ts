@@ -393,6 +393,11 @@ export class World {
     );
   }
 
+  /** How many tries of a delivery failed. */
+  triesOf(requestId: number, sink: string): number {
+    return this.#storeWatch.triesOf(requestId, sink);
+  }
+
   /** A result that is written again has the same bytes. */
   async #rewriteResults(): Promise<void> {
     const before = this.results.contents();

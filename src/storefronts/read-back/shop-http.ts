@@ -99,11 +99,12 @@ export class ShopHttp {
       } catch (error) {
         if (!(error instanceof ShopApiError) || !isWorthWaiting(error)) throw error;
         const waitMs = error.retryAfterMs ?? defaultWaitMs * tries;
+        // Also where this call is not repeated: the next one is that of another order.
         if (waitMs > maxWaitMs) this.#closeFor(waitMs, error.message);
+        else this.#waitAtLeast(waitMs);
         // A proxy may answer 503 for a call that the shop still processes.
         const isSafe = call.once === undefined || error.kind === 'rate_limited';
         if (tries >= maxTries || waitMs > maxWaitMs || !isSafe) throw error;
-        this.#waitAtLeast(waitMs);
       }
     }
   }

@@ -96,7 +96,7 @@ export const mutantsOfSinks: readonly Mutant[] = [
   {
     name: 'a call to a shop that asked to wait is repeated at once',
     file: http,
-    changes: [['        this.#waitAtLeast(waitMs);\n', '        this.#waitAtLeast(Math.min(waitMs, 1));\n']],
+    changes: [['        else this.#waitAtLeast(waitMs);\n', '        else this.#waitAtLeast(Math.min(waitMs, 1));\n']],
   },
   {
     name: 'an endpoint that asks to wait is called all the same',

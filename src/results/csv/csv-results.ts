@@ -97,8 +97,18 @@ export class CsvResults {
       await this.#write(due);
     } catch (error) {
       if (this.#end.signal.aborted) return;
-      await this.#failed(due, error);
+      return await this.#failed(due, error);
     }
+    // Outside: that the outbox could not record it is no failure of the file.
+    await this.#written(due);
+  }
+
+  async #written({ id, version, name, fileId }: DueCsvFile): Promise<void> {
+    const { store, clock, logger } = this.#deps;
+    this.#failures = 0;
+    await store.results.csvFiles.close({ id, version, nowMs: clock.wallMs() });
+    const result = csvResultName(fileId, name);
+    logger.info({ file: name, file_id: fileId, result }, 'the results of an order file were written');
   }
 
   /** Looks at few rows at a time. An ended row that a person opened again is found by the search from the start. */
@@ -125,7 +135,7 @@ export class CsvResults {
   }
 
   async #write(due: DueCsvFile): Promise<void> {
-    const { store, clock, logger, folder, readOriginal } = this.#deps;
+    const { store, folder, readOriginal } = this.#deps;
     const { csvFiles } = store.results;
     const { signal } = this.#end;
     const name = csvResultName(due.fileId, due.name);
@@ -141,9 +151,6 @@ export class CsvResults {
         }
       }),
     );
-    this.#failures = 0;
-    await csvFiles.close({ id: due.id, version: due.version, nowMs: clock.wallMs() });
-    logger.info({ file: due.name, file_id: due.fileId, result: name }, 'the results of an order file were written');
   }
 
   async #failed(due: DueCsvFile, error: unknown): Promise<void> {

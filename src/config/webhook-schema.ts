@@ -7,6 +7,7 @@ import {
   keyName,
   listenAddress,
   live,
+  rotatingToken,
   secretFile,
   secretText,
 } from '../core/settings/schema-values.ts';
@@ -19,14 +20,7 @@ const tokens = z
   .array(
     z.strictObject({
       name: keyName.describe('The name of this token in logs and in the audit log.'),
-      value: secretText('required').describe(
-        'The token, at least 16 characters. In production from the environment, or use `value_file`.',
-      ),
-      value_file: secretFile('the token'),
-      previous_value: secretText('optional').describe(
-        'The token that `value` replaces. It is accepted, too, until this key is removed.',
-      ),
-      previous_value_file: secretFile('the previous token'),
+      ...rotatingToken,
       scopes: z
         .array(z.enum(tokenScopes))
         .min(1)

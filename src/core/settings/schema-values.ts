@@ -45,6 +45,28 @@ export const secretText = (need: 'required' | 'optional') =>
 /** The key next to a secret that names the file which holds it. */
 export const secretFile = (what: string) => z.string().min(1).optional().describe(`A file that holds ${what}.`);
 
+/** A token, and the one that it replaces: both are accepted, so that callers can change one after the other. */
+export const rotatingToken = {
+  value: secretText('required').describe(
+    'The token, at least 16 characters. In production from the environment, or use `value_file`.',
+  ),
+  value_file: secretFile('the token'),
+  previous_value: secretText('optional').describe(
+    'The token that `value` replaces. It is accepted, too, until this key is removed.',
+  ),
+  previous_value_file: secretFile('the previous token'),
+};
+
+/** The secrets of the Standard Webhooks scheme that sign what the worker posts. */
+export const signingSecrets = z.array(
+  z.strictObject({
+    value: secretText('required').describe(
+      'A secret: `whsec_` and base64 of 24 to 64 bytes. In production from the environment, or use `value_file`.',
+    ),
+    value_file: secretFile('the secret'),
+  }),
+);
+
 /**
  * Marks a key or a section that a reload changes without a restart. Within such a section, `atStart` marks the keys that
  * still need a restart. A key without a mark needs one, too.

@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { count, folderPath, keyName, secretFile, secretText } from '../core/settings/schema-values.ts';
+import { isCronExpression } from '../ops/schedule.ts';
+
+/** The section of the keys that seal. */
+export const seal = z
+  .strictObject({
+    keys: z
+      .array(
+        z.strictObject({
+          id: keyName.describe(
+            'The name of this key. It stands in each value that it sealed: a new key needs a new id.',
+          ),
+          value: secretText('required').describe(
+            'The key: base64 of 32 bytes. In production from the environment, or use `value_file`.',
+          ),
+          value_file: secretFile('the key'),
+        }),
+      )
+      .max(16)
+      .default([])
+      .describe(
+        'The first key seals, all open. Keep a copy of each outside the data volume: without it, the codes that it sealed are lost. Empty: codes are stored in clear.',
+      ),
+  })
+  .prefault({})
+  .describe('The keys that seal delivered codes in the database. See docs/sealing.md.');
+
+/** The section of what is removed after a time. */
+export const retention = z
+  .strictObject({
+    codes_days: count(1, 36_500)
+      .optional()
+      .describe(
+        'Delivered codes are shredded so many days after their result was delivered everywhere. References, money and the audit log stay. Unset: codes are kept.',
+      ),
+  })
+  .prefault({})
+  .describe('For how long something is kept. See docs/sealing.md.');
+
+const schedule = (usual: string, description: string) =>
+  z
+    .string()
+    .refine(
+      (text) => text === 'off' || isCronExpression(text),
+      'must be off, or a cron expression of five or six fields, for example "23 2 * * *"',
+    )
+    .default(usual)
+    .describe(description);
+
+/** The section of what the worker does at times of its own. */
+export const upkeep = z
+  .strictObject({
+    backup_schedule: schedule(
+      '23 2 * * *',
+      'When the running worker makes a backup as `db backup` does, as a cron expression in UTC; `off`: never.',
+    ),
+    check_schedule: schedule(
+      '41 3 * * *',
+      'When the running worker checks that the database is not damaged, in the same form; `off`: never.',
+    ),
+  })
+  .prefault({})
+  .describe('What the worker does by itself to keep its database safe. See docs/operating.md.');
+
+/** The section of copies of the database. */
+export const backup = z
+  .strictObject({
+    folder: folderPath('Where `db backup` writes. Best on another disk. Default: `<data_dir>/backups`.'),
+    keep: count(1, 1000).default(7).describe('How many backups stay; `db backup` removes older ones.'),
+  })
+  .prefault({})
+  .describe('Backups of the database.');

@@ -162,6 +162,9 @@ export class DeliveryLoop {
   /** Starts what is due and what the sink may be tried with. False: there is nothing. */
   async #startDue(): Promise<boolean> {
     const { store, sink, clock } = this.#deps;
+    const isIdle = this.#pause.isPaused && this.#taken.size === 0;
+    // The last result was closed without a call, or the worker died between its delivery and the end of the pause.
+    if (isIdle && (await store.results.nextDeliveryAt(sink.name)) === null) await this.#pause.endUnneeded();
     const { isProbing } = this.#pause;
     if (this.#pause.waitMs() > 0) return false;
     if (isProbing && this.#taken.size > 0) await this.#queue.onIdle();

@@ -21,8 +21,8 @@ interface PauseDeps {
 
 /**
  * Whether a sink takes results. After failures of different results in a row it is paused: one delivery at a time probes it,
- * from every second up to every five minutes. The first success ends the pause. A receiver that asks for time
- * (`Retry-After`) gets it, and is then tried with one delivery, too.
+ * from every second up to every five minutes. The first success ends the pause, and so does the end of the last delivery that
+ * waits for it. A receiver that asks for time (`Retry-After`) gets it, and is then tried with one delivery, too.
  */
 export class SinkPause {
   readonly #deps: PauseDeps;
@@ -60,6 +60,10 @@ export class SinkPause {
     return Math.ceil(Math.max(0, Math.max(probeAtMono, this.#askedUntilMono ?? 0) - this.#deps.clock.monoMs()));
   }
 
+  get isPaused(): boolean {
+    return this.#sinceMono !== null;
+  }
+
   /** Whether only one delivery may be under way, to find out whether the sink takes results again. */
   get isProbing(): boolean {
     return this.#sinceMono !== null || this.#askedUntilMono !== null;
@@ -71,12 +75,22 @@ export class SinkPause {
     this.#probes = 0;
     // A call that began before the receiver asked for time says nothing about that.
     if (isProbe) this.#askedUntilMono = null;
+    await this.#end('this sink takes results again');
+  }
+
+  /** Nothing waits for the sink any more, so no probe can end its pause: the next result finds out whether it works. */
+  async endUnneeded(): Promise<void> {
+    this.#probes = 0;
+    await this.#end('nothing waits for this sink any more: it is tried again with the next result');
+  }
+
+  async #end(message: string): Promise<void> {
     if (this.#sinceMono === null) return;
     const { store, clock, logger, sink } = this.#deps;
     const lastedMs = Math.round(clock.monoMs() - this.#sinceMono);
     this.#sinceMono = null;
     await store.results.resumeSink({ sink, nowMs: clock.wallMs(), wasOutage: lastedMs >= outageMs });
-    logger.info({ sink, paused_ms: lastedMs }, 'this sink takes results again');
+    logger.info({ sink, paused_ms: lastedMs }, message);
   }
 
   /**

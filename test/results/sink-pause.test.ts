@@ -17,8 +17,8 @@ let log: { msg: string; [key: string]: unknown }[];
 /** Each call of the sink: when, and for which order. */
 let calls: { atMs: number; orderId: string }[];
 let delivered: string[];
-/** What the receiver does with an order: takes it, or fails with this error. */
-let receive: (orderId: string) => Error | null | Promise<Error | null>;
+/** What the receiver does with an order: takes it, or fails with this error. `no_call`: it is not called at all. */
+let receive: (orderId: string) => Error | 'no_call' | null | Promise<Error | null>;
 let underWay: number;
 let mostUnderWay: number;
 
@@ -48,8 +48,10 @@ function startLoop(): void {
       mostUnderWay = Math.max(mostUnderWay, underWay);
       const error = await receive(orderId);
       underWay -= 1;
+      if (error === 'no_call') return error;
       if (error !== null) throw error;
       delivered.push(orderId);
+      return undefined;
     },
   };
   const stream = { write: (text: string) => void log.push(JSON.parse(text)) };
@@ -154,6 +156,37 @@ describe('a sink that fails', () => {
     receive = () => null;
     await passUntil(() => delivered.length === 5);
     expect(shown()).toEqual([]);
+  });
+
+  it('is not paused any more when its last result is closed without a call', async () => {
+    receive = down;
+    await accept('a', 'b', 'c');
+    await passUntil(() => paused().length > 0);
+    receive = () => 'no_call';
+    await passUntil(() => paused().length === 0, 20 * minute);
+    expect(paused()).toEqual([]);
+    expect(delivered).toEqual([]);
+    expect(logged('nothing waits for this sink any more')).toHaveLength(1);
+  });
+
+  it('is not paused any more when the worker died after its last delivery', async () => {
+    receive = down;
+    await accept('a', 'b', 'c');
+    await passUntil(() => paused().length > 0);
+    await loop.stop();
+    // What such a worker leaves: the deliveries are closed, and the pause stands.
+    const { results } = outbox.store;
+    const nowMs = machine.wallMs();
+    for (const { requestId, version } of await results.dueDeliveries(sinkName, nowMs + hour, 10))
+      await results.closeDelivery({ requestId, sink: sinkName, version, nowMs });
+    expect(paused()).toHaveLength(1);
+    startLoop();
+    await passUntil(() => paused().length === 0, 2000);
+    expect(paused()).toEqual([]);
+    receive = () => null;
+    await accept('d');
+    await passUntil(() => delivered.length === 1, 2000);
+    expect(delivered).toEqual(['d']);
   });
 
   it('does not delay the stop of the worker', async () => {

@@ -108,6 +108,7 @@ export class AlertLoop {
       const conditions = toldAfter(told.conditions, findings);
       // Rows that ended are forgotten: when there are as many again, that is news.
       if (!isSame(conditions, told.conditions)) await this.#record({ ...told, conditions });
+      await this.#pause.endUnneeded();
     } else if (nowMs >= told.nextAtMs) await this.#post(news, findings, told);
   }
 

@@ -90,7 +90,8 @@ export class SqliteResults implements Results {
       ),
       nextAt: database
         .prepare<[string], number | null>(
-          'SELECT min(due_at_ms) FROM deliveries WHERE done_version < due_version AND sink = +? AND given_up_at_ms IS NULL',
+          // What was given up is never due: the index ends before it.
+          `SELECT min(due_at_ms) FROM deliveries WHERE done_version < due_version AND sink = +? AND due_at_ms < ${never}`,
         )
         .pluck(),
       close: database.prepare(

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { Webhook } from 'standardwebhooks';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { SystemClock } from '../../../src/ops/system-clock.ts';
 import { AlertLoop, alertSinkName } from '../../../src/results/alerts/alert-loop.ts';
 import { alertTopics, type AlertSettings } from '../../../src/results/settings.ts';
@@ -176,6 +176,16 @@ describe('alerts', () => {
     await loop?.stop();
     await outbox.store.results.useSinks([{ name: 'folder', sources: null }], 5000);
     expect(outbox.store.read.sinkPauses()).toMatchObject([{ sink: alertSinkName('ops'), reason: 'http_503' }]);
+  });
+
+  it('are not paused for ever when what they were about ended before their endpoint was back', async () => {
+    const receiver = await receiving(answers(503));
+    const nowMs = Date.now();
+    const pause = { sink: alertSinkName('ops'), reason: 'http_503', message: 'the receiver answered 503', probes: 3 };
+    await outbox.store.results.pauseSink({ ...pause, nowMs, probeAtMs: nowMs + 20 });
+    start(receiver);
+    await vi.waitFor(() => expect(outbox.store.read.sinkPauses()).toEqual([]));
+    expect(receiver.posts).toEqual([]);
   });
 
   it('have a text for Slack that nobody outside can make a mention of', async () => {

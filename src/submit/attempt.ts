@@ -225,7 +225,7 @@ export class Attempt {
     if (settledMono === null) gate.giveBack(key.name, kind);
     else gate.settle(key.name, kind, settledMono);
     this.#products.record(call);
-    if (pausesChanged) await pauses.refresh();
+    if (pausesChanged) await this.#record(end.signal, () => pauses.refresh());
     // After the refresh: until then the time of the next trial is not known, and another one would begin at once.
     pauses.trialClosed(attempt.attemptId);
     this.#deps.onSettled?.();
@@ -236,7 +236,10 @@ export class Attempt {
     this.#log(attempt, end, durationMs);
   }
 
-  /** What became of a call must not be lost: without space on the disk it is recorded later, and the attempt stays open. */
+  /**
+   * What became of a call must not be lost: without space on the disk, which SQLite may need even to read, it is recorded
+   * later, and the attempt stays open.
+   */
   #record<T>(signal: AbortSignal, step: () => Promise<T>): Promise<T> {
     return repeatWhileDiskIsFull(step, { clock: this.#deps.clock, signal });
   }

@@ -4,14 +4,16 @@ import { OrderSyncError } from '../../src/core/order-sync-error.ts';
 import { startSubmission } from '../support/submission.ts';
 import { wrappedStore } from '../support/wrapped-store.ts';
 
-/** A worker whose disk is full at the first calls of one step of the store. */
-async function withFullDiskAt(failing: string, times: number) {
+/** A worker whose disk is full at the first calls of one step of the store, or at the first ones after another step. */
+async function withFullDiskAt(failing: string, times: number, after?: string) {
   let failures = 0;
+  let isFull = after === undefined;
   const worker = await startSubmission({
     limits: { windowMs: 600_000, orders: 1, requests: 1 },
     wrap: (store) =>
       wrappedStore(store, (name, step) => (...values) => {
-        if (name !== failing || failures === times) return step(...values);
+        isFull ||= name === after;
+        if (!isFull || name !== failing || failures === times) return step(...values);
         failures += 1;
         return Promise.reject(new OrderSyncError('DISK_FULL', 'The disk is full'));
       }),
@@ -37,5 +39,14 @@ describe('a disk that is full', () => {
     const database = new SqliteDatabase(worker.databasePath, { readonly: true });
     onTestFinished(() => void database.close());
     expect(database.prepare('SELECT count(*) FROM attempts').pluck().get()).toBe(1);
+  });
+
+  it('when the pauses are read after a denial does not stop the worker: it sends with the other key', async () => {
+    const { worker, failures } = await withFullDiskAt('submission.pauses.all', 1, 'submission.closeAttempt');
+    await worker.useKeys({ main: 'not-a-key', other: 'sandbox-key-main' });
+    await worker.accept([{}]);
+    await worker.settled();
+    expect([failures(), worker.counts().fulfilled, worker.sandbox.ledger().orders.length]).toEqual([1, 1, 1]);
+    expect(worker.store.read.pauses().map(({ scope }) => scope)).toEqual(['key:main']);
   });
 });

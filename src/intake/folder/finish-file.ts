@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type Clock, isoTime } from '../../core/clock.ts';
 import { rejectedNameOf } from '../../core/order/order-file-names.ts';
 import { syncFolder, writeFileAtomically } from '../../ops/atomic-file.ts';
+import { repeatWhileDiskIsFull } from '../../ops/full-disk.ts';
 import { requireRealFolder } from '../../ops/real-folder.ts';
 import type { AcceptedLines, FileRow, Intake } from '../../store/intake/intake.ts';
 import type { ArchivedFile } from './archived-files.ts';
@@ -66,7 +67,7 @@ export async function finishFile(
     // Its lines are known by now, so reading all of it again only adds the new ones.
     await removeMarker(context, file);
     const next = await reclaimFile(config, { name: file.name, path }, newFileId(clock));
-    await store.files.replaced(file.id);
+    await repeatWhileDiskIsFull(() => store.files.replaced(file.id), context);
     return { kind: 'changed', file, next };
   }
   const day = join(config.archive, isoTime(nowMs).slice(0, 10));

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../../core/clock.ts';
 import { assert, hasCode } from '../../core/order-sync-error.ts';
-import { isDiskFull } from '../../ops/full-disk.ts';
+import { isDiskFull, repeatWhileDiskIsFull } from '../../ops/full-disk.ts';
 import { WakeUp } from '../../ops/wake-up.ts';
 import type { AcceptedLines } from '../../store/intake/intake.ts';
 import type { Store } from '../../store/store.ts';
@@ -223,7 +223,7 @@ export class FolderIntake {
       this.#mayHaveMore = false;
       this.#log.solved('work');
     } catch (error) {
-      if (!isFilesystemError(error)) throw error;
+      if (!isFilesystemError(error) && !isDiskFull(error)) throw error;
       this.#log.problem('work', `The work folder ${this.#options.config.work} cannot be read: ${error.message}`);
     }
   }
@@ -331,13 +331,15 @@ export class FolderIntake {
     const topic = `archive ${archived.path}`;
     try {
       const file = await reclaimFile(config, archived, newFileId(clock));
-      await store.intake.files.replaced(archived.id);
+      // It is in the work folder by now: no other scan would record this.
+      const life = { clock, signal: this.#stopping.signal };
+      await repeatWhileDiskIsFull(() => store.intake.files.replaced(archived.id), life);
       this.#log.solved(topic);
       this.#log.lateWrite(file, archived.path);
       report.changed += 1;
       this.#unfinished.set(file.id, { file, dueMono: clock.monoMs() + config.stableMs });
     } catch (error) {
-      if (!isFilesystemError(error)) throw error;
+      if (!isFilesystemError(error) && !isDiskFull(error)) throw error;
       this.#mayHaveMore = true;
       this.#archived.watch(archived, clock.monoMs());
       const message = `The file ${archived.path} was written to after it was archived, and cannot be read again`;

@@ -11,7 +11,8 @@ import {
 } from 'node:fs';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { OrderSyncError } from '../../../src/core/order-sync-error.ts';
 import type { FolderSettings } from '../../../src/intake/folder/settings.ts';
 import { FolderBench, csvHeader } from './folder-bench.ts';
 import { failNext } from './failing-calls.ts';
@@ -362,6 +363,31 @@ describe('when the folders fail', () => {
     expect(await intake.scanOnce()).toMatchObject({ changed: 0 });
     expect(await intake.scanOnce()).toMatchObject({ ingested: 1, lines: { accepted: 1, known: 1 } });
     expect([bench.entryCount(), bench.names('work')]).toEqual([2, []]);
+  });
+
+  it('a late write is read although the disk is full when the file leaves the archive, and the intake does not stop', async () => {
+    const { intake, config, clock } = await open();
+    bench.drop('orders.csv', csv('1'));
+    expect(await intake.scanOnce()).toMatchObject({ ingested: 1 });
+    let failures = 0;
+    const full = wrappedStore(bench.store, (name, step) => (...values) => {
+      if (name !== 'intake.files.replaced' || failures === 2) return step(...values);
+      failures += 1;
+      return Promise.reject(new OrderSyncError('DISK_FULL', 'The disk is full'));
+    });
+    const running = bench.newIntake({ scanIntervalMs: 20 }, full);
+    const stopped: unknown[] = [];
+    running.failed.catch((error: unknown) => stopped.push(error));
+    await running.start();
+    bench.drop('more.csv', csv('2'));
+    await vi.waitFor(() => expect(bench.archived()).toHaveLength(2));
+    const more = bench.archived().find((name) => name.includes('more')) ?? '';
+    const day = new Date(clock.wallMs()).toISOString().slice(0, 10);
+    appendFileSync(join(config.archive, day, more), row('3'));
+    await vi.waitFor(() => expect(bench.entryCount()).toBe(3), 10_000);
+    await running.stop();
+    expect([failures, stopped, bench.names('work')]).toEqual([2, [], []]);
+    expect(running.status().degraded).toBeNull();
   });
 
   it('a file whose report cannot be written is finished a minute later', async () => {

@@ -4,7 +4,7 @@ import { ShopApiError } from '../read-back/shop-api.ts';
 import type { OrderStatement } from '../write-back/order-statement.ts';
 import { WriteBackError } from '../write-back/write-back-error.ts';
 import { readAnnouncedNotes } from './announced-notes.ts';
-import { orderNow, type OrderNow } from './order-fields.ts';
+import { fieldKeys, orderNow, type OrderNow } from './order-fields.ts';
 import type { OrderNote } from './order-notes.ts';
 import { readWooCommerceOrder } from './payload.ts';
 import { type KnownNotes, type OrderWrite, planWrites } from './plan-writes.ts';
@@ -37,8 +37,10 @@ class OrderWriter {
   readonly #written: string[] = [];
   readonly #present = new Set<string>();
   readonly #lost = new Set<string>();
-  /** Notes of this run: nobody can have posted them before. */
+  /** Notes that this run announced. */
   readonly #announcedHere = new Set<string>();
+  /** The order had fields of ours before this run. Then it may have notes, too, that it does not announce any more. */
+  #wasWritten = false;
   #hasReadNotes = false;
   #refunds: readonly unknown[] = [];
 
@@ -51,6 +53,7 @@ class OrderWriter {
     const { writeBack } = this.#parts.shop;
     if (writeBack === null) throw new WriteBackError('final', 'the shop has no `write_back` any more');
     let now = await this.#read();
+    this.#wasWritten = Object.values(fieldKeys).some((key) => now.fields.has(key));
     for (let step = 0; step < mostSteps; step += 1) {
       const { writes, withheld } = planWrites(this.#statement, writeBack, now, this.#known());
       const [write] = writes;
@@ -113,9 +116,12 @@ class OrderWriter {
   async #makeNote(note: OrderNote, now: OrderNow): Promise<OrderNow> {
     const { api, clock, signal } = this.#parts;
     const { orderId } = this.#statement;
-    if (!this.#announcedHere.has(note.marker)) {
-      await this.#readNotes();
-      if (!this.#present.has(note.marker)) this.#waitUntilLost(note, now);
+    const isAnnouncedHere = this.#announcedHere.has(note.marker);
+    // A write of an earlier run that the shop processed late may have removed an announcement, after its note was posted.
+    if (!isAnnouncedHere || this.#wasWritten) await this.#readNotes();
+    if (this.#present.has(note.marker)) return now;
+    if (!isAnnouncedHere) {
+      this.#waitUntilLost(note, now);
       return now;
     }
     const body = { note: note.text, customer_note: note.isForCustomer };

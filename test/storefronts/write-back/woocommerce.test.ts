@@ -229,6 +229,20 @@ describe('a shop that does not answer as it should', () => {
     }
   });
 
+  it('gets a note once although a late write removed what the order says of its notes', async () => {
+    const { stub, written, order } = await shopWith([card('71')], { deliverCodes: 'note' });
+    await told(written);
+    expect(stub.shop.notesOf('7')).toHaveLength(2);
+    // As an earlier write leaves the fields when the shop processes it last.
+    order.body['meta_data'] = [{ key: '_order_sync_state', value: 'in_progress' }];
+    await redeliver(written.store, { source: 'main' }, Date.now());
+    await written.told();
+    expect(stub.shop.notesOf('7')).toHaveLength(2);
+    expect(order.body['meta_data']).toContainEqual(
+      expect.objectContaining({ key: '_order_sync_state', value: 'completed' }),
+    );
+  });
+
   it('is not called by anybody while it wants no calls, and told that its key may not write', async () => {
     const { stub, written } = await shopWith([card('71')]);
     stub.answers.faultOf = () => ({

@@ -21,7 +21,10 @@ export const mutantsOfSinks: readonly Mutant[] = [
   {
     name: 'a note is posted without a look whether the order has it',
     file: woocommerce,
-    changes: [['if (!this.#announcedHere.has(note.marker)) {', "if (note.marker === '') {"]],
+    changes: [
+      ['if (!isAnnouncedHere || this.#wasWritten) await this.#readNotes();', ''],
+      ['if (!isAnnouncedHere) {', "if (note.marker === '') {"],
+    ],
   },
   {
     name: 'a note whose answer was lost is posted again at once',
@@ -109,6 +112,11 @@ export const mutantsOfSinks: readonly Mutant[] = [
     changes: [
       ['    await store.results.resumeSink({ sink, nowMs: clock.wallMs(), wasOutage: lastedMs >= outageMs });\n', ''],
     ],
+  },
+  {
+    name: 'a sink for which nothing waits any more stays paused',
+    file: loop,
+    changes: [['await this.#pause.endUnneeded();', 'await Promise.resolve();']],
   },
   {
     name: 'a paused sink is not tried again',

@@ -90,6 +90,7 @@ export class SimSinks {
   /** The outbox is another one. */
   outboxReplaced(): void {
     for (const endpoint of this.endpoints) endpoint.forget();
+    for (const shop of this.shops) shop.outboxReplaced();
   }
 
   /** Whether nothing is wrong any more with any of them, and nothing is on its way. */

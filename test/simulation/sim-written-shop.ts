@@ -52,6 +52,10 @@ export class SimWrittenShop implements Receiver {
   readonly #failing = new WeakSet<OutgoingRequest>();
   /** Orders for which a write was processed after a newer one: its connection had ended long before. */
   readonly overtaken = new Set<string>();
+  /** Orders that were changed for an outbox which was lost: what it knew of them, the one in its place may not know. */
+  readonly ofLostOutbox = new Set<string>();
+  /** Before so many calls, the outbox was another one. */
+  #callsBeforeLoss = 0;
   readonly #sent = new WeakMap<OutgoingRequest, number>();
   readonly #newestWrite = new Map<string, number>();
   #calls = 0;
@@ -138,7 +142,13 @@ export class SimWrittenShop implements Receiver {
     const sent = this.#sent.get(call) ?? 0;
     const newest = this.#newestWrite.get(orderId) ?? 0;
     if (sent < newest) this.overtaken.add(orderId);
+    if (sent <= this.#callsBeforeLoss) this.ofLostOutbox.add(orderId);
     this.#newestWrite.set(orderId, Math.max(sent, newest));
+  }
+
+  outboxReplaced(): void {
+    this.#callsBeforeLoss = this.#calls;
+    for (const orderId of this.#newestWrite.keys()) this.ofLostOutbox.add(orderId);
   }
 
   answered(call: OutgoingRequest, process: SimProcess, reply: Reply | null): void {

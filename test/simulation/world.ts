@@ -407,7 +407,9 @@ export class World {
     this.isRewritten = true;
     await this.time.run(() => false, this.time.nowMs + 61_000);
     const isToldAgain = (): boolean => this.disk.countOpen() === 0;
-    if (this.sinks !== null && !(await this.time.run(isToldAgain, this.time.nowMs + 3_600_000)))
+    // What fails until the faults are off is tried again a day later at most.
+    const latestMs = Math.max(this.time.nowMs, this.plan.faultsOffMs) + 26 * 3_600_000;
+    if (this.sinks !== null && !(await this.time.run(isToldAgain, latestMs)))
       this.violate('I46', `not delivered again: ${this.disk.describeOpen()}`);
     for (const [path, text] of this.results.contents()) {
       if (before.get(path) !== text) this.violate('I8', `${path} was written again with other bytes`);
@@ -594,6 +596,7 @@ export class World {
       // Each part ends what it has begun: a file on a slow disk takes its time, too.
       const mostMs = this.plan.intake === null ? 9000 : 13_000;
       if (tookMs > mostMs) this.violate('I19', `the stop took ${tookMs} ms`);
+      this.#leftOpen(process);
       process.die();
       this.disk.release();
       this.intake?.stopped();
@@ -601,6 +604,16 @@ export class World {
       this.trace.add('stopped');
       this.time.after(downMs, () => this.#start());
     });
+  }
+
+  /** Only when the outbox could not be read or written does a stop leave calls without an outcome, as a crash does. */
+  #leftOpen(process: SimProcess): void {
+    const open = this.#storeWatch.openSubjects();
+    if (open.length === 0) return;
+    if (this.plan.diskErrors.length === 0 && this.plan.diskFull.untilMs === 0)
+      this.violate('I19', `the stop left the calls of ${open.join()} without an outcome`);
+    this.wire.crashed(process, open);
+    this.#storeWatch.forgetOpen();
   }
 
   /** Called before the first byte is sent: what must be on disk is checked now. */

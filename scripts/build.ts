@@ -8,6 +8,7 @@
 import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { rolldown, type Plugin } from 'rolldown';
+import { schemaTree } from '../src/config/schema-tree.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const src = join(root, 'src');
@@ -40,8 +41,19 @@ const placesOfModules: Plugin = {
   },
 };
 
+/** What the schema of the configuration is as data, which takes each start as long as opening the outbox. */
+const schemaAsData: Plugin = {
+  name: 'schema-as-data',
+  transform(code, id) {
+    if (id !== join(src, 'config/schema-tree.ts')) return null;
+    const call = "z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' })";
+    if (!code.includes(call)) throw new Error(`schema-tree.ts has no ${call}: change the build to the new text`);
+    return code.replace(call, () => `JSON.parse(${JSON.stringify(JSON.stringify(schemaTree))})`);
+  },
+};
+
 rmSync(dist, { recursive: true, force: true });
-const bundle = await rolldown({ input: entries, external, platform: 'node', plugins: [placesOfModules] });
+const bundle = await rolldown({ input: entries, external, platform: 'node', plugins: [placesOfModules, schemaAsData] });
 const { output } = await bundle.write({
   dir: dist,
   format: 'esm',

@@ -1,10 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { LoadedConfig } from '../config/config.ts';
 import { loadConfig } from '../config/load.ts';
-import { readTemplates } from '../results/customer/read-templates.ts';
 import { openReader } from '../store/read/sqlite-reader.ts';
-import { readWire } from '../wholesale/connector/wire.ts';
-import { readSandboxSection } from './sandbox-section.ts';
 
 /** The options of every command that reads the configuration; `json` where it prints an answer. */
 export interface ConfigOptions {
@@ -33,15 +30,6 @@ export function configFrom(options: ConfigOptions): LoadedConfig {
 /** The configuration without its secrets, for a command that only looks: its user may not be allowed to read them. */
 export function configWithoutSecrets(options: ConfigOptions): LoadedConfig {
   return loadConfig({ file: options.config, flags: options.set ?? {}, secrets: false });
-}
-
-/** The configuration, with the sections checked that only their own modules can read. Throws CONFIG_INVALID. */
-export function checkedConfigFrom(options: ConfigOptions): LoadedConfig {
-  const loaded = configFrom(options);
-  readWire(loaded.config.wholesale.wire);
-  if (loaded.config.results.customer !== null) readTemplates(loaded.config.results.customer);
-  if (loaded.config.sandbox !== undefined) readSandboxSection(loaded.config.sandbox, loaded.config.dataDir);
-  return loaded;
 }
 
 /** Opens the outbox of a configuration for reading, while a worker runs or not, and closes it again. */

@@ -50,7 +50,8 @@ export function loadConfig(sources: ConfigSources = {}): LoadedConfig {
   if (yaml.issues.length > 0) throw new ConfigInvalidError(file, yaml.issues);
 
   const { tree, origins, issues: layerIssues } = layerSources(yaml, environment, sources.flags ?? {});
-  const parsed = configSchema.safeParse(tree);
+  // Compiling the parsers takes longer than reading one document without.
+  const parsed = configSchema.safeParse(tree, { jitless: true });
   const secrets = readSecrets(tree, origins, cwd, sources.secrets);
   const unused = findUnusedVariables(environment);
   const { ca, issues: caIssues } = readCaFile(tree, origins, cwd);

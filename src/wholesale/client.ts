@@ -37,7 +37,7 @@ import { Transport, type HttpPort, type Timeouts } from './transport/transport.t
 export interface WholesaleClientOptions {
   /** The base address of the API, `https:`, or `http:` for a test server. Its path is the prefix of every path. */
   readonly baseUrl: string;
-  /** The parts of the mapping that differ from the default one (`defaultWire`). */
+  /** The parts of the mapping that differ from the default one (`order-sync wire` prints it). */
   readonly wire?: WireOverrides;
   /** In ms. Default: connect 5 s, response 30 s, body 15 s, total 45 s. */
   readonly timeouts?: Partial<Timeouts>;

@@ -6,7 +6,7 @@ import { wholesaleErrors } from '../../src/core/decision/wholesale-errors.ts';
 import { classify, type CallPurpose, type SuccessReader } from '../../src/wholesale/classify.ts';
 import type { PlainHeaders } from '../../src/core/http-headers.ts';
 import { readAnswer } from '../../src/wholesale/connector/read-answer.ts';
-import { defaultWire } from '../../src/wholesale/connector/wire.ts';
+import { readWire } from '../../src/wholesale/connector/wire.ts';
 
 const purposes: readonly CallPurpose[] = [
   ...operations.map((operation) => ({ kind: 'submit', operation }) as const),
@@ -16,7 +16,10 @@ const purposes: readonly CallPurpose[] = [
 const familyOf = (purpose: CallPurpose): Family =>
   purpose.kind === 'read' ? purpose.family : purpose.operation === 'gift_card_order' ? 'gift_card' : 'esim';
 
-const reader: SuccessReader = (body) => ({ kind: 'read', answer: readAnswer(body, 'gift_card', defaultWire.answer) });
+const reader: SuccessReader = (body) => ({
+  kind: 'read',
+  answer: readAnswer(body, 'gift_card', readWire(undefined).answer),
+});
 
 function outcomeOf(http: number, body: string | Uint8Array, purpose: CallPurpose, headers: PlainHeaders = {}): Outcome {
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;

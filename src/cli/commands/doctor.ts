@@ -3,7 +3,8 @@ import type { Config, LoadedConfig } from '../../config/config.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { readRunFile } from '../../ops/run-file.ts';
 import { checkSkuMaps } from '../check-sku-maps.ts';
-import { addAnswerOptions, checkedConfigFrom, type ConfigOptions } from '../config-options.ts';
+import { checkedConfigFrom } from '../checked-config.ts';
+import { addAnswerOptions, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import {
   checkClock,

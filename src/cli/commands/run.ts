@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { addConfigOptions, checkedConfigFrom, configFrom, type ConfigOptions } from '../config-options.ts';
+import { checkedConfigFrom } from '../checked-config.ts';
+import { addConfigOptions, configFrom, type ConfigOptions } from '../config-options.ts';
 import { loggerFor } from '../command-logger.ts';
 import type { CliContext } from '../context.ts';
 import { runWorker } from '../run-worker.ts';

@@ -11,7 +11,7 @@ interface Migration {
 
 let known: readonly Migration[] | null = null;
 
-/** The numbered files of `migrations/`, in order and without a gap. Read once in a process. */
+/** The numbered files of `migrations/`, in order and without a gap. Listed once in a process. */
 export function migrations(): readonly Migration[] {
   known ??= readMigrations();
   return known;
@@ -22,7 +22,14 @@ function readMigrations(): readonly Migration[] {
   const found = readdirSync(folder)
     .filter((name) => /^\d{4}_[a-z0-9_]+\.sql$/.test(name))
     .toSorted()
-    .map((name) => ({ version: Number(name.slice(0, 4)), name, sql: readFileSync(join(folder, name), 'utf8') }));
+    // Read when it is needed: most commands only want to know how many there are.
+    .map((name) => ({
+      version: Number(name.slice(0, 4)),
+      name,
+      get sql() {
+        return readFileSync(join(folder, name), 'utf8');
+      },
+    }));
   for (const [index, migration] of found.entries()) {
     assert(
       migration.version === index + 1,

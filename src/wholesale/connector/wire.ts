@@ -116,15 +116,18 @@ export type Wire = z.output<typeof wireSchema>;
 /** Any part of the mapping, as a config gives it. */
 export type WireOverrides = z.input<typeof wireSchema>;
 
-export const defaultWire: Wire = wireSchema.parse({});
+/** Compiling a parser takes longer than reading one mapping without. */
+const readOnce = { jitless: true } as const;
+
+let defaultWire: Wire | undefined;
 
 /**
  * Reads `wholesale.wire` of a config; omitted parts get their defaults.
  * @throws OrderSyncError CONFIG_INVALID, naming every wrong place
  */
 export function readWire(value: unknown): Wire {
-  if (value === undefined || value === null) return defaultWire;
-  const parsed = wireSchema.safeParse(value);
+  if (value === undefined || value === null) return (defaultWire ??= wireSchema.parse({}, readOnce));
+  const parsed = wireSchema.safeParse(value, readOnce);
   if (parsed.success) return parsed.data;
   const mistakes = z.prettifyError(parsed.error);
   throw new OrderSyncError('CONFIG_INVALID', `wholesale.wire is not a wire mapping:\n${mistakes}`, {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parseExactJson } from '../../../src/core/exact-json.ts';
 import { readAnswer } from '../../../src/wholesale/connector/read-answer.ts';
 import { whyUnrecognised } from '../../../src/wholesale/connector/recognise-order.ts';
-import { defaultWire } from '../../../src/wholesale/connector/wire.ts';
+import { readWire } from '../../../src/wholesale/connector/wire.ts';
 import { readDocument } from './read-document.ts';
 
 /** Where the time grew with the square of the length, each of these took minutes. */
@@ -20,7 +20,7 @@ describe('a text from outside that is long and alike', () => {
 
   it('may be the word of an answer', () => {
     const body = parseExactJson(`{"error":"${' '.repeat(500_000)}x"}`) ?? null;
-    const answer = readAnswer(body, 'gift_card', defaultWire.answer);
-    expect(whyUnrecognised(body, answer, 'gift_card_order', defaultWire.answer)).toContain('error');
+    const answer = readAnswer(body, 'gift_card', readWire(undefined).answer);
+    expect(whyUnrecognised(body, answer, 'gift_card_order', readWire(undefined).answer)).toContain('error');
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Purchase } from '../../../src/core/order/purchase.ts';
 import { findDifference } from '../../../src/wholesale/connector/compare-order.ts';
 import { parseExactJsonBytes } from '../../../src/core/exact-json.ts';
-import { defaultWire, wireSchema, type Wire } from '../../../src/wholesale/connector/wire.ts';
+import { readWire, wireSchema, type Wire } from '../../../src/wholesale/connector/wire.ts';
 
 const card: Purchase = {
   operation: 'gift_card_order',
@@ -23,7 +23,7 @@ const topup = {
   iccid: '8988211000000000001',
 } as const;
 
-function difference(body: unknown, ordered: Purchase = card, wire: Wire = defaultWire): string | null {
+function difference(body: unknown, ordered: Purchase = card, wire: Wire = readWire(undefined)): string | null {
   const json = parseExactJsonBytes(Buffer.from(JSON.stringify(body)));
   if (json === undefined) throw new Error('not JSON');
   return findDifference(json, ordered, wire);

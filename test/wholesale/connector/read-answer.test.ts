@@ -7,7 +7,7 @@ import { findMismatch } from '../../../src/wholesale/connector/compare-order.ts'
 import { isJsonObject, parseExactJson, type ExactJsonObject } from '../../../src/core/exact-json.ts';
 import { readAnswer } from '../../../src/wholesale/connector/read-answer.ts';
 import { readLookup } from '../../../src/wholesale/connector/read-answer.ts';
-import { defaultWire, wireSchema } from '../../../src/wholesale/connector/wire.ts';
+import { readWire, wireSchema } from '../../../src/wholesale/connector/wire.ts';
 import { facts, iccid } from '../api-calls.ts';
 
 function objectOf(text: string): ExactJsonObject {
@@ -16,7 +16,7 @@ function objectOf(text: string): ExactJsonObject {
   return value;
 }
 /** Parses the text itself: no number of a test becomes a float. */
-const read = (text: string, family: Family = 'gift_card', wire = defaultWire): OrderAnswer =>
+const read = (text: string, family: Family = 'gift_card', wire = readWire(undefined)): OrderAnswer =>
   readAnswer(objectOf(text), family, wire.answer);
 const codes = (text: string): unknown => read(text).units;
 const esims = (text: string): unknown => read(text, 'esim').units;
@@ -252,7 +252,13 @@ const mismatch = (operation: Operation, text: string): string | null => {
     reference: operation === 'esim_cancel' ? null : facts[operation].reference,
   };
   const family = operation === 'gift_card_order' ? 'gift_card' : 'esim';
-  return findMismatch(answer, readAnswer(answer, family, defaultWire.answer), operation, expectation, defaultWire);
+  return findMismatch(
+    answer,
+    readAnswer(answer, family, readWire(undefined).answer),
+    operation,
+    expectation,
+    readWire(undefined),
+  );
 };
 
 describe('an answer that repeats fields of the order', () => {
@@ -285,7 +291,7 @@ describe('an answer that repeats fields of the order', () => {
   });
 });
 
-const look = (text: string) => readLookup(parseExactJson(text) ?? null, 'gift_card', 'r', defaultWire.answer);
+const look = (text: string) => readLookup(parseExactJson(text) ?? null, 'gift_card', 'r', readWire(undefined).answer);
 
 describe('a lookup finds', () => {
   it.each([
@@ -344,11 +350,11 @@ describe('an answer of any JSON', () => {
       fc.property(json, fc.constantFrom<Family>('gift_card', 'esim'), (text, family) => {
         const value = parseExactJson(text);
         fc.pre(isJsonObject(value));
-        const answer = readAnswer(value, family, defaultWire.answer);
+        const answer = readAnswer(value, family, readWire(undefined).answer);
         for (const operation of ['gift_card_order', 'esim_topup'] as const) {
-          findMismatch(value, answer, operation, facts[operation], defaultWire);
+          findMismatch(value, answer, operation, facts[operation], readWire(undefined));
         }
-        readLookup(value, family, 'r', defaultWire.answer);
+        readLookup(value, family, 'r', readWire(undefined).answer);
         expect(answer.units.every((unit) => Object.keys(unit).length > 0)).toBe(true);
         expect(answer.units.every((unit) => unit.iccid === undefined || /^\d{18,22}$/.test(unit.iccid))).toBe(true);
       }),

@@ -3,17 +3,14 @@ import { parseExactJson } from '../../../src/core/exact-json.ts';
 import { familyOf, type Operation } from '../../../src/core/order/operation.ts';
 import { readAnswer } from '../../../src/wholesale/connector/read-answer.ts';
 import { whyUnrecognised } from '../../../src/wholesale/connector/recognise-order.ts';
-import { defaultWire } from '../../../src/wholesale/connector/wire.ts';
+import { readWire } from '../../../src/wholesale/connector/wire.ts';
 import { iccid } from '../api-calls.ts';
+
+const wire = readWire(undefined);
 
 function why(text: string, operation: Operation = 'gift_card_order'): string | null {
   const body = parseExactJson(text) ?? null;
-  return whyUnrecognised(
-    body,
-    readAnswer(body, familyOf(operation), defaultWire.answer),
-    operation,
-    defaultWire.answer,
-  );
+  return whyUnrecognised(body, readAnswer(body, familyOf(operation), wire.answer), operation, wire.answer);
 }
 
 describe('a success in which an order is recognised', () => {

@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import type { Operation } from '../../../src/core/order/operation.ts';
 import { renderRequest } from '../../../src/wholesale/connector/render-request.ts';
-import { defaultWire, wireSchema, type WireOverrides } from '../../../src/wholesale/connector/wire.ts';
+import { readWire, wireSchema, type WireOverrides } from '../../../src/wholesale/connector/wire.ts';
 import { facts, iccid } from '../api-calls.ts';
 
 describe('the wire mapping', () => {
   it('is complete without any config', () => {
-    expect(wireSchema.parse({})).toEqual(defaultWire);
-    expect(defaultWire.lookup).toEqual({
+    expect(wireSchema.parse({})).toEqual(readWire(undefined));
+    expect(readWire(undefined).lookup).toEqual({
       gift_card: { path: '/orders/{key}' },
       esim: { path: '/esim/orders/{key}' },
       get_sim: 'off',
       compare: ['product', 'quantity', 'days', 'currency', 'iccid'],
     });
-    expect(defaultWire.catalogue.paging.mode).toBe('off');
+    expect(readWire(undefined).catalogue.paging.mode).toBe('off');
   });
 
   it('takes the given parts from the config and keeps the other defaults', () => {
@@ -29,9 +29,9 @@ describe('the wire mapping', () => {
       extra: {},
     });
     expect(wire.answer.codes.lists).toEqual(['delivered']);
-    expect(wire.answer.codes.pin).toEqual(defaultWire.answer.codes.pin);
-    expect(wire.answer.esims).toEqual(defaultWire.answer.esims);
-    expect(wire.lookup).toEqual({ ...defaultWire.lookup, esim: 'off' });
+    expect(wire.answer.codes.pin).toEqual(readWire(undefined).answer.codes.pin);
+    expect(wire.answer.esims).toEqual(readWire(undefined).answer.esims);
+    expect(wire.lookup).toEqual({ ...readWire(undefined).lookup, esim: 'off' });
   });
 
   it.each([
@@ -104,15 +104,17 @@ describe('a request', () => {
 
   it('stays on its path whatever an identifier contains', () => {
     const strange = { ...facts.esim_cancel, iccid: '89/../../orders?x=1#y z' };
-    expect(renderRequest(strange, defaultWire).path).toBe('/esim/esims/89%2F..%2F..%2Forders%3Fx%3D1%23y%20z/cancel');
-    expect(() => renderRequest({ ...facts.esim_cancel, iccid: '..' }, defaultWire)).toThrow(/cannot stand for/);
+    expect(renderRequest(strange, readWire(undefined)).path).toBe(
+      '/esim/esims/89%2F..%2F..%2Forders%3Fx%3D1%23y%20z/cancel',
+    );
+    expect(() => renderRequest({ ...facts.esim_cancel, iccid: '..' }, readWire(undefined))).toThrow(/cannot stand for/);
   });
 
   it('is not rendered when a needed field is missing', () => {
     for (const missing of ['variant', 'quantity', 'currency'] as const) {
-      expect(() => renderRequest({ ...facts.gift_card_order, [missing]: null }, defaultWire)).toThrow(missing);
+      expect(() => renderRequest({ ...facts.gift_card_order, [missing]: null }, readWire(undefined))).toThrow(missing);
     }
-    expect(() => renderRequest({ ...facts.esim_topup, iccid: null }, defaultWire)).toThrow('iccid');
-    expect(() => renderRequest({ ...facts.esim_order, reference: '' }, defaultWire)).toThrow('reference');
+    expect(() => renderRequest({ ...facts.esim_topup, iccid: null }, readWire(undefined))).toThrow('iccid');
+    expect(() => renderRequest({ ...facts.esim_order, reference: '' }, readWire(undefined))).toThrow('reference');
   });
 });

@@ -46,9 +46,15 @@ const schemaAsData: Plugin = {
   name: 'schema-as-data',
   transform(code, id) {
     if (id !== join(src, 'config/schema-tree.ts')) return null;
-    const call = "z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' })";
-    if (!code.includes(call)) throw new Error(`schema-tree.ts has no ${call}: change the build to the new text`);
-    return code.replace(call, () => `JSON.parse(${JSON.stringify(JSON.stringify(schemaTree))})`);
+    const data = `JSON.parse(${JSON.stringify(JSON.stringify(schemaTree))})`;
+    const changes = [
+      ["z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' })", data],
+      ["import { configSchema } from './schema.ts';\n", ''],
+    ] as const;
+    return changes.reduce((text, [from, to]) => {
+      if (!text.includes(from)) throw new Error(`schema-tree.ts has no ${from}: change the build to the new text`);
+      return text.replace(from, () => to);
+    }, code);
   },
 };
 

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { LoadedConfig } from '../config/config.ts';
-import { loadConfig } from '../config/load.ts';
+import type { ConfigSources } from '../config/config-file.ts';
+import { readDatabasePath } from '../config/database-path.ts';
 import { openReader } from '../store/read/sqlite-reader.ts';
 
 /** The options of every command that reads the configuration; `json` where it prints an answer. */
@@ -23,18 +24,34 @@ export function addAnswerOptions(command: Command, file?: string): Command {
   return addConfigOptions(command.option('--json', 'print JSON'), file);
 }
 
-export function configFrom(options: ConfigOptions): LoadedConfig {
-  return loadConfig({ file: options.config, flags: options.set ?? {} });
+/** Where the configuration is, as these options say. */
+export function sourcesOf({ config: file, set: flags = {} }: ConfigOptions): ConfigSources {
+  return { file, flags };
+}
+
+// Building the schema takes longer than many a command that does not need it.
+export async function configFrom(options: ConfigOptions): Promise<LoadedConfig> {
+  const { loadConfig } = await import('../config/load.ts');
+  return loadConfig(sourcesOf(options));
 }
 
 /** The configuration without its secrets, for a command that only looks: its user may not be allowed to read them. */
-export function configWithoutSecrets(options: ConfigOptions): LoadedConfig {
-  return loadConfig({ file: options.config, flags: options.set ?? {}, secrets: false });
+export async function configWithoutSecrets(options: ConfigOptions): Promise<LoadedConfig> {
+  const { loadConfig } = await import('../config/load.ts');
+  return loadConfig({ ...sourcesOf(options), secrets: false });
 }
 
-/** Opens the outbox of a configuration for reading, while a worker runs or not, and closes it again. */
-export function withReader<T>(options: ConfigOptions, read: (reader: ReturnType<typeof openReader>) => T): T {
-  const reader = openReader(configWithoutSecrets(options).config.databasePath);
+/** Opens the outbox of a configuration for reading, while a worker runs or not. */
+export async function openReaderOf(options: ConfigOptions): Promise<ReturnType<typeof openReader>> {
+  return openReader(await readDatabasePath(sourcesOf(options)));
+}
+
+/** The same, and closes it again. */
+export async function withReader<T>(
+  options: ConfigOptions,
+  read: (reader: ReturnType<typeof openReader>) => T,
+): Promise<T> {
+  const reader = await openReaderOf(options);
   try {
     return read(reader);
   } finally {

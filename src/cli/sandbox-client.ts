@@ -36,7 +36,7 @@ export async function askSandbox<Answer>(
   { method, path, body }: SandboxRequest,
   answer: z.ZodType<Answer>,
 ): Promise<Answer> {
-  const { config } = configFrom(options);
+  const { config } = await configFrom(options);
   const section = readSandboxSection(config.sandbox, config.dataDir);
   const url = options.url ?? addressOf(section);
   const token = section.config.admin_token;

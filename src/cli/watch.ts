@@ -5,11 +5,15 @@ import type { CliContext } from './context.ts';
 const clear = '\u001b[2J\u001b[3J\u001b[H';
 
 /** Repeats a step until the person stops the command with Ctrl-C. */
-export async function untilStopped(context: CliContext, everyMs: number, step: () => void): Promise<void> {
+export async function untilStopped(
+  context: CliContext,
+  everyMs: number,
+  step: () => void | Promise<void>,
+): Promise<void> {
   const stop = listenForStop();
   try {
     while (!stop.signal.aborted) {
-      step();
+      await step();
       await context.clock.sleep(everyMs, stop.signal);
     }
   } finally {
@@ -18,9 +22,9 @@ export async function untilStopped(context: CliContext, everyMs: number, step: (
 }
 
 /** Shows an answer again and again; on a terminal each takes the place of the one before. */
-export async function watch(context: CliContext, everyMs: number, show: () => void): Promise<void> {
-  await untilStopped(context, everyMs, () => {
+export async function watch(context: CliContext, everyMs: number, show: () => Promise<void>): Promise<void> {
+  await untilStopped(context, everyMs, async () => {
     if (context.stdout.isTTY === true) context.stdout.write(clear);
-    show();
+    await show();
   });
 }

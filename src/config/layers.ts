@@ -9,7 +9,7 @@ interface Origin {
 }
 
 /** File, environment and flags as one tree, with the origin of each value. */
-interface LayeredTree {
+export interface LayeredTree {
   readonly tree: unknown;
   readonly origins: Origins;
   readonly issues: readonly ConfigIssue[];

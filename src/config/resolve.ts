@@ -6,6 +6,7 @@ import { findGroup } from '../ops/system-groups.ts';
 import { resolveShops, withAbsolutePaths } from '../storefronts/settings.ts';
 import { camelKeys } from '../core/settings/camel-keys.ts';
 import type { Config } from './config.ts';
+import { databaseName } from './database-path.ts';
 import type { ConfigDocument } from './schema.ts';
 import type { Secrets } from './secrets.ts';
 
@@ -95,7 +96,7 @@ export function toConfig(document: ResolvedDocument, secrets: Secrets, ca: strin
   const baseUrl = base_url.replace(/(?<!\/)\/+$/, '');
   return {
     ...camelKeys(others),
-    databasePath: join(document.data_dir, 'order-sync.db'),
+    databasePath: join(document.data_dir, databaseName),
     disk: { minFreeBytes: disk.min_free_bytes, sendingMinFreeBytes: disk.min_free_bytes / 2 },
     intake: {
       folder: { ...camelKeys(folder), columns, currency, skuMap },

@@ -2,7 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { loadConfig, type ConfigSources } from '../../src/config/load.ts';
+import type { ConfigSources } from '../../src/config/config-file.ts';
+import { loadConfig } from '../../src/config/load.ts';
 
 /** The smallest valid configuration. */
 export const minimal = `instance: acme

@@ -18,7 +18,7 @@ export function addDb(program: Command, context: CliContext): void {
     .command('check')
     .description('read the whole database and report whether it is sound; also while a worker runs');
   addAnswerOptions(check).action(async (options: ConfigOptions) => {
-    const path = configWithoutSecrets(options).config.databasePath;
+    const path = (await configWithoutSecrets(options)).config.databasePath;
     const startMono = context.clock.monoMs();
     const describe = () => `reading the database since ${seconds(context.clock.monoMs() - startMono)} s`;
     const work = inspectInProcess(path, false, unending());
@@ -35,7 +35,7 @@ export function addDb(program: Command, context: CliContext): void {
     .command('backup')
     .description('copy the database into the folder of backups and check the copy; also while a worker runs');
   addAnswerOptions(backup).action(async (options: ConfigOptions) => {
-    const { databasePath, backup: settings } = configWithoutSecrets(options).config;
+    const { databasePath, backup: settings } = (await configWithoutSecrets(options)).config;
     const at = isoTime(context.clock.wallMs());
     const describe = () => copyProgress(copiedBytes(settings), databasePath);
     const work = backUpInProcess(databasePath, { ...settings, at }, unending());
@@ -54,7 +54,7 @@ export function addDb(program: Command, context: CliContext): void {
 
 /** The copy does not know what was bought since: the after-loss mode begins with it. */
 async function restoreBackup(file: string, options: ConfigOptions, context: CliContext): Promise<void> {
-  const { config } = configFrom(options);
+  const { config } = await configFrom(options);
   const at = isoTime(context.clock.wallMs());
   const path = config.databasePath;
   const describe = () => copyProgress(copiedBytes({ path }), file);

@@ -32,7 +32,7 @@ export function addDemo(program: Command, context: CliContext): void {
     .option('--no-samples', 'leave the inbox empty at the first start, without sample orders')
     .option('--once', 'end when every order is done');
   addConfigOptions(command, 'config/sandbox.yaml').action(async (options: DemoOptions) => {
-    await runDemo(configFrom(options).config, options, context);
+    await runDemo((await configFrom(options)).config, options, context);
   });
 }
 

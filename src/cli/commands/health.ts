@@ -29,7 +29,7 @@ export function addHealth(program: Command, context: CliContext): void {
     .option('--json', 'print the answer as JSON');
   addConfigOptions(command).action(async (options: HealthOptions) => {
     const path = options.live ? '/livez' : options.ready ? '/readyz' : '/healthz';
-    const { healthy, body } = await ask(addressOf(configWithoutSecrets(options).config), path);
+    const { healthy, body } = await ask(addressOf((await configWithoutSecrets(options)).config), path);
     if (!healthy || (options.strict === true && body.status !== 'pass')) context.setExitCode(exitCodes.problemsFound);
     const checks = Object.entries(body.checks ?? {}).map(
       ([name, status]) => `  ${name}: ${status}${detailsOf(name, body)}`,

@@ -19,7 +19,7 @@ export function addInit(program: Command, context: CliContext): void {
     .description('make the folders, the reference secret and the database of a new installation; keeps existing ones')
     .option('--after-loss', 'the outbox was lost or restored: look up what may have been bought before sending it');
   addConfigOptions(command).action(async (options: ConfigOptions & { afterLoss?: boolean }) => {
-    const { config } = configFrom(options);
+    const { config } = await configFrom(options);
     const hadDatabase = existsSync(config.databasePath);
     for (const folder of foldersOf(config)) report(context, makeFolder(folder), folder);
 

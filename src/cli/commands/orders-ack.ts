@@ -82,8 +82,8 @@ async function acknowledgeFound(which: Which, options: AckOptions, context: CliC
   writeAnswer(context.stdout, options.json, report, `${acknowledged.length} are acknowledged\n`);
 }
 
-function preview(which: Which, options: AckOptions, context: CliContext): void {
-  const { counts, rows, others, codes } = withReader(options, (reader) => ({
+async function preview(which: Which, options: AckOptions, context: CliContext): Promise<void> {
+  const { counts, rows, others, codes } = await withReader(options, (reader) => ({
     counts: reader.attentionCounts({ ...which, canAcknowledge: true }),
     rows: reader.attention(shownRows, { ...which, canAcknowledge: true }),
     others: reader.attentionCounts({ ...which, canAcknowledge: false }),
@@ -107,7 +107,7 @@ const total = (counts: Readonly<Record<string, number>>): number =>
   Object.values(counts).reduce((sum, count) => sum + count, 0);
 
 async function send(which: Which, options: AckOptions, context: CliContext): Promise<Acknowledged> {
-  const { config } = configFrom(options);
+  const { config } = await configFrom(options);
   const command = { action: 'acknowledge', which, actor: cliActor(), reason: options.reason } as const;
   const result = await sendCommand(config, command, context);
   if (result.kind !== 'acknowledged') return { acknowledged: [], refused: [] };

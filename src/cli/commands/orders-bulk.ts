@@ -63,9 +63,9 @@ export async function actOnMany(order: BulkAction, options: BulkOptions, context
   const reason = reasonOf(options, false);
   const { state, source, code } = options;
   const which: BulkFilter = { state, source, code, untilMs: context.clock.wallMs() };
-  const preview = withReader(options, (reader) => previewBulk(reader, { order, which }));
+  const preview = await withReader(options, (reader) => previewBulk(reader, { order, which }));
   if (options.yes !== true || options.dryRun === true) return showPreview(order, preview, options, context);
-  const { config } = configFrom(options);
+  const { config } = await configFrom(options);
   const { references } = preview;
   const isShown = context.stderr.isTTY === true && options.json !== true;
   const { changed, refused } = await runBulk({ order, which, actor: cliActor(), reason }, references, {

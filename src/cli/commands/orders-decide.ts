@@ -122,7 +122,7 @@ function addReorder(orders: Command, context: CliContext): void {
 }
 
 async function decide(command: StoreCommand, options: ConfigOptions, context: CliContext): Promise<void> {
-  const result = await sendCommand(configFrom(options).config, command, context);
+  const result = await sendCommand((await configFrom(options)).config, command, context);
   if (result.kind !== 'entry') return;
   const { reference, before, after, newReference } = result;
   const change =

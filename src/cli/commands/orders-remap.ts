@@ -28,8 +28,8 @@ interface Plan {
  * @param id the reference of an entry, or `line:17` from the attention list
  */
 export async function remap(id: string, options: RemapOptions, context: CliContext): Promise<void> {
-  const { config } = configFrom(options);
-  const { line, flag } = withReader(options, (reader) => ({
+  const { config } = await configFrom(options);
+  const { line, flag } = await withReader(options, (reader) => ({
     line: reader.mappedLine(id),
     flag: reader.flaggedSku(id),
   }));

@@ -34,7 +34,7 @@ export function addShow(orders: Command, context: CliContext): void {
     .option('--reveal', 'show the delivered codes, too; the audit log says who did, and why')
     .option('--reason <text>', 'why the codes are shown');
   addAnswerOptions(show).action(async (asked: string, options: ShowOptions) => {
-    const { order, timeline } = withReader(options, (reader) => {
+    const { order, timeline } = await withReader(options, (reader) => {
       const found = reader.showEntry(asked) ?? reader.showOrder(options.source ?? null, asked);
       if (found !== null) {
         const read = (page: PageRequest) => reader.timeline(found.id, page);
@@ -44,7 +44,7 @@ export function addShow(orders: Command, context: CliContext): void {
         hint: 'look for it with `order-sync orders list --search`; a line that was not accepted is in `order-sync queue status`',
       });
     });
-    const { config } = options.reveal === true ? configFrom(options) : configWithoutSecrets(options);
+    const { config } = options.reveal === true ? await configFrom(options) : await configWithoutSecrets(options);
     const units = options.reveal === true ? await reveal(config, order, options, context) : null;
     const text = timeline === null ? orderAsText(order, config.submit.maxUnknownOutcomes) : timelineText(timeline);
     const events = timeline === null ? {} : { timeline: timeline.events.map(jsonFields), more: timeline.more };

@@ -1,12 +1,11 @@
 import type { Command } from 'commander';
 import { shortTime } from '../../core/time/time-text.ts';
 import type { OutboxReader } from '../../store/read/outbox-reader.ts';
-import { addAnswerOptions, configWithoutSecrets, type ConfigOptions } from '../config-options.ts';
+import { addAnswerOptions, openReaderOf, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { jsonFields, plainText } from '../output.ts';
 import { colorStates, terminalOf } from '../terminal.ts';
 import { untilStopped } from '../watch.ts';
-import { openReader } from '../../store/read/sqlite-reader.ts';
 
 const everyMs = 1000;
 /** So many orders and calls are shown of one moment; how many more there were is said. */
@@ -86,7 +85,7 @@ export function addTail(orders: Command, context: CliContext): void {
     .command('tail')
     .description('show what happens from now on, until Ctrl-C: orders that come in, calls that end');
   addAnswerOptions(tail).action(async (options: ConfigOptions) => {
-    const reader = openReader(configWithoutSecrets(options).config.databasePath);
+    const reader = await openReaderOf(options);
     try {
       const events = new NewEvents(reader);
       context.stderr.write('Showing what happens from now on; Ctrl-C ends it.\n');

@@ -17,8 +17,8 @@ export function addQueueExplain(queue: Command, context: CliContext): void {
   addAnswerOptions(command).action(async (reference: string | undefined, options: ConfigOptions) => {
     const asked = { action: 'explain', reference: reference ?? null } as const;
     const nowMs = context.clock.wallMs();
-    const answered = await askWorker(configWithoutSecrets(options).config, asked);
-    const result = answered ?? explainWithoutWorker(options, asked.reference, nowMs);
+    const answered = await askWorker((await configWithoutSecrets(options)).config, asked);
+    const result = answered ?? (await explainWithoutWorker(options, asked.reference, nowMs));
     if (result.kind !== 'queue' && result.kind !== 'queued_entry') return;
     const text =
       result.kind === 'queue' ? queueAsText(result.explanation, nowMs) : entryAsText(result.explanation, nowMs);
@@ -27,11 +27,15 @@ export function addQueueExplain(queue: Command, context: CliContext): void {
 }
 
 /** Without a worker nothing is sent: there is no budget to ask, and no forecast. */
-function explainWithoutWorker(options: ConfigOptions, reference: string | null, nowMs: number): CommandResult {
-  const { submit, disk } = configWithoutSecrets(options).config;
+async function explainWithoutWorker(
+  options: ConfigOptions,
+  reference: string | null,
+  nowMs: number,
+): Promise<CommandResult> {
+  const { submit, disk } = (await configWithoutSecrets(options)).config;
   const { maxUnknownOutcomes } = submit;
   const limits = { maxUnknownOutcomes, minFreeBytes: disk.sendingMinFreeBytes };
-  return withReader(options, (read) => explain({ read, nowMs, ...limits, worker: null }, reference));
+  return await withReader(options, (read) => explain({ read, nowMs, ...limits, worker: null }, reference));
 }
 
 function queueAsText(queue: QueueExplanation, nowMs: number): string {

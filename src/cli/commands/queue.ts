@@ -106,7 +106,7 @@ function addPauseCommand(queue: Command, action: 'pause' | 'resume', context: Cl
     .addArgument(new Argument('<scope>', scopes))
     .requiredOption('--reason <text>', 'why, for the audit log; at least 3 characters');
   addAnswerOptions(command).action(async (scope: string, options: ConfigOptions & { reason: string }) => {
-    const { config } = configFrom(options);
+    const { config } = await configFrom(options);
     await sendCommand(config, { action, scope, actor: cliActor(), reason: options.reason }, context);
     const paused = action === 'pause';
     const text = paused ? `${scope} is paused until it is resumed\n` : `${scope} is resumed\n`;

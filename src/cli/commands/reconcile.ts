@@ -18,7 +18,7 @@ export function addReconcile(program: Command, context: CliContext): void {
     .option('--since <time>', 'from this time on (ISO 8601), instead of from where the last run ended');
   addAnswerOptions(command).action(async (shop: string | undefined, options: ConfigOptions & { since?: string }) => {
     const sinceMs = options.since === undefined ? null : timeOf('--since', options.since);
-    const { config } = configFrom(options);
+    const { config } = await configFrom(options);
     const result = await sendCommand(config, { action: 'reconcile', shop: shop ?? null, sinceMs }, context);
     const reports = result.kind === 'reconciled' ? result.shops : [];
     if (reports.some(({ error }) => error !== null)) context.setExitCode(exitCodes.problemsFound);

@@ -58,15 +58,15 @@ function whichOf({ sink, source, order, since, until, givenUp, all, dryRun, reas
 const optionalTime = (option: string, text: string | undefined): number | undefined =>
   text === undefined ? undefined : timeOf(option, text);
 
-function preview(which: Redelivery, options: RewriteOptions, context: CliContext): void {
-  const count = withReader(options, (reader) => reader.redeliveryCount(which));
+async function preview(which: Redelivery, options: RewriteOptions, context: CliContext): Promise<void> {
+  const count = await withReader(options, (reader) => reader.redeliveryCount(which));
   const text = `${count} ${count === 1 ? 'result' : 'results'} would be written again\n`;
   writeAnswer(context.stdout, options.json, { would_rewrite: count }, text);
 }
 
 /** In steps, so that many results do not keep the worker from its work. */
 async function redeliver(which: Redelivery, options: RewriteOptions, context: CliContext): Promise<void> {
-  const { config } = configFrom(options);
+  const { config } = await configFrom(options);
   const { reason = '' } = options;
   let due = 0;
   for (let afterId: number | null = 0; afterId !== null; ) {

@@ -41,7 +41,7 @@ export function addSandbox(program: Command, context: CliContext): void {
     .enablePositionalOptions();
   addSandboxControl(command, context);
   addConfigOptions(command, 'config/sandbox.yaml').action(async (options: ConfigOptions & SandboxOptions) => {
-    const { config } = configFrom(options);
+    const { config } = await configFrom(options);
     const section = readSandboxSection(config.sandbox, config.dataDir);
     const logger = loggerFor(config, context.stdout);
     const stop = listenForStop();

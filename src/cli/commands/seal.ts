@@ -32,10 +32,10 @@ export function addSeal(program: Command, context: CliContext): void {
     );
   addAnswerOptions(rotate).action((options: ConfigOptions) => rotateSeals(options, context));
   const status = seal.command('status').description('show which keys sealed the codes in the database');
-  addAnswerOptions(status).action((options: ConfigOptions) => {
+  addAnswerOptions(status).action(async (options: ConfigOptions) => {
     const report = reportOf(
-      configFrom(options).config,
-      withReader(options, (reader) => reader.sealUsage()),
+      (await configFrom(options)).config,
+      await withReader(options, (reader) => reader.sealUsage()),
     );
     writeAnswer(context.stdout, options.json, report, statusText(report));
   });
@@ -63,7 +63,7 @@ function writeNewKey(path: string): void {
 
 /** Each command seals a part, so a running worker does its other work between two, and whoever ends this loses nothing. */
 async function rotateSeals(options: ConfigOptions, context: CliContext): Promise<void> {
-  const { config } = configFrom(options);
+  const { config } = await configFrom(options);
   const [first] = config.seal.keys;
   if (first === undefined) {
     throw new OrderSyncError('REFUSED', 'There is no sealing key', {
@@ -85,21 +85,18 @@ async function rotateSeals(options: ConfigOptions, context: CliContext): Promise
     }
     ({ more } = done);
     unreadable.push(...done.unreadable);
-    if (more && !options.json) context.stderr.write(`${leftOf(options, first.id)} entries are left\n`);
+    if (more && !options.json) context.stderr.write(`${await leftOf(options, first.id)} entries are left\n`);
   }
   if (unreadable.length > 0) context.setExitCode(exitCodes.problemsFound);
-  const report = reportOf(
-    config,
-    withReader(options, (reader) => reader.sealUsage()),
-  );
+  const report = reportOf(config, await withReader(options, (reader) => reader.sealUsage()));
   const damaged = unreadable.map(
     (reference) => `the codes of ${reference} cannot be opened: they were damaged or moved`,
   );
   writeAnswer(context.stdout, options.json, { ...report, unreadable }, `${statusText(report)}${plainLines(damaged)}`);
 }
 
-function leftOf(options: ConfigOptions, first: string): number {
-  const usage = withReader(options, (reader) => reader.sealUsage());
+async function leftOf(options: ConfigOptions, first: string): Promise<number> {
+  const usage = await withReader(options, (reader) => reader.sealUsage());
   return usage.filter(({ key }) => key !== first).reduce((sum, { entries }) => sum + entries, 0);
 }
 

@@ -57,7 +57,7 @@ export function addSkus(program: Command, context: CliContext): void {
     .description('compare the SKU maps with the catalogue and with the orders so far; buys nothing')
     .option('--offline', 'only with the orders so far: no call to the API');
   addAnswerOptions(check).action(async (options: ConfigOptions & { offline?: boolean }) => {
-    const { config } = configFrom(options);
+    const { config } = await configFrom(options);
     const shops = shopsOf(config, context);
     const catalogue = options.offline ? notRead : await readCatalogue(config, shops, context);
     const findings = shops.map((shop) => findingsOf(shop, catalogue));

@@ -38,7 +38,7 @@ export function addSubmit(program: Command, context: CliContext): void {
       new Option('--format <format>', 'the format, if the file name does not show it (default: json)').choices(formats),
     );
   addAnswerOptions(submit).action(async (file: string, options: ConfigOptions & { format?: OrderFormat }) => {
-    const { config } = configFrom(options);
+    const { config } = await configFrom(options);
     const format = options.format ?? (file === '-' ? 'json' : formatOf(file));
     if (format === null) {
       throw new OrderSyncError('USAGE', `The name of ${file} does not show its format`, {

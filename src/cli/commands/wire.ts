@@ -9,8 +9,8 @@ export function addWire(program: Command, context: CliContext): void {
   const command = program
     .command('wire')
     .description('print the wire mapping in use: paths and names that the specification does not show');
-  addAnswerOptions(command).action((options: ConfigOptions) => {
-    const wire = readWire(configFrom(options).config.wholesale.wire);
+  addAnswerOptions(command).action(async (options: ConfigOptions) => {
+    const wire = readWire((await configFrom(options)).config.wholesale.wire);
     // As a section of the config file, to copy and change there.
     writeAnswer(context.stdout, options.json, wire, stringify({ wholesale: { wire } }, { lineWidth: 120 }));
   });

@@ -9,6 +9,9 @@ import type { BudgetLimits, SubmitSettings } from '../submit/settings.ts';
 import type { WholesaleSettings } from '../wholesale/settings.ts';
 import type { Origins } from './layers.ts';
 
+/** The database in the data folder. */
+export const databaseName = 'order-sync.db';
+
 /** The whole configuration: every path absolute, every secret read, every default filled in. It never changes. */
 export interface Config {
   readonly instance: string;

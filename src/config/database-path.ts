@@ -1,9 +1,7 @@
 import { join, resolve } from 'node:path';
+import { databaseName } from './config.ts';
 import { type ConfigSources, readLayers } from './config-file.ts';
 import { schemaNodeAt } from './schema-tree.ts';
-
-/** The database in the data folder. */
-export const databaseName = 'order-sync.db';
 
 /**
  * Where the outbox is. Of the configuration only `data_dir` is read: a command that looks into the outbox starts faster, and

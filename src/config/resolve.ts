@@ -5,8 +5,7 @@ import type { AlertSettings, ResultsSettings } from '../results/settings.ts';
 import { findGroup } from '../ops/system-groups.ts';
 import { resolveShops, withAbsolutePaths } from '../storefronts/settings.ts';
 import { camelKeys } from '../core/settings/camel-keys.ts';
-import type { Config } from './config.ts';
-import { databaseName } from './database-path.ts';
+import { databaseName, type Config } from './config.ts';
 import type { ConfigDocument } from './schema.ts';
 import type { Secrets } from './secrets.ts';
 

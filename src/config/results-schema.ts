@@ -51,7 +51,7 @@ const callbacks = z
   .describe('Endpoints to which results are posted, signed with the Standard Webhooks scheme. See docs/callback.md.')
   .meta(live);
 
-/** The section of the results, and of those who are told of them. */
+/** The section of the results, and of the endpoints that get them. */
 export const results = z
   .strictObject({
     folder: folderPath(

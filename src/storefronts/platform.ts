@@ -4,6 +4,7 @@ import type { OpenConnections } from '../ops/outgoing-http.ts';
 import type { ShopApi } from './read-back/shop-api.ts';
 import type { OrderReading, ReadContext } from './shop-order.ts';
 import type { ShopSettings } from './shop-settings.ts';
+import type { NoteTimes } from './write-back/note-times.ts';
 import type { OrderStatement } from './write-back/order-statement.ts';
 
 /** One kind of shop. All that the worker knows of it is in the folder of its name; `platforms.ts` lists them. */
@@ -28,6 +29,7 @@ export interface WriteBackParts<Shop extends ShopSettings, Api extends ShopApi> 
   readonly clock: Clock;
   readonly logger: Logger;
   readonly signal: AbortSignal;
+  readonly noteTimes: NoteTimes;
 }
 
 export interface ApiContext {

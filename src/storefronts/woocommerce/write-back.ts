@@ -17,8 +17,8 @@ type Parts = WriteBackParts<WooCommerceShop, WooCommerceApi>;
 const mostSteps = 12;
 
 /**
- * A note that was announced this many call deadlines ago does not appear any more: its post began within the first, was given
- * up within the second, and the shop had the third to finish it.
+ * A note of which this process has known for so many call deadlines does not appear any more: its post began within the first,
+ * was given up within the second, and the shop had the third to finish it.
  */
 const deadlinesUntilLost = 3;
 
@@ -114,18 +114,19 @@ class OrderWriter {
   }
 
   async #makeNote(note: OrderNote, now: OrderNow): Promise<OrderNow> {
-    const { api, clock, signal } = this.#parts;
+    const { api, clock, signal, noteTimes } = this.#parts;
     const { orderId } = this.#statement;
     const isAnnouncedHere = this.#announcedHere.has(note.marker);
     // A write of an earlier run that the shop processed late may have removed an announcement, after its note was posted.
     if (!isAnnouncedHere || this.#wasWritten) await this.#readNotes();
     if (this.#present.has(note.marker)) return now;
     if (!isAnnouncedHere) {
-      this.#waitUntilLost(note, now);
+      this.#waitUntilLost(note);
       return now;
     }
     const body = { note: note.text, customer_note: note.isForCustomer };
     const latestStartMono = clock.monoMs() + this.#deadlineMs;
+    noteTimes.posted(orderId, note.marker);
     try {
       await api.addNote(orderId, body, { latestStartMono }, signal);
     } catch (error) {
@@ -151,12 +152,10 @@ class OrderWriter {
     this.#hasReadNotes = true;
   }
 
-  #waitUntilLost({ marker }: OrderNote, now: OrderNow): void {
-    const announcedMs = readAnnouncedNotes(now.fields).get(marker) ?? 0;
-    const lostAfterMs = deadlinesUntilLost * this.#deadlineMs;
-    const waitMs = announcedMs + lostAfterMs - this.#parts.clock.wallMs();
-    // A longer wait than that comes from a clock that was set.
-    if (waitMs > 0 && waitMs <= lostAfterMs) {
+  #waitUntilLost({ marker }: OrderNote): void {
+    const knownForMs = this.#parts.noteTimes.knownForMs(this.#statement.orderId, marker);
+    const waitMs = deadlinesUntilLost * this.#deadlineMs - knownForMs;
+    if (waitMs > 0) {
       throw new WriteBackError(
         'settles',
         'an earlier try may have posted a note that the order does not show yet',

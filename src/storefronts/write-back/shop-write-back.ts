@@ -7,6 +7,7 @@ import { platformOf } from '../platforms.ts';
 import { ShopApiError } from '../read-back/shop-api.ts';
 import { type ConnectedShop, isConnected, type ShopConnections } from '../shop-connections.ts';
 import type { Shop } from '../settings.ts';
+import { NoteTimes } from './note-times.ts';
 import { statementOf } from './order-statement.ts';
 import { WriteBackError } from './write-back-error.ts';
 
@@ -45,10 +46,12 @@ export class ShopWriteBack {
   readonly name: string;
   readonly stopGraceMs = 2000;
   readonly #deps: ShopWriteBackDeps;
+  readonly #noteTimes: NoteTimes;
 
   constructor(name: string, deps: ShopWriteBackDeps) {
     this.name = name;
     this.#deps = deps;
+    this.#noteTimes = new NoteTimes(deps.clock);
   }
 
   retryDelayMs(failures: number, error: unknown): number | null {
@@ -73,7 +76,7 @@ export class ShopWriteBack {
     const subject = { shop: this.name, source: statement.source, order_id: statement.orderId };
     const logger = this.#deps.logger.child(subject);
     try {
-      const parts = { shop, api: connection.api, clock, logger, signal };
+      const parts = { shop, api: connection.api, clock, logger, signal, noteTimes: this.#noteTimes };
       const written = await platformOf(shop).writeBack(statement, parts);
       if (written.length > 0) logger.info({ written }, 'wrote the result into the order of the shop');
       return undefined;

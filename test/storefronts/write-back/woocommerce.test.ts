@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { WooCommerceWriteBack } from '../../../src/storefronts/woocommerce/settings.ts';
 import { minutesAgo, wooBody } from '../read-back/running-read-back.ts';
+import { listIn } from '../../support/shops/shop-order.ts';
 import { WritableWooCommerce } from './writable-woocommerce.ts';
 import { codeOf, type End, WrittenShop, writtenWooShop } from './written-shop.ts';
 import { redeliver } from '../../support/redeliver.ts';
@@ -241,6 +242,24 @@ describe('a shop that does not answer as it should', () => {
     expect(order.body['meta_data']).toContainEqual(
       expect.objectContaining({ key: '_order_sync_state', value: 'completed' }),
     );
+  });
+
+  it('gets a note once although it posts it late, and the clock was set meanwhile', async () => {
+    const { stub, written, order } = await shopWith([card('71')], { deliverCodes: 'note' }, 150);
+    await told(written);
+    await written.stop();
+    // As another worker finds it, whose clock was set to the next day: announced long ago, and not posted yet.
+    const late = stub.shop.notesOf('7');
+    stub.shop.notes.delete('7');
+    const [announced] = listIn(order.body['meta_data']).filter(({ key }) => key === '_order_sync_notes');
+    if (announced === undefined) throw new Error('no note was announced');
+    announced['value'] = String(announced['value']).replaceAll(/@[^ ]+/g, '@2026-01-01T00:00:00.000Z');
+    await redeliver(written.store, { source: 'main' }, Date.now());
+    await written.restart();
+    await written.untilLogged('a result could not be delivered', 1);
+    stub.shop.notes.set('7', [...late]);
+    await written.told();
+    expect(stub.shop.notesOf('7')).toEqual(late);
   });
 
   it('is not called by anybody while it wants no calls, and told that its key may not write', async () => {

@@ -80,6 +80,8 @@ export class StoreWatch {
   readonly exposure: ExposureWatch;
   readonly #evidence: EvidenceWatch;
   readonly #states = new Map<string, string>();
+  /** Entries of unknown outcome that were held, and whose hold their shop or a person ended. */
+  readonly #released = new Set<string>();
   readonly #open = new Map<number, OpenAttempt>();
   /** The states of its entries were not seen before. */
   #isOtherOutbox = false;
@@ -313,11 +315,13 @@ export class StoreWatch {
       }
       if (!(legal[before] ?? '').split(' ').includes(state))
         this.#violate('I15', `${reference} went from ${before} to ${state}`);
+      if (before === 'held' && state === 'unknown') this.#released.add(reference);
+      else if (state !== 'unknown' && state !== 'sending') this.#released.delete(reference);
       this.#states.set(reference, state);
     }
     this.#isOtherOutbox = false;
-    // An entry that the operator retries can have an unknown outcome, too.
-    const limit = this.#unknownLimit() + this.#touched();
+    // An entry that the operator retries, or that is not held any more, can have an unknown outcome, too.
+    const limit = this.#unknownLimit() + this.#touched() + this.#released.size;
     if (unknown > limit) this.#violate('I13', `the outcome of ${unknown} entries is unknown, the limit is ${limit}`);
   }
 }

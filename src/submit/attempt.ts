@@ -210,8 +210,6 @@ export class Attempt {
     const closed = {
       attemptId: attempt.attemptId,
       entryId: attempt.entry.id,
-      nowMs: clock.wallMs(),
-      nowMono: clock.monoMs(),
       durationMs,
       outcome,
       settlement,
@@ -221,7 +219,10 @@ export class Attempt {
       scopes: { judged: scopesJudged(call.scopes), judge: (found: ScopeFindings) => pauses.judge(call, found) },
       backOff,
     };
-    const { pausesChanged } = await this.#record(end.signal, () => store.submission.closeAttempt(closed));
+    const { pausesChanged } = await this.#record(end.signal, () =>
+      // The time of the record: another outcome of the order may have been recorded since the first try.
+      store.submission.closeAttempt({ ...closed, nowMs: clock.wallMs(), nowMono: clock.monoMs() }),
+    );
     if (settledMono === null) gate.giveBack(key.name, kind);
     else gate.settle(key.name, kind, settledMono);
     this.#products.record(call);

@@ -8,6 +8,7 @@ import { wrappedStore } from '../support/wrapped-store.ts';
 async function withFullDiskAt(failing: string, times: number, after?: string) {
   let failures = 0;
   let isFull = after === undefined;
+  let lastMs = 0;
   const worker = await startSubmission({
     limits: { windowMs: 600_000, orders: 1, requests: 1 },
     wrap: (store) =>
@@ -15,11 +16,12 @@ async function withFullDiskAt(failing: string, times: number, after?: string) {
         isFull ||= name === after;
         if (!isFull || name !== failing || failures === times) return step(...values);
         failures += 1;
+        lastMs = Date.now();
         return Promise.reject(new OrderSyncError('DISK_FULL', 'The disk is full'));
       }),
   });
   onTestFinished(() => worker.close());
-  return { worker, failures: () => failures };
+  return { worker, failures: () => failures, lastFailureMs: () => lastMs };
 }
 
 describe('a disk that is full', () => {
@@ -32,13 +34,16 @@ describe('a disk that is full', () => {
   });
 
   it('when a call has ended loses no outcome: it is recorded when there is space, and sold once', async () => {
-    const { worker, failures } = await withFullDiskAt('submission.closeAttempt', 2);
+    const { worker, failures, lastFailureMs } = await withFullDiskAt('submission.closeAttempt', 2);
     await worker.accept([{}]);
     await worker.settled();
     expect([failures(), worker.counts().fulfilled, worker.sandbox.ledger().orders.length]).toEqual([2, 1, 1]);
     const database = new SqliteDatabase(worker.databasePath, { readonly: true });
     onTestFinished(() => void database.close());
     expect(database.prepare('SELECT count(*) FROM attempts').pluck().get()).toBe(1);
+    // Otherwise the result would be older than another one of its order that was told meanwhile.
+    const changedMs = database.prepare('SELECT updated_at_ms FROM requests').pluck().get();
+    expect(changedMs).toBeGreaterThan(lastFailureMs());
   });
 
   it('when the pauses are read after a denial does not stop the worker: it sends with the other key', async () => {

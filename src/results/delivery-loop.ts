@@ -159,7 +159,7 @@ export class DeliveryLoop {
     throw error;
   }
 
-  /** Starts what is due and what the sink may be tried with. False: there is nothing. */
+  /** Starts what is due and what the sink may be tried with. False: there is nothing now. */
   async #startDue(): Promise<boolean> {
     const { store, sink, clock } = this.#deps;
     const isIdle = this.#pause.isPaused && this.#taken.size === 0;
@@ -167,7 +167,11 @@ export class DeliveryLoop {
     if (isIdle && (await store.results.nextDeliveryAt(sink.name)) === null) await this.#pause.endUnneeded();
     const { isProbing } = this.#pause;
     if (this.#pause.waitMs() > 0) return false;
-    if (isProbing && this.#taken.size > 0) await this.#queue.onIdle();
+    if (isProbing && this.#taken.size > 0) {
+      await this.#queue.onIdle();
+      // Meanwhile the receiver may have asked for time.
+      return true;
+    }
     const limit = isProbing ? 1 : batch;
     const due = await store.results.dueDeliveries(sink.name, clock.wallMs(), limit, this.#taken);
     for (const delivery of due) this.#enqueue(delivery, isProbing);

@@ -260,6 +260,28 @@ describe('a receiver that limits the rate', () => {
     expect(logged('could not be delivered')).toEqual([]);
   });
 
+  it('is not called before the newest Retry-After, also when calls of before end one after the other', async () => {
+    const [first, second] = [Promise.withResolvers<Error | null>(), Promise.withResolvers<Error | null>()];
+    const wait = (retryAfterMs: number) =>
+      new DeliveryError('the receiver answered 429', { reason: 'http_429', retryAfterMs });
+    receive = (orderId) => {
+      if (orderId === 'first') return first.promise;
+      if (orderId === 'second') return second.promise;
+      return calls.length <= 3 ? wait(10_000) : null;
+    };
+    await accept('first', 'second', 'third');
+    await passUntil(() => calls.length === 3);
+    // The first wait is over, and two calls of before are still under way.
+    await passUntil(() => false, 20_000);
+    second.resolve(wait(minute));
+    await passUntil(() => false, 2000);
+    const askedAtMs = machine.monoMs();
+    first.resolve(null);
+    await passUntil(() => delivered.length === 3);
+    const next = calls[3];
+    expect(next?.atMs).toBeGreaterThanOrEqual(askedAtMs + minute - 2000);
+  });
+
   it('with 503 and Retry-After is asked again after that, and paused when it is not over then', async () => {
     receive = () => new DeliveryError('the receiver answered 503', { reason: 'http_503', retryAfterMs: 10 * minute });
     await accept('a');

@@ -36,6 +36,14 @@ export function mayBeElsewhere(order: Order): boolean {
   return mayHaveParts(order, 'split') || mayHaveParts(order, 'partial');
 }
 
+/**
+ * Whether parts of an order may be bought although it was proven absent itself: the size of the parts depends on the per-order
+ * limit at that time, so they are found only when the same limit rejects the whole order again.
+ */
+export function mayHaveBoughtParts(order: Order & Pick<EntryFacts, 'recoveryStage'>): boolean {
+  return order.recoveryStage !== 'none' && mayHaveParts(order, 'split');
+}
+
 /** The parts in which it may have been bought because less was in stock then. */
 const partsOf = (facts: EntryFacts): readonly Replacement[] =>
   mayHaveParts(facts, 'partial') ? replacementsFor('out_of_stock', facts) : [];
@@ -104,15 +112,14 @@ function replaceBy(
 }
 
 /**
- * Flags for review an entry that would end, or wait, while parts of it may be bought. The size of the parts depends on the
- * per-order limit at that time, so only the first part was looked up; the others are found when the same limit rejects the
- * whole order again. Another rejection leads to no parts, and a part that is charged to another balance has the reference
- * of another part.
+ * Flags for review an entry that would end, or wait, while parts of it may be bought. Only the first part was looked up; the
+ * others are found when the limit rejects the whole order again. Another rejection leads to no parts, and a part that is
+ * charged to another balance has the reference of another part.
  */
 export function reviewIfMaybeSplit(input: DecisionInput, settlement: Settlement): Settlement {
   const { facts } = input;
   const { state, row, error, pause, replacements } = settlement;
-  if (facts.recoveryStage === 'none' || !mayHaveParts(facts, 'split') || settlement.outcomeUnknown) return settlement;
+  if (!mayHaveBoughtParts(facts) || settlement.outcomeUnknown) return settlement;
   // What was proven absent is sent again under its own reference, and waits only because its attempts had no clear answer.
   const isRefused = state === 'waiting' && row !== 'not_found';
   const endsOrWaits = state === 'rejected' || state === 'expired' || isRefused;

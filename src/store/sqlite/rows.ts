@@ -56,7 +56,7 @@ export interface EntryRow extends ReferencedPurchase {
 /** The stages in the order of the integers that `entries.recovery_stage` stores. */
 const recoveryStages: readonly RecoveryStage[] = ['none', 'own_reference', 'replacement', 'done'];
 
-function recoveryStageFrom(stored: number): RecoveryStage {
+export function recoveryStageFrom(stored: number): RecoveryStage {
   const stage = recoveryStages[stored];
   assert(stage !== undefined, `the recovery stage ${stored} is known`);
   return stage;

@@ -1,10 +1,11 @@
+import { mayHaveBoughtParts } from '../../core/decision/after-loss.ts';
 import type { EntryState } from '../../core/entry/states.ts';
 import { checkedAuditedRequest, type AuditTable } from '../operator/audit.ts';
 import type { AfterLossRequest } from '../operator/operator.ts';
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
 import { readMeta, writeMeta } from '../sqlite/meta.ts';
 import { makeDatabaseId } from '../sqlite/progress.ts';
-import type { EntryRow } from '../sqlite/rows.ts';
+import { recoveryStageFrom, rulesFrom, type EntryRow } from '../sqlite/rows.ts';
 
 const untilName = 'after_loss_until_ms';
 
@@ -94,6 +95,15 @@ export class AfterLoss {
     if (this.isSurelyUnsent(row)) return true;
     const isClean =
       row.outcome_unknown === 0 && row.order_number === null && row.units === null && row.outcome_row !== null;
-    return isClean && stateBehindHold(row) === 'waiting' && !this.mayHaveSent(row);
+    return isClean && stateBehindHold(row) === 'waiting' && !this.mayHaveSent(row) && !this.mayHaveBoughtParts(row);
+  }
+
+  /** Whether a lost outbox may have bought parts of an entry that is absent itself: then it must not end by itself. */
+  mayHaveBoughtParts(row: EntryRow): boolean {
+    const state = stateBehindHold(row);
+    if (state !== 'waiting' && state !== 'needs_review') return false;
+    const { operation, quantity, currency } = row;
+    const recoveryStage = recoveryStageFrom(row.recovery_stage);
+    return mayHaveBoughtParts({ operation, quantity, currency, rules: rulesFrom(row.rules), recoveryStage });
   }
 }

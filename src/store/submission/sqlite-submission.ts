@@ -243,7 +243,9 @@ export class SqliteSubmission implements Submission {
       const unsure = new Set(overdue.filter((row) => this.#afterLoss.mayHaveSent(row)));
       const allowed = Math.max(0, maxUnknownOutcomes - readExposure(this.#database).total);
       for (const row of [...unsure].slice(0, allowed)) this.#entries.recover(row, nowMs);
-      const ended = overdue.filter((row) => !unsure.has(row));
+      const inParts = new Set(overdue.filter((row) => !unsure.has(row) && this.#afterLoss.mayHaveBoughtParts(row)));
+      for (const row of inParts) this.#entries.flagForReview(row, boughtInParts, nowMs);
+      const ended = overdue.filter((row) => !unsure.has(row) && !inParts.has(row));
       for (const row of ended) this.#entries.endOverdue(row, nowMs);
       return ended.length;
     });
@@ -254,6 +256,9 @@ export class SqliteSubmission implements Submission {
     return row === null || this.#afterLoss.mayHaveSent(row) ? null : row;
   }
 }
+
+const boughtInParts =
+  'the outbox was lost, its order may have been bought in parts, and its deadline passed before the API told them';
 
 /** A request that was sent once is sent again to the byte; only that of an entry that was never sent is rendered. */
 function requestOf(row: EntryRow, entry: Entry, claim: AttemptClaim): RenderedRequest | Error {

@@ -133,3 +133,32 @@ it('an entry that was looked up after one loss is looked up again after the next
   const again = await box.opened({ step: 'lookup', nowMs: 900_000 });
   expect(again.entry).toMatchObject({ recoveryStage: 'own_reference', outcomeUnknown: true });
 });
+
+it('an order that may have been bought in parts cannot be cancelled, and is flagged when its deadline passes', async () => {
+  await box.store.operator.beginAfterLoss({ ...loss, nowMs: 500 });
+  const deadline = { quantity: 5, notAfterMs: 2_000_000 };
+  await box.accept([line({ orderId: 'split', ...deadline, rules: { split: true } })], null, 1000);
+  await box.accept([line({ orderId: 'whole', ...deadline })], null, 1000);
+  // Both are absent under their own references, and wait to be sent again.
+  for (const nowMs of [2000, 3000]) {
+    expect(await box.store.submission.openAttempt(box.claim({ ...lookUp, nowMs }))).toBeNull();
+    const looked = await box.opened({ step: 'lookup', nowMs });
+    await box.store.submission.closeAttempt(
+      close(looked, { ...waiting, recoveryStage: 'done', row: 'not_found', dueAtMs: 9_000_000 }),
+    );
+  }
+  const reference = box.store.read.showOrder('shop1', 'split')?.entries[0]?.reference ?? '';
+  const person = { actor: 'test', reason: 'for the test', nowMs: 4000, nowMono: 1, bootId: 'boot' };
+  const rules = { referenceExpiryMs: 86_400_000, lookupFamilies: [] };
+  const cancelled = box.store.operator.actOnEntry({ reference, order: { action: 'cancel' }, ...person, ...rules });
+  await expect(cancelled).rejects.toThrow('cancel');
+  expect(await box.store.submission.expireOverdue(2_000_001, 9)).toBe(1);
+  const states = ['split', 'whole'].map((orderId) => box.store.read.showOrder('shop1', orderId)?.entries[0]);
+  expect(states).toMatchObject([
+    {
+      state: 'needs_review',
+      reviewReason: expect.stringContaining('bought in parts'),
+    },
+    { state: 'rejected' },
+  ]);
+});

@@ -55,9 +55,11 @@ export class LookupCheck {
   async #prove(kind: LookedUp, path: string): Promise<void> {
     // The proof of the kind itself is written last. If the worker dies between the two, the next top-up writes both.
     const kinds = new Set<LookedUp>([familyOfKind(kind), kind]);
-    for (const one of kinds)
-      if (!this.#isProven(one, path)) await this.#store.submission.lookups.prove({ kind: one, path });
-    await this.refresh();
+    for (const one of kinds) {
+      if (this.#isProven(one, path)) continue;
+      await this.#store.submission.lookups.prove({ kind: one, path });
+      this.#proven = [...this.#proven.filter((proof) => proof.kind !== one), { kind: one, path }];
+    }
   }
 
   /** Looks up one order that was surely bought, of each kind that no lookup has found yet. */

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { withoutAnswer, type OutcomeRow } from '../../src/core/decision/outcome.ts';
+import { OrderSyncError } from '../../src/core/order-sync-error.ts';
 import type { AttemptDeps } from '../../src/submit/attempt.ts';
 import { LookupCheck } from '../../src/submit/lookup-check.ts';
 import { attemptDeps } from '../support/attempt-deps.ts';
@@ -65,4 +66,17 @@ it('a found top-up proves lookups of both kinds, also when the worker died betwe
   await next.found('esim_topup', wholesale);
   expect(next.trusts('esim_topup', wholesale)).toBe(true);
   expect(next.trusts('esim_order', wholesale)).toBe(true);
+});
+
+it('believes lookups from the record of the proof on, although the disk is full when proofs are read', async () => {
+  outbox = await Outbox.open();
+  const full = wrappedStore(outbox.store, (name, step) => async (...values) => {
+    if (name === 'submission.lookups.proven') throw new OrderSyncError('DISK_FULL', 'The disk is full');
+    return step(...values);
+  });
+  const lookups = new LookupCheck(full);
+  const wholesale = { lookupPath: () => '/orders/{key}' };
+  await lookups.found('gift_card_order', wholesale);
+  expect(lookups.trusts('gift_card_order', wholesale)).toBe(true);
+  expect(lookups.trusts('esim_order', wholesale)).toBe(false);
 });

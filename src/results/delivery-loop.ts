@@ -4,7 +4,7 @@ import type { Clock, Random } from '../core/clock.ts';
 import { failureOf } from '../core/result/delivery-error.ts';
 import type { OrderedEntries } from '../core/result/ordered-entry.ts';
 import type { ResultDocument } from '../core/result/result-document.ts';
-import { repeatWhileDiskIsFull } from '../ops/full-disk.ts';
+import { isDiskFull, repeatWhileDiskIsFull } from '../ops/full-disk.ts';
 import { WakeUp } from '../ops/wake-up.ts';
 import type { DueDelivery } from '../store/results/results.ts';
 import type { Store } from '../store/store.ts';
@@ -189,6 +189,8 @@ export class DeliveryLoop {
         if (isWanted && isProbe === this.#pause.isProbing) await this.#deliver(delivery, isProbe);
       } catch (error) {
         this.#unrecorded ??= { error };
+        // The loop may wait for other deliveries now, which can take their time.
+        if (!isDiskFull(error)) this.#failure.reject(error);
       } finally {
         this.#taken.delete(requestId);
         // Its result may have changed meanwhile.

@@ -25,3 +25,28 @@ it('stops the worker when a confirmation cannot be recorded, and does not count 
   expect(due?.tries).toBe(0);
   expect(outbox.store.read.sinkPauses()).toEqual([]);
 });
+
+it('stops the worker at once when an end cannot be recorded, although another delivery hangs', async () => {
+  const outbox = await Outbox.open([{ name, sources: null }]);
+  onTestFinished(() => outbox.close());
+  await outbox.accept([line({ orderId: 'hanging' }), line({ orderId: '2' })]);
+  for (const _ of [1, 2]) await outbox.store.submission.closeAttempt(close(await outbox.opened(), fulfilled));
+  const broken = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_WRITE' });
+  const store = wrappedStore(outbox.store, (step, call) =>
+    step === 'results.failDelivery' ? () => Promise.reject(broken) : call,
+  );
+  const { promise: hanging, resolve } = Promise.withResolvers<void>();
+  const sink: Sink = {
+    name,
+    deliver: async ({ order_id: orderId }) => {
+      if (orderId === 'hanging') return await hanging;
+      throw new Error('the receiver answered 500');
+    },
+  };
+  const logger = pino({ level: 'silent' });
+  const loop = new DeliveryLoop({ store, clock: new MachineClock(), random: () => 0.5, logger, sink });
+  loop.start();
+  await expect(loop.failed).rejects.toBe(broken);
+  resolve();
+  await loop.stop();
+});

@@ -107,6 +107,19 @@ describe('a result', () => {
     await run.stop();
   });
 
+  it('that failed is retried after its own back-off when the worker stops in the moment in which the clock is set forward', async () => {
+    const run = await Run.start({ failures: 1, retryDelayMs: 15 * minute });
+    await settle('1001');
+    await run.passUntilFailed();
+    machine.step(5 * day);
+    await run.stop();
+    const next = await Run.start();
+    const tookMs = await next.passUntilDelivered(1);
+    expect(tookMs).toBeGreaterThanOrEqual(14 * minute);
+    expect(tookMs).toBeLessThanOrEqual(16 * minute);
+    await next.stop();
+  });
+
   it('that failed before the clock was set back between two runs is due within its own back-off', async () => {
     const before = await Run.start({ failures: 1, retryDelayMs: 15 * minute });
     await settle('1001');

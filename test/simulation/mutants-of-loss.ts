@@ -35,12 +35,7 @@ export const mutantsOfLoss: readonly Mutant[] = [
   {
     name: 'after a loss the rejection of the whole order is believed of its parts',
     file: 'core/decision/after-loss.ts',
-    changes: [
-      [
-        "facts.recoveryStage === 'none' || !mayHaveParts(facts, 'split')",
-        "facts.recoveryStage !== null || !mayHaveParts(facts, 'split')",
-      ],
-    ],
+    changes: [['if (!mayHaveBoughtParts(facts) ||', 'if (facts.recoveryStage !== null ||']],
   },
   {
     name: 'after a loss nothing is looked up first',

@@ -244,6 +244,7 @@ export class SimStorefront {
   #check(order: Order, state: ShopState, isNewest: boolean): void {
     const { stored, violate } = this.#options;
     if (order.states.at(-1) === state) order.isSettled = true;
+    if (!stored.isOpen) return;
     if (stored.inTransaction) violate('I24', 'a webhook was answered before the end of a commit');
     const isTied = order.states.some((other) => other !== state && other.modifiedS === state.modifiedS);
     if (!isNewest || isTied) return;

@@ -185,6 +185,11 @@ export class SimWorker {
     return this.#parts?.store ?? null;
   }
 
+  /** The time by the worker's own clock. */
+  get wallMs(): number {
+    return (this.#clock ?? this.#process).wallMs();
+  }
+
   /** Accepts a batch as intake does. Returning is the acknowledgement. */
   async accept(batch: IntakeBatch): Promise<readonly AcceptedLine[]> {
     if (this.#parts === null) throw new Error('the worker has not started');

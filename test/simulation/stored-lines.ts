@@ -29,6 +29,11 @@ export class StoredLines {
     this.#disk = disk;
   }
 
+  /** Whether a worker has it open: one that has stopped closed it. */
+  get isOpen(): boolean {
+    return this.#disk.isOpen;
+  }
+
   get inTransaction(): boolean {
     return this.#disk.connection.inTransaction;
   }

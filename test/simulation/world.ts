@@ -401,7 +401,8 @@ export class World {
   /** A result that is written again has the same bytes. */
   async #rewriteResults(): Promise<void> {
     const before = this.results.contents();
-    const nowMs = this.#clocks.wallOffsetMs + this.time.nowMs;
+    // A step of the clock may not be followed yet.
+    const nowMs = this.#worker?.wallMs ?? 0;
     await this.#worker?.store?.operator.redeliver({ which: {}, afterId: 0, actor: 'test', reason: 'again', nowMs });
     this.#worker?.notifyDeliveries();
     this.isRewritten = true;

@@ -16,7 +16,11 @@ const bought = 300;
 const rounds = 8;
 /** So many orders come in together: a shop sends few at a time, and each commit waits for the disk. */
 const perCommit = 10;
-const drained = 3000;
+/** How long the endpoint takes to answer, in ms, and how many results it gets. */
+const endpoints = [
+  { answerMs: 0, drained: 3000 },
+  { answerMs: 20, drained: 1500 },
+] as const;
 const parallel = 8;
 const sink = 'callback:shop';
 const clock = new SystemClock();
@@ -143,12 +147,13 @@ async function beside(folder: string, api: string): Promise<readonly Row[]> {
 }
 
 /** How fast a backlog is delivered, compared with bare posts to the same endpoint. */
-async function drain(folder: string, api: string): Promise<Row> {
+async function drain(folder: string, api: string, endpoint: (typeof endpoints)[number]): Promise<Row> {
+  const { answerMs, drained } = endpoint;
   let posts = 0;
   const { promise: done, resolve: drainedAll } = Promise.withResolvers<void>();
   const server = createServer((request, response) => {
     request.resume().on('end', () => {
-      response.writeHead(204).end();
+      setTimeout(() => response.writeHead(204).end(), answerMs);
       posts += 1;
       // The bare posts come first.
       if (posts === 2 * drained) drainedAll();
@@ -160,7 +165,7 @@ async function drain(folder: string, api: string): Promise<Row> {
   const work = await open(folder, api, url);
   await addResults(work.submission, drained);
   const [due] = await work.submission.store.results.dueDeliveries(sink, Date.now(), 1);
-  const bareMs = due === undefined ? Number.NaN : await barePosts(callbackTo(url), due.document);
+  const bareMs = due === undefined ? Number.NaN : await barePosts(callbackTo(url), due.document, drained);
   const begun = performance.now();
   work.loop.start();
   await done;
@@ -172,14 +177,18 @@ async function drain(folder: string, api: string): Promise<Row> {
   const rate = (ms: number): string => (drained / (ms / 1000)).toFixed(0);
   return {
     bench: 'undelivered',
-    what: `delivering ${drained} results to an endpoint that answers at once`,
+    what: `delivering ${drained} results to an endpoint that answers ${answerMs === 0 ? 'at once' : `after ${answerMs} ms`}`,
     result: `${rate(loopMs)} a second, bare posts ${rate(bareMs)}`,
     ratio: (bareMs / loopMs).toFixed(2),
-    goal: '',
+    goal: answerMs === 0 ? '' : goal('rate 0.9', bareMs / loopMs >= 0.9),
   };
 }
 
-async function barePosts(callback: CallbackSink, document: Parameters<CallbackSink['deliver']>[0]): Promise<number> {
+async function barePosts(
+  callback: CallbackSink,
+  document: Parameters<CallbackSink['deliver']>[0],
+  drained: number,
+): Promise<number> {
   const { signal } = new AbortController();
   const parts = { sharesName: false, ordered: new Map(), boughtAs: new Map(), signal, confirmed: null };
   let next = 0;
@@ -199,7 +208,10 @@ export async function measure(): Promise<readonly Row[]> {
     const config = { limits: { enabled: false }, accounts: [richAccount('undelivered')] };
     const sandbox = await startSandbox(folder, config);
     try {
-      return [...(await beside(folder, sandbox.url)), await drain(join(folder, 'drain'), sandbox.url)];
+      const rows = [...(await beside(folder, sandbox.url))];
+      for (const endpoint of endpoints)
+        rows.push(await drain(join(folder, `drain-${endpoint.answerMs}`), sandbox.url, endpoint));
+      return rows;
     } finally {
       await sandbox.close();
     }

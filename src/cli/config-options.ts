@@ -1,7 +1,8 @@
+import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import type { LoadedConfig } from '../config/config.ts';
+import { databaseName, type LoadedConfig } from '../config/config.ts';
 import type { ConfigSources } from '../config/config-file.ts';
-import { readDatabasePath } from '../config/database-path.ts';
+import { readDataDir } from '../config/data-dir.ts';
 import { openReader } from '../store/read/sqlite-reader.ts';
 
 /** The options of every command that reads the configuration; `json` where it prints an answer. */
@@ -41,9 +42,14 @@ export async function configWithoutSecrets(options: ConfigOptions): Promise<Load
   return loadConfig({ ...sourcesOf(options), secrets: false });
 }
 
+/** The folder of the outbox, by which a running worker is found, too. */
+export function dataDirOf(options: ConfigOptions): Promise<string> {
+  return readDataDir(sourcesOf(options));
+}
+
 /** Opens the outbox of a configuration for reading, while a worker runs or not. */
 export async function openReaderOf(options: ConfigOptions): Promise<ReturnType<typeof openReader>> {
-  return openReader(await readDatabasePath(sourcesOf(options)));
+  return openReader(join(await dataDirOf(options), databaseName));
 }
 
 /** The same, and closes it again. */

@@ -33,6 +33,9 @@ export function cliActor(): string {
   }
 }
 
+/** A running worker is found by the folder of its outbox. */
+type WorkerPlace = Pick<Config, 'dataDir'>;
+
 /**
  * Has a command performed: by the running worker, which is the only writer of its outbox, or, when the lock proves that
  * no worker runs, by this process.
@@ -70,8 +73,8 @@ export async function sendCommand(
 const answerSchema = z.object({ result: commandResultSchema });
 
 /** The answer of the running worker; null when no worker took the command, so nothing was done. */
-export async function askWorker(config: Config, command: OperatorCommand): Promise<CommandResult | null> {
-  const body = await post(config, controlPath, command, isCalling(command) ? callsWithinMs : answerWithinMs);
+export async function askWorker(where: WorkerPlace, command: OperatorCommand): Promise<CommandResult | null> {
+  const body = await post(where, controlPath, command, isCalling(command) ? callsWithinMs : answerWithinMs);
   return body === null ? null : answerSchema.parse(body).result;
 }
 
@@ -87,8 +90,8 @@ const reloadSchema = z.object({
  * Has the running worker read its configuration again: its own file, variables and flags, not those of the caller.
  * @throws OrderSyncError CONFIG_INVALID when the worker refuses it; UNREACHABLE when no worker takes commands
  */
-export async function reloadWorker(config: Config): Promise<z.infer<typeof reloadSchema>['result']> {
-  const body = await post(config, reloadPath, {}, answerWithinMs);
+export async function reloadWorker(where: WorkerPlace): Promise<z.infer<typeof reloadSchema>['result']> {
+  const body = await post(where, reloadPath, {}, answerWithinMs);
   if (body !== null) return reloadSchema.parse(body).result;
   throw new OrderSyncError('UNREACHABLE', 'No worker of this configuration takes commands', {
     hint: 'is it running, with this data_dir, as this user? A worker that starts reads its configuration anyway',
@@ -109,8 +112,8 @@ const errorSchema = z.object({
  * outlived its worker and lead to any other program.
  * @throws OrderSyncError when the worker refuses; UNREACHABLE when it took the command and its answer is missing
  */
-async function post(config: Config, path: string, content: unknown, withinMs: number): Promise<unknown> {
-  const run = readRunFile(config.dataDir);
+async function post({ dataDir }: WorkerPlace, path: string, content: unknown, withinMs: number): Promise<unknown> {
+  const run = readRunFile(dataDir);
   if (run?.control_token === undefined) return null;
   let body: unknown;
   try {

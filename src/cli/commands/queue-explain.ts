@@ -3,7 +3,13 @@ import type { CommandResult } from '../../core/entry/operator-command.ts';
 import type { EntryExplanation, QueueExplanation } from '../../core/entry/queue-explanation.ts';
 import { shortDuration, shortTime } from '../../core/time/time-text.ts';
 import { explain, pauseText } from '../../submit/explain-queue.ts';
-import { addAnswerOptions, configWithoutSecrets, withReader, type ConfigOptions } from '../config-options.ts';
+import {
+  addAnswerOptions,
+  configWithoutSecrets,
+  dataDirOf,
+  withReader,
+  type ConfigOptions,
+} from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { plainLines, writeAnswer } from '../output.ts';
 import { renderTable } from '../table.ts';
@@ -17,7 +23,7 @@ export function addQueueExplain(queue: Command, context: CliContext): void {
   addAnswerOptions(command).action(async (reference: string | undefined, options: ConfigOptions) => {
     const asked = { action: 'explain', reference: reference ?? null } as const;
     const nowMs = context.clock.wallMs();
-    const answered = await askWorker((await configWithoutSecrets(options)).config, asked);
+    const answered = await askWorker({ dataDir: await dataDirOf(options) }, asked);
     const result = answered ?? (await explainWithoutWorker(options, asked.reference, nowMs));
     if (result.kind !== 'queue' && result.kind !== 'queued_entry') return;
     const text =

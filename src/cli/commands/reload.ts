@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { addAnswerOptions, configWithoutSecrets, type ConfigOptions } from '../config-options.ts';
+import { addAnswerOptions, dataDirOf, type ConfigOptions } from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { plainLines, writeAnswer } from '../output.ts';
 import { reloadWorker } from '../worker-client.ts';
@@ -9,7 +9,7 @@ export function addReload(program: Command, context: CliContext): void {
     .command('reload')
     .description('have the running worker read its configuration again, as SIGHUP does');
   addAnswerOptions(command).action(async (options: ConfigOptions) => {
-    const report = await reloadWorker((await configWithoutSecrets(options)).config);
+    const report = await reloadWorker({ dataDir: await dataDirOf(options) });
     const { applied, need_restart: needRestart, warnings } = report;
     if (!options.json) context.stderr.write(plainLines(warnings.map((warning) => `warning: ${warning}`)));
     const lines = [

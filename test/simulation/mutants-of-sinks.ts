@@ -114,11 +114,6 @@ export const mutantsOfSinks: readonly Mutant[] = [
     ],
   },
   {
-    name: 'a sink for which nothing waits any more stays paused',
-    file: loop,
-    changes: [['await this.#pause.endUnneeded();', 'await Promise.resolve();']],
-  },
-  {
     name: 'a paused sink is not tried again',
     file: pause,
     changes: [

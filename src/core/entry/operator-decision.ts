@@ -49,6 +49,8 @@ export interface OperatorFacts
   readonly errorCode: string | null;
   readonly units: readonly Unit[];
   readonly reviewReason: string | null;
+  /** A lost outbox may have bought parts of it, although it is absent under its own reference. */
+  readonly partsMayBeBought: boolean;
   /** A call for it is in flight; a lookup does not change the state. */
   readonly callOpen: boolean;
   /** Whether a lookup can tell what became of it. */
@@ -90,8 +92,9 @@ const refuse = (why: string, hint: string): OperatorVerdict => ({ ok: false, why
 /** Outcomes after which the API has an order with this reference. */
 const taken: ReadonlySet<OutcomeRow | null> = new Set<OutcomeRow | null>(['accepted', 'answer_mismatch']);
 
-/** Whether something may have been bought under its reference. A row that this version does not know proves nothing. */
+/** Whether something may have been bought of it. A row that this version does not know proves nothing. */
 function mayBeBought(facts: OperatorFacts): boolean {
+  if (facts.partsMayBeBought) return true;
   if (facts.outcomeUnknown || facts.orderNumber !== null || facts.units.length > 0 || taken.has(facts.row)) return true;
   return facts.row === null && facts.firstSentAtMs !== null;
 }

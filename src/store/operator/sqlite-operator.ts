@@ -267,8 +267,8 @@ export class SqliteOperator implements Operator {
       reference: row.reference,
       operation: row.operation,
       state: row.state,
-      outcomeUnknown:
-        row.outcome_unknown === 1 || this.#afterLoss.mayHaveSent(row) || this.#afterLoss.mayHaveBoughtParts(row),
+      outcomeUnknown: row.outcome_unknown === 1 || this.#afterLoss.mayHaveSent(row),
+      partsMayBeBought: this.#afterLoss.mayHaveBoughtParts(row),
       heldFrom: row.held_from,
       replaced: row.replaced === 1,
       unitsMissing: row.units_missing,

@@ -150,8 +150,15 @@ it('an order that may have been bought in parts cannot be cancelled, and is flag
   const reference = box.store.read.showOrder('shop1', 'split')?.entries[0]?.reference ?? '';
   const person = { actor: 'test', reason: 'for the test', nowMs: 4000, nowMono: 1, bootId: 'boot' };
   const rules = { referenceExpiryMs: 86_400_000, lookupFamilies: [] };
-  const cancelled = box.store.operator.actOnEntry({ reference, order: { action: 'cancel' }, ...person, ...rules });
-  await expect(cancelled).rejects.toThrow('cancel');
+  const act = (action: 'cancel' | 'hold' | 'release') =>
+    box.store.operator.actOnEntry({ reference, order: { action }, ...person, ...rules });
+  await expect(act('cancel')).rejects.toThrow('may have been bought');
+  // Its own reference is known to be absent, whatever a person does to it.
+  await act('hold');
+  await expect(act('cancel')).rejects.toThrow('may have been bought');
+  await act('release');
+  const split = () => box.store.read.showOrder('shop1', 'split')?.entries[0];
+  expect(split()).toMatchObject({ state: 'waiting', outcomeUnknown: false });
   expect(await box.store.submission.expireOverdue(2_000_001, 9)).toBe(1);
   const states = ['split', 'whole'].map((orderId) => box.store.read.showOrder('shop1', orderId)?.entries[0]);
   expect(states).toMatchObject([

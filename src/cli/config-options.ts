@@ -47,9 +47,13 @@ export function dataDirOf(options: ConfigOptions): Promise<string> {
   return readDataDir(sourcesOf(options));
 }
 
+export async function databasePathOf(options: ConfigOptions): Promise<string> {
+  return join(await dataDirOf(options), databaseName);
+}
+
 /** Opens the outbox of a configuration for reading, while a worker runs or not. */
 export async function openReaderOf(options: ConfigOptions): Promise<ReturnType<typeof openReader>> {
-  return openReader(join(await dataDirOf(options), databaseName));
+  return openReader(await databasePathOf(options));
 }
 
 /** The same, and closes it again. */

@@ -4,7 +4,13 @@ import type { Command } from 'commander';
 import { isoTime } from '../../core/clock.ts';
 import { copiedBytes } from '../../store/sqlite/backup.ts';
 import { backUpInProcess, inspectInProcess, restoreInProcess } from '../../store/sqlite/run-upkeep.ts';
-import { addAnswerOptions, configFrom, configWithoutSecrets, type ConfigOptions } from '../config-options.ts';
+import {
+  addAnswerOptions,
+  configFrom,
+  configWithoutSecrets,
+  databasePathOf,
+  type ConfigOptions,
+} from '../config-options.ts';
 import type { CliContext } from '../context.ts';
 import { exitCodes } from '../errors.ts';
 import { plainLines, writeAnswer } from '../output.ts';
@@ -18,7 +24,7 @@ export function addDb(program: Command, context: CliContext): void {
     .command('check')
     .description('read the whole database and report whether it is sound; also while a worker runs');
   addAnswerOptions(check).action(async (options: ConfigOptions) => {
-    const path = (await configWithoutSecrets(options)).config.databasePath;
+    const path = await databasePathOf(options);
     const startMono = context.clock.monoMs();
     const describe = () => `reading the database since ${seconds(context.clock.monoMs() - startMono)} s`;
     const work = inspectInProcess(path, false, unending());

@@ -22,7 +22,7 @@ import { checkWebhookRules, warnOfTokens } from './webhook-rules.ts';
  */
 export function loadConfig(sources: ConfigSources = {}): LoadedConfig {
   const { file, cwd, environment, tree, origins, issues: layerIssues } = readLayers(sources);
-  // Compiling the parsers takes longer than reading one document without.
+  // For one document, to compile the parsers takes longer than to read without them.
   const parsed = configSchema.safeParse(tree, { jitless: true });
   const secrets = readSecrets(tree, origins, cwd, sources.secrets);
   const unused = findUnusedVariables(environment);

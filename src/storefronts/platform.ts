@@ -29,6 +29,7 @@ export interface WriteBackParts<Shop extends ShopSettings, Api extends ShopApi> 
   readonly clock: Clock;
   readonly logger: Logger;
   readonly signal: AbortSignal;
+  /** Needed where a second post of a note makes a second note. */
   readonly noteTimes: NoteTimes;
 }
 

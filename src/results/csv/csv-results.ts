@@ -99,7 +99,7 @@ export class CsvResults {
       if (this.#end.signal.aborted) return;
       return await this.#failed(due, error);
     }
-    // Outside: that the outbox could not record it is no failure of the file.
+    // Not in the `try`: when the outbox cannot record this, the file has not failed.
     await this.#written(due);
   }
 

@@ -258,7 +258,7 @@ export class SqliteSubmission implements Submission {
 }
 
 const boughtInParts =
-  'the outbox was lost, its order may have been bought in parts, and its deadline passed before the API told them';
+  'the outbox was lost, its order may have been bought in parts, and its deadline passed before they were found: look for them in the list of the supplier';
 
 /** A request that was sent once is sent again to the byte; only that of an entry that was never sent is rendered. */
 function requestOf(row: EntryRow, entry: Entry, claim: AttemptClaim): RenderedRequest | Error {

@@ -116,7 +116,7 @@ export type Wire = z.output<typeof wireSchema>;
 /** Any part of the mapping, as a config gives it. */
 export type WireOverrides = z.input<typeof wireSchema>;
 
-/** Compiling a parser takes longer than reading one mapping without. */
+/** For one mapping, to compile a parser takes longer than to read without one. */
 const readOnce = { jitless: true } as const;
 
 let defaultWire: Wire | undefined;

@@ -250,7 +250,7 @@ export class DeliveryLoop {
     const { store, sink, clock, logger, onDeliveryEnded } = this.#deps;
     const failed = { requestId, sink: sink.name, version, error: messageOf(error) };
     const line = { ...subject, err: failed.error };
-    const { refusesResult } = failureOf(error);
+    const { refusesResult, countsTry = true } = failureOf(error);
     if (refusesResult) await this.#pause.works(isProbe);
     if (!refusesResult && !(await this.#pause.fails(requestId, error, isProbe)).countsTry) {
       // Due at once, behind those that wait: so the next probe is another result.
@@ -266,7 +266,7 @@ export class DeliveryLoop {
       const advice = 'gave up delivering a result: it is retried only when the result changes or a person asks for it';
       logger.error({ ...line, tries: tries + 1 }, advice);
     } else {
-      await store.results.failDelivery({ ...failed, retryAtMs: clock.wallMs() + delayMs });
+      await store.results.failDelivery({ ...failed, retryAtMs: clock.wallMs() + delayMs, countsTry });
       logger.error({ ...line, retry_in_ms: delayMs }, 'a result could not be delivered');
     }
   }

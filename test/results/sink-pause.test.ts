@@ -2,6 +2,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DeliveryError } from '../../src/core/result/delivery-error.ts';
 import { DeliveryLoop, type Sink } from '../../src/results/delivery-loop.ts';
+import { WriteBackError } from '../../src/storefronts/write-back/write-back-error.ts';
 import { MachineClock } from '../support/machine-clock.ts';
 import { close, fulfilled, line, Outbox } from '../support/outbox.ts';
 import { redeliver } from '../support/redeliver.ts';
@@ -41,7 +42,8 @@ afterEach(async () => {
 function startLoop(): void {
   const sink: Sink = {
     name: sinkName,
-    retryDelayMs: (failures) => retryDelaysMs[failures - 1] ?? null,
+    retryDelayMs: (failures, error) =>
+      error instanceof WriteBackError ? error.retryAfterMs : (retryDelaysMs[failures - 1] ?? null),
     deliver: async ({ order_id: orderId }) => {
       calls.push({ atMs: machine.monoMs(), orderId });
       underWay += 1;
@@ -78,6 +80,17 @@ const numbered = (count: number, prefix = 'o'): string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}${index}`);
 const passUntil = (isDone: () => boolean, limitMs = hour, stepMs = 1000) => machine.passUntil(isDone, limitMs, stepMs);
 const logged = (text: string) => log.filter(({ msg }) => msg.includes(text));
+
+it('waits for an earlier call that may still be processed, and counts no try for that', async () => {
+  const refused = () => new DeliveryError('the order is locked', { reason: 'locked', refusesResult: true });
+  const settles = () => new WriteBackError('settles', 'a note may have been posted', minute);
+  const answers = [refused(), settles(), settles(), refused(), null];
+  receive = () => answers.shift() ?? null;
+  await accept('one');
+  await passUntil(() => delivered.length > 0);
+  const waits = calls.slice(1).map(({ atMs }, index) => Math.round((atMs - (calls[index]?.atMs ?? 0)) / 1000));
+  expect(waits).toEqual([5, 60, 60, 300]);
+});
 const paused = () => outbox.store.read.sinkPauses();
 
 describe('a sink that fails', () => {

@@ -254,7 +254,7 @@ export const mutants: readonly Mutant[] = [
     file: 'results/delivery-loop.ts',
     changes: [
       [
-        'await store.results.failDelivery({ ...failed, retryAtMs: clock.wallMs() + delayMs });',
+        'await store.results.failDelivery({ ...failed, retryAtMs: clock.wallMs() + delayMs, countsTry });',
         'await store.results.closeDelivery({ requestId, sink: sink.name, version, nowMs: clock.wallMs() });',
       ],
     ],

@@ -8,6 +8,8 @@ export interface DeliveryFailure {
   readonly refusesResult: boolean;
   /** The receiver asks for no further calls for so long, in ms; with `refusesResult`, none for this result. */
   readonly retryAfterMs: number | null;
+  /** False: nothing failed, an earlier call may still be processed. Else it is a failed try. */
+  readonly countsTry?: boolean;
 }
 
 /** The reason of a receiver that limits the rate: its calls are no tries. */

@@ -57,10 +57,10 @@ export class ShopWriteBack {
   retryDelayMs(failures: number, error: unknown): number | null {
     if (error instanceof WriteBackError && error.kind === 'final') return null;
     if (error instanceof ShopApiError && error.kind === 'refused' && failures >= triesOfRefused) return null;
-    const delayMs = retryDelaysMs[failures - 1];
-    if (delayMs === undefined) return null;
     // The shop answers: after hours without it, the schedule would wait for hours more.
     if (error instanceof WriteBackError && error.kind === 'settles') return Math.ceil(error.retryAfterMs);
+    const delayMs = retryDelaysMs[failures - 1];
+    if (delayMs === undefined) return null;
     const askedMs = error instanceof WriteBackError || error instanceof ShopApiError ? (error.retryAfterMs ?? 0) : 0;
     return Math.max(Math.round(delayMs * this.#deps.retryTimeScale), Math.ceil(askedMs));
   }

@@ -11,6 +11,7 @@ export class WriteBackError extends Error implements DeliveryFailure {
   readonly kind: 'waits' | 'settles' | 'final';
   /** Not tried again before that, in ms. */
   readonly retryAfterMs: number;
+  readonly countsTry: boolean;
 
   constructor(kind: WriteBackError['kind'], message: string, retryAfterMs = 0) {
     super(message);
@@ -18,5 +19,6 @@ export class WriteBackError extends Error implements DeliveryFailure {
     this.kind = kind;
     this.reason = kind;
     this.retryAfterMs = retryAfterMs;
+    this.countsTry = kind !== 'settles';
   }
 }

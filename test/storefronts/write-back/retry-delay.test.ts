@@ -15,5 +15,6 @@ it('waits for an earlier call as long as it may be processed, also where the sch
   expect(sink.retryDelayMs(1, settles)).toBe(90_000);
   expect(sink.retryDelayMs(9, settles)).toBe(90_000);
   expect(sink.retryDelayMs(9, new WriteBackError('waits', 'on hold', 90_000))).toBe(10_800_000);
-  expect(sink.retryDelayMs(14, settles)).toBeNull();
+  expect(sink.retryDelayMs(14, settles)).toBe(90_000);
+  expect(sink.retryDelayMs(14, new WriteBackError('waits', 'on hold', 90_000))).toBeNull();
 });

@@ -1,5 +1,7 @@
+import { Buffer } from 'node:buffer';
 import { isoTime } from '../../core/clock.ts';
 import type { Sqlite } from '../sqlite/database.ts';
+import { noSuchPlace, pageOf, rowsToRead, type Page, type PageRequest } from './page.ts';
 
 /** What a row of the attention list is about. The view `outbox_attention` says when each stands in it. */
 export const attentionKinds = [
@@ -51,11 +53,39 @@ export interface AttentionFilter {
   readonly canAcknowledge?: boolean | undefined;
 }
 
+/** Rows that come after a place of the list, too. */
+type Selection = AttentionFilter & { readonly after?: Place | undefined };
+
 type Row = Omit<Attention, 'canAcknowledge'> & { readonly canAcknowledge: number };
+
+const ordered = "ORDER BY kind = 'waiting', can_acknowledge, since DESC, id";
 
 /** The rows, at most so many: what needs a decision or holds up others first, then the newest first. */
 export function readAttention(database: Sqlite, limit: number, filter: AttentionFilter = {}): readonly Attention[] {
-  return select(database, limit, filter, "ORDER BY kind = 'waiting', can_acknowledge, since DESC, id");
+  return select(database, limit, filter, ordered);
+}
+
+/** The same, a page at a time. */
+export function readAttentionPage(database: Sqlite, filter: AttentionFilter, page: PageRequest): Page<Attention> {
+  const after = page.after === undefined ? undefined : placeFrom(page.after);
+  const rows = select(database, rowsToRead(page), { ...filter, after }, ordered);
+  return pageOf(rows, page, { keyOf: (row) => [placeOf(row)], rowOf: (row) => row });
+}
+
+/** Where a row stands in the list: what the list is ordered by. */
+type Place = readonly [isWaiting: number, canAcknowledge: number, since: string, id: string];
+
+/** A key of `readAttentionPage` that continues after this row. */
+export function placeOf({ kind, canAcknowledge, since, id }: Attention): string {
+  const place: Place = [Number(kind === 'waiting'), Number(canAcknowledge), since, id];
+  return Buffer.from(place.join(' ')).toString('base64url');
+}
+
+function placeFrom(after: string): Place {
+  const text = Buffer.from(after, 'base64url').toString();
+  const [whole, isWaiting, canAcknowledge, since, id] = /^([01]) ([01]) (\S+) (.+)$/s.exec(text) ?? [];
+  if (whole === undefined || since === undefined || id === undefined) throw noSuchPlace(after);
+  return [Number(isWaiting), Number(canAcknowledge), since, id];
 }
 
 /** The same in no order: the cost is that of the rows that are returned, however many there are. */
@@ -63,7 +93,7 @@ export function readSomeAttention(database: Sqlite, limit: number, filter: Atten
   return select(database, limit, filter, '');
 }
 
-function select(database: Sqlite, limit: number, filter: AttentionFilter, order: string): readonly Attention[] {
+function select(database: Sqlite, limit: number, filter: Selection, order: string): readonly Attention[] {
   const { where, values } = conditionsOf(filter);
   return database
     .prepare<[Record<string, unknown>], Row>(
@@ -94,8 +124,8 @@ export function readAttentionCounts(database: Sqlite, filter: AttentionFilter = 
 export type AttentionCounts = Readonly<Partial<Record<AttentionKind, number>>>;
 
 /** The text holds only the conditions that are asked for: then SQLite looks at what they need. */
-function conditionsOf(filter: AttentionFilter): { where: string; values: Record<string, unknown> } {
-  const { ids, code, source, beforeMs, canAcknowledge } = filter;
+function conditionsOf(filter: Selection): { where: string; values: Record<string, unknown> } {
+  const { ids, code, source, beforeMs, canAcknowledge, after } = filter;
   const asked: readonly (readonly [sql: string, name: string, value: unknown])[] = [
     ['id IN (SELECT value FROM json_each(:ids))', 'ids', ids === undefined ? undefined : JSON.stringify(ids)],
     ['code = :code', 'code', code],
@@ -105,6 +135,14 @@ function conditionsOf(filter: AttentionFilter): { where: string; values: Record<
       'can_acknowledge = :canAcknowledge',
       'canAcknowledge',
       canAcknowledge === undefined ? undefined : Number(canAcknowledge),
+    ],
+    // Each row value compares from left to right; the newest comes first, so its time is compared by itself.
+    [
+      `((kind = 'waiting', can_acknowledge) > (:after ->> 0, :after ->> 1)
+        OR (kind = 'waiting', can_acknowledge) = (:after ->> 0, :after ->> 1)
+          AND (since < :after ->> 2 OR since = :after ->> 2 AND id > :after ->> 3))`,
+      'after',
+      after === undefined ? undefined : JSON.stringify(after),
     ],
   ];
   const given = asked.filter(([, , value]) => value !== undefined);

@@ -1,3 +1,4 @@
+import type { NamedRequest } from '../results/result-name.ts';
 import type { AwaitedRecheck } from '../../core/entry/awaited-recheck.ts';
 import type { BulkAction, BulkFilter } from '../../core/entry/bulk.ts';
 import type { EntryState } from '../../core/entry/states.ts';
@@ -28,8 +29,12 @@ export interface OutboxReader {
   counts(): Readonly<Record<EntryState, number>>;
   /** The attention list: what needs a decision or holds up others first, then the newest first. */
   attention(limit: number, filter?: AttentionFilter): readonly Attention[];
+  /** The same, a page at a time. */
+  attentionPage(filter: AttentionFilter, page: PageRequest): Page<Attention>;
   /** How many rows of the attention list there are, by kind; of the first `atMost`, those that matter most before the others. */
   attentionCounts(filter?: AttentionFilter, atMost?: number): AttentionCounts;
+  /** The file of the result of an order, in the folder of the results. */
+  resultFile(request: NamedRequest): string;
   resultDocument(requestId: number): { version: number; document: ResultDocument };
   /** An order, and the version of its result, which rises when the result changes. */
   findOrder(source: string, orderId: string): { requestId: number; version: number } | null;
@@ -105,6 +110,7 @@ export interface EntryDetail {
   readonly operation: Operation;
   readonly asked: string;
   readonly state: EntryState;
+  /** An attempt may have been processed, and nothing has settled it yet. */
   readonly outcomeUnknown: boolean;
   readonly heldFrom: EntryState | null;
   /** Other entries took its place: the line is judged by those. */

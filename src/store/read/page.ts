@@ -39,7 +39,11 @@ export function pageOf<Stored, Row>(
 export function numbersOf(after: string, count: number): readonly number[] {
   const numbers = after.split('.').map(Number);
   if (numbers.length === count && /^-?\d/.test(after) && numbers.every(Number.isSafeInteger)) return numbers;
-  throw new OrderSyncError('INVALID_INPUT', `"${after.slice(0, 80)}" is no place in this list`, {
+  throw noSuchPlace(after);
+}
+
+export function noSuchPlace(after: string): OrderSyncError {
+  return new OrderSyncError('INVALID_INPUT', `"${after.slice(0, 80)}" is no place in this list`, {
     hint: 'take it from `next` of the page before, or leave it out to begin with the first',
   });
 }

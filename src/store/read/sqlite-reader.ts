@@ -1,3 +1,4 @@
+import { resultFileOf, type NamedRequest } from '../results/result-name.ts';
 import { dirname } from 'node:path';
 import type { BulkAction, BulkFilter } from '../../core/entry/bulk.ts';
 import { zeroCounts, type EntryState } from '../../core/entry/states.ts';
@@ -21,6 +22,7 @@ import { readStateCounts } from '../sqlite/entry-counts.ts';
 import { listOrders } from './list-orders.ts';
 import {
   readAttention,
+  readAttentionPage,
   readAttentionCounts,
   type Attention,
   type AttentionCounts,
@@ -133,12 +135,20 @@ export class SqliteOutboxReader implements OutboxReader {
     return counts;
   }
 
+  attentionPage(filter: AttentionFilter, page: PageRequest): Page<Attention> {
+    return readAttentionPage(this.#database, filter, page);
+  }
+
   attention(limit: number, filter: AttentionFilter = {}): readonly Attention[] {
     return readAttention(this.#database, limit, filter);
   }
 
   attentionCounts(filter: AttentionFilter = {}, atMost?: number): AttentionCounts {
     return readAttentionCounts(this.#database, filter, atMost);
+  }
+
+  resultFile(request: NamedRequest): string {
+    return resultFileOf(this.#database, request);
   }
 
   resultDocument(requestId: number): { version: number; document: ResultDocument } {

@@ -3,6 +3,7 @@ import type { ResultDocument } from '../../core/result/result-document.ts';
 import { inTransaction, longestText, statementOf, type Sqlite } from '../sqlite/database.ts';
 import { isResultNeeded } from './needed-results.ts';
 import { readResultDocument, type ResultParts } from './result-reader.ts';
+import { sharesResultName } from './result-name.ts';
 import { markCsvFilesDue, SqliteCsvFiles } from './sqlite-csv-files.ts';
 import { checkSink, readRedeliveryStep } from './redelivery.ts';
 import {
@@ -109,14 +110,6 @@ export class SqliteResults implements Results {
            due_at_ms = ${never}
          WHERE request_id = :requestId AND sink = :sink AND done_version < due_version AND due_version = :version`,
       ),
-      // Of two ids that differ in capital letters only, at least one has some: the index has only those.
-      sharesName: database.prepare<{ id: number; source: string; orderId: string }>(
-        `SELECT 1 FROM requests WHERE source = lower(:source) AND order_id = lower(:orderId) AND id < :id
-         UNION ALL
-         SELECT 1 FROM requests WHERE lower(source) = lower(:source) AND lower(order_id) = lower(:orderId)
-           AND (source GLOB '*[A-Z]*' OR order_id GLOB '*[A-Z]*') AND id < :id
-         LIMIT 1`,
-      ),
       hasDelivery: database.prepare('SELECT 1 FROM deliveries WHERE request_id = ? LIMIT 1').pluck(),
     };
   }
@@ -159,7 +152,7 @@ export class SqliteResults implements Results {
       const result = this.#readableResult(due.requestId, sink, nowMs);
       if (result === null) return [];
       const { source, order_id: orderId } = result.document;
-      const sharesName = this.#statements.sharesName.get({ id: due.requestId, source, orderId }) !== undefined;
+      const sharesName = sharesResultName(this.#database, { id: due.requestId, source, orderId });
       return { ...due, ...result, sharesName };
     });
   }

@@ -102,6 +102,56 @@ describe('the attention list', () => {
   });
 });
 
+describe('the attention list, a page at a time', () => {
+  it('has each row once and in its order, also while others come and go', async () => {
+    const rejections = Array.from({ length: 40 }, (_, index) => ({
+      lineNumber: 1,
+      source: 'shop1',
+      orderId: `order ${index}`,
+      lineId: '1',
+      code: 'invalid_field',
+      field: 'quantity',
+      rule: 'must be at least 1',
+      value: '0',
+    }));
+    // Some of the same ms: then the id decides.
+    const batches = [
+      { nowMs: 1000, rejections: rejections.slice(0, 10) },
+      { nowMs: 3000, rejections: rejections.slice(10, 30) },
+      { nowMs: 2000, rejections: rejections.slice(30) },
+    ];
+    for (const batch of batches) await outbox.store.intake.acceptBatch({ fileId: null, lines: [], ...batch });
+    await outbox.accept([line({ orderId: 'waits', variant: 'late' })], null, 1000);
+    await settleNext('late', { state: 'waiting', nextStep: 'send', outcomeUnknown: false, dueAtMs: agoMs(-anHour) });
+    const sinceMs = agoMs(anHour);
+    for (const scope of ['account', 'balance:USD', 'key:main']) await pause(scope, sinceMs);
+    const { read } = outbox.store;
+    const whole = read.attention(1000).map(({ id }) => id);
+    expect([whole.length, whole[0], whole.at(-1)?.slice(0, 3)]).toEqual([44, 'pause:account', 'os-']);
+    for (const limit of [1, 7, 44, 100]) {
+      const seen: string[] = [];
+      let after: string | undefined;
+      do {
+        const { rows, next }: ReturnType<typeof read.attentionPage> = read.attentionPage(
+          {},
+          { limit, ...(after === undefined ? {} : { after }) },
+        );
+        seen.push(...rows.map(({ id }) => id));
+        after = next ?? undefined;
+      } while (after !== undefined && seen.length < 1000);
+      expect(seen).toEqual(whole);
+    }
+    // The row at which a page ended is acknowledged, and a new one stands before: the next page begins where it would have.
+    const { rows, next } = read.attentionPage({}, { limit: 10 });
+    const ids = [rows.at(-1)?.id ?? ''];
+    await outbox.store.operator.acknowledge({ which: { ids }, actor: 'cli:anna', reason: 'seen', nowMs: Date.now() });
+    await pause('family:esim');
+    const following = read.attentionPage({}, { limit: 5, after: next ?? '' }).rows.map(({ id }) => id);
+    expect(following).toEqual(whole.slice(10, 15));
+    expect(() => read.attentionPage({}, { limit: 5, after: 'nonsense' })).toThrow('is no place in this list');
+  });
+});
+
 describe('counting the attention list', () => {
   it('can end early, and then counts what matters most', async () => {
     const refused = { lineNumber: 1, source: 'shop1', code: 'invalid_field', field: 'quantity' } as const;

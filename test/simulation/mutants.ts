@@ -363,7 +363,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'an order that was re-ordered can be re-ordered again',
     file: 'core/entry/states.ts',
-    changes: [['entry.outcomeUnknown || entry.replaced ? []', 'entry.outcomeUnknown ? []']],
+    changes: [['entry.mayBeBought || entry.replaced ? []', 'entry.mayBeBought ? []']],
   },
   {
     name: 'an entry that a person retries counts as clean',

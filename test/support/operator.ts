@@ -51,6 +51,11 @@ export const names = [
   'held, unknown',
   'held, placed',
   'rejected, replaced',
+  'pending, after a loss',
+  'waiting, after a loss',
+  'held, after a loss',
+  'waiting, parts after a loss',
+  'held, parts after a loss',
 ] as const;
 export type Situation = (typeof names)[number];
 
@@ -92,7 +97,29 @@ const situations: Record<Situation, (box: Outbox) => Promise<unknown>> = {
   'held, placed': (box) => situations.placed(box).then(() => act(box, { action: 'hold' })),
   'rejected, replaced': (box) =>
     situations.rejected(box).then(() => act(box, { action: 'reorder', confirm: referenceOf(box) })),
+  'pending, after a loss': lose,
+  'waiting, after a loss': (box) => settle(box, outOfStock).then(() => lose(box)),
+  'held, after a loss': (box) => act(box, { action: 'hold' }).then(() => lose(box)),
+  // Absent under its own reference, while its parts may have been bought.
+  'waiting, parts after a loss': (box) => settle(box, { ...outOfStock, row: 'not_found', recoveryStage: 'done' }),
+  'held, parts after a loss': (box) =>
+    situations['waiting, parts after a loss'](box).then(() => act(box, { action: 'hold' })),
 };
+
+/** From now on the outbox is one that replaces another, which may have sent what is here. */
+async function lose(box: Outbox): Promise<void> {
+  await box.store.operator.beginAfterLoss({
+    actor: 'cli:anna',
+    reason: 'the disk was lost',
+    nowMs,
+    untilMs: 9_000_000,
+  });
+}
+
+function lineFor(situation: Situation): Parameters<typeof line>[0] {
+  if (situation === 'expired') return { notAfterMs: 1500 };
+  return situation.includes('parts') ? { quantity: 2, rules: { split: true } } : {};
+}
 
 const boughtAs = (orderNumber: string | null) =>
   ({ action: 'resolve', as: 'fulfilled', orderNumber, note: 'seen in their list' }) as const;
@@ -144,7 +171,7 @@ export function act(box: Outbox, order: EntryAction, changes: Partial<EntryComma
 export async function standingIn(situation: Situation): Promise<Outbox> {
   const box = await Outbox.open();
   onTestFinished(() => box.close());
-  await box.accept([line(situation === 'expired' ? { notAfterMs: 1500 } : {})]);
+  await box.accept([line(lineFor(situation))]);
   await situations[situation](box);
   return box;
 }

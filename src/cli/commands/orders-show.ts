@@ -3,6 +3,7 @@ import type { Config } from '../../config/config.ts';
 import { isoTime } from '../../core/clock.ts';
 import { recheckText } from '../../core/entry/awaited-recheck.ts';
 import { clientActionFor } from '../../core/decision/wholesale-errors.ts';
+import { isMaybeBought } from '../../core/entry/may-be-bought.ts';
 import { allowedActions, commandOf, type EntryActionName } from '../../core/entry/states.ts';
 import { OrderSyncError } from '../../core/order-sync-error.ts';
 import { productUnknownLimit } from '../../core/scopes/exposure.ts';
@@ -177,9 +178,11 @@ function entryAsText(entry: EntryDetail, maxUnknownOutcomes: number): string {
   return [title, ...lines, attemptsAsText(entry.attempts)].join('\n');
 }
 
-function stateText({ state, outcomeUnknown, unitsMissing }: EntryDetail): string {
+function stateText(entry: EntryDetail): string {
+  const { state, outcomeUnknown, unitsMissing } = entry;
   if (unitsMissing > 0) return `${state} (${unitsMissing} of its units are not in the outbox: needs_manual_delivery)`;
-  return outcomeUnknown ? `${state} (an attempt may have been processed)` : state;
+  if (outcomeUnknown) return `${state} (an attempt may have been processed)`;
+  return isMaybeBought(entry) ? `${state} (may have been bought)` : state;
 }
 
 /** Whether unknown outcomes hold up the product of an entry that is open. */

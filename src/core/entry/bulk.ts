@@ -27,7 +27,7 @@ export type BulkFilter = z.infer<typeof bulkFilterSchema>;
 
 /** The states in which this action is allowed for some entries. Which of them, each entry decides by itself. */
 export function statesFor(action: BulkAction): readonly EntryState[] {
-  const clean = { outcomeUnknown: false, replaced: false, hasOtherId: false, unitsMissing: 0 };
+  const clean = { mayBeBought: false, replaced: false, hasOtherId: false, unitsMissing: 0 };
   return entryStates.filter((state) =>
     allowedActions({ ...clean, state, heldFrom: state === 'held' ? 'pending' : null }).includes(action),
   );

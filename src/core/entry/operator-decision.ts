@@ -1,8 +1,8 @@
 import { allowedActions, commandOf, type ActionSubject, type EntryActionName, type EntryState } from './states.ts';
 import type { Unit } from '../decision/order-answer.ts';
+import { isMaybeBought, mayBeBought, rejectedByPerson, type PurchaseFacts } from './may-be-bought.ts';
 import type { NewRequest } from './replacement.ts';
 import type { ReferencedPurchase } from '../order/purchase.ts';
-import type { OutcomeRow } from '../decision/outcome.ts';
 import { judgeResend } from '../decision/resend.ts';
 import { outcomeKnown } from '../decision/settlement.ts';
 import { unitsByPerson } from './units-by-person.ts';
@@ -34,23 +34,17 @@ export type EntryAction =
 
 /** What is known about the entry when a person acts on it. */
 export interface OperatorFacts
-  extends ActionSubject,
+  extends Omit<ActionSubject, 'mayBeBought'>,
+    PurchaseFacts,
     Pick<ReferencedPurchase, 'reference' | 'operation' | 'variant' | 'plan' | 'quantity'> {
   readonly nextStep: 'send' | 'lookup';
   readonly dueAtMs: number;
   readonly settlementDelayEndMs: number | null;
   /** How long the API may still process the last call, in ms. */
   readonly settlementDelayLeftMs: number;
-  /** How its last attempt ended; null before the first, and for a row that this version does not know. */
-  readonly row: OutcomeRow | null;
-  readonly firstSentAtMs: number | null;
   readonly notAfterMs: number | null;
-  readonly orderNumber: string | null;
-  readonly errorCode: string | null;
   readonly units: readonly Unit[];
   readonly reviewReason: string | null;
-  /** A lost outbox may have bought parts of it, although it is absent under its own reference. */
-  readonly partsMayBeBought: boolean;
   /** A call for it is in flight; a lookup does not change the state. */
   readonly callOpen: boolean;
   /** Whether a lookup can tell what became of it. */
@@ -89,16 +83,6 @@ type OperatorVerdict =
 
 const refuse = (why: string, hint: string): OperatorVerdict => ({ ok: false, why, hint });
 
-/** Outcomes after which the API has an order with this reference. */
-const taken: ReadonlySet<OutcomeRow | null> = new Set<OutcomeRow | null>(['accepted', 'answer_mismatch']);
-
-/** Whether something may have been bought of it. A row that this version does not know proves nothing. */
-function mayBeBought(facts: OperatorFacts): boolean {
-  if (facts.partsMayBeBought) return true;
-  if (facts.outcomeUnknown || facts.orderNumber !== null || facts.units.length > 0 || taken.has(facts.row)) return true;
-  return facts.row === null && facts.firstSentAtMs !== null;
-}
-
 function unchanged(facts: OperatorFacts): OperatorMove {
   const { state, nextStep, dueAtMs, outcomeUnknown, settlementDelayEndMs, reviewReason, heldFrom, orderNumber } = facts;
   return {
@@ -121,7 +105,6 @@ type ResolveAction = Extract<EntryAction, { action: 'resolve' }>;
 
 /** The error of a line that a person found to be the same purchase as another one. */
 export const samePurchase = 'same_purchase';
-const rejectedByPerson = 'rejected_by_person';
 
 /**
  * How an unknown outcome is settled now: by a lookup; if there are none, by sending the same reference, before its expiry and
@@ -138,14 +121,15 @@ function reconcile(facts: OperatorFacts, policy: OperatorPolicy): { step: 'send'
  * never leads to a new reference while the outcome of the old one is unknown.
  */
 export function decideAction(facts: OperatorFacts, order: EntryAction, policy: OperatorPolicy): OperatorVerdict {
-  const allowed = allowedActions(facts);
+  const subject = { ...facts, mayBeBought: mayBeBought(facts) };
+  const allowed = allowedActions(subject);
   const may =
     allowed.length === 0 ? 'nothing can be done to it' : `what can be done: ${allowed.map(commandOf).join(', ')}`;
   if (facts.callOpen && facts.state !== 'sending') {
     return refuse(`a call for ${facts.reference} is in flight`, 'try again when the call is over');
   }
   if (!allowed.includes(order.action)) {
-    const unknown = facts.outcomeUnknown ? ' and may have been bought' : '';
+    const unknown = isMaybeBought(subject) ? ' and may have been bought' : '';
     const instead = facts.replaced ? ', and another reference took its place' : '';
     const why = `${facts.reference} is ${facts.state}${unknown}${instead}: it cannot be changed by ${commandOf(order.action)}`;
     return refuse(why, facts.state === 'sending' ? 'its call is in flight: try again when the call is over' : may);
@@ -157,7 +141,6 @@ export function decideAction(facts: OperatorFacts, order: EntryAction, policy: O
     case 'release':
       return release(facts, policy);
     case 'cancel': {
-      if (mayBeBought(facts)) return refuse(`${facts.reference} may have been bought`, may);
       const message = 'cancelled by a person before it was bought; nothing was charged';
       const error = { code: 'cancelled_by_person', message };
       return { ok: true, move: { ...move, state: 'cancelled', heldFrom: null, reviewReason: null, error } };
@@ -174,10 +157,6 @@ export function decideAction(facts: OperatorFacts, order: EntryAction, policy: O
           'the reference to re-order was not repeated',
           `it gets a new reference, which can buy once more: repeat the old one with --confirm ${facts.reference}`,
         );
-      }
-      // A person found that it was not bought: they can see what the worker cannot.
-      if (facts.errorCode !== rejectedByPerson && mayBeBought(facts)) {
-        return refuse(`${facts.reference} may have been bought`, 'the API once accepted it: compare with the supplier');
       }
       return { ok: true, move: { ...move, reorders: true } };
   }

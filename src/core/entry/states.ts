@@ -81,8 +81,8 @@ export function commandOf(action: EntryActionName): string {
 /** What decides which actions are allowed. */
 export interface ActionSubject {
   readonly state: EntryState;
-  /** An attempt may have been processed, and nothing has settled it yet. */
-  readonly outcomeUnknown: boolean;
+  /** Something of it may be bought: ended without a purchase, or ordered again, it would be lost or bought twice. */
+  readonly mayBeBought: boolean;
   /** The state to which a held entry goes back; null for every other. */
   readonly heldFrom: EntryState | null;
   /** Other entries took its place: parts, another balance, or a re-order by a person. */
@@ -97,16 +97,15 @@ export interface ActionSubject {
 export function allowedActions(entry: ActionSubject): readonly EntryActionName[] {
   switch (entry.state) {
     case 'pending':
-      return entry.outcomeUnknown ? ['hold'] : ['hold', 'cancel'];
+      return entry.mayBeBought ? ['hold'] : ['hold', 'cancel'];
     case 'waiting':
-      // Cancelling what may have been bought would hide a purchase.
-      return entry.outcomeUnknown ? ['retry', 'hold'] : ['retry', 'hold', 'cancel'];
+      return entry.mayBeBought ? ['retry', 'hold'] : ['retry', 'hold', 'cancel'];
     case 'unknown':
     case 'placed':
       return ['retry', 'hold'];
     case 'held': {
       // The outcome of a placed entry is known: it is bought, and must not be cancelled.
-      const isClean = !entry.outcomeUnknown && (entry.heldFrom === 'pending' || entry.heldFrom === 'waiting');
+      const isClean = !entry.mayBeBought && (entry.heldFrom === 'pending' || entry.heldFrom === 'waiting');
       const others = isClean ? (['release', 'cancel'] as const) : (['release'] as const);
       return entry.hasOtherId ? ['decide_change', ...others] : others;
     }
@@ -116,7 +115,7 @@ export function allowedActions(entry: ActionSubject): readonly EntryActionName[]
     case 'expired':
     case 'cancelled':
       // Nothing was bought under this reference: a person may re-order once, under a new one.
-      return entry.outcomeUnknown || entry.replaced ? [] : ['reorder'];
+      return entry.mayBeBought || entry.replaced ? [] : ['reorder'];
     case 'fulfilled':
       return entry.unitsMissing > 0 ? ['resolve'] : [];
     case 'sending':

@@ -1,6 +1,8 @@
+import { mayBeBought } from '../../core/entry/may-be-bought.ts';
 import { allowedActions, commandOf } from '../../core/entry/states.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import type { Sqlite } from '../sqlite/database.ts';
+import { purchaseFactsOf, readAfterLossUntil } from '../sqlite/lost-outbox.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 import { readSomeAttention, type Attention } from '../read/attention.ts';
 import type { AuditTable } from './audit.ts';
@@ -71,10 +73,9 @@ export class Acknowledgements {
     const entry = this.#entry.get(id);
     if (entry !== undefined) {
       const { state } = entry;
-      const outcomeUnknown = entry.outcome_unknown === 1;
       const actions = allowedActions({
         state,
-        outcomeUnknown,
+        mayBeBought: mayBeBought(purchaseFactsOf(entry, readAfterLossUntil(this.#database))),
         heldFrom: entry.held_from,
         replaced: entry.replaced === 1,
         hasOtherId: entry.same_as !== null,

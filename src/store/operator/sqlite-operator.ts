@@ -1,5 +1,4 @@
 import type { Unit } from '../../core/decision/order-answer.ts';
-import { outcomeRowFrom } from '../../core/decision/outcome.ts';
 import { readScope, scopeFrom } from '../../core/scopes/scope.ts';
 import type { BulkFilter } from '../../core/entry/bulk.ts';
 import { decideAction, type OperatorFacts } from '../../core/entry/operator-decision.ts';
@@ -264,11 +263,9 @@ export class SqliteOperator implements Operator {
   #factsOf(row: EntryRow, command: EntryCommand): OperatorFacts {
     const isOriginKnown = row.operation !== 'esim_cancel' || originOf(this.#database, row) !== null;
     return {
+      ...this.#afterLoss.purchaseFactsOf(row),
       reference: row.reference,
       operation: row.operation,
-      state: row.state,
-      outcomeUnknown: row.outcome_unknown === 1 || this.#afterLoss.mayHaveSent(row),
-      partsMayBeBought: this.#afterLoss.mayHaveBoughtParts(row),
       heldFrom: row.held_from,
       replaced: row.replaced === 1,
       unitsMissing: row.units_missing,
@@ -276,11 +273,7 @@ export class SqliteOperator implements Operator {
       dueAtMs: row.due_at_ms,
       settlementDelayEndMs: row.settlement_delay_end_ms,
       settlementDelayLeftMs: this.#settlementDelays.leftOf(row, command),
-      row: outcomeRowFrom(row.outcome_row),
-      firstSentAtMs: row.first_sent_at_ms,
       notAfterMs: row.not_after_ms,
-      orderNumber: row.order_number,
-      errorCode: row.error_code,
       units: this.#units.of(row),
       variant: row.variant,
       plan: row.plan,

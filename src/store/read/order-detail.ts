@@ -1,10 +1,12 @@
 import { isoTime } from '../../core/clock.ts';
+import { mayBeBought } from '../../core/entry/may-be-bought.ts';
 import { productScope } from '../../core/scopes/scope.ts';
 import { assert } from '../../core/order-sync-error.ts';
 import { rejectionColumns } from '../intake/files.ts';
 import type { Rejection } from '../intake/intake.ts';
 import type { Sqlite } from '../sqlite/database.ts';
 import { orderedText } from '../../core/order/purchase.ts';
+import { purchaseFactsOf, readAfterLossUntil } from '../sqlite/lost-outbox.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 import { readExposure } from '../submission/open-calls.ts';
 import { readPauses } from '../submission/paused-scopes.ts';
@@ -37,31 +39,34 @@ type ShownRow = EntryRow & {
   readonly recheck_problem: string | null;
 };
 
-/** What the entries of an order may wait for. */
-interface Obstacles {
+/** What decides, beside its own row, what an entry waits for and what may be done to it. */
+interface EntryContext {
   readonly pauses: readonly Pause[];
   readonly isEveryKeyPaused: boolean;
   /** How many unknown outcomes a product has. */
   readonly unknownOf: (product: string) => number;
+  /** See `readAfterLossUntil`. */
+  readonly afterLossUntilMs: number | null;
 }
 
-function readObstacles(database: Sqlite): Obstacles {
+function readEntryContext(database: Sqlite): EntryContext {
   const pauses = readPauses(database);
   const { products } = readExposure(database);
   return {
     pauses,
     isEveryKeyPaused: isEveryKeyPaused(database, pauses),
     unknownOf: (product) => products.get(product)?.unknown ?? 0,
+    afterLossUntilMs: readAfterLossUntil(database),
   };
 }
 
 /** The pauses that keep the next call for an entry from being made. */
-function pausesOf(row: ShownRow, obstacles: Obstacles): readonly Pause[] {
+function pausesOf(row: ShownRow, context: EntryContext): readonly Pause[] {
   const { state, next_step: nextStep, lane } = row;
   if (!dueStates.includes(state)) return [];
-  return obstacles.pauses.filter((pause) => {
+  return context.pauses.filter((pause) => {
     if (pause.scope === 'account') return true;
-    if (pause.scope.startsWith('key:')) return obstacles.isEveryKeyPaused;
+    if (pause.scope.startsWith('key:')) return context.isEveryKeyPaused;
     if (state === 'placed' || nextStep === 'lookup') return false;
     return (state === 'pending' || state === 'waiting' || state === 'unknown') && holdUp([pause])({ state, lane });
   });
@@ -74,7 +79,7 @@ function recheckOf(row: ShownRow): EntryDetail['awaitsRecheck'] {
   return state === 'pending' || state === 'waiting' ? { since: isoTime(sinceMs), problem } : null;
 }
 
-function entryFrom(database: Sqlite, row: ShownRow, obstacles: Obstacles): EntryDetail {
+function entryFrom(database: Sqlite, row: ShownRow, context: EntryContext): EntryDetail {
   const product = productScope(row);
   const awaitsRecheck = recheckOf(row);
   return {
@@ -84,19 +89,20 @@ function entryFrom(database: Sqlite, row: ShownRow, obstacles: Obstacles): Entry
     asked: orderedText(row),
     state: row.state,
     outcomeUnknown: row.outcome_unknown === 1,
+    mayBeBought: mayBeBought(purchaseFactsOf(row, context.afterLossUntilMs)),
     heldFrom: row.held_from,
     replaced: row.replaced === 1,
     hasOtherId: row.same_as !== null,
     nextAttemptAt: dueStates.includes(row.state) && awaitsRecheck === null ? isoTime(row.due_at_ms) : null,
     nextStep: row.next_step,
     awaitsRecheck,
-    pausedBy: pausesOf(row, obstacles).map(({ scope, reason, sinceMs }) => ({
+    pausedBy: pausesOf(row, context).map(({ scope, reason, sinceMs }) => ({
       scope,
       reason,
       since: isoTime(sinceMs),
     })),
     product,
-    unknownOfProduct: product === null ? 0 : obstacles.unknownOf(product),
+    unknownOfProduct: product === null ? 0 : context.unknownOf(product),
     orderNumber: row.order_number,
     cost: row.cost,
     currency: row.charged_currency ?? row.currency,
@@ -128,7 +134,7 @@ export function readOrderDetail(database: Sqlite, requestId: number): OrderDetai
        WHERE l.request_id = ? ORDER BY l.id, e.generation, e.part`,
     )
     .all(requestId);
-  const obstacles = readObstacles(database);
+  const context = readEntryContext(database);
   const rejections = database
     .prepare<[string, string], Rejection>(
       `SELECT ${rejectionColumns} FROM rejections WHERE source = ? AND order_id = ? ORDER BY id LIMIT ${shownRejections}`,
@@ -153,7 +159,7 @@ export function readOrderDetail(database: Sqlite, requestId: number): OrderDetai
     orderId,
     receivedAt: isoTime(request.receivedAtMs),
     updatedAt: isoTime(request.updatedAtMs),
-    entries: entries.map((row) => entryFrom(database, row, obstacles)),
+    entries: entries.map((row) => entryFrom(database, row, context)),
     rejections,
     audit,
     deliveries: deliveries.map((delivery) => ({ ...delivery, done: delivery.done === 1 })),

@@ -112,6 +112,8 @@ export interface EntryDetail {
   readonly state: EntryState;
   /** An attempt may have been processed, and nothing has settled it yet. */
   readonly outcomeUnknown: boolean;
+  /** Something of it may be bought, also by an outbox that was lost. */
+  readonly mayBeBought: boolean;
   readonly heldFrom: EntryState | null;
   /** Other entries took its place: the line is judged by those. */
   readonly replaced: boolean;

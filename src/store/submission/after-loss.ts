@@ -1,13 +1,17 @@
-import { mayHaveBoughtParts } from '../../core/decision/after-loss.ts';
-import type { EntryState } from '../../core/entry/states.ts';
+import type { PurchaseFacts } from '../../core/entry/may-be-bought.ts';
 import { checkedAuditedRequest, type AuditTable } from '../operator/audit.ts';
 import type { AfterLossRequest } from '../operator/operator.ts';
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
-import { readMeta, writeMeta } from '../sqlite/meta.ts';
+import {
+  lostOutboxMayHaveBoughtParts,
+  lostOutboxMayHaveSent,
+  purchaseFactsOf,
+  readAfterLossUntil,
+  stateBehindHold,
+  writeAfterLossUntil,
+} from '../sqlite/lost-outbox.ts';
 import { makeDatabaseId } from '../sqlite/progress.ts';
-import { recoveryStageFrom, rulesFrom, type EntryRow } from '../sqlite/rows.ts';
-
-const untilName = 'after_loss_until_ms';
+import type { EntryRow } from '../sqlite/rows.ts';
 
 const openStates = `'pending', 'sending', 'waiting', 'unknown', 'held', 'needs_review'`;
 
@@ -25,11 +29,6 @@ function newestOpen(database: Sqlite): number {
   return database.prepare<[], number>(sql).pluck().get() ?? 0;
 }
 
-/** The state of an entry; for a held entry, the state that it had before. */
-function stateBehindHold(row: EntryRow): EntryState | null {
-  return row.state === 'held' ? row.held_from : row.state;
-}
-
 /**
  * Whether this outbox replaces one that was lost, or is an older copy of it. The lost one may have sent entries that are
  * "never sent" here, so they are looked up first. That holds for entries that come in until a time; later ones are new.
@@ -42,8 +41,7 @@ export class AfterLoss {
   constructor(database: Sqlite, audit: AuditTable) {
     this.#database = database;
     this.#audit = audit;
-    const until = readMeta(database, untilName);
-    this.#untilMs = until === undefined ? null : Number(until);
+    this.#untilMs = readAfterLossUntil(database);
   }
 
   begin(given: AfterLossRequest): void {
@@ -53,7 +51,7 @@ export class AfterLoss {
       // What is here already may have been sent by the lost outbox, also what came in while the wall clock was ahead.
       untilMs = Math.max(untilMs, newestOpen(this.#database) + 1);
       makeDatabaseId(this.#database);
-      writeMeta(this.#database, untilName, String(untilMs));
+      writeAfterLossUntil(this.#database, untilMs);
       this.#database.exec(restartRecovery);
       this.#audit.record({
         ...request,
@@ -75,14 +73,12 @@ export class AfterLoss {
     const sql = `UPDATE entries SET created_at_ms = created_at_ms + :stepMs WHERE state IN (${openStates}) AND created_at_ms < :untilMs`;
     this.#database.prepare(sql).run({ stepMs, untilMs });
     this.#untilMs = untilMs + stepMs;
-    writeMeta(this.#database, untilName, String(this.#untilMs));
+    writeAfterLossUntil(this.#database, this.#untilMs);
   }
 
   /** Whether the lost outbox may have sent this entry: then it must be looked up before it is sent or ended. */
   mayHaveSent(row: EntryRow): boolean {
-    if (this.#untilMs === null || row.recovery_stage !== 0 || row.created_at_ms >= this.#untilMs) return false;
-    const state = stateBehindHold(row);
-    return state === 'pending' || state === 'waiting';
+    return lostOutboxMayHaveSent(row, this.#untilMs);
   }
 
   /** Whether neither this outbox nor a lost one sent the entry. */
@@ -100,10 +96,11 @@ export class AfterLoss {
 
   /** Whether a lost outbox may have bought parts of an entry that is absent itself: then it must not end by itself. */
   mayHaveBoughtParts(row: EntryRow): boolean {
-    const state = stateBehindHold(row);
-    if (state !== 'waiting' && state !== 'needs_review') return false;
-    const { operation, quantity, currency } = row;
-    const recoveryStage = recoveryStageFrom(row.recovery_stage);
-    return mayHaveBoughtParts({ operation, quantity, currency, rules: rulesFrom(row.rules), recoveryStage });
+    return lostOutboxMayHaveBoughtParts(row);
+  }
+
+  /** What the row says of whether something of the entry may be bought. */
+  purchaseFactsOf(row: EntryRow): PurchaseFacts {
+    return purchaseFactsOf(row, this.#untilMs);
   }
 }

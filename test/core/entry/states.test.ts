@@ -32,13 +32,13 @@ describe('the states of an entry', () => {
   });
 
   it('allow a person no action that could hide a purchase or buy twice', () => {
-    const asked = { outcomeUnknown: true, heldFrom: null, replaced: false, hasOtherId: false, unitsMissing: 0 };
+    const asked = { mayBeBought: true, heldFrom: null, replaced: false, hasOtherId: false, unitsMissing: 0 };
     const allowing = (action: EntryActionName, facts = asked) =>
       entryStates.filter((state) => allowedActions({ ...facts, state }).includes(action));
     expect(allowing('cancel')).toEqual([]);
     expect(allowing('reorder')).toEqual([]);
     expect(allowing('resolve')).toEqual(['needs_review']);
-    const clean = { ...asked, outcomeUnknown: false };
+    const clean = { ...asked, mayBeBought: false };
     expect(allowing('cancel', clean)).toEqual(['pending', 'waiting']);
     expect(allowing('reorder', clean)).toEqual(['rejected', 'expired', 'cancelled']);
     expect(allowing('reorder', { ...clean, replaced: true })).toEqual([]);

@@ -80,7 +80,7 @@ describe('a command for many entries', () => {
       ['cancel', ['pending', 'waiting', 'held']],
     ]);
     const unknown = {
-      outcomeUnknown: true,
+      mayBeBought: true,
       heldFrom: null,
       replaced: false,
       hasOtherId: false,

@@ -81,6 +81,13 @@ const changes: Partial<Record<`${Situation}: ${EntryActionName}`, Row>> = {
   'rejected: reorder': { replaced: 1 },
   'expired: reorder': { replaced: 1 },
   'cancelled: reorder': { replaced: 1 },
+  'pending, after a loss: hold': held,
+  'waiting, after a loss: hold': { ...held, held_from: 'waiting' },
+  'waiting, after a loss: retry': { due_at_ms: nowMs },
+  'held, after a loss: release': { ...back, state: 'pending' },
+  'waiting, parts after a loss: hold': { ...held, held_from: 'waiting' },
+  'waiting, parts after a loss: retry': { due_at_ms: nowMs },
+  'held, parts after a loss: release': { ...back, state: 'waiting' },
 };
 
 const pairs = names.flatMap((situation) =>

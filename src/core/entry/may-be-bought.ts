@@ -1,0 +1,44 @@
+import type { OutcomeRow } from '../decision/outcome.ts';
+import type { EntryState } from './states.ts';
+
+/** The error of an entry of which a person found that it was not bought. */
+export const rejectedByPerson = 'rejected_by_person';
+
+/** What says whether something of an entry may be bought. */
+export interface PurchaseFacts {
+  readonly state: EntryState;
+  /** An attempt may have been processed, and nothing has settled it yet. */
+  readonly outcomeUnknown: boolean;
+  /** A lost outbox may have sent it, or have bought parts of it: no lookup has settled that yet. */
+  readonly lostOutboxMayHaveBought: boolean;
+  /** How its last attempt ended; null before the first, and for a row that this version does not know. */
+  readonly row: OutcomeRow | null;
+  readonly firstSentAtMs: number | null;
+  readonly orderNumber: string | null;
+  readonly errorCode: string | null;
+  readonly unitCount: number;
+}
+
+/** Outcomes after which the API has an order with this reference. */
+const taken: ReadonlySet<OutcomeRow | null> = new Set<OutcomeRow | null>(['accepted', 'answer_mismatch']);
+
+/** Whether something of an entry may be bought: then no person may end it as not bought, or order it again. */
+export function mayBeBought(facts: PurchaseFacts): boolean {
+  // A person can see what the worker cannot. An API could answer with the same code.
+  if (facts.state === 'rejected' && facts.errorCode === rejectedByPerson) return false;
+  if (facts.outcomeUnknown || facts.lostOutboxMayHaveBought) return true;
+  if (facts.orderNumber !== null || facts.unitCount > 0 || taken.has(facts.row)) return true;
+  // A row that this version does not know proves nothing.
+  return facts.row === null && facts.firstSentAtMs !== null;
+}
+
+const boughtStates: ReadonlySet<EntryState | null> = new Set<EntryState | null>(['placed', 'fulfilled', 'refunded']);
+
+/** Whether people are told that it may have been bought: not of what is surely bought. */
+export function isMaybeBought(entry: {
+  readonly state: EntryState;
+  readonly heldFrom: EntryState | null;
+  readonly mayBeBought: boolean;
+}): boolean {
+  return entry.mayBeBought && !boughtStates.has(entry.state === 'held' ? entry.heldFrom : entry.state);
+}

@@ -224,7 +224,7 @@ export const mutantsOfUnitsAndClocks: readonly Mutant[] = [
     name: 'new entries wait until the wall clock is where it was',
     file: times,
     changes: [
-      ["WHERE state = 'pending' AND due_at_ms > :nowMs`", "WHERE state = 'pending' AND due_at_ms > :nowMs + 1e15`"],
+      ['e.lane = found.lane AND e.due_at_ms > :nowMs)`', 'e.lane = found.lane AND e.due_at_ms > :nowMs + 1e15)`'],
     ],
   },
   {

@@ -1,10 +1,11 @@
 import { settlementDelayLeftMs } from '../../core/decision/settlement-delay.ts';
 import type { EntryState } from '../../core/entry/states.ts';
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
+import { stateConditions } from '../sqlite/state-conditions.ts';
 import type { EntryRow } from '../sqlite/rows.ts';
 
 /** The states in which a rejection or a missing order may still be judged. */
-const openStates: readonly EntryState[] = ['sending', 'unknown', 'placed', 'needs_review', 'held'];
+const judgedStates: readonly EntryState[] = ['sending', 'unknown', 'placed', 'needs_review', 'held'];
 
 /** The settlement delays of entries of unknown outcome, on the monotonic clock of the machine. */
 export class SettlementDelays {
@@ -32,12 +33,11 @@ export class SettlementDelays {
    */
   restart(restart: { untilMono: number; bootId: string | null }): void {
     inTransaction(this.#database, () => {
-      for (const state of openStates) {
+      for (const condition of stateConditions(judgedStates)) {
         this.#database
           .prepare(
-            // The state is part of the text, so that SQLite uses the index of its few rows.
             `UPDATE entries SET settlement_delay_end_mono = :untilMono, settlement_delay_boot_id = :bootId
-             WHERE state = '${state}' AND settlement_delay_end_ms IS NOT NULL
+             WHERE ${condition} AND settlement_delay_end_ms IS NOT NULL
                AND (settlement_delay_boot_id IS NULL OR :bootId IS NULL OR settlement_delay_boot_id <> :bootId)`,
           )
           .run(restart);

@@ -102,7 +102,8 @@ export class SqliteSubmission implements Submission {
       ),
       findEntry: database.prepare<[number], EntryRow>('SELECT * FROM entries WHERE id = ?'),
       openOfOthers: database.prepare<[number], AttemptRow>(
-        'SELECT id, entry_id, purpose, opened_at_ms FROM attempts WHERE closed_at_ms IS NULL AND incarnation_id <> ? ORDER BY id',
+        // By the index of the open ones, which are few: to have them in order, SQLite would read all.
+        'SELECT id, entry_id, purpose, opened_at_ms FROM attempts INDEXED BY attempts_open WHERE closed_at_ms IS NULL AND incarnation_id <> ? ORDER BY id',
       ),
       knownLimit: database
         .prepare<[string], number>('SELECT known_limit FROM variant_limits WHERE variant = ?')

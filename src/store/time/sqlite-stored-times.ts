@@ -1,5 +1,6 @@
 import { inTransaction, type Sqlite } from '../sqlite/database.ts';
 import { readMeta, writeMeta } from '../sqlite/meta.ts';
+import { stateConditions } from '../sqlite/state-conditions.ts';
 import type { AfterLoss } from '../submission/after-loss.ts';
 import type { StoredTimes } from './stored-times.ts';
 
@@ -13,12 +14,11 @@ const openStates = ['sending', 'waiting', 'unknown', 'placed', 'needs_review', '
 
 /** Each column that is waited for or measured, with the rows in which it is. A test compares this list with the schema. */
 export const movedColumns: readonly { table: string; columns: readonly string[]; where: string }[] = [
-  // The state is part of the text, so that SQLite uses the index of its rows.
-  ...openStates.map((state) => ({
+  ...stateConditions(openStates).map((where) => ({
     table: 'entries',
     // The reference expiry is counted from the first sending, the deadline for units from the settlement delay.
     columns: ['due_at_ms', 'due_before_recheck_ms', 'first_sent_at_ms', 'settlement_delay_end_ms'],
-    where: `state = '${state}'`,
+    where,
   })),
   // Becomes the time of the first sending when the call ends.
   { table: 'attempts', columns: ['opened_at_ms'], where: 'closed_at_ms IS NULL' },
@@ -38,6 +38,16 @@ export const movedColumns: readonly { table: string; columns: readonly string[];
   },
   { table: 'shop_fingerprints', columns: ['seen_at_ms'], where: 'true' },
 ];
+
+// Found lane by lane, each from its last entry on: those that are not due yet are few, and the pending ones may be a million.
+const dueNow = `
+  WITH RECURSIVE found (lane) AS (
+    SELECT min(lane) FROM entries WHERE state = 'pending'
+    UNION ALL
+    SELECT (SELECT min(lane) FROM entries WHERE state = 'pending' AND lane > found.lane) FROM found WHERE found.lane IS NOT NULL)
+  UPDATE entries SET due_at_ms = :nowMs WHERE id IN (
+    SELECT e.id FROM found CROSS JOIN entries e INDEXED BY entries_pending_lanes
+    WHERE e.state = 'pending' AND e.lane = found.lane AND e.due_at_ms > :nowMs)`;
 
 export class SqliteStoredTimes implements StoredTimes {
   readonly #database: Sqlite;
@@ -63,8 +73,7 @@ export class SqliteStoredTimes implements StoredTimes {
         count += this.#database.prepare(`UPDATE ${table} SET ${changes} WHERE ${where}`).run({ stepMs }).changes;
       }
       // Not moved, so that those of one lane stay in their order.
-      const due = `UPDATE entries SET due_at_ms = :nowMs WHERE state = 'pending' AND due_at_ms > :nowMs`;
-      count += this.#database.prepare(due).run({ nowMs }).changes;
+      count += this.#database.prepare(dueNow).run({ nowMs }).changes;
       this.#afterLoss.follow(stepMs);
       writeMeta(this.#database, seenName, String(nowMs));
       return count;

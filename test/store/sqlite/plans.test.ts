@@ -1,0 +1,98 @@
+import SqliteDatabase from 'better-sqlite3';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { Outbox } from '../../support/outbox.ts';
+
+let outbox: Outbox;
+const prepare: (this: SqliteDatabase.Database, sql: string) => SqliteDatabase.Statement = Reflect.get(
+  SqliteDatabase.prototype,
+  'prepare',
+);
+const prototype: { prepare: unknown } = SqliteDatabase.prototype;
+const prepared = new Set<string>();
+
+beforeEach(async () => {
+  outbox = await Outbox.open();
+});
+afterEach(async () => {
+  prototype.prepare = prepare;
+  await outbox.close();
+});
+
+/** The statements that this work prepares. */
+async function statementsOf(work: () => Promise<unknown>): Promise<readonly string[]> {
+  prepared.clear();
+  prototype.prepare = function collecting(this: SqliteDatabase.Database, sql: string) {
+    prepared.add(sql);
+    return prepare.call(this, sql);
+  };
+  await work();
+  prototype.prepare = prepare;
+  return [...prepared];
+}
+
+/** Tables of which there may be a million rows. */
+const large = /^SCAN (?:entries|attempts|lines|requests|deliveries|audit|e|a|l|r|d)\b/;
+/** Indexes of the few rows that are open, due, or looked at by a person. */
+const ofFewRows =
+  /INDEX (?:entries_(?:waiting|waiting_age|unknown|placed|sending|attention|to_deliver)|attempts_open|deliveries_due)\b/;
+
+/** A plan depends on a value only where it lets SQLite take an index of some rows, such as those of one state. */
+function parametersOf(sql: string): readonly unknown[] {
+  const unnamed = [...sql.matchAll(/\?/g)].map(() => 1);
+  const named = Object.fromEntries(
+    [...sql.matchAll(/:([a-zA-Z]\w*)/g)].map(([, name = '']) => [name, name === 'state' ? 'pending' : 1]),
+  );
+  return Object.keys(named).length === 0 ? unnamed : [...unnamed, named];
+}
+
+function scansOf(statements: readonly string[]): readonly string[] {
+  const database = new SqliteDatabase(outbox.path, { readonly: true });
+  try {
+    return (
+      statements
+        // A question whether there is one ends at the first.
+        .filter((sql) => /^\s*(?:SELECT|UPDATE|WITH|DELETE)/.test(sql) && !/LIMIT 1\s*$/.test(sql))
+        .flatMap((sql) =>
+          database
+            .prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`)
+            .all(...parametersOf(sql))
+            .filter(({ detail }) => large.test(detail) && !ofFewRows.test(detail))
+            .map(({ detail }) => `${detail}: ${sql.replaceAll(/\s+/g, ' ').slice(0, 100)}`),
+        )
+    );
+  } finally {
+    database.close();
+  }
+}
+
+it('a step of the clock, and a start, read no whole table, however many entries there are', async () => {
+  const { times, submission } = outbox.store;
+  const statements = await statementsOf(async () => {
+    await times.follow({ stepMs: 5000, nowMs: 10_000 });
+    await submission.restartSettlementDelays({ untilMono: 1, bootId: 'boot' });
+  });
+  expect(statements.length).toBeGreaterThan(15);
+  expect(scansOf(statements)).toEqual([]);
+});
+
+it('what the worker prepares when it opens its outbox reads no whole table', async () => {
+  const statements = await statementsOf(() => outbox.reopen());
+  expect(statements.length).toBeGreaterThan(50);
+  expect(scansOf(statements)).toEqual([]);
+});
+
+it('what is shown of the queue reads no whole table', async () => {
+  const { read } = outbox.store;
+  const pause = { scope: 'account', reason: 'manual', message: '', openedBy: 'cli', probeAtMs: null, nowMs: 1 };
+  const statements = await statementsOf(async () => {
+    read.counts();
+    read.backlog();
+    read.queueFacts(1000);
+    await outbox.store.submission.pauses.open(pause);
+    read.pauses();
+    read.attention(20);
+    read.attentionCounts();
+  });
+  expect(statements.length).toBeGreaterThan(8);
+  expect(scansOf(statements)).toEqual([]);
+});

@@ -131,7 +131,14 @@ export class Installation {
   /** Starts a worker. `wrapper`: a command that runs it, such as strace. */
   start(wrapper: readonly string[] = [], configFile = this.configFile): WorkerProcess {
     // The command of the container.
-    const own = ['--max-semi-space-size=4', 'bin/order-sync.js', 'run', '--config', configFile];
+    const own = [
+      '--max-semi-space-size=4',
+      '--heap-growing-percent=50',
+      'bin/order-sync.js',
+      'run',
+      '--config',
+      configFile,
+    ];
     const [command, args] =
       wrapper.length === 0
         ? [process.execPath, own]

@@ -22,17 +22,19 @@ import {
 import { exitCodes } from '../errors.ts';
 import { plainLines, writeAnswer } from '../output.ts';
 import { loopbackAddress, sendCommand } from '../worker-client.ts';
+import { withProgress } from '../progress.ts';
 
 /** How long a slot of the request budget is waited for. */
 const slotsWithinMs = 30_000;
 const livezWithinMs = 2000;
+const stillChecking = 'still checking: calls to the API wait for their turn in the budget';
 
 export function addDoctor(program: Command, context: CliContext): void {
   const command = program
     .command('doctor')
     .description('check everything that an order needs, while a worker runs or not; buys nothing');
   addAnswerOptions(command).action(async (options: ConfigOptions) => {
-    const findings = await examine(options, context);
+    const findings = await withProgress(context, options, () => stillChecking, examine(options, context));
     const isHealthy = findings.every(({ status }) => status !== 'fail');
     if (!isHealthy) context.setExitCode(exitCodes.problemsFound);
     writeAnswer(

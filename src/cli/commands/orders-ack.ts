@@ -11,6 +11,7 @@ import { exitCodes } from '../errors.ts';
 import { jsonFields, plainLines, writeAnswer } from '../output.ts';
 import { terminalOf } from '../terminal.ts';
 import { cliActor, sendCommand } from '../worker-client.ts';
+import { withProgress } from '../progress.ts';
 
 interface AckOptions extends ConfigOptions {
   readonly reason: string;
@@ -73,11 +74,14 @@ async function acknowledgeNamed(ids: readonly string[], options: AckOptions, con
 async function acknowledgeFound(which: Which, options: AckOptions, context: CliContext): Promise<void> {
   if (options.yes !== true) return preview(which, options, context);
   const acknowledged: string[] = [];
-  for (;;) {
-    const step = await send(which, options, context);
-    acknowledged.push(...step.acknowledged);
-    if (step.acknowledged.length < acknowledgedAtOnce) break;
-  }
+  const steps = async (): Promise<void> => {
+    for (;;) {
+      const step = await send(which, options, context);
+      acknowledged.push(...step.acknowledged);
+      if (step.acknowledged.length < acknowledgedAtOnce) break;
+    }
+  };
+  await withProgress(context, options, () => `${acknowledged.length} are acknowledged so far`, steps());
   const report = { acknowledged, refused: [] };
   writeAnswer(context.stdout, options.json, report, `${acknowledged.length} are acknowledged\n`);
 }

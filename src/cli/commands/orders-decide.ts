@@ -12,7 +12,6 @@ import { readShortText } from '../short-text.ts';
 import { cliActor, sendCommand } from '../worker-client.ts';
 import { bulkActions } from '../../core/entry/bulk.ts';
 import { actOnMany, addBulkOptions, isBulk, reasonOf, type BulkOptions } from './orders-bulk.ts';
-import { remap } from './orders-remap.ts';
 
 interface DecisionOptions extends ConfigOptions {
   readonly reason: string;
@@ -114,11 +113,17 @@ function addReorder(orders: Command, context: CliContext): void {
     .addArgument(new Argument('<reference>', 'the reference of the entry; with --remap also `line:17` of a flag'))
     .option('--confirm <reference>', 'the old reference once more, because the new one can buy again', '')
     .option('--remap', 'order what the SKU map says now; without --confirm, show the old and the new request');
-  addReason(command).action((reference: string, options: DecisionOptions & { confirm: string; remap?: boolean }) => {
-    if (options.remap === true) return remap(reference, options, context);
-    const { confirm } = options;
-    return decide({ action: 'reorder', reference, confirm, ...audited(options) }, options, context);
-  });
+  addReason(command).action(
+    async (reference: string, options: DecisionOptions & { confirm: string; remap?: boolean }) => {
+      if (options.remap === true) {
+        // It reads SKU maps and logs: the other commands for orders need neither.
+        const { remap } = await import('./orders-remap.ts');
+        return await remap(reference, options, context);
+      }
+      const { confirm } = options;
+      return await decide({ action: 'reorder', reference, confirm, ...audited(options) }, options, context);
+    },
+  );
 }
 
 async function decide(command: StoreCommand, options: ConfigOptions, context: CliContext): Promise<void> {

@@ -7,6 +7,7 @@ import { exitCodes } from '../errors.ts';
 import { timeOf } from '../iso-time.ts';
 import { jsonFields, plainLines, writeAnswer } from '../output.ts';
 import { sendCommand } from '../worker-client.ts';
+import { withProgress } from '../progress.ts';
 
 type Report = Extract<CommandResult, { kind: 'reconciled' }>['shops'][number];
 
@@ -19,7 +20,8 @@ export function addReconcile(program: Command, context: CliContext): void {
   addAnswerOptions(command).action(async (shop: string | undefined, options: ConfigOptions & { since?: string }) => {
     const sinceMs = options.since === undefined ? null : timeOf('--since', options.since);
     const { config } = await configFrom(options);
-    const result = await sendCommand(config, { action: 'reconcile', shop: shop ?? null, sinceMs }, context);
+    const answer = sendCommand(config, { action: 'reconcile', shop: shop ?? null, sinceMs }, context);
+    const result = await withProgress(context, options, () => 'the worker is reading the shops', answer);
     const reports = result.kind === 'reconciled' ? result.shops : [];
     if (reports.some(({ error }) => error !== null)) context.setExitCode(exitCodes.problemsFound);
     const text = plainLines(reports.map((report) => asText(report, sinceMs !== null)));

@@ -6,6 +6,7 @@ import type { CliContext } from '../context.ts';
 import { timeOf } from '../iso-time.ts';
 import { writeAnswer } from '../output.ts';
 import { cliActor, sendCommand } from '../worker-client.ts';
+import { withProgress } from '../progress.ts';
 
 interface RewriteOptions extends ConfigOptions {
   readonly sink?: string;
@@ -69,13 +70,16 @@ async function redeliver(which: Redelivery, options: RewriteOptions, context: Cl
   const { config } = await configFrom(options);
   const { reason = '' } = options;
   let due = 0;
-  for (let afterId: number | null = 0; afterId !== null; ) {
-    const command = { action: 'rewrite_results', which, afterId, actor: cliActor(), reason } as const;
-    const result = await sendCommand(config, command, context);
-    if (result.kind !== 'results') break;
-    due += result.due;
-    afterId = result.nextId;
-  }
+  const steps = async (): Promise<void> => {
+    for (let afterId: number | null = 0; afterId !== null; ) {
+      const command = { action: 'rewrite_results', which, afterId, actor: cliActor(), reason } as const;
+      const result = await sendCommand(config, command, context);
+      if (result.kind !== 'results') break;
+      due += result.due;
+      afterId = result.nextId;
+    }
+  };
+  await withProgress(context, options, () => `${due} results are due so far`, steps());
   if (due === 0) {
     throw new OrderSyncError('NOT_FOUND', 'No such order has a result', {
       hint: 'look for it with `order-sync orders list --search`',

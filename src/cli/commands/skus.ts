@@ -12,6 +12,7 @@ import type { CliContext } from '../context.ts';
 import { exitCodes } from '../errors.ts';
 import { sendCommand } from '../worker-client.ts';
 import { plainLines, writeAnswer } from '../output.ts';
+import { withProgress } from '../progress.ts';
 
 interface CheckedShop {
   /** Or `hmac`: a shop with its own order form; `folder`: the order files. */
@@ -59,7 +60,14 @@ export function addSkus(program: Command, context: CliContext): void {
   addAnswerOptions(check).action(async (options: ConfigOptions & { offline?: boolean }) => {
     const { config } = await configFrom(options);
     const shops = shopsOf(config, context);
-    const catalogue = options.offline ? notRead : await readCatalogue(config, shops, context);
+    const catalogue = options.offline
+      ? notRead
+      : await withProgress(
+          context,
+          options,
+          () => 'the worker is reading the catalogue, on the budget of its calls',
+          readCatalogue(config, shops, context),
+        );
     const findings = shops.map((shop) => findingsOf(shop, catalogue));
     if (findings.some(({ problems }) => problems.length > 0)) context.setExitCode(exitCodes.problemsFound);
     writeAnswer(context.stdout, options.json, { shops: findings }, findings.map(asText).join(''));
